@@ -1,0 +1,136 @@
+//! Who may see what: asked on every request, and nothing of the answer is kept (spec, What the service does, 1 and 2).
+
+use std::any::Any;
+use std::collections::HashSet;
+use std::fmt::{self, Debug};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::Stored;
+use crate::model::{ForumId, UserId};
+
+/// The board's authorization component.
+#[async_trait]
+pub trait Authority: Send + Sync + 'static {
+    /// What the board's guest may see now.
+    ///
+    /// # Errors
+    /// When the board's backend fails.
+    async fn guest(&self) -> Stored<Standing>;
+
+    /// What this member may see now; `None` when the account can no longer act, whatever the reason: the caller gets
+    /// 403 `owner_unavailable`.
+    ///
+    /// # Errors
+    /// When the board's backend fails.
+    async fn member(&self, owner: &UserId) -> Stored<Option<Standing>>;
+}
+
+/// What a caller may see at the time of one request, and what the host loaded to know it.
+#[derive(Clone)]
+pub struct Standing {
+    pub(crate) forums: Forums,
+    pub(crate) locked_out: bool,
+    pub(crate) loaded: Arc<dyn Any + Send + Sync>,
+}
+
+impl Standing {
+    /// The standing of one who sees `forums`, on a board that is online.
+    pub fn new(forums: Forums) -> Self {
+        Self {
+            forums,
+            locked_out: false,
+            loaded: Arc::new(()),
+        }
+    }
+
+    /// Whether the board is offline and this caller may not see it: 503 `board_offline`.
+    #[must_use]
+    pub fn locked_out(self, locked_out: bool) -> Self {
+        Self { locked_out, ..self }
+    }
+
+    /// Keeps the host's own permissions, so that one query resolves a request: commands read them back with
+    /// [`Caller::loaded`](super::Caller::loaded).
+    #[must_use]
+    pub fn with<T: Send + Sync + 'static>(self, loaded: T) -> Self {
+        Self {
+            loaded: Arc::new(loaded),
+            ..self
+        }
+    }
+
+    /// The forums that the caller sees.
+    pub fn forums(&self) -> &Forums {
+        &self.forums
+    }
+}
+
+impl Debug for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Standing")
+            .field("forums", &self.forums)
+            .field("locked_out", &self.locked_out)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Which forums a caller sees.
+#[derive(Clone)]
+pub struct Forums(Kind);
+
+#[derive(Clone)]
+enum Kind {
+    All,
+    These(HashSet<ForumId>),
+    Where(Arc<dyn Fn(&ForumId) -> bool + Send + Sync>),
+}
+
+impl Forums {
+    /// All of them.
+    pub fn all() -> Self {
+        Self(Kind::All)
+    }
+
+    /// None: a guest who sees none sees no member either.
+    pub fn none() -> Self {
+        Self::of([])
+    }
+
+    /// These.
+    pub fn of(forums: impl IntoIterator<Item = ForumId>) -> Self {
+        Self(Kind::These(forums.into_iter().collect()))
+    }
+
+    /// Those for which `sees` is true: for a board with more forums than one wants to list at each request.
+    ///
+    /// Say [`none`](Self::none) instead of a function that is false for all.
+    pub fn by(sees: impl Fn(&ForumId) -> bool + Send + Sync + 'static) -> Self {
+        Self(Kind::Where(Arc::new(sees)))
+    }
+
+    /// Whether `forum` is among them.
+    pub fn contains(&self, forum: &ForumId) -> bool {
+        match &self.0 {
+            Kind::All => true,
+            Kind::These(forums) => forums.contains(forum),
+            Kind::Where(sees) => sees(forum),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        matches!(&self.0, Kind::These(forums) if forums.is_empty())
+    }
+}
+
+impl Debug for Forums {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::All => f.write_str("all"),
+            Kind::These(forums) => forums.fmt(f),
+            Kind::Where(_) => f.write_str("by a function"),
+        }
+    }
+}

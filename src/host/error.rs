@@ -1,0 +1,92 @@
+//! How a board says no, and how a store fails.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::model::NoSuchId;
+
+/// Any error of a host or a backend, as a source.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Why a command was not carried out (spec, Errors). The texts are the host's own, in the board's language.
+///
+/// A host writes one `From<ItsError> for Refusal`, and `?` does the rest.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// What the *path* names is not there, or not for this caller: 404 `not_found`, the same for both.
+    Absent,
+    /// A query parameter that only the board can judge is unusable: 400 `bad_request`.
+    ///
+    /// Its name, and what was expected, as in `("from", "a post of this thread")`.
+    Unusable(&'static str, &'static str),
+    /// The caller sees the thing, but may not do this to it: 403 `FORBIDDEN`.
+    Forbidden(String),
+    /// What the *body* names is not there, or a subscription is not: 404 `NOT_FOUND`.
+    NotFound(String),
+    /// Something else changed underneath the request: 409 `CONFLICT`.
+    Conflict(String),
+    /// Posting rules refuse the contents: 422 `VALIDATION`. The text names the field.
+    Invalid(String),
+    /// Over one of the board's anti-flood limits: 429 `RATE_LIMITED`, with `retry-after` when the board knows it.
+    TooFast(String, Option<Duration>),
+    /// The host has not written this command: 501 `not_implemented`.
+    NotImplemented,
+    /// The board's backend failed: 500 `internal_error`. The source goes to the log alone.
+    Failed(BoxError),
+}
+
+impl Refusal {
+    /// The board's backend failed with `source`.
+    pub fn failed(source: impl Into<BoxError>) -> Self {
+        Self::Failed(source.into())
+    }
+}
+
+impl From<NoSuchId> for Refusal {
+    fn from(_: NoSuchId) -> Self {
+        Self::Absent
+    }
+}
+
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Self {
+        Self::Failed(fault.0)
+    }
+}
+
+/// A store, or whatever answers for one, failed. It becomes 500 `internal_error` and one line in the log.
+pub struct Fault(BoxError);
+
+impl Fault {
+    /// A failure because of `source`.
+    pub fn new(source: impl Into<BoxError>) -> Self {
+        Self(source.into())
+    }
+
+    /// Why it failed.
+    pub fn into_source(self) -> BoxError {
+        self.0
+    }
+}
+
+impl fmt::Debug for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Fault").field(&self.0).finish()
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Fault {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}
+
+/// What a store operation gives.
+pub type Stored<T> = std::result::Result<T, Fault>;

@@ -1,0 +1,18 @@
+//! Every trait that a host implements, in reading order: who may see what ([`Authority`]), what the board does
+//! ([`Board`]), and how it says no ([`Refusal`]).
+
+mod authority;
+mod board;
+mod caller;
+mod error;
+mod reply;
+
+pub use authority::{Authority, Forums, Standing};
+pub use board::{Board, Place};
+pub(crate) use caller::Presented;
+pub use caller::{Caller, Member};
+pub use error::{BoxError, Fault, Refusal, Stored};
+pub use reply::In;
+
+/// What a command of the board gives.
+pub type Result<T, E = Refusal> = std::result::Result<T, E>;

@@ -1,0 +1,21 @@
+//! How inputs tell a field that was left out from one that is null (contract, sections 4 and 5).
+
+use serde::{Deserialize, Deserializer};
+
+/// For a field that may be left out, but not be null.
+pub(super) fn present<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    T::deserialize(deserializer).map(Some)
+}
+
+/// For a field in which null says something else than being left out: `Some(None)`.
+pub(super) fn nullable<'de, T, D>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    Option::deserialize(deserializer).map(Some)
+}

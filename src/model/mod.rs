@@ -1,0 +1,44 @@
+//! The wire types, one file per resource (contract, section 6), used by the host and by the JSON alike.
+//!
+//! What a host *builds* (`Thread`, `Post` …) is exhaustive: a new field is a compile error, so that the compiler
+//! tells of it. What a host *receives* (`ListPosts`, `StartThread` …) is `#[non_exhaustive]` and has a default: a
+//! new parameter breaks nobody.
+
+mod author;
+mod forum;
+mod id;
+mod input;
+mod me;
+mod member;
+mod message;
+mod page;
+mod poll;
+mod post;
+mod query;
+mod rating;
+mod search;
+mod subscription;
+mod thread;
+mod time;
+mod when;
+
+pub use author::Author;
+pub use forum::Forum;
+pub use id::{
+    ForumId, MessageId, NoSuchId, OptionId, PollId, PostId, RatingId, TargetId, ThreadId, UserId,
+    UserRef,
+};
+pub use me::{Account, Me, TokenInfo};
+pub use member::Profile;
+pub use message::{Folder, ListMessages, Message, MessageSummary, Opening, SendMessage};
+pub use page::{Limit, Page, Position};
+pub use poll::{EditOption, EditPoll, NewPoll, Poll, PollOption, Vote};
+pub use post::{BodyFormat, EditPost, ListPosts, Post, PostAt, Reply};
+pub use query::{Query, Term};
+pub use rating::{Rate, Rating};
+pub use search::{HitKind, Search, SearchHit, SearchIn, Show, Sort};
+pub(crate) use subscription::Follow;
+pub use subscription::{Followed, ListSubscriptions, Subscription, Target, TargetKind};
+pub use thread::{LastPost, ListThreads, StartThread, State, Thread};
+pub use time::Timestamp;
+pub use when::When;

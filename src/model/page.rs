@@ -1,0 +1,147 @@
+//! Lists: `{"items":[…],"next":…}`, keyset-paged (contract, section 5).
+
+use std::borrow::Cow;
+use std::fmt::Display;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::NoSuchId;
+
+/// One page of a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "{T}Page")]
+pub struct Page<T> {
+    /// The items, in the list's order.
+    pub items: Vec<T>,
+    /// Where the next page begins; null exactly when nothing follows. Send it back as `after`.
+    pub next: Option<Position>,
+}
+
+impl<T> Page<T> {
+    /// A page from up to `limit + 1` items: what was fetched beyond the limit tells that more follows, and is cut.
+    pub fn cut(mut items: Vec<T>, limit: Limit, position: impl FnOnce(&T) -> Position) -> Self {
+        let more = items.len() > limit.get();
+        items.truncate(limit.get());
+        let next = items.last().filter(|_| more).map(position);
+        Self { items, next }
+    }
+}
+
+/// A place in a list, in the host's own short text: a sort key that a query can start after, such as `time.id`.
+///
+/// The library binds it to its list, checks it and encodes it as the opaque cursor that clients see. It holds
+/// nothing that the client may not see, and it is the client's word: read it as carefully as any input. At most
+/// 120 bytes; a list with a longer one answers `internal_error`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Position(String);
+
+impl Position {
+    /// The longest position, in bytes.
+    pub const MAX: usize = 120;
+
+    /// A position that reads `text`.
+    pub fn new(text: impl Display) -> Self {
+        Self(text.to_string())
+    }
+
+    /// The host's own text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The numbers of a position that was made of numbers with dots between them.
+    ///
+    /// # Errors
+    /// [`NoSuchId`] when it holds anything else.
+    pub fn numbers<const N: usize>(&self) -> Result<[i64; N], NoSuchId> {
+        let numbers: Result<Vec<i64>, _> = self.0.split('.').map(str::parse).collect();
+        numbers
+            .ok()
+            .and_then(|numbers| numbers.try_into().ok())
+            .ok_or(NoSuchId)
+    }
+}
+
+impl Serialize for Position {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Position {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self)
+    }
+}
+
+impl JsonSchema for Position {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Cursor".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "maxLength": 200,
+            "description": "An opaque cursor, good for the list that gave it.",
+        })
+    }
+}
+
+/// How many items a page holds: 1-100, 20 by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Limit(u8);
+
+impl Limit {
+    /// `None` unless it is 1-100.
+    pub fn new(items: u8) -> Option<Self> {
+        (1..=100).contains(&items).then_some(Self(items))
+    }
+
+    /// The number of items.
+    pub fn get(self) -> usize {
+        self.0.into()
+    }
+}
+
+impl Default for Limit {
+    fn default() -> Self {
+        Self(20)
+    }
+}
+
+impl Serialize for Limit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u8(self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Limit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let expected = || de::Error::custom("1 to 100");
+        let items = u64::deserialize(deserializer).map_err(|_: D::Error| expected())?;
+        u8::try_from(items)
+            .ok()
+            .and_then(Self::new)
+            .ok_or_else(expected)
+    }
+}
+
+impl JsonSchema for Limit {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Limit".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": 1, "maximum": 100, "default": 20 })
+    }
+}

@@ -1,0 +1,146 @@
+//! What is searched for: words, `"phrases"` and `-words` (contract, section 7).
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// The `q` of a search: 1-200 characters, with at least one word to look for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    text: String,
+    terms: Vec<Term>,
+}
+
+/// A word, or several that must stand side by side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Term {
+    /// The words, runs of letters and digits as the client wrote them; never empty.
+    pub words: Vec<String>,
+    /// Whether it must be absent (`-word`).
+    pub excluded: bool,
+}
+
+impl Query {
+    /// `None` when it is too long, or has no word to look for.
+    pub fn parse(text: &str) -> Option<Self> {
+        if text.chars().count() > 200 {
+            return None;
+        }
+        let terms = terms(text);
+        let searchable = terms.iter().any(|term| !term.excluded);
+        searchable.then(|| Self {
+            text: text.into(),
+            terms,
+        })
+    }
+
+    /// All of these hold for a hit.
+    pub fn terms(&self) -> &[Term] {
+        &self.terms
+    }
+}
+
+fn terms(mut rest: &str) -> Vec<Term> {
+    let mut terms = Vec::new();
+    loop {
+        rest = rest.trim_start();
+        if rest.is_empty() {
+            return terms;
+        }
+        let excluded = rest.starts_with('-');
+        let unsigned = rest.strip_prefix('-').unwrap_or(rest);
+        let (chunk, after) = chunk(unsigned);
+        rest = after;
+        let words: Vec<String> = words(chunk).map(Into::into).collect();
+        if !words.is_empty() {
+            terms.push(Term { words, excluded });
+        }
+    }
+}
+
+/// A quoted phrase (an end quote that is missing is the end of the text), or all up to the next blank.
+fn chunk(text: &str) -> (&str, &str) {
+    match text.strip_prefix('"') {
+        Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
+        None => {
+            let end = text
+                .find(|c: char| c.is_whitespace() || c == '"')
+                .unwrap_or(text.len());
+            text.split_at(end)
+        }
+    }
+}
+
+fn words(chunk: &str) -> impl Iterator<Item = &str> {
+    chunk
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+}
+
+impl Serialize for Query {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Query {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text)
+            .ok_or_else(|| de::Error::custom("1 to 200 characters with a word to look for"))
+    }
+}
+
+impl JsonSchema for Query {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Query".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "minLength": 1, "maxLength": 200, "examples": ["tea \"green leaf\" -bag"] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Query;
+
+    fn parsed(text: &str) -> Option<String> {
+        let term = |term: &super::Term| {
+            format!(
+                "{}{}",
+                if term.excluded { "-" } else { "" },
+                term.words.join("+")
+            )
+        };
+        Query::parse(text).map(|query| query.terms().iter().map(term).collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn words_phrases_and_exclusions() {
+        for (text, terms) in [
+            ("tea", "tea"),
+            ("  green   tea ", "green tea"),
+            ("\"green leaf\" -bag", "green+leaf -bag"),
+            ("-\"tea bag\" cup", "-tea+bag cup"),
+            ("don't", "don+t"),
+            ("tea\"cup", "tea cup"),
+            ("tea - -- \"\" cup", "tea cup"),
+            ("Grün ١", "Grün ١"),
+        ] {
+            assert_eq!(parsed(text).as_deref(), Some(terms), "{text}");
+        }
+    }
+
+    #[test]
+    fn without_a_word_there_is_no_query() {
+        for text in ["", "  ", "-tea", "\"\"", "!?", &"x".repeat(201)] {
+            assert_eq!(parsed(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Reputation ratings (contract, section 6).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{PostId, RatingId, Timestamp, UserId};
+
+/// A rating that a member was given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = Rating::example())]
+pub struct Rating {
+    /// The rating's id.
+    pub rating_id: RatingId,
+    /// The member who was rated.
+    pub user_id: UserId,
+    /// The post that it is about, if any.
+    pub post_id: Option<PostId>,
+    /// The points given.
+    pub points: i64,
+    /// Why; may be empty where the board allows it.
+    pub comment: String,
+    /// When it was given.
+    pub created_at: Timestamp,
+    /// The member's new total.
+    pub reputation: i64,
+}
+
+impl Rating {
+    fn example() -> Self {
+        Self {
+            rating_id: RatingId::from(5),
+            user_id: UserId::from(3),
+            post_id: Some(PostId::from(40)),
+            points: 1,
+            comment: "Well said.".into(),
+            created_at: Timestamp::from_millis(1_769_860_800_000),
+            reputation: 8,
+        }
+    }
+}
+
+/// What `POST /members/{userId}/reputation` takes.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({"points": 1, "comment": "Well said.", "postId": "40"}))]
+#[non_exhaustive]
+pub struct Rate {
+    /// The points to give; the board's settings bound them.
+    pub points: i64,
+    /// Why.
+    #[serde(default)]
+    pub comment: String,
+    /// A post of that member that it is about.
+    #[serde(default)]
+    pub post_id: Option<PostId>,
+}

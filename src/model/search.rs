@@ -1,0 +1,155 @@
+//! Search and its hits (contract, sections 6 and 7).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::input::present;
+use super::{Author, ForumId, Limit, Position, PostId, Query, ThreadId, Timestamp, UserRef, When};
+
+/// What was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HitKind {
+    /// A thread.
+    Thread,
+    /// A post.
+    Post,
+}
+
+/// A hit of a full-text search.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = SearchHit::example())]
+pub struct SearchHit {
+    /// What was found.
+    pub kind: HitKind,
+    /// The forum that it is in.
+    pub forum_id: ForumId,
+    /// The thread that it is, or is in.
+    pub thread_id: ThreadId,
+    /// The post that matched.
+    pub post_id: PostId,
+    /// The thread's title.
+    pub title: String,
+    /// Who wrote the post; null when the account is gone.
+    pub author: Option<Author>,
+    /// When the post was written.
+    pub created_at: Timestamp,
+    /// Some plain text around the match.
+    pub excerpt: String,
+    /// How well it matches; higher is better.
+    pub score: f64,
+}
+
+impl SearchHit {
+    fn example() -> Self {
+        Self {
+            kind: HitKind::Post,
+            forum_id: ForumId::from(2),
+            thread_id: ThreadId::from(17),
+            post_id: PostId::from(40),
+            title: "Which tea?".into(),
+            author: Some(Author::example()),
+            created_at: Timestamp::from_millis(1_769_860_800_000),
+            excerpt: "Green or black?".into(),
+            score: 2.5,
+        }
+    }
+}
+
+/// Where to look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchIn {
+    /// Titles and posts.
+    #[default]
+    All,
+    /// Titles alone.
+    Titles,
+    /// Posts alone.
+    Posts,
+}
+
+/// What a hit stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Show {
+    /// One hit per post.
+    #[default]
+    Posts,
+    /// One hit per thread.
+    Threads,
+}
+
+/// The order of the hits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Sort {
+    /// Best first, among the newest matches.
+    #[default]
+    Relevance,
+    /// Newest first.
+    Newest,
+    /// Oldest first.
+    Oldest,
+}
+
+/// What `GET /search` takes.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Search {
+    /// The words to look for: all are required; `"a phrase"`, `-word`.
+    pub q: Query,
+    /// Only in these forums and their sub-forums; several with commas between them.
+    #[serde(default, deserialize_with = "separated")]
+    #[schemars(with = "ForumId", extend("pattern" = "^[A-Za-z0-9_-]{1,64}(,[A-Za-z0-9_-]{1,64})*$"))]
+    pub forum: Vec<ForumId>,
+    /// Only by this member.
+    #[serde(default, deserialize_with = "present")]
+    pub by: Option<UserRef>,
+    /// Only from this span of time.
+    #[serde(default, deserialize_with = "present")]
+    pub when: Option<When>,
+    /// Where to look.
+    #[serde(default, rename = "in")]
+    pub within: SearchIn,
+    /// What a hit stands for.
+    #[serde(default)]
+    pub show: Show,
+    /// The order of the hits.
+    #[serde(default)]
+    pub sort: Sort,
+    /// How many to return.
+    #[serde(default, skip_serializing)]
+    pub limit: Limit,
+    /// The `next` of the page before.
+    #[serde(default, skip_serializing)]
+    pub after: Option<Position>,
+}
+
+impl Search {
+    /// A search for `q` with every other parameter at its default.
+    pub fn new(q: Query) -> Self {
+        Self {
+            q,
+            forum: Vec::new(),
+            by: None,
+            when: None,
+            within: SearchIn::default(),
+            show: Show::default(),
+            sort: Sort::default(),
+            limit: Limit::default(),
+            after: None,
+        }
+    }
+}
+
+/// What is no id stays in the list as one that nothing has: such a forum gives no hits.
+fn separated<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ForumId>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Ok(text
+        .split(',')
+        .map(|id| ForumId::new(id).unwrap_or_else(ForumId::nothing))
+        .collect())
+}

@@ -1,0 +1,111 @@
+//! The scopes that a token can carry, and the surfaces that know them (spec, Authentication 4 and Versioning 3).
+
+use std::fmt;
+
+macro_rules! scopes {
+    ($($name:ident $text:literal $allows:literal)+) => {
+        /// What a token lets its bearer do, as far as its owner may.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Scope {
+            $(#[doc = concat!("`", $text, "`: ", $allows)] $name,)+
+        }
+
+        impl Scope {
+            const EVERY: &'static [Self] = &[$(Self::$name,)+];
+
+            /// The scope as it is written, such as `forums:read`.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $text,)+ }
+            }
+
+            /// What the scope allows, in a sentence.
+            pub const fn allows(self) -> &'static str {
+                match self { $(Self::$name => $allows,)+ }
+            }
+        }
+    };
+}
+
+scopes! {
+    ForumsRead "forums:read" "List forums."
+    ThreadsRead "threads:read" "List and read threads and their polls."
+    ThreadsWrite "threads:write" "Start threads."
+    PostsRead "posts:read" "Read posts."
+    PostsWrite "posts:write" "Reply, edit and delete posts."
+    MembersRead "members:read" "Read the owner's account and members' profiles."
+    MessagesRead "messages:read" "Read private messages."
+    MessagesWrite "messages:write" "Send private messages."
+    PollsWrite "polls:write" "Vote in polls and edit them."
+    ReputationWrite "reputation:write" "Rate members."
+    SubscriptionsRead "subscriptions:read" "List what the owner follows."
+    SubscriptionsWrite "subscriptions:write" "Follow and unfollow threads and forums."
+    SearchRead "search:read" "Search."
+    AdminRead "admin:read" "Nothing: no endpoint asks for it."
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Which interface is served: the full one, or the smaller published variant (spec, Versioning 3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Surface {
+    /// 21 endpoints and 13 scopes.
+    #[default]
+    Full,
+    /// 7 endpoints and 8 scopes.
+    Compact,
+}
+
+impl Surface {
+    /// The scopes that this surface knows. Any other is refused when a token is issued, and dropped when one is read.
+    pub fn scopes(self) -> impl Iterator<Item = Scope> {
+        Scope::EVERY
+            .iter()
+            .copied()
+            .filter(move |scope| self.knows(*scope))
+    }
+
+    /// The scope that `text` spells on this surface.
+    pub fn scope(self, text: &str) -> Option<Scope> {
+        self.scopes().find(|scope| scope.as_str() == text)
+    }
+
+    const fn knows(self, scope: Scope) -> bool {
+        use Scope::{
+            AdminRead, ForumsRead, MembersRead, PostsRead, PostsWrite, SearchRead, ThreadsRead,
+            ThreadsWrite,
+        };
+        match self {
+            Self::Full => !matches!(scope, AdminRead),
+            Self::Compact => matches!(
+                scope,
+                ForumsRead
+                    | ThreadsRead
+                    | ThreadsWrite
+                    | PostsRead
+                    | PostsWrite
+                    | MembersRead
+                    | SearchRead
+                    | AdminRead
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Surface;
+
+    #[test]
+    fn thirteen_and_eight() {
+        assert_eq!(Surface::Full.scopes().count(), 13);
+        assert_eq!(Surface::Compact.scopes().count(), 8);
+        assert!(Surface::Full.scope("admin:read").is_none());
+        assert!(Surface::Compact.scope("admin:read").is_some());
+        assert!(Surface::Compact.scope("admin:write").is_none());
+    }
+}

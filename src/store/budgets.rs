@@ -1,0 +1,21 @@
+//! Where budgets are kept.
+
+use async_trait::async_trait;
+
+use crate::budget::{BudgetKey, Charge, Window};
+use crate::host::Stored;
+use crate::model::Timestamp;
+
+/// Keeps budgets.
+#[async_trait]
+pub trait Budgets: Send + Sync + 'static {
+    /// Charges `cost` units to the budget of `key`, all of them or none, atomically: [`Window::charge`] under any
+    /// concurrency. A store with a clock of its own goes by that; the others by `now`.
+    async fn charge(
+        &self,
+        key: &BudgetKey,
+        cost: u32,
+        window: Window,
+        now: Timestamp,
+    ) -> Stored<Charge>;
+}

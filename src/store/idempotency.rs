@@ -1,0 +1,113 @@
+//! Where the first answers to requests with an `Idempotency-Key` are kept (contract, section 5).
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use crate::host::Stored;
+use crate::model::Timestamp;
+use crate::token::Lookup;
+
+/// A request that came with a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// The token that sent it: keys are per token.
+    pub token: Lookup,
+    /// The key, 1-64 visible ASCII characters.
+    pub key: String,
+    /// The SHA-256 of the request's method, path and body.
+    pub request: [u8; 32],
+}
+
+/// An answer that is given again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Its status.
+    pub status: u16,
+    /// Its `location`, if it has one.
+    pub location: Option<String>,
+    /// Its body.
+    pub body: Bytes,
+}
+
+/// What a key says to a request that comes with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Begin {
+    /// It is the first: run the command, then settle the ticket.
+    First(Ticket),
+    /// It was answered: give that answer.
+    Repeat(Kept),
+    /// The first still runs.
+    Running,
+    /// The first was cut off: nobody knows whether it was carried out.
+    Unknown,
+    /// The key belongs to another request.
+    OtherRequest,
+}
+
+/// The right to settle a key's first run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    /// The token.
+    pub token: Lookup,
+    /// The key.
+    pub key: String,
+    /// When the run began.
+    pub began: Timestamp,
+}
+
+/// How a first run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// With an answer to be given again.
+    Answered(Kept),
+    /// The command surely did not run: the key is free again.
+    DidNotRun,
+    /// Nobody knows whether it was carried out.
+    Unknown,
+}
+
+/// A key as a store keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The request that it belongs to.
+    pub request: [u8; 32],
+    /// When its first run began.
+    pub began: Timestamp,
+    /// How that ended; `None` while it runs, and for ever when it was cut off by a crash.
+    pub ended: Option<Option<Kept>>,
+}
+
+impl Entry {
+    /// How long a key is remembered.
+    pub const LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+    /// How long a run is taken to be still going on; afterwards its outcome is unknown.
+    pub const LEASE: Duration = Duration::from_secs(60);
+
+    /// Whether the key is forgotten at `now`.
+    pub fn is_over(&self, now: Timestamp) -> bool {
+        now >= self.began.plus(Self::LIFE)
+    }
+
+    /// What the key says to a request that is not the first.
+    pub fn says(self, request: &[u8; 32], now: Timestamp) -> Begin {
+        match self.ended {
+            _ if self.request != *request => Begin::OtherRequest,
+            Some(Some(kept)) => Begin::Repeat(kept),
+            None if now < self.began.plus(Self::LEASE) => Begin::Running,
+            None | Some(None) => Begin::Unknown,
+        }
+    }
+}
+
+/// Keeps first answers for 24 hours, and forgets them by itself.
+#[async_trait]
+pub trait Idempotency: Send + Sync + 'static {
+    /// Takes the key for this request, or tells what it says already: one atomic operation, so that of any number of
+    /// like requests at once one alone is the first.
+    async fn begin(&self, attempt: &Attempt, now: Timestamp) -> Stored<Begin>;
+
+    /// Notes how the first run ended. A ticket that is not the key's any more changes nothing.
+    async fn settle(&self, ticket: &Ticket, outcome: Outcome) -> Stored<()>;
+}

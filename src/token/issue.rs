@@ -1,0 +1,95 @@
+//! Issuing a token: what the panel and the command line both do.
+
+use std::fmt;
+
+use super::{BadExpiry, Expiry, PlainToken, TokenRecord};
+use crate::clock::Entropy;
+use crate::host::Fault;
+use crate::model::{Timestamp, UserId};
+use crate::scope::Surface;
+use crate::store::Tokens;
+
+/// What a token is to be.
+#[derive(Clone, Debug)]
+pub struct Issue<'a> {
+    /// For whom it acts.
+    pub owner: &'a UserId,
+    /// What to call it; may be empty.
+    pub label: &'a str,
+    /// What it carries.
+    pub scopes: &'a [String],
+    /// "Expires in (days)", as it was typed.
+    pub expires_in_days: &'a str,
+}
+
+/// Why no token was issued.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum IssueError {
+    /// No scope was named.
+    NoScope,
+    /// The surface does not know this scope.
+    UnknownScope(String),
+    /// The expiry is not whole days.
+    Expiry(BadExpiry),
+    /// The store, or the source of randomness, failed.
+    Failed(Fault),
+}
+
+impl fmt::Display for IssueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoScope => f.write_str("a token needs at least one scope"),
+            Self::UnknownScope(scope) => write!(f, "there is no scope {scope:?}"),
+            Self::Expiry(bad) => bad.fmt(f),
+            Self::Failed(fault) => fault.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for IssueError {}
+
+/// Issues a token and stores its record. The token is shown once; only its hash is kept.
+///
+/// # Errors
+/// [`IssueError`]; no token is created then.
+pub async fn issue(
+    tokens: &dyn Tokens,
+    entropy: &dyn Entropy,
+    surface: Surface,
+    wanted: Issue<'_>,
+    now: Timestamp,
+) -> Result<(PlainToken, TokenRecord), IssueError> {
+    let expiry = Expiry::parse(wanted.expires_in_days).map_err(IssueError::Expiry)?;
+    let scopes = checked(surface, wanted.scopes)?;
+    loop {
+        let token =
+            PlainToken::mint(entropy).map_err(|none| IssueError::Failed(Fault::new(none)))?;
+        let record = TokenRecord {
+            lookup: *token.lookup(),
+            digest: token.digest(),
+            owner: wanted.owner.clone(),
+            label: wanted.label.into(),
+            scopes: scopes.clone(),
+            created_at: now,
+            expires_at: expiry.at(now),
+            revoked_at: None,
+            last_used_at: None,
+        };
+        if tokens.create(&record).await.map_err(IssueError::Failed)? {
+            return Ok((token, record));
+        }
+    }
+}
+
+/// The scopes in the surface's own order, each once.
+fn checked(surface: Surface, wanted: &[String]) -> Result<Vec<String>, IssueError> {
+    if wanted.is_empty() {
+        return Err(IssueError::NoScope);
+    }
+    if let Some(unknown) = wanted.iter().find(|scope| surface.scope(scope).is_none()) {
+        return Err(IssueError::UnknownScope(unknown.clone()));
+    }
+    let scopes = surface.scopes().map(|scope| scope.as_str().to_owned());
+    Ok(scopes.filter(|scope| wanted.contains(scope)).collect())
+}

@@ -1,0 +1,12 @@
+//! Tokens: `forum_pat_<lookup>_<secret>` (spec, Authentication; contract, section 2).
+
+mod base62;
+mod expiry;
+mod issue;
+mod plain;
+mod record;
+
+pub use expiry::{BadExpiry, Expiry};
+pub use issue::{Issue, IssueError, issue};
+pub use plain::{Lookup, Malformed, PlainToken};
+pub use record::{Digest, TokenRecord, TokenState};
