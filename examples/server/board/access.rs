@@ -1,0 +1,160 @@
+//! What a caller may do in each forum: lists of groups, inherited each by itself.
+
+use std::collections::HashMap;
+
+use super::groups::{Group, Groups};
+
+/// Who may do what in one forum, as it was set.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rules {
+    /// The forum.
+    pub forum: i64,
+    /// The forum above.
+    pub parent: Option<i64>,
+    /// Who reads, starts threads and replies; `None` is what the forum above says.
+    pub lists: [Option<Groups>; 3],
+    /// Whether the caller was named its moderator.
+    pub moderator: bool,
+}
+
+/// What one caller may do in one forum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// See it and what is in it.
+    pub read: bool,
+    /// Start threads.
+    pub start: bool,
+    /// Reply.
+    pub reply: bool,
+    /// Moderate it.
+    pub moderate: bool,
+    /// Whether every member may see it, so that posts in it count on their authors' profiles.
+    pub counts: bool,
+}
+
+/// Who reads, starts threads and replies in a forum that does not say, and has none above.
+const TOP: [Groups; 3] = [
+    Groups::of([Group::Guests]),
+    Groups::of([Group::Members]),
+    Groups::of([Group::Members]),
+];
+
+/// What somebody in these groups may do in each of the `forums`, of which parents stand before their children. Only a
+/// member writes, whatever the lists say.
+pub fn resolve(forums: &[Rules], groups: Groups, member: bool) -> HashMap<i64, Access> {
+    let mut lists = HashMap::new();
+    let access = forums.iter().map(|forum| {
+        let above = forum.parent.and_then(|parent| lists.get(&parent));
+        let own = inherit(forum.lists, above.copied().unwrap_or(TOP));
+        lists.insert(forum.forum, own);
+        (forum.forum, access(own, forum.moderator, groups, member))
+    });
+    access.collect()
+}
+
+fn inherit([read, start, reply]: [Option<Groups>; 3], above: [Groups; 3]) -> [Groups; 3] {
+    let [above_read, above_start, above_reply] = above;
+    [
+        read.unwrap_or(above_read),
+        start.unwrap_or(above_start),
+        reply.unwrap_or(above_reply),
+    ]
+}
+
+fn access(
+    [read, start, reply]: [Groups; 3],
+    moderator: bool,
+    groups: Groups,
+    member: bool,
+) -> Access {
+    let administrator = groups.contains(Group::Administrators);
+    let reads = administrator || groups.meets(read);
+    Access {
+        read: reads,
+        start: member && reads && groups.meets(start),
+        reply: member && reads && groups.meets(reply),
+        moderate: administrator || reads && moderator,
+        counts: read.meets(Groups::of([Group::Guests, Group::Members])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Access, Group, Groups, Rules, resolve};
+
+    const GUEST: Groups = Groups::of([Group::Guests]);
+    const MEMBER: Groups = Groups::of([Group::Guests, Group::Members]);
+    const STAFF: Groups = Groups::of([Group::Guests, Group::Members, Group::Staff]);
+    const ADMINISTRATOR: Groups = Groups::of([Group::Guests, Group::Administrators]);
+
+    fn only(group: Group) -> Option<Groups> {
+        Some(Groups::of([group]))
+    }
+
+    fn may(rules: &[Rules], forum: i64, groups: Groups) -> String {
+        let access = resolve(rules, groups, groups != GUEST)[&forum];
+        let Access { read, start, reply, moderate, counts } = access;
+        let letters = [(read, 'r'), (start, 's'), (reply, 'p'), (moderate, 'm'), (counts, 'c')];
+        letters.into_iter().filter(|(may, _)| *may).map(|(_, letter)| letter).collect()
+    }
+
+    #[test]
+    fn a_top_forum_is_read_by_guests_and_written_by_members() {
+        let rules = [Rules { forum: 1, ..Rules::default() }];
+        assert_eq!(may(&rules, 1, GUEST), "rc");
+        assert_eq!(may(&rules, 1, MEMBER), "rspc");
+        assert_eq!(may(&rules, 1, ADMINISTRATOR), "rmc");
+    }
+
+    #[test]
+    fn each_list_is_inherited_by_itself() {
+        let top = Rules {
+            forum: 1,
+            lists: [only(Group::Members), only(Group::Staff), None],
+            ..Rules::default()
+        };
+        let below = Rules {
+            forum: 2,
+            parent: Some(1),
+            lists: [None, None, only(Group::Staff)],
+            ..Rules::default()
+        };
+        let deeper = Rules {
+            forum: 3,
+            parent: Some(2),
+            lists: [only(Group::Guests), None, None],
+            ..Rules::default()
+        };
+        let rules = [top, below, deeper];
+        assert_eq!(may(&rules, 1, GUEST), "c");
+        assert_eq!(may(&rules, 1, MEMBER), "rpc");
+        assert_eq!(may(&rules, 2, MEMBER), "rc");
+        assert_eq!(may(&rules, 2, STAFF), "rspc");
+        assert_eq!(may(&rules, 3, GUEST), "rc");
+        assert_eq!(may(&rules, 3, STAFF), "rspc");
+    }
+
+    #[test]
+    fn a_guest_writes_nowhere() {
+        let guests = only(Group::Guests);
+        let rules = [Rules { forum: 1, lists: [guests; 3], ..Rules::default() }];
+        assert_eq!(may(&rules, 1, GUEST), "rc");
+        assert_eq!(may(&rules, 1, MEMBER), "rspc");
+    }
+
+    #[test]
+    fn a_moderator_has_to_be_able_to_read_the_forum_and_moderates_none_below() {
+        let staff = Rules {
+            forum: 1,
+            lists: [only(Group::Staff), None, None],
+            moderator: true,
+            ..Rules::default()
+        };
+        let below = Rules { forum: 2, parent: Some(1), ..Rules::default() };
+        let rules = [staff, below];
+        assert_eq!(may(&rules, 1, STAFF), "rspm");
+        assert_eq!(may(&rules, 1, MEMBER), "");
+        assert_eq!(may(&rules, 2, STAFF), "rsp");
+        assert_eq!(may(&rules, 2, ADMINISTRATOR), "rm");
+    }
+}

@@ -1,0 +1,50 @@
+//! Who may see what, asked anew on every request.
+
+use std::sync::Arc;
+
+use forum_api::async_trait;
+use forum_api::host::{Authority, Fault, Forums, Standing, Stored};
+use forum_api::model::{ForumId, Timestamp, UserId};
+
+use super::actor::Actor;
+use super::groups::Group;
+use super::{Board, members};
+
+#[async_trait]
+impl Authority for Board {
+    async fn guest(&self) -> Stored<Standing> {
+        let guest = self.load(None).await?;
+        Ok(guest.map_or_else(|| Standing::new(Forums::none()), standing))
+    }
+
+    async fn member(&self, owner: &UserId) -> Stored<Option<Standing>> {
+        let Ok(member) = owner.number() else {
+            return Ok(None);
+        };
+        let actor = self.load(Some(member)).await?;
+        actor.iter().for_each(|actor| self.note_seen(member, actor));
+        Ok(actor.map(standing))
+    }
+}
+
+impl Board {
+    async fn load(&self, member: Option<i64>) -> Stored<Option<Actor>> {
+        let load = self.database.read(move |connection| Actor::load(connection, member).map_err(Fault::from));
+        load.await
+    }
+
+    fn note_seen(&self, member: i64, actor: &Actor) {
+        let now = self.clock.now();
+        let is_news = |last: Timestamp| now >= last.plus(members::SEEN_GRAIN);
+        if actor.last_seen.is_none_or(is_news) {
+            self.database.write_later(move |tx| Ok(members::note_seen(tx, member, now)?));
+        }
+    }
+}
+
+/// What the library needs to know of the caller, and the rest for the board's own commands.
+fn standing(actor: Actor) -> Standing {
+    let forums = Forums::of(actor.sees().map(ForumId::from));
+    let locked_out = actor.offline && !actor.groups.contains(Group::Administrators);
+    Standing::new(forums).locked_out(locked_out).with(Arc::new(actor))
+}

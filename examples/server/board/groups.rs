@@ -1,0 +1,160 @@
+//! The board's groups, and sets of them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rusqlite::ToSql;
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
+
+/// A group of the board. Everybody is in [`Guests`](Self::Guests), so what guests may read every member may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// Everybody, signed in or not.
+    Guests,
+    /// Ordinary members.
+    Members,
+    /// Members whose posts await approval.
+    Newcomers,
+    /// Those who are exempt from waiting between two posts.
+    Staff,
+    /// Those who moderate everywhere, and alone see an offline board.
+    Administrators,
+}
+
+impl Group {
+    const ALL: [Self; 5] = [
+        Self::Guests,
+        Self::Members,
+        Self::Newcomers,
+        Self::Staff,
+        Self::Administrators,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Guests => "guests",
+            Self::Members => "members",
+            Self::Newcomers => "newcomers",
+            Self::Staff => "staff",
+            Self::Administrators => "administrators",
+        }
+    }
+
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
+/// A set of groups; as text, their names with commas between them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Groups(u8);
+
+impl Groups {
+    /// These groups.
+    pub const fn of<const N: usize>(groups: [Group; N]) -> Self {
+        let mut bits = 0;
+        let mut rest: &[Group] = &groups;
+        while let [group, others @ ..] = rest {
+            bits |= group.bit();
+            rest = others;
+        }
+        Self(bits)
+    }
+
+    /// These and `group`.
+    pub const fn with(self, group: Group) -> Self {
+        Self(self.0 | group.bit())
+    }
+
+    /// Whether `group` is among them.
+    pub const fn contains(self, group: Group) -> bool {
+        self.0 & group.bit() != 0
+    }
+
+    /// Whether any of them is among the `others`.
+    pub const fn meets(self, others: Self) -> bool {
+        self.0 & others.0 != 0
+    }
+
+    /// Whether they count as staff in the board's rules.
+    pub const fn are_staff(self) -> bool {
+        self.meets(Self::of([Group::Staff, Group::Administrators]))
+    }
+}
+
+impl fmt::Display for Groups {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        for group in Group::ALL.into_iter().filter(|group| self.contains(*group)) {
+            write!(f, "{separator}{}", group.name())?;
+            separator = ",";
+        }
+        Ok(())
+    }
+}
+
+/// The board has no group of this name.
+#[derive(Debug)]
+pub struct NoSuchGroup(String);
+
+impl fmt::Display for NoSuchGroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = Group::ALL.map(Group::name).join(", ");
+        write!(f, "there is no group {:?}, but {all}", self.0)
+    }
+}
+
+impl std::error::Error for NoSuchGroup {}
+
+impl FromStr for Groups {
+    type Err = NoSuchGroup;
+
+    fn from_str(text: &str) -> Result<Self, NoSuchGroup> {
+        let names = text.split(',').filter(|name| !name.is_empty());
+        names.map(str::trim).try_fold(Self::default(), |groups, name| {
+            let group = Group::ALL.into_iter().find(|group| group.name() == name);
+            group
+                .map(|group| groups.with(group))
+                .ok_or_else(|| NoSuchGroup(name.into()))
+        })
+    }
+}
+
+impl FromSql for Groups {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        value
+            .as_str()?
+            .parse()
+            .map_err(|unknown| FromSqlError::Other(Box::new(unknown)))
+    }
+}
+
+impl ToSql for Groups {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(self.to_string().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Group, Groups};
+
+    #[test]
+    fn are_read_as_they_are_written() {
+        for text in ["", "members", "guests,members,newcomers,staff,administrators"] {
+            assert_eq!(text.parse::<Groups>().unwrap().to_string(), text);
+        }
+        assert_eq!(
+            " staff, members".parse::<Groups>().unwrap(),
+            Groups::of([Group::Members, Group::Staff])
+        );
+        assert!("members,strangers".parse::<Groups>().is_err());
+    }
+
+    #[test]
+    fn administrators_are_staff() {
+        assert!(Groups::of([Group::Administrators]).are_staff());
+        assert!(Groups::of([Group::Members, Group::Staff]).are_staff());
+        assert!(!Groups::of([Group::Guests, Group::Members, Group::Newcomers]).are_staff());
+    }
+}

@@ -1,0 +1,92 @@
+//! Puts threads and posts into their tables, and keeps the counts with them.
+
+use forum_api::model::{State, Timestamp};
+use rusqlite::{Result, Savepoint, named_params};
+
+use super::markdown;
+use super::row::stored;
+
+/// A post that was found good.
+#[derive(Clone, Copy, Debug)]
+pub struct NewPost<'a> {
+    /// Who wrote it.
+    pub author: Option<i64>,
+    /// Its source markup.
+    pub body: &'a str,
+    /// Whether it is there for everybody.
+    pub state: State,
+    /// When it was written.
+    pub at: Timestamp,
+    /// Whether it counts on its author's profile, once it is there for everybody.
+    pub counts: bool,
+}
+
+/// Adds a thread with its first post, and gives both their ids.
+pub fn thread(tx: &Savepoint<'_>, forum: i64, title: &str, first: NewPost<'_>) -> Result<(i64, i64)> {
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO thread (forum_id, title, author_id, state, created_at, last_activity_at)
+         VALUES (:forum, :title, :author, :state, :at, :at)",
+    )?;
+    let thread = insert.insert(named_params! {
+        ":forum": forum,
+        ":title": title,
+        ":author": first.author,
+        ":state": stored(first.state),
+        ":at": first.at,
+    })?;
+    let post = row(tx, thread, first)?;
+    tx.prepare_cached("UPDATE thread SET first_post_id = ?2, last_post_id = ?2 WHERE id = ?1")?
+        .execute([thread, post])?;
+    if first.state == State::Visible {
+        tx.prepare_cached("UPDATE forum SET thread_count = thread_count + 1 WHERE id = ?1")?
+            .execute([forum])?;
+        count(tx, thread, first)?;
+    }
+    Ok((thread, post))
+}
+
+/// Adds a reply, and gives its id.
+pub fn reply(tx: &Savepoint<'_>, thread: i64, reply: NewPost<'_>) -> Result<i64> {
+    let post = row(tx, thread, reply)?;
+    if reply.state == State::Visible {
+        let mut update = tx.prepare_cached(
+            "UPDATE thread SET last_post_id = ?2, last_activity_at = ?3, reply_count = reply_count + 1 WHERE id = ?1",
+        )?;
+        update.execute((thread, post, reply.at))?;
+        count(tx, thread, reply)?;
+    }
+    Ok(post)
+}
+
+fn row(tx: &Savepoint<'_>, thread: i64, post: NewPost<'_>) -> Result<i64> {
+    let mut next = tx.prepare_cached(
+        "UPDATE thread SET last_number = last_number + 1 WHERE id = ?1 RETURNING last_number",
+    )?;
+    let number: i64 = next.query_row([thread], |row| row.get(0))?;
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO post (thread_id, number, author_id, state, created_at, body, body_html)
+         VALUES (:thread, :number, :author, :state, :at, :body, :html)",
+    )?;
+    insert.insert(named_params! {
+        ":thread": thread,
+        ":number": number,
+        ":author": post.author,
+        ":state": stored(post.state),
+        ":at": post.at,
+        ":body": post.body,
+        ":html": markdown::render(post.body),
+    })
+}
+
+/// Counts a post that is there for everybody in its forum, and on its author's profile.
+fn count(tx: &Savepoint<'_>, thread: i64, post: NewPost<'_>) -> Result<()> {
+    let mut forum = tx.prepare_cached(
+        "UPDATE forum SET post_count = post_count + 1, last_activity_at = max(ifnull(last_activity_at, ?2), ?2)
+         WHERE id = (SELECT forum_id FROM thread WHERE id = ?1)",
+    )?;
+    forum.execute((thread, post.at))?;
+    let mut author =
+        tx.prepare_cached("UPDATE member SET post_count = post_count + ?2 WHERE id = ?1")?;
+    author.execute((post.author, post.counts))?;
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! The reference board: a small but real board over SQLite.
+//!
+//! One file per resource holds its queries and commands; `rules`, `access` and `settings` hold what is decided. Every
+//! command runs in one transaction, which also notes what happened.
+
+mod access;
+mod actor;
+mod authority;
+pub mod demo;
+mod events;
+mod flood;
+pub mod forums;
+pub mod groups;
+mod insert;
+mod markdown;
+pub mod members;
+pub mod passwords;
+mod place;
+mod position;
+mod posts;
+mod row;
+mod rules;
+pub mod settings;
+mod sight;
+mod texts;
+mod threads;
+
+use std::sync::Arc;
+
+use forum_api::clock::Clock;
+use forum_api::host::{self, Caller, In, Member, Place, Refusal, Result};
+use forum_api::model::{
+    Account, Forum, ForumId, ListPosts, ListThreads, Page, Post, Profile, Reply, StartThread,
+    Thread, ThreadId, UserRef,
+};
+use forum_api::store::sqlite::{Database, migrate};
+use forum_api::{Language, async_trait};
+use rusqlite::{Connection, Savepoint};
+
+use actor::Actor;
+use events::Events;
+use texts::Texts;
+
+const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql")];
+
+/// The board.
+#[derive(Clone, Debug)]
+pub struct Board {
+    database: Database,
+    clock: Arc<dyn Clock>,
+    say: &'static Texts,
+}
+
+impl Board {
+    /// The board in `database`, which speaks `language`.
+    pub fn new(database: Database, clock: Arc<dyn Clock>, language: Language) -> Self {
+        let say = Texts::of(language);
+        Self { database, clock, say }
+    }
+
+    /// Brings the board's tables up to date; gives whether there were none before.
+    pub async fn migrate(&self) -> Result<bool> {
+        let migrated = self.write(|tx, _| Ok(migrate(tx, "board_migrations", MIGRATIONS)?));
+        Ok(migrated.await? == 0)
+    }
+
+    /// Looks at one state of the board.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.database.read(look).await
+    }
+
+    /// Changes the board in one transaction, all of it or nothing; `change` notes what happens with it.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&Savepoint<'_>, &mut Events) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let clock = self.clock.clone();
+        let change = self.database.write(move |tx| {
+            let mut events = Events::at(clock.now());
+            change(tx, &mut events).map(|done| (done, events))
+        });
+        let (done, events): (T, Events) = change.await?;
+        events.trace();
+        Ok(done)
+    }
+}
+
+#[async_trait]
+impl host::Board for Board {
+    async fn forum_of(&self, caller: &Caller, place: Place<'_>) -> Result<ForumId> {
+        let (thread, post) = match place {
+            Place::Thread(thread) => (thread.number()?, None),
+            Place::Post(thread, post) => (thread.number()?, Some(post.number()?)),
+            _ => return Err(Refusal::NotImplemented),
+        };
+        let actor = actor(caller)?;
+        let spot = self.read(move |connection| place::find(connection, &actor, thread, post));
+        Ok(spot.await?.forum.into())
+    }
+
+    async fn me(&self, by: &Member) -> Result<Account> {
+        let user = UserRef::Id(by.user().clone());
+        let owner = self.read(move |connection| members::profile(connection, &user));
+        Ok(Account {
+            owner: owner.await?,
+            unread_messages: None,
+        })
+    }
+
+    async fn forums(&self, caller: &Caller) -> Result<Vec<Forum>> {
+        let actor = actor(caller)?;
+        self.read(move |connection| forums::list(connection, &actor)).await
+    }
+
+    async fn threads(
+        &self,
+        caller: &Caller,
+        forum: ForumId,
+        list: ListThreads,
+    ) -> Result<Page<Thread>> {
+        let (actor, forum) = (actor(caller)?, forum.number()?);
+        self.read(move |connection| threads::list(connection, &actor, forum, &list)).await
+    }
+
+    async fn start_thread(&self, by: &Member, forum: ForumId, new: StartThread) -> Result<Thread> {
+        if new.poll.is_some() || new.subscribe {
+            return Err(Refusal::NotImplemented);
+        }
+        let (member, forum, say) = (by.user().number()?, forum.number()?, self.say);
+        let start = self.write(move |tx, events| {
+            let actor = Actor::acting(tx, member, say)?;
+            threads::start(tx, events, &actor, forum, &new, say)
+        });
+        start.await
+    }
+
+    async fn thread(&self, caller: &Caller, thread: ThreadId) -> Result<Thread> {
+        let (actor, thread) = (actor(caller)?, thread.number()?);
+        self.read(move |connection| threads::one(connection, &actor, thread)).await
+    }
+
+    async fn posts(
+        &self,
+        caller: &Caller,
+        thread: ThreadId,
+        list: ListPosts,
+    ) -> Result<In<Page<Post>>> {
+        let (actor, thread) = (actor(caller)?, thread.number()?);
+        self.read(move |connection| posts::list(connection, &actor, thread, &list)).await
+    }
+
+    async fn reply(&self, by: &Member, thread: ThreadId, reply: Reply) -> Result<In<Post>> {
+        if reply.subscribe {
+            return Err(Refusal::NotImplemented);
+        }
+        let (member, thread, say) = (by.user().number()?, thread.number()?, self.say);
+        let write = self.write(move |tx, events| {
+            let actor = Actor::acting(tx, member, say)?;
+            posts::reply(tx, events, &actor, thread, &reply, say)
+        });
+        write.await
+    }
+
+    async fn profile(&self, _: &Caller, user: UserRef) -> Result<Profile> {
+        self.read(move |connection| members::profile(connection, &user)).await
+    }
+}
+
+/// The caller, as the [`Authority`](host::Authority) loaded them for this request.
+fn actor(caller: &Caller) -> Result<Arc<Actor>> {
+    caller.loaded().cloned()
+}

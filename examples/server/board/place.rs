@@ -1,0 +1,48 @@
+//! Where a thread or a post is, for a caller who sees it there.
+
+use std::sync::LazyLock;
+
+use forum_api::host::{Refusal, Result};
+use forum_api::model::State;
+use rusqlite::{Connection, OptionalExtension, named_params};
+
+use super::actor::Actor;
+use super::row::Columns;
+use super::sight::{Sight, sees_post, sees_thread};
+
+/// A thread, as far as the rules on replying go.
+#[derive(Clone, Copy, Debug)]
+pub struct Spot {
+    /// The forum it is in.
+    pub forum: i64,
+    /// Whether it is there for everybody.
+    pub state: State,
+    /// Whether only moderators may post in it.
+    pub locked: bool,
+}
+
+/// The thread, of which `post` has to be one if given; [`Refusal::Absent`] unless the caller sees both.
+pub fn find(connection: &Connection, actor: &Actor, thread: i64, post: Option<i64>) -> Result<Spot> {
+    static QUERY: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "SELECT thread.forum_id, thread.state, thread.locked
+            FROM thread
+            LEFT JOIN post ON post.id = :post AND post.thread_id = thread.id AND {}
+            WHERE thread.id = :thread AND {} AND post.id IS :post",
+            sees_post("post"),
+            sees_thread(),
+        )
+    });
+    let sight = Sight::of(actor);
+    let parameters = named_params! { ":thread": thread, ":post": post };
+    let mut query = connection.prepare_cached(&QUERY)?;
+    let spot = query.query_row(&*sight.with(parameters), |row| {
+        let mut columns = Columns::of(row);
+        Ok(Spot {
+            forum: columns.value()?,
+            state: columns.state()?,
+            locked: columns.value()?,
+        })
+    });
+    spot.optional()?.ok_or(Refusal::Absent)
+}

@@ -1,0 +1,21 @@
+//! Places in lists that are ordered by time and id.
+
+use forum_api::host::{Refusal, Result};
+use forum_api::model::{Limit, Position, Timestamp};
+
+/// The place of what happened at `time` and has this id.
+pub fn of(time: Timestamp, id: impl std::fmt::Display) -> Position {
+    Position::new(format_args!("{}.{id}", time.as_millis()))
+}
+
+/// The time and the id of a place.
+pub fn read(place: Option<&Position>) -> Result<Option<(i64, i64)>> {
+    let numbers = place.map(Position::numbers).transpose();
+    let numbers = numbers.map_err(|_| Refusal::Unusable("after", "a cursor that this list gave"))?;
+    Ok(numbers.map(|[time, id]| (time, id)))
+}
+
+/// How many rows to ask for: the one beyond the limit tells whether more follow.
+pub fn rows(limit: Limit) -> i64 {
+    limit.get() as i64 + 1
+}

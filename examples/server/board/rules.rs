@@ -1,0 +1,89 @@
+//! The board's rules on posting: pure functions of values.
+
+use std::time::Duration;
+
+use forum_api::host::{Refusal, Result};
+use forum_api::model::{State, Timestamp};
+
+use super::access::Access;
+use super::groups::{Group, Groups};
+use super::texts::{Texts, fill};
+
+/// Over how long a time posts are counted.
+pub const HOUR: Duration = Duration::from_secs(60 * 60);
+
+/// The title without the blanks around it, if it has 1 to `most` characters.
+pub fn title<'a>(text: &'a str, most: u32, say: &Texts) -> Result<&'a str> {
+    let title = text.trim();
+    within(title, most, say.title_missing, say.title_too_long)?;
+    Ok(title)
+}
+
+/// Whether a body is not blank and has at most `most` characters.
+pub fn body(text: &str, most: u32, say: &Texts) -> Result<()> {
+    within(text, most, say.body_missing, say.body_too_long)
+}
+
+fn within(text: &str, most: u32, missing: &str, too_long: &str) -> Result<()> {
+    if text.trim().is_empty() {
+        return Err(Refusal::Invalid(missing.into()));
+    }
+    let fits = text.chars().count() <= most as usize;
+    fits.then_some(()).ok_or_else(|| Refusal::Invalid(fill(too_long, most)))
+}
+
+/// Whether `interval` seconds have passed since the member's last post. Staff need not wait.
+pub fn interval(
+    last: Option<Timestamp>,
+    now: Timestamp,
+    interval: u32,
+    groups: Groups,
+    say: &Texts,
+) -> Result<()> {
+    let waited = last.is_none_or(|last| now.since(last) >= Duration::from_secs(interval.into()));
+    let fine = waited || groups.are_staff();
+    fine.then_some(()).ok_or_else(|| Refusal::Invalid(fill(say.too_soon, interval)))
+}
+
+/// Whether one post more is within `most` an hour, when the `most`-last of the member's was written at `oldest`.
+pub fn per_hour(oldest: Option<Timestamp>, now: Timestamp, most: u32, say: &Texts) -> Result<()> {
+    let free = oldest.map(|oldest| oldest.plus(HOUR).since(now));
+    match free {
+        Some(wait) if !wait.is_zero() => {
+            Err(Refusal::TooFast(fill(say.too_many_posts, most), Some(wait)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether the caller may start a thread in a forum.
+pub fn start(access: Access, say: &Texts) -> Result<()> {
+    match access {
+        Access { read: false, .. } => Err(Refusal::Absent),
+        Access { start: false, .. } => Err(Refusal::Forbidden(say.may_not_start.into())),
+        _ => Ok(()),
+    }
+}
+
+/// What keeps somebody with this access from replying to such a thread, as the board says it.
+pub fn obstacle(
+    access: Access,
+    state: State,
+    locked: bool,
+) -> Option<fn(&Texts) -> &'static str> {
+    match access {
+        Access { reply: false, .. } => Some(|say| say.may_not_reply),
+        Access { moderate: false, .. } if locked => Some(|say| say.locked),
+        _ if state != State::Visible => Some(|say| say.not_visible),
+        _ => None,
+    }
+}
+
+/// In which state something begins that somebody in these groups writes.
+pub const fn first_state(groups: Groups) -> State {
+    if groups.contains(Group::Newcomers) {
+        State::AwaitingApproval
+    } else {
+        State::Visible
+    }
+}

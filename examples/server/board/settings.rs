@@ -1,0 +1,63 @@
+//! The board's settings: a row each, and effective at once.
+
+use rusqlite::{Connection, OptionalExtension, Result, Transaction};
+
+/// A whole number that an administrator may set.
+#[derive(Debug)]
+pub struct Setting {
+    /// Its name.
+    pub key: &'static str,
+    default: u32,
+    least: u32,
+}
+
+/// How many characters a thread's title may have.
+pub const TITLE_MAX: Setting = Setting::new("thread.title_max", 120, 1);
+/// How many characters a post may have.
+pub const BODY_MAX: Setting = Setting::new("post.body_max", 20_000, 1);
+/// How many seconds have to pass between two posts of a member who is not staff; 0 for none.
+pub const POST_INTERVAL: Setting = Setting::new("post.interval_seconds", 15, 0);
+/// How many posts a member may write in an hour.
+pub const POSTS_PER_HOUR: Setting = Setting::new("post.per_hour", 60, 1);
+
+/// All settings, in the order in which they are listed.
+pub const ALL: [Setting; 4] = [TITLE_MAX, BODY_MAX, POST_INTERVAL, POSTS_PER_HOUR];
+
+impl Setting {
+    const fn new(key: &'static str, default: u32, least: u32) -> Self {
+        Self { key, default, least }
+    }
+
+    /// The setting of this name.
+    pub fn named(key: &str) -> Option<Self> {
+        ALL.into_iter().find(|setting| setting.key == key)
+    }
+
+    /// Its value now.
+    pub fn get(&self, connection: &Connection) -> Result<u32> {
+        let mut query = connection.prepare_cached("select value from setting where key = ?1")?;
+        let value: Option<String> = query.query_row([self.key], |row| row.get(0)).optional()?;
+        Ok(value.and_then(|value| value.parse().ok()).unwrap_or(self.default))
+    }
+
+    /// Sets it to what `text` says; `None` when that is not a value for it, and nothing is changed.
+    pub fn set(&self, tx: &Transaction<'_>, text: &str) -> Result<Option<()>> {
+        let value = text.parse().ok().filter(|value| *value >= self.least);
+        value.map(|value: u32| put(tx, self.key, &value.to_string())).transpose()
+    }
+}
+
+/// Takes the board offline, or online again.
+pub fn set_offline(tx: &Transaction<'_>, offline: bool) -> Result<()> {
+    if offline {
+        return put(tx, "board.offline", "true");
+    }
+    tx.execute("delete from setting where key = 'board.offline'", [])?;
+    Ok(())
+}
+
+fn put(tx: &Transaction<'_>, key: &str, value: &str) -> Result<()> {
+    let insert = "insert into setting (key, value) values (?1, ?2) on conflict do update set value = excluded.value";
+    tx.execute(insert, [key, value])?;
+    Ok(())
+}

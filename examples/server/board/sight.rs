@@ -1,0 +1,63 @@
+//! What a caller sees, as queries ask it: what is hidden is not read.
+
+use rusqlite::ToSql;
+
+use super::actor::Actor;
+
+/// The parameters of a query that asks [`sees_thread`] or [`sees_post`].
+#[derive(Clone, Debug)]
+pub struct Sight {
+    /// The forums that the caller sees, as a JSON list.
+    sees: String,
+    /// The forums that the caller moderates, as a JSON list.
+    moderates: String,
+    /// The caller's id; `None` for the guest.
+    member: Option<i64>,
+}
+
+impl Sight {
+    /// What `actor` sees.
+    pub fn of(actor: &Actor) -> Self {
+        Self {
+            sees: json(actor.sees()),
+            moderates: json(actor.moderates()),
+            member: actor.member,
+        }
+    }
+
+    /// Its parameters and the `others` of the query.
+    pub fn with<'a>(&'a self, others: &[(&'a str, &'a dyn ToSql)]) -> Vec<(&'a str, &'a dyn ToSql)> {
+        let mut all: Vec<(&str, &dyn ToSql)> = vec![
+            (":sees", &self.sees),
+            (":moderates", &self.moderates),
+            (":member", &self.member),
+        ];
+        all.extend_from_slice(others);
+        all
+    }
+}
+
+fn json(forums: impl Iterator<Item = i64>) -> String {
+    let forums: Vec<String> = forums.map(|forum| forum.to_string()).collect();
+    format!("[{}]", forums.join(","))
+}
+
+/// SQL: whether the caller sees the row `thread`.
+pub fn sees_thread() -> String {
+    let state = sees_state("thread");
+    format!("thread.forum_id IN (SELECT value FROM json_each(:sees)) AND {state}")
+}
+
+/// SQL: whether the caller, who sees the row `thread`, sees its post in the row `post`.
+pub fn sees_post(post: &str) -> String {
+    sees_state(post)
+}
+
+/// What awaits approval is there for its author and the moderators, what is deleted for the moderators.
+fn sees_state(row: &str) -> String {
+    format!(
+        "({row}.state = 'visible'
+            OR {row}.state = 'awaiting_approval' AND {row}.author_id = :member
+            OR thread.forum_id IN (SELECT value FROM json_each(:moderates)))"
+    )
+}

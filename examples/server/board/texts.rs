@@ -1,0 +1,73 @@
+//! What the board's commands say when they refuse, in English and German. `{}` stands for a number.
+
+use forum_api::Language;
+
+/// The board's sentences in one language.
+#[derive(Debug)]
+pub struct Texts {
+    /// The title has no visible character.
+    pub title_missing: &'static str,
+    /// The title has more than `{}` characters.
+    pub title_too_long: &'static str,
+    /// The body has no visible character.
+    pub body_missing: &'static str,
+    /// The body has more than `{}` characters.
+    pub body_too_long: &'static str,
+    /// `{}` seconds have to pass between two posts.
+    pub too_soon: &'static str,
+    /// No more than `{}` posts an hour.
+    pub too_many_posts: &'static str,
+    /// The account may not act any more.
+    pub account_closed: &'static str,
+    /// The caller may not start threads in this forum.
+    pub may_not_start: &'static str,
+    /// The caller may not reply in this forum.
+    pub may_not_reply: &'static str,
+    /// The thread is locked.
+    pub locked: &'static str,
+    /// The thread awaits approval, or is deleted.
+    pub not_visible: &'static str,
+}
+
+impl Texts {
+    /// The sentences in `language`.
+    pub const fn of(language: Language) -> &'static Self {
+        match language {
+            Language::English => &ENGLISH,
+            Language::German => &GERMAN,
+        }
+    }
+}
+
+/// A sentence with a number in the place of `{}`.
+pub fn fill(sentence: &str, number: u32) -> String {
+    sentence.replace("{}", &number.to_string())
+}
+
+const ENGLISH: Texts = Texts {
+    title_missing: "title: a thread needs one.",
+    title_too_long: "title: no more than {} characters are allowed.",
+    body_missing: "body: a post needs some text.",
+    body_too_long: "body: no more than {} characters are allowed.",
+    too_soon: "Too soon: {} seconds have to pass between two posts.",
+    too_many_posts: "No more than {} posts an hour are allowed.",
+    account_closed: "This account can no longer act.",
+    may_not_start: "You may not start threads in this forum.",
+    may_not_reply: "You may not reply in this forum.",
+    locked: "This thread is locked.",
+    not_visible: "Nobody can reply while this thread is hidden.",
+};
+
+const GERMAN: Texts = Texts {
+    title_missing: "title: Ein Thema braucht einen Titel.",
+    title_too_long: "title: Höchstens {} Zeichen sind erlaubt.",
+    body_missing: "body: Ein Beitrag braucht etwas Text.",
+    body_too_long: "body: Höchstens {} Zeichen sind erlaubt.",
+    too_soon: "Zu früh: Zwischen zwei Beiträgen müssen {} Sekunden liegen.",
+    too_many_posts: "Höchstens {} Beiträge in der Stunde sind erlaubt.",
+    account_closed: "Dieses Konto kann nicht mehr handeln.",
+    may_not_start: "In diesem Forum dürfen Sie keine Themen beginnen.",
+    may_not_reply: "In diesem Forum dürfen Sie nicht antworten.",
+    locked: "Dieses Thema ist geschlossen.",
+    not_visible: "Solange dieses Thema verborgen ist, kann niemand antworten.",
+};

@@ -1,0 +1,141 @@
+//! Threads: listed, read and started.
+
+use std::sync::LazyLock;
+
+use forum_api::host::{Refusal, Result};
+use forum_api::model::{LastPost, ListThreads, Page, PostId, StartThread, State, Thread, Timestamp};
+use rusqlite::{Connection, OptionalExtension, Row, Savepoint, named_params};
+
+use super::actor::Actor;
+use super::events::{Event, Events};
+use super::insert::{self, NewPost};
+use super::row::Columns;
+use super::settings::{BODY_MAX, TITLE_MAX};
+use super::sight::{Sight, sees_thread};
+use super::texts::Texts;
+use super::{flood, position, rules};
+
+const SELECT: &str = "
+    SELECT
+        thread.id, thread.forum_id, thread.title,
+        author.id, author.username, author.avatar_url,
+        thread.state, thread.created_at, thread.last_activity_at,
+        last_post.id, last_author.id, last_author.username, last_author.avatar_url, last_post.created_at,
+        thread.reply_count, thread.pinned, thread.locked, thread.first_post_id, thread.version,
+        thread.forum_id
+    FROM thread
+    LEFT JOIN member AS author ON author.id = thread.author_id
+    LEFT JOIN post AS last_post ON last_post.id = thread.last_post_id
+    LEFT JOIN member AS last_author ON last_author.id = last_post.author_id";
+
+/// A page of a forum's threads, newest activity first.
+pub fn list(
+    connection: &Connection,
+    actor: &Actor,
+    forum: i64,
+    list: &ListThreads,
+) -> Result<Page<Thread>> {
+    static QUERY: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "{SELECT}
+            WHERE thread.forum_id = :forum AND {}
+                AND (thread.last_activity_at, thread.id) < (:time, :id) AND thread.last_activity_at > :since
+            ORDER BY thread.last_activity_at DESC, thread.id DESC LIMIT :rows",
+            sees_thread(),
+        )
+    });
+    let (time, id) = position::read(list.after.as_ref())?.unwrap_or((i64::MAX, i64::MAX));
+    let sight = Sight::of(actor);
+    let parameters = named_params! {
+        ":forum": forum,
+        ":time": time,
+        ":id": id,
+        ":since": list.since.map_or(i64::MIN, Timestamp::as_millis),
+        ":rows": position::rows(list.limit),
+    };
+    let mut query = connection.prepare_cached(&QUERY)?;
+    let threads = query.query_map(&*sight.with(parameters), |row| read(row, actor))?;
+    let threads = threads.collect::<rusqlite::Result<_>>()?;
+    Ok(Page::cut(threads, list.limit, |last| {
+        position::of(last.last_activity_at, &last.thread_id)
+    }))
+}
+
+/// One thread.
+pub fn one(connection: &Connection, actor: &Actor, thread: i64) -> Result<Thread> {
+    static QUERY: LazyLock<String> =
+        LazyLock::new(|| format!("{SELECT} WHERE thread.id = :thread AND {}", sees_thread()));
+    let sight = Sight::of(actor);
+    let parameters = named_params! { ":thread": thread };
+    let mut query = connection.prepare_cached(&QUERY)?;
+    let thread = query.query_row(&*sight.with(parameters), |row| read(row, actor));
+    thread.optional()?.ok_or(Refusal::Absent)
+}
+
+/// Starts a thread, without a poll and without following it.
+pub fn start(
+    tx: &Savepoint<'_>,
+    events: &mut Events,
+    actor: &Actor,
+    forum: i64,
+    new: &StartThread,
+    say: &Texts,
+) -> Result<Thread> {
+    let access = actor.access(forum);
+    rules::start(access, say)?;
+    let title = rules::title(&new.title, TITLE_MAX.get(tx)?, say)?;
+    rules::body(&new.body, BODY_MAX.get(tx)?, say)?;
+    flood::check(tx, actor, events.now, say)?;
+    let first = NewPost {
+        author: actor.member,
+        body: &new.body,
+        state: rules::first_state(actor.groups),
+        at: events.now,
+        counts: access.counts,
+    };
+    let (thread, post) = insert::thread(tx, forum, title, first)?;
+    if first.state == State::Visible {
+        events.note(Event::ThreadCreated { forum, thread });
+        events.note(Event::PostCreated { forum, thread, post });
+    }
+    one(tx, actor, thread)
+}
+
+fn read(row: &Row<'_>, actor: &Actor) -> rusqlite::Result<Thread> {
+    let mut columns = Columns::of(row);
+    let thread = Thread {
+        thread_id: columns.id()?,
+        forum_id: columns.id()?,
+        title: columns.value()?,
+        author: columns.author()?,
+        state: columns.state()?,
+        created_at: columns.value()?,
+        last_activity_at: columns.value()?,
+        last_post: last_post(&mut columns)?,
+        reply_count: columns.count()?,
+        pinned: columns.value()?,
+        locked: columns.value()?,
+        first_post_id: columns.id()?,
+        version: columns.value()?,
+        poll_id: None,
+        can_reply: false,
+    };
+    let access = actor.access(columns.value()?);
+    let obstacle = rules::obstacle(access, thread.state, thread.locked);
+    Ok(Thread {
+        can_reply: obstacle.is_none(),
+        ..thread
+    })
+}
+
+fn last_post(columns: &mut Columns<'_>) -> rusqlite::Result<Option<LastPost>> {
+    let post_id: Option<PostId> = columns.maybe_id()?;
+    let author = columns.author()?;
+    let created_at: Option<Timestamp> = columns.value()?;
+    let post = post_id.zip(created_at).map(|(post_id, created_at)| LastPost {
+        post_id,
+        author,
+        created_at,
+    });
+    Ok(post)
+}
