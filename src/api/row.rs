@@ -333,7 +333,7 @@ fn answer<T: Reply>(status: u16, reply: T, mut view: View<'_>) -> Result<Answer,
     let status = view.status.unwrap_or(status);
     let body = match status {
         204 => Vec::new(),
-        _ => serde_json::to_vec(&wire).map_err(|error| Problem::internal(error))?,
+        _ => serde_json::to_vec(&wire).map_err(Problem::internal)?,
     };
     let location = view.location.filter(|_| status == 201);
     Ok(Answer {
