@@ -1,6 +1,6 @@
 //! Who is asking: the board's guest, or a member.
 
-use crate::model::{Me, TokenInfo, UserId};
+use crate::model::{TokenInfo, UserId};
 use crate::scope::Scope;
 
 use super::{Refusal, Result, Standing};
@@ -43,6 +43,15 @@ impl Caller {
     pub fn loaded<T: 'static>(&self) -> Result<&T> {
         loaded(self.standing())
     }
+
+    /// The member who presented a token.
+    pub(crate) fn bearer(user: UserId, standing: Standing, presented: Presented) -> Self {
+        Self::Member(Member {
+            user,
+            standing,
+            presented: Some(presented),
+        })
+    }
 }
 
 /// The one who writes: a member, never a guest.
@@ -78,6 +87,10 @@ impl Member {
     /// What the member may see.
     pub fn standing(&self) -> &Standing {
         &self.standing
+    }
+
+    pub(crate) fn presented(&self) -> Option<&Presented> {
+        self.presented.as_ref()
     }
 
     /// What the host's [`Authority`](super::Authority) loaded for this request with [`Standing::with`].

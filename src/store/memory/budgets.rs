@@ -88,7 +88,13 @@ impl<K: Copy + Eq + std::hash::Hash> Shard<K> {
 }
 
 impl MemoryBudgets {
-    fn charge_now(&self, key: &BudgetKey, cost: u32, window: Window, now: Timestamp) -> Charge {
+    pub(crate) fn charge_now(
+        &self,
+        key: &BudgetKey,
+        cost: u32,
+        window: Window,
+        now: Timestamp,
+    ) -> Charge {
         let found = match key {
             BudgetKey::Token(lookup) => {
                 let key = *lookup.as_bytes();

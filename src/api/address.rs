@@ -1,0 +1,158 @@
+//! Where a request comes from, and which guests share a budget (contract, section 3).
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use http::{Extensions, HeaderMap};
+use ipnet::IpNet;
+
+use super::Settings;
+use crate::budget::BudgetKey;
+
+const FORWARDED: &str = "x-forwarded-for";
+
+/// The peer's address as hyper's and most servers' adapters leave it: an `IpAddr` or a `SocketAddr` extension.
+pub(super) fn peer_of(extensions: &Extensions) -> Option<IpAddr> {
+    let socket = || extensions.get::<SocketAddr>().map(SocketAddr::ip);
+    extensions.get::<IpAddr>().copied().or_else(socket)
+}
+
+/// The budget of the guest who calls from `peer`.
+pub(super) fn budget_key(
+    peer: Option<IpAddr>,
+    headers: &HeaderMap,
+    settings: &Settings,
+) -> BudgetKey {
+    let client = peer.map(|peer| client(peer.to_canonical(), headers, &settings.trusted_proxies));
+    client.map_or(BudgetKey::NoAddress, |client| {
+        BudgetKey::Prefix(prefix(client, settings))
+    })
+}
+
+/// The right-most address that no trusted proxy has; what is no address ends the walk at the last trusted hop.
+fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
+    let is_trusted = |address: &IpAddr| trusted.iter().any(|net| net.contains(address));
+    if !is_trusted(&peer) {
+        return peer;
+    }
+    let mut hop = peer;
+    for line in headers.get_all(FORWARDED).iter().rev() {
+        for entry in line.to_str().unwrap_or_default().rsplit(',') {
+            match address(entry.trim()) {
+                Some(address) if is_trusted(&address) => hop = address,
+                Some(address) => return address,
+                None => return hop,
+            }
+        }
+    }
+    hop
+}
+
+/// An address, with or without brackets and a port.
+fn address(text: &str) -> Option<IpAddr> {
+    let bracketed = text
+        .strip_prefix('[')
+        .and_then(|text| text.strip_suffix(']'));
+    let bare = bracketed.unwrap_or(text).parse::<IpAddr>();
+    let with_port = || text.parse::<SocketAddr>().map(|socket| socket.ip());
+    bare.or_else(|_| with_port())
+        .ok()
+        .map(|address| address.to_canonical())
+}
+
+/// The address with all but its leading bits zeroed, IPv4 as IPv4-mapped IPv6.
+fn prefix(address: IpAddr, settings: &Settings) -> u128 {
+    match address {
+        IpAddr::V4(v4) => {
+            let kept = mask(32, settings.v4_prefix) as u32;
+            Ipv4Addr::from(u32::from(v4) & kept).to_ipv6_mapped().into()
+        }
+        IpAddr::V6(v6) => u128::from(v6) & mask(128, settings.v6_prefix),
+    }
+}
+
+/// Ones in the leading `kept` of `bits` bits.
+fn mask(bits: u32, kept: u8) -> u128 {
+    let dropped = bits.saturating_sub(kept.into());
+    u128::MAX.checked_shl(dropped).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv6Addr;
+
+    use super::*;
+
+    fn settings() -> Settings {
+        let trusted_proxies = vec!["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()];
+        Settings {
+            trusted_proxies,
+            ..Settings::default()
+        }
+    }
+
+    fn key(peer: &str, forwarded: &[&str]) -> BudgetKey {
+        let mut headers = HeaderMap::new();
+        for line in forwarded {
+            headers.append(FORWARDED, line.parse().unwrap());
+        }
+        budget_key(Some(peer.parse().unwrap()), &headers, &settings())
+    }
+
+    fn of(prefix: &str) -> BudgetKey {
+        let address: Ipv6Addr = prefix.parse().unwrap();
+        BudgetKey::Prefix(address.into())
+    }
+
+    #[test]
+    fn neighbours_share_a_prefix() {
+        assert_eq!(key("192.0.2.17", &[]), of("::ffff:192.0.2.0"));
+        assert_eq!(key("::ffff:192.0.2.99", &[]), of("::ffff:192.0.2.0"));
+        assert_eq!(key("2001:db8:1:2:3::4", &[]), of("2001:db8:1:2::"));
+    }
+
+    #[test]
+    fn forwarded_addresses_count_behind_trusted_proxies_alone() {
+        for (peer, forwarded, client) in [
+            ("192.0.2.1", &["198.51.100.1"][..], "::ffff:192.0.2.0"),
+            ("10.0.0.1", &["198.51.100.1"], "::ffff:198.51.100.0"),
+            (
+                "10.0.0.1",
+                &["203.0.113.9, 198.51.100.1, 10.9.9.9"],
+                "::ffff:198.51.100.0",
+            ),
+            (
+                "10.0.0.1",
+                &["203.0.113.9", "198.51.100.1"],
+                "::ffff:198.51.100.0",
+            ),
+            ("10.0.0.1", &["198.51.100.1:4711"], "::ffff:198.51.100.0"),
+            ("10.0.0.1", &["[2001:db8::1]:4711"], "2001:db8::"),
+            ("10.0.0.1", &["[2001:db8::1]"], "2001:db8::"),
+            ("::ffff:10.0.0.1", &["198.51.100.1"], "::ffff:198.51.100.0"),
+            ("fd00::1", &["::ffff:198.51.100.1"], "::ffff:198.51.100.0"),
+            ("10.0.0.1", &[], "::ffff:10.0.0.0"),
+            ("10.0.0.1", &["garbage"], "::ffff:10.0.0.0"),
+            (
+                "10.0.0.1",
+                &["198.51.100.1, garbage, 10.1.1.1"],
+                "::ffff:10.1.1.0",
+            ),
+            ("10.0.0.1", &["10.2.2.2, 10.1.1.1"], "::ffff:10.2.2.0"),
+        ] {
+            assert_eq!(key(peer, forwarded), of(client), "{peer} {forwarded:?}");
+        }
+    }
+
+    #[test]
+    fn any_number_of_bits() {
+        assert_eq!(
+            (
+                mask(32, 32),
+                mask(32, 0) as u32,
+                mask(128, 0),
+                mask(128, 128)
+            ),
+            (u128::MAX, 0, 0, u128::MAX)
+        );
+    }
+}

@@ -1,0 +1,144 @@
+//! What a query or a body says.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::complaint::Complaint;
+use super::node::Node;
+use crate::model::{
+    EditPoll, EditPost, Follow, ListMessages, ListPosts, ListSubscriptions, ListThreads, Opening,
+    Position, Rate, Reply, Search, SendMessage, StartThread, Vote,
+};
+
+/// Where a command's arguments come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    Query,
+    Body,
+}
+
+/// The arguments of a command.
+pub(super) trait Args: Send + Sized + 'static {
+    const SOURCE: Source = Source::Query;
+
+    /// Whether reading with these arguments changes something.
+    const OPENS: bool = false;
+
+    fn decode(node: Node, head: bool) -> Result<Self, Complaint>;
+
+    fn schema(generator: &mut SchemaGenerator) -> Schema;
+
+    /// The place to start after, in arguments of a list.
+    fn after(&mut self) -> Option<&mut Position> {
+        None
+    }
+
+    /// What narrows a list: a cursor is bound to it.
+    fn filters(&self) -> Vec<u8> {
+        Vec::new()
+    }
+}
+
+fn from_node<T: DeserializeOwned>(node: Node) -> Result<T, Complaint> {
+    T::deserialize(node).map_err(|complaint| match complaint.name.as_str() {
+        "" => Complaint {
+            name: "body".into(),
+            ..complaint
+        },
+        _ => complaint,
+    })
+}
+
+fn filters(list: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(list).unwrap_or_default()
+}
+
+/// No arguments at all.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Nothing {}
+
+macro_rules! args {
+    ($($name:ident $(from $source:ident)? $(list $list:ident)? $(check $check:ident)?;)+) => {$(
+        impl Args for $name {
+            $(const SOURCE: Source = Source::$source;)?
+
+            fn decode(node: Node, _: bool) -> Result<Self, Complaint> {
+                let args: Self = from_node(node)?;
+                $($check(&args)?;)?
+                Ok(args)
+            }
+
+            fn schema(generator: &mut SchemaGenerator) -> Schema {
+                generator.subschema_for::<Self>()
+            }
+
+            $(
+                fn after(&mut self) -> Option<&mut Position> {
+                    self.$list.as_mut()
+                }
+
+                fn filters(&self) -> Vec<u8> {
+                    filters(self)
+                }
+            )?
+        }
+    )+};
+}
+
+args! {
+    Nothing;
+    ListThreads list after;
+    ListPosts list after check one_start;
+    ListMessages list after;
+    ListSubscriptions list after;
+    Search list after;
+    StartThread from Body;
+    Reply from Body;
+    EditPost from Body;
+    Rate from Body;
+    SendMessage from Body;
+    Vote from Body;
+    EditPoll from Body check some_change;
+    Follow from Body;
+}
+
+impl Args for Opening {
+    const OPENS: bool = true;
+
+    fn decode(node: Node, head: bool) -> Result<Self, Complaint> {
+        let Nothing {} = from_node(node)?;
+        Ok(if head { Self::Peek } else { Self::Read })
+    }
+
+    fn schema(generator: &mut SchemaGenerator) -> Schema {
+        Nothing::schema(generator)
+    }
+}
+
+fn one_start(list: &ListPosts) -> Result<(), Complaint> {
+    let both = list.from.is_some() && list.after.is_some();
+    (!both)
+        .then_some(())
+        .ok_or_else(|| Complaint::expected("from", "to stand without after"))
+}
+
+fn some_change(edit: &EditPoll) -> Result<(), Complaint> {
+    let EditPoll {
+        question,
+        options,
+        max_choices,
+        can_change_vote,
+        closes_at,
+        expected_version: _,
+    } = edit;
+    let changes = question.is_some()
+        || options.is_some()
+        || max_choices.is_some()
+        || can_change_vote.is_some()
+        || closes_at.is_some();
+    changes
+        .then_some(())
+        .ok_or_else(|| Complaint::expected("body", "at least one change"))
+}

@@ -1,0 +1,92 @@
+//! Step 2: who presents which token (spec, Authentication).
+
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+
+use super::problem::{Problem, Unauthenticated};
+use crate::host::Presented;
+use crate::model::{Timestamp, TokenInfo, UserId};
+use crate::scope::Surface;
+use crate::store::Tokens;
+use crate::token::{Digest, Lookup, PlainToken, TokenRecord, TokenState};
+
+/// A token that is valid now.
+#[derive(Debug)]
+pub(super) struct Bearer {
+    pub(super) lookup: Lookup,
+    pub(super) owner: UserId,
+    pub(super) presented: Presented,
+}
+
+/// The bearer of a valid token; `None` for a caller who presents nothing at all.
+///
+/// An unknown token costs the same comparison as a known one.
+pub(super) async fn bearer(
+    headers: &HeaderMap,
+    tokens: &dyn Tokens,
+    surface: Surface,
+    now: Timestamp,
+) -> Result<Option<Bearer>, Problem> {
+    let Some(token) = presented(headers).map_err(Problem::Unauthenticated)? else {
+        return Ok(None);
+    };
+    let found = tokens.find(token.lookup()).await?;
+    let known = found
+        .as_ref()
+        .map_or(Digest::new([0; 32]), |record| record.digest);
+    let matches = known == token.digest();
+    let record = found
+        .filter(|_| matches)
+        .ok_or(Problem::Unauthenticated(Unauthenticated::Unknown))?;
+    match record.state(now) {
+        TokenState::Revoked => return Err(Problem::Unauthenticated(Unauthenticated::Revoked)),
+        TokenState::Expired => return Err(Problem::Unauthenticated(Unauthenticated::Expired)),
+        TokenState::Valid => {}
+    }
+    note_use(&record, tokens, now).await;
+    Ok(Some(Bearer::new(record, surface)))
+}
+
+/// A use that cannot be noted is no reason to refuse it.
+async fn note_use(record: &TokenRecord, tokens: &dyn Tokens, now: Timestamp) {
+    if !record.use_is_news(now) {
+        return;
+    }
+    if let Err(fault) = tokens.used(&record.lookup, now).await {
+        tracing::warn!(token = %record.lookup, %fault, "the use of a token was not noted");
+    }
+}
+
+/// Exactly one `authorization` header that reads `Bearer`, one blank, a token.
+fn presented(headers: &HeaderMap) -> Result<Option<PlainToken>, Unauthenticated> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let Some(value) = values.next() else {
+        return Ok(None);
+    };
+    let text = value.to_str().ok().filter(|_| values.next().is_none());
+    let bearer = text.and_then(|text| text.split_once(' '));
+    let token = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    let parsed = token.and_then(|(_, token)| PlainToken::parse(token).ok());
+    parsed.map(Some).ok_or(Unauthenticated::Malformed)
+}
+
+impl Bearer {
+    /// Scopes that this surface does not know are dropped: a retired one leaves the rest alive.
+    fn new(record: TokenRecord, surface: Surface) -> Self {
+        let scopes = record
+            .scopes
+            .iter()
+            .filter_map(|scope| surface.scope(scope))
+            .collect();
+        let token = TokenInfo {
+            label: record.label,
+            created_at: record.created_at,
+            expires_at: record.expires_at,
+        };
+        Self {
+            lookup: record.lookup,
+            owner: record.owner,
+            presented: Presented { scopes, token },
+        }
+    }
+}

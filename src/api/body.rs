@@ -1,0 +1,65 @@
+//! Bodies: unread until step 7 of the road, and read no further than the limit.
+
+use bytes::{Buf, Bytes};
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+use http_body::Body;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+
+use super::complaint::Complaint;
+use super::node::Node;
+use crate::clock::BoxFuture;
+use crate::host::BoxError;
+
+/// A body of which nothing has been read.
+pub(super) type Unread = BoxFuture<'static, Result<Bytes, Complaint>>;
+
+pub(super) fn unread<B>(body: B, limit: usize) -> Unread
+where
+    B: Body + Send + 'static,
+    B::Data: Buf + Send,
+    B::Error: Into<BoxError>,
+{
+    Box::pin(async move {
+        let whole = Limited::new(body, limit).collect().await;
+        whole
+            .map(|whole| whole.to_bytes())
+            .map_err(|error| unreadable(&*error))
+    })
+}
+
+fn unreadable(error: &(dyn std::error::Error + 'static)) -> Complaint {
+    let phrase = if error.is::<LengthLimitError>() {
+        "a smaller body"
+    } else {
+        "a whole body in time"
+    };
+    Complaint::expected("body", phrase)
+}
+
+/// Exactly one `content-type`, which says JSON.
+pub(super) fn is_json(headers: &HeaderMap) -> Result<(), Complaint> {
+    let mut types = headers
+        .get_all(CONTENT_TYPE)
+        .iter()
+        .map(|value| value.to_str().unwrap_or_default());
+    let essence = |value: &str| {
+        value
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .to_ascii_lowercase()
+    };
+    let json = types
+        .next()
+        .is_some_and(|value| essence(value) == "application/json");
+    let single = types.next().is_none();
+    (json && single)
+        .then_some(())
+        .ok_or_else(|| Complaint::expected("content-type", "application/json"))
+}
+
+pub(super) fn parse(body: &[u8]) -> Result<Node, Complaint> {
+    serde_json::from_slice(body).map_err(|_| Complaint::expected("body", "JSON"))
+}

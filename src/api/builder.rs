@@ -1,0 +1,104 @@
+//! How a service is put together.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use http::{Extensions, Uri};
+
+use super::service::{Core, ForumApi};
+use super::{Settings, address, openapi};
+use crate::clock::{Clock, Entropy, Runtime, SystemClock, SystemEntropy};
+use crate::host::{Authority, Board};
+use crate::store::{Stores, memory::MemoryBudgets};
+
+/// Puts a [`ForumApi`] together; what is mandatory was said in [`ForumApi::builder`].
+pub struct Builder(Core);
+
+impl ForumApi {
+    /// A service over a host's board.
+    ///
+    /// `runtime` is the executor that the host's server runs on: [`TokioRuntime`](crate::clock::TokioRuntime) behind
+    /// the feature `tokio`.
+    pub fn builder(
+        authority: Arc<dyn Authority>,
+        board: Arc<dyn Board>,
+        stores: Stores,
+        runtime: impl Runtime,
+    ) -> Builder {
+        Builder(Core {
+            authority,
+            board,
+            stores,
+            runtime: Arc::new(runtime),
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(SystemEntropy),
+            settings: Settings::default(),
+            document: bytes::Bytes::new(),
+            peer: address::peer_of,
+            original_uri: |_| None,
+            local: MemoryBudgets::default(),
+            warned: AtomicBool::new(false),
+        })
+    }
+}
+
+impl Builder {
+    /// Takes these settings. Default: [`Settings::default`].
+    #[must_use]
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.0.settings = settings;
+        self
+    }
+
+    /// Takes the time from `clock`. Default: [`SystemClock`].
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.0.clock = clock;
+        self
+    }
+
+    /// Takes randomness from `entropy`. Default: [`SystemEntropy`].
+    #[must_use]
+    pub fn entropy(mut self, entropy: Arc<dyn Entropy>) -> Self {
+        self.0.entropy = entropy;
+        self
+    }
+
+    /// Where a request's extensions hold the peer's address. Default: an `IpAddr` or a `SocketAddr`.
+    ///
+    /// Under axum: `.peer(|e| e.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip()))`.
+    #[must_use]
+    pub fn peer(mut self, peer: fn(&Extensions) -> Option<IpAddr>) -> Self {
+        self.0.peer = peer;
+        self
+    }
+
+    /// Where a request's extensions hold the URI as it was sent, if a router cuts it. Default: nowhere.
+    ///
+    /// Under axum: `.original_uri(|e| e.get::<OriginalUri>().map(|uri| &uri.0))`.
+    #[must_use]
+    pub fn original_uri(mut self, original_uri: fn(&Extensions) -> Option<&Uri>) -> Self {
+        self.0.original_uri = original_uri;
+        self
+    }
+
+    /// The service. Its OpenAPI document is rendered now, once.
+    #[must_use]
+    pub fn build(self) -> ForumApi {
+        let mut core = self.0;
+        core.document = serde_json::to_vec(&openapi::document(&core.settings))
+            .unwrap_or_default()
+            .into();
+        ForumApi(Arc::new(core))
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("settings", &self.0.settings)
+            .finish_non_exhaustive()
+    }
+}

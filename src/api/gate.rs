@@ -1,0 +1,62 @@
+//! Steps 4 to 6 and 8: scope, standing, offline, visibility.
+
+use super::auth::Bearer;
+use super::problem::Problem;
+use crate::host::{Authority, Board, Caller, Place};
+use crate::scope::Scope;
+
+/// A token must carry the endpoint's scope, where a guest needs none too.
+pub(super) fn scope(bearer: Option<&Bearer>, needed: Scope) -> Result<(), Problem> {
+    let carried = bearer.is_none_or(|bearer| bearer.presented.scopes.contains(&needed));
+    carried.then_some(()).ok_or(Problem::MissingScope)
+}
+
+/// The caller with what the board lets them see now; nothing of it is kept.
+pub(super) async fn caller(
+    bearer: Option<Bearer>,
+    authority: &dyn Authority,
+) -> Result<Caller, Problem> {
+    let Some(bearer) = bearer else {
+        return Ok(Caller::Guest(authority.guest().await?));
+    };
+    let standing = authority
+        .member(&bearer.owner)
+        .await?
+        .ok_or(Problem::OwnerUnavailable)?;
+    Ok(Caller::bearer(bearer.owner, standing, bearer.presented))
+}
+
+/// An offline board is there for those who may see it.
+pub(super) fn online(caller: &Caller) -> Result<(), Problem> {
+    (!caller.standing().locked_out)
+        .then_some(())
+        .ok_or(Problem::BoardOffline)
+}
+
+/// Whether the caller sees the place that a path names.
+///
+/// A forum is answered from the standing. The rest is asked of the board, before writes alone: what a read gives is
+/// checked when it is there.
+pub(super) async fn sees(
+    board: &dyn Board,
+    caller: &Caller,
+    place: Place<'_>,
+    write: bool,
+) -> Result<(), Problem> {
+    let found;
+    let forum = match place {
+        Place::Nowhere => return Ok(()),
+        Place::Forum(forum) => forum,
+        _ if !write => return Ok(()),
+        place => {
+            found = board.forum_of(caller, place).await?;
+            &found
+        }
+    };
+    caller
+        .standing()
+        .forums
+        .contains(forum)
+        .then_some(())
+        .ok_or(Problem::NotFound)
+}

@@ -1,0 +1,69 @@
+//! What the log says of a request (contract, section 13). Never a token, a secret, a body or a query.
+
+use std::time::Duration;
+
+use http::request::Parts;
+use tracing::Span;
+use tracing::field::Empty;
+
+use super::answer::Answer;
+use super::problem::Problem;
+use super::row::Row;
+
+const CLIENTS_OWN: &str = "x-request-id";
+
+/// The span of one request; what is not known yet is recorded on its way.
+pub(super) fn span(request_id: &str, head: &Parts) -> Span {
+    tracing::info_span!(
+        "request",
+        request_id,
+        client_request_id = clients_own(head),
+        method = %head.method,
+        route = Empty,
+        cost = Empty,
+        owner = Empty,
+        token = Empty,
+        status = Empty,
+        code = Empty,
+        elapsed_ms = Empty,
+    )
+}
+
+/// A client's own id stands beside ours when it is short and plain.
+fn clients_own(head: &Parts) -> Option<&str> {
+    let text = head.headers.get(CLIENTS_OWN)?.to_str().ok()?;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    ((1..=64).contains(&text.len()) && text.bytes().all(plain)).then_some(text)
+}
+
+/// Puts the reason of a refusal into the log, where it stays: the client never sees it.
+pub(super) fn noted(problem: Problem, request_id: &str) -> Problem {
+    match problem {
+        Problem::Internal(Some(source)) => {
+            tracing::error!(request_id, error = %source, "internal error");
+            Problem::Internal(None)
+        }
+        Problem::Unauthenticated(reason) => {
+            tracing::warn!(request_id, ?reason, "unauthenticated");
+            problem
+        }
+        other => other,
+    }
+}
+
+pub(super) fn answered(answer: &Answer, row: Option<&Row>, elapsed: Duration) {
+    let span = Span::current();
+    if let Some(row) = row {
+        span.record("route", row.path);
+        span.record("cost", row.cost);
+    }
+    if let Some(code) = answer.code {
+        span.record("code", code);
+    }
+    span.record("status", answer.status);
+    span.record(
+        "elapsed_ms",
+        u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+    );
+    tracing::info!("answered");
+}

@@ -1,0 +1,39 @@
+//! The API itself: the table of endpoints, and the road that every request takes (contract, section 1).
+
+mod address;
+mod answer;
+mod args;
+mod at;
+mod auth;
+mod body;
+mod builder;
+mod complaint;
+mod cursor;
+mod exit;
+mod gate;
+mod log;
+mod messages;
+mod node;
+mod once;
+mod openapi;
+mod problem;
+mod query;
+mod reply;
+mod route;
+mod row;
+mod service;
+mod settings;
+mod table;
+mod unwind;
+
+pub use builder::Builder;
+pub use messages::Messages;
+pub use openapi::document;
+pub use service::ForumApi;
+pub use settings::{Language, Settings};
+
+/// Every error code there is (contract, section 4).
+#[cfg(feature = "testing")]
+pub(crate) fn codes() -> impl Iterator<Item = &'static str> {
+    problem::Code::EVERY.iter().map(|code| code.as_str())
+}

@@ -1,0 +1,72 @@
+//! Query strings, read strictly: nothing repeated, nothing unknown, nothing that is no UTF-8.
+
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+
+use super::complaint::Complaint;
+use super::node::Node;
+
+/// The parameters of a query as an object; that of no query is empty.
+pub(super) fn parse(query: Option<&str>) -> Result<Node, Complaint> {
+    let pairs = query
+        .unwrap_or_default()
+        .split('&')
+        .filter(|pair| !pair.is_empty());
+    let fields: Result<_, _> = pairs.map(parameter).collect();
+    fields.map(Node::Object)
+}
+
+fn parameter(pair: &str) -> Result<(String, Node), Complaint> {
+    let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+    let bad = |name: &str| Complaint::expected(name, "percent-encoded UTF-8");
+    let name = form_decode(name).ok_or_else(|| bad("query"))?;
+    let value = form_decode(value).ok_or_else(|| bad(&name))?;
+    Ok((name, Node::Parameter(value)))
+}
+
+fn form_decode(text: &str) -> Option<String> {
+    let spaced = text.replace('+', " ");
+    percent_decode(&spaced).map(Cow::into_owned)
+}
+
+/// `None` when a `%` is not followed by two hexadecimal digits, or when the bytes are no UTF-8.
+pub(super) fn percent_decode(text: &str) -> Option<Cow<'_, str>> {
+    let mut after_percents = text.split('%').skip(1);
+    let is_hex = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let whole = after_percents.all(|after| after.get(..2).is_some_and(is_hex));
+    percent_decode_str(text)
+        .decode_utf8()
+        .ok()
+        .filter(|_| whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Node, parse};
+
+    fn fields(query: &str) -> Option<Vec<(String, String)>> {
+        let Node::Object(fields) = parse(Some(query)).ok()? else {
+            return None;
+        };
+        let text = |(name, node)| match node {
+            Node::Parameter(value) => (name, value),
+            other => (name, format!("{other:?}")),
+        };
+        Some(fields.into_iter().map(text).collect())
+    }
+
+    #[test]
+    fn pairs() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(
+            fields("a=1&b=%C3%A4+x"),
+            Some(vec![pair("a", "1"), pair("b", "ä x")])
+        );
+        assert_eq!(fields("a&&b=="), Some(vec![pair("a", ""), pair("b", "=")]));
+        assert_eq!(fields(""), Some(vec![]));
+        for bad in ["a=%", "a=%4", "a=%zz", "a=%ff", "%=1", "a=%4%41"] {
+            assert_eq!(fields(bad), None, "{bad}");
+        }
+    }
+}

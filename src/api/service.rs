@@ -1,0 +1,315 @@
+//! The service, and the road of a request (contract, section 1): one line a step.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use bytes::{Buf, Bytes};
+use http::request::Parts;
+use http::{Extensions, Request, Response, Uri};
+use http_body::Body;
+use http_body_util::Full;
+use tower_service::Service;
+use tracing::Instrument;
+
+use super::answer::Answer;
+use super::args::{Args, Nothing};
+use super::auth::{self, Bearer};
+use super::body::{self, Unread};
+use super::complaint::Complaint;
+use super::exit::Exit;
+use super::problem::{Problem, Unauthenticated};
+use super::route::{self, Route};
+use super::row::{Input, Ready, Row};
+use super::unwind::{caught, within};
+use super::{Settings, address, gate, log, query};
+use crate::budget::{BudgetKey, Charge, Window};
+use crate::clock::{BoxFuture, Clock, Entropy, Runtime};
+use crate::host::{Authority, Board, BoxError};
+use crate::model::Timestamp;
+use crate::store::{Stores, memory::MemoryBudgets};
+
+/// The API over a host's board: a [`Service`] that answers every request below its mount, and never fails.
+///
+/// It is cheap to clone. Made by [`ForumApi::builder`].
+#[derive(Clone)]
+pub struct ForumApi(pub(super) Arc<Core>);
+
+/// What the service is made of.
+pub(super) struct Core {
+    pub(super) authority: Arc<dyn Authority>,
+    pub(super) board: Arc<dyn Board>,
+    pub(super) stores: Stores,
+    pub(super) runtime: Arc<dyn Runtime>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) entropy: Arc<dyn Entropy>,
+    pub(super) settings: Settings,
+    pub(super) document: Bytes,
+    pub(super) peer: fn(&Extensions) -> Option<IpAddr>,
+    pub(super) original_uri: fn(&Extensions) -> Option<&Uri>,
+    /// Meters while the shared store is out of reach.
+    pub(super) local: MemoryBudgets,
+    pub(super) warned: AtomicBool,
+}
+
+/// What a request leaves behind on its road, for the exit and the log.
+#[derive(Default)]
+struct Trail {
+    row: Option<&'static Row>,
+    conditional: bool,
+    charge: Option<Charge>,
+    reading: bool,
+}
+
+/// A request as it arrived.
+struct Arrival {
+    head: Parts,
+    id: String,
+    guest: BudgetKey,
+    at: Timestamp,
+}
+
+impl<B> Service<Request<B>> for ForumApi
+where
+    B: Body + Send + 'static,
+    B::Data: Buf + Send,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response<Full<Bytes>>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let core = Arc::clone(&self.0);
+        let (head, body) = request.into_parts();
+        let body = body::unread(body, core.settings.body_limit);
+        Box::pin(async move { Ok(core.answer(head, body).await) })
+    }
+}
+
+impl fmt::Debug for ForumApi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ForumApi")
+            .field("settings", &self.0.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Core {
+    async fn answer(self: Arc<Self>, head: Parts, body: Unread) -> Response<Full<Bytes>> {
+        let arrival = self.arrive(head);
+        let span = log::span(&arrival.id, &arrival.head);
+        self.handle(arrival, body).instrument(span).await
+    }
+
+    async fn handle(self: Arc<Self>, arrival: Arrival, body: Unread) -> Response<Full<Bytes>> {
+        let mut trail = Trail::default();
+        let road = caught(self.road(&arrival, body, &mut trail));
+        let ended = within(&*self.runtime, self.settings.deadline, road).await;
+        let result = ended.unwrap_or_else(|| Err(too_late(trail.reading)));
+        let charge = match trail.charge {
+            Some(charge) => charge,
+            None => self.charge(&arrival.guest, 0, arrival.at).await,
+        };
+        let answer = result.unwrap_or_else(|problem| {
+            let problem = log::noted(problem, &arrival.id);
+            Answer::refusal(&problem, &self.settings.messages, &arrival.id)
+        });
+        log::answered(&answer, trail.row, self.clock.now().since(arrival.at));
+        let exit = Exit {
+            head: &arrival.head,
+            mount: &self.settings.mount,
+            request_id: &arrival.id,
+            charge,
+            private: trail.row.is_some_and(Row::is_private),
+            conditional: trail.conditional,
+        };
+        exit.respond(answer)
+    }
+
+    /// Steps 1 to 10. The first that refuses gives the answer.
+    async fn road(
+        self: &Arc<Self>,
+        arrival: &Arrival,
+        body: Unread,
+        trail: &mut Trail,
+    ) -> Result<Answer, Problem> {
+        let Arrival {
+            head,
+            id,
+            guest,
+            at: now,
+        } = arrival;
+        let Some(route) = route::find(
+            self.settings.surface,
+            &self.settings.mount,
+            &head.method,
+            head.uri.path(),
+        ) else {
+            trail.charge = Some(self.charge(guest, 1, *now).await);
+            return Err(Problem::NoSuchRoute);
+        };
+        let Route::Endpoint(row, vars) = route else {
+            return self.document(arrival, trail).await;
+        };
+        trail.row = Some(row);
+        trail.conditional = !row.acts();
+        let bearer = match self.authenticate(row, head, *now).await {
+            Err(problem @ Problem::Unauthenticated(_)) => {
+                trail.charge = Some(self.charge(guest, 1, *now).await);
+                return Err(problem);
+            }
+            other => other?,
+        };
+        let key = bearer
+            .as_ref()
+            .map_or(*guest, |bearer| BudgetKey::Token(bearer.lookup));
+        self.pay(&key, row.cost, *now, trail).await?;
+        gate::scope(bearer.as_ref(), row.scope)?;
+        let token = bearer.as_ref().map(|bearer| bearer.lookup);
+        let caller = gate::caller(bearer, &*self.authority).await?;
+        gate::online(&caller)?;
+        let input = Input {
+            row,
+            vars,
+            head,
+            body,
+            caller,
+            token,
+            reading: &mut trail.reading,
+        };
+        let ready = row.op.decode(self, id, input).await?;
+        if row.acts() {
+            self.to_its_end(ready, id).await
+        } else {
+            ready.await
+        }
+    }
+
+    /// The OpenAPI document: no token is looked at.
+    async fn document(&self, arrival: &Arrival, trail: &mut Trail) -> Result<Answer, Problem> {
+        trail.conditional = true;
+        self.pay(&arrival.guest, 1, arrival.at, trail).await?;
+        let Nothing {} = Nothing::decode(query::parse(arrival.head.uri.query())?, false)?;
+        Ok(Answer {
+            status: 200,
+            body: self.document.clone(),
+            ..Answer::default()
+        })
+    }
+
+    async fn authenticate(
+        &self,
+        row: &Row,
+        head: &Parts,
+        now: Timestamp,
+    ) -> Result<Option<Bearer>, Problem> {
+        let bearer = auth::bearer(
+            &head.headers,
+            &*self.stores.tokens,
+            self.settings.surface,
+            now,
+        )
+        .await?;
+        match bearer {
+            None if row.op.needs_token() => Err(Problem::Unauthenticated(Unauthenticated::Absent)),
+            bearer => Ok(bearer),
+        }
+    }
+
+    /// Step 3.
+    async fn pay(
+        &self,
+        key: &BudgetKey,
+        cost: u32,
+        now: Timestamp,
+        trail: &mut Trail,
+    ) -> Result<(), Problem> {
+        let charge = self.charge(key, cost, now).await;
+        trail.charge = Some(charge);
+        charge
+            .granted
+            .then_some(())
+            .ok_or_else(|| Problem::RateLimited(charge.reset.since(now)))
+    }
+
+    /// A store that is out of reach does not stop requests: this node meters by itself then.
+    async fn charge(&self, key: &BudgetKey, cost: u32, now: Timestamp) -> Charge {
+        let window = self.window(key);
+        match self.stores.budgets.charge(key, cost, window, now).await {
+            Ok(charge) => charge,
+            Err(fault) => {
+                tracing::error!(%fault, "the store of budgets is out of reach; this node meters by itself");
+                self.local.charge_now(key, cost, window, now)
+            }
+        }
+    }
+
+    fn window(&self, key: &BudgetKey) -> Window {
+        match key {
+            BudgetKey::Token(_) => self.settings.token_window,
+            BudgetKey::Prefix(_) | BudgetKey::NoAddress => self.settings.guest_window,
+        }
+    }
+
+    /// Runs what changes something to its end, whoever hangs up, and takes its answer from there.
+    async fn to_its_end(&self, ready: Ready, request_id: &str) -> Result<Answer, Problem> {
+        let slot = Arc::new(Mutex::new(None));
+        let (filled, id) = (Arc::clone(&slot), request_id.to_owned());
+        let work = async move {
+            let result = caught(ready)
+                .await
+                .map_err(|problem| log::noted(problem, &id));
+            *filled.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        };
+        self.runtime.detach(Box::pin(work.in_current_span())).await;
+        let result = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+        result.unwrap_or_else(|| Err(Problem::internal("the executor lost a write")))
+    }
+
+    /// The request as it was sent, before a router cut its path.
+    fn arrive(&self, mut head: Parts) -> Arrival {
+        if let Some(original) = (self.original_uri)(&head.extensions) {
+            head.uri = original.clone();
+        }
+        let peer = (self.peer)(&head.extensions);
+        if peer.is_none() && !self.warned.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "a request came without an address: all such guests share one budget (see Builder::peer)"
+            );
+        }
+        let guest = address::budget_key(peer, &head.headers, &self.settings);
+        let at = self.clock.now();
+        Arrival {
+            head,
+            id: self.request_id(at),
+            guest,
+            at,
+        }
+    }
+
+    /// 128 bits: the time, so that ids sort, and randomness.
+    fn request_id(&self, now: Timestamp) -> String {
+        let mut random = [0; 16];
+        if let Err(none) = self.entropy.fill(&mut random) {
+            tracing::error!(%none, "a request id is not random");
+        }
+        let time = u128::from(now.as_millis().unsigned_abs()) << 80;
+        format!("{:032x}", time | (u128::from_be_bytes(random) >> 48))
+    }
+}
+
+/// What the deadline says: while the body was still coming, it is the client who was too slow.
+fn too_late(reading: bool) -> Problem {
+    if reading {
+        return Problem::BadRequest(Complaint::expected("body", "a whole body in time"));
+    }
+    Problem::internal("the request took too long")
+}
