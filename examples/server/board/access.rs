@@ -93,14 +93,33 @@ mod tests {
 
     fn may(rules: &[Rules], forum: i64, groups: Groups) -> String {
         let access = resolve(rules, groups, groups != GUEST)[&forum];
-        let Access { read, start, reply, moderate, counts } = access;
-        let letters = [(read, 'r'), (start, 's'), (reply, 'p'), (moderate, 'm'), (counts, 'c')];
-        letters.into_iter().filter(|(may, _)| *may).map(|(_, letter)| letter).collect()
+        let Access {
+            read,
+            start,
+            reply,
+            moderate,
+            counts,
+        } = access;
+        let letters = [
+            (read, 'r'),
+            (start, 's'),
+            (reply, 'p'),
+            (moderate, 'm'),
+            (counts, 'c'),
+        ];
+        letters
+            .into_iter()
+            .filter(|(may, _)| *may)
+            .map(|(_, letter)| letter)
+            .collect()
     }
 
     #[test]
     fn a_top_forum_is_read_by_guests_and_written_by_members() {
-        let rules = [Rules { forum: 1, ..Rules::default() }];
+        let rules = [Rules {
+            forum: 1,
+            ..Rules::default()
+        }];
         assert_eq!(may(&rules, 1, GUEST), "rc");
         assert_eq!(may(&rules, 1, MEMBER), "rspc");
         assert_eq!(may(&rules, 1, ADMINISTRATOR), "rmc");
@@ -137,7 +156,11 @@ mod tests {
     #[test]
     fn a_guest_writes_nowhere() {
         let guests = only(Group::Guests);
-        let rules = [Rules { forum: 1, lists: [guests; 3], ..Rules::default() }];
+        let rules = [Rules {
+            forum: 1,
+            lists: [guests; 3],
+            ..Rules::default()
+        }];
         assert_eq!(may(&rules, 1, GUEST), "rc");
         assert_eq!(may(&rules, 1, MEMBER), "rspc");
     }
@@ -150,7 +173,11 @@ mod tests {
             moderator: true,
             ..Rules::default()
         };
-        let below = Rules { forum: 2, parent: Some(1), ..Rules::default() };
+        let below = Rules {
+            forum: 2,
+            parent: Some(1),
+            ..Rules::default()
+        };
         let rules = [staff, below];
         assert_eq!(may(&rules, 1, STAFF), "rspm");
         assert_eq!(may(&rules, 1, MEMBER), "");

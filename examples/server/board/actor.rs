@@ -68,7 +68,9 @@ impl Actor {
 
     fn those(&self, are: fn(&Access) -> bool) -> impl Iterator<Item = i64> {
         let forums = self.forums.iter();
-        forums.filter(move |(_, access)| are(access)).map(|(forum, _)| *forum)
+        forums
+            .filter(move |(_, access)| are(access))
+            .map(|(forum, _)| *forum)
     }
 }
 

@@ -29,7 +29,9 @@ impl Authority for Board {
 
 impl Board {
     async fn load(&self, member: Option<i64>) -> Stored<Option<Actor>> {
-        let load = self.database.read(move |connection| Actor::load(connection, member).map_err(Fault::from));
+        let load = self
+            .database
+            .read(move |connection| Actor::load(connection, member).map_err(Fault::from));
         load.await
     }
 
@@ -37,7 +39,8 @@ impl Board {
         let now = self.clock.now();
         let is_news = |last: Timestamp| now >= last.plus(members::SEEN_GRAIN);
         if actor.last_seen.is_none_or(is_news) {
-            self.database.write_later(move |tx| Ok(members::note_seen(tx, member, now)?));
+            self.database
+                .write_later(move |tx| Ok(members::note_seen(tx, member, now)?));
         }
     }
 }
@@ -46,5 +49,7 @@ impl Board {
 fn standing(actor: Actor) -> Standing {
     let forums = Forums::of(actor.sees().map(ForumId::from));
     let locked_out = actor.offline && !actor.groups.contains(Group::Administrators);
-    Standing::new(forums).locked_out(locked_out).with(Arc::new(actor))
+    Standing::new(forums)
+        .locked_out(locked_out)
+        .with(Arc::new(actor))
 }

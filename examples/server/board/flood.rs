@@ -4,9 +4,9 @@ use forum_api::host::Result;
 use forum_api::model::Timestamp;
 use rusqlite::{Connection, OptionalExtension};
 
+use super::actor::Actor;
 use super::rules;
 use super::settings::{POST_INTERVAL, POSTS_PER_HOUR};
-use super::actor::Actor;
 use super::texts::Texts;
 
 /// Whether a member may post now. What was refused left no row, and does not count.
@@ -22,5 +22,7 @@ fn nth_last(connection: &Connection, actor: &Actor, n: u32) -> rusqlite::Result<
     let mut query = connection.prepare_cached(
         "SELECT created_at FROM post WHERE author_id = ?1 ORDER BY created_at DESC LIMIT 1 OFFSET ?2 - 1",
     )?;
-    query.query_row((actor.member, n), |row| row.get(0)).optional()
+    query
+        .query_row((actor.member, n), |row| row.get(0))
+        .optional()
 }

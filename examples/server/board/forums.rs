@@ -37,7 +37,9 @@ pub fn list(connection: &Connection, actor: &Actor) -> Result<Vec<Forum>> {
         };
         Ok(access.read.then_some(forum))
     })?;
-    Ok(forums.filter_map(rusqlite::Result::transpose).collect::<rusqlite::Result<_>>()?)
+    Ok(forums
+        .filter_map(rusqlite::Result::transpose)
+        .collect::<rusqlite::Result<_>>()?)
 }
 
 /// A forum to be.
@@ -89,8 +91,10 @@ pub fn name_moderator(tx: &Savepoint<'_>, forum: i64, member: i64) -> Result<()>
             "a moderator has to be able to read forum {forum}"
         )));
     }
-    tx.prepare_cached("INSERT OR IGNORE INTO forum_moderator (forum_id, member_id) VALUES (?1, ?2)")?
-        .execute([forum, member])?;
+    tx.prepare_cached(
+        "INSERT OR IGNORE INTO forum_moderator (forum_id, member_id) VALUES (?1, ?2)",
+    )?
+    .execute([forum, member])?;
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use forum_api::host::Refusal;
 use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
 
@@ -106,17 +107,25 @@ impl fmt::Display for NoSuchGroup {
 
 impl std::error::Error for NoSuchGroup {}
 
+impl From<NoSuchGroup> for Refusal {
+    fn from(unknown: NoSuchGroup) -> Self {
+        Self::Invalid(unknown.to_string())
+    }
+}
+
 impl FromStr for Groups {
     type Err = NoSuchGroup;
 
     fn from_str(text: &str) -> Result<Self, NoSuchGroup> {
         let names = text.split(',').filter(|name| !name.is_empty());
-        names.map(str::trim).try_fold(Self::default(), |groups, name| {
-            let group = Group::ALL.into_iter().find(|group| group.name() == name);
-            group
-                .map(|group| groups.with(group))
-                .ok_or_else(|| NoSuchGroup(name.into()))
-        })
+        names
+            .map(str::trim)
+            .try_fold(Self::default(), |groups, name| {
+                let group = Group::ALL.into_iter().find(|group| group.name() == name);
+                group
+                    .map(|group| groups.with(group))
+                    .ok_or_else(|| NoSuchGroup(name.into()))
+            })
     }
 }
 
@@ -141,7 +150,11 @@ mod tests {
 
     #[test]
     fn are_read_as_they_are_written() {
-        for text in ["", "members", "guests,members,newcomers,staff,administrators"] {
+        for text in [
+            "",
+            "members",
+            "guests,members,newcomers,staff,administrators",
+        ] {
             assert_eq!(text.parse::<Groups>().unwrap().to_string(), text);
         }
         assert_eq!(

@@ -22,7 +22,12 @@ pub struct NewPost<'a> {
 }
 
 /// Adds a thread with its first post, and gives both their ids.
-pub fn thread(tx: &Savepoint<'_>, forum: i64, title: &str, first: NewPost<'_>) -> Result<(i64, i64)> {
+pub fn thread(
+    tx: &Savepoint<'_>,
+    forum: i64,
+    title: &str,
+    first: NewPost<'_>,
+) -> Result<(i64, i64)> {
     let mut insert = tx.prepare_cached(
         "INSERT INTO thread (forum_id, title, author_id, state, created_at, last_activity_at)
          VALUES (:forum, :title, :author, :state, :at, :at)",

@@ -77,23 +77,42 @@ mod tests {
         const TAGS: [&str; 13] = [
             "p", "a", "em", "img", "code", "pre", "table", "thead", "tbody", "tr", "th", "td", "br",
         ];
-        for tag in html.split('<').skip(1).filter_map(|rest| rest.split('>').next()) {
-            let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap();
+        for tag in html
+            .split('<')
+            .skip(1)
+            .filter_map(|rest| rest.split('>').next())
+        {
+            let name = tag
+                .trim_start_matches('/')
+                .split([' ', '/'])
+                .next()
+                .unwrap();
             assert!(TAGS.contains(&name), "{source}: {html}");
             let lower = tag.to_lowercase();
             for address in ["href=\"", "src=\""] {
                 let target = lower.split(address).nth(1).unwrap_or_default();
                 let scheme = ["javascript:", "vbscript:", "data:"];
-                assert!(!scheme.iter().any(|scheme| target.starts_with(scheme)), "{source}: {html}");
+                assert!(
+                    !scheme.iter().any(|scheme| target.starts_with(scheme)),
+                    "{source}: {html}"
+                );
             }
-            assert!(!lower.contains(" on") || lower.contains("title=\""), "{source}: {html}");
+            assert!(
+                !lower.contains(" on") || lower.contains("title=\""),
+                "{source}: {html}"
+            );
         }
         assert!(!html.contains("\" onmouseover"), "{source}: {html}");
     }
 
     #[test]
     fn deep_nesting_and_long_runs_end_soon() {
-        for source in [">".repeat(20_000), "[".repeat(20_000), "*a_".repeat(6_000), "- ".repeat(10_000)] {
+        for source in [
+            ">".repeat(20_000),
+            "[".repeat(20_000),
+            "*a_".repeat(6_000),
+            "- ".repeat(10_000),
+        ] {
             assert!(!render(&source).is_empty());
         }
     }

@@ -4,6 +4,7 @@
 //! command runs in one transaction, which also notes what happened.
 
 mod access;
+pub mod accounts;
 mod actor;
 mod authority;
 pub mod demo;
@@ -13,7 +14,7 @@ pub mod forums;
 pub mod groups;
 mod insert;
 mod markdown;
-pub mod members;
+mod members;
 pub mod passwords;
 mod place;
 mod position;
@@ -27,21 +28,26 @@ mod threads;
 
 use std::sync::Arc;
 
+use forum_api::api::Language;
+use forum_api::async_trait;
 use forum_api::clock::Clock;
 use forum_api::host::{self, Caller, In, Member, Place, Refusal, Result};
 use forum_api::model::{
     Account, Forum, ForumId, ListPosts, ListThreads, Page, Post, Profile, Reply, StartThread,
-    Thread, ThreadId, UserRef,
+    Thread, ThreadId, Timestamp, UserRef,
 };
 use forum_api::store::sqlite::{Database, migrate};
-use forum_api::{Language, async_trait};
 use rusqlite::{Connection, Savepoint};
 
 use actor::Actor;
 use events::Events;
 use texts::Texts;
 
-const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql")];
+/// The board's schema, in the steps in which it came to be.
+const STEPS: &[&str] = &[include_str!("schema/1.sql")];
+
+/// The table that holds which of them were applied.
+const MIGRATIONS: &str = "board_migrations";
 
 /// The board.
 #[derive(Clone, Debug)]
@@ -55,13 +61,38 @@ impl Board {
     /// The board in `database`, which speaks `language`.
     pub fn new(database: Database, clock: Arc<dyn Clock>, language: Language) -> Self {
         let say = Texts::of(language);
-        Self { database, clock, say }
+        Self {
+            database,
+            clock,
+            say,
+        }
     }
 
-    /// Brings the board's tables up to date; gives whether there were none before.
-    pub async fn migrate(&self) -> Result<bool> {
-        let migrated = self.write(|tx, _| Ok(migrate(tx, "board_migrations", MIGRATIONS)?));
-        Ok(migrated.await? == 0)
+    /// Whether the database has a board already.
+    pub async fn is_there(&self) -> Result<bool> {
+        let look = self.read(|connection| {
+            let find = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)";
+            Ok(connection.query_row(find, [MIGRATIONS], |row| row.get(0))?)
+        });
+        look.await
+    }
+
+    /// Brings the tables of a board that is there up to date.
+    pub async fn migrate(&self) -> Result<()> {
+        let migrated = self.write(|tx, _| Ok(migrate(tx, MIGRATIONS, STEPS)?));
+        migrated.await.map(drop)
+    }
+
+    /// Begins a board with what `fill` puts there, all of it or nothing; `None`, and nothing, where there is one.
+    pub async fn begin<T: Send + 'static>(
+        &self,
+        fill: impl FnOnce(&Savepoint<'_>, Timestamp) -> Result<T> + Send + 'static,
+    ) -> Result<Option<T>> {
+        let begun = self.write(|tx, events| match migrate(tx, MIGRATIONS, STEPS)? {
+            0 => fill(tx, events.now).map(Some),
+            _ => Ok(None),
+        });
+        begun.await
     }
 
     /// Looks at one state of the board.
@@ -112,7 +143,8 @@ impl host::Board for Board {
 
     async fn forums(&self, caller: &Caller) -> Result<Vec<Forum>> {
         let actor = actor(caller)?;
-        self.read(move |connection| forums::list(connection, &actor)).await
+        self.read(move |connection| forums::list(connection, &actor))
+            .await
     }
 
     async fn threads(
@@ -122,7 +154,8 @@ impl host::Board for Board {
         list: ListThreads,
     ) -> Result<Page<Thread>> {
         let (actor, forum) = (actor(caller)?, forum.number()?);
-        self.read(move |connection| threads::list(connection, &actor, forum, &list)).await
+        self.read(move |connection| threads::list(connection, &actor, forum, &list))
+            .await
     }
 
     async fn start_thread(&self, by: &Member, forum: ForumId, new: StartThread) -> Result<Thread> {
@@ -139,7 +172,8 @@ impl host::Board for Board {
 
     async fn thread(&self, caller: &Caller, thread: ThreadId) -> Result<Thread> {
         let (actor, thread) = (actor(caller)?, thread.number()?);
-        self.read(move |connection| threads::one(connection, &actor, thread)).await
+        self.read(move |connection| threads::one(connection, &actor, thread))
+            .await
     }
 
     async fn posts(
@@ -149,7 +183,8 @@ impl host::Board for Board {
         list: ListPosts,
     ) -> Result<In<Page<Post>>> {
         let (actor, thread) = (actor(caller)?, thread.number()?);
-        self.read(move |connection| posts::list(connection, &actor, thread, &list)).await
+        self.read(move |connection| posts::list(connection, &actor, thread, &list))
+            .await
     }
 
     async fn reply(&self, by: &Member, thread: ThreadId, reply: Reply) -> Result<In<Post>> {
@@ -165,7 +200,8 @@ impl host::Board for Board {
     }
 
     async fn profile(&self, _: &Caller, user: UserRef) -> Result<Profile> {
-        self.read(move |connection| members::profile(connection, &user)).await
+        self.read(move |connection| members::profile(connection, &user))
+            .await
     }
 }
 

@@ -11,7 +11,9 @@ pub async fn hash(password: String) -> Result<String, Refusal> {
         let hash: Result<PasswordHash, _> = Argon2::default().hash_password(password.as_bytes());
         hash.map(|hash| hash.to_string())
     });
-    hash.await.map_err(Refusal::failed)?.map_err(Refusal::failed)
+    hash.await
+        .map_err(Refusal::failed)?
+        .map_err(Refusal::failed)
 }
 
 /// Whether this is the password that was hashed.
@@ -21,5 +23,8 @@ pub async fn is_right(password: String, hash: String) -> Result<bool, Refusal> {
         let verdict = Argon2::default().verify_password(password.as_bytes(), &hash);
         Ok::<_, argon2::password_hash::phc::Error>(verdict.is_ok())
     });
-    right.await.map_err(Refusal::failed)?.map_err(Refusal::failed)
+    right
+        .await
+        .map_err(Refusal::failed)?
+        .map_err(Refusal::failed)
 }

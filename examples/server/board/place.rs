@@ -22,7 +22,12 @@ pub struct Spot {
 }
 
 /// The thread, of which `post` has to be one if given; [`Refusal::Absent`] unless the caller sees both.
-pub fn find(connection: &Connection, actor: &Actor, thread: i64, post: Option<i64>) -> Result<Spot> {
+pub fn find(
+    connection: &Connection,
+    actor: &Actor,
+    thread: i64,
+    post: Option<i64>,
+) -> Result<Spot> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!(
             "SELECT thread.forum_id, thread.state, thread.locked

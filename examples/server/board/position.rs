@@ -11,7 +11,8 @@ pub fn of(time: Timestamp, id: impl std::fmt::Display) -> Position {
 /// The time and the id of a place.
 pub fn read(place: Option<&Position>) -> Result<Option<(i64, i64)>> {
     let numbers = place.map(Position::numbers).transpose();
-    let numbers = numbers.map_err(|_| Refusal::Unusable("after", "a cursor that this list gave"))?;
+    let numbers =
+        numbers.map_err(|_| Refusal::Unusable("after", "a cursor that this list gave"))?;
     Ok(numbers.map(|[time, id]| (time, id)))
 }
 

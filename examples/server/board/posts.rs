@@ -63,7 +63,10 @@ pub fn list(
     let since = list.since.map(|time| (time.as_millis(), i64::MAX));
     let start = position::read(list.after.as_ref())?.max(since);
     let (time, id) = start.unwrap_or((i64::MIN, i64::MIN));
-    let from = list.from.as_ref().map(|from| from.number().unwrap_or(NO_POST));
+    let from = list
+        .from
+        .as_ref()
+        .map(|from| from.number().unwrap_or(NO_POST));
     let sight = Sight::of(actor);
     let parameters = named_params! {
         ":thread": thread,
@@ -118,7 +121,11 @@ pub fn reply(
     let post = insert::reply(tx, thread, new)?;
     if new.state == State::Visible {
         let forum = spot.forum;
-        events.note(Event::PostCreated { forum, thread, post });
+        events.note(Event::PostCreated {
+            forum,
+            thread,
+            post,
+        });
     }
     Ok(In::new(ForumId::from(spot.forum), one(tx, post)?))
 }

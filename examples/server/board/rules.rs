@@ -29,7 +29,8 @@ fn within(text: &str, most: u32, missing: &str, too_long: &str) -> Result<()> {
         return Err(Refusal::Invalid(missing.into()));
     }
     let fits = text.chars().count() <= most as usize;
-    fits.then_some(()).ok_or_else(|| Refusal::Invalid(fill(too_long, most)))
+    fits.then_some(())
+        .ok_or_else(|| Refusal::Invalid(fill(too_long, most)))
 }
 
 /// Whether `interval` seconds have passed since the member's last post. Staff need not wait.
@@ -42,7 +43,8 @@ pub fn interval(
 ) -> Result<()> {
     let waited = last.is_none_or(|last| now.since(last) >= Duration::from_secs(interval.into()));
     let fine = waited || groups.are_staff();
-    fine.then_some(()).ok_or_else(|| Refusal::Invalid(fill(say.too_soon, interval)))
+    fine.then_some(())
+        .ok_or_else(|| Refusal::Invalid(fill(say.too_soon, interval)))
 }
 
 /// Whether one post more is within `most` an hour, when the `most`-last of the member's was written at `oldest`.
@@ -66,14 +68,12 @@ pub fn start(access: Access, say: &Texts) -> Result<()> {
 }
 
 /// What keeps somebody with this access from replying to such a thread, as the board says it.
-pub fn obstacle(
-    access: Access,
-    state: State,
-    locked: bool,
-) -> Option<fn(&Texts) -> &'static str> {
+pub fn obstacle(access: Access, state: State, locked: bool) -> Option<fn(&Texts) -> &'static str> {
     match access {
         Access { reply: false, .. } => Some(|say| say.may_not_reply),
-        Access { moderate: false, .. } if locked => Some(|say| say.locked),
+        Access {
+            moderate: false, ..
+        } if locked => Some(|say| say.locked),
         _ if state != State::Visible => Some(|say| say.not_visible),
         _ => None,
     }

@@ -1,6 +1,6 @@
 //! The board's settings: a row each, and effective at once.
 
-use rusqlite::{Connection, OptionalExtension, Result, Transaction};
+use rusqlite::{Connection, OptionalExtension, Result, Savepoint};
 
 /// A whole number that an administrator may set.
 #[derive(Debug)]
@@ -8,7 +8,8 @@ pub struct Setting {
     /// Its name.
     pub key: &'static str,
     default: u32,
-    least: u32,
+    /// The least value that it takes.
+    pub least: u32,
 }
 
 /// How many characters a thread's title may have.
@@ -25,30 +26,38 @@ pub const ALL: [Setting; 4] = [TITLE_MAX, BODY_MAX, POST_INTERVAL, POSTS_PER_HOU
 
 impl Setting {
     const fn new(key: &'static str, default: u32, least: u32) -> Self {
-        Self { key, default, least }
-    }
-
-    /// The setting of this name.
-    pub fn named(key: &str) -> Option<Self> {
-        ALL.into_iter().find(|setting| setting.key == key)
+        Self {
+            key,
+            default,
+            least,
+        }
     }
 
     /// Its value now.
     pub fn get(&self, connection: &Connection) -> Result<u32> {
         let mut query = connection.prepare_cached("select value from setting where key = ?1")?;
         let value: Option<String> = query.query_row([self.key], |row| row.get(0)).optional()?;
-        Ok(value.and_then(|value| value.parse().ok()).unwrap_or(self.default))
+        Ok(value
+            .and_then(|value| value.parse().ok())
+            .unwrap_or(self.default))
     }
 
     /// Sets it to what `text` says; `None` when that is not a value for it, and nothing is changed.
-    pub fn set(&self, tx: &Transaction<'_>, text: &str) -> Result<Option<()>> {
+    pub fn set(&self, tx: &Savepoint<'_>, text: &str) -> Result<Option<()>> {
         let value = text.parse().ok().filter(|value| *value >= self.least);
-        value.map(|value: u32| put(tx, self.key, &value.to_string())).transpose()
+        value
+            .map(|value: u32| put(tx, self.key, &value.to_string()))
+            .transpose()
     }
 }
 
+/// The setting of this name.
+pub fn named(key: &str) -> Option<Setting> {
+    ALL.into_iter().find(|setting| setting.key == key)
+}
+
 /// Takes the board offline, or online again.
-pub fn set_offline(tx: &Transaction<'_>, offline: bool) -> Result<()> {
+pub fn set_offline(tx: &Savepoint<'_>, offline: bool) -> Result<()> {
     if offline {
         return put(tx, "board.offline", "true");
     }
@@ -56,7 +65,7 @@ pub fn set_offline(tx: &Transaction<'_>, offline: bool) -> Result<()> {
     Ok(())
 }
 
-fn put(tx: &Transaction<'_>, key: &str, value: &str) -> Result<()> {
+fn put(tx: &Savepoint<'_>, key: &str, value: &str) -> Result<()> {
     let insert = "insert into setting (key, value) values (?1, ?2) on conflict do update set value = excluded.value";
     tx.execute(insert, [key, value])?;
     Ok(())

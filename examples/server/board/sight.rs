@@ -26,7 +26,10 @@ impl Sight {
     }
 
     /// Its parameters and the `others` of the query.
-    pub fn with<'a>(&'a self, others: &[(&'a str, &'a dyn ToSql)]) -> Vec<(&'a str, &'a dyn ToSql)> {
+    pub fn with<'a>(
+        &'a self,
+        others: &[(&'a str, &'a dyn ToSql)],
+    ) -> Vec<(&'a str, &'a dyn ToSql)> {
         let mut all: Vec<(&str, &dyn ToSql)> = vec![
             (":sees", &self.sees),
             (":moderates", &self.moderates),

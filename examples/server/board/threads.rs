@@ -3,7 +3,9 @@
 use std::sync::LazyLock;
 
 use forum_api::host::{Refusal, Result};
-use forum_api::model::{LastPost, ListThreads, Page, PostId, StartThread, State, Thread, Timestamp};
+use forum_api::model::{
+    LastPost, ListThreads, Page, PostId, StartThread, State, Thread, Timestamp,
+};
 use rusqlite::{Connection, OptionalExtension, Row, Savepoint, named_params};
 
 use super::actor::Actor;
@@ -96,7 +98,11 @@ pub fn start(
     let (thread, post) = insert::thread(tx, forum, title, first)?;
     if first.state == State::Visible {
         events.note(Event::ThreadCreated { forum, thread });
-        events.note(Event::PostCreated { forum, thread, post });
+        events.note(Event::PostCreated {
+            forum,
+            thread,
+            post,
+        });
     }
     one(tx, actor, thread)
 }
@@ -132,10 +138,12 @@ fn last_post(columns: &mut Columns<'_>) -> rusqlite::Result<Option<LastPost>> {
     let post_id: Option<PostId> = columns.maybe_id()?;
     let author = columns.author()?;
     let created_at: Option<Timestamp> = columns.value()?;
-    let post = post_id.zip(created_at).map(|(post_id, created_at)| LastPost {
-        post_id,
-        author,
-        created_at,
-    });
+    let post = post_id
+        .zip(created_at)
+        .map(|(post_id, created_at)| LastPost {
+            post_id,
+            author,
+            created_at,
+        });
     Ok(post)
 }

@@ -1,0 +1,60 @@
+//! What a new board begins with: its administrator, and a few people who talk about tea, bread and bicycles.
+
+mod announcements;
+mod general;
+mod help;
+mod members;
+mod people;
+mod places;
+mod staff;
+mod teller;
+
+use forum_api::host::Result;
+use forum_api::model::Timestamp;
+use rusqlite::Savepoint;
+
+use super::accounts;
+use teller::Teller;
+
+/// Who can try a new board, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial {
+    /// A member's id.
+    pub member: i64,
+    /// The member's name.
+    pub name: &'static str,
+    /// A thread that guests may read, and in which the member may post.
+    pub thread: Option<i64>,
+}
+
+/// Puts the administrator on a new board, with a password of which this is the hash, and unless it is to be `empty`
+/// everybody else, the forums, and what was written in them.
+pub fn begin(tx: &Savepoint<'_>, hash: &str, empty: bool, now: Timestamp) -> Result<Trial> {
+    let mut teller = Teller::new(tx, now);
+    let admin = teller.join(&people::ADMINISTRATOR)?;
+    accounts::set_password(tx, admin, hash)?;
+    if empty {
+        let name = people::ADMINISTRATOR.name;
+        return Ok(Trial {
+            member: admin,
+            name,
+            thread: None,
+        });
+    }
+    for person in &people::OTHERS {
+        teller.join(person)?;
+    }
+    for place in &places::ALL {
+        teller.open(place)?;
+    }
+    teller.tell(&places::ALL)?;
+    for name in people::BANNED {
+        accounts::set_banned(tx, teller.member(name)?, true)?;
+    }
+    let (name, story) = places::TRIAL;
+    Ok(Trial {
+        member: teller.member(name)?,
+        name,
+        thread: Some(teller.thread(story)?),
+    })
+}

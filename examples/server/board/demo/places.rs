@@ -1,0 +1,80 @@
+//! The forums of the demo board.
+
+use super::super::groups::{Group, Groups};
+use super::{announcements, general, help, members, staff};
+
+/// A forum with what was written in it.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) title: &'static str,
+    pub(super) description: &'static str,
+    /// The title of the forum above.
+    pub(super) below: Option<&'static str>,
+    /// Who reads, starts threads and replies.
+    pub(super) lists: [Option<Groups>; 3],
+    pub(super) moderators: &'static [&'static str],
+    pub(super) stories: &'static [Story],
+}
+
+/// A thread.
+#[derive(Debug)]
+pub(super) struct Story {
+    pub(super) title: &'static str,
+    /// How many days ago it was started.
+    pub(super) days_ago: u32,
+    pub(super) posts: &'static [Post],
+}
+
+/// Its author, how many hours it was written after the one before, and its source markup.
+pub(super) type Post = (&'static str, u32, &'static str);
+
+/// Who tries a new board, and in which thread.
+pub(super) const TRIAL: (&str, &str) = ("alice", "Which tea for a rainy afternoon?");
+
+/// All forums, parents before their children.
+pub(super) const ALL: [Place; 5] = [
+    Place {
+        title: "Announcements",
+        description: "News of the board and its meetings.",
+        below: None,
+        lists: [GUESTS, STAFF, MEMBERS],
+        moderators: &[],
+        stories: announcements::STORIES,
+    },
+    Place {
+        title: "General",
+        description: "Tea, bread, bicycles, and whatever else is on your mind.",
+        below: None,
+        lists: [GUESTS, MEMBERS, MEMBERS],
+        moderators: &["mod"],
+        stories: general::STORIES,
+    },
+    Place {
+        title: "Help",
+        description: "Questions about the board, answered by those who asked them before.",
+        below: Some("General"),
+        lists: [None, None, None],
+        moderators: &["mod"],
+        stories: help::STORIES,
+    },
+    Place {
+        title: "Members",
+        description: "Among ourselves.",
+        below: None,
+        lists: [MEMBERS, MEMBERS, MEMBERS],
+        moderators: &[],
+        stories: members::STORIES,
+    },
+    Place {
+        title: "Staff",
+        description: "For those who look after the board.",
+        below: None,
+        lists: [STAFF, STAFF, STAFF],
+        moderators: &[],
+        stories: staff::STORIES,
+    },
+];
+
+const GUESTS: Option<Groups> = Some(Groups::of([Group::Guests]));
+const MEMBERS: Option<Groups> = Some(Groups::of([Group::Members]));
+const STAFF: Option<Groups> = Some(Groups::of([Group::Staff]));

@@ -1,0 +1,76 @@
+//! `member add`, `member ban`, `member unban`, `member groups`.
+
+use clap::Subcommand;
+use forum_api::host::Result;
+use serde_json::json;
+
+use crate::board::groups::Groups;
+use crate::board::{Board, accounts};
+use crate::output::Output;
+
+/// The board's members.
+#[derive(Debug, Subcommand)]
+pub enum Member {
+    /// Add a member, and print the id
+    Add {
+        /// The member's name
+        name: String,
+        /// The groups, with commas between them
+        #[arg(long, value_name = "g,…")]
+        groups: String,
+    },
+    /// Ban a member, whose tokens open nothing from then on
+    Ban {
+        /// The member's name
+        name: String,
+    },
+    /// Take a ban back
+    Unban {
+        /// The member's name
+        name: String,
+    },
+    /// Put a member into these groups and no others
+    Groups {
+        /// The member's name
+        name: String,
+        /// The groups, with commas between them
+        #[arg(value_name = "g,…")]
+        groups: String,
+    },
+}
+
+impl Member {
+    /// Carries it out.
+    pub async fn run(self, board: &Board) -> Result<Output> {
+        match self {
+            Self::Add { name, groups } => add(board, name, groups).await,
+            Self::Ban { name } => set_banned(board, name, true).await,
+            Self::Unban { name } => set_banned(board, name, false).await,
+            Self::Groups { name, groups } => set_groups(board, name, groups).await,
+        }
+    }
+}
+
+async fn add(board: &Board, name: String, groups: String) -> Result<Output> {
+    let groups = groups.parse::<Groups>()?;
+    let add = board.write(move |tx, events| accounts::add(tx, &name, groups, events.now));
+    let id = add.await?;
+    Ok(Output::new(id, json!({ "userId": id.to_string() })))
+}
+
+async fn set_banned(board: &Board, name: String, banned: bool) -> Result<Output> {
+    let set = board.write(move |tx, _| {
+        let member = accounts::named(tx, &name)?;
+        Ok(accounts::set_banned(tx, member, banned)?)
+    });
+    set.await.map(|()| Output::done())
+}
+
+async fn set_groups(board: &Board, name: String, groups: String) -> Result<Output> {
+    let groups = groups.parse::<Groups>()?;
+    let set = board.write(move |tx, _| {
+        let member = accounts::named(tx, &name)?;
+        Ok(accounts::set_groups(tx, member, groups)?)
+    });
+    set.await.map(|()| Output::done())
+}

@@ -1,0 +1,67 @@
+//! `setting list`, `setting KEY VALUE`.
+
+use clap::{Args, Subcommand};
+use forum_api::host::{Refusal, Result};
+use serde_json::{Map, Value};
+
+use crate::board::{Board, settings};
+use crate::output::Output;
+
+/// The board's settings.
+#[derive(Debug, Args)]
+#[command(subcommand_negates_reqs = true)]
+pub struct Setting {
+    #[command(subcommand)]
+    list: Option<List>,
+    /// The setting's name
+    #[arg(required = true)]
+    key: Option<String>,
+    /// Its new value
+    #[arg(required = true)]
+    value: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+enum List {
+    /// List all settings with their values
+    List,
+}
+
+impl Setting {
+    /// Carries it out.
+    pub async fn run(self, board: &Board) -> Result<Output> {
+        match (self.key, self.value) {
+            (Some(key), Some(value)) => set(board, key, value).await,
+            _ => list(board).await,
+        }
+    }
+}
+
+async fn list(board: &Board) -> Result<Output> {
+    let values = board.read(|connection| {
+        let values = settings::ALL.map(|setting| Ok((setting.key, setting.get(connection)?)));
+        Ok(values.into_iter().collect::<rusqlite::Result<Vec<_>>>()?)
+    });
+    let values = values.await?;
+    let lines: Vec<String> = values
+        .iter()
+        .map(|(key, value)| format!("{key} {value}"))
+        .collect();
+    let object: Map<String, Value> = values
+        .into_iter()
+        .map(|(key, value)| (key.into(), value.into()))
+        .collect();
+    Ok(Output::new(lines.join("\n"), object.into()))
+}
+
+async fn set(board: &Board, key: String, value: String) -> Result<Output> {
+    let setting = settings::named(&key)
+        .ok_or_else(|| Refusal::NotFound(format!("there is no setting {key:?}")))?;
+    let set = board.write(move |tx, _| {
+        let set = setting.set(tx, &value)?;
+        set.ok_or_else(|| {
+            Refusal::Invalid(format!("{key} is a whole number from {}", setting.least))
+        })
+    });
+    set.await.map(|()| Output::done())
+}

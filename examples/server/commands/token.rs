@@ -1,0 +1,200 @@
+//! `token issue`, `token list`, `token revoke`.
+
+use std::fmt;
+
+use clap::{Args, Subcommand};
+use forum_api::clock::{Clock, SystemClock, SystemEntropy};
+use forum_api::host::{Refusal, Result};
+use forum_api::model::{Timestamp, UserId};
+use forum_api::scope;
+use forum_api::store::Tokens;
+use forum_api::store::sqlite::{Database, SqliteTokens};
+use forum_api::token::{Issue, Lookup, TokenRecord, issue};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::board::{Board, accounts, passwords};
+use crate::cli::Surface;
+use crate::output::Output;
+use crate::password;
+
+/// How many tokens are read at a time.
+const PAGE: u32 = 100;
+
+/// API tokens.
+#[derive(Debug, Subcommand)]
+pub enum Token {
+    /// Issue a token and print it, once
+    Issue(Wanted),
+    /// List all tokens
+    List,
+    /// Revoke a token
+    Revoke {
+        /// The token's public part, between the second and the third underscore
+        lookup: String,
+    },
+}
+
+/// A token to be.
+#[derive(Debug, Args)]
+pub struct Wanted {
+    /// The member for whom it acts
+    #[arg(long, value_name = "NAME")]
+    owner: String,
+    /// What it carries, or all that the surface knows
+    #[arg(long, value_name = "a,b|all")]
+    scopes: String,
+    /// In how many whole days it expires; never when left out
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        allow_hyphen_values = true
+    )]
+    expires_in_days: String,
+    /// What to call it
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    label: String,
+    /// The administrator who issues it
+    #[arg(long, value_name = "NAME", default_value = "admin")]
+    admin: String,
+    /// For which interface
+    #[arg(long, value_enum)]
+    surface: Option<Surface>,
+    /// Read the administrator's password from the first line of standard input
+    #[arg(long, required = true)]
+    password_stdin: bool,
+}
+
+impl Token {
+    /// Carries it out.
+    pub async fn run(
+        self,
+        database: &Database,
+        board: &Board,
+        surface: scope::Surface,
+    ) -> Result<Output> {
+        let tokens = SqliteTokens::new(database.clone());
+        match self {
+            Self::Issue(wanted) => wanted.issue(&tokens, board, surface).await,
+            Self::List => list(&tokens, board).await,
+            Self::Revoke { lookup } => revoke(&tokens, &lookup).await,
+        }
+    }
+}
+
+impl Wanted {
+    async fn issue(
+        self,
+        tokens: &SqliteTokens,
+        board: &Board,
+        before: scope::Surface,
+    ) -> Result<Output> {
+        check_password(board, self.admin, password::from_stdin()?).await?;
+        let surface = self.surface.map_or(before, Into::into);
+        let owner = board
+            .read(move |connection| accounts::named(connection, &self.owner))
+            .await?;
+        let wanted = Issue {
+            owner: &UserId::from(owner),
+            label: &self.label,
+            scopes: &scopes(&self.scopes, surface),
+            expires_in_days: &self.expires_in_days,
+        };
+        let now = SystemClock.now();
+        let issued = issue(tokens, &SystemEntropy, surface, wanted, now).await;
+        let (token, record) = issued.map_err(|error| Refusal::Invalid(error.to_string()))?;
+        let shown = Shown {
+            token: Some(token.reveal().into()),
+            ..Shown::new(board, record, now).await?
+        };
+        Ok(Output::new(token.reveal(), json!(shown)))
+    }
+}
+
+/// The scopes that are named, or all that the surface knows.
+pub fn scopes(text: &str, surface: scope::Surface) -> Vec<String> {
+    match text {
+        "all" => surface.scopes().map(|scope| scope.to_string()).collect(),
+        _ => text.split(',').map(|scope| scope.trim().into()).collect(),
+    }
+}
+
+async fn check_password(board: &Board, admin: String, password: String) -> Result<()> {
+    let hash = board.read(move |connection| accounts::administrators_password(connection, &admin));
+    let right = passwords::is_right(password, hash.await?).await?;
+    right
+        .then_some(())
+        .ok_or_else(|| Refusal::Forbidden("the password is wrong".into()))
+}
+
+async fn list(tokens: &SqliteTokens, board: &Board) -> Result<Output> {
+    let now = SystemClock.now();
+    let mut all = Vec::new();
+    let mut page = tokens.list(None, PAGE).await?;
+    while let Some(last) = page.last().map(|record| record.lookup) {
+        for record in page {
+            all.push(Shown::new(board, record, now).await?);
+        }
+        page = tokens.list(Some(&last), PAGE).await?;
+    }
+    let lines: Vec<String> = all.iter().map(Shown::to_string).collect();
+    Ok(Output::new(lines.join("\n"), json!(all)))
+}
+
+async fn revoke(tokens: &SqliteTokens, lookup: &str) -> Result<Output> {
+    let absent = || Refusal::NotFound(format!("there is no token {lookup:?}"));
+    let lookup = Lookup::parse(lookup).ok_or_else(absent)?;
+    let revoked = tokens.revoke(&lookup, SystemClock.now()).await?;
+    revoked.then(Output::done).ok_or_else(absent)
+}
+
+/// A token as it is listed, and as it was issued with its secret.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown {
+    lookup: String,
+    owner: Option<String>,
+    label: String,
+    scopes: Vec<String>,
+    created_at: Timestamp,
+    expires_at: Option<Timestamp>,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+}
+
+impl Shown {
+    async fn new(board: &Board, record: TokenRecord, now: Timestamp) -> Result<Self> {
+        let owner = record.owner.number()?;
+        let owner = board.read(move |connection| accounts::name(connection, owner));
+        Ok(Self {
+            lookup: record.lookup.to_string(),
+            owner: owner.await?,
+            state: record.state(now).as_str(),
+            label: record.label,
+            scopes: record.scopes,
+            created_at: record.created_at,
+            expires_at: record.expires_at,
+            token: None,
+        })
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let owner = self.owner.as_deref().unwrap_or("(gone)");
+        let expires = self.expires_at.map(|time| time.to_string());
+        let expires = expires.as_deref().unwrap_or("never");
+        let Self {
+            lookup,
+            state,
+            label,
+            ..
+        } = self;
+        write!(
+            f,
+            "{lookup}  {state:7}  {owner:16}  expires {expires:24}  {label}"
+        )
+    }
+}

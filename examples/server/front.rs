@@ -1,0 +1,61 @@
+//! What the server answers: the API, and beside it whether all is well.
+
+use axum::body::Body;
+use forum_api::ForumApi;
+use forum_api::store::sqlite::{Database, SqliteError};
+use http::header::CONTENT_TYPE;
+use http::{Request, Response, StatusCode};
+use tower::ServiceExt;
+
+/// Below which path the API answers.
+pub const MOUNT: &str = "/api/v1";
+
+/// The routes.
+#[derive(Clone, Debug)]
+pub struct Front {
+    /// Answers everything below [`MOUNT`].
+    pub api: ForumApi,
+    /// The board's database.
+    pub database: Database,
+}
+
+impl Front {
+    /// Answers a request. The API sees its path as it was sent, for it judges odd ones itself.
+    pub async fn answer(self, request: Request<Body>) -> Response<Body> {
+        let path = request.uri().path();
+        let below = path.strip_prefix(MOUNT);
+        if below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
+            let Ok(response) = self.api.oneshot(request).await;
+            return response.map(Body::new);
+        }
+        match path {
+            "/health" => health(&self.database).await,
+            _ => json(StatusCode::NOT_FOUND, r#"{"status":"not found"}"#),
+        }
+    }
+}
+
+async fn health(database: &Database) -> Response<Body> {
+    let look = database.read(|connection| {
+        connection.query_row("SELECT count(*) FROM setting", [], |_| Ok(()))?;
+        Ok::<_, SqliteError>(())
+    });
+    match look.await {
+        Ok(()) => json(StatusCode::OK, r#"{"status":"ok"}"#),
+        Err(error) => {
+            tracing::error!(%error, "the database is out of reach");
+            json(
+                StatusCode::SERVICE_UNAVAILABLE,
+                r#"{"status":"unavailable"}"#,
+            )
+        }
+    }
+}
+
+fn json(status: StatusCode, body: &'static str) -> Response<Body> {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    let json = http::HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, json);
+    response
+}

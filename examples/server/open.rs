@@ -1,0 +1,46 @@
+//! Opens the database that `--database` names.
+
+use std::sync::Arc;
+
+use forum_api::api::Language;
+use forum_api::clock::SystemClock;
+use forum_api::host::{Refusal, Result};
+use forum_api::store::sqlite::{Database, Location};
+
+use crate::board::Board;
+
+/// The database of a board that was served before.
+pub async fn existing(url: &str) -> Result<(Database, Board)> {
+    let (database, board) = open(&location(url, false)?, Language::English)?;
+    if !board.is_there().await? {
+        return Err(Refusal::NotFound(format!(
+            "{url} holds no board: serve it first"
+        )));
+    }
+    board.migrate().await?;
+    Ok((database, board))
+}
+
+/// The database of a board that is to be served, made if it is not there.
+pub fn to_serve(url: &str, language: Language) -> Result<(Database, Board)> {
+    open(&location(url, true)?, language)
+}
+
+fn open(location: &Location, language: Language) -> Result<(Database, Board)> {
+    let database = Database::open(location)?;
+    let board = Board::new(database.clone(), Arc::new(SystemClock), language);
+    Ok((database, board))
+}
+
+fn location(url: &str, create: bool) -> Result<Location> {
+    match url.strip_prefix("sqlite:") {
+        Some(":memory:") => Ok(Location::Memory),
+        Some(path) if !path.is_empty() => Ok(Location::File {
+            path: path.into(),
+            create,
+        }),
+        _ => Err(Refusal::Invalid(format!(
+            "{url} is not a database that this server can use: expected sqlite:PATH or sqlite::memory:"
+        ))),
+    }
+}
