@@ -151,7 +151,7 @@ fn refuse_options_for_serving(command: &Command, matches: &clap::ArgMatches) {
     for option in options.get_arguments() {
         let id = option.get_id().as_str();
         if given(id) && !taken(id) {
-            let message = format!("this command does not take '--{}'\n", id.replace('_', "-"));
+            let message = format!("this command does not take '--{}'", id.replace('_', "-"));
             Cli::command()
                 .error(ErrorKind::ArgumentConflict, message)
                 .exit();

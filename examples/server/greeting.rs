@@ -3,7 +3,7 @@
 use std::fmt;
 
 use forum_api::token::PlainToken;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::front::MOUNT;
 
@@ -29,21 +29,32 @@ pub struct New {
     pub thread: Option<i64>,
 }
 
+/// The greeting as an object: null where there is nothing.
+#[derive(Serialize)]
+pub struct Keys<'a> {
+    api: String,
+    docs: (),
+    panel: (),
+    user: &'static str,
+    password: Option<&'a str>,
+    token: Option<&'a str>,
+}
+
 /// The administrator's name.
 pub const ADMIN: &str = "admin";
 
 impl Greeting {
-    /// The greeting for programs: six keys, null where there is nothing.
-    pub fn json(&self) -> Value {
+    /// The greeting for programs.
+    pub fn keys(&self) -> Keys<'_> {
         let new = self.new.as_ref();
-        json!({
-            "api": self.api(),
-            "docs": null,
-            "panel": null,
-            "user": ADMIN,
-            "password": new.map(|new| &new.password),
-            "token": new.map(|new| new.token.reveal()),
-        })
+        Keys {
+            api: self.api(),
+            docs: (),
+            panel: (),
+            user: ADMIN,
+            password: new.map(|new| new.password.as_str()),
+            token: new.map(|new| new.token.reveal()),
+        }
     }
 
     fn api(&self) -> String {

@@ -4,25 +4,29 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use forum_api::host::Refusal;
-use serde_json::{Value, json};
+use forum_api::host::{Refusal, Result};
+use serde::Serialize;
+use serde_json::json;
 
 /// What there is to say: to people a text, to programs a JSON value.
 #[derive(Debug)]
 pub struct Output {
     text: String,
-    json: Value,
+    json: String,
 }
 
 impl Output {
     /// To people `text`, to programs `json`.
-    pub fn new(text: impl Display, json: Value) -> Self {
-        let text = text.to_string();
-        Self { text, json }
+    pub fn new(text: impl Display, json: impl Serialize) -> Result<Self> {
+        let (text, json) = (text.to_string(), serde_json::to_string(&json));
+        Ok(Self {
+            text,
+            json: json.map_err(Refusal::failed)?,
+        })
     }
 
     /// Nothing but that it is done.
-    pub fn done() -> Self {
+    pub fn done() -> Result<Self> {
         Self::new("", json!({ "ok": true }))
     }
 

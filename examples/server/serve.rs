@@ -50,7 +50,7 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
         api,
         database: database.clone(),
     };
-    Output::new(&greeting, greeting.json()).print(common.json);
+    Output::new(&greeting, greeting.keys())?.print(common.json);
     run(listener, front, options, stop).await?;
     database.close().await;
     Ok(())

@@ -20,6 +20,7 @@ impl Board {
     pub async fn run(self, board: &board::Board) -> Result<Output> {
         let offline = matches!(self, Self::Offline);
         let set = board.write(move |tx, _| Ok(settings::set_offline(tx, offline)?));
-        set.await.map(|()| Output::done())
+        set.await?;
+        Output::done()
     }
 }

@@ -62,7 +62,7 @@ async fn add(board: &Board, new: Add) -> Result<Output> {
         reply: parse(new.reply)?,
     };
     let id = board.write(move |tx, _| forums::add(tx, &forum)).await?;
-    Ok(Output::new(id, json!({ "forumId": id.to_string() })))
+    Output::new(id, json!({ "forumId": id.to_string() }))
 }
 
 async fn name_moderator(board: &Board, forum: i64, name: String) -> Result<Output> {
@@ -70,7 +70,8 @@ async fn name_moderator(board: &Board, forum: i64, name: String) -> Result<Outpu
         let member = accounts::named(tx, &name)?;
         forums::name_moderator(tx, forum, member)
     });
-    set.await.map(|()| Output::done())
+    set.await?;
+    Output::done()
 }
 
 fn parse(groups: Option<String>) -> Result<Option<Groups>> {

@@ -55,7 +55,7 @@ async fn add(board: &Board, name: String, groups: String) -> Result<Output> {
     let groups = groups.parse::<Groups>()?;
     let add = board.write(move |tx, events| accounts::add(tx, &name, groups, events.now));
     let id = add.await?;
-    Ok(Output::new(id, json!({ "userId": id.to_string() })))
+    Output::new(id, json!({ "userId": id.to_string() }))
 }
 
 async fn set_banned(board: &Board, name: String, banned: bool) -> Result<Output> {
@@ -63,7 +63,8 @@ async fn set_banned(board: &Board, name: String, banned: bool) -> Result<Output>
         let member = accounts::named(tx, &name)?;
         Ok(accounts::set_banned(tx, member, banned)?)
     });
-    set.await.map(|()| Output::done())
+    set.await?;
+    Output::done()
 }
 
 async fn set_groups(board: &Board, name: String, groups: String) -> Result<Output> {
@@ -72,5 +73,6 @@ async fn set_groups(board: &Board, name: String, groups: String) -> Result<Outpu
         let member = accounts::named(tx, &name)?;
         Ok(accounts::set_groups(tx, member, groups)?)
     });
-    set.await.map(|()| Output::done())
+    set.await?;
+    Output::done()
 }

@@ -56,7 +56,7 @@ impl Command {
     pub async fn run(self, common: &Common, surface: Surface) -> Result<()> {
         let output = match self {
             Self::OnBoard(command) => command.run(&common.database, surface).await?,
-            Self::Openapi(openapi) => openapi.run(surface),
+            Self::Openapi(openapi) => openapi.run(surface)?,
         };
         output.print(common.json);
         Ok(())

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use forum_api::api::{Settings, document};
+use forum_api::host::Result;
 use forum_api::scope;
 
 use crate::cli::Surface;
@@ -17,11 +18,11 @@ pub struct Openapi {
 
 impl Openapi {
     /// Prints the document, which is JSON either way.
-    pub fn run(self, before: scope::Surface) -> Output {
+    pub fn run(self, before: scope::Surface) -> Result<Output> {
         let document = document(&Settings {
             surface: self.surface.map_or(before, Into::into),
             ..Settings::default()
         });
-        Output::new(format!("{document:#}"), document)
+        Output::new(format!("{document:#}"), &document)
     }
 }

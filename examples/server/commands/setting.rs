@@ -1,8 +1,9 @@
 //! `setting list`, `setting KEY VALUE`.
 
+use std::collections::BTreeMap;
+
 use clap::{Args, Subcommand};
 use forum_api::host::{Refusal, Result};
-use serde_json::{Map, Value};
 
 use crate::board::{Board, settings};
 use crate::output::Output;
@@ -47,11 +48,8 @@ async fn list(board: &Board) -> Result<Output> {
         .iter()
         .map(|(key, value)| format!("{key} {value}"))
         .collect();
-    let object: Map<String, Value> = values
-        .into_iter()
-        .map(|(key, value)| (key.into(), value.into()))
-        .collect();
-    Ok(Output::new(lines.join("\n"), object.into()))
+    let object: BTreeMap<&str, u32> = values.into_iter().collect();
+    Output::new(lines.join("\n"), object)
 }
 
 async fn set(board: &Board, key: String, value: String) -> Result<Output> {
@@ -63,5 +61,6 @@ async fn set(board: &Board, key: String, value: String) -> Result<Output> {
             Refusal::Invalid(format!("{key} is a whole number from {}", setting.least))
         })
     });
-    set.await.map(|()| Output::done())
+    set.await?;
+    Output::done()
 }

@@ -11,7 +11,6 @@ use forum_api::store::Tokens;
 use forum_api::store::sqlite::{Database, SqliteTokens};
 use forum_api::token::{Issue, Lookup, TokenRecord, issue};
 use serde::Serialize;
-use serde_json::json;
 
 use crate::board::{Board, accounts, passwords};
 use crate::cli::Surface;
@@ -108,7 +107,7 @@ impl Wanted {
             token: Some(token.reveal().into()),
             ..Shown::new(board, record, now).await?
         };
-        Ok(Output::new(token.reveal(), json!(shown)))
+        Output::new(token.reveal(), shown)
     }
 }
 
@@ -139,14 +138,17 @@ async fn list(tokens: &SqliteTokens, board: &Board) -> Result<Output> {
         page = tokens.list(Some(&last), PAGE).await?;
     }
     let lines: Vec<String> = all.iter().map(Shown::to_string).collect();
-    Ok(Output::new(lines.join("\n"), json!(all)))
+    Output::new(lines.join("\n"), all)
 }
 
 async fn revoke(tokens: &SqliteTokens, lookup: &str) -> Result<Output> {
     let absent = || Refusal::NotFound(format!("there is no token {lookup:?}"));
     let lookup = Lookup::parse(lookup).ok_or_else(absent)?;
     let revoked = tokens.revoke(&lookup, SystemClock.now()).await?;
-    revoked.then(Output::done).ok_or_else(absent)
+    if !revoked {
+        return Err(absent());
+    }
+    Output::done()
 }
 
 /// A token as it is listed, and as it was issued with its secret.
