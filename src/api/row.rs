@@ -29,6 +29,18 @@ pub(super) enum Verb {
     Delete,
 }
 
+impl Verb {
+    /// Its name in the document.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::Post => "post",
+            Self::Patch => "patch",
+            Self::Delete => "delete",
+        }
+    }
+}
+
 /// An endpoint: everything that a client can see of it derives from here.
 pub(super) struct Row {
     pub(super) verb: Verb,
@@ -85,6 +97,11 @@ impl Row {
     /// Whether a request changes something, and so runs to its end whoever hangs up.
     pub(super) fn acts(&self) -> bool {
         !self.is_read() || self.op.opens()
+    }
+
+    /// Whether an `Idempotency-Key` makes it safe to repeat.
+    pub(super) fn takes_key(&self) -> bool {
+        self.verb == Verb::Post
     }
 
     /// The resource that the path begins with, such as `threads`.
@@ -195,6 +212,8 @@ pub(super) struct Described {
     pub(super) source: Source,
     pub(super) arguments: Schema,
     pub(super) reply: Schema,
+    /// Headers that the reply brings.
+    pub(super) headers: &'static [&'static str],
 }
 
 impl<W: Actor, P: At, A: Args, T: Reply> Operation for Op<W, P, A, T> {
@@ -216,6 +235,7 @@ impl<W: Actor, P: At, A: Args, T: Reply> Operation for Op<W, P, A, T> {
             source: A::SOURCE,
             arguments: A::schema(inputs),
             reply: outputs.subschema_for::<T::Wire>(),
+            headers: T::HEADERS,
         }
     }
 
