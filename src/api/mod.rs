@@ -28,7 +28,7 @@ mod unwind;
 
 pub use builder::Builder;
 pub use messages::Messages;
-pub use openapi::document;
+pub use openapi::document as openapi;
 pub use service::ForumApi;
 pub use settings::{Language, Settings};
 
