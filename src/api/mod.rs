@@ -15,6 +15,7 @@ mod log;
 mod messages;
 mod node;
 mod once;
+mod op;
 mod openapi;
 mod problem;
 mod query;

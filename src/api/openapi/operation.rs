@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 use super::responses;
 use super::schemas::{Schemas, never_null};
 use crate::api::args::Source;
-use crate::api::row::{Described, Row, Verb};
+use crate::api::op::Described;
+use crate::api::row::{Row, Verb};
 use crate::scope::Surface;
 
 pub(super) fn operation(
