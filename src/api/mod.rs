@@ -13,6 +13,7 @@ mod exit;
 mod gate;
 mod log;
 mod messages;
+mod meter;
 mod node;
 mod once;
 mod op;

@@ -52,10 +52,11 @@ pub(super) fn attempt(
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
+    let request = hash.finalize().into();
     Some(Attempt {
         token,
         key,
-        request: hash.finalize().into(),
+        request,
     })
 }
 
