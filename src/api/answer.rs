@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Messages;
@@ -25,16 +26,22 @@ pub(super) struct Answer {
     pub(super) replayed: bool,
 }
 
-#[derive(Serialize)]
-struct ErrorBody<'a> {
+/// The body of every refusal.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Error")]
+pub(super) struct ErrorBody<'a> {
+    /// What was refused, and why.
     error: ErrorObject<'a>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ErrorObject<'a> {
+    /// Stable and machine-readable: one of those under `x-errors`.
     code: &'static str,
+    /// For humans, in the board's language.
     message: &'a str,
+    /// The id under which the board's log knows this request.
     request_id: &'a str,
 }
 

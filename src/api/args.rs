@@ -71,7 +71,10 @@ macro_rules! args {
             }
 
             fn schema(generator: &mut SchemaGenerator) -> Schema {
-                generator.subschema_for::<Self>()
+                match Self::SOURCE {
+                    Source::Query => Self::json_schema(generator),
+                    Source::Body => generator.subschema_for::<Self>(),
+                }
             }
 
             $(

@@ -13,8 +13,10 @@ mod exit;
 mod gate;
 mod log;
 mod messages;
+mod meter;
 mod node;
 mod once;
+mod op;
 mod openapi;
 mod problem;
 mod query;
@@ -28,7 +30,7 @@ mod unwind;
 
 pub use builder::Builder;
 pub use messages::Messages;
-pub use openapi::document;
+pub use openapi::document as openapi;
 pub use service::ForumApi;
 pub use settings::{Language, Settings};
 

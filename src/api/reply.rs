@@ -62,6 +62,9 @@ pub(super) trait Reply: Send + Sized + 'static {
     /// Statuses that the reply itself decides on, beside the row's own.
     const STATUSES: &'static [u16] = &[];
 
+    /// Headers that the reply brings, where its status has them.
+    const HEADERS: &'static [&'static str] = &[];
+
     fn wire(self, view: &mut View<'_>) -> Result<Self::Wire, Problem>;
 }
 
@@ -92,6 +95,8 @@ items! {
 impl<T: Item> Reply for Page<T> {
     type Wire = Self;
 
+    const HEADERS: &'static [&'static str] = &["link"];
+
     fn wire(mut self, view: &mut View<'_>) -> Result<Self, Problem> {
         self.items
             .retain(|item| item.forum().is_none_or(|forum| view.sees(forum)));
@@ -110,6 +115,8 @@ impl<T: Item> Reply for Page<T> {
 impl<T: Reply> Reply for In<T> {
     type Wire = T::Wire;
 
+    const HEADERS: &'static [&'static str] = T::HEADERS;
+
     fn wire(self, view: &mut View<'_>) -> Result<T::Wire, Problem> {
         view.needs(&self.forum)?;
         self.it.wire(view)
@@ -118,6 +125,8 @@ impl<T: Reply> Reply for In<T> {
 
 impl Reply for Thread {
     type Wire = Self;
+
+    const HEADERS: &'static [&'static str] = &["location"];
 
     fn wire(self, view: &mut View<'_>) -> Result<Self, Problem> {
         view.needs(&self.forum_id)?;
@@ -128,6 +137,8 @@ impl Reply for Thread {
 
 impl Reply for Message {
     type Wire = Self;
+
+    const HEADERS: &'static [&'static str] = &["location"];
 
     fn wire(self, view: &mut View<'_>) -> Result<Self, Problem> {
         view.location = Some(format!("/messages/{}", self.summary.message_id));
@@ -179,6 +190,7 @@ impl Reply for Followed {
 
 /// The list of forums, which is one without pages.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ForumList")]
 pub(super) struct Forums {
     /// The forums, parents before children, by position.
     items: Vec<Forum>,

@@ -1,24 +1,10 @@
-//! A row of the table, and the command behind it: what the road and the document need to know of both.
+//! A row of the table: everything that a client can see of an endpoint derives from here.
 
-use std::sync::Arc;
-
-use http::request::Parts;
-use schemars::{Schema, SchemaGenerator};
-
-use super::answer::Answer;
-use super::args::{Args, Nothing, Source};
-use super::at::{At, Vars};
-use super::body::{self, Unread};
-use super::cursor::List;
-use super::once::{self, once};
-use super::problem::{Problem, Unauthenticated};
-use super::reply::{Reply, View};
-use super::service::Core;
-use super::{gate, query};
-use crate::clock::BoxFuture;
-use crate::host::{Board, Caller, Member, Result as BoardResult};
+use super::args::Args;
+use super::at::At;
+use super::op::{Actor, Op, Operation};
+use super::reply::Reply;
 use crate::scope::Scope;
-use crate::token::Lookup;
 
 /// A method that the table declares. `HEAD` counts as `GET`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +15,19 @@ pub(super) enum Verb {
     Delete,
 }
 
-/// An endpoint: everything that a client can see of it derives from here.
+impl Verb {
+    /// Its name in the document.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::Post => "post",
+            Self::Patch => "patch",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+/// An endpoint.
 pub(super) struct Row {
     pub(super) verb: Verb,
     pub(super) path: &'static str,
@@ -87,6 +85,11 @@ impl Row {
         !self.is_read() || self.op.opens()
     }
 
+    /// Whether an `Idempotency-Key` makes it safe to repeat.
+    pub(super) fn takes_key(&self) -> bool {
+        self.verb == Verb::Post
+    }
+
     /// The resource that the path begins with, such as `threads`.
     pub(super) fn tag(&self) -> &'static str {
         self.path.split('/').nth(1).unwrap_or_default()
@@ -96,251 +99,4 @@ impl Row {
     pub(super) fn is_private(&self) -> bool {
         matches!(self.tag(), "me" | "messages")
     }
-}
-
-/// What a caller has to be: this is the table's token column.
-pub(super) trait Actor: Sync + Send + 'static {
-    const NEEDS_TOKEN: bool;
-
-    fn of(caller: &Caller) -> Option<&Self>;
-}
-
-impl Actor for Caller {
-    const NEEDS_TOKEN: bool = false;
-
-    fn of(caller: &Caller) -> Option<&Self> {
-        Some(caller)
-    }
-}
-
-impl Actor for Member {
-    const NEEDS_TOKEN: bool = true;
-
-    fn of(caller: &Caller) -> Option<&Self> {
-        caller.member()
-    }
-}
-
-/// A method of the board, called.
-pub(super) type Command<W, P, A, T> =
-    for<'a> fn(&'a dyn Board, &'a W, P, A) -> BoxFuture<'a, BoardResult<T>>;
-
-/// A command: token rule, decoding and schemas follow from its types.
-pub(super) struct Op<W, P, A, T> {
-    command: Command<W, P, A, T>,
-    status: u16,
-}
-
-impl<W, P, A, T> Op<W, P, A, T> {
-    /// Answers 200.
-    pub(super) const fn ok(command: Command<W, P, A, T>) -> Self {
-        Self {
-            command,
-            status: 200,
-        }
-    }
-
-    /// Answers 201.
-    pub(super) const fn created(command: Command<W, P, A, T>) -> Self {
-        Self {
-            command,
-            status: 201,
-        }
-    }
-
-    /// Answers 204.
-    pub(super) const fn gone(command: Command<W, P, A, T>) -> Self {
-        Self {
-            command,
-            status: 204,
-        }
-    }
-}
-
-/// A request that passed steps 1 to 6.
-pub(super) struct Input<'a> {
-    pub(super) row: &'static Row,
-    pub(super) vars: Vars<'a>,
-    pub(super) head: &'a Parts,
-    pub(super) body: Unread,
-    pub(super) caller: Caller,
-    pub(super) token: Option<Lookup>,
-    /// Set while the body is awaited: what ends then is the client's fault.
-    pub(super) reading: &'a mut bool,
-}
-
-/// Steps 8 to 10 of a request, decoded and ready to run.
-pub(super) type Ready = BoxFuture<'static, Result<Answer, Problem>>;
-
-/// A command with its types erased.
-pub(super) trait Operation: Sync {
-    fn needs_token(&self) -> bool;
-    /// Whether it is a read that changes something.
-    fn opens(&self) -> bool;
-    /// The statuses of success.
-    fn statuses(&self) -> Vec<u16>;
-    fn describe(&self, inputs: &mut SchemaGenerator, outputs: &mut SchemaGenerator) -> Described;
-    /// Step 7.
-    fn decode<'a>(
-        &'static self,
-        core: &'a Arc<Core>,
-        request_id: &'a str,
-        input: Input<'a>,
-    ) -> BoxFuture<'a, Result<Ready, Problem>>;
-}
-
-/// The schemas of a command.
-pub(super) struct Described {
-    pub(super) variables: Vec<(&'static str, Schema)>,
-    pub(super) source: Source,
-    pub(super) arguments: Schema,
-    pub(super) reply: Schema,
-}
-
-impl<W: Actor, P: At, A: Args, T: Reply> Operation for Op<W, P, A, T> {
-    fn needs_token(&self) -> bool {
-        W::NEEDS_TOKEN
-    }
-
-    fn opens(&self) -> bool {
-        A::OPENS
-    }
-
-    fn statuses(&self) -> Vec<u16> {
-        [&[self.status], T::STATUSES].concat()
-    }
-
-    fn describe(&self, inputs: &mut SchemaGenerator, outputs: &mut SchemaGenerator) -> Described {
-        Described {
-            variables: P::NAMES.iter().copied().zip(P::schemas(inputs)).collect(),
-            source: A::SOURCE,
-            arguments: A::schema(inputs),
-            reply: outputs.subschema_for::<T::Wire>(),
-        }
-    }
-
-    fn decode<'a>(
-        &'static self,
-        core: &'a Arc<Core>,
-        request_id: &'a str,
-        input: Input<'a>,
-    ) -> BoxFuture<'a, Result<Ready, Problem>> {
-        Box::pin(async move {
-            let Input {
-                row,
-                vars,
-                head,
-                body,
-                caller,
-                token,
-                reading,
-            } = input;
-            let at = P::parse(vars).ok_or(Problem::NotFound)?;
-            let query = query::parse(head.uri.query())?;
-            let key = if row.verb == Verb::Post {
-                once::key(&head.headers)?
-            } else {
-                None
-            };
-            let (args, attempt) = match A::SOURCE {
-                Source::Query => (A::decode(query, head.method == http::Method::HEAD)?, None),
-                Source::Body => {
-                    Nothing::decode(query, false)?;
-                    body::is_json(&head.headers)?;
-                    *reading = true;
-                    let bytes = body.await?;
-                    *reading = false;
-                    let args = A::decode(body::parse(&bytes)?, false)?;
-                    (
-                        args,
-                        token
-                            .zip(key)
-                            .map(|(token, key)| once::attempt(token, key, head, &bytes)),
-                    )
-                }
-            };
-            let (args, list) = bind::<W, A>(args, head.uri.path(), &caller)?;
-            let prepared = Prepared {
-                op: self,
-                row,
-                core: Arc::clone(core),
-                caller,
-                at,
-                args,
-                list,
-            };
-            Ok(prepared.run(attempt, request_id.to_owned()))
-        })
-    }
-}
-
-/// Opens the cursor, if there is one, with the list that it must belong to.
-fn bind<W: Actor, A: Args>(mut args: A, path: &str, caller: &Caller) -> Result<(A, List), Problem> {
-    let owner = caller.user().filter(|_| W::NEEDS_TOKEN);
-    let list = List::new(path, &args.filters(), owner);
-    if let Some(after) = args.after() {
-        *after = list.open(after)?;
-    }
-    Ok((args, list))
-}
-
-/// A command with all that it needs.
-struct Prepared<W: 'static, P: 'static, A: 'static, T: 'static> {
-    op: &'static Op<W, P, A, T>,
-    row: &'static Row,
-    core: Arc<Core>,
-    caller: Caller,
-    at: P,
-    args: A,
-    list: List,
-}
-
-impl<W: Actor, P: At, A: Args, T: Reply> Prepared<W, P, A, T> {
-    /// Steps 8 to 10.
-    fn run(self, attempt: Option<crate::store::Attempt>, request_id: String) -> Ready {
-        Box::pin(async move {
-            let core = Arc::clone(&self.core);
-            gate::sees(
-                &*core.board,
-                &self.caller,
-                self.at.place(),
-                !self.row.is_read(),
-            )
-            .await?;
-            once(&core, attempt, &request_id, self.command()).await
-        })
-    }
-
-    /// Step 10, and step 8 on its result.
-    async fn command(self) -> Result<Answer, Problem> {
-        let Self {
-            op,
-            row,
-            core,
-            caller,
-            at,
-            args,
-            list,
-        } = self;
-        let who = W::of(&caller).ok_or(Problem::Unauthenticated(Unauthenticated::Absent))?;
-        let reply = (op.command)(&*core.board, who, at, args).await?;
-        answer(op.status, reply, View::new(&caller, list, row.name))
-    }
-}
-
-fn answer<T: Reply>(status: u16, reply: T, mut view: View<'_>) -> Result<Answer, Problem> {
-    let wire = reply.wire(&mut view)?;
-    let status = view.status.unwrap_or(status);
-    let body = match status {
-        204 => Vec::new(),
-        _ => serde_json::to_vec(&wire).map_err(Problem::internal)?,
-    };
-    let location = view.location.filter(|_| status == 201);
-    Ok(Answer {
-        status,
-        body: body.into(),
-        location,
-        next: view.next,
-        ..Answer::default()
-    })
 }

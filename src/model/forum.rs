@@ -15,6 +15,7 @@ pub struct Forum {
     /// The nearest forum above that this caller sees.
     ///
     /// A host gives the forum's own parent; the library skips those that the caller's standing does not cover.
+    #[schemars(description = "The nearest forum above that the caller sees.")]
     pub parent_id: Option<ForumId>,
     /// The forum's title.
     pub title: String,

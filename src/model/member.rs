@@ -8,7 +8,7 @@ use super::{Timestamp, UserId};
 /// A member's public profile; `Member` on the wire.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "Member", example = Profile::example())]
+#[schemars(rename = "Member", description = "A member's public profile.", example = Profile::example())]
 pub struct Profile {
     /// The member's id.
     pub user_id: UserId,

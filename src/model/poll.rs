@@ -146,7 +146,10 @@ pub struct EditPoll {
     pub can_change_vote: Option<bool>,
     /// When it closes by itself; null takes the end away (`Some(None)`).
     #[serde(deserialize_with = "nullable")]
-    #[schemars(with = "Option<Timestamp>")]
+    #[schemars(
+        with = "Option<Timestamp>",
+        description = "When it closes by itself; null takes the end away."
+    )]
     pub closes_at: Option<Option<Timestamp>>,
     /// The version that the caller read; `CONFLICT` when it is no longer that one.
     #[serde(deserialize_with = "present")]

@@ -25,9 +25,9 @@ struct Keys {
 
 impl Keys {
     fn forget(&mut self, now: Timestamp) {
-        while let Some((began, key)) = self
-            .oldest
-            .pop_front_if(|(began, _)| now >= began.plus(Entry::LIFE))
+        while let Some((began, _)) = self.oldest.front()
+            && now >= began.plus(Entry::LIFE)
+            && let Some((began, key)) = self.oldest.pop_front()
         {
             self.remove(&key, began);
         }

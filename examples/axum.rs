@@ -1,0 +1,73 @@
+//! Mounting under axum, beside a host's own routes, with CORS outside.
+//!
+//! `cargo run --example axum`, then `curl -i http://127.0.0.1:8080/api/v1/openapi.json`.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{ConnectInfo, OriginalUri};
+use axum::http::{HeaderName, HeaderValue, Method};
+use axum::routing::get;
+use forum_api::clock::TokioRuntime;
+use forum_api::host::{Authority, Board, Forums, Standing, Stored};
+use forum_api::model::UserId;
+use forum_api::store::Stores;
+use forum_api::{ForumApi, async_trait};
+use tower_http::cors::CorsLayer;
+
+/// A board that answers nothing yet.
+struct Empty;
+
+#[async_trait]
+impl Authority for Empty {
+    async fn guest(&self) -> Stored<Standing> {
+        Ok(Standing::new(Forums::none()))
+    }
+
+    async fn member(&self, _: &UserId) -> Stored<Option<Standing>> {
+        Ok(None)
+    }
+}
+
+impl Board for Empty {}
+
+/// `OPTIONS` is answered here, before the service; a browser may read our headers.
+fn cors(origin: HeaderValue) -> CorsLayer {
+    let exposed = "x-ratelimit-limit x-ratelimit-remaining x-ratelimit-reset x-request-id retry-after link location etag";
+    CorsLayer::new()
+        .allow_origin(origin)
+        .allow_methods([Method::GET, Method::POST, Method::PATCH, Method::DELETE])
+        .allow_headers(
+            ["authorization", "content-type", "idempotency-key"].map(HeaderName::from_static),
+        )
+        .expose_headers(
+            exposed
+                .split(' ')
+                .map(HeaderName::from_static)
+                .collect::<Vec<_>>(),
+        )
+}
+
+#[tokio::main]
+async fn main() -> std::io::Result<()> {
+    let board = Arc::new(Empty);
+    let api = ForumApi::builder(board.clone(), board, Stores::in_memory(), TokioRuntime)
+        .original_uri(|extensions| extensions.get::<OriginalUri>().map(|uri| &uri.0))
+        .peer(|extensions| {
+            extensions
+                .get::<ConnectInfo<SocketAddr>>()
+                .map(|info| info.0.ip())
+        })
+        .build();
+    let app = Router::new()
+        .route("/", get(|| async { "A board's own page" }))
+        .nest_service("/api/v1", api)
+        .layer(cors(HeaderValue::from_static("http://localhost:3000")));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
+    axum::serve(
+        listener,
+        app.into_make_service_with_connect_info::<SocketAddr>(),
+    )
+    .await
+}

@@ -1,0 +1,53 @@
+//! Mounting on bare hyper: the service judges the full path, and a peer's address is an extension.
+//!
+//! `cargo run --example hyper`, then `curl -i http://127.0.0.1:8080/api/v1/openapi.json`.
+
+use std::sync::Arc;
+
+use forum_api::clock::TokioRuntime;
+use forum_api::host::{Authority, Board, Forums, Standing, Stored};
+use forum_api::model::UserId;
+use forum_api::store::Stores;
+use forum_api::{ForumApi, async_trait};
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+use tower::ServiceExt;
+
+/// A board that answers nothing yet.
+struct Empty;
+
+#[async_trait]
+impl Authority for Empty {
+    async fn guest(&self) -> Stored<Standing> {
+        Ok(Standing::new(Forums::none()))
+    }
+
+    async fn member(&self, _: &UserId) -> Stored<Option<Standing>> {
+        Ok(None)
+    }
+}
+
+impl Board for Empty {}
+
+#[tokio::main]
+async fn main() -> std::io::Result<()> {
+    let board = Arc::new(Empty);
+    let api = ForumApi::builder(board.clone(), board, Stores::in_memory(), TokioRuntime).build();
+    let listener = TcpListener::bind("127.0.0.1:8080").await?;
+    loop {
+        let (stream, peer) = listener.accept().await?;
+        let with_peer = move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(peer);
+            request
+        };
+        let service = TowerToHyperService::new(api.clone().map_request(with_peer));
+        // Without a timer hyper waits for a request's head for ever.
+        let connection = hyper::server::conn::http1::Builder::new()
+            .timer(TokioTimer::new())
+            .serve_connection(TokioIo::new(stream), service);
+        tokio::spawn(connection);
+    }
+}

@@ -1,0 +1,82 @@
+//! The shape of an embedding at a glance: a toy board in memory. What it does not answer is 501.
+//!
+//! `cargo run --example minimal`, then `curl http://127.0.0.1:8080/api/v1/forums`.
+
+use std::sync::Arc;
+
+use forum_api::clock::{SystemEntropy, TokioRuntime};
+use forum_api::host::{Authority, Board, Caller, Forums, Result, Standing, Stored};
+use forum_api::model::{Forum, ForumId, Timestamp, UserId};
+use forum_api::scope::Surface;
+use forum_api::store::Stores;
+use forum_api::token::{Issue, issue};
+use forum_api::{ForumApi, async_trait};
+
+/// Two forums, of which guests see the first, and one member, whose id is 1.
+struct Toy;
+
+const FORUMS: [(i64, &str); 2] = [(1, "Open"), (2, "Members")];
+
+#[async_trait]
+impl Authority for Toy {
+    async fn guest(&self) -> Stored<Standing> {
+        Ok(Standing::new(Forums::of([ForumId::from(1)])))
+    }
+
+    async fn member(&self, owner: &UserId) -> Stored<Option<Standing>> {
+        let known = *owner == UserId::from(1);
+        Ok(known.then(|| Standing::new(Forums::all())))
+    }
+}
+
+#[async_trait]
+impl Board for Toy {
+    async fn forums(&self, caller: &Caller) -> Result<Vec<Forum>> {
+        let seen = FORUMS
+            .into_iter()
+            .zip(1..)
+            .map(|((id, title), position)| Forum {
+                forum_id: ForumId::from(id),
+                parent_id: None,
+                title: title.into(),
+                description: String::new(),
+                position,
+                thread_count: 0,
+                post_count: 0,
+                last_activity_at: None,
+                can_start_thread: false,
+            });
+        let visible = caller.standing().forums();
+        Ok(seen
+            .filter(|forum| visible.contains(&forum.forum_id))
+            .collect())
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let (board, stores) = (Arc::new(Toy), Stores::in_memory());
+    let scopes = ["forums:read".to_owned()];
+    let wanted = Issue {
+        owner: &UserId::from(1),
+        label: "",
+        scopes: &scopes,
+        expires_in_days: "",
+    };
+    let (token, _) = issue(
+        &*stores.tokens,
+        &SystemEntropy,
+        Surface::Full,
+        wanted,
+        Timestamp::default(),
+    )
+    .await?;
+    println!(
+        "curl -H 'authorization: Bearer {}' http://127.0.0.1:8080/api/v1/forums",
+        token.reveal()
+    );
+
+    let api = ForumApi::builder(board.clone(), board, stores, TokioRuntime).build();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
+    Ok(axum::serve(listener, axum::Router::new().fallback_service(api)).await?)
+}

@@ -1,0 +1,124 @@
+//! The OpenAPI 3.1 document (contract, section 9), made from the same rows and types that serve the requests.
+
+mod operation;
+mod responses;
+mod schemas;
+
+use serde_json::{Map, Value, json};
+
+use self::schemas::Schemas;
+use super::Settings;
+use super::problem::Code;
+use super::route::rows;
+use crate::scope::Surface;
+
+/// The document of the surface that `settings` serve, as it is served at `openapi.json`.
+pub fn document(settings: &Settings) -> Value {
+    let surface = settings.surface;
+    let mut schemas = Schemas::new();
+    let mut responses = Map::new();
+    let paths = paths(surface, &mut schemas, &mut responses);
+    let headers = responses::headers_in(&[&paths, &responses]);
+    json!({
+        "openapi": "3.1.0",
+        "info": info(surface),
+        "servers": [{ "url": format!("{}{}", settings.base_url, settings.mount) }],
+        "tags": tags(surface),
+        "paths": paths,
+        "components": {
+            "securitySchemes": { "bearerAuth": security_scheme() },
+            "headers": headers,
+            "responses": responses,
+            "schemas": schemas.into_definitions(),
+        },
+    })
+}
+
+fn info(surface: Surface) -> Value {
+    let scopes: Map<_, _> = surface
+        .scopes()
+        .map(|scope| (scope.to_string(), scope.allows().into()))
+        .collect();
+    let codes = Code::EVERY.iter().filter(|code| code.on(surface));
+    let errors: Map<_, _> = codes
+        .map(|code| {
+            (
+                code.as_str().into(),
+                json!({ "status": code.status(), "meaning": code.meaning() }),
+            )
+        })
+        .collect();
+    json!({
+        "title": "Forum Board REST API",
+        "version": "1.0.0",
+        "description": DESCRIPTION,
+        "contact": { "name": "The operators of this board" },
+        "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
+        "x-scopes": scopes,
+        "x-errors": errors,
+    })
+}
+
+const DESCRIPTION: &str = "\
+Read and write a discussion forum. A token restricts its owner, and never grants what the owner may not do; what a \
+caller may not see is answered as if it were not there.\n\n\
+**Budgets** are metered in units: each operation says its cost in `x-ratelimit-cost`, and each answer what is left.\n\n\
+**Lists** hold `items` and `next`, the cursor to send as `after`; it is null exactly when nothing follows.\n\n\
+**Members** are named by their id, or by `@username`, wherever a `userId` is taken.\n\n\
+**Repeating a POST** is safe with an `Idempotency-Key`: for 24 hours the same request gets the first answer again.\n\n\
+**Names** are camelCase; times are RFC 3339 in UTC; ids are opaque; fields without a value are null.";
+
+fn security_scheme() -> Value {
+    json!({
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "forum_pat_<lookup>_<secret>",
+        "description": "A token from the API tokens area of the board's control panel. `x-scope` names the scope that each operation needs.",
+    })
+}
+
+fn tags(surface: Surface) -> Vec<Value> {
+    let served = TAGS
+        .iter()
+        .filter(|(name, _)| rows(surface).any(|row| row.tag() == *name));
+    served
+        .map(|(name, description)| json!({ "name": name, "description": description }))
+        .collect()
+}
+
+const TAGS: &[(&str, &str)] = &[
+    ("me", "The token and its owner."),
+    ("forums", "Forums, and the threads in them."),
+    ("threads", "Threads, and the posts and polls in them."),
+    ("members", "Members' public profiles and their reputation."),
+    ("messages", "The caller's private messages."),
+    ("polls", "Voting, and editing polls."),
+    ("subscriptions", "What the caller follows."),
+    ("search", "Full-text search."),
+];
+
+fn paths(
+    surface: Surface,
+    schemas: &mut Schemas,
+    responses: &mut Map<String, Value>,
+) -> Map<String, Value> {
+    let mut paths = Map::new();
+    for row in rows(surface) {
+        let operation = operation::operation(row, surface, schemas, responses);
+        let path = paths
+            .entry(row.path)
+            .or_insert_with(|| path_item(row.path, surface));
+        if let Some(path) = path.as_object_mut() {
+            path.insert(row.verb.as_str().into(), operation);
+        }
+    }
+    paths
+}
+
+/// The smaller surface is published with colon parameters.
+fn path_item(path: &str, surface: Surface) -> Value {
+    match surface {
+        Surface::Full => json!({}),
+        Surface::Compact => json!({ "x-route": path.replace('{', ":").replace('}', "") }),
+    }
+}

@@ -1,0 +1,88 @@
+//! JSON Schemas of what goes in and what comes out.
+
+use schemars::generate::{Contract, SchemaSettings};
+use schemars::transform::{Transform, transform_subschemas};
+use schemars::{Schema, SchemaGenerator};
+use serde_json::{Map, Value};
+
+use crate::api::answer::ErrorBody;
+
+/// Both directions: a field that may be left out of a request is always there in an answer.
+pub(super) struct Schemas {
+    pub(super) inputs: SchemaGenerator,
+    pub(super) outputs: SchemaGenerator,
+}
+
+impl Schemas {
+    pub(super) fn new() -> Self {
+        let mut outputs = generator(Contract::Serialize);
+        outputs.subschema_for::<ErrorBody<'_>>();
+        Self {
+            inputs: generator(Contract::Deserialize),
+            outputs,
+        }
+    }
+
+    pub(super) fn into_definitions(mut self) -> Map<String, Value> {
+        let mut definitions = self.outputs.take_definitions(true);
+        definitions.extend(self.inputs.take_definitions(true));
+        definitions
+    }
+}
+
+fn generator(contract: Contract) -> SchemaGenerator {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+        settings.contract = contract;
+    });
+    settings.with_transform(Plain).into_generator()
+}
+
+/// Unsigned formats are no formats of OpenAPI's: the minimum says it all. A default of null is none.
+#[derive(Clone)]
+struct Plain;
+
+impl Transform for Plain {
+    fn transform(&mut self, schema: &mut Schema) {
+        let unsigned = schema
+            .get("format")
+            .and_then(Value::as_str)
+            .is_some_and(|format| format.starts_with("uint"));
+        if unsigned {
+            schema.insert("format".into(), "int64".into());
+        }
+        if schema.get("default") == Some(&Value::Null) {
+            schema.remove("default");
+        }
+        transform_subschemas(self, schema);
+    }
+}
+
+/// A parameter is there or not: it is never null, and no list is its default.
+pub(super) fn never_null(mut schema: Value) -> Value {
+    let Some(fields) = schema.as_object_mut() else {
+        return schema;
+    };
+    fields.remove("writeOnly");
+    if matches!(fields.get("default"), Some(Value::Null | Value::Array(_))) {
+        fields.remove("default");
+    }
+    if let Some(Value::Array(types)) = fields.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            fields.insert("type".into(), only);
+        }
+    }
+    if let Some(Value::Array(choices)) = fields.remove("anyOf") {
+        let some = choices
+            .into_iter()
+            .find(|choice| choice.get("type") != Some(&"null".into()));
+        let some = some
+            .and_then(|some| some.as_object().cloned())
+            .unwrap_or_default();
+        fields.extend(some);
+    }
+    schema
+}
