@@ -1,17 +1,13 @@
-//! A handle on a SQLite database and the threads that work on it.
+//! The handle on a SQLite database.
 
 use std::fmt;
-use std::num::NonZero;
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::thread;
+use std::sync::Arc;
 
 use rusqlite::{Connection, Savepoint};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 
-use super::reader::{self, Read};
-use super::writer::{self, Operation, Write};
-use super::{Location, SqliteError, migrate, schema};
+use super::threads::Threads;
+use super::{Location, SqliteError, reader};
 
 /// A SQLite database: as many reader threads as there are cores, and one writer thread. Cheap to clone.
 ///
@@ -27,19 +23,6 @@ use super::{Location, SqliteError, migrate, schema};
 #[derive(Clone)]
 pub struct Database(Arc<Threads>);
 
-struct Threads {
-    /// `None` once it is closed.
-    queues: RwLock<Option<Queues>>,
-    /// Each thread holds a receiver until its connection is closed.
-    alive: watch::Sender<()>,
-}
-
-struct Queues {
-    /// `None` in memory, where the writer's connection is the only one.
-    reads: Option<Sender<Read>>,
-    writes: Sender<Box<dyn Operation>>,
-}
-
 impl Database {
     /// Opens a database, makes or migrates the library's own tables in it, and starts the threads.
     ///
@@ -48,17 +31,7 @@ impl Database {
     /// # Errors
     /// When there is no database that could be used, or it is locked for longer than 5 s.
     pub fn open(location: &Location) -> Result<Self, SqliteError> {
-        let connection = location.connect()?;
-        migrate(&connection, schema::TABLE, schema::STEPS)
-            .map_err(|error| location.explain(error))?;
-        let (alive, _) = watch::channel(());
-        let (writes, queue) = channel();
-        start(&alive, "forum-api writer", || {
-            writer::work(connection, queue)
-        })?;
-        let reads = start_readers(&alive, location)?;
-        let queues = RwLock::new(Some(Queues { reads, writes }));
-        Ok(Self(Arc::new(Threads { queues, alive })))
+        Ok(Self(Arc::new(Threads::start(location)?)))
     }
 
     /// Runs `run` on a reader thread. All its statements see one state of the database, and none can change it.
@@ -76,7 +49,7 @@ impl Database {
         E: From<SqliteError> + Send + 'static,
     {
         let (caller, answer) = oneshot::channel();
-        self.queue(|queues| match &queues.reads {
+        self.0.queue(|queues| match &queues.reads {
             Some(reads) => drop(reads.send(reader::read(run, caller))),
             None => queues.write(|savepoint| run(savepoint), telling(caller)),
         });
@@ -103,7 +76,7 @@ impl Database {
         E: From<SqliteError> + Send + 'static,
     {
         let (caller, answer) = oneshot::channel();
-        self.queue(|queues| queues.write(run, telling(caller)));
+        self.0.queue(|queues| queues.write(run, telling(caller)));
         told(answer).await
     }
 
@@ -112,39 +85,12 @@ impl Database {
         &self,
         run: impl FnOnce(&Savepoint<'_>) -> Result<(), SqliteError> + Send + 'static,
     ) {
-        self.queue(|queues| queues.write(run, logged));
+        self.0.queue(|queues| queues.write(run, logged));
     }
 
     /// Takes nothing more from any handle, finishes what is queued, and returns when every connection is closed.
     pub async fn close(self) {
-        let queues = &self.0.queues;
-        drop(
-            queues
-                .write()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(),
-        );
-        self.0.alive.closed().await;
-    }
-
-    /// What is not queued because the database is closed is dropped, which tells its caller.
-    fn queue(&self, send: impl FnOnce(&Queues)) {
-        let queues = &self.0.queues;
-        let queues = queues.read().unwrap_or_else(PoisonError::into_inner);
-        queues.as_ref().map(send);
-    }
-}
-
-impl Queues {
-    fn write<T, E>(
-        &self,
-        run: impl FnOnce(&Savepoint<'_>) -> Result<T, E> + Send + 'static,
-        answer: impl FnOnce(Result<T, E>) + Send + 'static,
-    ) where
-        T: Send + 'static,
-        E: From<SqliteError> + Send + 'static,
-    {
-        drop(self.writes.send(Box::new(Write { run, answer })));
+        self.0.close().await;
     }
 }
 
@@ -152,38 +98,6 @@ impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Database")
     }
-}
-
-/// A reader thread for each core; no queue where there can be none.
-fn start_readers(
-    alive: &watch::Sender<()>,
-    location: &Location,
-) -> Result<Option<Sender<Read>>, SqliteError> {
-    let (reads, queue) = channel();
-    let queue = Arc::new(Mutex::new(queue));
-    for _ in 0..thread::available_parallelism().map_or(1, NonZero::get) {
-        let Some(connection) = location.connect_reader() else {
-            return Ok(None);
-        };
-        let (connection, queue) = (connection?, queue.clone());
-        start(alive, "forum-api reader", || {
-            reader::work(connection, queue)
-        })?;
-    }
-    Ok(Some(reads))
-}
-
-fn start(
-    alive: &watch::Sender<()>,
-    name: &str,
-    work: impl FnOnce() + Send + 'static,
-) -> Result<(), SqliteError> {
-    let alive = alive.subscribe();
-    let thread = thread::Builder::new().name(name.into()).spawn(move || {
-        work();
-        drop(alive);
-    });
-    thread.map(drop).map_err(SqliteError::thread)
 }
 
 fn telling<T>(caller: oneshot::Sender<T>) -> impl FnOnce(T) {

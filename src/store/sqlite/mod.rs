@@ -45,16 +45,38 @@
 //! # }
 //! ```
 
+mod connection;
 mod database;
 mod error;
+mod idempotency;
 mod location;
 mod migrate;
 mod reader;
 mod schema;
+mod threads;
+mod tokens;
+mod values;
 mod writer;
+
+use std::sync::Arc;
 
 pub use database::Database;
 pub use error::SqliteError;
+pub use idempotency::SqliteIdempotency;
 pub use location::Location;
 pub use migrate::migrate;
 pub use rusqlite;
+pub use tokens::SqliteTokens;
+
+use super::Stores;
+
+impl Stores {
+    /// Tokens and first answers in `database`, budgets in memory: for one node (feature `sqlite`).
+    pub fn in_sqlite(database: &Database) -> Self {
+        Self {
+            tokens: Arc::new(SqliteTokens::new(database.clone())),
+            idempotency: Arc::new(SqliteIdempotency::new(database.clone())),
+            ..Self::in_memory()
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! The reader threads: they take reads from one queue, so that a slow one holds up no other.
 
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::oneshot;
@@ -29,9 +29,9 @@ where
 }
 
 /// Works until the queue is closed and empty.
-pub(super) fn work(connection: Connection, queue: Arc<Mutex<Receiver<Read>>>) {
-    while let Some(read) = next(&queue) {
-        read(&connection);
+pub(super) fn work(connection: &Connection, queue: &Mutex<Receiver<Read>>) {
+    while let Some(read) = next(queue) {
+        read(connection);
     }
 }
 

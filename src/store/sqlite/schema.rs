@@ -22,7 +22,7 @@ pub(super) const STEPS: &[&str] = &["
         key TEXT NOT NULL,
         request BLOB NOT NULL,
         began_at INTEGER NOT NULL,
-        has_ended INTEGER NOT NULL DEFAULT FALSE,
+        ended INTEGER NOT NULL DEFAULT FALSE,
         status INTEGER,
         location TEXT,
         body BLOB,

@@ -48,20 +48,18 @@ where
 }
 
 /// Works until the queue is closed and empty.
-pub(super) fn work(mut connection: Connection, queue: Receiver<Box<dyn Operation>>) {
+pub(super) fn work(connection: &mut Connection, queue: &Receiver<Box<dyn Operation>>) {
     while let Ok(first) = queue.recv() {
         let group = iter::once(first).chain(queue.try_iter().take(GROUP - 1));
-        commit(&mut connection, group);
+        commit(connection, group);
     }
 }
 
+/// What comes while others run joins them.
 fn commit(connection: &mut Connection, group: impl Iterator<Item = Box<dyn Operation>>) {
     match connection.transaction_with_behavior(TransactionBehavior::Immediate) {
         Ok(transaction) => run(transaction, group),
-        Err(error) => {
-            let error = SqliteError::from(error);
-            group.for_each(|operation| operation.fail(error.clone()));
-        }
+        Err(error) => fail(&error.into(), group.collect()),
     }
 }
 
@@ -72,6 +70,12 @@ fn run(mut transaction: Transaction<'_>, group: impl Iterator<Item = Box<dyn Ope
     let committed = transaction.commit().map_err(SqliteError::from);
     for answer in answers {
         answer(committed.clone());
+    }
+}
+
+fn fail(error: &SqliteError, group: Vec<Box<dyn Operation>>) {
+    for operation in group {
+        operation.fail(error.clone());
     }
 }
 
