@@ -6,10 +6,10 @@ use std::str::FromStr;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, ValueEnum, value_parser};
-use forum_api::api;
+
+use forum_api::IpNet;
 use forum_api::scope;
 use http::HeaderValue;
-use ipnet::IpNet;
 
 use crate::commands::Command;
 
@@ -113,7 +113,7 @@ pub enum Language {
     De,
 }
 
-impl From<Language> for api::Language {
+impl From<Language> for forum_api::Language {
     fn from(language: Language) -> Self {
         match language {
             Language::En => Self::English,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use forum_api::api::Language;
+use forum_api::Language;
 use forum_api::clock::SystemClock;
 use forum_api::host::{Refusal, Result};
 use forum_api::store::sqlite::{Database, Location};

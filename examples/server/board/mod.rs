@@ -28,7 +28,7 @@ mod threads;
 
 use std::sync::Arc;
 
-use forum_api::api::Language;
+use forum_api::Language;
 use forum_api::async_trait;
 use forum_api::clock::Clock;
 use forum_api::host::{self, Caller, In, Member, Place, Refusal, Result};

@@ -1,6 +1,6 @@
 //! What the board's commands say when they refuse, in English and German. `{}` stands for a number.
 
-use forum_api::api::Language;
+use forum_api::Language;
 
 /// The board's sentences in one language.
 #[derive(Debug)]

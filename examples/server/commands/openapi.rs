@@ -1,9 +1,9 @@
 //! `openapi`.
 
 use clap::Args;
-use forum_api::api::{Settings, document};
 use forum_api::host::Result;
 use forum_api::scope;
+use forum_api::{Settings, openapi};
 
 use crate::cli::Surface;
 use crate::output::Output;
@@ -19,7 +19,7 @@ pub struct Openapi {
 impl Openapi {
     /// Prints the document, which is JSON either way.
     pub fn run(self, before: scope::Surface) -> Result<Output> {
-        let document = document(&Settings {
+        let document = openapi(&Settings {
             surface: self.surface.map_or(before, Into::into),
             ..Settings::default()
         });
