@@ -17,6 +17,8 @@ mod markdown;
 mod members;
 pub mod passwords;
 mod place;
+#[cfg(test)]
+mod plans;
 mod position;
 mod posts;
 mod row;

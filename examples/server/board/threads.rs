@@ -30,6 +30,17 @@ const SELECT: &str = "
     LEFT JOIN post AS last_post ON last_post.id = thread.last_post_id
     LEFT JOIN member AS last_author ON last_author.id = last_post.author_id";
 
+/// Walks the index by activity from the place where the page begins.
+pub(super) static LIST: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "{SELECT}
+        WHERE thread.forum_id = :forum AND {}
+            AND (thread.last_activity_at, thread.id) < (:time, :id) AND thread.last_activity_at > :since
+        ORDER BY thread.last_activity_at DESC, thread.id DESC LIMIT :rows",
+        sees_thread(),
+    )
+});
+
 /// A page of a forum's threads, newest activity first.
 pub fn list(
     connection: &Connection,
@@ -37,15 +48,6 @@ pub fn list(
     forum: i64,
     list: &ListThreads,
 ) -> Result<Page<Thread>> {
-    static QUERY: LazyLock<String> = LazyLock::new(|| {
-        format!(
-            "{SELECT}
-            WHERE thread.forum_id = :forum AND {}
-                AND (thread.last_activity_at, thread.id) < (:time, :id) AND thread.last_activity_at > :since
-            ORDER BY thread.last_activity_at DESC, thread.id DESC LIMIT :rows",
-            sees_thread(),
-        )
-    });
     let (time, id) = position::read(list.after.as_ref())?.unwrap_or((i64::MAX, i64::MAX));
     let sight = Sight::of(actor);
     let parameters = named_params! {
@@ -55,7 +57,7 @@ pub fn list(
         ":since": list.since.map_or(i64::MIN, Timestamp::as_millis),
         ":rows": position::rows(list.limit),
     };
-    let mut query = connection.prepare_cached(&QUERY)?;
+    let mut query = connection.prepare_cached(&LIST)?;
     let threads = query.query_map(&*sight.with(parameters), |row| read(row, actor))?;
     let threads = threads.collect::<rusqlite::Result<_>>()?;
     Ok(Page::cut(threads, list.limit, |last| {

@@ -1,0 +1,42 @@
+//! Lists walk an index from the place where the page begins: their cost does not depend on depth.
+
+use rusqlite::Connection;
+
+use super::{STEPS, posts, threads};
+
+#[test]
+fn a_forums_threads_walk_the_index_by_activity() {
+    let plan = plan(&threads::LIST);
+    assert!(plan.contains("SEARCH thread USING INDEX thread_by_activity (forum_id=? AND last_activity_at>? AND last_activity_at<?)"), "{plan}");
+    assert_walk(&plan);
+}
+
+#[test]
+fn a_threads_posts_walk_the_index_by_time() {
+    let plan = plan(&posts::PAGE);
+    assert!(
+        plan.contains("SEARCH post USING INDEX post_by_time (thread_id=? AND created_at>?)"),
+        "{plan}"
+    );
+    assert_walk(&plan);
+}
+
+/// Nothing is sorted, and no table is read from end to end.
+fn assert_walk(plan: &str) {
+    assert!(!plan.contains("TEMP B-TREE"), "{plan}");
+    for table in ["thread", "post", "member", "forum"] {
+        assert!(!plan.contains(&format!("SCAN {table}")), "{plan}");
+    }
+}
+
+fn plan(query: &str) -> String {
+    let connection = Connection::open_in_memory().unwrap();
+    STEPS
+        .iter()
+        .for_each(|step| connection.execute_batch(step).unwrap());
+    let mut explain = connection
+        .prepare(&format!("EXPLAIN QUERY PLAN {query}"))
+        .unwrap();
+    let steps = explain.raw_query().mapped(|row| row.get::<_, String>(3));
+    steps.map(Result::unwrap).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,150 @@
+//! The demo board, with a clock that stands still until it is told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use forum_api::clock::{Clock, ManualClock};
+use forum_api::model::Timestamp;
+use forum_api::store::Stores;
+use forum_api::store::sqlite::{Database, Location};
+use forum_api::testing::{Client, TestBoard};
+use forum_api::{Language, Settings};
+use rusqlite::Savepoint;
+use serde_json::{Value, json};
+
+use crate::board::{Board, accounts, demo};
+
+/// The demo board.
+pub struct Demo {
+    /// Behind the API.
+    pub api: TestBoard,
+    board: Board,
+    clock: Arc<ManualClock>,
+}
+
+impl Demo {
+    /// A new one, in memory.
+    pub async fn new() -> Self {
+        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
+        let database = Database::open(&Location::Memory).unwrap();
+        let board = Board::new(database, clock.clone(), Language::English);
+        let begun = board.begin(|tx, now| demo::begin(tx, "", false, now)).await;
+        assert_eq!(begun.unwrap().unwrap().name, "alice");
+        let shared: Arc<Board> = Arc::new(board.clone());
+        let ticking = clock.clone();
+        let api = TestBoard::with(
+            shared.clone(),
+            shared,
+            Stores::in_memory(),
+            Settings::default(),
+            |builder| builder.clock(ticking as Arc<dyn Clock>),
+        );
+        Self { api, board, clock }
+    }
+
+    /// A member of the demo board, with all scopes.
+    pub async fn as_member(&self, name: &'static str) -> Client<'_> {
+        let id = self
+            .board
+            .read(move |connection| accounts::named(connection, name));
+        self.api.as_member(&id.await.unwrap().to_string())
+    }
+
+    /// What `path` answers to a guest, or to a member.
+    pub async fn get(&self, name: &'static str, path: &str) -> (u16, Value) {
+        let client = match name {
+            "guest" => self.api.as_guest(),
+            name => self.as_member(name).await,
+        };
+        let answer = client.get(path).await;
+        (answer.status, answer.json())
+    }
+
+    /// What posting `body` answers to a member.
+    pub async fn post(&self, name: &'static str, path: &str, body: Value) -> (u16, Value) {
+        let answer = self.as_member(name).await.post(path, &body).await;
+        (answer.status, answer.json())
+    }
+
+    /// Changes the board behind the API's back.
+    pub async fn change(
+        &self,
+        change: impl FnOnce(&Savepoint<'_>) -> forum_api::host::Result<()> + Send + 'static,
+    ) {
+        self.board.write(move |tx, _| change(tx)).await.unwrap();
+    }
+
+    /// Runs SQL.
+    pub async fn sql(&self, sql: &'static str) {
+        self.change(move |tx| Ok(tx.execute_batch(sql)?)).await;
+    }
+
+    /// Lets time go by.
+    pub fn wait(&self, seconds: u64) {
+        self.clock.advance(Duration::from_secs(seconds));
+    }
+
+    /// The forum with this title, as an administrator sees it.
+    pub async fn forum(&self, title: &str) -> Value {
+        let (_, forums) = self.get("admin", "/forums").await;
+        find(&forums, "title", title)
+    }
+
+    /// The path of the list of threads of the forum with this title.
+    pub async fn threads_of(&self, title: &str) -> String {
+        let forum = self.forum(title).await;
+        format!("/forums/{}/threads", forum["forumId"].as_str().unwrap())
+    }
+
+    /// The thread with this title, of the forum with that one.
+    pub async fn thread(&self, forum: &str, title: &str) -> Value {
+        let (_, threads) = self
+            .get(
+                "admin",
+                &format!("{}?limit=100", self.threads_of(forum).await),
+            )
+            .await;
+        find(&threads, "title", title)
+    }
+
+    /// The path of the list of posts of the thread in General about tea.
+    pub async fn tea(&self) -> String {
+        let thread = self
+            .thread("General", "Which tea for a rainy afternoon?")
+            .await;
+        posts_of(&thread)
+    }
+}
+
+/// The path of the list of a thread's posts.
+pub fn posts_of(thread: &Value) -> String {
+    format!("/threads/{}/posts", thread["threadId"].as_str().unwrap())
+}
+
+/// The item of a list that has this value in this field.
+pub fn find(list: &Value, field: &str, value: &str) -> Value {
+    let items = list["items"].as_array().unwrap();
+    let found = items.iter().find(|item| item[field] == value);
+    found
+        .unwrap_or_else(|| panic!("no {value} in {list}"))
+        .clone()
+}
+
+/// One field of every item of a list.
+pub fn all<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
+    let items = list["items"].as_array().unwrap();
+    items
+        .iter()
+        .map(|item| item[field].as_str().unwrap())
+        .collect()
+}
+
+/// The code of an error.
+pub fn code((status, body): &(u16, Value)) -> (u16, &str) {
+    (*status, body["error"]["code"].as_str().unwrap_or(""))
+}
+
+/// A post's body.
+pub fn body(text: &str) -> Value {
+    json!({ "body": text })
+}

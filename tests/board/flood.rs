@@ -1,0 +1,82 @@
+//! How often a member may post.
+
+use serde_json::json;
+
+use crate::board::settings;
+use crate::demo::{Demo, body, code};
+
+#[tokio::test]
+async fn some_seconds_have_to_pass_between_two_posts() {
+    let demo = Demo::new().await;
+    let (tea, general) = (demo.tea().await, demo.threads_of("General").await);
+    let thread = json!({ "title": "x", "body": "x" });
+    assert_eq!(demo.post("alice", &general, thread.clone()).await.0, 201);
+    demo.wait(14);
+    assert_eq!(
+        code(&demo.post("alice", &tea, body("x")).await),
+        (422, "VALIDATION")
+    );
+    assert_eq!(
+        code(&demo.post("alice", &general, thread).await),
+        (422, "VALIDATION")
+    );
+    assert_eq!(demo.post("bob", &tea, body("x")).await.0, 201);
+    demo.wait(1);
+    assert_eq!(demo.post("alice", &tea, body("x")).await.0, 201);
+}
+
+#[tokio::test]
+async fn a_refused_post_starts_no_waiting() {
+    let demo = Demo::new().await;
+    let tea = demo.tea().await;
+    assert_eq!(demo.post("alice", &tea, body(" ")).await.0, 422);
+    assert_eq!(demo.post("alice", &tea, body("x")).await.0, 201);
+}
+
+#[tokio::test]
+async fn staff_need_not_wait() {
+    let demo = Demo::new().await;
+    let tea = demo.tea().await;
+    for name in ["mod", "mod", "admin", "admin"] {
+        assert_eq!(demo.post(name, &tea, body("x")).await.0, 201);
+    }
+}
+
+#[tokio::test]
+async fn a_setting_counts_at_once() {
+    let demo = Demo::new().await;
+    let tea = demo.tea().await;
+    assert_eq!(demo.post("alice", &tea, body("x")).await.0, 201);
+    demo.change(|tx| Ok(settings::POST_INTERVAL.set(tx, "0").map(drop)?))
+        .await;
+    assert_eq!(demo.post("alice", &tea, body("x")).await.0, 201);
+    demo.change(|tx| Ok(settings::BODY_MAX.set(tx, "3").map(drop)?))
+        .await;
+    assert_eq!(
+        code(&demo.post("alice", &tea, body("four")).await),
+        (422, "VALIDATION")
+    );
+    assert_eq!(demo.post("alice", &tea, body("ÄÖÜ")).await.0, 201);
+}
+
+#[tokio::test]
+async fn an_hour_has_room_for_so_many_posts() {
+    let demo = Demo::new().await;
+    let tea = demo.tea().await;
+    demo.change(|tx| Ok(settings::POSTS_PER_HOUR.set(tx, "3").map(drop)?))
+        .await;
+    for _ in 0..3 {
+        assert_eq!(demo.post("mod", &tea, body("x")).await.0, 201);
+        demo.wait(20);
+    }
+    let client = demo.as_member("mod").await;
+    let refused = client.post(&tea, &body("x")).await;
+    assert_eq!(
+        (refused.status, refused.code()),
+        (429, Some("RATE_LIMITED"))
+    );
+    assert_eq!(refused.header("retry-after"), Some("3540"));
+    demo.wait(3540);
+    assert_eq!(demo.post("mod", &tea, body("x")).await.0, 201);
+    assert_eq!(demo.post("mod", &tea, body("x")).await.0, 429);
+}
