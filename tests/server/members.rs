@@ -1,0 +1,115 @@
+//! `member add`, `member ban`, `member unban`, `member groups`, and what they do to a token between two requests.
+
+use serde_json::json;
+
+use crate::program::Server;
+
+#[test]
+fn a_member_is_added() {
+    let server = Server::new(&[]);
+    let added = server
+        .command(&[
+            "member",
+            "add",
+            "dora",
+            "--groups",
+            "members,staff",
+            "--json",
+        ])
+        .json();
+    let id = added["userId"].as_str().unwrap();
+    assert_eq!(
+        server.get(&server.token("dora"), "/me").json()["owner"]["userId"],
+        id
+    );
+    let text = server.command(&["member", "add", "emil", "--groups", "members"]);
+    assert_eq!(
+        text.out.trim_end().parse::<i64>().unwrap(),
+        id.parse::<i64>().unwrap() + 1
+    );
+    for (arguments, reason) in [
+        (
+            ["member", "add", "Dora", "--groups", "members"],
+            "the name \"Dora\" is taken",
+        ),
+        (
+            ["member", "add", "two words", "--groups", "members"],
+            "a name is",
+        ),
+        (["member", "add", "", "--groups", "members"], "a name is"),
+        (
+            ["member", "add", "finn", "--groups", "strangers"],
+            "there is no group \"strangers\"",
+        ),
+    ] {
+        let refused = server.command(&arguments);
+        assert!(refused.refusal().starts_with(reason), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_ban_takes_effect_between_two_requests_of_one_token() {
+    let server = Server::new(&[]);
+    let token = server.token("bob");
+    assert_eq!(server.get(&token, "/forums").status, 200);
+    for _ in 0..2 {
+        assert_eq!(
+            server.command(&["member", "ban", "bob", "--json"]).json(),
+            json!({ "ok": true })
+        );
+    }
+    let banned = server.get(&token, "/forums");
+    assert_eq!(
+        (banned.status, banned.code().as_str()),
+        (403, "owner_unavailable")
+    );
+    for _ in 0..2 {
+        assert_eq!(server.command(&["member", "unban", "bob"]).status, 0);
+    }
+    assert_eq!(server.get(&token, "/forums").status, 200);
+}
+
+#[test]
+fn a_group_that_is_lost_takes_its_forums_along_between_two_requests_of_one_token() {
+    let server = Server::new(&[]);
+    let token = server.token("bob");
+    let forums = || {
+        server.get(&token, "/forums").json()["items"]
+            .as_array()
+            .unwrap()
+            .len()
+    };
+    assert_eq!(forums(), 4);
+    assert_eq!(
+        server
+            .command(&["member", "groups", "bob", "members,staff"])
+            .status,
+        0
+    );
+    assert_eq!(forums(), 5);
+    assert_eq!(server.command(&["member", "groups", "bob", ""]).status, 0);
+    assert_eq!(forums(), 3);
+}
+
+#[test]
+fn nobody_is_no_member() {
+    let server = Server::new(&["--empty"]);
+    for arguments in [
+        &["member", "ban", "nobody"][..],
+        &["member", "unban", "nobody"],
+        &["member", "groups", "nobody", "members"],
+    ] {
+        let refused = server.command(&[arguments, &["--json"]].concat());
+        assert_eq!(refused.refusal(), "there is no member \"nobody\"");
+        assert_eq!(
+            refused.json(),
+            json!({ "error": "there is no member \"nobody\"" })
+        );
+    }
+    assert!(
+        server
+            .command(&["member", "groups", "admin", "x"])
+            .refusal()
+            .starts_with("there is no group")
+    );
+}

@@ -1,0 +1,210 @@
+//! The program: run to its end, or served in a directory of its own.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::client::{self, Answer};
+
+/// What a run left behind.
+#[derive(Debug)]
+pub struct Ended {
+    /// Its exit status.
+    pub status: i32,
+    /// Its standard output.
+    pub out: String,
+    /// Its standard error.
+    pub err: String,
+}
+
+impl Ended {
+    /// The one line on standard output as JSON.
+    pub fn json(&self) -> Value {
+        assert_eq!(self.out.lines().count(), 1, "{self:?}");
+        serde_json::from_str(&self.out).unwrap()
+    }
+
+    /// That it was refused in one sentence, which is given back.
+    pub fn refusal(&self) -> &str {
+        assert_eq!((self.status, self.err.lines().count()), (1, 1), "{self:?}");
+        self.err.trim_end().strip_prefix("error: ").unwrap()
+    }
+}
+
+/// Runs the program in `directory` until it ends.
+pub fn run(directory: &Path, arguments: &[&str], input: &str) -> Ended {
+    let mut child = start(directory, arguments);
+    // One that is refused early reads nothing.
+    drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
+    let output = child.wait_with_output().unwrap();
+    Ended {
+        status: output.status.code().unwrap(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+fn start(directory: &Path, arguments: &[&str]) -> Child {
+    Command::new(path())
+        .args(arguments)
+        .current_dir(directory)
+        .env_remove("RUST_LOG")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("`cargo build --example server` comes first")
+}
+
+/// Beside the directory that this test binary is in.
+fn path() -> PathBuf {
+    let this = std::env::current_exe().unwrap();
+    let profile = this.parent().and_then(Path::parent).unwrap();
+    profile
+        .join("examples")
+        .join(format!("server{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// A server that runs, in a directory that goes with it.
+#[derive(Debug)]
+pub struct Server {
+    /// Where it runs.
+    pub directory: TempDir,
+    /// What it printed when it listened.
+    pub greeting: Value,
+    child: Child,
+    err: BufReader<ChildStderr>,
+}
+
+impl Server {
+    /// Starts one with a new database.
+    pub fn new(arguments: &[&str]) -> Self {
+        Self::with_input(TempDir::new().unwrap(), arguments, "")
+    }
+
+    /// Starts one in a directory that may have a database, with this on standard input.
+    pub fn with_input(directory: TempDir, arguments: &[&str], input: &str) -> Self {
+        let arguments = [&["--json"], arguments].concat();
+        let (mut server, text) = Self::greet(directory, &arguments, input, |_| true);
+        server.greeting = serde_json::from_str(&text).unwrap();
+        server
+    }
+
+    /// Starts one, and gives what it printed up to the line that is the `last`.
+    pub fn greet(
+        directory: TempDir,
+        arguments: &[&str],
+        input: &str,
+        mut last: impl FnMut(&str) -> bool,
+    ) -> (Self, String) {
+        let arguments = [&["--listen", "127.0.0.1:0"], arguments].concat();
+        let mut child = start(directory.path(), &arguments);
+        drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let err = BufReader::new(child.stderr.take().unwrap());
+        let mut server = Self {
+            directory,
+            greeting: Value::Null,
+            child,
+            err,
+        };
+        let mut text = String::new();
+        for line in lines.map(Result::unwrap) {
+            text.push_str(&line);
+            text.push('\n');
+            if last(&line) {
+                return (server, text);
+            }
+        }
+        let mut log = String::new();
+        server.err.read_to_string(&mut log).unwrap();
+        panic!("{text}{log}");
+    }
+
+    /// Runs a command beside it, on its database.
+    pub fn command(&self, arguments: &[&str]) -> Ended {
+        self.command_with(arguments, "")
+    }
+
+    /// Runs a command with this on standard input.
+    pub fn command_with(&self, arguments: &[&str], input: &str) -> Ended {
+        run(self.directory.path(), arguments, input)
+    }
+
+    /// Issues a token with all scopes.
+    pub fn token(&self, owner: &str) -> String {
+        let arguments = [
+            "token",
+            "issue",
+            "--owner",
+            owner,
+            "--scopes",
+            "all",
+            "--password-stdin",
+        ];
+        let issued = self.command_with(&arguments, self.greeting["password"].as_str().unwrap());
+        assert_eq!(issued.status, 0, "{issued:?}");
+        issued.out.trim_end().into()
+    }
+
+    /// The address of a path below the API's.
+    pub fn api(&self, path: &str) -> String {
+        format!("{}{path}", self.greeting["api"].as_str().unwrap())
+    }
+
+    /// The address of a path beside the API's.
+    pub fn beside(&self, path: &str) -> String {
+        self.api("").replace("/api/v1", path)
+    }
+
+    /// What a path of the API answers to a token.
+    pub fn get(&self, token: &str, path: &str) -> Answer {
+        let bearer = format!("Bearer {token}");
+        client::send("GET", &self.api(path), &[("authorization", &bearer)], "")
+    }
+
+    /// What posting JSON answers to a token.
+    pub fn post(&self, token: &str, path: &str, body: &Value) -> Answer {
+        let bearer = format!("Bearer {token}");
+        let headers = [
+            ("authorization", bearer.as_str()),
+            ("content-type", "application/json"),
+        ];
+        client::send("POST", &self.api(path), &headers, &body.to_string())
+    }
+
+    /// Sends a signal such as `TERM`.
+    pub fn signal(&self, signal: &str) {
+        let kill = Command::new("kill")
+            .args(["-s", signal, &self.child.id().to_string()])
+            .status();
+        assert!(kill.unwrap().success());
+    }
+
+    /// Waits for its end; gives its status and its log.
+    pub fn wait(mut self) -> (TempDir, ExitStatus, String) {
+        let mut log = String::new();
+        self.err.read_to_string(&mut log).unwrap();
+        let status = self.child.wait().unwrap();
+        let directory = std::mem::replace(&mut self.directory, TempDir::new().unwrap());
+        (directory, status, log)
+    }
+
+    /// Tells it to stop, and gives its directory back.
+    pub fn stop(self) -> TempDir {
+        self.signal("TERM");
+        let (directory, status, log) = self.wait();
+        assert!(status.success(), "{log}");
+        directory
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}

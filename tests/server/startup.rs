@@ -1,0 +1,190 @@
+//! What serving prints, and what it does to the database.
+
+use std::net::TcpListener;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::client;
+use crate::program::{Server, run};
+
+#[test]
+fn six_keys_tell_a_program_where_everything_is() {
+    let server = Server::new(&[]);
+    let Value::Object(keys) = &server.greeting else {
+        panic!("{}", server.greeting)
+    };
+    let names = ["api", "docs", "panel", "password", "token", "user"];
+    assert_eq!(keys.keys().collect::<Vec<_>>(), names);
+    assert!(server.api("").starts_with("http://127.0.0.1:") && server.api("").ends_with("/api/v1"));
+    assert_eq!(
+        (&keys["docs"], &keys["panel"], &keys["user"]),
+        (&json!(null), &json!(null), &json!("admin"))
+    );
+    let me = server.get(keys["token"].as_str().unwrap(), "/me").json();
+    assert_eq!(me["owner"]["username"], "alice");
+    assert_eq!(me["scopes"].as_array().unwrap().len(), 13);
+}
+
+#[test]
+fn the_printed_lines_work_when_they_are_pasted() {
+    for (arguments, statuses) in [
+        (vec![], [200, 200, 201]),
+        (vec!["--surface", "compact"], [200, 200, 201]),
+        (vec!["--empty"], [200, 200, 200]),
+    ] {
+        let mut lines = 0;
+        let (server, text) = Server::greet(TempDir::new().unwrap(), &arguments, "", |line| {
+            lines += usize::from(line.starts_with("curl "));
+            lines == 3
+        });
+        let lines = text.lines().filter(|line| line.starts_with("curl "));
+        assert_eq!(lines.map(paste).collect::<Vec<_>>(), statuses, "{text}");
+        for printed in [
+            "/health",
+            "/api/v1/openapi.json",
+            "admin, password ",
+            "forum_pat_",
+        ] {
+            assert!(text.contains(printed), "{text}");
+        }
+        drop(server);
+    }
+}
+
+/// Sends what a `curl` line would send; gives the status.
+fn paste(line: &str) -> u16 {
+    let quoted = line
+        .split('\'')
+        .enumerate()
+        .flat_map(|(part, text)| match part % 2 {
+            1 => vec![text],
+            _ => text.split_whitespace().collect(),
+        });
+    let (mut method, mut headers, mut body, mut url) = ("GET", Vec::new(), "", "");
+    let mut words = quoted.skip(1);
+    while let Some(word) = words.next() {
+        match word {
+            "-H" => headers.extend(words.next().unwrap().split_once(": ")),
+            "-d" => (method, body) = ("POST", words.next().unwrap()),
+            address => url = address,
+        }
+    }
+    client::send(method, url, &headers, body).status
+}
+
+#[test]
+fn a_database_that_is_there_is_served_as_it_is() {
+    let first = Server::new(&[]);
+    let (token, new) = (
+        first.greeting["token"].clone(),
+        json!({ "body": "I stay." }),
+    );
+    let token = token.as_str().unwrap();
+    let (_, threads) = (
+        first.get(token, "/forums/2/threads").status,
+        first.get(token, "/forums/2/threads").json(),
+    );
+    let posts = format!(
+        "/threads/{}/posts",
+        threads["items"][0]["threadId"].as_str().unwrap()
+    );
+    assert_eq!(first.post(token, &posts, &new).status, 201);
+    let second = Server::with_input(
+        first.stop(),
+        &["--admin-password-stdin", "--empty"],
+        "ignored\n",
+    );
+    assert_eq!(
+        (&second.greeting["password"], &second.greeting["token"]),
+        (&json!(null), &json!(null))
+    );
+    assert_eq!(second.greeting["user"], "admin");
+    let kept = second.get(token, &posts).json();
+    assert_eq!(
+        kept["items"].as_array().unwrap().last().unwrap()["body"],
+        "I stay."
+    );
+    second.signal("TERM");
+    let (_, _, log) = second.wait();
+    assert!(
+        log.contains("WARN") && log.contains("--admin-password-stdin is ignored"),
+        "{log}"
+    );
+}
+
+#[test]
+fn an_empty_board_has_its_administrator_and_nothing_else() {
+    let server = Server::new(&["--empty"]);
+    let token = server.greeting["token"].as_str().unwrap();
+    assert_eq!(
+        server.get(token, "/me").json()["owner"]["username"],
+        "admin"
+    );
+    assert_eq!(server.get(token, "/forums").json(), json!({ "items": [] }));
+    assert_eq!(server.get(token, "/members/@alice").status, 404);
+}
+
+#[test]
+fn the_administrators_password_can_be_given() {
+    let directory = TempDir::new().unwrap();
+    let server = Server::with_input(directory, &["--admin-password-stdin"], "ünlikely 1\nmore\n");
+    assert_eq!(server.greeting["password"], "ünlikely 1");
+    assert!(server.token("bob").starts_with("forum_pat_"));
+    let refused = run(
+        TempDir::new().unwrap().path(),
+        &["--admin-password-stdin", "--listen", "127.0.0.1:0"],
+        "\n",
+    );
+    assert_eq!(refused.refusal(), "expected a password on standard input");
+}
+
+#[test]
+fn a_board_in_memory_leaves_no_file() {
+    let server = Server::new(&["--database", "sqlite::memory:"]);
+    assert_eq!(client::get(&server.api("/forums")).status, 200);
+    assert_eq!(server.directory.path().read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn what_cannot_be_served_is_refused_in_one_sentence() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let directory = TempDir::new().unwrap();
+    std::fs::write(
+        directory.path().join("text"),
+        "This is no database, but long enough to be one.".repeat(99),
+    )
+    .unwrap();
+    for (arguments, reason) in [
+        (
+            ["--listen", &address],
+            format!("{address} cannot be listened on"),
+        ),
+        (
+            ["--database", "sqlite:no/such/directory.db"],
+            "the directory of".into(),
+        ),
+        (["--database", "sqlite:text"], "is not a database".into()),
+        (["--database", "sqlite:."], "is a directory".into()),
+        (["--database", "sqlite:"], "expected sqlite:PATH".into()),
+        (
+            ["--database", "postgres://localhost/forum"],
+            "expected sqlite:PATH".into(),
+        ),
+    ] {
+        let listen: &[&str] = match arguments[0] {
+            "--listen" => &[],
+            _ => &["--listen", "127.0.0.1:0"],
+        };
+        let ended = run(directory.path(), &[&arguments, listen].concat(), "");
+        assert!(ended.refusal().contains(&reason), "{ended:?}");
+        let as_json = run(
+            directory.path(),
+            &[&arguments, listen, &["--json"]].concat(),
+            "",
+        );
+        assert_eq!(as_json.json(), json!({ "error": as_json.refusal() }));
+    }
+    assert!(!directory.path().join("forum.db").exists());
+}

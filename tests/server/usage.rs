@@ -1,0 +1,130 @@
+//! Options: where they may stand, and what makes no sense.
+
+use tempfile::TempDir;
+
+use crate::program::{Server, run};
+
+#[test]
+fn options_stand_before_or_after_the_command() {
+    let server = Server::new(&["--empty", "--database", "sqlite:board.db"]);
+    let database = "--database=sqlite:board.db";
+    for arguments in [
+        [database, "--json", "setting", "list"],
+        ["setting", "list", "--json", database],
+        ["--json", "setting", database, "list"],
+    ] {
+        let listed = server.command(&arguments);
+        assert_eq!(listed.json()["post.per_hour"], 60, "{arguments:?}");
+    }
+    for arguments in [
+        ["--surface", "compact", "openapi"],
+        ["openapi", "--surface", "compact"],
+    ] {
+        let document = server.command(&arguments);
+        assert_eq!(document.status, 0, "{document:?}");
+        assert!(!document.out.contains("/members/"));
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_status_2() {
+    let directory = TempDir::new().unwrap();
+    for arguments in [
+        &["--no-such-option"][..],
+        &["no-such-command"],
+        &["--listen", "somewhere"],
+        &["--surface", "half"],
+        &["--language", "fr"],
+        &["--log", "xml"],
+        &["--token-budget", "0"],
+        &["--guest-budget", "many"],
+        &["--window", "-1"],
+        &["--trusted-proxies", "10.0.0.0/33"],
+        &["--base-url", "board.example"],
+        &["--redis", "redis://localhost"],
+        &["--allow-private-webhooks"],
+        &["token"],
+        &["token", "issue", "--owner", "bob", "--scopes", "all"],
+        &["token", "issue", "--scopes", "all", "--password-stdin"],
+        &["token", "revoke"],
+        &["member", "add", "x"],
+        &["member", "password", "bob", "--password-stdin"],
+        &["forum", "moderator", "x", "bob"],
+        &["setting"],
+        &["setting", "post.per_hour"],
+        &["board"],
+        &["worker"],
+        &["webhook", "list"],
+        &["generate"],
+        &["--empty", "token", "list"],
+        &["--surface", "compact", "token", "list"],
+        &["token", "list", "--surface", "compact"],
+    ] {
+        let ended = run(directory.path(), arguments, "");
+        assert_eq!(
+            (ended.status, ended.out.as_str()),
+            (2, ""),
+            "{arguments:?}: {ended:?}"
+        );
+        assert!(!ended.err.is_empty(), "{arguments:?}");
+    }
+    assert_eq!(directory.path().read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn every_command_but_openapi_needs_a_board() {
+    let directory = TempDir::new().unwrap();
+    let commands: [&[&str]; 11] = [
+        &[
+            "token",
+            "issue",
+            "--owner",
+            "x",
+            "--scopes",
+            "all",
+            "--password-stdin",
+        ],
+        &["token", "list"],
+        &["token", "revoke", "x"],
+        &["board", "offline"],
+        &["board", "online"],
+        &["member", "add", "x", "--groups", "members"],
+        &["member", "ban", "x"],
+        &["member", "groups", "x", "members"],
+        &["forum", "add", "x"],
+        &["setting", "list"],
+        &["setting", "post.per_hour", "1"],
+    ];
+    for arguments in commands {
+        let ended = run(directory.path(), arguments, "x\n");
+        assert!(
+            ended.refusal().starts_with("there is no database at"),
+            "{ended:?}"
+        );
+        let nowhere = run(
+            directory.path(),
+            &[arguments, &["--database", "sqlite::memory:"]].concat(),
+            "x\n",
+        );
+        assert!(nowhere.refusal().contains("holds no board"), "{nowhere:?}");
+    }
+    assert_eq!(directory.path().read_dir().unwrap().count(), 0);
+    assert_eq!(run(directory.path(), &["openapi"], "").status, 0);
+}
+
+#[test]
+fn help_names_only_what_works() {
+    let directory = TempDir::new().unwrap();
+    for arguments in [
+        &["--help"][..],
+        &["token", "--help"],
+        &["member", "--help"],
+        &["setting", "--help"],
+    ] {
+        let help = run(directory.path(), arguments, "");
+        assert_eq!(help.status, 0);
+        for later in ["redis", "postgres", "panel", "delivery", "generate", "poll"] {
+            assert!(!help.out.contains(later), "{later}: {}", help.out);
+        }
+    }
+}
