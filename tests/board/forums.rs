@@ -3,6 +3,7 @@
 use forum_api::host::Refusal;
 use serde_json::json;
 
+use crate::board::access::Lists;
 use crate::board::accounts;
 use crate::board::forums::{self, NewForum};
 use crate::demo::{Demo, all, code, find};
@@ -87,7 +88,10 @@ async fn a_sub_forum_of_a_hidden_one_stands_alone() {
         let open = NewForum {
             title: " Open hours ".into(),
             parent: Some(staff),
-            read: Some("guests".parse()?),
+            lists: Lists {
+                read: Some("guests".parse()?),
+                ..Lists::default()
+            },
             ..NewForum::default()
         };
         forums::add(tx, &open).map(drop)
@@ -107,13 +111,12 @@ async fn children_follow_their_parents_by_position() {
     let demo = Demo::new().await;
     demo.change(|tx| {
         for (title, parent) in [("Bread", Some(2)), ("Rye", Some(6)), ("Last", None)] {
-            let (title, read) = (title.into(), None);
+            let title = title.into();
             forums::add(
                 tx,
                 &NewForum {
                     title,
                     parent,
-                    read,
                     ..NewForum::default()
                 },
             )?;

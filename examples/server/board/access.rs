@@ -4,6 +4,17 @@ use std::collections::HashMap;
 
 use super::groups::{Group, Groups};
 
+/// Something for each of the three things that a forum's groups are asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lists<T> {
+    /// For seeing the forum and what is in it.
+    pub read: T,
+    /// For starting threads.
+    pub start: T,
+    /// For replying.
+    pub reply: T,
+}
+
 /// Who may do what in one forum, as it was set.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rules {
@@ -11,8 +22,8 @@ pub struct Rules {
     pub forum: i64,
     /// The forum above.
     pub parent: Option<i64>,
-    /// Who reads, starts threads and replies; `None` is what the forum above says.
-    pub lists: [Option<Groups>; 3],
+    /// The groups that may; `None` is what the forum above says.
+    pub lists: Lists<Option<Groups>>,
     /// Whether the caller was named its moderator.
     pub moderator: bool,
 }
@@ -32,12 +43,12 @@ pub struct Access {
     pub counts: bool,
 }
 
-/// Who reads, starts threads and replies in a forum that does not say, and has none above.
-const TOP: [Groups; 3] = [
-    Groups::of([Group::Guests]),
-    Groups::of([Group::Members]),
-    Groups::of([Group::Members]),
-];
+/// What holds in a forum that does not say, and has none above.
+const TOP: Lists<Groups> = Lists {
+    read: Groups::of([Group::Guests]),
+    start: Groups::of([Group::Members]),
+    reply: Groups::of([Group::Members]),
+};
 
 /// What somebody in these groups may do in each of the `forums`, of which parents stand before their children. Only a
 /// member writes, whatever the lists say.
@@ -45,42 +56,40 @@ pub fn resolve(forums: &[Rules], groups: Groups, member: bool) -> HashMap<i64, A
     let mut lists = HashMap::new();
     let access = forums.iter().map(|forum| {
         let above = forum.parent.and_then(|parent| lists.get(&parent));
-        let own = inherit(forum.lists, above.copied().unwrap_or(TOP));
+        let own = forum.lists.or(above.copied().unwrap_or(TOP));
         lists.insert(forum.forum, own);
         (forum.forum, access(own, forum.moderator, groups, member))
     });
     access.collect()
 }
 
-fn inherit([read, start, reply]: [Option<Groups>; 3], above: [Groups; 3]) -> [Groups; 3] {
-    let [above_read, above_start, above_reply] = above;
-    [
-        read.unwrap_or(above_read),
-        start.unwrap_or(above_start),
-        reply.unwrap_or(above_reply),
-    ]
+impl Lists<Option<Groups>> {
+    fn or(self, above: Lists<Groups>) -> Lists<Groups> {
+        Lists {
+            read: self.read.unwrap_or(above.read),
+            start: self.start.unwrap_or(above.start),
+            reply: self.reply.unwrap_or(above.reply),
+        }
+    }
 }
 
-fn access(
-    [read, start, reply]: [Groups; 3],
-    moderator: bool,
-    groups: Groups,
-    member: bool,
-) -> Access {
+fn access(lists: Lists<Groups>, moderator: bool, groups: Groups, member: bool) -> Access {
     let administrator = groups.contains(Group::Administrators);
-    let reads = administrator || groups.meets(read);
+    let reads = administrator || groups.meets(lists.read);
     Access {
         read: reads,
-        start: member && reads && groups.meets(start),
-        reply: member && reads && groups.meets(reply),
+        start: member && reads && groups.meets(lists.start),
+        reply: member && reads && groups.meets(lists.reply),
         moderate: administrator || reads && moderator,
-        counts: read.meets(Groups::of([Group::Guests, Group::Members])),
+        counts: lists
+            .read
+            .meets(Groups::of([Group::Guests, Group::Members])),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Access, Group, Groups, Rules, resolve};
+    use super::{Group, Groups, Lists, Rules, resolve};
 
     const GUEST: Groups = Groups::of([Group::Guests]);
     const MEMBER: Groups = Groups::of([Group::Guests, Group::Members]);
@@ -91,27 +100,21 @@ mod tests {
         Some(Groups::of([group]))
     }
 
+    fn lists<T>(read: T, start: T, reply: T) -> Lists<T> {
+        Lists { read, start, reply }
+    }
+
     fn may(rules: &[Rules], forum: i64, groups: Groups) -> String {
         let access = resolve(rules, groups, groups != GUEST)[&forum];
-        let Access {
-            read,
-            start,
-            reply,
-            moderate,
-            counts,
-        } = access;
         let letters = [
-            (read, 'r'),
-            (start, 's'),
-            (reply, 'p'),
-            (moderate, 'm'),
-            (counts, 'c'),
+            (access.read, 'r'),
+            (access.start, 's'),
+            (access.reply, 'p'),
+            (access.moderate, 'm'),
+            (access.counts, 'c'),
         ];
-        letters
-            .into_iter()
-            .filter(|(may, _)| *may)
-            .map(|(_, letter)| letter)
-            .collect()
+        let letters = letters.into_iter().filter(|(may, _)| *may);
+        letters.map(|(_, letter)| letter).collect()
     }
 
     #[test]
@@ -129,19 +132,19 @@ mod tests {
     fn each_list_is_inherited_by_itself() {
         let top = Rules {
             forum: 1,
-            lists: [only(Group::Members), only(Group::Staff), None],
+            lists: lists(only(Group::Members), only(Group::Staff), None),
             ..Rules::default()
         };
         let below = Rules {
             forum: 2,
             parent: Some(1),
-            lists: [None, None, only(Group::Staff)],
+            lists: lists(None, None, only(Group::Staff)),
             ..Rules::default()
         };
         let deeper = Rules {
             forum: 3,
             parent: Some(2),
-            lists: [only(Group::Guests), None, None],
+            lists: lists(only(Group::Guests), None, None),
             ..Rules::default()
         };
         let rules = [top, below, deeper];
@@ -158,7 +161,7 @@ mod tests {
         let guests = only(Group::Guests);
         let rules = [Rules {
             forum: 1,
-            lists: [guests; 3],
+            lists: lists(guests, guests, guests),
             ..Rules::default()
         }];
         assert_eq!(may(&rules, 1, GUEST), "rc");
@@ -169,7 +172,7 @@ mod tests {
     fn a_moderator_has_to_be_able_to_read_the_forum_and_moderates_none_below() {
         let staff = Rules {
             forum: 1,
-            lists: [only(Group::Staff), None, None],
+            lists: lists(only(Group::Staff), None, None),
             moderator: true,
             ..Rules::default()
         };

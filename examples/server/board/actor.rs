@@ -6,7 +6,7 @@ use forum_api::host::{self, Refusal};
 use forum_api::model::Timestamp;
 use rusqlite::{Connection, Result, Savepoint, named_params};
 
-use super::access::{Access, Rules, resolve};
+use super::access::{Access, Lists, Rules, resolve};
 use super::groups::{Group, Groups};
 use super::row::Columns;
 use super::texts::Texts;
@@ -33,10 +33,9 @@ impl Actor {
             let mut columns = Columns::of(row);
             Ok((Head::read(&mut columns)?, rules(&mut columns)?))
         })?;
-        let (heads, rules): (Vec<Head>, Vec<Option<Rules>>) =
-            rows.collect::<Result<Vec<_>>>()?.into_iter().unzip();
-        let rules: Vec<Rules> = rules.into_iter().flatten().collect();
-        Ok(heads.into_iter().next().map(|head| Self {
+        let rows = rows.collect::<Result<Vec<_>>>()?;
+        let rules: Vec<Rules> = rows.iter().filter_map(|(_, rules)| *rules).collect();
+        Ok(rows.first().map(|(head, _)| Self {
             member,
             groups: head.groups,
             last_seen: head.last_seen,
@@ -100,7 +99,11 @@ fn rules(columns: &mut Columns<'_>) -> Result<Option<Rules>> {
     Ok(Some(Rules {
         forum,
         parent: columns.value()?,
-        lists: [columns.value()?, columns.value()?, columns.value()?],
+        lists: Lists {
+            read: columns.value()?,
+            start: columns.value()?,
+            reply: columns.value()?,
+        },
         moderator: columns.value()?,
     }))
 }

@@ -4,6 +4,7 @@ use forum_api::host::{Refusal, Result};
 use forum_api::model::Forum;
 use rusqlite::{Connection, OptionalExtension, Savepoint, named_params};
 
+use super::access::Lists;
 use super::actor::Actor;
 use super::groups::Groups;
 use super::row::Columns;
@@ -51,12 +52,8 @@ pub struct NewForum {
     pub description: String,
     /// The forum above.
     pub parent: Option<i64>,
-    /// Who reads it; the forum above says it for `None`, and so on.
-    pub read: Option<Groups>,
-    /// Who starts threads.
-    pub start: Option<Groups>,
-    /// Who replies.
-    pub reply: Option<Groups>,
+    /// The groups that may; the forum above says it for `None`.
+    pub lists: Lists<Option<Groups>>,
 }
 
 /// Adds a forum, the last of its siblings, and gives its id.
@@ -76,9 +73,9 @@ pub fn add(tx: &Savepoint<'_>, new: &NewForum) -> Result<i64> {
         ":parent": new.parent,
         ":title": new.title.trim(),
         ":description": new.description,
-        ":read": new.read,
-        ":start": new.start,
-        ":reply": new.reply,
+        ":read": new.lists.read,
+        ":start": new.lists.start,
+        ":reply": new.lists.reply,
     })?)
 }
 

@@ -3,7 +3,7 @@
 //! One file per resource holds its queries and commands; `rules`, `access` and `settings` hold what is decided. Every
 //! command runs in one transaction, which also notes what happened.
 
-mod access;
+pub mod access;
 pub mod accounts;
 mod actor;
 mod authority;

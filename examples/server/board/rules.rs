@@ -87,3 +87,117 @@ pub const fn first_state(groups: Groups) -> State {
         State::Visible
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forum_api::Language;
+
+    const SAY: &Texts = Texts::of(Language::English);
+
+    fn at(seconds: u64) -> Timestamp {
+        Timestamp::default().plus(Duration::from_secs(seconds))
+    }
+
+    #[test]
+    fn contents_are_counted_in_characters() {
+        for (text, fits) in [
+            ("", false),
+            (" \t\n", false),
+            ("ä", true),
+            (" äöü ", true),
+            ("äöüß", false),
+        ] {
+            assert_eq!(title(text, 3, SAY).is_ok(), fits, "{text:?}");
+        }
+        assert_eq!(title(" äöü ", 3, SAY).unwrap(), "äöü");
+        assert!(body(" äöü ", 5, SAY).is_ok());
+        assert!(body(" äöü ", 4, SAY).is_err());
+    }
+
+    #[test]
+    fn an_interval_is_over_at_its_very_end() {
+        let member = Groups::of([Group::Guests, Group::Members]);
+        for (last, seconds, groups, fine) in [
+            (None, 15, member, true),
+            (Some(at(86)), 15, member, false),
+            (Some(at(85)), 15, member, true),
+            (Some(at(100)), 0, member, true),
+            (Some(at(200)), 15, member, false),
+            (Some(at(100)), 15, member.with(Group::Staff), true),
+        ] {
+            assert_eq!(
+                interval(last, at(100), seconds, groups, SAY).is_ok(),
+                fine,
+                "{last:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_hour_is_over_at_its_very_end_and_the_wait_is_told() {
+        assert!(per_hour(None, at(5000), 3, SAY).is_ok());
+        assert!(per_hour(Some(at(1400)), at(5000), 3, SAY).is_ok());
+        let Err(Refusal::TooFast(text, Some(wait))) = per_hour(Some(at(1401)), at(5000), 3, SAY)
+        else {
+            panic!("it is full");
+        };
+        assert_eq!(wait, Duration::from_secs(1));
+        assert_eq!(text, "No more than 3 posts an hour are allowed.");
+    }
+
+    #[test]
+    fn what_keeps_from_replying_is_told() {
+        let nobody = Access::default();
+        let member = Access {
+            reply: true,
+            ..nobody
+        };
+        let moderator = Access {
+            moderate: true,
+            ..member
+        };
+        for (access, state, locked, reason) in [
+            (nobody, State::Visible, false, Some(SAY.may_not_reply)),
+            (nobody, State::Visible, true, Some(SAY.may_not_reply)),
+            (member, State::Visible, false, None),
+            (member, State::Visible, true, Some(SAY.locked)),
+            (
+                member,
+                State::AwaitingApproval,
+                false,
+                Some(SAY.not_visible),
+            ),
+            (moderator, State::Visible, true, None),
+            (moderator, State::Deleted, true, Some(SAY.not_visible)),
+        ] {
+            assert_eq!(
+                obstacle(access, state, locked).map(|reason| reason(SAY)),
+                reason
+            );
+        }
+    }
+
+    #[test]
+    fn nobody_starts_where_they_do_not_read() {
+        let (absent, sees) = (
+            Access::default(),
+            Access {
+                read: true,
+                ..Access::default()
+            },
+        );
+        assert!(matches!(start(absent, SAY), Err(Refusal::Absent)));
+        assert!(matches!(start(sees, SAY), Err(Refusal::Forbidden(_))));
+        assert!(
+            start(
+                Access {
+                    start: true,
+                    ..sees
+                },
+                SAY
+            )
+            .is_ok()
+        );
+    }
+}

@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 use forum_api::host::Result;
 use serde_json::json;
 
+use crate::board::access::Lists;
 use crate::board::forums::{self, NewForum};
 use crate::board::groups::Groups;
 use crate::board::{Board, accounts};
@@ -57,9 +58,11 @@ async fn add(board: &Board, new: Add) -> Result<Output> {
         title: new.title,
         description: String::new(),
         parent: new.parent,
-        read: parse(new.read)?,
-        start: parse(new.start)?,
-        reply: parse(new.reply)?,
+        lists: Lists {
+            read: parse(new.read)?,
+            start: parse(new.start)?,
+            reply: parse(new.reply)?,
+        },
     };
     let id = board.write(move |tx, _| forums::add(tx, &forum)).await?;
     Output::new(id, json!({ "forumId": id.to_string() }))

@@ -1,5 +1,6 @@
 //! The forums of the demo board.
 
+use super::super::access::Lists;
 use super::super::groups::{Group, Groups};
 use super::{announcements, general, help, members, staff};
 
@@ -10,8 +11,7 @@ pub(super) struct Place {
     pub(super) description: &'static str,
     /// The title of the forum above.
     pub(super) below: Option<&'static str>,
-    /// Who reads, starts threads and replies.
-    pub(super) lists: [Option<Groups>; 3],
+    pub(super) lists: Lists<Option<Groups>>,
     pub(super) moderators: &'static [&'static str],
     pub(super) stories: &'static [Story],
 }
@@ -37,7 +37,11 @@ pub(super) const ALL: [Place; 5] = [
         title: "Announcements",
         description: "News of the board and its meetings.",
         below: None,
-        lists: [GUESTS, STAFF, MEMBERS],
+        lists: Lists {
+            read: GUESTS,
+            start: STAFF,
+            reply: MEMBERS,
+        },
         moderators: &[],
         stories: announcements::STORIES,
     },
@@ -45,7 +49,11 @@ pub(super) const ALL: [Place; 5] = [
         title: "General",
         description: "Tea, bread, bicycles, and whatever else is on your mind.",
         below: None,
-        lists: [GUESTS, MEMBERS, MEMBERS],
+        lists: Lists {
+            read: GUESTS,
+            start: MEMBERS,
+            reply: MEMBERS,
+        },
         moderators: &["mod"],
         stories: general::STORIES,
     },
@@ -53,7 +61,11 @@ pub(super) const ALL: [Place; 5] = [
         title: "Help",
         description: "Questions about the board, answered by those who asked them before.",
         below: Some("General"),
-        lists: [None, None, None],
+        lists: Lists {
+            read: None,
+            start: None,
+            reply: None,
+        },
         moderators: &["mod"],
         stories: help::STORIES,
     },
@@ -61,7 +73,11 @@ pub(super) const ALL: [Place; 5] = [
         title: "Members",
         description: "Among ourselves.",
         below: None,
-        lists: [MEMBERS, MEMBERS, MEMBERS],
+        lists: Lists {
+            read: MEMBERS,
+            start: MEMBERS,
+            reply: MEMBERS,
+        },
         moderators: &[],
         stories: members::STORIES,
     },
@@ -69,7 +85,11 @@ pub(super) const ALL: [Place; 5] = [
         title: "Staff",
         description: "For those who look after the board.",
         below: None,
-        lists: [STAFF, STAFF, STAFF],
+        lists: Lists {
+            read: STAFF,
+            start: STAFF,
+            reply: STAFF,
+        },
         moderators: &[],
         stories: staff::STORIES,
     },

@@ -47,7 +47,6 @@ impl<'a> Teller<'a> {
 
     /// Adds a forum.
     pub(super) fn open(&mut self, place: &Place) -> Result<()> {
-        let [read, start, reply] = place.lists;
         let new = NewForum {
             title: place.title.into(),
             description: place.description.into(),
@@ -55,9 +54,7 @@ impl<'a> Teller<'a> {
                 .below
                 .map(|title| found(&self.forums, title))
                 .transpose()?,
-            read,
-            start,
-            reply,
+            lists: place.lists,
         };
         let forum = forums::add(self.tx, &new)?;
         self.forums.insert(place.title, forum);
