@@ -171,7 +171,7 @@ fn two_that_migrate_at_once_apply_each_step_once() {
 
 #[test]
 fn many_may_open_a_new_file_at_once() {
-    for _ in 0..5 {
+    for _ in 0..40 {
         let directory = tempfile::tempdir().unwrap();
         let together = Arc::new(Barrier::new(8));
         let threads: Vec<_> = (0..8)
@@ -209,16 +209,28 @@ async fn closing_finishes_what_is_queued_and_takes_nothing_more() {
 }
 
 #[tokio::test]
-async fn closing_leaves_nothing_but_the_file() {
-    for _ in 0..50 {
-        let directory = tempfile::tempdir().unwrap();
-        let database = open(&directory);
-        database
-            .write_later(|savepoint| Ok(savepoint.execute_batch("DELETE FROM forum_api_tokens")?));
-        database.close().await;
-        let files = std::fs::read_dir(directory.path()).unwrap();
-        assert_eq!(files.count(), 1);
-    }
+async fn closing_waits_for_reads_and_leaves_nothing_but_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = open(&directory);
+    let (go, wait) = mpsc::channel();
+    let (ended, end) = mpsc::channel();
+    let mut read = Box::pin(database.read(move |connection| {
+        wait.recv().unwrap();
+        let long = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000000)
+            SELECT count(*) FROM n";
+        connection.query_row(long, [], |row| row.get::<_, u32>(0))?;
+        ended.send(()).unwrap();
+        Ok::<_, SqliteError>(())
+    }));
+    assert!(waits(&mut read).await);
+    database.write_later(move |_| {
+        go.send(()).unwrap();
+        Ok(())
+    });
+    database.clone().close().await;
+    assert_eq!(end.try_recv(), Ok(()));
+    let files = std::fs::read_dir(directory.path()).unwrap();
+    assert_eq!(files.count(), 1);
 }
 
 #[tokio::test]
