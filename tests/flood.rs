@@ -1,0 +1,58 @@
+//! A flood of addresses, alone in its process, so that the memory it takes can be told.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::time::Duration;
+
+use forum_api::budget::{BudgetKey, Charge, Window};
+use forum_api::model::Timestamp;
+use forum_api::store::Budgets;
+use forum_api::store::memory::MemoryBudgets;
+
+const WINDOW: Window = Window {
+    units: 120,
+    length: Duration::from_secs(300),
+};
+
+async fn charge(budgets: &MemoryBudgets, number: u32, cost: u32, now: i64) -> Charge {
+    let prefix = BudgetKey::Prefix(0x2001_0db8 << 96 | u128::from(number) << 64);
+    let now = Timestamp::from_millis(now);
+    budgets.charge(&prefix, cost, WINDOW, now).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_million_prefixes_are_metered_apart_in_64_mb_however_long_it_lasts() {
+    const SPENT: u32 = u32::MAX;
+    let budgets = MemoryBudgets::default();
+    charge(&budgets, SPENT, 120, 0).await;
+    let before = resident_bytes();
+
+    for number in 0..1_000_000 {
+        let charge = charge(&budgets, number, 1, 1).await;
+        assert_eq!(charge.remaining, 119, "prefix {number}");
+    }
+    assert_grown_by_64_mb_at_most(before);
+    for number in (0..1_000_000).step_by(997) {
+        let charge = charge(&budgets, number, 1, 299_999).await;
+        assert_eq!(charge.remaining, 118, "prefix {number}");
+    }
+    assert!(!charge(&budgets, SPENT, 1, 299_999).await.granted);
+
+    // Windows that end one after another leave gaps in the tables, which must not make them grow.
+    for number in 1_000_000..4_000_000 {
+        charge(&budgets, number, 1, i64::from(number) / 4).await;
+    }
+    assert_grown_by_64_mb_at_most(before);
+}
+
+fn assert_grown_by_64_mb_at_most(before: usize) {
+    let grown = resident_bytes().saturating_sub(before);
+    assert!(grown <= 64_000_000, "{grown} bytes");
+}
+
+/// None where the system does not tell.
+fn resident_bytes() -> usize {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok());
+    pages.unwrap_or(0) * 4096
+}
