@@ -148,9 +148,11 @@ async fn of_steps_that_fail_none_is_applied() {
 
 #[test]
 fn two_that_migrate_at_once_apply_each_step_once() {
-    for _ in 0..20 {
+    for had_before in [0, 1].repeat(20) {
         let directory = tempfile::tempdir().unwrap();
         let path = path(&directory);
+        let connection = Connection::open(&path).unwrap();
+        migrate(&connection, "note_migrations", &STEPS[..had_before]).unwrap();
         let together = Arc::new(Barrier::new(2));
         let threads = [0, 1].map(|_| {
             let (path, together) = (path.clone(), together.clone());
@@ -162,14 +164,14 @@ fn two_that_migrate_at_once_apply_each_step_once() {
         });
         let mut had = threads.map(|thread| thread.join().unwrap().unwrap());
         had.sort_unstable();
-        assert_eq!(had, [0, 3]);
-        assert_eq!(count(&Connection::open(path).unwrap()).unwrap(), 3);
+        assert_eq!(had, [had_before as u32, 3]);
+        assert_eq!(count(&connection).unwrap(), 3);
     }
 }
 
 #[test]
 fn many_may_open_a_new_file_at_once() {
-    for _ in 0..5 {
+    for _ in 0..40 {
         let directory = tempfile::tempdir().unwrap();
         let together = Arc::new(Barrier::new(8));
         let threads: Vec<_> = (0..8)
@@ -200,12 +202,35 @@ async fn closing_finishes_what_is_queued_and_takes_nothing_more() {
     let error = migrate_in(&other, STEPS).await.unwrap_err();
     assert_eq!(error.to_string(), closed);
     other.close().await;
-    let files = std::fs::read_dir(directory.path()).unwrap();
-    assert_eq!(files.count(), 1, "the log was folded into the database");
     assert_eq!(
         count(&Connection::open(path(&directory)).unwrap()).unwrap(),
         0
     );
+}
+
+#[tokio::test]
+async fn closing_waits_for_reads_and_leaves_nothing_but_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = open(&directory);
+    let (go, wait) = mpsc::channel();
+    let (ended, end) = mpsc::channel();
+    let mut read = Box::pin(database.read(move |connection| {
+        wait.recv().unwrap();
+        let long = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000000)
+            SELECT count(*) FROM n";
+        connection.query_row(long, [], |row| row.get::<_, u32>(0))?;
+        ended.send(()).unwrap();
+        Ok::<_, SqliteError>(())
+    }));
+    assert!(waits(&mut read).await);
+    database.write_later(move |_| {
+        go.send(()).unwrap();
+        Ok(())
+    });
+    database.clone().close().await;
+    assert_eq!(end.try_recv(), Ok(()));
+    let files = std::fs::read_dir(directory.path()).unwrap();
+    assert_eq!(files.count(), 1);
 }
 
 #[tokio::test]

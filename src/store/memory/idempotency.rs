@@ -38,10 +38,15 @@ impl Keys {
     }
 
     fn forget(&mut self, now: Timestamp) {
-        let is_over = |began: Timestamp| now >= began.plus(Entry::LIFE);
-        while let Some((began, key)) = self.by_age.first().filter(|oldest| is_over(oldest.0)) {
-            self.free(key.clone(), *began);
+        while let Some((began, key)) = self.oldest_over(now) {
+            self.free(key, began);
         }
+    }
+
+    fn oldest_over(&self, now: Timestamp) -> Option<(Timestamp, Key)> {
+        let oldest = self.by_age.first()?;
+        let is_over = self.entries.get(&oldest.1)?.is_over(now);
+        is_over.then(|| oldest.clone())
     }
 }
 
@@ -60,11 +65,7 @@ impl Idempotency for MemoryIdempotency {
             ended: None,
         };
         keys.take(key, entry);
-        Ok(Begin::First(Ticket {
-            token: attempt.token,
-            key: attempt.key.clone(),
-            began: now,
-        }))
+        Ok(Begin::First(attempt.ticket(now)))
     }
 
     async fn settle(&self, ticket: &Ticket, outcome: Outcome) -> Stored<()> {

@@ -80,7 +80,8 @@ impl Database {
         told(answer).await
     }
 
-    /// As [`write`](Self::write), for what nobody waits for: an error goes to the log. A crash may lose it.
+    /// As [`write`](Self::write), for what nobody waits for: an error goes to the log. A crash may lose it, and
+    /// [`close`](Self::close) does when it came before.
     pub fn write_later(
         &self,
         run: impl FnOnce(&Savepoint<'_>) -> Result<(), SqliteError> + Send + 'static,

@@ -47,7 +47,7 @@ impl Idempotency for SqliteIdempotency {
     async fn begin(&self, attempt: &Attempt, now: Timestamp) -> Stored<Begin> {
         let attempt = attempt.clone();
         self.0
-            .write(move |savepoint| Ok(begin(savepoint, attempt, now)?))
+            .write(move |savepoint| Ok(begin(savepoint, &attempt, now)?))
             .await
     }
 
@@ -59,22 +59,20 @@ impl Idempotency for SqliteIdempotency {
     }
 }
 
-fn begin(connection: &Connection, attempt: Attempt, now: Timestamp) -> Result<Begin> {
+fn begin(connection: &Connection, attempt: &Attempt, now: Timestamp) -> Result<Begin> {
     let over = now.minus(Entry::LIFE);
     connection.prepare_cached(FORGET)?.execute([over])?;
-    let known = find(connection, &attempt)?.filter(|entry| !entry.is_over(now));
-    if let Some(entry) = known {
-        return Ok(entry.says(&attempt.request, now));
-    }
-    let Attempt {
-        token,
-        key,
-        request,
-    } = attempt;
-    let mut take = connection.prepare_cached(TAKE)?;
-    take.execute(params![token, key, request, now])?;
-    let began = now;
-    Ok(Begin::First(Ticket { token, key, began }))
+    let known = find(connection, attempt)?.filter(|entry| !entry.is_over(now));
+    known.map_or_else(
+        || take(connection, attempt, now),
+        |entry| Ok(entry.says(&attempt.request, now)),
+    )
+}
+
+fn take(connection: &Connection, attempt: &Attempt, now: Timestamp) -> Result<Begin> {
+    let mut statement = connection.prepare_cached(TAKE)?;
+    statement.execute(params![attempt.token, attempt.key, attempt.request, now])?;
+    Ok(Begin::First(attempt.ticket(now)))
 }
 
 fn find(connection: &Connection, attempt: &Attempt) -> Result<Option<Entry>> {

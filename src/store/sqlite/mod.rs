@@ -3,13 +3,13 @@
 //! # Tables
 //!
 //! They live in the host's own database, or in one of their own, and begin with `forum_api_`; [`Database::open`]
-//! makes and migrates them. Times are milliseconds since 1970-01-01T00:00:00Z.
+//! makes and migrates them, and notes in `forum_api_migrations` which steps it took. Times are milliseconds since
+//! 1970-01-01T00:00:00Z; scopes are a JSON array; an `Idempotency-Key` that has ended without a status has an
+//! outcome that nobody knows.
 //!
-//! | table | a row is |
-//! |---|---|
-//! | `forum_api_tokens` | a token: lookup, hash of its secret, owner, label, scopes (a JSON array), times |
-//! | `forum_api_idempotency_keys` | an `Idempotency-Key` of a token, the hash of its request, and its first answer |
-//! | `forum_api_migrations` | a step of this schema that was applied |
+//! ```sql
+#![doc = include_str!("schema/1.sql")]
+//! ```
 //!
 //! # A host on rusqlite
 //!
