@@ -18,15 +18,16 @@ pub fn list(connection: &Connection, actor: &Actor) -> Result<Vec<Forum>> {
             SELECT forum.id, tree.depth + 1, forum.position FROM tree JOIN forum ON forum.parent_id = tree.id
             ORDER BY 2 DESC, 3
         )
-        SELECT forum.id, forum.id, forum.parent_id, forum.title, forum.description, forum.position,
+        SELECT forum.id, forum.parent_id, forum.title, forum.description, forum.position,
             forum.thread_count, forum.post_count, forum.last_activity_at
         FROM tree JOIN forum ON forum.id = tree.id",
     )?;
     let forums = query.query_map([], |row| {
         let mut columns = Columns::of(row);
-        let access = actor.access(columns.value()?);
+        let id: i64 = columns.value()?;
+        let access = actor.access(id);
         let forum = Forum {
-            forum_id: columns.id()?,
+            forum_id: id.into(),
             parent_id: columns.maybe_id()?,
             title: columns.value()?,
             description: columns.value()?,

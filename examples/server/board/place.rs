@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use forum_api::host::{Refusal, Result};
-use forum_api::model::State;
+use forum_api::model::{State, Timestamp};
 use rusqlite::{Connection, OptionalExtension, named_params};
 
 use super::actor::Actor;
@@ -19,6 +19,8 @@ pub struct Spot {
     pub state: State,
     /// Whether only moderators may post in it.
     pub locked: bool,
+    /// When something was last posted in it.
+    pub last_activity_at: Timestamp,
 }
 
 /// The thread, of which `post` has to be one if given; [`Refusal::Absent`] unless the caller sees both.
@@ -30,7 +32,7 @@ pub fn find(
 ) -> Result<Spot> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!(
-            "SELECT thread.forum_id, thread.state, thread.locked
+            "SELECT thread.forum_id, thread.state, thread.locked, thread.last_activity_at
             FROM thread
             LEFT JOIN post ON post.id = :post AND post.thread_id = thread.id AND {}
             WHERE thread.id = :thread AND {} AND post.id IS :post",
@@ -47,6 +49,7 @@ pub fn find(
             forum: columns.value()?,
             state: columns.state()?,
             locked: columns.value()?,
+            last_activity_at: columns.value()?,
         })
     });
     spot.optional()?.ok_or(Refusal::Absent)

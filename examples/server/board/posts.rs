@@ -95,7 +95,8 @@ pub fn list(
     Ok(In::new(forum.ok_or(Refusal::Absent)?, page))
 }
 
-/// Writes a reply, without following the thread.
+/// Writes a reply, without following the thread. It is never older than what it follows, whatever the clock says, so
+/// that it stands behind the place up to which somebody has read.
 pub fn reply(
     tx: &Savepoint<'_>,
     events: &mut Events,
@@ -115,7 +116,7 @@ pub fn reply(
         author: actor.member,
         body: &reply.body,
         state: rules::first_state(actor.groups),
-        at: events.now,
+        at: events.now.max(spot.last_activity_at),
         counts: access.counts,
     };
     let post = insert::reply(tx, thread, new)?;

@@ -19,12 +19,10 @@ use super::{flood, position, rules};
 
 const SELECT: &str = "
     SELECT
-        thread.id, thread.forum_id, thread.title,
-        author.id, author.username, author.avatar_url,
+        thread.forum_id, thread.id, thread.title, author.id, author.username, author.avatar_url,
         thread.state, thread.created_at, thread.last_activity_at,
         last_post.id, last_author.id, last_author.username, last_author.avatar_url, last_post.created_at,
-        thread.reply_count, thread.pinned, thread.locked, thread.first_post_id, thread.version,
-        thread.forum_id
+        thread.reply_count, thread.pinned, thread.locked, thread.first_post_id, thread.version
     FROM thread
     LEFT JOIN member AS author ON author.id = thread.author_id
     LEFT JOIN post AS last_post ON last_post.id = thread.last_post_id
@@ -111,9 +109,10 @@ pub fn start(
 
 fn read(row: &Row<'_>, actor: &Actor) -> rusqlite::Result<Thread> {
     let mut columns = Columns::of(row);
-    let thread = Thread {
+    let forum: i64 = columns.value()?;
+    let mut thread = Thread {
+        forum_id: forum.into(),
         thread_id: columns.id()?,
-        forum_id: columns.id()?,
         title: columns.value()?,
         author: columns.author()?,
         state: columns.state()?,
@@ -128,24 +127,19 @@ fn read(row: &Row<'_>, actor: &Actor) -> rusqlite::Result<Thread> {
         poll_id: None,
         can_reply: false,
     };
-    let access = actor.access(columns.value()?);
-    let obstacle = rules::obstacle(access, thread.state, thread.locked);
-    Ok(Thread {
-        can_reply: obstacle.is_none(),
-        ..thread
-    })
+    let obstacle = rules::obstacle(actor.access(forum), thread.state, thread.locked);
+    thread.can_reply = obstacle.is_none();
+    Ok(thread)
 }
 
 fn last_post(columns: &mut Columns<'_>) -> rusqlite::Result<Option<LastPost>> {
     let post_id: Option<PostId> = columns.maybe_id()?;
     let author = columns.author()?;
     let created_at: Option<Timestamp> = columns.value()?;
-    let post = post_id
-        .zip(created_at)
-        .map(|(post_id, created_at)| LastPost {
-            post_id,
-            author,
-            created_at,
-        });
-    Ok(post)
+    let whole = post_id.zip(created_at);
+    Ok(whole.map(|(post_id, created_at)| LastPost {
+        post_id,
+        author,
+        created_at,
+    }))
 }
