@@ -1,0 +1,15 @@
+//! What the library must show, as the specification and the contract say it: a file per subject.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that meets what cannot be is to fail"
+)]
+
+mod support;
+
+mod endpoints;
+mod headers;
+mod order;

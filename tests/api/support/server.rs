@@ -1,0 +1,199 @@
+//! A board behind the API, on a real socket or in process, with stores in memory and a clock that stands still.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use forum_api::ForumApi;
+use forum_api::Settings;
+use forum_api::budget::{BudgetKey, Window};
+use forum_api::clock::{Clock, ManualClock, SystemEntropy, TokioRuntime};
+use forum_api::host::{Authority, Board};
+use forum_api::model::UserId;
+use forum_api::scope::Surface;
+use forum_api::store::Stores;
+use forum_api::testing::Answer;
+use forum_api::token::{PlainToken, TokenRecord};
+use http::{Request, Response};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+use tower::ServiceExt;
+
+use super::{Ask, EVERY_SCOPE, FullBoard, log, world};
+
+/// A service with all that is behind it.
+#[derive(Clone)]
+pub(crate) struct Server {
+    pub(crate) api: ForumApi,
+    pub(crate) board: Arc<FullBoard>,
+    pub(crate) stores: Stores,
+    pub(crate) clock: Arc<ManualClock>,
+    address: Option<SocketAddr>,
+}
+
+/// The default settings with budgets that no test spends by accident.
+pub(crate) fn settings() -> Settings {
+    let mut settings = Settings::default();
+    settings.token_window.units = 1_000_000;
+    settings.guest_window.units = 1_000_000;
+    settings
+}
+
+impl Server {
+    /// The full surface in process.
+    pub(crate) fn new() -> Self {
+        Self::with(settings())
+    }
+
+    pub(crate) fn on(surface: Surface) -> Self {
+        Self::with(Settings {
+            surface,
+            ..settings()
+        })
+    }
+
+    pub(crate) fn with(settings: Settings) -> Self {
+        let board = FullBoard::new();
+        Self::over(settings, Stores::in_memory(), &board, board.clone())
+    }
+
+    /// `board` alone decides who sees what; `commands` answer.
+    pub(crate) fn over(
+        settings: Settings,
+        stores: Stores,
+        board: &Arc<FullBoard>,
+        commands: Arc<dyn Board>,
+    ) -> Self {
+        log::keep();
+        let clock = Arc::new(ManualClock::at(world::time()));
+        let authority = board.clone() as Arc<dyn Authority>;
+        let api = ForumApi::builder(authority, commands, stores.clone(), TokioRuntime)
+            .settings(settings)
+            .clock(clock.clone() as Arc<dyn Clock>)
+            .build();
+        Self {
+            api,
+            board: board.clone(),
+            stores,
+            clock,
+            address: None,
+        }
+    }
+
+    /// The same on a socket: [`send`](Self::send) goes there from now on.
+    pub(crate) async fn listening(mut self) -> Self {
+        self.address = Some(serve(self.api.clone()).await);
+        self
+    }
+
+    /// A token with every scope there ever was.
+    pub(crate) async fn token(&self, owner: &str) -> String {
+        self.token_with(owner, &EVERY_SCOPE).await
+    }
+
+    /// A token with these scopes, as it was stored once, whatever the surface knows of them now.
+    pub(crate) async fn token_with(&self, owner: &str, scopes: &[&str]) -> String {
+        let token = PlainToken::mint(&SystemEntropy).unwrap();
+        let record = TokenRecord {
+            lookup: *token.lookup(),
+            digest: token.digest(),
+            owner: UserId::new(owner).unwrap(),
+            label: "test".into(),
+            scopes: scopes.iter().map(ToString::to_string).collect(),
+            created_at: self.clock.now(),
+            expires_at: None,
+            revoked_at: None,
+            last_used_at: None,
+        };
+        assert!(self.stores.tokens.create(&record).await.unwrap());
+        token.reveal().to_owned()
+    }
+
+    /// Spends all that is left of a token's budget.
+    pub(crate) async fn spend(&self, token: &str, window: Window) {
+        let key = BudgetKey::Token(*PlainToken::parse(token).unwrap().lookup());
+        let budgets = &self.stores.budgets;
+        let left = budgets
+            .charge(&key, 0, window, self.clock.now())
+            .await
+            .unwrap();
+        let spent = budgets.charge(&key, left.remaining, window, self.clock.now());
+        assert!(spent.await.unwrap().granted);
+    }
+
+    /// Sends a request: over a new connection, or in process.
+    pub(crate) async fn send(&self, ask: &Ask) -> Answer {
+        match self.address {
+            Some(address) => Self::send_to(address, ask).await,
+            None => self.call(ask.request()).await,
+        }
+    }
+
+    /// Sends a request to a server over a new connection.
+    pub(crate) async fn send_to(address: SocketAddr, ask: &Ask) -> Answer {
+        let mut connection = connect(address).await;
+        read(connection.send_request(ask.request()).await.unwrap()).await
+    }
+
+    /// Gives the service a request as it is, in process.
+    pub(crate) async fn call<B>(&self, request: Request<B>) -> Answer
+    where
+        B: http_body::Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<forum_api::host::BoxError>,
+    {
+        let Ok(response) = self.api.clone().oneshot(request).await;
+        read(response).await
+    }
+
+    /// A connection of one's own, to be dropped at will.
+    pub(crate) async fn connection(&self) -> Connection {
+        connect(self.address.unwrap()).await
+    }
+}
+
+/// One end of a connection; dropping it hangs up.
+pub(crate) type Connection = hyper::client::conn::http1::SendRequest<Full<Bytes>>;
+
+async fn connect(address: SocketAddr) -> Connection {
+    let socket = TcpStream::connect(address).await.unwrap();
+    let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(socket))
+        .await
+        .unwrap();
+    tokio::spawn(connection);
+    sender
+}
+
+/// Serves HTTP/1 with bare hyper, which tells the service the peer's address.
+async fn serve(api: ForumApi) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((socket, peer)) = listener.accept().await {
+            let api = api.clone();
+            let service = service_fn(move |mut request: Request<Incoming>| {
+                request.extensions_mut().insert(peer);
+                api.clone().oneshot(request)
+            });
+            let server = hyper::server::conn::http1::Builder::new();
+            tokio::spawn(server.serve_connection(TokioIo::new(socket), service));
+        }
+    });
+    address
+}
+
+async fn read<B>(response: Response<B>) -> Answer
+where
+    B: http_body::Body,
+    B::Error: std::fmt::Debug,
+{
+    let (head, body) = response.into_parts();
+    Answer {
+        status: head.status.as_u16(),
+        headers: head.headers,
+        body: body.collect().await.unwrap().to_bytes(),
+    }
+}
