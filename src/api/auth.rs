@@ -4,6 +4,7 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
 use super::problem::{Problem, Unauthenticated};
+use crate::budget::BudgetKey;
 use crate::host::Presented;
 use crate::model::{Timestamp, TokenInfo, UserId};
 use crate::scope::Surface;
@@ -78,15 +79,28 @@ impl Bearer {
             .iter()
             .filter_map(|scope| surface.scope(scope))
             .collect();
+        let TokenRecord {
+            lookup,
+            owner,
+            label,
+            created_at,
+            expires_at,
+            ..
+        } = record;
         let token = TokenInfo {
-            label: record.label,
-            created_at: record.created_at,
-            expires_at: record.expires_at,
+            label,
+            created_at,
+            expires_at,
         };
+        let presented = Presented { scopes, token };
         Self {
-            lookup: record.lookup,
-            owner: record.owner,
-            presented: Presented { scopes, token },
+            lookup,
+            owner,
+            presented,
         }
+    }
+
+    pub(super) fn budget_key(&self) -> BudgetKey {
+        BudgetKey::Token(self.lookup)
     }
 }

@@ -37,8 +37,21 @@ fn unreadable(error: &(dyn std::error::Error + 'static)) -> Complaint {
     Complaint::expected("body", phrase)
 }
 
+/// The bytes of a body that says to be JSON; `reading` is set while they are awaited.
+pub(super) async fn json(
+    headers: &HeaderMap,
+    body: Unread,
+    reading: &mut bool,
+) -> Result<Bytes, Complaint> {
+    is_json(headers)?;
+    *reading = true;
+    let bytes = body.await?;
+    *reading = false;
+    Ok(bytes)
+}
+
 /// Exactly one `content-type`, which says JSON.
-pub(super) fn is_json(headers: &HeaderMap) -> Result<(), Complaint> {
+fn is_json(headers: &HeaderMap) -> Result<(), Complaint> {
     let mut types = headers
         .get_all(CONTENT_TYPE)
         .iter()

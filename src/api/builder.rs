@@ -88,6 +88,8 @@ impl Builder {
     #[must_use]
     pub fn build(self) -> ForumApi {
         let mut core = self.0;
+        let mount = core.settings.mount.trim_end_matches('/').len();
+        core.settings.mount.truncate(mount);
         core.document = serde_json::to_vec(&openapi::document(&core.settings))
             .unwrap_or_default()
             .into();

@@ -7,6 +7,7 @@ use tracing::Span;
 use tracing::field::Empty;
 
 use super::answer::Answer;
+use super::auth::Bearer;
 use super::problem::Problem;
 use super::row::Row;
 
@@ -48,6 +49,14 @@ pub(super) fn noted(problem: Problem, request_id: &str) -> Problem {
             problem
         }
         other => other,
+    }
+}
+
+pub(super) fn bearer(bearer: Option<&Bearer>) {
+    if let Some(bearer) = bearer {
+        let span = Span::current();
+        span.record("owner", tracing::field::display(&bearer.owner));
+        span.record("token", bearer.lookup.as_str());
     }
 }
 

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use super::answer::Answer;
 use super::complaint::Complaint;
 use super::problem::{Code, KeyConflict, Problem};
+use super::row::Row;
 use super::service::Core;
 use super::unwind::caught;
 use crate::store::{Attempt, Begin, Kept, Outcome, Ticket};
@@ -16,10 +17,10 @@ use crate::token::Lookup;
 
 const KEY: &str = "idempotency-key";
 
-/// The request's key, if it has one: 1-64 visible ASCII characters.
-pub(super) fn key(headers: &HeaderMap) -> Result<Option<String>, Complaint> {
+/// The request's key, if its row takes one and it has one: 1-64 visible ASCII characters.
+pub(super) fn key(row: &Row, headers: &HeaderMap) -> Result<Option<String>, Complaint> {
     let mut values = headers.get_all(KEY).iter();
-    let Some(value) = values.next() else {
+    let Some(value) = values.next().filter(|_| row.takes_key()) else {
         return Ok(None);
     };
     let legal = |key: &&str| {
@@ -35,7 +36,13 @@ pub(super) fn key(headers: &HeaderMap) -> Result<Option<String>, Complaint> {
 }
 
 /// The request as its key knows it: method, path and body, byte for byte.
-pub(super) fn attempt(token: Lookup, key: String, head: &Parts, body: &[u8]) -> Attempt {
+pub(super) fn attempt(
+    token: Option<Lookup>,
+    key: Option<String>,
+    head: &Parts,
+    body: &[u8],
+) -> Option<Attempt> {
+    let (token, key) = token.zip(key)?;
     let mut hash = Sha256::new();
     for part in [
         head.method.as_str().as_bytes(),
@@ -45,11 +52,12 @@ pub(super) fn attempt(token: Lookup, key: String, head: &Parts, body: &[u8]) -> 
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
-    Attempt {
+    let request = hash.finalize().into();
+    Some(Attempt {
         token,
         key,
-        request: hash.finalize().into(),
-    }
+        request,
+    })
 }
 
 /// Runs `command` unless its key was answered already. Without a key it always runs.

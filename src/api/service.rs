@@ -21,12 +21,13 @@ use super::auth::{self, Bearer};
 use super::body::{self, Unread};
 use super::complaint::Complaint;
 use super::exit::Exit;
+use super::op::{Input, Ready};
 use super::problem::{Problem, Unauthenticated};
 use super::route::{self, Route};
-use super::row::{Input, Ready, Row};
+use super::row::Row;
 use super::unwind::{caught, within};
 use super::{Settings, address, gate, log, query};
-use crate::budget::{BudgetKey, Charge, Window};
+use crate::budget::{BudgetKey, Charge};
 use crate::clock::{BoxFuture, Clock, Entropy, Runtime};
 use crate::host::{Authority, Board, BoxError};
 use crate::model::Timestamp;
@@ -57,10 +58,10 @@ pub(super) struct Core {
 
 /// What a request leaves behind on its road, for the exit and the log.
 #[derive(Default)]
-struct Trail {
+pub(super) struct Trail {
     row: Option<&'static Row>,
     conditional: bool,
-    charge: Option<Charge>,
+    pub(super) charge: Option<Charge>,
     reading: bool,
 }
 
@@ -145,37 +146,23 @@ impl Core {
             head,
             id,
             guest,
-            at: now,
+            at,
         } = arrival;
-        let Some(route) = route::find(
-            self.settings.surface,
-            &self.settings.mount,
-            &head.method,
-            head.uri.path(),
-        ) else {
-            trail.charge = Some(self.charge(guest, 1, *now).await);
-            return Err(Problem::NoSuchRoute);
-        };
-        let Route::Endpoint(row, vars) = route else {
-            return self.document(arrival, trail).await;
+        let (row, vars) = match self.route(head) {
+            Some(Route::Endpoint(row, vars)) => (row, vars),
+            Some(Route::Document) => return self.document(arrival, trail).await,
+            None => return Err(self.stranger(Problem::NoSuchRoute, arrival, trail).await),
         };
         trail.row = Some(row);
         trail.conditional = !row.acts();
-        let bearer = match self.authenticate(row, head, *now).await {
-            Err(problem @ Problem::Unauthenticated(_)) => {
-                trail.charge = Some(self.charge(guest, 1, *now).await);
-                return Err(problem);
-            }
-            other => other?,
-        };
-        let key = bearer
-            .as_ref()
-            .map_or(*guest, |bearer| BudgetKey::Token(bearer.lookup));
-        self.pay(&key, row.cost, *now, trail).await?;
+        let bearer = self.authenticate(row, arrival, trail).await?;
+        let key = bearer.as_ref().map_or(*guest, Bearer::budget_key);
+        self.pay(&key, row.cost, *at, trail).await?;
         gate::scope(bearer.as_ref(), row.scope)?;
         let token = bearer.as_ref().map(|bearer| bearer.lookup);
         let caller = gate::caller(bearer, &*self.authority).await?;
         gate::online(&caller)?;
+        let reading = &mut trail.reading;
         let input = Input {
             row,
             vars,
@@ -183,7 +170,7 @@ impl Core {
             body,
             caller,
             token,
-            reading: &mut trail.reading,
+            reading,
         };
         let ready = row.op.decode(self, id, input).await?;
         if row.acts() {
@@ -191,6 +178,17 @@ impl Core {
         } else {
             ready.await
         }
+    }
+
+    fn route<'a>(&self, head: &'a Parts) -> Option<Route<'a>> {
+        let Settings { surface, mount, .. } = &self.settings;
+        route::find(*surface, mount, &head.method, head.uri.path())
+    }
+
+    /// Who is not known, or knows no route, pays with the address.
+    async fn stranger(&self, problem: Problem, arrival: &Arrival, trail: &mut Trail) -> Problem {
+        trail.charge = Some(self.charge(&arrival.guest, 1, arrival.at).await);
+        problem
     }
 
     /// The OpenAPI document: no token is looked at.
@@ -208,54 +206,26 @@ impl Core {
     async fn authenticate(
         &self,
         row: &Row,
-        head: &Parts,
-        now: Timestamp,
+        arrival: &Arrival,
+        trail: &mut Trail,
     ) -> Result<Option<Bearer>, Problem> {
-        let bearer = auth::bearer(
+        let Arrival { head, at, .. } = arrival;
+        let found = auth::bearer(
             &head.headers,
             &*self.stores.tokens,
             self.settings.surface,
-            now,
+            *at,
         )
-        .await?;
-        match bearer {
-            None if row.op.needs_token() => Err(Problem::Unauthenticated(Unauthenticated::Absent)),
-            bearer => Ok(bearer),
-        }
-    }
-
-    /// Step 3.
-    async fn pay(
-        &self,
-        key: &BudgetKey,
-        cost: u32,
-        now: Timestamp,
-        trail: &mut Trail,
-    ) -> Result<(), Problem> {
-        let charge = self.charge(key, cost, now).await;
-        trail.charge = Some(charge);
-        charge
-            .granted
-            .then_some(())
-            .ok_or_else(|| Problem::RateLimited(charge.reset.since(now)))
-    }
-
-    /// A store that is out of reach does not stop requests: this node meters by itself then.
-    async fn charge(&self, key: &BudgetKey, cost: u32, now: Timestamp) -> Charge {
-        let window = self.window(key);
-        match self.stores.budgets.charge(key, cost, window, now).await {
-            Ok(charge) => charge,
-            Err(fault) => {
-                tracing::error!(%fault, "the store of budgets is out of reach; this node meters by itself");
-                self.local.charge_now(key, cost, window, now)
+        .await;
+        match found {
+            Ok(None) if row.op.needs_token() => {
+                let absent = Problem::Unauthenticated(Unauthenticated::Absent);
+                Err(self.stranger(absent, arrival, trail).await)
             }
-        }
-    }
-
-    fn window(&self, key: &BudgetKey) -> Window {
-        match key {
-            BudgetKey::Token(_) => self.settings.token_window,
-            BudgetKey::Prefix(_) | BudgetKey::NoAddress => self.settings.guest_window,
+            Err(problem @ Problem::Unauthenticated(_)) => {
+                Err(self.stranger(problem, arrival, trail).await)
+            }
+            found => found.inspect(|bearer| log::bearer(bearer.as_ref())),
         }
     }
 

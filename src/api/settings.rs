@@ -13,7 +13,7 @@ use crate::scope::Surface;
 pub struct Settings {
     /// Which interface is served. Default: [`Surface::Full`].
     pub surface: Surface,
-    /// The path below which the service answers, without a slash at its end. Default: `/api/v1`.
+    /// The path below which the service answers. Default: `/api/v1`.
     pub mount: String,
     /// What stands before [`mount`](Self::mount) in the document's `servers`, as `https://board.example`. Default:
     /// empty, so that the address of the document itself counts.

@@ -99,6 +99,7 @@ pub struct ListPosts {
     pub from: Option<PostId>,
     /// Which forms of the bodies to return; the other field is null.
     #[serde(skip_serializing)]
+    #[schemars(extend("default" = "both"))]
     pub body: BodyFormat,
 }
 

@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 use super::responses;
 use super::schemas::{Schemas, never_null};
 use crate::api::args::Source;
-use crate::api::row::{Described, Row, Verb};
+use crate::api::op::Described;
+use crate::api::row::{Row, Verb};
 use crate::scope::Surface;
 
 pub(super) fn operation(
@@ -37,16 +38,18 @@ pub(super) fn operation(
 }
 
 fn description(row: &Row) -> String {
-    let unit = if row.cost == 1 { "unit" } else { "units" };
-    let token = if row.op.needs_token() {
-        "Needs a token"
-    } else {
-        "Needs no token; one that is sent needs to be"
+    let Row {
+        summary,
+        scope,
+        cost,
+        ..
+    } = row;
+    let unit = if *cost == 1 { "unit" } else { "units" };
+    let token = match row.op.needs_token() {
+        true => "Needs a token that carries",
+        false => "Needs no token; one that is sent must carry",
     };
-    format!(
-        "{} {token} with `{}`. Costs {} {unit}.",
-        row.summary, row.scope, row.cost
-    )
+    format!("{summary} {token} `{scope}`. Costs {cost} {unit}.")
 }
 
 fn security(row: &Row) -> Value {

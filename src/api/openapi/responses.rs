@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::api::op::Described;
 use crate::api::problem::Code;
-use crate::api::row::{Described, Row};
+use crate::api::row::Row;
 use crate::scope::Surface;
 
 /// Headers, by their names in lower case: what they say, their type, and whether every response carries them.

@@ -64,6 +64,7 @@ pub(super) fn never_null(mut schema: Value) -> Value {
     let Some(fields) = schema.as_object_mut() else {
         return schema;
     };
+    fields.remove("writeOnly");
     if matches!(fields.get("default"), Some(Value::Null | Value::Array(_))) {
         fields.remove("default");
     }

@@ -1,0 +1,262 @@
+//! A command behind a row, with its types: token rule, decoding and schemas follow from them.
+
+use std::sync::Arc;
+
+use http::Method;
+use http::request::Parts;
+use schemars::{Schema, SchemaGenerator};
+
+use super::answer::Answer;
+use super::args::{Args, Nothing, Source};
+use super::at::{At, Vars};
+use super::body::{self, Unread};
+use super::cursor::List;
+use super::once::{self, once};
+use super::problem::{Problem, Unauthenticated};
+use super::reply::{Reply, View};
+use super::row::Row;
+use super::service::Core;
+use super::{gate, query};
+use crate::clock::BoxFuture;
+use crate::host::{Board, Caller, Member, Result as BoardResult};
+use crate::store::Attempt;
+use crate::token::Lookup;
+
+/// What a caller has to be: this is the table's token column.
+pub(super) trait Actor: Sync + Send + 'static {
+    const NEEDS_TOKEN: bool;
+
+    fn of(caller: &Caller) -> Option<&Self>;
+}
+
+impl Actor for Caller {
+    const NEEDS_TOKEN: bool = false;
+
+    fn of(caller: &Caller) -> Option<&Self> {
+        Some(caller)
+    }
+}
+
+impl Actor for Member {
+    const NEEDS_TOKEN: bool = true;
+
+    fn of(caller: &Caller) -> Option<&Self> {
+        caller.member()
+    }
+}
+
+/// A method of the board, called.
+pub(super) type Command<W, P, A, T> =
+    for<'a> fn(&'a dyn Board, &'a W, P, A) -> BoxFuture<'a, BoardResult<T>>;
+
+/// A command: token rule, decoding and schemas follow from its types.
+pub(super) struct Op<W, P, A, T> {
+    command: Command<W, P, A, T>,
+    status: u16,
+}
+
+impl<W, P, A, T> Op<W, P, A, T> {
+    /// Answers 200.
+    pub(super) const fn ok(command: Command<W, P, A, T>) -> Self {
+        Self {
+            command,
+            status: 200,
+        }
+    }
+
+    /// Answers 201.
+    pub(super) const fn created(command: Command<W, P, A, T>) -> Self {
+        Self {
+            command,
+            status: 201,
+        }
+    }
+
+    /// Answers 204.
+    pub(super) const fn gone(command: Command<W, P, A, T>) -> Self {
+        Self {
+            command,
+            status: 204,
+        }
+    }
+}
+
+/// A request that passed steps 1 to 6.
+pub(super) struct Input<'a> {
+    pub(super) row: &'static Row,
+    pub(super) vars: Vars<'a>,
+    pub(super) head: &'a Parts,
+    pub(super) body: Unread,
+    pub(super) caller: Caller,
+    pub(super) token: Option<Lookup>,
+    /// Set while the body is awaited: what ends then is the client's fault.
+    pub(super) reading: &'a mut bool,
+}
+
+/// Steps 8 to 10 of a request, decoded and ready to run.
+pub(super) type Ready = BoxFuture<'static, Result<Answer, Problem>>;
+
+/// A command with its types erased.
+pub(super) trait Operation: Sync {
+    fn needs_token(&self) -> bool;
+    /// Whether it is a read that changes something.
+    fn opens(&self) -> bool;
+    /// The statuses of success.
+    fn statuses(&self) -> Vec<u16>;
+    fn describe(&self, inputs: &mut SchemaGenerator, outputs: &mut SchemaGenerator) -> Described;
+    /// Step 7.
+    fn decode<'a>(
+        &'static self,
+        core: &'a Arc<Core>,
+        request_id: &'a str,
+        input: Input<'a>,
+    ) -> BoxFuture<'a, Result<Ready, Problem>>;
+}
+
+/// The schemas of a command.
+pub(super) struct Described {
+    pub(super) variables: Vec<(&'static str, Schema)>,
+    pub(super) source: Source,
+    pub(super) arguments: Schema,
+    pub(super) reply: Schema,
+    /// Headers that the reply brings.
+    pub(super) headers: &'static [&'static str],
+}
+
+impl<W: Actor, P: At, A: Args, T: Reply> Operation for Op<W, P, A, T> {
+    fn needs_token(&self) -> bool {
+        W::NEEDS_TOKEN
+    }
+
+    fn opens(&self) -> bool {
+        A::OPENS
+    }
+
+    fn statuses(&self) -> Vec<u16> {
+        [&[self.status], T::STATUSES].concat()
+    }
+
+    fn describe(&self, inputs: &mut SchemaGenerator, outputs: &mut SchemaGenerator) -> Described {
+        Described {
+            variables: P::NAMES.iter().copied().zip(P::schemas(inputs)).collect(),
+            source: A::SOURCE,
+            arguments: A::schema(inputs),
+            reply: outputs.subschema_for::<T::Wire>(),
+            headers: T::HEADERS,
+        }
+    }
+
+    fn decode<'a>(
+        &'static self,
+        core: &'a Arc<Core>,
+        request_id: &'a str,
+        input: Input<'a>,
+    ) -> BoxFuture<'a, Result<Ready, Problem>> {
+        Box::pin(async move {
+            let Input {
+                row,
+                vars,
+                head,
+                body,
+                caller,
+                token,
+                reading,
+            } = input;
+            let at = P::parse(vars).ok_or(Problem::NotFound)?;
+            let query = query::parse(head.uri.query())?;
+            let (args, attempt) = match A::SOURCE {
+                Source::Query => (A::decode(query, head.method == Method::HEAD)?, None),
+                Source::Body => {
+                    let Nothing {} = Nothing::decode(query, false)?;
+                    let key = once::key(row, &head.headers)?;
+                    let bytes = body::json(&head.headers, body, reading).await?;
+                    let args = A::decode(body::parse(&bytes)?, false)?;
+                    (args, once::attempt(token, key, head, &bytes))
+                }
+            };
+            let (args, list) = bind::<W, A>(args, head.uri.path(), &caller)?;
+            let core = Arc::clone(core);
+            let prepared = Prepared {
+                op: self,
+                row,
+                core,
+                caller,
+                at,
+                args,
+                list,
+            };
+            Ok(prepared.run(attempt, request_id.to_owned()))
+        })
+    }
+}
+
+/// Opens the cursor, if there is one, with the list that it must belong to.
+fn bind<W: Actor, A: Args>(mut args: A, path: &str, caller: &Caller) -> Result<(A, List), Problem> {
+    let owner = caller.user().filter(|_| W::NEEDS_TOKEN);
+    let list = List::new(path, &args.filters(), owner);
+    if let Some(after) = args.after() {
+        *after = list.open(after)?;
+    }
+    Ok((args, list))
+}
+
+/// A command with all that it needs.
+struct Prepared<W: 'static, P: 'static, A: 'static, T: 'static> {
+    op: &'static Op<W, P, A, T>,
+    row: &'static Row,
+    core: Arc<Core>,
+    caller: Caller,
+    at: P,
+    args: A,
+    list: List,
+}
+
+impl<W: Actor, P: At, A: Args, T: Reply> Prepared<W, P, A, T> {
+    /// Steps 8 to 10.
+    fn run(self, attempt: Option<Attempt>, request_id: String) -> Ready {
+        Box::pin(async move {
+            let core = Arc::clone(&self.core);
+            gate::sees(
+                &*core.board,
+                &self.caller,
+                self.at.place(),
+                !self.row.is_read(),
+            )
+            .await?;
+            once(&core, attempt, &request_id, self.command()).await
+        })
+    }
+
+    /// Step 10, and step 8 on its result.
+    async fn command(self) -> Result<Answer, Problem> {
+        let Self {
+            op,
+            row,
+            core,
+            caller,
+            at,
+            args,
+            list,
+        } = self;
+        let who = W::of(&caller).ok_or(Problem::Unauthenticated(Unauthenticated::Absent))?;
+        let reply = (op.command)(&*core.board, who, at, args).await?;
+        answer(op.status, reply, View::new(&caller, list, row.name))
+    }
+}
+
+fn answer<T: Reply>(status: u16, reply: T, mut view: View<'_>) -> Result<Answer, Problem> {
+    let wire = reply.wire(&mut view)?;
+    let status = view.status.unwrap_or(status);
+    let body = match status {
+        204 => Vec::new(),
+        _ => serde_json::to_vec(&wire).map_err(Problem::internal)?,
+    };
+    let location = view.location.filter(|_| status == 201);
+    Ok(Answer {
+        status,
+        body: body.into(),
+        location,
+        next: view.next,
+        ..Answer::default()
+    })
+}
