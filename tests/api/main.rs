@@ -13,3 +13,4 @@ mod support;
 mod endpoints;
 mod headers;
 mod order;
+mod visibility;

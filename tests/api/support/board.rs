@@ -117,11 +117,11 @@ impl FullBoard {
     }
 
     /// The forums that the caller is shown.
-    pub(super) fn shown(&self, standing: &Standing) -> Vec<(&'static str, Option<&'static str>)> {
-        let shown = FORUMS
-            .iter()
-            .filter(|(forum, _)| self.admits(standing, forum));
-        shown.copied().collect()
+    pub(super) fn shown(&self, standing: &Standing) -> Vec<&'static str> {
+        let forums = FORUMS.iter().map(|(forum, _)| *forum);
+        forums
+            .filter(|forum| self.admits(standing, forum))
+            .collect()
     }
 
     fn standing(&self, user: &str) -> Option<Standing> {

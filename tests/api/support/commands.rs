@@ -68,7 +68,8 @@ impl Board for FullBoard {
     async fn forums(&self, caller: &Caller) -> Result<Vec<Forum>> {
         self.run("forums", ()).await?;
         let shown = self.shown(caller.standing());
-        Ok(shown.into_iter().map(world::forum).collect())
+        let forum = |id| world::forum(id, world::nearest(id, &shown));
+        Ok(shown.iter().copied().map(forum).collect())
     }
 
     async fn threads(&self, _: &Caller, forum: ForumId, list: ListThreads) -> Result<Page<Thread>> {
@@ -216,7 +217,7 @@ impl Board for FullBoard {
         self.run("subscriptions", &list).await?;
         let shown = self.shown(by.standing());
         let kind = list.target.unwrap_or(TargetKind::Thread);
-        let followed = |n: usize| world::subscription(kind, &format!("{}-1", shown[n - 1].0));
+        let followed = |n: usize| world::subscription(kind, &format!("{}-1", shown[n - 1]));
         Ok(page(list.limit, list.after.as_ref(), shown.len(), followed))
     }
 
@@ -238,8 +239,10 @@ impl Board for FullBoard {
 
     async fn unfollow(&self, _: &Member, what: Target) -> Result<()> {
         self.run("unfollow", &what).await?;
-        let followed = matches!(what, Target::Thread(thread) if thread.to_string().ends_with("-1"));
-        followed
+        let Target::Thread(thread) = what else {
+            return Err(Refusal::NotFound("You do not follow that.".into()));
+        };
+        matches!(&*thread.to_string(), "open-1" | "members-1")
             .then_some(())
             .ok_or_else(|| Refusal::NotFound("You do not follow that.".into()))
     }
@@ -247,7 +250,7 @@ impl Board for FullBoard {
     async fn search(&self, caller: &Caller, search: Search) -> Result<Page<SearchHit>> {
         self.run("search", &search).await?;
         let shown = self.shown(caller.standing());
-        let hit = |n: usize| world::hit(shown[n - 1].0);
+        let hit = |n: usize| world::hit(shown[n - 1]);
         Ok(page(search.limit, search.after.as_ref(), shown.len(), hit))
     }
 }

@@ -78,10 +78,16 @@ pub(crate) fn profile(name: &str) -> Profile {
     }
 }
 
-pub(crate) fn forum((id, parent): (&str, Option<&str>)) -> Forum {
+/// The nearest forum above `forum` that is among these.
+pub(crate) fn nearest(forum: &str, among: &[&str]) -> Option<&'static str> {
+    let above = |forum: &str| FORUMS.iter().find(|(id, _)| *id == forum)?.1;
+    std::iter::successors(above(forum), |forum| above(forum)).find(|forum| among.contains(forum))
+}
+
+pub(crate) fn forum(id: &str, parent: Option<&str>) -> Forum {
     Forum {
         forum_id: ForumId::new(id).unwrap(),
-        parent_id: parent.map(|parent| ForumId::new(parent).unwrap()),
+        parent_id: parent.and_then(ForumId::new),
         title: format!("The {id} forum"),
         description: String::new(),
         position: 1,
