@@ -11,6 +11,9 @@
 mod support;
 
 mod endpoints;
+mod faults;
 mod headers;
+mod interrupted;
 mod order;
+mod paths;
 mod visibility;

@@ -11,6 +11,8 @@ use forum_api::async_trait;
 use forum_api::host::{Authority, Caller, Forums, Refusal, Result, Standing, Stored};
 use forum_api::model::{ForumId, UserId};
 
+use tokio::sync::watch;
+
 use super::Mood;
 use super::world::{FORUMS, forum_in};
 
@@ -22,7 +24,7 @@ pub(crate) struct FullBoard {
     sight: Mutex<HashMap<&'static str, Vec<&'static str>>>,
     moderators: Mutex<HashSet<&'static str>>,
     calls: Mutex<Vec<String>>,
-    ended: Mutex<usize>,
+    ended: watch::Sender<usize>,
 }
 
 /// Loaded by the authority for the commands.
@@ -47,7 +49,7 @@ impl FullBoard {
             sight: Mutex::new(sight),
             moderators: Mutex::new(HashSet::from(["moderator", "admin"])),
             calls: Mutex::default(),
-            ended: Mutex::default(),
+            ended: watch::Sender::default(),
         })
     }
 
@@ -86,7 +88,13 @@ impl FullBoard {
 
     /// How many commands came to their end.
     pub(crate) fn ended(&self) -> usize {
-        *self.ended.lock().unwrap()
+        *self.ended.borrow()
+    }
+
+    /// Ready when as many commands came to their end.
+    pub(crate) async fn until_ended(&self, commands: usize) {
+        let mut ended = self.ended.subscribe();
+        ended.wait_for(|ended| *ended == commands).await.unwrap();
     }
 
     /// Notes a command, and behaves as the mood is.
@@ -101,7 +109,7 @@ impl FullBoard {
             Mood::Waits(gate) => gate.pass().await,
             Mood::Refuses(refusal) => return Err(refusal()),
         }
-        *self.ended.lock().unwrap() += 1;
+        self.ended.send_modify(|ended| *ended += 1);
         Ok(())
     }
 

@@ -7,6 +7,7 @@ pub(crate) mod log;
 pub(crate) mod mood;
 pub(crate) mod rows;
 pub(crate) mod server;
+pub(crate) mod stores;
 pub(crate) mod world;
 
 pub(crate) use ask::Ask;

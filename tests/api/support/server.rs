@@ -20,6 +20,7 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tower::ServiceExt;
 
 use super::{Ask, EVERY_SCOPE, FullBoard, log, world};
@@ -32,6 +33,7 @@ pub(crate) struct Server {
     pub(crate) stores: Stores,
     pub(crate) clock: Arc<ManualClock>,
     address: Option<SocketAddr>,
+    connections: Arc<watch::Sender<usize>>,
 }
 
 /// The default settings with budgets that no test spends by accident.
@@ -80,13 +82,32 @@ impl Server {
             stores,
             clock,
             address: None,
+            connections: Arc::default(),
         }
     }
 
     /// The same on a socket: [`send`](Self::send) goes there from now on.
     pub(crate) async fn listening(mut self) -> Self {
-        self.address = Some(serve(self.api.clone()).await);
+        let (api, connections) = (self.api.clone(), self.connections.clone());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        self.address = Some(listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            while let Ok((socket, peer)) = listener.accept().await {
+                connections.send_modify(|open| *open += 1);
+                let (api, connections) = (api.clone(), connections.clone());
+                tokio::spawn(async move {
+                    converse(api, socket, peer).await;
+                    connections.send_modify(|open| *open -= 1);
+                });
+            }
+        });
         self
+    }
+
+    /// Ready when the server knows that all clients are gone.
+    pub(crate) async fn until_all_hung_up(&self) {
+        let mut connections = self.connections.subscribe();
+        connections.wait_for(|open| *open == 0).await.unwrap();
     }
 
     /// A token with every scope there ever was.
@@ -153,6 +174,11 @@ impl Server {
     pub(crate) async fn connection(&self) -> Connection {
         connect(self.address.unwrap()).await
     }
+
+    /// The same, as bytes.
+    pub(crate) async fn socket(&self) -> TcpStream {
+        TcpStream::connect(self.address.unwrap()).await.unwrap()
+    }
 }
 
 /// One end of a connection; dropping it hangs up.
@@ -168,21 +194,13 @@ async fn connect(address: SocketAddr) -> Connection {
 }
 
 /// Serves HTTP/1 with bare hyper, which tells the service the peer's address.
-async fn serve(api: ForumApi) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        while let Ok((socket, peer)) = listener.accept().await {
-            let api = api.clone();
-            let service = service_fn(move |mut request: Request<Incoming>| {
-                request.extensions_mut().insert(peer);
-                api.clone().oneshot(request)
-            });
-            let server = hyper::server::conn::http1::Builder::new();
-            tokio::spawn(server.serve_connection(TokioIo::new(socket), service));
-        }
+async fn converse(api: ForumApi, socket: TcpStream, peer: SocketAddr) {
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        api.clone().oneshot(request)
     });
-    address
+    let server = hyper::server::conn::http1::Builder::new();
+    drop(server.serve_connection(TokioIo::new(socket), service).await);
 }
 
 async fn read<B>(response: Response<B>) -> Answer
