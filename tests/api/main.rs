@@ -10,6 +10,7 @@
 
 mod support;
 
+mod cursors;
 mod endpoints;
 mod faults;
 mod headers;

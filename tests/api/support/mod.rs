@@ -8,6 +8,7 @@ pub(crate) mod mood;
 pub(crate) mod rows;
 pub(crate) mod server;
 pub(crate) mod stores;
+pub(crate) mod walk;
 pub(crate) mod world;
 
 pub(crate) use ask::Ask;
