@@ -10,11 +10,13 @@
 
 mod support;
 
+mod budgets;
 mod cursors;
 mod endpoints;
 mod faults;
 mod headers;
 mod interrupted;
+mod keys;
 mod order;
 mod paths;
 mod visibility;

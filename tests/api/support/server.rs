@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use forum_api::ForumApi;
 use forum_api::Settings;
-use forum_api::budget::{BudgetKey, Window};
+use forum_api::budget::{BudgetKey, Charge, Window};
 use forum_api::clock::{Clock, ManualClock, SystemEntropy, TokioRuntime};
 use forum_api::host::{Authority, Board};
 use forum_api::model::UserId;
@@ -133,16 +133,24 @@ impl Server {
         token.reveal().to_owned()
     }
 
+    /// What is left of a token's budget.
+    pub(crate) async fn left(&self, token: &str, window: Window) -> i64 {
+        self.charge(token, 0, window).await.remaining.into()
+    }
+
     /// Spends all that is left of a token's budget.
     pub(crate) async fn spend(&self, token: &str, window: Window) {
+        let left = self.charge(token, 0, window).await.remaining;
+        assert!(self.charge(token, left, window).await.granted);
+    }
+
+    async fn charge(&self, token: &str, cost: u32, window: Window) -> Charge {
         let key = BudgetKey::Token(*PlainToken::parse(token).unwrap().lookup());
-        let budgets = &self.stores.budgets;
-        let left = budgets
-            .charge(&key, 0, window, self.clock.now())
-            .await
-            .unwrap();
-        let spent = budgets.charge(&key, left.remaining, window, self.clock.now());
-        assert!(spent.await.unwrap().granted);
+        let charge = self
+            .stores
+            .budgets
+            .charge(&key, cost, window, self.clock.now());
+        charge.await.unwrap()
     }
 
     /// Sends a request: over a new connection, or in process.
