@@ -76,12 +76,7 @@ impl Window {
             remaining: left - spent,
             reset: ends,
         };
-        (
-            running
-                .is_some()
-                .then_some(after)
-                .or((spent > 0).then_some(after)),
-            charge,
-        )
+        let runs = running.is_some() || spent > 0;
+        (runs.then_some(after), charge)
     }
 }

@@ -20,6 +20,17 @@ pub struct Attempt {
     pub request: [u8; 32],
 }
 
+impl Attempt {
+    /// The ticket of a first run that began at `began`.
+    pub fn ticket(&self, began: Timestamp) -> Ticket {
+        Ticket {
+            token: self.token,
+            key: self.key.clone(),
+            began,
+        }
+    }
+}
+
 /// An answer that is given again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {

@@ -5,6 +5,8 @@
 mod budgets;
 mod idempotency;
 pub mod memory;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
 mod tokens;
 
 use std::sync::Arc;

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash};
+use std::mem;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
@@ -17,11 +19,13 @@ use crate::store::Budgets;
 const SHARDS: usize = 96;
 /// What a table of 16,384 slots takes before it would double.
 const FULL: usize = 14_336;
+/// How long a table that is at its edge waits before it looks again for what is over: it looks at everything.
+const REST: Duration = Duration::from_secs(5);
 
 /// Budgets in sharded maps. Tokens are kept apart from addresses, so that a flood of these leaves those alone.
 ///
 /// A budget that runs is never evicted. When all places for addresses are taken, new ones share one overflow budget
-/// until windows end.
+/// until windows have ended, or up to 5 s longer.
 #[derive(Debug)]
 pub struct MemoryBudgets {
     tokens: Vec<Mutex<Shard<[u8; 16]>>>,
@@ -47,7 +51,7 @@ fn shards<K>(full: usize) -> Vec<Mutex<Shard<K>>> {
     let shard = || Shard {
         full,
         budgets: HashMap::new(),
-        earliest_end: Timestamp::from_millis(i64::MAX),
+        next_sweep: Timestamp::from_millis(i64::MIN),
     };
     (0..SHARDS).map(|_| Mutex::new(shard())).collect()
 }
@@ -57,10 +61,10 @@ fn shards<K>(full: usize) -> Vec<Mutex<Shard<K>>> {
 struct Shard<K> {
     full: usize,
     budgets: HashMap<K, Budget>,
-    earliest_end: Timestamp,
+    next_sweep: Timestamp,
 }
 
-impl<K: Copy + Eq + std::hash::Hash> Shard<K> {
+impl<K: Copy + Eq + Hash> Shard<K> {
     /// `None` when there is no room for a new key.
     fn charge(&mut self, key: K, cost: u32, window: Window, now: Timestamp) -> Option<Charge> {
         let known = self.budgets.get(&key).copied();
@@ -69,7 +73,6 @@ impl<K: Copy + Eq + std::hash::Hash> Shard<K> {
         }
         let (after, charge) = window.charge(known, cost, now);
         if let Some(after) = after {
-            self.earliest_end = self.earliest_end.min(after.ends);
             self.budgets.insert(key, after);
         }
         Some(charge)
@@ -78,12 +81,17 @@ impl<K: Copy + Eq + std::hash::Hash> Shard<K> {
     /// Forgets what is over before the table would grow, or when it may not grow any more.
     fn has_room(&mut self, now: Timestamp) -> bool {
         let at_the_edge = self.budgets.len() >= self.full.min(self.budgets.capacity());
-        if at_the_edge && now >= self.earliest_end {
-            self.budgets.retain(|_, budget| now < budget.ends);
-            let ends = self.budgets.values().map(|budget| budget.ends);
-            self.earliest_end = ends.min().unwrap_or(Timestamp::from_millis(i64::MAX));
+        if at_the_edge && now >= self.next_sweep {
+            self.next_sweep = now.plus(REST);
+            self.sweep(now);
         }
         self.budgets.len() < self.full
+    }
+
+    /// Into a new table: removing from the old one leaves marks that take room, for which it would grow.
+    fn sweep(&mut self, now: Timestamp) {
+        let budgets = mem::take(&mut self.budgets).into_iter();
+        self.budgets = budgets.filter(|(_, budget)| now < budget.ends).collect();
     }
 }
 
@@ -109,7 +117,7 @@ impl MemoryBudgets {
         found.unwrap_or_else(|| charge_one(&self.overflow, cost, window, now))
     }
 
-    fn shard<'a, K: std::hash::Hash>(
+    fn shard<'a, K: Hash>(
         &self,
         shards: &'a [Mutex<Shard<K>>],
         key: &K,

@@ -1,6 +1,6 @@
 //! First answers in memory.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Mutex;
 
 use async_trait::async_trait;
@@ -13,34 +13,40 @@ use crate::token::Lookup;
 
 type Key = (Lookup, String);
 
-/// First answers in a map, and their keys in the order in which they will be forgotten.
+/// First answers in a map, and their keys by age, so that they are forgotten in time.
 #[derive(Debug, Default)]
 pub struct MemoryIdempotency(Mutex<Keys>);
 
+/// Both hold the same keys.
 #[derive(Debug, Default)]
 struct Keys {
     entries: HashMap<Key, Entry>,
-    oldest: VecDeque<(Timestamp, Key)>,
+    by_age: BTreeSet<(Timestamp, Key)>,
 }
 
 impl Keys {
-    fn forget(&mut self, now: Timestamp) {
-        while let Some((began, _)) = self.oldest.front()
-            && now >= began.plus(Entry::LIFE)
-            && let Some((began, key)) = self.oldest.pop_front()
-        {
-            self.remove(&key, began);
+    fn take(&mut self, key: Key, entry: Entry) {
+        self.by_age.insert((entry.began, key.clone()));
+        self.entries.insert(key, entry);
+    }
+
+    fn free(&mut self, key: Key, began: Timestamp) {
+        let aged = (began, key);
+        if self.by_age.remove(&aged) {
+            self.entries.remove(&aged.1);
         }
     }
 
-    fn remove(&mut self, key: &Key, began: Timestamp) {
-        if self
-            .entries
-            .get(key)
-            .is_some_and(|entry| entry.began == began)
-        {
-            self.entries.remove(key);
+    fn forget(&mut self, now: Timestamp) {
+        while let Some((began, key)) = self.oldest_over(now) {
+            self.free(key, began);
         }
+    }
+
+    fn oldest_over(&self, now: Timestamp) -> Option<(Timestamp, Key)> {
+        let oldest = self.by_age.first()?;
+        let is_over = self.entries.get(&oldest.1)?.is_over(now);
+        is_over.then(|| oldest.clone())
     }
 }
 
@@ -53,20 +59,13 @@ impl Idempotency for MemoryIdempotency {
         if let Some(entry) = keys.entries.get(&key) {
             return Ok(entry.clone().says(&attempt.request, now));
         }
-        keys.oldest.push_back((now, key.clone()));
-        keys.entries.insert(
-            key,
-            Entry {
-                request: attempt.request,
-                began: now,
-                ended: None,
-            },
-        );
-        Ok(Begin::First(Ticket {
-            token: attempt.token,
-            key: attempt.key.clone(),
+        let entry = Entry {
+            request: attempt.request,
             began: now,
-        }))
+            ended: None,
+        };
+        keys.take(key, entry);
+        Ok(Begin::First(attempt.ticket(now)))
     }
 
     async fn settle(&self, ticket: &Ticket, outcome: Outcome) -> Stored<()> {
@@ -76,7 +75,7 @@ impl Idempotency for MemoryIdempotency {
             Outcome::Answered(kept) => Some(kept),
             Outcome::Unknown => None,
             Outcome::DidNotRun => {
-                keys.remove(&key, ticket.began);
+                keys.free(key, ticket.began);
                 return Ok(());
             }
         };

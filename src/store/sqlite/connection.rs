@@ -1,0 +1,68 @@
+//! How a connection is set up.
+
+use std::time::Duration;
+
+use rusqlite::{Connection, Error, ErrorCode, MAIN_DB, Result, ffi};
+
+use super::{Location, SqliteError};
+
+/// How long a connection waits for another that writes.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How many prepared statements a connection keeps.
+const STATEMENTS: usize = 256;
+
+/// Readers and the writer do not wait for each other.
+const LOG: &str = "PRAGMA journal_mode = WAL";
+
+/// How often turning the log on is tried.
+const TRIES: usize = 100;
+
+/// Acknowledged writes survive a power failure (`FULL`); pages are read from a map of the file (up to 2 GiB of it)
+/// rather than copied, beside a cache of 32 MiB.
+const PRAGMAS: &str = "
+    PRAGMA synchronous = FULL;
+    PRAGMA mmap_size = 2147483648;
+    PRAGMA cache_size = -32768;
+    PRAGMA foreign_keys = ON;
+";
+
+/// A connection that may write.
+pub(super) fn writer(location: &Location) -> Result<Connection, SqliteError> {
+    let connection = location.open().and_then(set_up);
+    connection.map_err(|error| location.explain(error))
+}
+
+/// A connection that may only read.
+pub(super) fn reader(location: &Location) -> Result<Connection, SqliteError> {
+    let connection = writer(location)?;
+    connection.pragma_update(None, "query_only", true)?;
+    Ok(connection)
+}
+
+/// SQLite opens a file that may not be written for reading, without a word.
+fn set_up(connection: Connection) -> Result<Connection> {
+    if connection.is_readonly(MAIN_DB)? {
+        let read_only = ffi::Error::new(ffi::SQLITE_READONLY);
+        return Err(Error::SqliteFailure(read_only, None));
+    }
+    connection.busy_timeout(PATIENCE)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    turn_log_on(&connection)?;
+    connection.execute_batch(PRAGMAS)?;
+    Ok(connection)
+}
+
+/// Of two that do this to a new file at once SQLite refuses one, lest they wait for each other for ever. That one
+/// waits for the other's lock, and then finds the log on.
+fn turn_log_on(connection: &Connection) -> Result<()> {
+    for _ in 1..TRIES {
+        match connection.execute_batch(LOG) {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
+                connection.execute_batch("BEGIN IMMEDIATE; COMMIT")?;
+            }
+            done => return done,
+        }
+    }
+    connection.execute_batch(LOG)
+}

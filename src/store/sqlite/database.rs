@@ -1,0 +1,117 @@
+//! The handle on a SQLite database.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rusqlite::{Connection, Savepoint};
+use tokio::sync::oneshot;
+
+use super::threads::Threads;
+use super::{Location, SqliteError, reader};
+
+/// A SQLite database: as many reader threads as there are cores, and one writer thread. Cheap to clone.
+///
+/// No call but [`open`](Self::open) blocks the thread it is made on, so an executor never waits for the disk. Work
+/// is given as a closure, because a connection stays on its thread. Every connection keeps 256 prepared statements:
+/// use [`prepare_cached`](rusqlite::Connection::prepare_cached) throughout. A closure that panics is an error for its
+/// caller and harms nobody else.
+///
+/// Other processes may use the same file meanwhile; each waits up to 5 s for another's writes.
+///
+/// When the last handle is dropped, what is queued is still done, and the threads end by themselves.
+/// [`close`](Self::close) waits for that.
+#[derive(Clone)]
+pub struct Database(Arc<Threads>);
+
+impl Database {
+    /// Opens a database, makes or migrates the library's own tables in it, and starts the threads.
+    ///
+    /// It blocks the calling thread until that is done.
+    ///
+    /// # Errors
+    /// When there is no database that could be used, or it is locked for longer than 5 s.
+    pub fn open(location: &Location) -> Result<Self, SqliteError> {
+        Ok(Self(Arc::new(Threads::start(location)?)))
+    }
+
+    /// Runs `run` on a reader thread. All its statements see one state of the database, and none can change it.
+    ///
+    /// It is not run if the future is dropped before its turn comes. In memory it takes its turn among the writes.
+    ///
+    /// # Errors
+    /// Those of `run`; a [`SqliteError`] when it panics, or the database is closed.
+    pub async fn read<T, E>(
+        &self,
+        run: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<SqliteError> + Send + 'static,
+    {
+        let (caller, answer) = oneshot::channel();
+        self.0.queue(|queues| match &queues.reads {
+            Some(reads) => drop(reads.send(reader::read(run, caller))),
+            None => queues.write(|savepoint| run(savepoint), telling(caller)),
+        });
+        told(answer).await
+    }
+
+    /// Runs `run` on the writer thread, and returns when what it did is durable.
+    ///
+    /// What waits at the same time is committed in one transaction (of up to 64 operations), each in a savepoint:
+    /// an error, or a panic, rolls back what its own operation did. Only if the transaction itself cannot begin or
+    /// be committed do all of them get that error. `run` begins and ends no transaction, checks no constraint later
+    /// than at once (`DEFERRED`), and takes little time, for the others wait for it.
+    ///
+    /// Once the future was polled, `run` is run whether or not the future is dropped.
+    ///
+    /// # Errors
+    /// Those of `run`; a [`SqliteError`] when it panics, the group cannot be committed, or the database is closed.
+    pub async fn write<T, E>(
+        &self,
+        run: impl FnOnce(&Savepoint<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<SqliteError> + Send + 'static,
+    {
+        let (caller, answer) = oneshot::channel();
+        self.0.queue(|queues| queues.write(run, telling(caller)));
+        told(answer).await
+    }
+
+    /// As [`write`](Self::write), for what nobody waits for: an error goes to the log. A crash may lose it, and
+    /// [`close`](Self::close) does when it came before.
+    pub fn write_later(
+        &self,
+        run: impl FnOnce(&Savepoint<'_>) -> Result<(), SqliteError> + Send + 'static,
+    ) {
+        self.0.queue(|queues| queues.write(run, logged));
+    }
+
+    /// Takes nothing more from any handle, finishes what is queued, and returns when every connection is closed.
+    pub async fn close(self) {
+        self.0.close().await;
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Database")
+    }
+}
+
+fn telling<T>(caller: oneshot::Sender<T>) -> impl FnOnce(T) {
+    move |answer| drop(caller.send(answer))
+}
+
+async fn told<T, E: From<SqliteError>>(answer: oneshot::Receiver<Result<T, E>>) -> Result<T, E> {
+    let closed = || SqliteError::closed().into();
+    answer.await.unwrap_or_else(|_| Err(closed()))
+}
+
+fn logged(outcome: Result<(), SqliteError>) {
+    if let Err(error) = outcome {
+        tracing::error!(%error, "a note was not written to the database");
+    }
+}

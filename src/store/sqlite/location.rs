@@ -1,0 +1,66 @@
+//! Where a database is, and what is wrong with the place.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, Error, ErrorCode, OpenFlags};
+
+use super::SqliteError;
+
+/// Where a database is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// In a file.
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// Whether it is made if it is not there.
+        create: bool,
+    },
+    /// In memory: gone when the last handle is dropped.
+    Memory,
+}
+
+impl Location {
+    /// The path is made absolute, so that SQLite takes neither `:memory:` nor an empty one for something else.
+    pub(super) fn open(&self) -> rusqlite::Result<Connection> {
+        let Self::File { path, create } = self else {
+            return Connection::open_in_memory();
+        };
+        let path = std::path::absolute(path).map_err(|_| Error::InvalidPath(path.clone()))?;
+        let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        flags.set(OpenFlags::SQLITE_OPEN_CREATE, *create);
+        Connection::open_with_flags(path, flags)
+    }
+
+    /// Says what is wrong with the place, where that is the reason.
+    pub(super) fn explain(&self, error: Error) -> SqliteError {
+        let Self::File { path, create } = self else {
+            return error.into();
+        };
+        let shown = path.display();
+        SqliteError::unusable(match error.sqlite_error_code() {
+            Some(ErrorCode::CannotOpen) => no_way_in(path, *create),
+            Some(ErrorCode::NotADatabase) => format!("{shown} is not a database"),
+            Some(ErrorCode::ReadOnly) => format!("{shown} may not be written"),
+            Some(ErrorCode::DatabaseBusy) => format!("{shown} is locked by another process"),
+            _ => return error.into(),
+        })
+    }
+}
+
+fn no_way_in(path: &Path, create: bool) -> String {
+    let shown = path.display();
+    match path.metadata() {
+        Ok(found) if found.is_dir() => format!("{shown} is a directory"),
+        Ok(_) => format!("{shown} may not be opened"),
+        Err(error) if error.kind() != ErrorKind::NotFound => format!("{shown}: {error}"),
+        Err(_) if !create => format!("there is no database at {shown}"),
+        Err(_) if has_directory(path) => format!("{shown} may not be created"),
+        Err(_) => format!("the directory of {shown} does not exist"),
+    }
+}
+
+fn has_directory(path: &Path) -> bool {
+    std::path::absolute(path).is_ok_and(|path| path.parent().is_some_and(Path::is_dir))
+}

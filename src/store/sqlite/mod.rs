@@ -1,0 +1,82 @@
+//! Stores in SQLite (feature `sqlite`), and the [`Database`] below them, which a host may share.
+//!
+//! # Tables
+//!
+//! They live in the host's own database, or in one of their own, and begin with `forum_api_`; [`Database::open`]
+//! makes and migrates them, and notes in `forum_api_migrations` which steps it took. Times are milliseconds since
+//! 1970-01-01T00:00:00Z; scopes are a JSON array; an `Idempotency-Key` that has ended without a status has an
+//! outcome that nobody knows.
+//!
+//! ```sql
+#![doc = include_str!("schema/1.sql")]
+//! ```
+//!
+//! # A host on rusqlite
+//!
+//! One file has one writer at a time. A host that runs its own commands through the same [`Database`] has them
+//! committed together with whatever else waits, which is what makes durable writes cheap: 64 of them cost one
+//! `fsync`. [`migrate`] keeps its schema as it keeps this one. Both `rusqlite::Error` and [`SqliteError`] turn into
+//! [`Refusal::Failed`](crate::host::Refusal::Failed) and [`Fault`](crate::host::Fault) by `?`.
+//!
+//! ```
+//! use forum_api::host::Refusal;
+//! use forum_api::store::sqlite::{Database, Location, migrate};
+//!
+//! const STEPS: &[&str] = &["CREATE TABLE forums (id INTEGER PRIMARY KEY, title TEXT NOT NULL) STRICT"];
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Refusal> {
+//! let database = Database::open(&Location::Memory)?;
+//! let id = database
+//!     .write::<_, Refusal>(|savepoint| {
+//!         migrate(savepoint, "board_migrations", STEPS)?;
+//!         savepoint.execute("INSERT INTO forums (title) VALUES (?1)", ["General"])?;
+//!         Ok(savepoint.last_insert_rowid())
+//!     })
+//!     .await?;
+//! let title: String = database
+//!     .read::<_, Refusal>(move |connection| {
+//!         let mut forum = connection.prepare_cached("SELECT title FROM forums WHERE id = ?1")?;
+//!         Ok(forum.query_row([id], |row| row.get(0))?)
+//!     })
+//!     .await?;
+//! assert_eq!(title, "General");
+//! # Ok(())
+//! # }
+//! ```
+
+mod connection;
+mod database;
+mod error;
+mod idempotency;
+mod location;
+mod migrate;
+mod reader;
+mod schema;
+mod threads;
+mod tokens;
+mod values;
+mod writer;
+
+use std::sync::Arc;
+
+pub use database::Database;
+pub use error::SqliteError;
+pub use idempotency::SqliteIdempotency;
+pub use location::Location;
+pub use migrate::migrate;
+pub use rusqlite;
+pub use tokens::SqliteTokens;
+
+use super::Stores;
+
+impl Stores {
+    /// Tokens and first answers in `database`, budgets in memory: for one node (feature `sqlite`).
+    pub fn in_sqlite(database: &Database) -> Self {
+        Self {
+            tokens: Arc::new(SqliteTokens::new(database.clone())),
+            idempotency: Arc::new(SqliteIdempotency::new(database.clone())),
+            ..Self::in_memory()
+        }
+    }
+}

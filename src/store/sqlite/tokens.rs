@@ -1,0 +1,133 @@
+//! Tokens in SQLite.
+
+use async_trait::async_trait;
+use rusqlite::types::FromSqlError;
+use rusqlite::{Connection, OptionalExtension, Params, Result, Row, params};
+
+use super::Database;
+use crate::host::Stored;
+use crate::model::{Timestamp, UserId};
+use crate::store::Tokens;
+use crate::token::{Lookup, TokenRecord};
+
+const CREATE: &str = "
+    INSERT INTO forum_api_tokens
+        (lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+    ON CONFLICT (lookup) DO NOTHING";
+
+const FIND: &str = "SELECT * FROM forum_api_tokens WHERE lookup = ?1";
+
+const REVOKE: &str = "
+    UPDATE forum_api_tokens SET revoked_at = coalesce(revoked_at, ?2) WHERE lookup = ?1";
+
+/// The third parameter is the latest noted use beside which the new one is news.
+const USED: &str = "
+    UPDATE forum_api_tokens SET last_used_at = ?2
+    WHERE lookup = ?1 AND (last_used_at IS NULL OR last_used_at <= ?3)";
+
+/// Before every lookup comes the empty text.
+const LIST: &str = "SELECT * FROM forum_api_tokens WHERE lookup > ?1 ORDER BY lookup LIMIT ?2";
+
+/// Tokens in the table `forum_api_tokens`.
+#[derive(Clone, Debug)]
+pub struct SqliteTokens(Database);
+
+impl SqliteTokens {
+    /// Tokens in `database`.
+    pub const fn new(database: Database) -> Self {
+        Self(database)
+    }
+}
+
+#[async_trait]
+impl Tokens for SqliteTokens {
+    async fn create(&self, token: &TokenRecord) -> Stored<bool> {
+        let token = token.clone();
+        self.0
+            .write(move |savepoint| Ok(create(savepoint, &token)?))
+            .await
+    }
+
+    async fn find(&self, lookup: &Lookup) -> Stored<Option<TokenRecord>> {
+        let lookup = *lookup;
+        self.0
+            .read(move |connection| Ok(find(connection, &lookup)?))
+            .await
+    }
+
+    async fn revoke(&self, lookup: &Lookup, at: Timestamp) -> Stored<bool> {
+        let lookup = *lookup;
+        self.0
+            .write(move |savepoint| Ok(changes(savepoint, REVOKE, params![lookup, at])?))
+            .await
+    }
+
+    async fn used(&self, lookup: &Lookup, at: Timestamp) -> Stored<()> {
+        let lookup = *lookup;
+        let noted = at.minus(TokenRecord::USE_GRAIN);
+        self.0.write_later(move |savepoint| {
+            changes(savepoint, USED, params![lookup, at, noted])?;
+            Ok(())
+        });
+        Ok(())
+    }
+
+    async fn list(&self, after: Option<&Lookup>, limit: u32) -> Stored<Vec<TokenRecord>> {
+        let after = after.map(Lookup::to_string).unwrap_or_default();
+        self.0
+            .read(move |connection| Ok(list(connection, &after, limit)?))
+            .await
+    }
+}
+
+fn create(connection: &Connection, token: &TokenRecord) -> Result<bool> {
+    let row = params![
+        token.lookup,
+        token.digest,
+        token.owner.to_string(),
+        token.label,
+        serde_json::json!(token.scopes).to_string(),
+        token.created_at,
+        token.expires_at,
+        token.revoked_at,
+        token.last_used_at,
+    ];
+    changes(connection, CREATE, row)
+}
+
+fn find(connection: &Connection, lookup: &Lookup) -> Result<Option<TokenRecord>> {
+    let mut statement = connection.prepare_cached(FIND)?;
+    statement.query_row([lookup], record).optional()
+}
+
+fn list(connection: &Connection, after: &str, limit: u32) -> Result<Vec<TokenRecord>> {
+    let mut statement = connection.prepare_cached(LIST)?;
+    statement
+        .query_map(params![after, limit], record)?
+        .collect()
+}
+
+/// Whether the statement changed a row.
+fn changes(connection: &Connection, sql: &str, params: impl Params) -> Result<bool> {
+    Ok(connection.prepare_cached(sql)?.execute(params)? > 0)
+}
+
+fn record(row: &Row<'_>) -> Result<TokenRecord> {
+    Ok(TokenRecord {
+        lookup: row.get("lookup")?,
+        digest: row.get("digest")?,
+        owner: parsed(row, "owner", UserId::new)?,
+        label: row.get("label")?,
+        scopes: parsed(row, "scopes", |text| serde_json::from_str(text).ok())?,
+        created_at: row.get("created_at")?,
+        expires_at: row.get("expires_at")?,
+        revoked_at: row.get("revoked_at")?,
+        last_used_at: row.get("last_used_at")?,
+    })
+}
+
+fn parsed<T>(row: &Row<'_>, column: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T> {
+    let text = row.get_ref(column)?.as_str()?;
+    parse(text).ok_or_else(|| FromSqlError::InvalidType.into())
+}

@@ -1,0 +1,95 @@
+//! The writer thread: what waits is committed together, each operation in a savepoint of its own.
+
+use std::iter;
+use std::sync::mpsc::Receiver;
+
+use rusqlite::{Connection, Savepoint, Transaction, TransactionBehavior};
+
+use super::SqliteError;
+use super::error::caught;
+
+/// How many operations share a transaction at most.
+const GROUP: usize = 64;
+
+/// An operation that waits for its group.
+pub(super) trait Operation: Send {
+    /// Runs it. What comes of it is told when the group's fate is known.
+    fn run(self: Box<Self>, transaction: &mut Transaction<'_>) -> Answer;
+
+    /// Tells that it was not run.
+    fn fail(self: Box<Self>, error: SqliteError);
+}
+
+/// Tells an operation's caller what came of it, given what came of its group.
+pub(super) type Answer = Box<dyn FnOnce(Result<(), SqliteError>)>;
+
+/// What `run` does in a savepoint, and whom that is told.
+pub(super) struct Write<R, A> {
+    pub(super) run: R,
+    pub(super) answer: A,
+}
+
+impl<T, E, R, A> Operation for Write<R, A>
+where
+    T: Send + 'static,
+    E: From<SqliteError> + Send + 'static,
+    R: FnOnce(&Savepoint<'_>) -> Result<T, E> + Send,
+    A: FnOnce(Result<T, E>) + Send + 'static,
+{
+    fn run(self: Box<Self>, transaction: &mut Transaction<'_>) -> Answer {
+        let Self { run, answer } = *self;
+        let outcome = caught(|| in_savepoint(transaction, run));
+        Box::new(move |committed| answer(committed.map_err(E::from).and(outcome)))
+    }
+
+    fn fail(self: Box<Self>, error: SqliteError) {
+        (self.answer)(Err(error.into()));
+    }
+}
+
+/// Works until the queue is closed and empty.
+pub(super) fn work(connection: &mut Connection, queue: &Receiver<Box<dyn Operation>>) {
+    while let Ok(first) = queue.recv() {
+        let group = iter::once(first).chain(queue.try_iter().take(GROUP - 1));
+        commit(connection, group);
+    }
+}
+
+/// What comes while others run joins them.
+fn commit(connection: &mut Connection, group: impl Iterator<Item = Box<dyn Operation>>) {
+    match connection.transaction_with_behavior(TransactionBehavior::Immediate) {
+        Ok(transaction) => run(transaction, group),
+        Err(error) => fail(&error.into(), group.collect()),
+    }
+}
+
+fn run(mut transaction: Transaction<'_>, group: impl Iterator<Item = Box<dyn Operation>>) {
+    let answers: Vec<_> = group
+        .map(|operation| operation.run(&mut transaction))
+        .collect();
+    let committed = transaction.commit().map_err(SqliteError::from);
+    for answer in answers {
+        answer(committed.clone());
+    }
+}
+
+fn fail(error: &SqliteError, group: Vec<Box<dyn Operation>>) {
+    for operation in group {
+        operation.fail(error.clone());
+    }
+}
+
+/// SQLite rolls the whole transaction back when, for example, the disk is full. What came after would then be
+/// committed by itself, so nothing does.
+fn in_savepoint<T, E: From<SqliteError>>(
+    transaction: &mut Transaction<'_>,
+    run: impl FnOnce(&Savepoint<'_>) -> Result<T, E>,
+) -> Result<T, E> {
+    if transaction.is_autocommit() {
+        return Err(SqliteError::rolled_back().into());
+    }
+    let savepoint = transaction.savepoint().map_err(SqliteError::from)?;
+    let done = run(&savepoint)?;
+    savepoint.commit().map_err(SqliteError::from)?;
+    Ok(done)
+}

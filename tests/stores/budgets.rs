@@ -1,0 +1,99 @@
+//! Budgets in memory: exact under concurrency, and bounded however many addresses come.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use forum_api::budget::{BudgetKey, Charge, Window};
+use forum_api::model::Timestamp;
+use forum_api::store::Budgets;
+use forum_api::store::memory::MemoryBudgets;
+use tokio::task::JoinSet;
+
+use crate::backend::{at, lookup};
+
+const WINDOW: Window = Window {
+    units: 120,
+    length: Duration::from_secs(300),
+};
+
+async fn charge(budgets: &MemoryBudgets, key: BudgetKey, cost: u32, now: Timestamp) -> Charge {
+    budgets.charge(&key, cost, WINDOW, now).await.unwrap()
+}
+
+/// An address as the nth of a flood has it: prefixes of IPv6.
+fn prefix(number: u32) -> BudgetKey {
+    BudgetKey::Prefix(0x2001_0db8 << 96 | u128::from(number) << 64)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sixty_four_at_once_are_granted_exactly_the_budget() {
+    let keys = [BudgetKey::Token(lookup(1)), prefix(1), BudgetKey::NoAddress];
+    for key in keys {
+        let budgets = Arc::new(MemoryBudgets::default());
+        let granted = Arc::new(AtomicU32::new(0));
+        let mut tasks = JoinSet::new();
+        for _ in 0..64 {
+            let (budgets, granted) = (budgets.clone(), granted.clone());
+            tasks.spawn(async move {
+                for _ in 0..100 {
+                    let charge = charge(&budgets, key, 1, at(0)).await;
+                    granted.fetch_add(charge.granted.into(), Ordering::Relaxed);
+                }
+            });
+        }
+        tasks.join_all().await;
+        assert_eq!(granted.load(Ordering::Relaxed), WINDOW.units, "{key:?}");
+    }
+}
+
+#[tokio::test]
+async fn every_key_has_a_budget_of_its_own() {
+    let budgets = MemoryBudgets::default();
+    let keys = [
+        BudgetKey::Token(lookup(1)),
+        BudgetKey::Token(lookup(2)),
+        BudgetKey::Prefix(0),
+        BudgetKey::Prefix(1),
+        BudgetKey::NoAddress,
+    ];
+    for (spent, key) in (1..).zip(keys) {
+        assert_eq!(charge(&budgets, key, 0, at(0)).await.remaining, 120);
+        let charge = charge(&budgets, key, spent, at(0)).await;
+        assert_eq!(charge.remaining, 120 - spent, "{key:?}");
+    }
+    for (spent, key) in (1..).zip(keys) {
+        let looked = charge(&budgets, key, 0, at(299_999)).await;
+        assert_eq!(looked.remaining, 120 - spent, "{key:?}");
+        let next = charge(&budgets, key, 1, at(300_000)).await;
+        assert_eq!((next.remaining, next.reset), (119, at(600_000)));
+    }
+}
+
+#[tokio::test]
+async fn when_all_is_full_new_prefixes_share_one_budget_until_windows_end() {
+    let budgets = MemoryBudgets::default();
+    let token = BudgetKey::Token(lookup(1));
+    let spent = prefix(u32::MAX);
+    charge(&budgets, spent, 120, at(0)).await;
+    let mut shared = 0;
+    for number in 0..2_000_000 {
+        shared += u32::from(charge(&budgets, prefix(number), 1, at(1)).await.remaining < 119);
+    }
+    assert!(
+        (500_000..900_000).contains(&shared),
+        "{shared} share a budget"
+    );
+    assert!(
+        !charge(&budgets, prefix(u32::MAX - 1), 120, at(2))
+            .await
+            .granted
+    );
+    assert!(!charge(&budgets, spent, 1, at(2)).await.granted);
+    assert_eq!(charge(&budgets, prefix(0), 1, at(2)).await.remaining, 118);
+    assert_eq!(charge(&budgets, token, 1, at(2)).await.remaining, 119);
+    for number in 3_000_000..4_000_000 {
+        let charge = charge(&budgets, prefix(number), 1, at(300_001)).await;
+        assert_eq!(charge.remaining, 119, "prefix {number}");
+    }
+}

@@ -1,0 +1,17 @@
+//! What every store must do, on each backend, and what a backend promises beside.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
+mod backend;
+mod budgets;
+mod database;
+mod group;
+mod idempotency;
+mod restart;
+mod tokens;
+mod window;
