@@ -10,6 +10,7 @@
 
 mod support;
 
+mod bodies;
 mod budgets;
 mod cursors;
 mod endpoints;
@@ -19,4 +20,5 @@ mod interrupted;
 mod keys;
 mod order;
 mod paths;
+mod queries;
 mod visibility;
