@@ -10,6 +10,7 @@
 
 mod support;
 
+mod authentication;
 mod bodies;
 mod budgets;
 mod cursors;
@@ -21,4 +22,5 @@ mod keys;
 mod order;
 mod paths;
 mod queries;
+mod tokens;
 mod visibility;

@@ -8,6 +8,7 @@ pub(crate) mod mood;
 pub(crate) mod rows;
 pub(crate) mod server;
 pub(crate) mod stores;
+pub(crate) mod tokens;
 pub(crate) mod walk;
 pub(crate) mod world;
 
@@ -16,6 +17,7 @@ pub(crate) use board::FullBoard;
 pub(crate) use mood::{Gate, Mood};
 pub(crate) use rows::{EVERY_SCOPE, ROWS, Row};
 pub(crate) use server::Server;
+pub(crate) use tokens::lookup;
 
 use forum_api::testing::Answer;
 

@@ -7,13 +7,11 @@ use bytes::Bytes;
 use forum_api::ForumApi;
 use forum_api::Settings;
 use forum_api::budget::{BudgetKey, Charge, Window};
-use forum_api::clock::{Clock, ManualClock, SystemEntropy, TokioRuntime};
+use forum_api::clock::{Clock, ManualClock, TokioRuntime};
 use forum_api::host::{Authority, Board};
-use forum_api::model::UserId;
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::testing::Answer;
-use forum_api::token::{PlainToken, TokenRecord};
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -23,7 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tower::ServiceExt;
 
-use super::{Ask, EVERY_SCOPE, FullBoard, log, world};
+use super::{Ask, FullBoard, log, lookup, world};
 
 /// A service with all that is behind it.
 #[derive(Clone)]
@@ -110,29 +108,6 @@ impl Server {
         connections.wait_for(|open| *open == 0).await.unwrap();
     }
 
-    /// A token with every scope there ever was.
-    pub(crate) async fn token(&self, owner: &str) -> String {
-        self.token_with(owner, &EVERY_SCOPE).await
-    }
-
-    /// A token with these scopes, as it was stored once, whatever the surface knows of them now.
-    pub(crate) async fn token_with(&self, owner: &str, scopes: &[&str]) -> String {
-        let token = PlainToken::mint(&SystemEntropy).unwrap();
-        let record = TokenRecord {
-            lookup: *token.lookup(),
-            digest: token.digest(),
-            owner: UserId::new(owner).unwrap(),
-            label: "test".into(),
-            scopes: scopes.iter().map(ToString::to_string).collect(),
-            created_at: self.clock.now(),
-            expires_at: None,
-            revoked_at: None,
-            last_used_at: None,
-        };
-        assert!(self.stores.tokens.create(&record).await.unwrap());
-        token.reveal().to_owned()
-    }
-
     /// What is left of a token's budget.
     pub(crate) async fn left(&self, token: &str, window: Window) -> i64 {
         self.charge(token, 0, window).await.remaining.into()
@@ -145,7 +120,7 @@ impl Server {
     }
 
     async fn charge(&self, token: &str, cost: u32, window: Window) -> Charge {
-        let key = BudgetKey::Token(*PlainToken::parse(token).unwrap().lookup());
+        let key = BudgetKey::Token(lookup(token));
         let charge = self
             .stores
             .budgets
