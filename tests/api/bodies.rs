@@ -11,13 +11,13 @@ const VOTE: &str = "POST /polls/open-1/votes";
 const POLL: &str = "PATCH /polls/open-1";
 const FOLLOW: &str = "POST /subscriptions";
 
-fn ask(endpoint: &str, body: &str) -> Ask {
+pub(crate) fn ask(endpoint: &str, body: &str) -> Ask {
     let (method, path) = endpoint.split_once(' ').unwrap();
     Ask::new(method, path).json(body)
 }
 
 #[rustfmt::skip]
-const REFUSED: &[(&str, &str, &str)] = &[
+pub(crate) const REFUSED: &[(&str, &str, &str)] = &[
     (REPLY, "", "body: expected JSON"),
     (REPLY, "{", "body: expected JSON"),
     (REPLY, "{}x", "body: expected JSON"),

@@ -5,7 +5,7 @@ use crate::support::{Ask, ROWS, Row, Server, message, outcome};
 const POSTS: &str = "/threads/open-1/posts";
 
 #[rustfmt::skip]
-const REFUSED: &[(&str, &str)] = &[
+pub(crate) const REFUSED: &[(&str, &str)] = &[
     ("/forums?limit=5", "limit: not known here"),
     ("/me?x=", "x: not known here"),
     ("/threads/open-1/posts?Limit=5", "Limit: not known here"),
