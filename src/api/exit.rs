@@ -8,9 +8,11 @@ use http::header::{
 use http::request::Parts;
 use http::{HeaderMap, Method, Response, StatusCode};
 use http_body_util::Full;
+use percent_encoding::{CONTROLS, utf8_percent_encode};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::answer::Answer;
+use super::query;
 use crate::budget::Charge;
 use crate::model::Timestamp;
 
@@ -110,18 +112,16 @@ impl Exit<'_> {
         }
     }
 
-    /// The same request for the next page.
+    /// The same request for the next page, in ASCII as a header must be.
     fn link(&self, next: &str) -> String {
         let query = self.head.uri.query().unwrap_or_default();
-        let stays = |pair: &&str| !matches!(pair.split('=').next(), Some("after" | "from" | ""));
+        let name = |pair: &str| query::form_decode(pair.split('=').next()?);
+        let stays = |pair: &&str| !matches!(name(pair).as_deref(), Some("after" | "from" | ""));
         let mut pairs: Vec<&str> = query.split('&').filter(stays).collect();
         let after = format!("after={next}");
         pairs.push(&after);
-        format!(
-            "<{}?{}>; rel=\"next\"",
-            self.head.uri.path(),
-            pairs.join("&")
-        )
+        let target = format!("{}?{}", self.head.uri.path(), pairs.join("&"));
+        format!("<{}>; rel=\"next\"", utf8_percent_encode(&target, CONTROLS))
     }
 
     fn is_known(&self, tag: &str) -> bool {

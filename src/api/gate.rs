@@ -1,7 +1,9 @@
 //! Steps 4 to 6 and 8: scope, standing, offline, visibility.
 
 use super::auth::Bearer;
+use super::log;
 use super::problem::Problem;
+use super::row::Row;
 use crate::host::{Authority, Board, Caller, Place};
 use crate::scope::Scope;
 
@@ -41,22 +43,21 @@ pub(super) async fn sees(
     board: &dyn Board,
     caller: &Caller,
     place: Place<'_>,
-    write: bool,
+    row: &Row,
 ) -> Result<(), Problem> {
-    let found;
-    let forum = match place {
-        Place::Nowhere => return Ok(()),
-        Place::Forum(forum) => forum,
-        _ if !write => return Ok(()),
+    let seen = |forum| caller.standing().forums.contains(forum);
+    let sees = match place {
+        Place::Nowhere => true,
+        Place::Forum(forum) => seen(forum),
+        _ if row.is_read() => true,
         place => {
-            found = board.forum_of(caller, place).await?;
-            &found
+            let forum = board.forum_of(caller, place).await?;
+            let sees = seen(&forum);
+            if !sees {
+                log::withheld(row.name, &forum);
+            }
+            sees
         }
     };
-    caller
-        .standing()
-        .forums
-        .contains(forum)
-        .then_some(())
-        .ok_or(Problem::NotFound)
+    sees.then_some(()).ok_or(Problem::NotFound)
 }

@@ -10,6 +10,7 @@ use super::answer::Answer;
 use super::auth::Bearer;
 use super::problem::Problem;
 use super::row::Row;
+use crate::model::ForumId;
 
 const CLIENTS_OWN: &str = "x-request-id";
 
@@ -58,6 +59,11 @@ pub(super) fn bearer(bearer: Option<&Bearer>) {
         span.record("owner", tracing::field::display(&bearer.owner));
         span.record("token", bearer.lookup.as_str());
     }
+}
+
+/// A board that answered what the caller does not see is at fault.
+pub(super) fn withheld(command: &str, forum: &ForumId) {
+    tracing::warn!(command, %forum, "the board answered what the caller may not see; it was withheld");
 }
 
 pub(super) fn answered(answer: &Answer, row: Option<&Row>, elapsed: Duration) {

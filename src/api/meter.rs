@@ -34,6 +34,11 @@ impl Core {
         }
     }
 
+    /// What the headers show of a request that was never charged: a store failed on its way, and is not asked again.
+    pub(super) fn uncharged(&self, key: &BudgetKey, now: Timestamp) -> Charge {
+        self.local.charge_now(key, 0, self.window(key), now)
+    }
+
     fn window(&self, key: &BudgetKey) -> Window {
         match key {
             BudgetKey::Token(_) => self.settings.token_window,

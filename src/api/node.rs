@@ -9,6 +9,7 @@ use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::Number;
 
 use super::complaint::Complaint;
+use crate::model::UNTYPED;
 
 /// JSON, with an object's repeated names kept, so that they can be refused.
 #[derive(Clone, Debug)]
@@ -49,9 +50,7 @@ impl Node {
 
     fn text(self) -> Result<String, Complaint> {
         match self {
-            Self::Text(text) | Self::Parameter(text) if !text.contains(['\0', '\u{feff}']) => {
-                Ok(text)
-            }
+            Self::Text(text) | Self::Parameter(text) if !text.contains(UNTYPED) => Ok(text),
             Self::Text(_) | Self::Parameter(_) => {
                 Self::expected("text without U+0000 and byte-order marks")
             }

@@ -216,13 +216,7 @@ impl<W: Actor, P: At, A: Args, T: Reply> Prepared<W, P, A, T> {
     fn run(self, attempt: Option<Attempt>, request_id: String) -> Ready {
         Box::pin(async move {
             let core = Arc::clone(&self.core);
-            gate::sees(
-                &*core.board,
-                &self.caller,
-                self.at.place(),
-                !self.row.is_read(),
-            )
-            .await?;
+            gate::sees(&*core.board, &self.caller, self.at.place(), self.row).await?;
             once(&core, attempt, &request_id, self.command()).await
         })
     }

@@ -25,7 +25,7 @@ fn parameter(pair: &str) -> Result<(String, Node), Complaint> {
     Ok((name, Node::Parameter(value)))
 }
 
-fn form_decode(text: &str) -> Option<String> {
+pub(super) fn form_decode(text: &str) -> Option<String> {
     let spaced = text.replace('+', " ");
     percent_decode(&spaced).map(Cow::into_owned)
 }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cursor::List;
+use super::log;
 use super::problem::{Problem, Unauthenticated};
 use crate::host::{Caller, In, Member};
 use crate::model::{
@@ -44,11 +45,11 @@ impl<'a> View<'a> {
         self.sees(forum).then_some(()).ok_or(Problem::Withheld)
     }
 
-    /// Whether the caller sees `forum`; a board that answered what they do not see is at fault.
+    /// Whether the caller sees `forum`.
     fn sees(&self, forum: &ForumId) -> bool {
         let seen = self.caller.standing().forums.contains(forum);
         if !seen {
-            tracing::warn!(command = self.command, %forum, "the board answered what the caller may not see; it was dropped");
+            log::withheld(self.command, forum);
         }
         seen
     }

@@ -115,10 +115,8 @@ impl Core {
         let road = caught(self.road(&arrival, body, &mut trail));
         let ended = within(&*self.runtime, self.settings.deadline, road).await;
         let result = ended.unwrap_or_else(|| Err(too_late(trail.reading)));
-        let charge = match trail.charge {
-            Some(charge) => charge,
-            None => self.charge(&arrival.guest, 0, arrival.at).await,
-        };
+        let uncharged = || self.uncharged(&arrival.guest, arrival.at);
+        let charge = trail.charge.unwrap_or_else(uncharged);
         let answer = result.unwrap_or_else(|problem| {
             let problem = log::noted(problem, &arrival.id);
             Answer::refusal(&problem, &self.settings.messages, &arrival.id)

@@ -1,5 +1,6 @@
 //! What a panic and a deadline make of a future.
 
+use std::any::Any;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -18,9 +19,16 @@ pub(super) async fn caught<T>(
     let mut future = pin!(future);
     poll_fn(|context| {
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
-        polled.unwrap_or_else(|_| Poll::Ready(Err(Problem::internal("the host's code panicked"))))
+        polled.unwrap_or_else(|payload| Poll::Ready(Err(Problem::internal(reason(&*payload)))))
     })
     .await
+}
+
+/// What the log says of a panic: the text that it was given, if it was one.
+fn reason(payload: &(dyn Any + Send)) -> String {
+    let owned = || payload.downcast_ref().map(String::as_str);
+    let text = payload.downcast_ref().copied().or_else(owned);
+    format!("the host's code panicked: {}", text.unwrap_or("no text"))
 }
 
 /// Runs `future`; `None` when it is not ready after `limit`. One that is ready at once costs no timer.

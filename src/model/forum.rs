@@ -14,7 +14,8 @@ pub struct Forum {
     pub forum_id: ForumId,
     /// The nearest forum above that this caller sees.
     ///
-    /// A host gives the forum's own parent; the library skips those that the caller's standing does not cover.
+    /// A host that leaves hidden forums out of its list finds that one itself: a parent that is not in the list
+    /// becomes null. The library skips those that are in the list but not in the caller's standing.
     #[schemars(description = "The nearest forum above that the caller sees.")]
     pub parent_id: Option<ForumId>,
     /// The forum's title.

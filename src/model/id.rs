@@ -6,6 +6,8 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::input::UNTYPED;
+
 /// An id was asked for its number, and is none in canonical form: nothing on a board with `i64` ids has it.
 ///
 /// `?` in a command turns it into [`Refusal::Absent`](crate::host::Refusal::Absent).
@@ -174,13 +176,13 @@ pub enum UserRef {
 }
 
 impl UserRef {
-    /// `None` for what can name nobody: no id, and no `@` followed by 1-64 characters.
+    /// `None` for what can name nobody: no id, and no `@` followed by 1-64 characters that can be typed.
     pub fn new(text: &str) -> Option<Self> {
-        match text.strip_prefix('@') {
-            Some(name) if (1..=64).contains(&name.chars().count()) => Some(Self::Name(name.into())),
-            Some(_) => None,
-            None => UserId::new(text).map(Self::Id),
-        }
+        let Some(name) = text.strip_prefix('@') else {
+            return UserId::new(text).map(Self::Id);
+        };
+        let is_name = (1..=64).contains(&name.chars().count()) && !name.contains(UNTYPED);
+        is_name.then(|| Self::Name(name.into()))
     }
 }
 
@@ -227,7 +229,7 @@ impl JsonSchema for UserRef {
 
 #[cfg(test)]
 mod tests {
-    use super::ThreadId;
+    use super::{ThreadId, UserRef};
 
     #[test]
     fn only_the_canonical_form_is_a_number() {
@@ -242,6 +244,18 @@ mod tests {
         ] {
             assert_eq!(ThreadId::new(text).unwrap().number().ok(), number, "{text}");
             assert_eq!(ThreadId::new(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_name_can_be_typed() {
+        for (text, is_one) in [
+            ("@älice", true),
+            ("@", false),
+            ("@a\0", false),
+            ("@\u{feff}a", false),
+        ] {
+            assert_eq!(UserRef::new(text).is_some(), is_one, "{text:?}");
         }
     }
 

@@ -1,6 +1,10 @@
-//! How inputs tell a field that was left out from one that is null (contract, sections 4 and 5).
+//! What inputs may hold, and how they tell a field that was left out from one that is null (contract, sections 4
+//! and 5).
 
 use serde::{Deserialize, Deserializer};
+
+/// U+0000 and the byte-order mark: nobody types them, and not every store can keep them.
+pub(crate) const UNTYPED: [char; 2] = ['\0', '\u{feff}'];
 
 /// For a field that may be left out, but not be null.
 pub(super) fn present<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>

@@ -28,6 +28,7 @@ pub use id::{
     ForumId, MessageId, NoSuchId, OptionId, PollId, PostId, RatingId, TargetId, ThreadId, UserId,
     UserRef,
 };
+pub(crate) use input::UNTYPED;
 pub use me::{Account, Me, TokenInfo};
 pub use member::Profile;
 pub use message::{Folder, ListMessages, Message, MessageSummary, Opening, SendMessage};

@@ -46,9 +46,23 @@ impl Timestamp {
 
     /// Reads RFC 3339, in any offset; what is finer than a millisecond is cut off.
     pub fn parse(text: &str) -> Option<Self> {
-        let time: jiff::Timestamp = text.parse().ok()?;
+        let time: jiff::Timestamp = text.parse().ok().filter(|_| is_rfc3339(text))?;
         Some(Self(time.as_millisecond()))
     }
+}
+
+/// Whether what is a time to jiff, which knows shorter and longer forms too, is one to RFC 3339.
+fn is_rfc3339(text: &str) -> bool {
+    let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
+    let stands = |(place, mark): (usize, u8)| {
+        let found = text.as_bytes().get(place);
+        found.is_some_and(|found| found.eq_ignore_ascii_case(&mark))
+    };
+    let (_, offset) = text.split_at_checked(19).unwrap_or_default();
+    let numeric = offset.rsplit_once(['+', '-']);
+    marks.into_iter().all(stands)
+        && !offset.contains([',', '['])
+        && numeric.is_none_or(|(_, offset)| offset.len() == "00:00".len())
 }
 
 fn millis(duration: Duration) -> i64 {
@@ -117,7 +131,32 @@ mod tests {
             Timestamp::parse("1970-01-01T01:00:00.5+01:00"),
             Some(Timestamp::from_millis(500))
         );
-        assert_eq!(Timestamp::parse("yesterday"), None);
+        assert_eq!(
+            Timestamp::parse("1969-12-31t20:00:00-04:00"),
+            Some(Timestamp::from_millis(0))
+        );
+    }
+
+    #[test]
+    fn other_forms_are_not() {
+        for text in [
+            "",
+            "yesterday",
+            "1970-01-01",
+            "1970-01-01T00:00Z",
+            "1970-01-01T00:00:00",
+            "1970-01-01 00:00:00Z",
+            "19700101T000000Z",
+            "1970-01-01T00:00:00,5Z",
+            "1970-01-01T00:00:00+01",
+            "1970-01-01T00:00:00+0100",
+            "1970-01-01T00:00:00Z[UTC]",
+            "1970-01-01T00:00:00+01:00[Europe/Berlin]",
+            "+001970-01-01T00:00:00Z",
+            "1970-02-30T00:00:00Z",
+        ] {
+            assert_eq!(Timestamp::parse(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -1,0 +1,193 @@
+//! Bodies, read strictly (contract, sections 4, 5 and 7).
+
+use crate::support::{Ask, ROWS, Server, message, outcome};
+
+const THREAD: &str = "POST /forums/open/threads";
+const REPLY: &str = "POST /threads/open-1/posts";
+const EDIT: &str = "PATCH /threads/open-1/posts/open-1-1";
+const RATE: &str = "POST /members/bob/reputation";
+const SEND: &str = "POST /messages";
+const VOTE: &str = "POST /polls/open-1/votes";
+const POLL: &str = "PATCH /polls/open-1";
+const FOLLOW: &str = "POST /subscriptions";
+
+pub(crate) fn ask(endpoint: &str, body: &str) -> Ask {
+    let (method, path) = endpoint.split_once(' ').unwrap();
+    Ask::new(method, path).json(body)
+}
+
+#[rustfmt::skip]
+pub(crate) const REFUSED: &[(&str, &str, &str)] = &[
+    (REPLY, "", "body: expected JSON"),
+    (REPLY, "{", "body: expected JSON"),
+    (REPLY, "{}x", "body: expected JSON"),
+    (REPLY, "{} {}", "body: expected JSON"),
+    (REPLY, "{'body':'x'}", "body: expected JSON"),
+    (REPLY, r#"{"body":"x",}"#, "body: expected JSON"),
+    (REPLY, r#"{"body":"\ud800"}"#, "body: expected JSON"),
+    (REPLY, r#"{"body":NaN}"#, "body: expected JSON"),
+    (REPLY, "\u{feff}{}", "body: expected JSON"),
+    (REPLY, "null", "body: expected an object"),
+    (REPLY, "[]", "body: expected an object"),
+    (REPLY, r#"["x",false]"#, "body: expected an object"),
+    (REPLY, r#""x""#, "body: expected an object"),
+    (REPLY, "5", "body: expected an object"),
+    (REPLY, r#"{"body":null}"#, "body: expected text"),
+    (REPLY, r#"{"body":5}"#, "body: expected text"),
+    (REPLY, r#"{"body":["x"]}"#, "body: expected text"),
+    (REPLY, r#"{"body":"a\u0000b"}"#, "body: expected text without U+0000 and byte-order marks"),
+    (REPLY, r#"{"body":"\ufeffb"}"#, "body: expected text without U+0000 and byte-order marks"),
+    (REPLY, r#"{"body":"x","body":"y"}"#, "body: given more than once"),
+    (REPLY, r#"{"body":"x","\u0062ody":"y"}"#, "body: given more than once"),
+    (REPLY, r#"{"body":"x","html":"y"}"#, "html: not known here"),
+    (REPLY, r#"{"Body":"x"}"#, "Body: not known here"),
+    (REPLY, r#"{"body":"x","subscribe":"true"}"#, "subscribe: expected true or false"),
+    (REPLY, r#"{"body":"x","subscribe":1}"#, "subscribe: expected true or false"),
+    (REPLY, r#"{"body":"x","subscribe":null}"#, "subscribe: expected true or false"),
+    (REPLY, r#"{"<b>":1}"#, "?: not known here"),
+    (THREAD, r#"{"poll":[]}"#, "poll: expected an object"),
+    (THREAD, r#"{"poll":{"question":"?"}}"#, "poll.options: required"),
+    (THREAD, r#"{"poll":{"options":{}}}"#, "poll.options: expected a list"),
+    (THREAD, r#"{"poll":{"options":["a",null]}}"#, "poll.options[1]: expected text"),
+    (THREAD, r#"{"poll":{"options":[],"votes":1}}"#, "poll.votes: not known here"),
+    (THREAD, r#"{"poll":{"options":[],"maxChoices":"1"}}"#, "poll.maxChoices: expected a whole number"),
+    (THREAD, r#"{"poll":{"options":[],"maxChoices":1.5}}"#, "poll.maxChoices: expected a whole number"),
+    (THREAD, r#"{"poll":{"options":[],"maxChoices":null}}"#, "poll.maxChoices: expected a whole number"),
+    (THREAD, r#"{"poll":{"options":[],"closesAt":5}}"#, "poll.closesAt: expected text"),
+    (THREAD, r#"{"poll":{"options":[],"closesAt":"soon"}}"#, "poll.closesAt: expected a time, as 2026-01-31T12:00:00Z"),
+    (EDIT, "{}", "body: required"),
+    (EDIT, r#"{"reason":"typo"}"#, "body: required"),
+    (EDIT, r#"{"expectedVersion":1}"#, "body: required"),
+    (EDIT, r#"{"body":"x","expectedVersion":"1"}"#, "expectedVersion: expected a whole number"),
+    (EDIT, r#"{"body":"x","expectedVersion":true}"#, "expectedVersion: expected a whole number"),
+    (RATE, "{}", "points: required"),
+    (RATE, r#"{"points":null}"#, "points: expected a whole number"),
+    (RATE, r#"{"points":"1"}"#, "points: expected a whole number"),
+    (RATE, r#"{"points":1,"comment":null}"#, "comment: expected text"),
+    (RATE, r#"{"points":1,"postId":5}"#, "postId: expected text"),
+    (SEND, "{}", "to: required"),
+    (SEND, r#"{"to":"bob"}"#, "to: expected a list"),
+    (SEND, r#"{"to":{"0":"bob"}}"#, "to: expected a list"),
+    (SEND, r#"{"to":["bob",5]}"#, "to[1]: expected text"),
+    (SEND, r#"{"to":["bob"],"requestReceipt":"yes"}"#, "requestReceipt: expected true or false"),
+    (VOTE, "{}", "optionIds: required"),
+    (VOTE, r#"{"optionIds":null}"#, "optionIds: expected a list"),
+    (VOTE, r#"{"optionIds":[1]}"#, "optionIds[0]: expected text"),
+    (POLL, "{}", "body: expected at least one change"),
+    (POLL, r#"{"expectedVersion":1}"#, "body: expected at least one change"),
+    (POLL, r#"{"question":null}"#, "question: expected text"),
+    (POLL, r#"{"expectedVersion":null,"question":"?"}"#, "expectedVersion: expected a whole number"),
+    (POLL, r#"{"options":[{"optionId":"1"}]}"#, "options[0].text: required"),
+    (POLL, r#"{"options":[{"text":"a","votes":1}]}"#, "options[0].votes: not known here"),
+    (POLL, r#"{"options":["a"]}"#, "options[0]: expected an object"),
+    (FOLLOW, "{}", "target: required"),
+    (FOLLOW, r#"{"target":"thread"}"#, "targetId: required"),
+    (FOLLOW, r#"{"target":"post","targetId":"1"}"#, "target: expected thread, forum"),
+    (FOLLOW, r#"{"target":5,"targetId":"1"}"#, "target: expected text"),
+    (FOLLOW, r#"{"target":"thread","targetId":1}"#, "targetId: expected text"),
+];
+
+#[tokio::test]
+async fn what_a_body_cannot_say_is_400_and_the_message_names_the_field() {
+    let server = Server::new();
+    let alice = server.token("alice").await;
+    for (endpoint, body, expected) in REFUSED {
+        let answer = server.send(&ask(endpoint, body).bearer(&alice)).await;
+        assert_eq!(
+            outcome(&answer),
+            (400, Some("bad_request")),
+            "{endpoint} {body}"
+        );
+        assert_eq!(message(&answer), *expected, "{endpoint} {body}");
+    }
+    let nested = format!(r#"{{"body":{}{}}}"#, "[".repeat(200), "]".repeat(200));
+    let answer = server.send(&ask(REPLY, &nested).bearer(&alice)).await;
+    assert_eq!(message(&answer), "body: expected JSON");
+    assert!(server.board.calls().is_empty());
+}
+
+#[rustfmt::skip]
+const TAKEN: &[(&str, &str, &str)] = &[
+    (THREAD, "{}", r#"StartThread { title: "", body: "", poll: None, subscribe: false }"#),
+    (THREAD, r#"{"poll":null}"#, "poll: None"),
+    (THREAD, r#"{"poll":{"options":[]}}"#, r#"NewPoll { question: "", options: [], max_choices: 1, can_change_vote: false, closes_at: None }"#),
+    (THREAD, r#"{"poll":{"options":[],"closesAt":null,"maxChoices":-5}}"#, "max_choices: -5, can_change_vote: false, closes_at: None"),
+    (REPLY, "{}", r#"Reply { body: "", subscribe: false }"#),
+    (REPLY, " \n{\"body\" : \"\\n\\ud83c\\udf75\"}\t", r#"body: "\n🍵""#),
+    (EDIT, r#"{"body":"","reason":null,"expectedVersion":null}"#, r#"EditPost { body: "", reason: None, expected_version: None }"#),
+    (EDIT, r#"{"body":"x","expectedVersion":99999999999999999999}"#, "expected_version: Some(9223372036854775807)"),
+    (RATE, r#"{"points":-1e30}"#, "points: -9223372036854775808"),
+    (RATE, r#"{"points":0,"postId":null}"#, r#"Rate { points: 0, comment: "", post_id: None }"#),
+    (RATE, r#"{"points":1,"postId":"no id"}"#, "post_id: Some(PostId())"),
+    (SEND, r#"{"to":[]}"#, r#"SendMessage { to: [], subject: "", body: "", request_receipt: false }"#),
+    (SEND, r#"{"to":["@bob","bob","no id","@"]}"#, r#"to: [Name("bob"), Id(UserId(bob)), Id(UserId()), Id(UserId())]"#),
+    (VOTE, r#"{"optionIds":[]}"#, "option_ids: []"),
+    (VOTE, r#"{"optionIds":["","1","007"]}"#, "option_ids: [OptionId(), OptionId(1), OptionId(007)]"),
+    (POLL, r#"{"closesAt":null}"#, "closes_at: Some(None)"),
+    (POLL, r#"{"closesAt":"1970-01-01T00:00:01Z"}"#, "closes_at: Some(Some(Timestamp(1000)))"),
+    (POLL, r#"{"options":[{"optionId":null,"text":"a"},{"optionId":"1","text":"b"}]}"#, r#"[EditOption { option_id: None, text: "a" }, EditOption { option_id: Some(OptionId(1)), text: "b" }]"#),
+    (FOLLOW, r#"{"target":"forum","targetId":"../x"}"#, "Forum(ForumId())"),
+];
+
+#[tokio::test]
+async fn what_is_the_boards_matter_reaches_the_board() {
+    let server = Server::new();
+    let alice = server.token("alice").await;
+    for (endpoint, body, expected) in TAKEN {
+        let answer = server.send(&ask(endpoint, body).bearer(&alice)).await;
+        assert_ne!(answer.status, 400, "{endpoint} {body} {}", message(&answer));
+        let call = server.board.last_call();
+        assert!(call.contains(expected), "{endpoint} {body} {call}");
+    }
+}
+
+/// Nothing has such an id, and nothing more is said of it.
+#[tokio::test]
+async fn an_id_in_a_body_that_nothing_could_have_is_one_that_nothing_has() {
+    let server = Server::new();
+    let alice = server.token("alice").await;
+    for (endpoint, body) in [
+        (SEND, r#"{"to":["no id"],"subject":"x"}"#),
+        (SEND, r#"{"to":["@nobody"],"subject":"x"}"#),
+        (VOTE, r#"{"optionIds":["no id"]}"#),
+        (VOTE, r#"{"optionIds":["2"]}"#),
+        (FOLLOW, r#"{"target":"thread","targetId":"no id"}"#),
+        (FOLLOW, r#"{"target":"thread","targetId":"absent-1"}"#),
+    ] {
+        let answer = server.send(&ask(endpoint, body).bearer(&alice)).await;
+        assert_eq!(outcome(&answer), (404, Some("NOT_FOUND")), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_is_json_and_says_so_once() {
+    let server = Server::new();
+    let alice = server.token("alice").await;
+    let good = r#"{"body":"x"}"#;
+    for row in ROWS.iter().filter(|row| !row.body.is_empty()) {
+        let answer = server
+            .send(&Ask::new(row.method, row.path).body(row.body).bearer(&alice))
+            .await;
+        assert_eq!(outcome(&answer), (400, Some("bad_request")), "{row:?}");
+        assert_eq!(message(&answer), "content-type: expected application/json");
+    }
+    for (kinds, status) in [
+        (&["application/json"][..], 201),
+        (&["Application/JSON; charset=utf-8"], 201),
+        (&["application/json;"], 201),
+        (&["text/plain"], 400),
+        (&["application/json-patch+json"], 400),
+        (&["application/x-www-form-urlencoded"], 400),
+        (&[""], 400),
+        (&["text/plain, application/json"], 400),
+        (&["application/json", "application/json"], 400),
+    ] {
+        let plain = Ask::new("POST", "/threads/open-1/posts")
+            .body(good)
+            .bearer(&alice);
+        let ask = kinds
+            .iter()
+            .fold(plain, |ask, kind| ask.header("content-type", kind));
+        assert_eq!(server.send(&ask).await.status, status, "{kinds:?}");
+    }
+}

@@ -1,0 +1,244 @@
+//! Budgets: who shares one, what is charged, and when a window ends (spec, Limits; contract, section 3).
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use forum_api::Settings;
+use forum_api::testing::Answer;
+
+use crate::support::server::settings;
+use crate::support::{Ask, Server, number, outcome};
+
+fn left(answer: &Answer) -> i64 {
+    number(answer, "x-ratelimit-remaining")
+}
+
+fn reset(answer: &Answer) -> i64 {
+    number(answer, "x-ratelimit-reset")
+}
+
+/// A server whose guests have this many units.
+fn guests_have(units: u32) -> Server {
+    let mut settings = settings();
+    settings.guest_window.units = units;
+    Server::with(settings)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn sixty_four_connections_on_one_token_are_granted_exactly_its_budget() {
+    let server = Server::with(Settings::default()).listening().await;
+    let ask = Ask::get("/forums").bearer(&server.token("alice").await);
+    let clients = (0..64).map(|_| {
+        let (server, ask) = (server.clone(), ask.clone());
+        tokio::spawn(async move {
+            let mut connection = server.connection().await;
+            let mut granted = 0;
+            for _ in 0..20 {
+                connection.ready().await.unwrap();
+                let answer = connection.send_request(ask.request()).await.unwrap();
+                granted += usize::from(answer.status() == 200);
+            }
+            granted
+        })
+    });
+    let mut granted = 0;
+    for client in clients.collect::<Vec<_>>() {
+        granted += client.await.unwrap();
+    }
+    assert_eq!((granted, server.board.calls().len()), (600, 600));
+}
+
+#[tokio::test]
+async fn the_defaults_are_the_specifications() {
+    let server = Server::with(Settings::default());
+    let alice = server.token("alice").await;
+    for (token, limit) in [(Some(&alice), 600), (None, 120)] {
+        let answer = server.send(&Ask::get("/search?q=tea").by(token)).await;
+        assert_eq!(number(&answer, "x-ratelimit-limit"), limit);
+        assert_eq!(left(&answer), limit - 10);
+        assert_eq!(reset(&answer), 1_767_225_600 + 300);
+    }
+}
+
+/// Asks as a guest from an address, with lines of `x-forwarded-for`.
+async fn left_for(server: &Server, peer: &str, forwarded: &[&str]) -> i64 {
+    let ask = forwarded.iter().fold(Ask::get("/forums"), |ask, line| {
+        ask.header("x-forwarded-for", line)
+    });
+    let mut request = ask.request();
+    if let Ok(peer) = peer.parse::<IpAddr>() {
+        request.extensions_mut().insert(peer);
+    }
+    left(&server.call(request).await)
+}
+
+#[tokio::test]
+async fn neighbours_share_a_budget_and_only_trusted_proxies_are_believed() {
+    const PROXY: &str = "10.0.0.1";
+    for (one, other, shared) in [
+        (("192.0.2.1", &[][..]), ("192.0.2.254", &[][..]), true),
+        (("192.0.2.1", &[]), ("192.0.3.1", &[]), false),
+        (("192.0.2.1", &[]), ("::ffff:192.0.2.9", &[]), true),
+        (("2001:db8::1", &[]), ("2001:db8::ffff:0:0:1", &[]), true),
+        (("2001:db8::1", &[]), ("2001:db8:0:1::1", &[]), false),
+        (("", &[]), ("", &[]), true),
+        (("", &[]), ("192.0.2.1", &[]), false),
+        (
+            ("192.0.2.1", &["198.51.100.1"]),
+            ("192.0.2.1", &["203.0.113.1"]),
+            true,
+        ),
+        ((PROXY, &["198.51.100.1"]), (PROXY, &["203.0.113.1"]), false),
+        ((PROXY, &["198.51.100.1"]), ("198.51.100.7", &[]), true),
+        (
+            (PROXY, &["203.0.113.1, 198.51.100.1"]),
+            (PROXY, &["192.0.2.1, 198.51.100.2"]),
+            true,
+        ),
+        (
+            (PROXY, &["203.0.113.1", "198.51.100.1, 10.9.9.9"]),
+            (PROXY, &["198.51.100.2:80"]),
+            true,
+        ),
+        ((PROXY, &["garbage"]), (PROXY, &[]), true),
+        ((PROXY, &["garbage"]), (PROXY, &["198.51.100.1"]), false),
+    ] {
+        let trusted_proxies = vec!["10.0.0.0/8".parse().unwrap()];
+        let server = Server::with(Settings {
+            trusted_proxies,
+            ..Settings::default()
+        });
+        assert_eq!(left_for(&server, one.0, one.1).await, 119);
+        let expected = if shared { 118 } else { 119 };
+        assert_eq!(
+            left_for(&server, other.0, other.1).await,
+            expected,
+            "{one:?} {other:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn strangers_pay_with_their_address_and_stay_strangers_when_it_is_spent() {
+    for (ask, status, code) in [
+        (Ask::get("/nothing"), 404, "no_such_route"),
+        (Ask::new("OPTIONS", "/forums"), 404, "no_such_route"),
+        (Ask::get("/me"), 401, "unauthenticated"),
+        (
+            Ask::get("/forums").bearer("nonsense"),
+            401,
+            "unauthenticated",
+        ),
+    ] {
+        let server = guests_have(2);
+        let alice = server.token("alice").await;
+        for remaining in [1, 0, 0, 0] {
+            let answer = server.send(&ask).await;
+            assert_eq!(outcome(&answer), (status, Some(code)));
+            assert_eq!(left(&answer), remaining);
+        }
+        assert_eq!(server.send(&Ask::get("/forums")).await.status, 429);
+        let member = server.send(&Ask::get("/forums").bearer(&alice)).await;
+        assert_eq!(
+            (member.status, left(&member)),
+            (200, 999_999),
+            "a token has a budget of its own"
+        );
+    }
+}
+
+#[tokio::test]
+async fn everything_that_was_admitted_is_charged_whatever_comes_of_it() {
+    let server = Server::new();
+    let (alice, banned) = (server.token("alice").await, server.token("banned").await);
+    let scopeless = server.token_with("alice", &[]).await;
+    let reply = |body| Ask::post("/threads/open-1/posts", body);
+    for (token, ask, status, cost) in [
+        (
+            &alice,
+            Ask::get("/forums").header("if-none-match", "*"),
+            304,
+            1,
+        ),
+        (&alice, Ask::new("HEAD", "/search?q=tea"), 200, 10),
+        (&alice, Ask::get("/threads/staff-1"), 404, 1),
+        (&alice, Ask::get("/search"), 400, 10),
+        (&alice, reply("{"), 400, 5),
+        (&alice, reply("{}"), 422, 5),
+        (&alice, reply(r#"{"body":"x"}"#).key("k"), 201, 5),
+        (&alice, reply(r#"{"body":"x"}"#).key("k"), 201, 5),
+        (&alice, reply(r#"{"body":"y"}"#).key("k"), 409, 5),
+        (&scopeless, Ask::get("/forums"), 403, 1),
+        (&banned, reply("{}"), 403, 5),
+    ] {
+        let before = server.left(token, settings().token_window).await;
+        let answer = server.send(&ask.bearer(token)).await;
+        assert_eq!(answer.status, status);
+        assert_eq!(left(&answer), before - cost);
+    }
+}
+
+#[tokio::test]
+async fn the_document_costs_the_address_one_unit_and_looks_at_no_token() {
+    let server = guests_have(4);
+    server.board.go_offline(true);
+    let document = Ask::get("/openapi.json");
+    let alice = server.token("alice").await;
+    for (ask, remaining) in [
+        (document.clone(), 3),
+        (document.clone().bearer(&alice), 2),
+        (document.clone().bearer("nonsense"), 1),
+        (document.clone().header("if-none-match", "*"), 0),
+    ] {
+        let answer = server.send(&ask).await;
+        assert!(matches!(answer.status, 200 | 304));
+        assert_eq!(left(&answer), remaining);
+    }
+    assert_eq!(
+        outcome(&server.send(&document.bearer(&alice)).await),
+        (429, Some("rate_limited"))
+    );
+}
+
+#[tokio::test]
+async fn a_window_begins_with_its_first_charge_and_ends_to_the_millisecond() {
+    let server = guests_have(1);
+    let forums = Ask::get("/forums");
+    server.clock.advance(Duration::from_millis(1_500));
+    let first = server.send(&forums).await;
+    assert_eq!(
+        (first.status, reset(&first)),
+        (200, 1_767_225_600 + 302),
+        "rounded up"
+    );
+    for (advance, status, retry_after) in [
+        (0, 429, 300),
+        (299_000, 429, 1),
+        (999, 429, 1),
+        (1, 200, 0),
+        (0, 429, 300),
+    ] {
+        server.clock.advance(Duration::from_millis(advance));
+        let answer = server.send(&forums).await;
+        assert_eq!(answer.status, status, "{advance}");
+        assert_eq!(
+            answer
+                .header("retry-after")
+                .map_or(0, |_| number(&answer, "retry-after")),
+            retry_after
+        );
+    }
+    assert_eq!(reset(&server.send(&forums).await), 1_767_225_600 + 602);
+}
+
+#[tokio::test]
+async fn each_token_has_its_own_budget() {
+    let server = Server::new();
+    for _ in 0..2 {
+        let token = server.token("alice").await;
+        assert_eq!(
+            left(&server.send(&Ask::get("/me").bearer(&token)).await),
+            999_999
+        );
+    }
+}

@@ -1,0 +1,245 @@
+//! Lists and conditional reads (contract, section 5).
+
+use std::collections::BTreeSet;
+
+use crate::support::walk::{ids, pages};
+use crate::support::world::{MESSAGES, POSTS, THREADS};
+use crate::support::{Ask, ROWS, Server, message, outcome};
+
+#[tokio::test]
+async fn walking_a_list_meets_each_item_once_and_next_is_null_exactly_at_the_end() {
+    let server = Server::new();
+    let alice = server.token("alice").await;
+    for (path, id, total) in [
+        ("/threads/open-1/posts", "postId", POSTS),
+        ("/forums/open/threads", "threadId", THREADS),
+        ("/messages", "messageId", MESSAGES),
+        ("/subscriptions", "targetId", 3),
+        ("/search?q=tea", "postId", 3),
+    ] {
+        for limit in [1, 3, total - 1, total, total + 1, 100] {
+            let query = format!(
+                "{path}{}limit={limit}",
+                if path.contains('?') { "&" } else { "?" }
+            );
+            let pages = pages(&server, &query, &alice).await;
+            let found = ids(&pages, id);
+            assert_eq!(found.len(), total, "{query}");
+            assert_eq!(
+                found.iter().collect::<BTreeSet<_>>().len(),
+                total,
+                "{query}"
+            );
+            assert_eq!(
+                pages.len(),
+                total.div_ceil(limit),
+                "no page is empty: {query}"
+            );
+            for page in &pages {
+                let next = page.json()["next"]
+                    .as_str()
+                    .map(|next| format!("after={next}>; rel=\"next\""));
+                let link = page.header("link");
+                assert_eq!(link.is_some(), next.is_some());
+                assert!(
+                    link.is_none_or(|link| link.ends_with(&next.unwrap())),
+                    "{query}"
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_page_holds_twenty_items_unless_it_is_told_otherwise() {
+    let server = Server::new();
+    let page = server.send(&Ask::get("/threads/open-1/posts")).await;
+    assert_eq!(page.json()["items"].as_array().unwrap().len(), 20);
+}
+
+/// The link is the request's own, whatever its parameters look like.
+#[tokio::test]
+async fn links_lead_on_from_any_spelling_of_a_query() {
+    let server = Server::new();
+    for query in [
+        "q=te%61&limit=1",
+        "q=tee%20gr%C3%BCn&limit=1",
+        "q=grün&limit=1",
+        "&&limit=1&q=tea&",
+    ] {
+        let first = server.send(&Ask::get(&format!("/search?{query}"))).await;
+        let mut link = first
+            .header("link")
+            .unwrap_or_else(|| panic!("{query}"))
+            .to_owned();
+        link = link[1..link.find('>').unwrap()].replace("after=", "%61fter=");
+        let second = server.send(&Ask::exactly("GET", &link)).await;
+        assert_eq!(second.status, 200, "{query}");
+        assert_eq!(second.json()["next"].as_str(), None, "{query}");
+    }
+    let posts = "/threads/open-1/posts?limit=20";
+    let first = server.send(&Ask::get(posts)).await.json();
+    let next = first["next"].as_str().unwrap();
+    let second = server
+        .send(&Ask::get(&format!("{posts}&%61fter={next}")))
+        .await;
+    let link = second.header("link").unwrap();
+    assert_eq!(link.matches("fter=").count(), 1, "{link}");
+}
+
+#[tokio::test]
+async fn a_cursor_is_good_for_its_own_list_alone() {
+    let server = Server::new();
+    let (alice, bob) = (server.token("alice").await, server.token("bob").await);
+    let next = |path: &'static str| {
+        let (server, alice) = (&server, &alice);
+        async move {
+            let page = server.send(&Ask::get(path).bearer(alice)).await;
+            page.json()["next"].as_str().unwrap().to_owned()
+        }
+    };
+    let posts = next("/threads/open-1/posts?limit=2").await;
+    let inbox = next("/messages?limit=2").await;
+    let followed = next("/subscriptions?limit=1").await;
+    let found = next("/search?q=tea&limit=1").await;
+    let threads = next("/forums/open/threads?limit=1").await;
+    for cursor in [&posts, &inbox, &followed, &found, &threads] {
+        assert!(cursor.len() <= 200 && !cursor.contains(|c: char| !c.is_ascii_graphic()));
+    }
+    let (edited, cut) = (format!("{posts}A"), &posts[..posts.len() - 1]);
+    let long = "A".repeat(10_000);
+    for (path, cursor, token, good) in [
+        ("/threads/open-1/posts?", &*posts, &alice, true),
+        (
+            "/threads/open-1/posts?limit=7&body=html&",
+            &posts,
+            &bob,
+            true,
+        ),
+        ("/threads/open-2/posts?", &posts, &alice, false),
+        (
+            "/threads/open-1/posts?since=2026-01-01T00:00:00Z&",
+            &posts,
+            &alice,
+            false,
+        ),
+        ("/forums/open/threads?", &threads, &bob, true),
+        ("/forums/members/threads?", &threads, &alice, false),
+        ("/threads/open-1/posts?", &threads, &alice, false),
+        ("/messages?", &inbox, &alice, true),
+        ("/messages?folder=inbox&", &inbox, &alice, true),
+        ("/messages?", &inbox, &bob, false),
+        ("/messages?folder=sent&", &inbox, &alice, false),
+        ("/messages?unread=true&", &inbox, &alice, false),
+        ("/subscriptions?", &followed, &alice, true),
+        ("/subscriptions?", &followed, &bob, false),
+        ("/subscriptions?target=forum&", &followed, &alice, false),
+        ("/search?q=tea&", &found, &alice, true),
+        ("/search?q=coffee&", &found, &alice, false),
+        ("/search?q=tea&by=bob&", &found, &alice, false),
+        ("/search?q=tea&forum=open&", &found, &alice, false),
+        ("/search?q=tea&sort=newest&", &found, &alice, false),
+        ("/search?q=tea&show=threads&", &found, &alice, false),
+        ("/search?q=tea&in=titles&", &found, &alice, false),
+        ("/search?q=tea&when=7d&", &found, &alice, false),
+        ("/threads/open-1/posts?", &edited, &alice, false),
+        ("/threads/open-1/posts?", cut, &alice, false),
+        ("/threads/open-1/posts?", "", &alice, false),
+        ("/threads/open-1/posts?", "20", &alice, false),
+        ("/threads/open-1/posts?", "' or 1=1 --", &alice, false),
+        ("/threads/open-1/posts?", &long, &alice, false),
+    ] {
+        let ask = Ask::get(&format!("{path}after={}", cursor.replace(' ', "+")));
+        let answer = server.send(&ask.bearer(token)).await;
+        if good {
+            assert_eq!(answer.status, 200, "{path}");
+        } else {
+            assert_eq!(outcome(&answer), (400, Some("bad_request")), "{path}");
+            assert_eq!(
+                message(&answer),
+                "after: expected a cursor that this list gave"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_single_edit_of_a_cursor_is_noticed() {
+    let server = Server::new();
+    let path = "/threads/open-1/posts";
+    let page = server.send(&Ask::get(path)).await.json();
+    let cursor = page["next"].as_str().unwrap();
+    for place in 0..cursor.len() {
+        for letter in ["A", "z", "_", "="] {
+            let mut edited = cursor.to_owned();
+            edited.replace_range(place..=place, letter);
+            if edited != cursor {
+                let answer = server
+                    .send(&Ask::get(&format!("{path}?after={edited}")))
+                    .await;
+                assert_eq!(answer.status, 400, "{edited}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_etag_is_the_bodys_and_a_client_that_has_it_gets_304() {
+    let server = Server::new();
+    let alice = server.token("alice").await;
+    for row in ROWS.iter().filter(|row| row.method == "GET") {
+        let ask = Ask::of(row).bearer(&alice);
+        let first = server.send(&ask).await;
+        let Some(tag) = first.header("etag") else {
+            assert_eq!(row.template, "/messages/{messageId}");
+            let answer = server.send(&ask.header("if-none-match", "*")).await;
+            assert_eq!(answer.status, 200, "it must reach the board");
+            continue;
+        };
+        assert_eq!(
+            server.send(&ask).await.header("etag"),
+            Some(tag),
+            "stable: {row:?}"
+        );
+        let other = "\"0123\"";
+        for (known, status) in [
+            (tag.to_owned(), 304),
+            (format!("W/{tag}"), 304),
+            (format!("{other}, {tag}"), 304),
+            (format!("{other},{tag},W/{other}"), 304),
+            ("*".into(), 304),
+            (other.into(), 200),
+            (tag.trim_matches('"').into(), 200),
+            (format!("{}x\"", tag.trim_end_matches('"')), 200),
+            (String::new(), 200),
+        ] {
+            let answer = server
+                .send(&ask.clone().header("if-none-match", &known))
+                .await;
+            assert_eq!(
+                (answer.status, answer.header("etag")),
+                (status, Some(tag)),
+                "{known} {row:?}"
+            );
+            assert_eq!(answer.body.is_empty(), status == 304);
+        }
+    }
+}
+
+#[tokio::test]
+async fn other_bodies_have_other_etags_whoever_looks() {
+    let server = Server::new();
+    let admin = server.token("admin").await;
+    let guest = server.send(&Ask::get("/forums")).await;
+    let sees_more = server.send(&Ask::get("/forums").bearer(&admin)).await;
+    assert_ne!(guest.header("etag"), sees_more.header("etag"));
+    let known = guest.header("etag").unwrap();
+    let answer = server
+        .send(
+            &Ask::get("/forums")
+                .bearer(&admin)
+                .header("if-none-match", known),
+        )
+        .await;
+    assert_eq!(answer.status, 200);
+}

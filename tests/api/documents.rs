@@ -1,0 +1,263 @@
+//! The OpenAPI document of both surfaces, as it is served, against the specification's table (contract, section 9).
+
+use std::collections::BTreeSet;
+
+use forum_api::Settings;
+use forum_api::scope::Surface;
+use serde_json::{Map, Value, json};
+
+use crate::support::rows::{COMPACT_SCOPES, FULL_SCOPES, rows};
+use crate::support::server::settings;
+use crate::support::{Ask, ROWS, Row, Server};
+
+const BOTH: [Surface; 2] = [Surface::Full, Surface::Compact];
+
+/// The codes of the smaller surface; the full one has those of [`FULL_CODES`] too.
+const COMPACT_CODES: [&str; 8] = [
+    "bad_request",
+    "unauthenticated",
+    "missing_scope",
+    "owner_unavailable",
+    "no_such_route",
+    "rate_limited",
+    "internal_error",
+    "not_implemented",
+];
+
+const FULL_CODES: [&str; 7] = [
+    "not_found",
+    "board_offline",
+    "FORBIDDEN",
+    "NOT_FOUND",
+    "CONFLICT",
+    "VALIDATION",
+    "RATE_LIMITED",
+];
+
+async fn document(surface: Surface) -> Value {
+    let answer = Server::on(surface).send(&Ask::get("/openapi.json")).await;
+    assert_eq!(answer.status, 200);
+    answer.json()
+}
+
+fn object(value: &Value) -> &Map<String, Value> {
+    value.as_object().unwrap()
+}
+
+fn keys(value: &Value) -> BTreeSet<&str> {
+    object(value).keys().map(String::as_str).collect()
+}
+
+fn operation<'a>(document: &'a Value, row: &Row) -> &'a Value {
+    &document["paths"][row.template][row.method.to_lowercase()]
+}
+
+/// What a `$ref` points at.
+fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
+    match value["$ref"].as_str() {
+        Some(reference) => resolved(document, document.pointer(&reference[1..]).unwrap()),
+        None => value,
+    }
+}
+
+#[tokio::test]
+async fn it_says_what_the_table_says() {
+    for surface in BOTH {
+        let document = document(surface).await;
+        assert_eq!(document["openapi"], "3.1.0");
+        let listed = object(&document["paths"])
+            .values()
+            .flat_map(|path| keys(path));
+        let listed = listed.filter(|key| *key != "x-route").count();
+        assert_eq!(listed, if surface == Surface::Full { 21 } else { 7 });
+        for row in rows(surface) {
+            let operation = operation(&document, row);
+            let bearer = json!({ "bearerAuth": [] });
+            let security = if row.needs_token {
+                json!([bearer])
+            } else {
+                json!([{}, bearer])
+            };
+            assert_eq!(operation["x-scope"], row.scope, "{row:?}");
+            assert_eq!(operation["x-ratelimit-cost"], row.cost, "{row:?}");
+            assert_eq!(operation["security"], security, "{row:?}");
+            assert_eq!(
+                operation.get("requestBody").is_some(),
+                !row.body.is_empty(),
+                "{row:?}"
+            );
+            let statuses = keys(&operation["responses"]);
+            assert!(statuses.contains(&*row.success.to_string()), "{row:?}");
+            for status in ["400", "401", "403", "429", "500", "501"] {
+                assert!(statuses.contains(status), "{status} {row:?}");
+            }
+            let variables = row.template.matches('{').count();
+            let parameters = operation["parameters"].as_array().unwrap().iter();
+            assert_eq!(
+                parameters
+                    .filter(|parameter| parameter["in"] == "path")
+                    .count(),
+                variables
+            );
+        }
+        let names: BTreeSet<_> = rows(surface)
+            .map(|row| operation(&document, row)["operationId"].to_string())
+            .collect();
+        assert_eq!(
+            names.len(),
+            rows(surface).count(),
+            "each has a name of its own"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_surfaces_know_13_and_8_scopes_and_15_and_8_codes() {
+    let full_codes = COMPACT_CODES.into_iter().chain(FULL_CODES).collect();
+    for (surface, scopes, codes) in [
+        (Surface::Full, BTreeSet::from(FULL_SCOPES), full_codes),
+        (
+            Surface::Compact,
+            BTreeSet::from(COMPACT_SCOPES),
+            BTreeSet::from(COMPACT_CODES),
+        ),
+    ] {
+        let document = document(surface).await;
+        assert_eq!(keys(&document["info"]["x-scopes"]), scopes);
+        assert_eq!(keys(&document["info"]["x-errors"]), codes);
+    }
+}
+
+#[tokio::test]
+async fn the_smaller_one_has_colon_routes_and_lists_no_other_code() {
+    let (full, compact) = (
+        document(Surface::Full).await,
+        document(Surface::Compact).await,
+    );
+    for row in rows(Surface::Compact) {
+        let route = row.template.replace('{', ":").replace('}', "");
+        assert_eq!(compact["paths"][row.template]["x-route"], route);
+        let responses = &operation(&compact, row)["responses"];
+        assert!(responses.get("default").is_some(), "{row:?}");
+        assert!(responses.get("404").is_none() && responses.get("503").is_none());
+    }
+    assert!(!full.to_string().contains("x-route"));
+    let text = compact.to_string();
+    for code in FULL_CODES {
+        assert!(
+            !text.contains(&format!("\"{code}\"")) && !text.contains(&format!("`{code}`")),
+            "{code}"
+        );
+    }
+    for scope in FULL_SCOPES
+        .iter()
+        .filter(|scope| !COMPACT_SCOPES.contains(scope))
+    {
+        assert!(!text.contains(&format!("\"{scope}\"")), "{scope}");
+    }
+}
+
+#[tokio::test]
+async fn it_tells_where_it_is_mounted_and_is_the_one_that_the_command_prints() {
+    for surface in BOTH {
+        let base_url = "https://board.example".to_owned();
+        let settings = Settings {
+            surface,
+            base_url,
+            ..settings()
+        };
+        let server = Server::with(settings.clone());
+        let served = server.send(&Ask::get("/openapi.json")).await.json();
+        assert_eq!(
+            served["servers"],
+            json!([{ "url": "https://board.example/api/v1" }])
+        );
+        assert_eq!(served, forum_api::openapi(&settings));
+    }
+}
+
+/// No field is left out, and none is there that the schema does not know.
+#[tokio::test]
+async fn answers_have_exactly_the_fields_of_their_schemas() {
+    let server = Server::new();
+    let document = document(Surface::Full).await;
+    let alice = server.token("alice").await;
+    for row in ROWS.iter().filter(|row| row.success != 204) {
+        let answer = server.send(&Ask::of(row).bearer(&alice)).await.json();
+        let content = &operation(&document, row)["responses"][row.success.to_string()]["content"];
+        compare(
+            &document,
+            &content["application/json"]["schema"],
+            &answer,
+            row,
+        );
+    }
+    let refused = server.send(&Ask::get("/me")).await.json();
+    let response = resolved(
+        &document,
+        &operation(&document, &ROWS[0])["responses"]["401"],
+    );
+    compare(
+        &document,
+        &response["content"]["application/json"]["schema"],
+        &refused,
+        &ROWS[0],
+    );
+}
+
+fn compare(document: &Value, schema: &Value, found: &Value, row: &Row) {
+    let schema = resolved(document, schema);
+    match found {
+        Value::Object(fields) => {
+            let schema = schema
+                .get("anyOf")
+                .map_or(schema, |either| resolved(document, &either[0]));
+            assert_eq!(keys(found), keys(&schema["properties"]), "{row:?}");
+            let required: BTreeSet<_> = schema["required"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|name| name.as_str().unwrap())
+                .collect();
+            assert_eq!(keys(found), required, "{row:?}");
+            for (name, value) in fields {
+                compare(document, &schema["properties"][name], value, row);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                compare(document, &schema["items"], item, row);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn the_readme_shows_the_same_table() {
+    let readme = include_str!("../../README.md");
+    let shown: Vec<_> = readme
+        .lines()
+        .skip_while(|line| !line.starts_with("| method | path"))
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .collect();
+    let token = |row: &Row| {
+        if row.needs_token {
+            "required"
+        } else {
+            "optional"
+        }
+    };
+    let line = |row: &Row| {
+        format!(
+            "| {} | {} | {} | {} | {} |",
+            row.method,
+            row.template,
+            row.scope,
+            row.cost,
+            token(row)
+        )
+    };
+    assert_eq!(shown, ROWS.iter().map(line).collect::<Vec<_>>());
+}

@@ -1,0 +1,113 @@
+//! Hosts and stores at fault: one 500 that says nothing, a log that says why, and a next request that works.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use forum_api::Settings;
+use forum_api::host::Refusal;
+use forum_api::store::Stores;
+
+use crate::support::server::settings;
+use crate::support::stores::Broken::{Fails, Hangs, Panics};
+use crate::support::{Ask, FullBoard, Mood, ROWS, Server, log, number, outcome};
+
+const SENTENCE: &str = "Something went wrong on the board's side.";
+
+fn reply() -> Ask {
+    Ask::post("/threads/open-1/posts", r#"{"body":"Green."}"#)
+}
+
+#[tokio::test]
+async fn a_board_that_panics_or_fails_costs_one_500_that_only_the_log_explains() {
+    let server = Server::new().listening().await;
+    let alice = server.token("alice").await;
+    for (mood, reason) in [
+        (Mood::Panics, "the test board panics"),
+        (
+            Mood::Refuses(|| Refusal::failed("the disk is full")),
+            "the disk is full",
+        ),
+    ] {
+        for row in &ROWS {
+            server.board.be(mood.clone());
+            let answer = server.send(&Ask::of(row).bearer(&alice)).await;
+            assert_eq!(outcome(&answer), (500, Some("internal_error")), "{row:?}");
+            assert_eq!(answer.json()["error"]["message"], SENTENCE);
+            let log = log::of(&answer);
+            assert!(log.contains("ERROR") && log.contains(reason), "{log}");
+            server.board.be(Mood::Well);
+            assert_eq!(
+                server.send(&Ask::of(row).bearer(&alice)).await.status,
+                row.success
+            );
+        }
+    }
+}
+
+/// A server whose `breaking` stores are broken.
+fn with(breaking: impl FnOnce(&mut Stores)) -> (Server, Server) {
+    let (board, mut stores) = (FullBoard::new(), Stores::in_memory());
+    let deadline = Duration::from_millis(20);
+    let settings = Settings {
+        deadline,
+        ..settings()
+    };
+    let well = Server::over(settings.clone(), stores.clone(), &board, board.clone());
+    breaking(&mut stores);
+    (well, Server::over(settings, stores, &board, board.clone()))
+}
+
+#[tokio::test]
+async fn without_the_store_of_tokens_guests_are_served_and_tokens_get_500() {
+    for how in [Fails, Panics, Hangs] {
+        let (well, broken) = with(|stores| stores.tokens = Arc::new(how));
+        let alice = well.token("alice").await;
+        assert_eq!(broken.send(&Ask::get("/forums")).await.status, 200);
+        let answer = broken.send(&Ask::get("/forums").bearer(&alice)).await;
+        assert_eq!(outcome(&answer), (500, Some("internal_error")), "{how:?}");
+        assert!(answer.header("x-ratelimit-limit").is_some());
+        assert!(broken.board.calls().len() == 1);
+    }
+}
+
+#[tokio::test]
+async fn without_the_store_of_budgets_each_node_meters_by_itself() {
+    let (_, broken) = with(|stores| stores.budgets = Arc::new(Fails));
+    for left in [999_999, 999_998] {
+        let answer = broken.send(&Ask::get("/forums")).await;
+        assert_eq!(
+            (answer.status, number(&answer, "x-ratelimit-remaining")),
+            (200, left)
+        );
+        assert!(log::of(&answer).contains("the store of budgets is out of reach"));
+    }
+}
+
+#[tokio::test]
+async fn a_store_of_budgets_that_panics_or_hangs_costs_one_500() {
+    for how in [Panics, Hangs] {
+        let (_, broken) = with(|stores| stores.budgets = Arc::new(how));
+        for path in ["/forums", "/nothing", "/me", "/openapi.json"] {
+            let answer = broken.send(&Ask::get(path)).await;
+            assert_eq!(
+                outcome(&answer),
+                (500, Some("internal_error")),
+                "{how:?} {path}"
+            );
+            assert_eq!(number(&answer, "x-ratelimit-limit"), 1_000_000);
+        }
+        assert!(broken.board.calls().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn without_the_store_of_keys_nothing_runs_that_must_run_once() {
+    for how in [Fails, Panics, Hangs] {
+        let (well, broken) = with(|stores| stores.idempotency = Arc::new(how));
+        let ask = reply().bearer(&well.token("alice").await);
+        let keyed = broken.send(&ask.clone().key("k")).await;
+        assert_eq!(outcome(&keyed), (500, Some("internal_error")), "{how:?}");
+        assert!(broken.board.calls().is_empty());
+        assert_eq!(broken.send(&ask).await.status, 201);
+    }
+}

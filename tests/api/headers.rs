@@ -1,0 +1,253 @@
+//! Every status, and exactly the headers that its response carries (contract, section 1).
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use forum_api::host::Refusal;
+use forum_api::testing::Answer;
+
+use crate::support::server::settings;
+use crate::support::{Ask, FullBoard, Mood, Server, number};
+
+const ALWAYS: [&str; 8] = [
+    "cache-control",
+    "date",
+    "vary",
+    "x-content-type-options",
+    "x-ratelimit-limit",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+    "x-request-id",
+];
+
+const KEPT: &str = "private, no-cache";
+const NEVER_KEPT: &str = "no-store";
+
+/// Who asks.
+#[derive(Clone, Copy)]
+enum By {
+    Guest,
+    Alice,
+    Banned,
+    Scopeless,
+    Spent,
+}
+use By::*;
+
+/// What the board is like meanwhile.
+type Given = fn(&FullBoard);
+
+/// A request, its status and code, how its answer may be kept, and which headers it has beyond those of every answer.
+struct Case(
+    By,
+    Given,
+    Ask,
+    u16,
+    &'static str,
+    &'static str,
+    &'static [&'static str],
+);
+
+fn well(_: &FullBoard) {}
+
+fn panics(board: &FullBoard) {
+    board.be(Mood::Panics);
+}
+
+fn offline(board: &FullBoard) {
+    board.go_offline(true);
+}
+
+fn refuses(board: &FullBoard, refusal: fn() -> Refusal) {
+    board.be(Mood::Refuses(refusal));
+}
+
+fn ask(method: &str, path: &str) -> Ask {
+    Ask::new(method, path)
+}
+
+fn reply(body: &str) -> Ask {
+    Ask::post("/threads/open-1/posts", body)
+}
+
+#[rustfmt::skip]
+fn cases() -> Vec<Case> {
+    let thread = r#"{"title":"Tea","body":"Green?"}"#;
+    let message = r#"{"to":["bob"],"subject":"Tea","body":"At five?"}"#;
+    let good = r#"{"body":"Green."}"#;
+    vec![
+        Case(Guest, well, ask("GET", "/forums"), 200, "", KEPT, &["etag"]),
+        Case(Guest, well, ask("GET", "/openapi.json"), 200, "", KEPT, &["etag"]),
+        Case(Alice, well, ask("GET", "/me"), 200, "", NEVER_KEPT, &["etag"]),
+        Case(Alice, well, ask("GET", "/messages"), 200, "", NEVER_KEPT, &["etag"]),
+        Case(Alice, well, ask("GET", "/messages?limit=2"), 200, "", NEVER_KEPT, &["etag", "link"]),
+        Case(Alice, well, ask("GET", "/messages/alice-1"), 200, "", NEVER_KEPT, &[]),
+        Case(Guest, well, ask("GET", "/threads/open-1/posts?limit=2"), 200, "", KEPT, &["etag", "link"]),
+        Case(Alice, well, ask("PATCH", "/polls/open-1").json(r#"{"maxChoices":2}"#), 200, "", KEPT, &[]),
+        Case(Alice, well, Ask::post("/subscriptions", r#"{"target":"thread","targetId":"open-1"}"#), 200, "", KEPT, &[]),
+        Case(Alice, well, reply(good), 201, "", KEPT, &[]),
+        Case(Alice, well, reply(good).key("k"), 201, "", KEPT, &[]),
+        Case(Alice, well, reply(good).key("k"), 201, "", KEPT, &["idempotency-replayed"]),
+        Case(Alice, well, Ask::post("/forums/open/threads", thread), 201, "", KEPT, &["location"]),
+        Case(Alice, well, Ask::post("/messages", message), 201, "", NEVER_KEPT, &["location"]),
+        Case(Alice, well, ask("DELETE", "/threads/open-1/posts/open-1-1"), 204, "", KEPT, &[]),
+        Case(Guest, well, ask("GET", "/forums").header("if-none-match", "*"), 304, "", KEPT, &["etag"]),
+        Case(Alice, well, ask("GET", "/me").header("if-none-match", "*"), 304, "", NEVER_KEPT, &["etag"]),
+        Case(Guest, well, ask("GET", "/openapi.json").header("if-none-match", "*"), 304, "", KEPT, &["etag"]),
+        Case(Guest, well, ask("GET", "/threads/open-1/posts?limit=2").header("if-none-match", "*"), 304, "", KEPT, &["etag", "link"]),
+        Case(Guest, well, ask("GET", "/forums?x=1"), 400, "bad_request", NEVER_KEPT, &[]),
+        Case(Alice, well, reply("{"), 400, "bad_request", NEVER_KEPT, &[]),
+        Case(Guest, well, ask("GET", "/me"), 401, "unauthenticated", NEVER_KEPT, &["www-authenticate"]),
+        Case(Scopeless, well, ask("GET", "/me"), 403, "missing_scope", NEVER_KEPT, &[]),
+        Case(Banned, well, ask("GET", "/me"), 403, "owner_unavailable", NEVER_KEPT, &[]),
+        Case(Alice, |b| refuses(b, || Refusal::Forbidden("No.".into())), reply(good), 403, "FORBIDDEN", NEVER_KEPT, &[]),
+        Case(Guest, well, ask("GET", "/nothing"), 404, "no_such_route", NEVER_KEPT, &[]),
+        Case(Guest, well, ask("OPTIONS", "/forums"), 404, "no_such_route", NEVER_KEPT, &[]),
+        Case(Guest, well, ask("GET", "/threads/staff-1"), 404, "not_found", NEVER_KEPT, &[]),
+        Case(Alice, |b| refuses(b, || Refusal::NotFound("No.".into())), reply(good), 404, "NOT_FOUND", NEVER_KEPT, &[]),
+        Case(Alice, |b| refuses(b, || Refusal::Conflict("No.".into())), reply(good), 409, "CONFLICT", NEVER_KEPT, &[]),
+        Case(Alice, well, reply(r#"{"body":"other"}"#).key("k"), 409, "CONFLICT", NEVER_KEPT, &[]),
+        Case(Alice, well, reply("{}"), 422, "VALIDATION", NEVER_KEPT, &[]),
+        Case(Alice, well, reply("{}").key("v"), 422, "VALIDATION", NEVER_KEPT, &[]),
+        Case(Alice, well, reply("{}").key("v"), 422, "VALIDATION", NEVER_KEPT, &["idempotency-replayed"]),
+        Case(Spent, well, ask("GET", "/me"), 429, "rate_limited", NEVER_KEPT, &["retry-after"]),
+        Case(Alice, |b| refuses(b, || Refusal::TooFast("No.".into(), Some(Duration::from_millis(1)))), reply(good), 429, "RATE_LIMITED", NEVER_KEPT, &["retry-after"]),
+        Case(Alice, |b| refuses(b, || Refusal::TooFast("No.".into(), None)), reply(good), 429, "RATE_LIMITED", NEVER_KEPT, &[]),
+        Case(Alice, panics, reply(good), 500, "internal_error", NEVER_KEPT, &[]),
+        Case(Guest, panics, ask("GET", "/forums"), 500, "internal_error", NEVER_KEPT, &[]),
+        Case(Alice, |b| refuses(b, || Refusal::failed("the disk is full")), reply(good), 500, "internal_error", NEVER_KEPT, &[]),
+        Case(Guest, |b| refuses(b, || Refusal::NotImplemented), ask("GET", "/forums"), 501, "not_implemented", NEVER_KEPT, &[]),
+        Case(Guest, offline, ask("GET", "/forums"), 503, "board_offline", NEVER_KEPT, &[]),
+        Case(Alice, offline, reply(good), 503, "board_offline", NEVER_KEPT, &[]),
+        Case(Guest, well, ask("HEAD", "/forums"), 200, "", KEPT, &["etag"]),
+        Case(Alice, well, ask("HEAD", "/messages/alice-1"), 200, "", NEVER_KEPT, &[]),
+        Case(Guest, well, ask("HEAD", "/threads/open-1/posts?limit=2"), 200, "", KEPT, &["etag", "link"]),
+        Case(Guest, well, ask("HEAD", "/openapi.json"), 200, "", KEPT, &["etag"]),
+        Case(Guest, well, ask("HEAD", "/forums").header("if-none-match", "*"), 304, "", KEPT, &["etag"]),
+        Case(Guest, well, ask("HEAD", "/me"), 401, "unauthenticated", NEVER_KEPT, &["www-authenticate"]),
+        Case(Guest, well, ask("HEAD", "/threads/staff-1"), 404, "not_found", NEVER_KEPT, &[]),
+        Case(Guest, panics, ask("HEAD", "/forums"), 500, "internal_error", NEVER_KEPT, &[]),
+    ]
+}
+
+#[tokio::test]
+async fn every_response_carries_exactly_its_headers() {
+    let server = Server::new().listening().await;
+    let spent = server.token("alice").await;
+    server.spend(&spent, settings().token_window).await;
+    let (alice, banned) = (server.token("alice").await, server.token("banned").await);
+    let scopeless = server.token_with("alice", &[]).await;
+    let mut ids = BTreeSet::new();
+    for Case(by, given, ask, status, code, cache, more) in cases() {
+        let token = match by {
+            Guest => None,
+            Alice => Some(&alice),
+            Banned => Some(&banned),
+            Scopeless => Some(&scopeless),
+            Spent => Some(&spent),
+        };
+        given(&server.board);
+        let ask = ask.by(token);
+        let answer = server.send(&ask).await;
+        server.board.be(Mood::Well);
+        server.board.go_offline(false);
+        let case = format!("{ask:?}: {answer:?}");
+        assert_eq!(answer.status, status, "{case}");
+        let whole = status != 204 && status != 304;
+        let typed: &[_] = if whole {
+            &["content-type", "content-length"]
+        } else {
+            &[]
+        };
+        let expected: BTreeSet<_> = ALWAYS.iter().chain(typed).chain(more).copied().collect();
+        assert_eq!(
+            answer
+                .headers
+                .keys()
+                .map(AsRef::as_ref)
+                .collect::<BTreeSet<&str>>(),
+            expected,
+            "{case}"
+        );
+        assert_eq!(
+            answer.headers.len(),
+            expected.len(),
+            "no header stands twice: {case}"
+        );
+        always(&answer, cache);
+        if whole && !ask.is_head() {
+            refusal(&answer, code);
+        } else {
+            assert!(answer.body.is_empty(), "{case}");
+        }
+        let once = answer.header("idempotency-replayed").is_some()
+            || ids.insert(answer.header("x-request-id").unwrap().to_owned());
+        assert!(once, "each request has an id of its own: {case}");
+    }
+}
+
+fn always(answer: &Answer, cache: &str) {
+    assert_eq!(answer.header("cache-control"), Some(cache));
+    assert_eq!(answer.header("vary"), Some("authorization"));
+    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+    assert!(number(answer, "x-ratelimit-remaining") <= number(answer, "x-ratelimit-limit"));
+    assert_eq!(number(answer, "x-ratelimit-reset"), 1_767_225_600 + 300);
+    for (header, value) in [
+        ("content-type", "application/json"),
+        ("www-authenticate", "Bearer"),
+        ("idempotency-replayed", "true"),
+    ] {
+        assert!(answer.header(header).is_none_or(|found| found == value));
+    }
+    assert!(answer.header("retry-after").is_none() || number(answer, "retry-after") >= 1);
+}
+
+fn refusal(answer: &Answer, code: &str) {
+    let json = answer.json();
+    assert_eq!(answer.body.len() as i64, number(answer, "content-length"));
+    if code.is_empty() {
+        assert!(json.get("error").is_none());
+        return;
+    }
+    let id = answer.header("x-request-id").unwrap();
+    let error = &json["error"];
+    assert_eq!(json.as_object().unwrap().len(), 1);
+    assert_eq!(error.as_object().unwrap().len(), 3);
+    assert_eq!(error["code"], code);
+    assert!(!error["message"].as_str().unwrap().is_empty());
+    assert_eq!(
+        error["requestId"] == id,
+        answer.header("idempotency-replayed").is_none(),
+        "a replay keeps the first id"
+    );
+}
+
+#[tokio::test]
+async fn paths_in_headers_are_absolute_and_lead_on() {
+    let server = Server::new().listening().await;
+    let alice = server.token("alice").await;
+    let page = server
+        .send(&Ask::get("/threads/open-1/posts?limit=40&from=open-1-1").bearer(&alice))
+        .await;
+    let next = page.json()["next"].as_str().unwrap().to_owned();
+    let link = format!("</api/v1/threads/open-1/posts?limit=40&after={next}>; rel=\"next\"");
+    assert_eq!(page.header("link"), Some(&*link));
+    let rest = server
+        .send(&Ask::exactly("GET", &link[1..link.find('>').unwrap()]))
+        .await;
+    assert_eq!(rest.json()["items"].as_array().unwrap().len(), 5);
+    let thread = r#"{"title":"Tea","body":"Green?"}"#;
+    let created = server
+        .send(&Ask::post("/forums/open/threads", thread).bearer(&alice))
+        .await;
+    let location = format!(
+        "/api/v1/threads/{}",
+        created.json()["threadId"].as_str().unwrap()
+    );
+    assert_eq!(created.header("location"), Some(&*location));
+    let message = r#"{"to":["bob"],"subject":"Tea","body":"At five?"}"#;
+    let sent = server
+        .send(&Ask::post("/messages", message).bearer(&alice))
+        .await;
+    assert_eq!(sent.header("location"), Some("/api/v1/messages/alice-6"));
+}

@@ -1,0 +1,275 @@
+//! `Idempotency-Key`: at most once, whatever happens (contract, section 5).
+
+use std::time::Duration;
+
+use forum_api::host::Refusal;
+use forum_api::testing::Answer;
+use tokio::task::JoinSet;
+
+use crate::support::{Ask, Gate, Mood, ROWS, Server, message, outcome};
+
+const RUNNING: &str = "The first request with this Idempotency-Key is still running.";
+const REUSED: &str = "This Idempotency-Key belongs to another request.";
+
+fn is_unknown(answer: &Answer) -> bool {
+    outcome(answer) == (409, Some("CONFLICT")) && message(answer).contains("its outcome is unknown")
+}
+
+fn is_replay(answer: &Answer) -> bool {
+    answer.header("idempotency-replayed") == Some("true")
+}
+
+fn reply(body: &str) -> Ask {
+    Ask::post("/threads/open-1/posts", &format!(r#"{{"body":"{body}"}}"#)).key("k")
+}
+
+fn fifty(server: &Server, ask: &Ask) -> JoinSet<Answer> {
+    let sent = (0..50).map(|_| {
+        let (server, ask) = (server.clone(), ask.clone());
+        async move { server.send(&ask).await }
+    });
+    sent.collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn fifty_at_once_run_the_command_once() {
+    let server = Server::new().listening().await;
+    let ask = reply("x").bearer(&server.token("alice").await);
+    let answers = fifty(&server, &ask).join_all().await;
+    let mut created: Vec<_> = answers
+        .iter()
+        .filter(|answer| answer.status == 201)
+        .collect();
+    let running = answers.iter().filter(|answer| message(answer) == RUNNING);
+    assert_eq!(created.len() + running.count(), 50);
+    assert_eq!(
+        created.iter().filter(|answer| !is_replay(answer)).count(),
+        1
+    );
+    created.dedup_by_key(|answer| answer.body.clone());
+    assert_eq!(created.len(), 1, "all get the first answer");
+    assert_eq!(server.board.calls().len(), 1);
+}
+
+#[tokio::test]
+async fn while_the_first_runs_the_others_are_told_to_come_back() {
+    let server = Server::new().listening().await;
+    let gate = Gate::new();
+    server.board.be(Mood::Waits(gate.clone()));
+    let ask = reply("x").bearer(&server.token("alice").await);
+    let mut answers = fifty(&server, &ask);
+    for _ in 0..49 {
+        let answer = answers.join_next().await.unwrap().unwrap();
+        assert_eq!(outcome(&answer), (409, Some("CONFLICT")));
+        assert_eq!(
+            (message(&answer).as_str(), answer.header("retry-after")),
+            (RUNNING, Some("1"))
+        );
+    }
+    server.clock.advance(Duration::from_secs(60));
+    assert!(
+        is_unknown(&server.send(&ask).await),
+        "it was cut off, as far as anybody can tell"
+    );
+    gate.let_one_pass();
+    let first = answers.join_next().await.unwrap().unwrap();
+    assert_eq!((first.status, is_replay(&first)), (201, false));
+    assert_eq!(server.send(&ask).await.body, first.body, "but it was not");
+}
+
+#[tokio::test]
+async fn every_post_is_answered_again_as_it_was_the_first_time() {
+    let server = Server::new();
+    let alice = server.token("alice").await;
+    for row in ROWS.iter().filter(|row| row.method == "POST") {
+        let ask = Ask::of(row).bearer(&alice).key(row.template);
+        let (first, calls) = (server.send(&ask).await, server.board.calls().len());
+        let again = server.send(&ask).await;
+        assert_eq!(
+            (again.status, &again.body),
+            (first.status, &first.body),
+            "{row:?}"
+        );
+        assert_eq!(again.header("location"), first.header("location"));
+        assert_eq!((is_replay(&first), is_replay(&again)), (false, true));
+        assert_eq!(server.board.calls().len(), calls);
+    }
+}
+
+/// What a key does after each outcome of the first run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    Replays,
+    IsFree,
+    IsUnknown,
+}
+
+#[tokio::test]
+async fn what_is_kept_and_what_is_not() {
+    use Then::{IsFree, IsUnknown, Replays};
+    for (mood, status, then) in [
+        (
+            Mood::Refuses(|| Refusal::Forbidden("No.".into())),
+            403,
+            Replays,
+        ),
+        (
+            Mood::Refuses(|| Refusal::NotFound("No.".into())),
+            404,
+            Replays,
+        ),
+        (
+            Mood::Refuses(|| Refusal::Conflict("No.".into())),
+            409,
+            Replays,
+        ),
+        (
+            Mood::Refuses(|| Refusal::Invalid("No.".into())),
+            422,
+            Replays,
+        ),
+        (
+            Mood::Refuses(|| Refusal::TooFast("No.".into(), None)),
+            429,
+            IsFree,
+        ),
+        (Mood::Refuses(|| Refusal::NotImplemented), 501, IsFree),
+        (Mood::Refuses(|| Refusal::Absent), 404, IsFree),
+        (
+            Mood::Refuses(|| Refusal::Unusable("body", "text")),
+            400,
+            IsFree,
+        ),
+        (
+            Mood::Refuses(|| Refusal::failed("the disk is full")),
+            500,
+            IsUnknown,
+        ),
+        (Mood::Panics, 500, IsUnknown),
+    ] {
+        let server = Server::new();
+        let ask = reply("x").bearer(&server.token("alice").await);
+        server.board.be(mood);
+        let first = server.send(&ask).await;
+        assert_eq!(first.status, status);
+        server.board.be(Mood::Well);
+        let second = server.send(&ask).await;
+        let found = match () {
+            () if is_replay(&second) => Replays,
+            () if is_unknown(&second) => IsUnknown,
+            () => IsFree,
+        };
+        assert_eq!(found, then, "{first:?} {second:?}");
+        assert_eq!(
+            server.board.calls().len(),
+            if then == IsFree { 2 } else { 1 }
+        );
+        if then == Replays {
+            assert_eq!((second.status, second.body), (first.status, first.body));
+        }
+    }
+}
+
+/// The command was carried out, but its answer was not the caller's to see.
+#[tokio::test]
+async fn a_withheld_answer_leaves_the_outcome_unknown() {
+    let server = Server::new();
+    server.board.be(Mood::Leaks);
+    let body = r#"{"target":"forum","targetId":"staff"}"#;
+    let ask = Ask::post("/subscriptions", body)
+        .key("k")
+        .bearer(&server.token("alice").await);
+    assert_eq!(outcome(&server.send(&ask).await), (404, Some("not_found")));
+    assert!(is_unknown(&server.send(&ask).await));
+}
+
+#[tokio::test]
+async fn a_key_belongs_to_its_token_and_its_request() {
+    let server = Server::new();
+    let (alice, other, bob) = (
+        server.token("alice").await,
+        server.token("alice").await,
+        server.token("bob").await,
+    );
+    let elsewhere = Ask::post("/threads/open-2/posts", r#"{"body":"x"}"#).key("k");
+    let spaced = Ask::post("/threads/open-1/posts", r#"{"body": "x"}"#).key("k");
+    for (ask, token, reused) in [
+        (reply("x"), &alice, false),
+        (reply("y"), &alice, true),
+        (spaced, &alice, true),
+        (elsewhere.clone(), &alice, true),
+        (reply("x"), &other, false),
+        (elsewhere, &bob, false),
+    ] {
+        let answer = server.send(&ask.bearer(token)).await;
+        if reused {
+            assert_eq!(outcome(&answer), (409, Some("CONFLICT")));
+            assert_eq!(
+                (message(&answer).as_str(), answer.header("retry-after")),
+                (REUSED, None)
+            );
+        } else {
+            assert_eq!((answer.status, is_replay(&answer)), (201, false));
+        }
+    }
+    assert_eq!(server.board.calls().len(), 3);
+}
+
+#[tokio::test]
+async fn a_key_is_1_to_64_visible_characters_and_is_read_on_post_alone() {
+    let server = Server::new();
+    let alice = server.token("alice").await;
+    let plain = Ask::post("/threads/open-1/posts", r#"{"body":"x"}"#).bearer(&alice);
+    for (key, status) in [
+        ("!", 201),
+        (&*"~".repeat(64), 201),
+        ("", 400),
+        (&*"k".repeat(65), 400),
+        ("a b", 400),
+        ("ä", 400),
+    ] {
+        let answer = server.send(&plain.clone().key(key)).await;
+        assert_eq!(answer.status, status, "{key}");
+        if status == 400 {
+            assert_eq!(
+                message(&answer),
+                "idempotency-key: expected 1 to 64 visible ASCII characters"
+            );
+        }
+    }
+    assert_eq!(server.send(&plain.key("one").key("one")).await.status, 400);
+    for row in ROWS.iter().filter(|row| row.method != "POST") {
+        for _ in 0..2 {
+            let answer = server.send(&Ask::of(row).key("a b").bearer(&alice)).await;
+            assert_eq!(
+                (answer.status, is_replay(&answer)),
+                (row.success, false),
+                "{row:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_forgotten_after_24_hours() {
+    let server = Server::new();
+    let ask = reply("x").bearer(&server.token("alice").await);
+    for (advance, replays) in [(0, false), (86_399_999, true), (1, false), (0, true)] {
+        server.clock.advance(Duration::from_millis(advance));
+        assert_eq!(is_replay(&server.send(&ask).await), replays, "{advance}");
+    }
+}
+
+#[tokio::test]
+async fn a_replay_is_for_those_who_may_still_ask() {
+    let server = Server::new();
+    let ask = reply("x").bearer(&server.token("alice").await);
+    server.send(&ask).await;
+    server.board.shows("alice", &["members"]);
+    assert_eq!(outcome(&server.send(&ask).await), (404, Some("not_found")));
+    server.board.ban("alice");
+    assert_eq!(
+        outcome(&server.send(&ask).await),
+        (403, Some("owner_unavailable"))
+    );
+}

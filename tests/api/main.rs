@@ -1,0 +1,29 @@
+//! What the library must show, as the specification and the contract say it: a file per subject.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that meets what cannot be is to fail"
+)]
+
+mod support;
+
+mod authentication;
+mod bodies;
+mod budgets;
+mod cursors;
+mod documents;
+mod endpoints;
+mod faults;
+mod headers;
+mod incidents;
+mod interrupted;
+mod keys;
+mod language;
+mod order;
+mod paths;
+mod queries;
+mod tokens;
+mod visibility;

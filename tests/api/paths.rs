@@ -1,0 +1,133 @@
+//! Odd paths, methods and queries, answered alike however the service is mounted (contract, section 1).
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::OriginalUri;
+use forum_api::ForumApi;
+use forum_api::clock::{Clock, TokioRuntime};
+use tokio::net::TcpListener;
+
+use crate::support::server::settings;
+use crate::support::{Ask, Server, bare, outcome};
+
+/// Which mounts give a request to the service; the others have a host's 404 of their own.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Reaches {
+    Bare,
+    BareAndNest,
+    All,
+}
+use Reaches::*;
+
+#[rustfmt::skip]
+const PROBES: &[(Reaches, &str, &str, u16, &str)] = &[
+    (All,         "GET",     "/api/v1/threads/open-1",              200, ""),
+    (All,         "GET",     "/api/v1/threads/%6fpen-1",            200, ""),
+    (All,         "GET",     "/api/v1/threads/open-1/",             404, "no_such_route"),
+    (All,         "GET",     "/api/v1//threads/open-1",             404, "no_such_route"),
+    (All,         "GET",     "/api/v1/threads//open-1",             404, "no_such_route"),
+    (All,         "GET",     "/api/v1/threads//posts",              404, "no_such_route"),
+    (All,         "GET",     "/api/v1/threads/open%2F1",            404, "no_such_route"),
+    (All,         "GET",     "/api/v1/threads/open-1%2fposts",      404, "no_such_route"),
+    (All,         "GET",     "/api/v1/threads%2Fopen-1",            404, "no_such_route"),
+    (All,         "GET",     "/api/v1/./forums",                    404, "no_such_route"),
+    (All,         "GET",     "/api/v1/threads/../forums",           404, "no_such_route"),
+    (All,         "GET",     "/api/v1/threads/..",                  404, "not_found"),
+    (All,         "GET",     "/api/v1/threads/%2e%2e",              404, "not_found"),
+    (All,         "GET",     "/api/v1/threads/%252F",               404, "not_found"),
+    (All,         "GET",     "/api/v1/threads/%00",                 404, "not_found"),
+    (All,         "GET",     "/api/v1/threads/%ff",                 404, "not_found"),
+    (All,         "GET",     "/api/v1/threads/%zz",                 404, "not_found"),
+    (All,         "GET",     "/api/v1/threads/open-1;x",            404, "not_found"),
+    (All,         "GET",     "/api/v1/members/@",                   404, "not_found"),
+    (All,         "GET",     "/api/v1/members/@%00",                404, "not_found"),
+    (All,         "GET",     "/api/v1/members/@alice",              200, ""),
+    (All,         "GET",     "/api/v1/members/%40alice",            200, ""),
+    (All,         "DELETE",  "/api/v1/subscriptions/THREAD/open-1", 404, "not_found"),
+    (All,         "GET",     "/api/v1/Forums",                      404, "no_such_route"),
+    (All,         "GET",     "/api/v1/forum%73",                    404, "no_such_route"),
+    (All,         "GET",     "/api/v1/api/v1/forums",               404, "no_such_route"),
+    (All,         "GET",     "/api/v1/forums?",                     200, ""),
+    (All,         "GET",     "/api/v1/forums?&&",                   200, ""),
+    (All,         "GET",     "/api/v1/forums?x",                    400, "bad_request"),
+    (All,         "GET",     "/api/v1/forums?=",                    400, "bad_request"),
+    (All,         "GET",     "/api/v1/forums?%zz=1",                400, "bad_request"),
+    (All,         "GET",     "/api/v1/openapi.json",                200, ""),
+    (All,         "GET",     "/api/v1/openapi.json?x=1",            400, "bad_request"),
+    (All,         "GET",     "/api/v1/openapi.json/",               404, "no_such_route"),
+    (All,         "POST",    "/api/v1/openapi.json",                404, "no_such_route"),
+    (All,         "PUT",     "/api/v1/forums",                      404, "no_such_route"),
+    (All,         "BREW",    "/api/v1/forums",                      404, "no_such_route"),
+    (All,         "OPTIONS", "/api/v1/forums",                      404, "no_such_route"),
+    (All,         "TRACE",   "/api/v1/forums",                      404, "no_such_route"),
+    (All,         "DELETE",  "/api/v1/me",                          404, "no_such_route"),
+    (BareAndNest, "GET",     "/api/v1",                             404, "no_such_route"),
+    (BareAndNest, "GET",     "/api/v1/",                            404, "no_such_route"),
+    (Bare,        "GET",     "/",                                   404, "no_such_route"),
+    (Bare,        "GET",     "//api/v1/forums",                     404, "no_such_route"),
+    (Bare,        "GET",     "/forums",                             404, "no_such_route"),
+    (Bare,        "GET",     "/api/v1forums",                       404, "no_such_route"),
+    (Bare,        "GET",     "/API/v1/forums",                      404, "no_such_route"),
+    (Bare,        "GET",     "/%61pi/v1/forums",                    404, "no_such_route"),
+    (Bare,        "GET",     "/api/v1%2Fforums",                    404, "no_such_route"),
+];
+
+/// The same service for axum, which cuts paths.
+fn for_axum(server: &Server) -> ForumApi {
+    let (authority, board) = (server.board.clone(), server.board.clone());
+    ForumApi::builder(authority, board, server.stores.clone(), TokioRuntime)
+        .settings(settings())
+        .clock(server.clock.clone() as Arc<dyn Clock>)
+        .original_uri(|extensions| extensions.get::<OriginalUri>().map(|uri| &uri.0))
+        .build()
+}
+
+async fn serve(router: Router) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    address
+}
+
+#[tokio::test]
+async fn however_it_is_mounted_the_same_path_gets_the_same_bytes() {
+    let server = Server::new().listening().await;
+    let alice = server.token("alice").await;
+    let api = for_axum(&server);
+    let nest = serve(Router::new().nest_service("/api/v1", api.clone())).await;
+    let route = serve(Router::new().route_service("/api/v1/{*rest}", api)).await;
+    for (reaches, method, path, status, code) in PROBES {
+        let ask = Ask::exactly(method, path).bearer(&alice);
+        let expected = server.send(&ask).await;
+        let code = Some(*code).filter(|code| !code.is_empty());
+        assert_eq!(outcome(&expected), (*status, code), "{method} {path}");
+        for (mount, needed) in [(nest, BareAndNest), (route, All)] {
+            let answer = Server::send_to(mount, &ask).await;
+            if *reaches >= needed {
+                assert_eq!(bare(&answer), bare(&expected), "{method} {path}");
+            } else {
+                assert_eq!(
+                    (answer.status, answer.header("x-request-id")),
+                    (404, None),
+                    "{method} {path}"
+                );
+            }
+        }
+    }
+}
+
+/// Paths in answers are whole again.
+#[tokio::test]
+async fn a_router_that_cuts_paths_does_not_cut_links() {
+    let server = Server::new();
+    let nest = serve(Router::new().nest_service("/api/v1", for_axum(&server))).await;
+    let answer = Server::send_to(nest, &Ask::get("/threads/open-1/posts")).await;
+    assert!(
+        answer
+            .header("link")
+            .unwrap()
+            .starts_with("</api/v1/threads/open-1/posts?after=")
+    );
+}

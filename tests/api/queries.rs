@@ -1,0 +1,189 @@
+//! Queries and paths, read strictly (contract, sections 4, 5 and 7).
+
+use crate::support::{Ask, ROWS, Row, Server, message, outcome};
+
+const POSTS: &str = "/threads/open-1/posts";
+
+#[rustfmt::skip]
+pub(crate) const REFUSED: &[(&str, &str)] = &[
+    ("/forums?limit=5", "limit: not known here"),
+    ("/me?x=", "x: not known here"),
+    ("/threads/open-1/posts?Limit=5", "Limit: not known here"),
+    ("/threads/open-1/posts?limit=5&limit=5", "limit: given more than once"),
+    ("/threads/open-1/posts?limit=5&%6cimit=5", "limit: given more than once"),
+    ("/threads/open-1/posts?limit=-1", "limit: expected 1 to 100"),
+    ("/threads/open-1/posts?limit=0", "limit: expected 1 to 100"),
+    ("/threads/open-1/posts?limit=101", "limit: expected 1 to 100"),
+    ("/threads/open-1/posts?limit=1e9", "limit: expected 1 to 100"),
+    ("/threads/open-1/posts?limit=10.0", "limit: expected 1 to 100"),
+    ("/threads/open-1/posts?limit=+5", "limit: expected 1 to 100"),
+    ("/threads/open-1/posts?limit=%2B5", "limit: expected 1 to 100"),
+    ("/threads/open-1/posts?limit=5%20", "limit: expected 1 to 100"),
+    ("/threads/open-1/posts?limit=%D9%A5", "limit: expected 1 to 100"),
+    ("/threads/open-1/posts?limit=99999999999999999999", "limit: expected 1 to 100"),
+    ("/threads/open-1/posts?limit=", "limit: expected 1 to 100"),
+    ("/threads/open-1/posts?limit", "limit: expected 1 to 100"),
+    ("/threads/open-1/posts?since=yesterday", "since: expected a time, as 2026-01-31T12:00:00Z"),
+    ("/threads/open-1/posts?since=", "since: expected a time, as 2026-01-31T12:00:00Z"),
+    ("/threads/open-1/posts?since=1767225600", "since: expected a time, as 2026-01-31T12:00:00Z"),
+    ("/threads/open-1/posts?since=2026-01-31", "since: expected a time, as 2026-01-31T12:00:00Z"),
+    ("/threads/open-1/posts?since=2026-01-31T12:00Z", "since: expected a time, as 2026-01-31T12:00:00Z"),
+    ("/threads/open-1/posts?since=20260131T120000Z", "since: expected a time, as 2026-01-31T12:00:00Z"),
+    ("/threads/open-1/posts?since=2026-01-31T12:00:00", "since: expected a time, as 2026-01-31T12:00:00Z"),
+    ("/threads/open-1/posts?since=2026-01-31T12:00:00Z[UTC]", "since: expected a time, as 2026-01-31T12:00:00Z"),
+    ("/threads/open-1/posts?since=2026-02-30T12:00:00Z", "since: expected a time, as 2026-01-31T12:00:00Z"),
+    ("/threads/open-1/posts?body=Both", "body: expected both, source, html"),
+    ("/threads/open-1/posts?from=other", "from: expected a post of this thread"),
+    ("/threads/open-1/posts?from=no+id", "from: expected a post of this thread"),
+    ("/threads/open-1/posts?from=staff-1-1", "from: expected a post of this thread"),
+    ("/threads/open-1/posts?after=%zz", "after: expected percent-encoded UTF-8"),
+    ("/threads/open-1/posts?after=%ff", "after: expected percent-encoded UTF-8"),
+    ("/threads/open-1/posts?%ff=1", "query: expected percent-encoded UTF-8"),
+    ("/threads/open-1/posts?after=%00", "after: expected text without U+0000 and byte-order marks"),
+    ("/forums/open/threads?from=open-1-1", "from: not known here"),
+    ("/messages?folder=trash", "folder: expected inbox, sent"),
+    ("/messages?folder=", "folder: expected inbox, sent"),
+    ("/messages?unread=yes", "unread: expected true or false"),
+    ("/messages?unread=1", "unread: expected true or false"),
+    ("/messages?unread=TRUE", "unread: expected true or false"),
+    ("/messages?unread=null", "unread: expected true or false"),
+    ("/messages?unread", "unread: expected true or false"),
+    ("/messages/alice-1?peek=true", "peek: not known here"),
+    ("/subscriptions?target=post", "target: expected thread, forum"),
+    ("/search", "q: required"),
+    ("/search?q=", "q: expected 1 to 200 characters with a word to look for"),
+    ("/search?q=-tea", "q: expected 1 to 200 characters with a word to look for"),
+    ("/search?q=!?", "q: expected 1 to 200 characters with a word to look for"),
+    ("/search?q=tea%EF%BB%BF", "q: expected text without U+0000 and byte-order marks"),
+    ("/search?q=tea&when=25h", "when: expected 24h, 7d, 30d, 1y, or dates as 2026-01-01..2026-02-01"),
+    ("/search?q=tea&when=..", "when: expected 24h, 7d, 30d, 1y, or dates as 2026-01-01..2026-02-01"),
+    ("/search?q=tea&in=everywhere", "in: expected all, titles, posts"),
+    ("/search?q=tea&show=members", "show: expected posts, threads"),
+    ("/search?q=tea&sort=score", "sort: expected relevance, newest, oldest"),
+    ("/search?q=tea&forum=1&forum=2", "forum: given more than once"),
+    ("/search?q=tea&within=all", "within: not known here"),
+    ("/threads/open-1/posts?%3Cscript%3E=1", "?: not known here"),
+];
+
+#[tokio::test]
+async fn what_a_query_cannot_say_is_400_and_the_message_names_the_parameter() {
+    let server = Server::new();
+    let alice = server.token("alice").await;
+    for (path, expected) in REFUSED {
+        let answer = server.send(&Ask::get(path).bearer(&alice)).await;
+        assert_eq!(outcome(&answer), (400, Some("bad_request")), "{path}");
+        assert_eq!(message(&answer), *expected, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn from_and_after_do_not_stand_together() {
+    let server = Server::new();
+    let page = server.send(&Ask::get(POSTS)).await.json();
+    let after = page["next"].as_str().unwrap();
+    let answer = server
+        .send(&Ask::get(&format!("{POSTS}?from=open-1-3&after={after}")))
+        .await;
+    assert_eq!(outcome(&answer), (400, Some("bad_request")));
+    assert_eq!(message(&answer), "from: expected to stand without after");
+}
+
+#[rustfmt::skip]
+const TAKEN: &[(&str, &str)] = &[
+    (POSTS, "limit: Limit(20), after: None, since: None, from: None, body: Both"),
+    ("/threads/open-1/posts?limit=100&body=html", "limit: Limit(100), after: None, since: None, from: None, body: Html"),
+    ("/threads/open-1/posts?from=open-1-3", "from: Some(PostId(open-1-3))"),
+    ("/threads/open-1/posts?since=1970-01-01T01:00:00.5%2B01:00", "since: Some(Timestamp(500))"),
+    ("/messages", "folder: Inbox, unread: None"),
+    ("/messages?unread=false&folder=sent", "folder: Sent, unread: Some(false)"),
+    ("/subscriptions?target=forum", "target: Some(Forum)"),
+    ("/search?q=gr%C3%BCn+tea", "text: \"grün tea\""),
+    ("/search?q=tea&forum=open,no%20id", "forum: [ForumId(open), ForumId()]"),
+    ("/search?q=tea&by=@bob", "by: Some(Name(\"bob\"))"),
+    ("/search?q=tea&by=%40j%C3%BCrgen", "by: Some(Name(\"jürgen\"))"),
+    ("/search?q=tea&by=no%20id", "by: Some(Id(UserId()))"),
+    ("/search?q=tea&when=..2026-02-01&in=titles&show=threads&sort=oldest", "within: Titles, show: Threads, sort: Oldest"),
+    ("/members/%40bob", "Name(\"bob\")"),
+    ("/members/@j%C3%BCrgen", "Name(\"jürgen\")"),
+    ("/members/bob", "Id(UserId(bob))"),
+];
+
+#[tokio::test]
+async fn what_a_query_can_say_reaches_the_board() {
+    let server = Server::new();
+    let alice = server.token("alice").await;
+    for (path, expected) in TAKEN {
+        server.send(&Ask::get(path).bearer(&alice)).await;
+        assert!(
+            server.board.last_call().contains(expected),
+            "{path} {}",
+            server.board.last_call()
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_query_where_none_is_taken_is_refused_and_nothing_is_written() {
+    let server = Server::new();
+    let alice = server.token("alice").await;
+    for row in ROWS.iter().filter(|row| row.method != "GET") {
+        let path = format!("{}?x=1", row.path);
+        let answer = server
+            .send(
+                &Ask::of(&Row {
+                    path: path.leak(),
+                    ..*row
+                })
+                .bearer(&alice),
+            )
+            .await;
+        assert_eq!(outcome(&answer), (400, Some("bad_request")), "{row:?}");
+        assert_eq!(message(&answer), "x: not known here");
+    }
+    assert!(server.board.calls().is_empty());
+}
+
+#[tokio::test]
+async fn a_head_request_peeks() {
+    let server = Server::new();
+    let alice = server.token("alice").await;
+    for (method, opening) in [("GET", "message Read"), ("HEAD", "message Peek")] {
+        let answer = server
+            .send(&Ask::new(method, "/messages/alice-1").bearer(&alice))
+            .await;
+        assert_eq!(
+            (answer.status, server.board.last_call().as_str()),
+            (200, opening)
+        );
+    }
+}
+
+/// What a client sent is said back when it is short and plain, and is no token.
+#[tokio::test]
+async fn names_that_are_long_odd_or_secret_are_not_repeated() {
+    let server = Server::new();
+    let alice = server.token("alice").await;
+    let long = "x".repeat(65);
+    for name in [&*long, &*alice, "%3Cb%3E", "%E2%80%AE", &alice[..30]] {
+        let query = Ask::get(&format!("{POSTS}?{name}=1"));
+        let body = Ask::post(POSTS, &format!(r#"{{"{name}":1}}"#));
+        for ask in [query, body] {
+            let answer = server.send(&ask.bearer(&alice)).await;
+            assert_eq!(message(&answer), "?: not known here", "{name}");
+        }
+    }
+    let kept = "x".repeat(64);
+    let answer = server.send(&Ask::get(&format!("{POSTS}?{kept}=1"))).await;
+    assert_eq!(message(&answer), format!("{kept}: not known here"));
+}
+
+#[tokio::test]
+async fn a_text_of_200_characters_is_searched_for_and_no_longer_one() {
+    let server = Server::new();
+    for (length, status) in [(200, 200), (201, 400)] {
+        let answer = server
+            .send(&Ask::get(&format!("/search?q={}", "x".repeat(length))))
+            .await;
+        assert_eq!(answer.status, status);
+    }
+}

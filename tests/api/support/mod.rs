@@ -1,0 +1,55 @@
+//! What the tests stand on: a board, a server on a socket, the rows as data, and the log.
+
+pub(crate) mod ask;
+pub(crate) mod board;
+pub(crate) mod commands;
+pub(crate) mod log;
+pub(crate) mod mood;
+pub(crate) mod rows;
+pub(crate) mod server;
+pub(crate) mod stores;
+pub(crate) mod tokens;
+pub(crate) mod walk;
+pub(crate) mod world;
+
+pub(crate) use ask::Ask;
+pub(crate) use board::FullBoard;
+pub(crate) use mood::{Gate, Mood};
+pub(crate) use rows::{EVERY_SCOPE, ROWS, Row};
+pub(crate) use server::Server;
+pub(crate) use tokens::lookup;
+
+use forum_api::testing::Answer;
+
+/// The status of an answer, and its code if it is a refusal.
+pub(crate) fn outcome(answer: &Answer) -> (u16, Option<&'static str>) {
+    (answer.status, answer.code())
+}
+
+/// A header that holds a number.
+pub(crate) fn number(answer: &Answer, header: &str) -> i64 {
+    answer.header(header).unwrap().parse().unwrap()
+}
+
+/// A refusal's message.
+pub(crate) fn message(answer: &Answer) -> String {
+    let json = answer.json();
+    json["error"]["message"].as_str().unwrap_or_default().into()
+}
+
+/// An answer without what differs between any two: the request's id, and when and by whom it was charged.
+pub(crate) fn bare(answer: &Answer) -> (u16, Vec<(String, String)>, String) {
+    let varies =
+        |name: &str| name.starts_with("x-ratelimit-") || matches!(name, "x-request-id" | "date");
+    let headers = answer
+        .headers
+        .iter()
+        .filter(|(name, _)| !varies(name.as_str()));
+    let mut headers: Vec<_> = headers
+        .map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()))
+        .collect();
+    headers.sort();
+    let id = answer.header("x-request-id").unwrap();
+    let body = std::str::from_utf8(&answer.body).unwrap();
+    (answer.status, headers, body.replace(id, "id"))
+}

@@ -1,0 +1,36 @@
+//! Walks lists to their end.
+
+use forum_api::testing::Answer;
+use serde_json::Value;
+
+use super::{Ask, Server};
+
+/// The pages of a list, found by `next`, the last one included.
+pub(crate) async fn pages(server: &Server, path: &str, token: &str) -> Vec<Answer> {
+    let mut pages = Vec::new();
+    let mut query = String::new();
+    loop {
+        let page = server
+            .send(&Ask::get(&format!("{path}{query}")).bearer(token))
+            .await;
+        assert_eq!(page.status, 200, "{page:?}");
+        let next = page.json()["next"].clone();
+        pages.push(page);
+        match next {
+            Value::String(next) => {
+                query = format!("{}after={next}", if path.contains('?') { "&" } else { "?" })
+            }
+            _ => return pages,
+        }
+    }
+}
+
+/// The ids in these pages, in order.
+pub(crate) fn ids(pages: &[Answer], id: &str) -> Vec<String> {
+    let items = pages
+        .iter()
+        .flat_map(|page| page.json()["items"].as_array().cloned().unwrap());
+    items
+        .map(|item| item[id].as_str().unwrap().to_owned())
+        .collect()
+}

@@ -1,0 +1,201 @@
+//! The small world of the test board. An id says what it is: thread `open-2` is the second of forum `open`, post
+//! `open-2-7` the seventh of that thread, poll `open-1` the one of thread `open-1`, message `alice-3` alice's third.
+
+use forum_api::model::{
+    Author, Forum, ForumId, HitKind, Limit, Message, MessageSummary, OptionId, Page, Poll,
+    PollOption, Position, Post, PostId, Profile, SearchHit, State, Subscription, TargetKind,
+    Thread, ThreadId, Timestamp, UserId,
+};
+use forum_api::model::{Folder, MessageId, PollId};
+
+/// Forums with their parents: `porch` is open to all, but stands below a hidden one.
+pub(crate) const FORUMS: [(&str, Option<&str>); 4] = [
+    ("open", None),
+    ("members", Some("open")),
+    ("staff", Some("members")),
+    ("porch", Some("staff")),
+];
+
+pub(crate) const MEMBERS: [&str; 5] = ["alice", "bob", "moderator", "admin", "banned"];
+
+/// How many threads a forum has, posts a thread, and messages a member.
+pub(crate) const THREADS: usize = 3;
+pub(crate) const POSTS: usize = 45;
+pub(crate) const MESSAGES: usize = 5;
+
+pub(crate) fn time() -> Timestamp {
+    Timestamp::from_millis(1_767_225_600_000)
+}
+
+/// The forum that an id begins with, and the numbers behind it, each within its bounds.
+pub(crate) fn forum_in(id: &str, bounds: &[usize]) -> Option<&'static str> {
+    let mut parts = id.split('-');
+    let name = parts.next()?;
+    let (forum, _) = FORUMS.iter().find(|(forum, _)| *forum == name)?;
+    let within = |bound: &usize| {
+        let number = parts.next().and_then(|part| part.parse().ok());
+        number.is_some_and(|number| (1..=*bound).contains(&number))
+    };
+    (bounds.iter().all(within) && parts.next().is_none()).then_some(*forum)
+}
+
+/// One page of items that are numbered from 1 to `total`.
+pub(crate) fn page<T>(
+    limit: Limit,
+    after: Option<&Position>,
+    total: usize,
+    item: impl Fn(usize) -> T,
+) -> Page<T> {
+    let start = after.map_or(0, |after| after.as_str().parse().unwrap());
+    let fetched = (start + 1..=total)
+        .take(limit.get() + 1)
+        .map(|n| (n, item(n)));
+    let page = Page::cut(fetched.collect(), limit, |(n, _)| Position::new(n));
+    Page {
+        items: page.items.into_iter().map(|(_, item)| item).collect(),
+        next: page.next,
+    }
+}
+
+pub(crate) fn author(name: &str) -> Author {
+    Author {
+        user_id: UserId::new(name).unwrap(),
+        username: name.into(),
+        avatar_url: None,
+    }
+}
+
+pub(crate) fn profile(name: &str) -> Profile {
+    Profile {
+        user_id: UserId::new(name).unwrap(),
+        username: name.into(),
+        title: None,
+        avatar_url: None,
+        joined_at: time(),
+        last_seen_at: None,
+        post_count: 7,
+        reputation: 1,
+    }
+}
+
+/// The nearest forum above `forum` that is among these.
+pub(crate) fn nearest(forum: &str, among: &[&str]) -> Option<&'static str> {
+    let above = |forum: &str| FORUMS.iter().find(|(id, _)| *id == forum)?.1;
+    std::iter::successors(above(forum), |forum| above(forum)).find(|forum| among.contains(forum))
+}
+
+pub(crate) fn forum(id: &str, parent: Option<&str>) -> Forum {
+    Forum {
+        forum_id: ForumId::new(id).unwrap(),
+        parent_id: parent.and_then(ForumId::new),
+        title: format!("The {id} forum"),
+        description: String::new(),
+        position: 1,
+        thread_count: THREADS as u64,
+        post_count: (THREADS * POSTS) as u64,
+        last_activity_at: Some(time()),
+        can_start_thread: true,
+    }
+}
+
+pub(crate) fn thread(id: &str) -> Thread {
+    Thread {
+        thread_id: ThreadId::new(id).unwrap(),
+        forum_id: ForumId::new(id.split('-').next().unwrap()).unwrap(),
+        title: format!("Thread {id}"),
+        author: Some(author("alice")),
+        state: State::Visible,
+        created_at: time(),
+        last_activity_at: time(),
+        last_post: None,
+        reply_count: POSTS as u64 - 1,
+        pinned: false,
+        locked: false,
+        first_post_id: PostId::new(&format!("{id}-1")).unwrap(),
+        poll_id: id.ends_with("-1").then(|| PollId::new(id).unwrap()),
+        can_reply: true,
+        version: 1,
+    }
+}
+
+/// Odd posts are alice's, even ones bob's.
+pub(crate) fn post(thread: &str, number: usize, body: &str) -> Post {
+    Post {
+        post_id: PostId::new(&format!("{thread}-{number}")).unwrap(),
+        thread_id: ThreadId::new(thread).unwrap(),
+        number: number as u64,
+        author: Some(author(if number % 2 == 1 { "alice" } else { "bob" })),
+        state: State::Visible,
+        created_at: time(),
+        edited_at: None,
+        edited_by: None,
+        body: Some(body.into()),
+        body_html: Some(format!("<p>{body}</p>")),
+        can_edit: true,
+        can_delete: true,
+        version: 1,
+    }
+}
+
+pub(crate) fn poll(id: &str) -> Poll {
+    Poll {
+        poll_id: PollId::new(id).unwrap(),
+        thread_id: ThreadId::new(id).unwrap(),
+        question: "Which tea?".into(),
+        author: Some(author("alice")),
+        options: vec![PollOption {
+            option_id: OptionId::from(1),
+            text: "Green".into(),
+            votes: 1,
+        }],
+        total_votes: 1,
+        max_choices: 1,
+        can_change_vote: false,
+        closes_at: None,
+        closed: false,
+        own_vote: None,
+        version: 1,
+    }
+}
+
+pub(crate) fn message(owner: &str, number: usize, folder: Folder) -> Message {
+    let summary = MessageSummary {
+        message_id: MessageId::new(&format!("{owner}-{number}")).unwrap(),
+        folder,
+        subject: "Tea".into(),
+        sender: Some(author("bob")),
+        recipients: vec![author(owner)],
+        sent_at: time(),
+        read_at: None,
+        receipt_requested: true,
+    };
+    Message {
+        summary,
+        body: "At five?".into(),
+        body_html: "<p>At five?</p>".into(),
+    }
+}
+
+pub(crate) fn subscription(target: TargetKind, id: &str) -> Subscription {
+    Subscription {
+        target,
+        target_id: ThreadId::new(id).unwrap().into(),
+        forum_id: ForumId::new(id.split('-').next().unwrap()).unwrap(),
+        title: format!("What {id} is called"),
+        created_at: time(),
+    }
+}
+
+pub(crate) fn hit(forum: &str) -> SearchHit {
+    SearchHit {
+        kind: HitKind::Post,
+        forum_id: ForumId::new(forum).unwrap(),
+        thread_id: ThreadId::new(&format!("{forum}-1")).unwrap(),
+        post_id: PostId::new(&format!("{forum}-1-1")).unwrap(),
+        title: format!("Thread {forum}-1"),
+        author: Some(author("alice")),
+        created_at: time(),
+        excerpt: format!("tea in {forum}"),
+        score: 1.0,
+    }
+}

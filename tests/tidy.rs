@@ -1,0 +1,251 @@
+//! What holds for the whole house: who imports whom, what only one door may do, and what a file looks like.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that meets what cannot be is to fail"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Each room with the rooms that it names, in the order of the house: what it names stands above it. A room below
+/// another is a room of its own.
+const IMPORTS: &[(&str, &[&str])] = &[
+    ("scope", &[]),
+    ("model", &[]),
+    ("clock", &["model"]),
+    ("host", &["model", "scope"]),
+    ("token", &["clock", "model"]),
+    ("budget", &["model", "token"]),
+    ("store", &["budget", "host", "model", "token"]),
+    (
+        "store/memory",
+        &["budget", "host", "model", "store", "token"],
+    ),
+    ("store/sqlite", &["host", "model", "store", "token"]),
+    ("token/issue", &["clock", "host", "model", "scope", "store"]),
+    (
+        "api",
+        &[
+            "budget", "clock", "host", "model", "scope", "store", "token",
+        ],
+    ),
+    (
+        "testing",
+        &["api", "clock", "host", "model", "store", "token"],
+    ),
+];
+
+/// What may stand in some places alone.
+const DOORS: &[(&str, &[&str])] = &[
+    ("SystemTime::now", &["src/clock.rs"]),
+    ("Instant::now", &[]),
+    ("getrandom::", &["src/clock.rs"]),
+    ("tokio::spawn", &["src/clock.rs", "examples"]),
+    ("SELECT ", &["src/store/sqlite", "examples/server/board"]),
+    ("INSERT ", &["src/store/sqlite", "examples/server/board"]),
+    ("rusqlite", &["src/store/sqlite", "examples/server/board"]),
+    (
+        "MemoryBudgets",
+        &["src/store", "src/api/builder.rs", "src/api/service.rs"],
+    ),
+    ("todo!", &[]),
+    ("unimplemented!", &[]),
+    ("#[ignore", &[]),
+    ("unsafe ", &[]),
+];
+
+/// Crates that the core must do without.
+const FOREIGN: &[&str] = &[
+    "async-std",
+    "axum",
+    "hyper",
+    "hyper-util",
+    "native-tls",
+    "openssl",
+    "reqwest",
+    "ring",
+    "rusqlite",
+    "rustls",
+    "smol",
+    "sqlx",
+    "tokio",
+];
+
+struct Source {
+    path: String,
+    text: String,
+}
+
+impl Source {
+    /// The code without comments, and without the tests at its end.
+    fn code(&self) -> impl Iterator<Item = &str> {
+        let lines = self.text.lines().take_while(|line| *line != "#[cfg(test)]");
+        lines.filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with("//"))
+    }
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn sources(folders: &[&str]) -> Vec<Source> {
+    let mut found = Vec::new();
+    let mut waiting: Vec<PathBuf> = folders.iter().map(|folder| root().join(folder)).collect();
+    while let Some(path) = waiting.pop() {
+        if path.is_dir() {
+            waiting.extend(
+                fs::read_dir(path)
+                    .unwrap()
+                    .map(|entry| entry.unwrap().path()),
+            );
+        } else if path.extension().is_some_and(|kind| kind == "rs") {
+            found.push(Source {
+                path: path
+                    .strip_prefix(root())
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+                    .replace('\\', "/"),
+                text: fs::read_to_string(&path).unwrap(),
+            });
+        }
+    }
+    assert!(!found.is_empty());
+    found
+}
+
+/// The room that a path below `src` leads to: the longest that is listed.
+fn room(path: &str) -> Option<&'static str> {
+    let leads_to = |room: &&str| path == *room || path.starts_with(&format!("{room}/"));
+    let rooms = IMPORTS.iter().map(|(room, _)| *room).filter(leads_to);
+    rooms.max_by_key(|room| room.len())
+}
+
+/// The rooms that a file names, its own aside.
+fn named(source: &Source, home: &str) -> BTreeSet<&'static str> {
+    let code: Vec<_> = source.code().collect();
+    let code = code.join("\n");
+    let paths = code.split("crate::").skip(1).map(|after| {
+        let end = after.find(|c: char| !c.is_alphanumeric() && !"_:".contains(c));
+        after.split_at(end.unwrap_or(after.len())).0
+    });
+    let rooms = paths.map(|path| {
+        let found = room(&path.replace("::", "/"));
+        found.unwrap_or_else(|| panic!("{}: {path} is in no room", source.path))
+    });
+    rooms.filter(|room| *room != home).collect()
+}
+
+#[test]
+fn imports_point_one_way() {
+    let mut found: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for source in sources(&["src"]) {
+        let inside = source.path["src/".len()..].trim_end_matches(".rs");
+        if inside != "lib" {
+            let home = room(inside).unwrap_or_else(|| panic!("{inside} is in no room"));
+            found.entry(home).or_default().extend(named(&source, home));
+        }
+    }
+    for (place, (home, names)) in IMPORTS.iter().enumerate() {
+        assert_eq!(
+            found[home],
+            BTreeSet::from_iter(names.iter().copied()),
+            "{home}"
+        );
+        let above = |name| IMPORTS[..place].iter().any(|(room, _)| room == name);
+        assert!(names.iter().all(above), "{home} stands above what it names");
+    }
+}
+
+#[test]
+fn what_has_one_door_goes_through_it() {
+    for source in sources(&["src", "examples"]) {
+        let code: Vec<_> = source.code().collect();
+        for (call, doors) in DOORS {
+            let found = code.iter().find(|line| line.contains(call));
+            let allowed = doors.iter().any(|door| source.path.starts_with(door));
+            assert!(found.is_none() || allowed, "{}: {found:?}", source.path);
+        }
+    }
+}
+
+#[test]
+fn every_file_says_what_it_is_and_is_short() {
+    for source in sources(&["src", "examples", "tests"]) {
+        assert!(source.text.starts_with("//! "), "{}", source.path);
+        let lines = source.code().count();
+        assert!(lines <= 300, "{} has {lines} lines of code", source.path);
+    }
+}
+
+#[test]
+fn features_are_documented_as_they_are_declared() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let declared = manifest
+        .split("[features]")
+        .nth(1)
+        .unwrap()
+        .split("\n[")
+        .next()
+        .unwrap();
+    let names = declared.lines().filter_map(|line| line.split_once(" = "));
+    let declared: BTreeSet<_> = names
+        .map(|(name, _)| name)
+        .filter(|name| *name != "default")
+        .collect();
+    assert!(manifest.contains("default = []"), "none is on by default");
+    let docs = fs::read_to_string(root().join("src/lib.rs")).unwrap();
+    let section = docs
+        .split("//! # Features")
+        .nth(1)
+        .unwrap()
+        .split("//! # ")
+        .next()
+        .unwrap()
+        .to_owned();
+    let bullets = section
+        .lines()
+        .filter_map(|line| line.strip_prefix("//! - `"));
+    let documented: BTreeSet<_> = bullets.filter_map(|line| line.split('`').next()).collect();
+    assert_eq!(declared, documented);
+}
+
+#[test]
+fn the_core_needs_no_runtime_no_sql_and_no_tls() {
+    let tree = Command::new(env!("CARGO"))
+        .args([
+            "tree",
+            "--offline",
+            "--locked",
+            "--no-default-features",
+            "-e",
+            "normal",
+            "--prefix",
+            "none",
+            "--format",
+            "{p}",
+        ])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(
+        tree.status.success(),
+        "{}",
+        String::from_utf8_lossy(&tree.stderr)
+    );
+    let tree = String::from_utf8(tree.stdout).unwrap();
+    let crates: BTreeSet<_> = tree
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    println!("the core needs {} crates: {crates:?}", crates.len());
+    assert!(crates.contains("http") && crates.len() <= 60);
+    for foreign in FOREIGN {
+        assert!(!crates.contains(foreign), "{foreign}");
+    }
+}
