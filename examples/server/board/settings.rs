@@ -35,7 +35,7 @@ impl Setting {
 
     /// Its value now.
     pub fn get(&self, connection: &Connection) -> Result<u32> {
-        let mut query = connection.prepare_cached("select value from setting where key = ?1")?;
+        let mut query = connection.prepare_cached("SELECT value FROM setting WHERE key = ?1")?;
         let value: Option<String> = query.query_row([self.key], |row| row.get(0)).optional()?;
         Ok(value
             .and_then(|value| value.parse().ok())
@@ -61,12 +61,14 @@ pub fn set_offline(tx: &Savepoint<'_>, offline: bool) -> Result<()> {
     if offline {
         return put(tx, "board.offline", "true");
     }
-    tx.execute("delete from setting where key = 'board.offline'", [])?;
+    tx.execute("DELETE FROM setting WHERE key = 'board.offline'", [])?;
     Ok(())
 }
 
 fn put(tx: &Savepoint<'_>, key: &str, value: &str) -> Result<()> {
-    let insert = "insert into setting (key, value) values (?1, ?2) on conflict do update set value = excluded.value";
-    tx.execute(insert, [key, value])?;
+    tx.execute(
+        "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = excluded.value",
+        [key, value],
+    )?;
     Ok(())
 }
