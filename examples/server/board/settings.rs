@@ -21,8 +21,7 @@ pub const POST_INTERVAL: Setting = Setting::new("post.interval_seconds", 15, 0);
 /// How many posts a member may write in an hour.
 pub const POSTS_PER_HOUR: Setting = Setting::new("post.per_hour", 60, 1);
 
-/// All settings, in the order in which they are listed.
-pub const ALL: [Setting; 4] = [TITLE_MAX, BODY_MAX, POST_INTERVAL, POSTS_PER_HOUR];
+const ALL: [Setting; 4] = [TITLE_MAX, BODY_MAX, POST_INTERVAL, POSTS_PER_HOUR];
 
 impl Setting {
     const fn new(key: &'static str, default: u32, least: u32) -> Self {
@@ -49,6 +48,14 @@ impl Setting {
             .map(|value: u32| put(tx, self.key, &value.to_string()))
             .transpose()
     }
+}
+
+/// All settings with their values now.
+pub fn all(connection: &Connection) -> Result<Vec<(&'static str, u32)>> {
+    let values = ALL
+        .iter()
+        .map(|setting| Ok((setting.key, setting.get(connection)?)));
+    values.collect()
 }
 
 /// The setting of this name.
