@@ -13,12 +13,13 @@ fn settings_are_listed_changed_and_effective_at_once() {
         "post.body_max": 20_000,
         "post.interval_seconds": 15,
         "post.per_hour": 60,
+        "search.window": 1_000,
     });
     assert_eq!(list(), defaults);
     let text = server.command(&["setting", "list"]).out;
     assert_eq!(
         text,
-        "thread.title_max 120\npost.body_max 20000\npost.interval_seconds 15\npost.per_hour 60\n"
+        "thread.title_max 120\npost.body_max 20000\npost.interval_seconds 15\npost.per_hour 60\nsearch.window 1000\n"
     );
     let token = server.token("alice");
     let start = |title: &str| {

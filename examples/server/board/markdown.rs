@@ -3,7 +3,8 @@
 
 use std::sync::LazyLock;
 
-use comrak::{Options, markdown_to_html};
+use comrak::nodes::NodeValue;
+use comrak::{Arena, Options, markdown_to_html, parse_document};
 
 static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
     let mut options = Options::default();
@@ -19,9 +20,28 @@ pub fn render(source: &str) -> String {
     markdown_to_html(source, &OPTIONS)
 }
 
+/// The words of the source, without its marks and the addresses of its links.
+pub fn plain(source: &str) -> String {
+    let arena = Arena::new();
+    let nodes = parse_document(&arena, source, &OPTIONS).descendants();
+    nodes.map(|node| words(&node.data().value)).collect()
+}
+
+fn words(node: &NodeValue) -> String {
+    match node {
+        NodeValue::Text(text) => text.to_string(),
+        NodeValue::Code(code) => code.literal.clone(),
+        NodeValue::CodeBlock(code) => format!(" {}", code.literal),
+        NodeValue::HtmlInline(text) => text.clone(),
+        NodeValue::HtmlBlock(html) => format!(" {}", html.literal),
+        inline if !inline.block() => String::new(),
+        _ => " ".into(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::render;
+    use super::{plain, render};
 
     #[test]
     fn what_is_meant_is_rendered() {

@@ -23,6 +23,7 @@ mod position;
 mod posts;
 mod row;
 mod rules;
+mod search;
 pub mod settings;
 mod sight;
 mod texts;
@@ -35,8 +36,8 @@ use forum_api::async_trait;
 use forum_api::clock::Clock;
 use forum_api::host::{self, Caller, In, Member, Place, Refusal, Result};
 use forum_api::model::{
-    Account, Forum, ForumId, ListPosts, ListThreads, Page, Post, Profile, Reply, StartThread,
-    Thread, ThreadId, Timestamp, UserRef,
+    Account, Forum, ForumId, ListPosts, ListThreads, Page, Post, Profile, Reply, Search, SearchHit,
+    StartThread, Thread, ThreadId, Timestamp, UserRef,
 };
 use forum_api::store::sqlite::{Database, migrate};
 use rusqlite::{Connection, Savepoint};
@@ -46,7 +47,7 @@ use events::Events;
 use texts::Texts;
 
 /// The board's schema, in the steps in which it came to be.
-const STEPS: &[&str] = &[include_str!("schema/1.sql")];
+const STEPS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/5.sql")];
 
 /// The table that holds which of them were applied.
 const MIGRATIONS: &str = "board_migrations";
@@ -203,6 +204,12 @@ impl host::Board for Board {
 
     async fn profile(&self, _: &Caller, user: UserRef) -> Result<Profile> {
         self.read(move |connection| members::profile(connection, &user))
+            .await
+    }
+
+    async fn search(&self, caller: &Caller, search: Search) -> Result<Page<SearchHit>> {
+        let (actor, now) = (actor(caller)?, self.clock.now());
+        self.read(move |connection| search::page(connection, &actor, &search, now))
             .await
     }
 }

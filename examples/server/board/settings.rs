@@ -20,8 +20,16 @@ pub const BODY_MAX: Setting = Setting::new("post.body_max", 20_000, 1);
 pub const POST_INTERVAL: Setting = Setting::new("post.interval_seconds", 15, 0);
 /// How many posts a member may write in an hour.
 pub const POSTS_PER_HOUR: Setting = Setting::new("post.per_hour", 60, 1);
+/// Among how many of the newest matches a search finds the best.
+pub const SEARCH_WINDOW: Setting = Setting::new("search.window", 1_000, 1);
 
-const ALL: [Setting; 4] = [TITLE_MAX, BODY_MAX, POST_INTERVAL, POSTS_PER_HOUR];
+const ALL: [Setting; 5] = [
+    TITLE_MAX,
+    BODY_MAX,
+    POST_INTERVAL,
+    POSTS_PER_HOUR,
+    SEARCH_WINDOW,
+];
 
 impl Setting {
     const fn new(key: &'static str, default: u32, least: u32) -> Self {
