@@ -121,7 +121,7 @@ async fn a_board_that_answers_hidden_things_leaks_nothing_and_is_logged() {
     for row in placed() {
         for (user, sees, token) in tokens
             .iter()
-            .filter(|(user, ..)| *user != "banned" && *user != "")
+            .filter(|(user, ..)| !user.is_empty() && *user != "banned")
         {
             for forum in ["open", "members", "staff"]
                 .iter()
