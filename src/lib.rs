@@ -68,7 +68,7 @@
     allow(
         clippy::unwrap_used,
         clippy::indexing_slicing,
-        reason = "a test that meets what cannot be is to fail"
+        reason = "a test may fail"
     )
 )]
 
