@@ -7,6 +7,8 @@ use http::header::CONTENT_TYPE;
 use http::{Request, Response, StatusCode};
 use tower::ServiceExt;
 
+use crate::board::settings::POST_INTERVAL;
+
 /// Below which path the API answers.
 pub const MOUNT: &str = "/api/v1";
 
@@ -36,12 +38,9 @@ impl Front {
 }
 
 async fn health(database: &Database) -> Response<Body> {
-    let look = database.read(|connection| {
-        connection.query_row("SELECT count(*) FROM setting", [], |_| Ok(()))?;
-        Ok::<_, SqliteError>(())
-    });
+    let look = database.read(|connection| Ok::<_, SqliteError>(POST_INTERVAL.get(connection)?));
     match look.await {
-        Ok(()) => json(StatusCode::OK, r#"{"status":"ok"}"#),
+        Ok(_) => json(StatusCode::OK, r#"{"status":"ok"}"#),
         Err(error) => {
             tracing::error!(%error, "the database is out of reach");
             json(
