@@ -11,6 +11,7 @@ pub mod demo;
 mod events;
 mod flood;
 pub mod forums;
+pub mod generate;
 pub mod groups;
 mod insert;
 mod markdown;

@@ -2,6 +2,7 @@
 
 mod board;
 mod forum;
+mod generate;
 mod member;
 mod openapi;
 mod setting;
@@ -41,6 +42,8 @@ pub enum OnBoard {
     Forum(forum::Forum),
     /// List the board's settings, or change one
     Setting(setting::Setting),
+    /// Fill the forums General, Help and Members with made-up content
+    Generate(generate::Generate),
 }
 
 impl Command {
@@ -72,6 +75,7 @@ impl OnBoard {
             Self::Member(member) => member.run(&board).await,
             Self::Forum(forum) => forum.run(&board).await,
             Self::Setting(setting) => setting.run(&board).await,
+            Self::Generate(generate) => generate.run(&board).await,
         };
         database.close().await;
         outcome

@@ -8,6 +8,7 @@ mod aim;
 mod excerpt;
 mod expression;
 mod hits;
+mod index;
 mod relevance;
 mod walk;
 mod words;
@@ -18,6 +19,7 @@ use rusqlite::Connection;
 
 use super::actor::Actor;
 use aim::Aim;
+pub use index::together;
 use walk::Way;
 
 /// A page of the hits that the caller may read.

@@ -33,26 +33,27 @@ struct Match {
 pub fn page(connection: &Connection, aim: &Aim, search: &Search, way: Way) -> Result<Page<i64>> {
     let after = position::numbers(search.after.as_ref())?;
     let (walked, ahead) = match after {
-        Some([post]) => way.split(&aim.posts, post),
-        None => (i64::MAX..=i64::MIN, aim.posts.clone()),
+        Some([post]) => {
+            let (walked, ahead) = way.split(&aim.posts, post);
+            (Some(walked), ahead)
+        }
+        None => (None, aim.posts.clone()),
     };
-    let rows = position::rows(search.limit);
     let find = |rows| find(connection, &aim.expression, way, &ahead, rows);
     match search.show {
         Show::Posts => {
-            let posts = find(rows)?.iter().map(|found| found.post).collect();
+            let posts = find(position::rows(search.limit))?;
+            let posts = posts.iter().map(|found| found.post).collect();
             Ok(Page::cut(posts, search.limit, place))
         }
         Show::Threads => {
             let window = SEARCH_WINDOW.get(connection)?.into();
             let matches = find(window)?;
-            let threads = unwalked(
-                connection,
-                &aim.expression,
-                &walked,
-                &firsts(&matches),
-                rows,
-            )?;
+            let mut threads = firsts(&matches);
+            if let Some(walked) = walked {
+                let rows = position::rows(search.limit);
+                threads = unwalked(connection, &aim.expression, &walked, &threads, rows)?;
+            }
             let mut page = Page::cut(threads, search.limit, place);
             let last = matches.last().filter(|_| matches.len() as i64 == window);
             page.next = page.next.or(last.map(|found| place(&found.post)));
