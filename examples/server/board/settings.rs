@@ -1,59 +1,127 @@
 //! The board's settings: a row each, and effective at once.
 
 use rusqlite::{Connection, OptionalExtension, Result, Savepoint};
+use serde_json::Value;
 
-/// A whole number that an administrator may set.
+use super::changes::Window;
+
+/// Something that an administrator may set.
 #[derive(Debug)]
-pub struct Setting {
+pub struct Setting<T> {
     /// Its name.
     pub key: &'static str,
-    default: u32,
-    /// The least value that it takes.
-    pub least: u32,
+    default: T,
+    form: Form<T>,
 }
 
+/// Which values a setting takes.
+#[derive(Debug)]
+struct Form<T> {
+    name: &'static str,
+    read: fn(&str) -> Option<T>,
+}
+
+const FROM_0: Form<u32> = Form {
+    name: "a whole number from 0",
+    read: |text| text.parse().ok(),
+};
+
+const FROM_1: Form<u32> = Form {
+    name: "a whole number from 1",
+    read: |text| text.parse().ok().filter(|number| *number >= 1),
+};
+
+const MINUTES: Form<Window> = Form {
+    name: "a whole number from 0, or unlimited",
+    read: |text| match text {
+        "unlimited" => Some(Window::Unlimited),
+        _ => text.parse().ok().map(Window::Minutes),
+    },
+};
+
 /// How many characters a thread's title may have.
-pub const TITLE_MAX: Setting = Setting::new("thread.title_max", 120, 1);
+pub const TITLE_MAX: Setting<u32> = Setting::new("thread.title_max", 120, FROM_1);
 /// How many characters a post may have.
-pub const BODY_MAX: Setting = Setting::new("post.body_max", 20_000, 1);
+pub const BODY_MAX: Setting<u32> = Setting::new("post.body_max", 20_000, FROM_1);
 /// How many seconds have to pass between two posts of a member who is not staff; 0 for none.
-pub const POST_INTERVAL: Setting = Setting::new("post.interval_seconds", 15, 0);
+pub const POST_INTERVAL: Setting<u32> = Setting::new("post.interval_seconds", 15, FROM_0);
 /// How many posts a member may write in an hour.
-pub const POSTS_PER_HOUR: Setting = Setting::new("post.per_hour", 60, 1);
+pub const POSTS_PER_HOUR: Setting<u32> = Setting::new("post.per_hour", 60, FROM_1);
+/// How long an author may edit and delete a post.
+pub const EDIT_WINDOW: Setting<Window> =
+    Setting::new("post.edit_window_minutes", Window::Minutes(30), MINUTES);
 
 /// All settings, in the order in which they are listed.
-pub const ALL: [Setting; 4] = [TITLE_MAX, BODY_MAX, POST_INTERVAL, POSTS_PER_HOUR];
+pub const ALL: [&dyn Row; 5] = [
+    &TITLE_MAX,
+    &BODY_MAX,
+    &POST_INTERVAL,
+    &POSTS_PER_HOUR,
+    &EDIT_WINDOW,
+];
 
-impl Setting {
-    const fn new(key: &'static str, default: u32, least: u32) -> Self {
-        Self {
-            key,
-            default,
-            least,
-        }
+impl<T: Copy> Setting<T> {
+    const fn new(key: &'static str, default: T, form: Form<T>) -> Self {
+        Self { key, default, form }
     }
 
     /// Its value now.
-    pub fn get(&self, connection: &Connection) -> Result<u32> {
-        let mut query = connection.prepare_cached("select value from setting where key = ?1")?;
-        let value: Option<String> = query.query_row([self.key], |row| row.get(0)).optional()?;
-        Ok(value
-            .and_then(|value| value.parse().ok())
-            .unwrap_or(self.default))
+    pub fn get(&self, connection: &Connection) -> Result<T> {
+        let mut query = connection.prepare_cached("SELECT value FROM setting WHERE key = ?1")?;
+        let stored: Option<String> = query.query_row([self.key], |row| row.get(0)).optional()?;
+        Ok(self.read(stored.as_deref()))
     }
 
+    /// Its value, when this is what is stored of it.
+    pub fn read(&self, stored: Option<&str>) -> T {
+        stored.and_then(self.form.read).unwrap_or(self.default)
+    }
+}
+
+/// A setting, whatever its values are.
+pub trait Row: Sync {
+    /// Its name.
+    fn key(&self) -> &'static str;
+
+    /// The values that it takes, in words.
+    fn takes(&self) -> &'static str;
+
+    /// Its value now.
+    fn value(&self, connection: &Connection) -> Result<Value>;
+
     /// Sets it to what `text` says; `None` when that is not a value for it, and nothing is changed.
-    pub fn set(&self, tx: &Savepoint<'_>, text: &str) -> Result<Option<()>> {
-        let value = text.parse().ok().filter(|value| *value >= self.least);
+    fn set(&self, tx: &Savepoint<'_>, text: &str) -> Result<Option<()>>;
+}
+
+impl<T: Copy + Into<Value> + Sync> Row for Setting<T> {
+    fn key(&self) -> &'static str {
+        self.key
+    }
+
+    fn takes(&self) -> &'static str {
+        self.form.name
+    }
+
+    fn value(&self, connection: &Connection) -> Result<Value> {
+        self.get(connection).map(Into::into)
+    }
+
+    fn set(&self, tx: &Savepoint<'_>, text: &str) -> Result<Option<()>> {
+        let value = (self.form.read)(text).map(Into::into);
         value
-            .map(|value: u32| put(tx, self.key, &value.to_string()))
+            .map(|value| put(tx, self.key, &plain(&value)))
             .transpose()
     }
 }
 
 /// The setting of this name.
-pub fn named(key: &str) -> Option<Setting> {
-    ALL.into_iter().find(|setting| setting.key == key)
+pub fn named(key: &str) -> Option<&'static dyn Row> {
+    ALL.into_iter().find(|setting| setting.key() == key)
+}
+
+/// A setting's value as text: a word without quotes.
+pub fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), Into::into)
 }
 
 /// Takes the board offline, or online again.
@@ -61,12 +129,12 @@ pub fn set_offline(tx: &Savepoint<'_>, offline: bool) -> Result<()> {
     if offline {
         return put(tx, "board.offline", "true");
     }
-    tx.execute("delete from setting where key = 'board.offline'", [])?;
+    tx.execute("DELETE FROM setting WHERE key = 'board.offline'", [])?;
     Ok(())
 }
 
 fn put(tx: &Savepoint<'_>, key: &str, value: &str) -> Result<()> {
-    let insert = "insert into setting (key, value) values (?1, ?2) on conflict do update set value = excluded.value";
+    let insert = "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = excluded.value";
     tx.execute(insert, [key, value])?;
     Ok(())
 }

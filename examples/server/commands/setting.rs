@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use clap::{Args, Subcommand};
 use forum_api::host::{Refusal, Result};
+use serde_json::Value;
 
 use crate::board::{Board, settings};
 use crate::output::Output;
@@ -40,15 +41,15 @@ impl Setting {
 
 async fn list(board: &Board) -> Result<Output> {
     let values = board.read(|connection| {
-        let values = settings::ALL.map(|setting| Ok((setting.key, setting.get(connection)?)));
+        let values = settings::ALL.map(|setting| Ok((setting.key(), setting.value(connection)?)));
         Ok(values.into_iter().collect::<rusqlite::Result<Vec<_>>>()?)
     });
     let values = values.await?;
     let lines: Vec<String> = values
         .iter()
-        .map(|(key, value)| format!("{key} {value}"))
+        .map(|(key, value)| format!("{key} {}", settings::plain(value)))
         .collect();
-    let object: BTreeMap<&str, u32> = values.into_iter().collect();
+    let object: BTreeMap<&str, Value> = values.into_iter().collect();
     Output::new(lines.join("\n"), object)
 }
 
@@ -57,9 +58,7 @@ async fn set(board: &Board, key: String, value: String) -> Result<Output> {
         .ok_or_else(|| Refusal::NotFound(format!("there is no setting {key:?}")))?;
     let set = board.write(move |tx, _| {
         let set = setting.set(tx, &value)?;
-        set.ok_or_else(|| {
-            Refusal::Invalid(format!("{key} is a whole number from {}", setting.least))
-        })
+        set.ok_or_else(|| Refusal::Invalid(format!("{key} is {}", setting.takes())))
     });
     set.await?;
     Output::done()
