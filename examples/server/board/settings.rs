@@ -1,31 +1,54 @@
 //! The board's settings: a row each, and effective at once.
 
-use rusqlite::{Connection, OptionalExtension, Result, Savepoint};
+use std::fmt::{Debug, Display};
+use std::str::FromStr;
 
-/// A whole number that an administrator may set.
+use rusqlite::{Connection, OptionalExtension, Result, Savepoint};
+use serde_json::Value;
+
+/// Something that an administrator may set.
 #[derive(Debug)]
-pub struct Setting {
-    /// Its name.
-    pub key: &'static str,
-    default: u32,
-    /// The least value that it takes.
-    pub least: u32,
+pub struct Setting<T> {
+    key: &'static str,
+    default: T,
+    least: T,
 }
 
-/// How many characters a thread's title may have.
-pub const TITLE_MAX: Setting = Setting::new("thread.title_max", 120, 1);
-/// How many characters a post may have.
-pub const BODY_MAX: Setting = Setting::new("post.body_max", 20_000, 1);
+/// How many characters a thread's title may have, a poll's question and each of its options.
+pub const TITLE_MAX: Setting<u32> = Setting::new("thread.title_max", 120, 1);
+/// How many characters a post may have, and the comment of a rating.
+pub const BODY_MAX: Setting<u32> = Setting::new("post.body_max", 20_000, 1);
 /// How many seconds have to pass between two posts of a member who is not staff; 0 for none.
-pub const POST_INTERVAL: Setting = Setting::new("post.interval_seconds", 15, 0);
+pub const POST_INTERVAL: Setting<u32> = Setting::new("post.interval_seconds", 15, 0);
 /// How many posts a member may write in an hour.
-pub const POSTS_PER_HOUR: Setting = Setting::new("post.per_hour", 60, 1);
+pub const POSTS_PER_HOUR: Setting<u32> = Setting::new("post.per_hour", 60, 1);
+/// Whether points may be taken from a member.
+pub const ALLOW_NEGATIVE: Setting<bool> = Setting::new("reputation.allow_negative", false, false);
+/// Whether a rating may come without a comment.
+pub const ALLOW_EMPTY_COMMENT: Setting<bool> =
+    Setting::new("reputation.allow_empty_comment", false, false);
+/// How many points one rating may give or take.
+pub const MAX_POINTS: Setting<u32> = Setting::new("reputation.max_points", 5, 1);
+/// How many ratings a member may give in a day.
+pub const RATINGS_PER_DAY: Setting<u32> = Setting::new("reputation.per_day", 10, 1);
+/// How many options a poll may have.
+pub const OPTIONS_MAX: Setting<u32> = Setting::new("poll.options_max", 20, 2);
 
 /// All settings, in the order in which they are listed.
-pub const ALL: [Setting; 4] = [TITLE_MAX, BODY_MAX, POST_INTERVAL, POSTS_PER_HOUR];
+pub const ALL: &[&dyn Adjustable] = &[
+    &TITLE_MAX,
+    &BODY_MAX,
+    &POST_INTERVAL,
+    &POSTS_PER_HOUR,
+    &ALLOW_NEGATIVE,
+    &ALLOW_EMPTY_COMMENT,
+    &MAX_POINTS,
+    &RATINGS_PER_DAY,
+    &OPTIONS_MAX,
+];
 
-impl Setting {
-    const fn new(key: &'static str, default: u32, least: u32) -> Self {
+impl<T: Kind> Setting<T> {
+    const fn new(key: &'static str, default: T, least: T) -> Self {
         Self {
             key,
             default,
@@ -34,26 +57,72 @@ impl Setting {
     }
 
     /// Its value now.
-    pub fn get(&self, connection: &Connection) -> Result<u32> {
+    pub fn get(&self, connection: &Connection) -> Result<T> {
         let mut query = connection.prepare_cached("select value from setting where key = ?1")?;
         let value: Option<String> = query.query_row([self.key], |row| row.get(0)).optional()?;
         Ok(value
             .and_then(|value| value.parse().ok())
             .unwrap_or(self.default))
     }
+}
+
+/// A kind of value that settings have.
+pub trait Kind: Copy + Debug + Display + FromStr + Into<Value> + PartialOrd + Sync {
+    /// What a value of this kind is, when it has to be `least` or more.
+    fn rule(least: Self) -> String;
+}
+
+impl Kind for u32 {
+    fn rule(least: Self) -> String {
+        format!("a whole number from {least}")
+    }
+}
+
+impl Kind for bool {
+    fn rule(_: Self) -> String {
+        "true or false".into()
+    }
+}
+
+/// A setting of any kind, as administrators meet it.
+pub trait Adjustable: Sync {
+    /// Its name.
+    fn key(&self) -> &'static str;
+
+    /// What its values are.
+    fn rule(&self) -> String;
+
+    /// Its value now.
+    fn value(&self, connection: &Connection) -> Result<Value>;
 
     /// Sets it to what `text` says; `None` when that is not a value for it, and nothing is changed.
-    pub fn set(&self, tx: &Savepoint<'_>, text: &str) -> Result<Option<()>> {
-        let value = text.parse().ok().filter(|value| *value >= self.least);
+    fn set(&self, tx: &Savepoint<'_>, text: &str) -> Result<Option<()>>;
+}
+
+impl<T: Kind> Adjustable for Setting<T> {
+    fn key(&self) -> &'static str {
+        self.key
+    }
+
+    fn rule(&self) -> String {
+        T::rule(self.least)
+    }
+
+    fn value(&self, connection: &Connection) -> Result<Value> {
+        self.get(connection).map(T::into)
+    }
+
+    fn set(&self, tx: &Savepoint<'_>, text: &str) -> Result<Option<()>> {
+        let value = text.parse().ok().filter(|value: &T| *value >= self.least);
         value
-            .map(|value: u32| put(tx, self.key, &value.to_string()))
+            .map(|value| put(tx, self.key, &value.to_string()))
             .transpose()
     }
 }
 
 /// The setting of this name.
-pub fn named(key: &str) -> Option<Setting> {
-    ALL.into_iter().find(|setting| setting.key == key)
+pub fn named(key: &str) -> Option<&'static dyn Adjustable> {
+    ALL.iter().copied().find(|setting| setting.key() == key)
 }
 
 /// Takes the board offline, or online again.
