@@ -1,5 +1,8 @@
 //! Who may edit or delete which post: pure functions of values.
 
+use std::fmt;
+use std::num::ParseIntError;
+use std::str::FromStr;
 use std::time::Duration;
 
 use forum_api::host::Refusal;
@@ -10,7 +13,7 @@ use super::access::Access;
 use super::texts::Texts;
 
 /// How long an author may change a post.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub enum Window {
     /// Until so many minutes have passed since it was written.
     Minutes(u32),
@@ -28,14 +31,36 @@ impl Window {
     }
 }
 
+impl fmt::Display for Window {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Minutes(minutes) => minutes.fmt(f),
+            Self::Unlimited => f.write_str(UNLIMITED),
+        }
+    }
+}
+
+impl FromStr for Window {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, ParseIntError> {
+        match text {
+            UNLIMITED => Ok(Self::Unlimited),
+            minutes => minutes.parse().map(Self::Minutes),
+        }
+    }
+}
+
 impl From<Window> for Value {
     fn from(window: Window) -> Self {
         match window {
             Window::Minutes(minutes) => minutes.into(),
-            Window::Unlimited => "unlimited".into(),
+            Window::Unlimited => UNLIMITED.into(),
         }
     }
 }
+
+const UNLIMITED: &str = "unlimited";
 
 /// What is to be done to a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
