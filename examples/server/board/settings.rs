@@ -21,8 +21,7 @@ pub const POST_INTERVAL: Setting = Setting::new("post.interval_seconds", 15, 0);
 /// How many posts a member may write in an hour.
 pub const POSTS_PER_HOUR: Setting = Setting::new("post.per_hour", 60, 1);
 
-/// All settings, in the order in which they are listed.
-pub const ALL: [Setting; 4] = [TITLE_MAX, BODY_MAX, POST_INTERVAL, POSTS_PER_HOUR];
+const ALL: [Setting; 4] = [TITLE_MAX, BODY_MAX, POST_INTERVAL, POSTS_PER_HOUR];
 
 impl Setting {
     const fn new(key: &'static str, default: u32, least: u32) -> Self {
@@ -35,7 +34,7 @@ impl Setting {
 
     /// Its value now.
     pub fn get(&self, connection: &Connection) -> Result<u32> {
-        let mut query = connection.prepare_cached("select value from setting where key = ?1")?;
+        let mut query = connection.prepare_cached("SELECT value FROM setting WHERE key = ?1")?;
         let value: Option<String> = query.query_row([self.key], |row| row.get(0)).optional()?;
         Ok(value
             .and_then(|value| value.parse().ok())
@@ -51,6 +50,14 @@ impl Setting {
     }
 }
 
+/// All settings with their values now.
+pub fn all(connection: &Connection) -> Result<Vec<(&'static str, u32)>> {
+    let values = ALL
+        .iter()
+        .map(|setting| Ok((setting.key, setting.get(connection)?)));
+    values.collect()
+}
+
 /// The setting of this name.
 pub fn named(key: &str) -> Option<Setting> {
     ALL.into_iter().find(|setting| setting.key == key)
@@ -61,12 +68,14 @@ pub fn set_offline(tx: &Savepoint<'_>, offline: bool) -> Result<()> {
     if offline {
         return put(tx, "board.offline", "true");
     }
-    tx.execute("delete from setting where key = 'board.offline'", [])?;
+    tx.execute("DELETE FROM setting WHERE key = 'board.offline'", [])?;
     Ok(())
 }
 
 fn put(tx: &Savepoint<'_>, key: &str, value: &str) -> Result<()> {
-    let insert = "insert into setting (key, value) values (?1, ?2) on conflict do update set value = excluded.value";
-    tx.execute(insert, [key, value])?;
+    tx.execute(
+        "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = excluded.value",
+        [key, value],
+    )?;
     Ok(())
 }

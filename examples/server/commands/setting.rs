@@ -39,11 +39,9 @@ impl Setting {
 }
 
 async fn list(board: &Board) -> Result<Output> {
-    let values = board.read(|connection| {
-        let values = settings::ALL.map(|setting| Ok((setting.key, setting.get(connection)?)));
-        Ok(values.into_iter().collect::<rusqlite::Result<Vec<_>>>()?)
-    });
-    let values = values.await?;
+    let values = board
+        .read(|connection| Ok(settings::all(connection)?))
+        .await?;
     let lines: Vec<String> = values
         .iter()
         .map(|(key, value)| format!("{key} {value}"))
