@@ -1,7 +1,9 @@
 //! Forums: listed, added, and given their moderators.
 
+use std::collections::HashMap;
+
 use forum_api::host::{Refusal, Result};
-use forum_api::model::Forum;
+use forum_api::model::{Forum, ForumId};
 use rusqlite::{Connection, OptionalExtension, Savepoint, named_params};
 
 use super::access::Lists;
@@ -9,7 +11,8 @@ use super::actor::Actor;
 use super::groups::Groups;
 use super::row::Columns;
 
-/// The forums that the caller sees: each, then those below it, by position.
+/// The forums that the caller sees: each, then those below it, by position. One below a hidden forum hangs from the
+/// nearest above that the caller sees.
 pub fn list(connection: &Connection, actor: &Actor) -> Result<Vec<Forum>> {
     let mut query = connection.prepare_cached(
         "WITH RECURSIVE tree (id, depth, position) AS (
@@ -20,15 +23,19 @@ pub fn list(connection: &Connection, actor: &Actor) -> Result<Vec<Forum>> {
         )
         SELECT forum.id, forum.parent_id, forum.title, forum.description, forum.position,
             forum.thread_count, forum.post_count, forum.last_activity_at
-        FROM tree JOIN forum ON forum.id = tree.id",
+        FROM tree CROSS JOIN forum ON forum.id = tree.id",
     )?;
+    let mut seen_from = HashMap::new();
     let forums = query.query_map([], |row| {
         let mut columns = Columns::of(row);
         let id: i64 = columns.value()?;
         let access = actor.access(id);
+        let above: Option<i64> = columns.value()?;
+        let above = above.and_then(|above| seen_from.get(&above).copied().flatten());
+        seen_from.insert(id, if access.read { Some(id) } else { above });
         let forum = Forum {
             forum_id: id.into(),
-            parent_id: columns.maybe_id()?,
+            parent_id: above.map(ForumId::from),
             title: columns.value()?,
             description: columns.value()?,
             position: columns.value()?,
