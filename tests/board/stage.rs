@@ -156,18 +156,6 @@ impl conformance::Stage for Stage {
         Ok(restored.await.map_err(text)?)
     }
 
-    async fn set_pinned(&self, thread: &ThreadId, pinned: bool) -> Set<()> {
-        let thread = number(thread.number())?;
-        self.change(move |tx| {
-            tx.execute(
-                "UPDATE thread SET pinned = ?2 WHERE id = ?1",
-                (thread, pinned),
-            )?;
-            Ok(())
-        })
-        .await
-    }
-
     async fn remove_account(&self, member: &UserId) -> Set<()> {
         let member = number(member.number())?;
         self.change(move |tx| {
