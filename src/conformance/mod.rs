@@ -28,18 +28,31 @@
 //! - Each write comes a minute after what was before, so that no flood limit is met by chance; [`Suite::wait`] lets
 //!   more time go by, and [`Suite::race`] runs work at once.
 
+pub mod approval;
 mod asked;
 #[macro_use]
 mod cases;
 mod commands;
+pub mod deletion;
+pub mod edits;
 mod host;
 mod part;
 mod placed;
 mod race;
 mod report;
+mod scene;
 mod someone;
+pub mod subscriptions;
 mod suite;
 mod verdict;
+mod walk;
+
+pub mod forums;
+pub mod members;
+pub mod posts;
+pub mod service;
+pub mod standing;
+pub mod threads;
 pub mod visibility;
 
 pub use asked::Asked;

@@ -2,25 +2,53 @@
 
 use forum_api::model::Timestamp;
 
+/// A thread, and where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadAt {
+    /// The forum.
+    pub forum: i64,
+    /// The thread.
+    pub thread: i64,
+}
+
+/// A post, and where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PostAt {
+    /// The forum.
+    pub forum: i64,
+    /// The thread.
+    pub thread: i64,
+    /// The post.
+    pub post: i64,
+}
+
+impl PostAt {
+    /// Its thread.
+    pub const fn thread(self) -> ThreadAt {
+        ThreadAt {
+            forum: self.forum,
+            thread: self.thread,
+        }
+    }
+}
+
 /// Something that became true for everybody who sees the forum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A thread was started; the event of its first post follows.
-    ThreadCreated {
-        /// The forum.
-        forum: i64,
-        /// The thread.
-        thread: i64,
-    },
-    /// A post was written.
-    PostCreated {
-        /// The forum.
-        forum: i64,
-        /// The thread.
-        thread: i64,
-        /// The post.
-        post: i64,
-    },
+    /// A thread is there; the event of its first post follows.
+    ThreadCreated(ThreadAt),
+    /// A thread was deleted with its posts.
+    ThreadDeleted(ThreadAt),
+    /// A thread is there again, with its posts.
+    ThreadRestored(ThreadAt),
+    /// A post is there.
+    PostCreated(PostAt),
+    /// A post was edited.
+    PostUpdated(PostAt),
+    /// A reply was deleted.
+    PostDeleted(PostAt),
+    /// A reply is there again.
+    PostRestored(PostAt),
 }
 
 /// The time of one transaction, and what happened in it.
@@ -43,6 +71,12 @@ impl Events {
     /// Notes that `event` happened.
     pub fn note(&mut self, event: Event) {
         self.happened.push(event);
+    }
+
+    /// What was noted, in its order.
+    #[cfg(test)]
+    pub fn noted(&self) -> &[Event] {
+        &self.happened
     }
 
     /// Tells the log of what was committed.

@@ -7,28 +7,37 @@ pub mod access;
 pub mod accounts;
 mod actor;
 mod authority;
+mod changes;
+mod counts;
 pub mod demo;
+mod edits;
 mod events;
 mod flood;
 pub mod forums;
 pub mod generate;
 pub mod groups;
 mod insert;
+mod item;
 mod markdown;
 mod members;
+pub mod moderation;
 pub mod passwords;
 mod place;
 #[cfg(test)]
 mod plans;
 mod position;
 mod posts;
+mod replies;
 mod row;
 mod rules;
 mod search;
 pub mod settings;
 mod sight;
+mod subscriptions;
 mod texts;
 mod threads;
+#[cfg(test)]
+mod told;
 
 use std::sync::Arc;
 
@@ -37,8 +46,9 @@ use forum_api::async_trait;
 use forum_api::clock::Clock;
 use forum_api::host::{self, Caller, In, Member, Place, Refusal, Result};
 use forum_api::model::{
-    Account, Forum, ForumId, ListPosts, ListThreads, Page, Post, Profile, Reply, Search, SearchHit,
-    StartThread, Thread, ThreadId, Timestamp, UserRef,
+    Account, EditPost, Followed, Forum, ForumId, ListPosts, ListSubscriptions, ListThreads, Page,
+    Post, PostAt, Profile, Reply, Search, SearchHit, StartThread, Subscription, Target, Thread,
+    ThreadId, Timestamp, UserRef,
 };
 use forum_api::store::sqlite::{Database, migrate};
 use rusqlite::{Connection, Savepoint};
@@ -48,7 +58,11 @@ use events::Events;
 use texts::Texts;
 
 /// The board's schema, in the steps in which it came to be.
-const STEPS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/5.sql")];
+const STEPS: &[&str] = &[
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/5.sql"),
+];
 
 /// The table that holds which of them were applied.
 const MIGRATIONS: &str = "board_migrations";
@@ -121,6 +135,20 @@ impl Board {
         events.trace();
         Ok(done)
     }
+
+    /// Changes the board for `by`, who may what they may by then.
+    async fn act<T: Send + 'static>(
+        &self,
+        by: &Member,
+        command: impl FnOnce(&Savepoint<'_>, &mut Events, &Actor, &Texts) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (member, say) = (by.user().number()?, self.say);
+        let act = self.write(move |tx, events| {
+            let actor = Actor::acting(tx, member, say)?;
+            command(tx, events, &actor, say)
+        });
+        act.await
+    }
 }
 
 #[async_trait]
@@ -163,13 +191,12 @@ impl host::Board for Board {
     }
 
     async fn start_thread(&self, by: &Member, forum: ForumId, new: StartThread) -> Result<Thread> {
-        if new.poll.is_some() || new.subscribe {
+        if new.poll.is_some() {
             return Err(Refusal::NotImplemented);
         }
-        let (member, forum, say) = (by.user().number()?, forum.number()?, self.say);
-        let start = self.write(move |tx, events| {
-            let actor = Actor::acting(tx, member, say)?;
-            threads::start(tx, events, &actor, forum, &new, say)
+        let forum = forum.number()?;
+        let start = self.act(by, move |tx, events, actor, say| {
+            threads::start(tx, events, actor, forum, &new, say)
         });
         start.await
     }
@@ -186,26 +213,62 @@ impl host::Board for Board {
         thread: ThreadId,
         list: ListPosts,
     ) -> Result<In<Page<Post>>> {
-        let (actor, thread) = (actor(caller)?, thread.number()?);
-        self.read(move |connection| posts::list(connection, &actor, thread, &list))
+        let (actor, thread, now) = (actor(caller)?, thread.number()?, self.clock.now());
+        self.read(move |connection| posts::list(connection, &actor, thread, &list, now))
             .await
     }
 
     async fn reply(&self, by: &Member, thread: ThreadId, reply: Reply) -> Result<In<Post>> {
-        if reply.subscribe {
-            return Err(Refusal::NotImplemented);
-        }
-        let (member, thread, say) = (by.user().number()?, thread.number()?, self.say);
-        let write = self.write(move |tx, events| {
-            let actor = Actor::acting(tx, member, say)?;
-            posts::reply(tx, events, &actor, thread, &reply, say)
+        let thread = thread.number()?;
+        let write = self.act(by, move |tx, events, actor, say| {
+            replies::reply(tx, events, actor, thread, &reply, say)
         });
         write.await
+    }
+
+    async fn edit_post(&self, by: &Member, at: PostAt, edit: EditPost) -> Result<In<Post>> {
+        let at = (at.thread.number()?, at.post.number()?);
+        let change = self.act(by, move |tx, events, actor, say| {
+            edits::edit(tx, events, actor, at, &edit, say)
+        });
+        change.await
+    }
+
+    async fn delete_post(&self, by: &Member, at: PostAt) -> Result<()> {
+        let at = (at.thread.number()?, at.post.number()?);
+        let delete = self.act(by, move |tx, events, actor, say| {
+            edits::delete(tx, events, actor, at, say)
+        });
+        delete.await
     }
 
     async fn profile(&self, _: &Caller, user: UserRef) -> Result<Profile> {
         self.read(move |connection| members::profile(connection, &user))
             .await
+    }
+
+    async fn subscriptions(
+        &self,
+        by: &Member,
+        list: ListSubscriptions,
+    ) -> Result<Page<Subscription>> {
+        let actor: Arc<Actor> = by.loaded().cloned()?;
+        self.read(move |connection| subscriptions::list(connection, &actor, &list))
+            .await
+    }
+
+    async fn follow(&self, by: &Member, what: Target) -> Result<Followed> {
+        let follow = self.act(by, move |tx, events, actor, say| {
+            subscriptions::follow(tx, actor, &what, events.now, say)
+        });
+        follow.await
+    }
+
+    async fn unfollow(&self, by: &Member, what: Target) -> Result<()> {
+        let unfollow = self.act(by, move |tx, _, actor, say| {
+            subscriptions::unfollow(tx, actor, &what, say)
+        });
+        unfollow.await
     }
 
     async fn search(&self, caller: &Caller, search: Search) -> Result<Page<SearchHit>> {

@@ -1,38 +1,67 @@
 //! The board's settings: a row each, and effective at once.
 
-use rusqlite::{Connection, OptionalExtension, Result, Savepoint};
+use std::fmt::{Debug, Display};
+use std::str::FromStr;
 
-/// A whole number that an administrator may set.
+use rusqlite::{Connection, OptionalExtension, Result, Savepoint};
+use serde_json::Value;
+
+use super::changes::Window;
+
+/// Something that an administrator may set.
 #[derive(Debug)]
-pub struct Setting {
+pub struct Setting<T> {
     /// Its name.
     pub key: &'static str,
-    default: u32,
-    /// The least value that it takes.
-    pub least: u32,
+    default: T,
+    least: T,
 }
 
-/// How many characters a thread's title may have.
-pub const TITLE_MAX: Setting = Setting::new("thread.title_max", 120, 1);
-/// How many characters a post may have.
-pub const BODY_MAX: Setting = Setting::new("post.body_max", 20_000, 1);
+/// How many characters a thread's title may have, a poll's question and each of its options.
+pub const TITLE_MAX: Setting<u32> = Setting::new("thread.title_max", 120, 1);
+/// How many characters a post may have, and the comment of a rating.
+pub const BODY_MAX: Setting<u32> = Setting::new("post.body_max", 20_000, 1);
 /// How many seconds have to pass between two posts of a member who is not staff; 0 for none.
-pub const POST_INTERVAL: Setting = Setting::new("post.interval_seconds", 15, 0);
+pub const POST_INTERVAL: Setting<u32> = Setting::new("post.interval_seconds", 15, 0);
 /// How many posts a member may write in an hour.
-pub const POSTS_PER_HOUR: Setting = Setting::new("post.per_hour", 60, 1);
+pub const POSTS_PER_HOUR: Setting<u32> = Setting::new("post.per_hour", 60, 1);
+/// How many minutes an author may edit and delete a post; 0 for none.
+pub const EDIT_WINDOW: Setting<Window> = Setting::new(
+    "post.edit_window_minutes",
+    Window::Minutes(30),
+    Window::Minutes(0),
+);
+/// Whether points may be taken from a member.
+const ALLOW_NEGATIVE: Setting<bool> = Setting::new("reputation.allow_negative", false, false);
+/// Whether a rating may come without a comment.
+const ALLOW_EMPTY_COMMENT: Setting<bool> =
+    Setting::new("reputation.allow_empty_comment", false, false);
+/// How many points one rating may give or take.
+pub const MAX_POINTS: Setting<u32> = Setting::new("reputation.max_points", 5, 1);
+/// How many ratings a member may give in a day.
+pub const RATINGS_PER_DAY: Setting<u32> = Setting::new("reputation.per_day", 10, 1);
+/// How many options a poll may have.
+pub const OPTIONS_MAX: Setting<u32> = Setting::new("poll.options_max", 20, 2);
 /// Among how many of the newest matches a search finds the best.
-pub const SEARCH_WINDOW: Setting = Setting::new("search.window", 1_000, 1);
+pub const SEARCH_WINDOW: Setting<u32> = Setting::new("search.window", 1_000, 1);
 
-const ALL: [Setting; 5] = [
-    TITLE_MAX,
-    BODY_MAX,
-    POST_INTERVAL,
-    POSTS_PER_HOUR,
-    SEARCH_WINDOW,
+/// All settings, in the order in which they are listed.
+const ALL: &[&dyn Adjustable] = &[
+    &TITLE_MAX,
+    &BODY_MAX,
+    &POST_INTERVAL,
+    &POSTS_PER_HOUR,
+    &EDIT_WINDOW,
+    &ALLOW_NEGATIVE,
+    &ALLOW_EMPTY_COMMENT,
+    &MAX_POINTS,
+    &RATINGS_PER_DAY,
+    &OPTIONS_MAX,
+    &SEARCH_WINDOW,
 ];
 
-impl Setting {
-    const fn new(key: &'static str, default: u32, least: u32) -> Self {
+impl<T: Kind> Setting<T> {
+    const fn new(key: &'static str, default: T, least: T) -> Self {
         Self {
             key,
             default,
@@ -41,34 +70,91 @@ impl Setting {
     }
 
     /// Its value now.
-    pub fn get(&self, connection: &Connection) -> Result<u32> {
-        let mut query = connection.prepare_cached("SELECT value FROM setting WHERE key = ?1")?;
+    pub fn get(&self, connection: &Connection) -> Result<T> {
+        let mut query = connection.prepare_cached("SELECT value FROM setting where key = ?1")?;
         let value: Option<String> = query.query_row([self.key], |row| row.get(0)).optional()?;
-        Ok(value
-            .and_then(|value| value.parse().ok())
-            .unwrap_or(self.default))
+        Ok(self.read(value.as_deref()))
     }
 
+    /// Its value, when this is what is stored of it.
+    pub fn read(&self, stored: Option<&str>) -> T {
+        stored
+            .and_then(|value| value.parse().ok())
+            .unwrap_or(self.default)
+    }
+}
+
+/// A kind of value that settings have.
+pub trait Kind: Copy + Debug + Display + FromStr + Into<Value> + PartialOrd + Sync {
+    /// What a value of this kind is, when it has to be `least` or more.
+    fn rule(least: Self) -> String;
+}
+
+impl Kind for u32 {
+    fn rule(least: Self) -> String {
+        format!("a whole number from {least}")
+    }
+}
+
+impl Kind for bool {
+    fn rule(_: Self) -> String {
+        "true or false".into()
+    }
+}
+
+impl Kind for Window {
+    fn rule(least: Self) -> String {
+        format!("a whole number from {least}, or unlimited")
+    }
+}
+
+/// A setting of any kind, as administrators meet it.
+pub trait Adjustable: Sync {
+    /// Its name.
+    fn key(&self) -> &'static str;
+
+    /// What its values are.
+    fn rule(&self) -> String;
+
+    /// Its value now.
+    fn value(&self, connection: &Connection) -> Result<Value>;
+
     /// Sets it to what `text` says; `None` when that is not a value for it, and nothing is changed.
-    pub fn set(&self, tx: &Savepoint<'_>, text: &str) -> Result<Option<()>> {
-        let value = text.parse().ok().filter(|value| *value >= self.least);
+    fn set(&self, tx: &Savepoint<'_>, text: &str) -> Result<Option<()>>;
+}
+
+impl<T: Kind> Adjustable for Setting<T> {
+    fn key(&self) -> &'static str {
+        self.key
+    }
+
+    fn rule(&self) -> String {
+        T::rule(self.least)
+    }
+
+    fn value(&self, connection: &Connection) -> Result<Value> {
+        self.get(connection).map(T::into)
+    }
+
+    fn set(&self, tx: &Savepoint<'_>, text: &str) -> Result<Option<()>> {
+        let value = text.parse().ok().filter(|value: &T| *value >= self.least);
         value
-            .map(|value: u32| put(tx, self.key, &value.to_string()))
+            .map(|value| put(tx, self.key, &value.to_string()))
             .transpose()
     }
 }
 
 /// All settings with their values now.
-pub fn all(connection: &Connection) -> Result<Vec<(&'static str, u32)>> {
+pub fn all(connection: &Connection) -> Result<Vec<(&'static str, Value)>> {
     let values = ALL
         .iter()
-        .map(|setting| Ok((setting.key, setting.get(connection)?)));
+        .map(|setting| Ok((setting.key(), setting.value(connection)?)));
     values.collect()
 }
 
 /// The setting of this name.
-pub fn named(key: &str) -> Option<Setting> {
-    ALL.into_iter().find(|setting| setting.key == key)
+pub fn named(key: &str) -> Option<&'static dyn Adjustable> {
+    ALL.iter().copied().find(|setting| setting.key() == key)
 }
 
 /// Takes the board offline, or online again.

@@ -45,10 +45,15 @@ pub fn between_commas(forums: impl Iterator<Item = i64>) -> String {
     forums.fold(",".into(), |list, forum| format!("{list}{forum},"))
 }
 
+/// SQL: whether the caller sees the forum with the id `forum`.
+pub fn sees_forum(forum: &str) -> String {
+    format!("instr(:sees, ',' || {forum} || ',')")
+}
+
 /// SQL: whether the caller sees the row `thread`.
 pub fn sees_thread() -> String {
-    let state = sees_state("thread");
-    format!("instr(:sees, ',' || thread.forum_id || ',') AND {state}")
+    let (forum, state) = (sees_forum("thread.forum_id"), sees_state("thread"));
+    format!("{forum} AND {state}")
 }
 
 /// SQL: whether the caller, who sees the row `thread`, sees its post in the row `post`.

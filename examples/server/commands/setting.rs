@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use clap::{Args, Subcommand};
 use forum_api::host::{Refusal, Result};
+use serde_json::Value;
 
 use crate::board::{Board, settings};
 use crate::output::Output;
@@ -44,10 +45,16 @@ async fn list(board: &Board) -> Result<Output> {
         .await?;
     let lines: Vec<String> = values
         .iter()
-        .map(|(key, value)| format!("{key} {value}"))
+        .map(|(key, value)| format!("{key} {}", plain(value)))
         .collect();
-    let object: BTreeMap<&str, u32> = values.into_iter().collect();
+    let object: BTreeMap<&str, Value> = values.into_iter().collect();
     Output::new(lines.join("\n"), object)
+}
+
+/// A value as text: a word without quotation marks.
+fn plain(value: &Value) -> String {
+    let word = value.as_str().map(Into::into);
+    word.unwrap_or_else(|| value.to_string())
 }
 
 async fn set(board: &Board, key: String, value: String) -> Result<Output> {
@@ -55,9 +62,7 @@ async fn set(board: &Board, key: String, value: String) -> Result<Output> {
         .ok_or_else(|| Refusal::NotFound(format!("there is no setting {key:?}")))?;
     let set = board.write(move |tx, _| {
         let set = setting.set(tx, &value)?;
-        set.ok_or_else(|| {
-            Refusal::Invalid(format!("{key} is a whole number from {}", setting.least))
-        })
+        set.ok_or_else(|| Refusal::Invalid(format!("{key} is {}", setting.rule())))
     });
     set.await?;
     Output::done()
