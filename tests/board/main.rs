@@ -19,6 +19,8 @@ mod flood;
 mod forums;
 mod posts;
 mod profiles;
+mod search;
 mod stage;
 mod standing;
+mod statements;
 mod threads;

@@ -54,7 +54,7 @@ impl Host for Reference {
     }
 
     fn lacks(&self) -> &[Part] {
-        &[Part::Polls, Part::Reputation, Part::Messages, Part::Search]
+        &[Part::Polls, Part::Reputation, Part::Messages]
     }
 
     fn runtime(&self) -> Arc<dyn Runtime> {

@@ -22,6 +22,7 @@ mod road;
 
 mod delete_subscriptions_target_targetId;
 mod delete_threads_threadId_posts_postId;
+mod get_search;
 mod get_subscriptions;
 mod patch_threads_threadId_posts_postId;
 mod post_subscriptions;

@@ -1,5 +1,4 @@
-//! What every endpoint that needs a token answers alike: its price, its headers, and who is refused before the board
-//! is asked.
+//! What every endpoint answers alike: its price, its headers, and who is refused before the board is asked.
 
 use serde_json::Value;
 
@@ -18,6 +17,8 @@ pub struct Request<'a> {
     pub success: u16,
 }
 
+const MALFORMED: &str = "forum_pat_x_y";
+
 impl Request<'_> {
     /// That it costs and carries what it should, and that each refusal on the road comes as it should.
     pub fn keeps_to_the_road(&self) {
@@ -26,14 +27,29 @@ impl Request<'_> {
 
     /// The same on a board that was prepared for it, for a request that may succeed but once.
     pub fn keeps_to_the_road_after(&self, prepare: impl FnOnce(&Server)) {
+        self.keeps_to_the_road_but_for(&[None, Some(MALFORMED)], prepare);
+    }
+
+    /// The same of an endpoint that answers guests as well, who are not served on an offline board.
+    pub fn keeps_to_the_open_road(&self) {
+        self.keeps_to_the_road_but_for(&[Some(MALFORMED)], |server| {
+            let answer = self.send(server, None);
+            assert_eq!(answer.status, self.success, "{answer:?}");
+            assert_eq!(number(&answer, "x-ratelimit-limit"), 120);
+            assert_eq!(number(&answer, "x-ratelimit-remaining"), 120 - self.cost);
+            self.refuses_an_offline_board(server, None);
+        });
+    }
+
+    fn keeps_to_the_road_but_for(&self, strangers: &[Option<&str>], prepare: impl FnOnce(&Server)) {
         let server = Server::new(&["--token-budget", &(3 * self.cost).to_string()]);
         prepare(&server);
         let token = server.token_with(self.owner, self.scope);
         let answer = self.send(&server, Some(&token));
         assert_eq!(answer.status, self.success, "{answer:?}");
         self.carries_the_headers(&answer);
-        self.refuses_strangers(&server);
-        self.refuses_an_offline_board(&server, &token);
+        self.refuses_strangers(&server, strangers);
+        self.refuses_an_offline_board(&server, Some(&token));
         let reaches_the_board = self.send(&server, Some(&token)).status;
         assert!(![401, 403, 429, 503].contains(&reaches_the_board));
         let spent = self.send(&server, Some(&token));
@@ -69,9 +85,9 @@ impl Request<'_> {
         }
     }
 
-    fn refuses_strangers(&self, server: &Server) {
-        for token in [None, Some("forum_pat_x_y")] {
-            let refused = self.send(server, token);
+    fn refuses_strangers(&self, server: &Server, strangers: &[Option<&str>]) {
+        for token in strangers {
+            let refused = self.send(server, *token);
             assert_eq!((refused.status, &*refused.code()), (401, "unauthenticated"));
             assert_eq!(refused.header("www-authenticate"), Some("bearer"));
         }
@@ -90,9 +106,9 @@ impl Request<'_> {
         assert_eq!((refused.status, &*refused.code()), (403, "missing_scope"));
     }
 
-    fn refuses_an_offline_board(&self, server: &Server, token: &str) {
+    fn refuses_an_offline_board(&self, server: &Server, token: Option<&str>) {
         assert_eq!(server.command(&["board", "offline"]).status, 0);
-        let refused = self.send(server, Some(token));
+        let refused = self.send(server, token);
         assert_eq!((refused.status, &*refused.code()), (503, "board_offline"));
         assert_eq!(server.command(&["board", "online"]).status, 0);
     }

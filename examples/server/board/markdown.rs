@@ -34,8 +34,9 @@ fn words(node: &NodeValue) -> String {
         NodeValue::CodeBlock(code) => format!(" {}", code.literal),
         NodeValue::HtmlInline(text) => text.clone(),
         NodeValue::HtmlBlock(html) => format!(" {}", html.literal),
-        inline if !inline.block() => String::new(),
-        _ => " ".into(),
+        NodeValue::SoftBreak | NodeValue::LineBreak => " ".into(),
+        node if node.block() => " ".into(),
+        _ => String::new(),
     }
 }
 
@@ -57,6 +58,24 @@ mod tests {
             assert_eq!(render(source), html);
         }
         assert!(render("| a |\n|---|\n| b |").contains("<table>"));
+    }
+
+    #[test]
+    fn marks_and_addresses_are_no_words() {
+        for (source, words) in [
+            ("*tea* and **cake**", "tea and cake"),
+            ("# Tea\n\n- green\n- black", "Tea green black"),
+            ("[here](https://tea.example \"tip\") `a * b`", "here a * b"),
+            ("![a cup](cup.png)\nnext", "a cup next"),
+            ("~~~ rust\nlet tea;\n~~~", "let tea;"),
+            ("<b>tea</b>", "<b>tea</b>"),
+        ] {
+            let plain = plain(source);
+            assert_eq!(
+                plain.split_whitespace().collect::<Vec<_>>().join(" "),
+                words
+            );
+        }
     }
 
     #[test]

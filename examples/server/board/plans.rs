@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::{STEPS, posts, subscriptions, threads};
+use super::{STEPS, posts, search, subscriptions, threads};
 
 #[test]
 fn a_forums_threads_walk_the_index_by_activity() {
@@ -33,6 +33,19 @@ fn subscriptions_walk_an_index_by_time() {
     ] {
         let search = format!("subscription USING INDEX {index} AND created_at<?");
         assert_walk(&plan(query), &search);
+    }
+}
+
+#[test]
+fn a_search_walks_the_index_of_words() {
+    for query in search::WALKS.map(|walk| walk()) {
+        let plan = plan(query);
+        assert!(
+            plan.starts_with("SCAN post_text VIRTUAL TABLE INDEX"),
+            "{plan}"
+        );
+        let others = plan.replace("SCAN post_text VIRTUAL TABLE INDEX", "");
+        assert_walk(&others, "post USING INTEGER PRIMARY KEY");
     }
 }
 

@@ -9,13 +9,15 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::super::actor::Actor;
 use super::super::sight::between_commas;
-use super::expression::expression;
+use super::expression;
 
 /// Where a search looks.
 #[derive(Debug)]
 pub struct Aim {
-    /// What the index is asked for.
-    pub expression: String,
+    /// What the posts say, in the language of the index.
+    pub text: String,
+    /// Where they are.
+    forums: String,
     /// The posts among which it is.
     pub posts: RangeInclusive<i64>,
 }
@@ -39,9 +41,15 @@ impl Aim {
         }
         let posts = search.when.as_ref().map(|when| span(connection, when, now));
         Ok(Some(Self {
-            expression: expression(search, &forums, author.flatten()),
+            text: expression::text(search, author.flatten()),
+            forums: expression::in_forums(&forums),
             posts: posts.transpose()?.unwrap_or(i64::MIN..=i64::MAX),
         }))
+    }
+
+    /// What the index is asked for.
+    pub fn expression(&self) -> String {
+        format!("{} AND {}", self.text, self.forums)
     }
 }
 

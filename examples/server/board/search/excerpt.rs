@@ -75,10 +75,6 @@ mod tests {
     fn a_long_word_is_cut_anywhere() {
         let text = "ü".repeat(3 * LENGTH);
         assert_eq!(about("x", &text), "ü".repeat(LENGTH) + "…");
-        let excerpt = about("x", &format!("{text} x {text}"));
-        assert!(
-            excerpt.starts_with("…x ") && excerpt.ends_with("ü…"),
-            "{excerpt}"
-        );
+        assert_eq!(about("x", &format!("{text} x {text}")), "…x…");
     }
 }

@@ -9,7 +9,7 @@ use super::super::row::Columns;
 use super::excerpt::excerpt;
 use super::words::Words;
 
-pub(in super::super) const HITS: &str = "
+const HITS: &str = "
     SELECT
         thread.forum_id, thread.id, post.id, thread.title, author.id, author.username, author.avatar_url,
         post.created_at, post.number = 1, post.body

@@ -22,6 +22,14 @@ use aim::Aim;
 pub use index::together;
 use walk::Way;
 
+/// What walks the index.
+#[cfg(test)]
+pub const WALKS: [fn() -> &'static str; 3] = [
+    || Way::Back.matches(),
+    || Way::Forth.matches(),
+    || relevance::WINDOW,
+];
+
 /// A page of the hits that the caller may read.
 pub fn page(
     connection: &Connection,

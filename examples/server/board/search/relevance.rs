@@ -31,7 +31,7 @@ pub fn page(connection: &Connection, aim: &Aim, search: &Search) -> Result<Page<
         // Some may have been restored since.
         Some([score, post, first, last]) => (Some((score, post)), first..=last, 2 * window),
     };
-    let mut matches = find(connection, &aim.expression, &posts, rows, search)?;
+    let mut matches = find(connection, &aim.expression(), &posts, rows, search)?;
     let ends = matches.last().zip(matches.first());
     let (first, last) = match after {
         None => ends.map_or((0, 0), |(oldest, newest)| (oldest.post, newest.post)),
@@ -52,7 +52,7 @@ pub fn page(connection: &Connection, aim: &Aim, search: &Search) -> Result<Page<
     })
 }
 
-pub(in super::super) const WINDOW: &str = "
+pub const WINDOW: &str = "
     SELECT
         post.id, post.thread_id, post.body,
         iif(post.number = 1, (SELECT title FROM thread WHERE thread.id = post.thread_id), '')

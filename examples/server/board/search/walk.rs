@@ -1,4 +1,5 @@
-//! The newest, or the oldest, matches first: they come out of the index in that order.
+//! The newest, or the oldest, matches first: they come out of the index in that order, and no more of them than a page
+//! needs.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -6,12 +7,11 @@ use std::sync::LazyLock;
 
 use forum_api::host::Result;
 use forum_api::model::{Page, Position, Search, Show};
-use rusqlite::{Connection, named_params};
+use rusqlite::{Connection, Row, named_params};
 
 use super::super::position;
 use super::super::settings::SEARCH_WINDOW;
 use super::aim::Aim;
-use super::hits::json;
 
 /// Which way a search walks.
 #[derive(Clone, Copy, Debug)]
@@ -22,65 +22,85 @@ pub enum Way {
     Forth,
 }
 
-/// A post with its thread.
-#[derive(Clone, Copy, Debug)]
+/// A post that matches.
 struct Match {
     post: i64,
     thread: i64,
+    /// Whether its thread was a hit on an earlier page.
+    is_told: bool,
 }
 
 /// A page of what is found.
+///
+/// A thread is a hit by the first of its matches on the way; the others are passed over. A page for which a whole
+/// window of matches was passed over is short.
 pub fn page(connection: &Connection, aim: &Aim, search: &Search, way: Way) -> Result<Page<i64>> {
-    let after = position::numbers(search.after.as_ref())?;
-    let (walked, ahead) = match after {
-        Some([post]) => {
-            let (walked, ahead) = way.split(&aim.posts, post);
-            (Some(walked), ahead)
-        }
+    let window = SEARCH_WINDOW.get(connection)? as usize;
+    let by_thread = search.show == Show::Threads;
+    let (walked, ahead) = match position::numbers(search.after.as_ref())? {
+        Some([post]) => way.split(&aim.posts, post),
         None => (None, aim.posts.clone()),
     };
-    let find = |rows| find(connection, &aim.expression, way, &ahead, rows);
-    match search.show {
-        Show::Posts => {
-            let posts = find(position::rows(search.limit))?;
-            let posts = posts.iter().map(|found| found.post).collect();
-            Ok(Page::cut(posts, search.limit, place))
+    let walked = walked.filter(|_| by_thread);
+    let mut query = connection.prepare_cached(way.matches())?;
+    let parameters = named_params! {
+        ":expression": aim.expression(),
+        ":first": ahead.start(),
+        ":last": ahead.end(),
+        ":text": aim.text,
+        ":first_walked": walked.as_ref().map(RangeInclusive::start),
+        ":last_walked": walked.as_ref().map(RangeInclusive::end),
+    };
+    let mut matches = query.query_map(parameters, Match::read)?;
+    let (mut found, mut told, mut last) = (Vec::new(), HashSet::new(), None);
+    for seen in matches.by_ref().take(window) {
+        let Match {
+            post,
+            thread,
+            is_told,
+        } = seen?;
+        let hit = if by_thread { thread } else { post };
+        if !is_told && told.insert(hit) {
+            found.push(post);
         }
-        Show::Threads => {
-            let window = SEARCH_WINDOW.get(connection)?.into();
-            let matches = find(window)?;
-            let mut threads = firsts(&matches);
-            if let Some(walked) = walked {
-                let rows = position::rows(search.limit);
-                threads = unwalked(connection, &aim.expression, &walked, &threads, rows)?;
-            }
-            let mut page = Page::cut(threads, search.limit, place);
-            let last = matches.last().filter(|_| matches.len() as i64 == window);
-            page.next = page.next.or(last.map(|found| place(&found.post)));
-            Ok(page)
+        last = Some(post);
+        if found.len() > search.limit.get() {
+            break;
         }
+    }
+    let mut page = Page::cut(found, search.limit, |post| Position::new(post));
+    let more = matches.next().transpose()?;
+    page.next = page.next.or_else(|| more.and(last).map(Position::new));
+    Ok(page)
+}
+
+impl Match {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            post: row.get(0)?,
+            thread: row.get(1)?,
+            is_told: row.get(2)?,
+        })
     }
 }
 
-fn place(post: &i64) -> Position {
-    Position::new(post)
-}
+/// A span of posts.
+type Posts = RangeInclusive<i64>;
 
 impl Way {
-    /// Which of `posts` stand on the way up to `post`, and which behind it.
-    fn split(
-        self,
-        posts: &RangeInclusive<i64>,
-        post: i64,
-    ) -> (RangeInclusive<i64>, RangeInclusive<i64>) {
+    /// Which of the `posts` stand on the way up to `post`, and which behind it.
+    fn split(self, posts: &Posts, post: i64) -> (Option<Posts>, Posts) {
         let (first, last) = (*posts.start(), *posts.end());
         match self {
-            Self::Back => (post..=last, first..=post.saturating_sub(1)),
-            Self::Forth => (first..=post, post.saturating_add(1)..=last),
+            Self::Back => (Some(post..=last), first..=post.saturating_sub(1)),
+            Self::Forth => (Some(first..=post), post.saturating_add(1)..=last),
         }
     }
 
-    fn matches(self) -> &'static str {
+    /// The matches along the way.
+    pub fn matches(self) -> &'static str {
+        static BACK: LazyLock<String> = LazyLock::new(|| matches("DESC"));
+        static FORTH: LazyLock<String> = LazyLock::new(|| matches("ASC"));
         match self {
             Self::Back => &BACK,
             Self::Forth => &FORTH,
@@ -88,72 +108,16 @@ impl Way {
     }
 }
 
-pub(in super::super) static BACK: LazyLock<String> = LazyLock::new(|| matches("DESC"));
-pub(in super::super) static FORTH: LazyLock<String> = LazyLock::new(|| matches("ASC"));
-
 fn matches(order: &str) -> String {
     format!(
-        "SELECT post.id, post.thread_id
+        "SELECT post.id, post.thread_id, :first_walked IS NOT NULL AND (
+            SELECT TRUE FROM post_text
+            WHERE post_text MATCH :text || ' AND place : t' || post.thread_id
+                AND post_text.rowid BETWEEN :first_walked AND :last_walked
+            ORDER BY post_text.rowid {order} LIMIT 1
+        ) IS NOT NULL
         FROM post_text CROSS JOIN post ON post.id = post_text.rowid
         WHERE post_text MATCH :expression AND post_text.rowid BETWEEN :first AND :last
-        ORDER BY post_text.rowid {order} LIMIT :rows"
+        ORDER BY post_text.rowid {order}"
     )
-}
-
-fn find(
-    connection: &Connection,
-    expression: &str,
-    way: Way,
-    posts: &RangeInclusive<i64>,
-    rows: i64,
-) -> Result<Vec<Match>> {
-    let mut query = connection.prepare_cached(way.matches())?;
-    let parameters = named_params! {
-        ":expression": expression,
-        ":first": posts.start(),
-        ":last": posts.end(),
-        ":rows": rows,
-    };
-    let found = query.query_map(parameters, |row| {
-        let (post, thread) = (row.get(0)?, row.get(1)?);
-        Ok(Match { post, thread })
-    })?;
-    Ok(found.collect::<rusqlite::Result<_>>()?)
-}
-
-/// The first post of each thread.
-fn firsts(matches: &[Match]) -> Vec<i64> {
-    let mut threads = HashSet::new();
-    let firsts = matches.iter().filter(|found| threads.insert(found.thread));
-    firsts.map(|found| found.post).collect()
-}
-
-/// Those of `posts` in whose threads nothing was found among the posts that were `walked` before.
-pub(in super::super) const UNWALKED: &str = "
-    SELECT post.id
-    FROM json_each(:posts) AS found CROSS JOIN post ON post.id = found.value
-    WHERE NOT EXISTS (
-        SELECT 1 FROM post_text
-        WHERE post_text MATCH :expression || ' AND place : t' || post.thread_id
-            AND post_text.rowid BETWEEN :first AND :last
-    )
-    LIMIT :rows";
-
-fn unwalked(
-    connection: &Connection,
-    expression: &str,
-    walked: &RangeInclusive<i64>,
-    posts: &[i64],
-    rows: i64,
-) -> Result<Vec<i64>> {
-    let mut query = connection.prepare_cached(UNWALKED)?;
-    let parameters = named_params! {
-        ":posts": json(posts),
-        ":expression": expression,
-        ":first": walked.start(),
-        ":last": walked.end(),
-        ":rows": rows,
-    };
-    let found = query.query_map(parameters, |row| row.get(0))?;
-    Ok(found.collect::<rusqlite::Result<_>>()?)
 }
