@@ -21,6 +21,27 @@ pub enum Event {
         /// The post.
         post: i64,
     },
+    /// Somebody voted, or changed the vote.
+    PollVoted {
+        /// The forum.
+        forum: i64,
+        /// The poll.
+        poll: i64,
+    },
+    /// A poll was edited.
+    PollUpdated {
+        /// The forum.
+        forum: i64,
+        /// The poll.
+        poll: i64,
+    },
+    /// A member was rated.
+    MemberRated {
+        /// The forum of the post that the rating is about, if any.
+        forum: Option<i64>,
+        /// The rating.
+        rating: i64,
+    },
 }
 
 /// The time of one transaction, and what happened in it.

@@ -14,7 +14,8 @@ pub fn check(connection: &Connection, actor: &Actor, now: Timestamp, say: &Texts
     let last = nth_last(connection, actor, 1)?;
     rules::interval(last, now, POST_INTERVAL.get(connection)?, actor.groups, say)?;
     let most = POSTS_PER_HOUR.get(connection)?;
-    rules::per_hour(nth_last(connection, actor, most)?, now, most, say)
+    let oldest = nth_last(connection, actor, most)?;
+    rules::pace(oldest, now, most, rules::HOUR, say.too_many_posts)
 }
 
 /// When the member wrote their n-th last post.

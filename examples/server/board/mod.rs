@@ -19,8 +19,10 @@ pub mod passwords;
 mod place;
 #[cfg(test)]
 mod plans;
+mod polls;
 mod position;
 mod posts;
+mod ratings;
 mod row;
 mod rules;
 pub mod settings;
@@ -35,18 +37,19 @@ use forum_api::async_trait;
 use forum_api::clock::Clock;
 use forum_api::host::{self, Caller, In, Member, Place, Refusal, Result};
 use forum_api::model::{
-    Account, Forum, ForumId, ListPosts, ListThreads, Page, Post, Profile, Reply, StartThread,
-    Thread, ThreadId, Timestamp, UserRef,
+    Account, EditPoll, Forum, ForumId, ListPosts, ListThreads, Page, Poll, PollId, Post, Profile,
+    Rate, Rating, Reply, StartThread, Thread, ThreadId, Timestamp, UserRef, Vote,
 };
 use forum_api::store::sqlite::{Database, migrate};
 use rusqlite::{Connection, Savepoint};
 
 use actor::Actor;
 use events::Events;
+use place::Named;
 use texts::Texts;
 
 /// The board's schema, in the steps in which it came to be.
-const STEPS: &[&str] = &[include_str!("schema/1.sql")];
+const STEPS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/3.sql")];
 
 /// The table that holds which of them were applied.
 const MIGRATIONS: &str = "board_migrations";
@@ -119,19 +122,28 @@ impl Board {
         events.trace();
         Ok(done)
     }
+
+    /// Carries out a member's command, with what they may do when it is their turn.
+    async fn act<T: Send + 'static>(
+        &self,
+        by: &Member,
+        command: impl FnOnce(&Savepoint<'_>, &mut Events, &Actor, &Texts) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (member, say) = (by.user().number()?, self.say);
+        let act = self.write(move |tx, events| {
+            let actor = Actor::acting(tx, member, say)?;
+            command(tx, events, &actor, say)
+        });
+        act.await
+    }
 }
 
 #[async_trait]
 impl host::Board for Board {
     async fn forum_of(&self, caller: &Caller, place: Place<'_>) -> Result<ForumId> {
-        let (thread, post) = match place {
-            Place::Thread(thread) => (thread.number()?, None),
-            Place::Post(thread, post) => (thread.number()?, Some(post.number()?)),
-            _ => return Err(Refusal::NotImplemented),
-        };
-        let actor = actor(caller)?;
-        let spot = self.read(move |connection| place::find(connection, &actor, thread, post));
-        Ok(spot.await?.forum.into())
+        let (actor, named) = (actor(caller)?, Named::try_from(place)?);
+        let forum = self.read(move |connection| place::forum(connection, &actor, named));
+        forum.await.map(ForumId::from)
     }
 
     async fn me(&self, by: &Member) -> Result<Account> {
@@ -161,15 +173,14 @@ impl host::Board for Board {
     }
 
     async fn start_thread(&self, by: &Member, forum: ForumId, new: StartThread) -> Result<Thread> {
-        if new.poll.is_some() || new.subscribe {
+        if new.subscribe {
             return Err(Refusal::NotImplemented);
         }
-        let (member, forum, say) = (by.user().number()?, forum.number()?, self.say);
-        let start = self.write(move |tx, events| {
-            let actor = Actor::acting(tx, member, say)?;
-            threads::start(tx, events, &actor, forum, &new, say)
-        });
-        start.await
+        let forum = forum.number()?;
+        self.act(by, move |tx, events, actor, say| {
+            threads::start(tx, events, actor, forum, &new, say)
+        })
+        .await
     }
 
     async fn thread(&self, caller: &Caller, thread: ThreadId) -> Result<Thread> {
@@ -193,17 +204,45 @@ impl host::Board for Board {
         if reply.subscribe {
             return Err(Refusal::NotImplemented);
         }
-        let (member, thread, say) = (by.user().number()?, thread.number()?, self.say);
-        let write = self.write(move |tx, events| {
-            let actor = Actor::acting(tx, member, say)?;
-            posts::reply(tx, events, &actor, thread, &reply, say)
-        });
-        write.await
+        let thread = thread.number()?;
+        self.act(by, move |tx, events, actor, say| {
+            posts::reply(tx, events, actor, thread, &reply, say)
+        })
+        .await
     }
 
     async fn profile(&self, _: &Caller, user: UserRef) -> Result<Profile> {
         self.read(move |connection| members::profile(connection, &user))
             .await
+    }
+
+    async fn rate(&self, by: &Member, user: UserRef, rating: Rate) -> Result<Rating> {
+        self.act(by, move |tx, events, actor, say| {
+            ratings::rate(tx, events, actor, &user, &rating, say)
+        })
+        .await
+    }
+
+    async fn poll(&self, caller: &Caller, thread: ThreadId) -> Result<In<Poll>> {
+        let (actor, thread, now) = (actor(caller)?, thread.number()?, self.clock.now());
+        self.read(move |connection| polls::of_thread(connection, &actor, thread, now))
+            .await
+    }
+
+    async fn vote(&self, by: &Member, poll: PollId, vote: Vote) -> Result<In<Poll>> {
+        let poll = poll.number()?;
+        self.act(by, move |tx, events, actor, say| {
+            polls::vote(tx, events, actor, poll, &vote, say)
+        })
+        .await
+    }
+
+    async fn edit_poll(&self, by: &Member, poll: PollId, edit: EditPoll) -> Result<In<Poll>> {
+        let poll = poll.number()?;
+        self.act(by, move |tx, events, actor, say| {
+            polls::edit(tx, events, actor, poll, &edit, say)
+        })
+        .await
     }
 }
 

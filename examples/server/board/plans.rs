@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::{STEPS, posts, threads};
+use super::{STEPS, polls, posts, threads};
 
 #[test]
 fn a_forums_threads_walk_the_index_by_activity() {
@@ -22,11 +22,22 @@ fn a_threads_posts_walk_the_index_by_time() {
     );
 }
 
+#[test]
+fn a_poll_is_found_with_its_thread_and_its_options_in_order() {
+    let plan = plan(&polls::OF_THREAD);
+    assert_walk(
+        &plan,
+        "option USING INDEX poll_option_by_position (poll_id=?",
+    );
+}
+
 /// The index is searched, nothing is sorted, and no table is read from end to end.
 fn assert_walk(plan: &str, search: &str) {
     assert!(plan.contains(&format!("SEARCH {search}")), "{plan}");
     assert!(!plan.contains("TEMP B-TREE"), "{plan}");
-    for table in ["thread", "post", "member", "forum"] {
+    for table in [
+        "thread", "post", "member", "forum", "poll", "option", "ballot", "vote",
+    ] {
         assert!(!plan.contains(&format!("SCAN {table}")), "{plan}");
     }
 }

@@ -1,6 +1,11 @@
 //! What the board's commands say when they refuse, in English and German. `{}` stands for a number.
 
+use std::fmt::Display;
+
 use forum_api::Language;
+
+use super::polls::texts::{self as polls, PollTexts};
+use super::ratings::texts::{self as ratings, RatingTexts};
 
 /// The board's sentences in one language.
 #[derive(Debug)]
@@ -27,6 +32,10 @@ pub struct Texts {
     pub locked: &'static str,
     /// The thread awaits approval, or is deleted.
     pub not_visible: &'static str,
+    /// About polls.
+    pub polls: PollTexts,
+    /// About reputation.
+    pub ratings: RatingTexts,
 }
 
 impl Texts {
@@ -40,7 +49,7 @@ impl Texts {
 }
 
 /// A sentence with a number in the place of `{}`.
-pub fn fill(sentence: &str, number: u32) -> String {
+pub fn fill(sentence: &str, number: impl Display) -> String {
     sentence.replace("{}", &number.to_string())
 }
 
@@ -56,6 +65,8 @@ const ENGLISH: Texts = Texts {
     may_not_reply: "You may not reply in this forum.",
     locked: "This thread is locked.",
     not_visible: "Nobody can reply while this thread is hidden.",
+    polls: polls::ENGLISH,
+    ratings: ratings::ENGLISH,
 };
 
 const GERMAN: Texts = Texts {
@@ -70,4 +81,6 @@ const GERMAN: Texts = Texts {
     may_not_reply: "In diesem Forum dürfen Sie nicht antworten.",
     locked: "Dieses Thema ist geschlossen.",
     not_visible: "Solange dieses Thema verborgen ist, kann niemand antworten.",
+    polls: polls::GERMAN,
+    ratings: ratings::GERMAN,
 };

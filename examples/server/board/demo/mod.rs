@@ -48,6 +48,7 @@ pub fn begin(tx: &Savepoint<'_>, hash: &str, empty: bool, now: Timestamp) -> Res
         teller.open(place)?;
     }
     teller.tell(&places::ALL)?;
+    teller.ask(&places::QUESTION)?;
     for name in people::BANNED {
         accounts::set_banned(tx, teller.member(name)?, true)?;
     }

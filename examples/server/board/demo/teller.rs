@@ -10,9 +10,10 @@ use rusqlite::Savepoint;
 use super::super::actor::Actor;
 use super::super::forums::{self, NewForum};
 use super::super::insert::{self, NewPost};
+use super::super::polls::{self, Choice, Draft};
 use super::super::{accounts, rules};
 use super::people::Person;
-use super::places::{Place, Post, Story};
+use super::places::{Place, Post, Question, Story};
 
 /// What was put on the board, by its names and titles.
 pub(super) struct Teller<'a> {
@@ -101,6 +102,19 @@ impl<'a> Teller<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Adds the poll of a story.
+    pub(super) fn ask(&self, question: &Question) -> Result<()> {
+        let options = question.options.iter();
+        let draft = Draft {
+            question: question.text,
+            options: Some(options.map(|text| Choice { id: None, text }).collect()),
+            max_choices: 1,
+            can_change_vote: false,
+            closes_at: None,
+        };
+        polls::add(self.tx, self.thread(question.story)?, &draft)
     }
 
     /// The member of this name.
