@@ -1,8 +1,11 @@
 //! Polls: read, voted in and edited. One is written with its thread.
 
+mod draft;
 mod read;
 mod rows;
 mod rules;
+#[cfg(test)]
+mod sample;
 pub mod texts;
 
 use forum_api::host::{In, Result};
@@ -13,13 +16,13 @@ use super::actor::Actor;
 use super::events::{Event, Events};
 use super::settings::{OPTIONS_MAX, TITLE_MAX};
 use super::texts::Texts;
+use draft::Limits;
+pub use draft::{Choice, Draft};
 use read::Found;
 #[cfg(test)]
 pub use read::OF_THREAD;
 pub use read::forum;
 pub use rows::add;
-use rules::Limits;
-pub use rules::{Choice, Draft};
 
 /// The poll of a thread, as it is `now`.
 pub fn of_thread(
@@ -38,7 +41,7 @@ pub fn draft<'a>(
     now: Timestamp,
     say: &Texts,
 ) -> Result<Draft<'a>> {
-    rules::new(poll, limits(tx)?, now, say)
+    draft::new(poll, limits(tx)?, now, say)
 }
 
 /// Votes, or changes the vote.
@@ -76,7 +79,7 @@ pub fn edit(
     let editor = found.editor(actor);
     rules::may_edit(editor, found.locked, say)?;
     rules::is_current(&found.poll, edit, say)?;
-    let draft = rules::edited(&found.poll, edit, limits(tx)?, say)?;
+    let draft = draft::edited(&found.poll, edit, limits(tx)?, say)?;
     rules::may_become(&found.poll, &draft, editor.moderator, say)?;
     rows::update(tx, poll, &draft)?;
     if found.is_public() {

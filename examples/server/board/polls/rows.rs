@@ -3,7 +3,7 @@
 use forum_api::host::{Refusal, Result};
 use rusqlite::{Savepoint, named_params};
 
-use super::rules::{Choice, Draft};
+use super::draft::{Choice, Draft};
 
 /// Adds the poll of a thread.
 pub fn add(tx: &Savepoint<'_>, thread: i64, draft: &Draft<'_>) -> Result<()> {

@@ -1,47 +1,13 @@
-//! The board's rules on polls: pure functions of values.
+//! What may be done with a poll: pure functions of values.
 
 use std::collections::HashSet;
 use std::hash::Hash;
 
 use forum_api::host::{Refusal, Result};
-use forum_api::model::{EditOption, EditPoll, NewPoll, OptionId, Poll, Timestamp, Vote};
-use serde::Serialize;
+use forum_api::model::{EditPoll, OptionId, Poll, Vote};
 
-use super::super::rules::line;
 use super::super::texts::{Texts, fill};
-
-/// What a poll is to be, found good.
-#[derive(Clone, Debug)]
-pub struct Draft<'a> {
-    /// What it asks.
-    pub question: &'a str,
-    /// All options, in order; `None` leaves them as they are.
-    pub options: Option<Vec<Choice<'a>>>,
-    /// How many options one vote may name.
-    pub max_choices: i64,
-    /// Whether a vote may be changed.
-    pub can_change_vote: bool,
-    /// When it closes by itself.
-    pub closes_at: Option<Timestamp>,
-}
-
-/// An option to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Choice<'a> {
-    /// The one that it is already; `None` for a new one.
-    pub id: Option<i64>,
-    /// What it says.
-    pub text: &'a str,
-}
-
-/// How much a poll may hold.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// How many characters the question may have, and each option.
-    pub text: u32,
-    /// How many options.
-    pub options: u32,
-}
+use super::draft::Draft;
 
 /// What somebody is to a poll.
 #[derive(Clone, Copy, Debug)]
@@ -50,100 +16,6 @@ pub struct Editor {
     pub writer: bool,
     /// A moderator of its forum.
     pub moderator: bool,
-}
-
-/// A poll for a new thread.
-pub fn new<'a>(
-    poll: &'a NewPoll,
-    limits: Limits,
-    now: Timestamp,
-    say: &Texts,
-) -> Result<Draft<'a>> {
-    let texts = poll.options.iter();
-    let choices = texts.map(|text| Ok(Choice { id: None, text }));
-    let choices = self::choices(choices, limits, say)?;
-    if poll.closes_at.is_some_and(|end| end <= now) {
-        return Err(Refusal::Invalid(say.polls.ends_in_the_past.into()));
-    }
-    Ok(Draft {
-        question: question(&poll.question, limits, say)?,
-        max_choices: max_choices(poll.max_choices, choices.len(), say)?,
-        options: Some(choices),
-        can_change_vote: poll.can_change_vote,
-        closes_at: poll.closes_at,
-    })
-}
-
-/// A poll as an edit makes it.
-pub fn edited<'a>(
-    poll: &'a Poll,
-    edit: &'a EditPoll,
-    limits: Limits,
-    say: &Texts,
-) -> Result<Draft<'a>> {
-    let asked = edit.question.as_deref();
-    let asked = asked.map(|text| question(text, limits, say)).transpose()?;
-    let options = edit.options.as_ref().map(|options| {
-        let choices = options.iter().map(|option| choice(poll, option, say));
-        self::choices(choices, limits, say)
-    });
-    let options = options.transpose()?;
-    let count = options.as_ref().map_or(poll.options.len(), Vec::len);
-    let most = edit.max_choices.unwrap_or(poll.max_choices.into());
-    Ok(Draft {
-        question: asked.unwrap_or(&poll.question),
-        max_choices: max_choices(most, count, say)?,
-        options,
-        can_change_vote: edit.can_change_vote.unwrap_or(poll.can_change_vote),
-        closes_at: edit.closes_at.unwrap_or(poll.closes_at),
-    })
-}
-
-fn question<'a>(text: &'a str, limits: Limits, say: &Texts) -> Result<&'a str> {
-    let (missing, too_long) = (say.polls.question_missing, say.polls.question_too_long);
-    line(text, limits.text, missing, too_long)
-}
-
-fn choice<'a>(poll: &Poll, option: &'a EditOption, say: &Texts) -> Result<Choice<'a>> {
-    let id = option.option_id.as_ref();
-    Ok(Choice {
-        id: id.map(|id| known(poll, id, say)).transpose()?,
-        text: &option.text,
-    })
-}
-
-/// The choices without the blanks around them, if they are 2 to as many as are allowed, and all differ.
-fn choices<'a>(
-    choices: impl Iterator<Item = Result<Choice<'a>>>,
-    limits: Limits,
-    say: &Texts,
-) -> Result<Vec<Choice<'a>>> {
-    let (missing, too_long) = (say.polls.option_missing, say.polls.option_too_long);
-    let trimmed = choices.map(|choice| {
-        let Choice { id, text } = choice?;
-        let text = line(text, limits.text, missing, too_long)?;
-        Ok(Choice { id, text })
-    });
-    let choices = trimmed.collect::<Result<Vec<_>>>()?;
-    if choices.len() < 2 {
-        return Err(Refusal::Invalid(say.polls.too_few_options.into()));
-    }
-    if choices.len() > limits.options as usize {
-        let many = fill(say.polls.too_many_options, limits.options);
-        return Err(Refusal::Invalid(many));
-    }
-    let differ = all_differ(choices.iter().map(|choice| choice.text))
-        && all_differ(choices.iter().filter_map(|choice| choice.id));
-    differ
-        .then_some(choices)
-        .ok_or_else(|| Refusal::Invalid(say.polls.option_doubled.into()))
-}
-
-fn max_choices(most: i64, options: usize, say: &Texts) -> Result<i64> {
-    let possible = usize::try_from(most).is_ok_and(|most| (1..=options).contains(&most));
-    possible
-        .then_some(most)
-        .ok_or_else(|| Refusal::Invalid(fill(say.polls.max_choices, options)))
 }
 
 /// Whether somebody may edit a poll in such a thread.
@@ -202,13 +74,132 @@ pub fn vote(poll: &Poll, vote: &Vote, say: &Texts) -> Result<Vec<i64>> {
         .ok_or_else(|| Refusal::Invalid(fill(say.polls.too_many_choices, poll.max_choices)))
 }
 
-fn known(poll: &Poll, id: &OptionId, say: &Texts) -> Result<i64> {
+/// The number of the option of `poll` with this id.
+pub fn known(poll: &Poll, id: &OptionId, say: &Texts) -> Result<i64> {
     let is_here = poll.options.iter().any(|option| option.option_id == *id);
     let number = id.number().ok().filter(|_| is_here);
     number.ok_or_else(|| Refusal::NotFound(say.polls.no_such_option.into()))
 }
 
-fn all_differ<T: Eq + Hash>(items: impl Iterator<Item = T>) -> bool {
+/// Whether no two are the same.
+pub fn all_differ<T: Eq + Hash>(items: impl Iterator<Item = T>) -> bool {
     let mut seen = HashSet::new();
     items.into_iter().all(|item| seen.insert(item))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::draft::Choice;
+    use super::super::sample::poll;
+    use super::*;
+    use forum_api::Language;
+    use serde_json::{Value, from_value, json};
+
+    const SAY: &Texts = Texts::of(Language::English);
+
+    fn cast(poll: &Poll, options: &Value) -> Result<Vec<i64>> {
+        let cast = from_value(json!({ "optionIds": options })).unwrap();
+        vote(poll, &cast, SAY)
+    }
+
+    #[test]
+    fn a_vote_names_one_option_to_as_many_as_can_be_chosen() {
+        for (options, named) in [
+            (json!(["8"]), Some(vec![8])),
+            (json!(["9", "7"]), Some(vec![9, 7])),
+            (json!([]), None),
+            (json!(["7", "7"]), None),
+            (json!(["7", "8", "9"]), None),
+        ] {
+            match cast(&poll(), &options) {
+                Ok(found) => assert_eq!(Some(found), named, "{options}"),
+                Err(refusal) => {
+                    assert!(
+                        named.is_none() && matches!(refusal, Refusal::Invalid(_)),
+                        "{options}"
+                    );
+                }
+            }
+        }
+        for options in [json!(["6"]), json!(["7", "07"]), json!(["?", "!"])] {
+            let refused = cast(&poll(), &options);
+            assert!(matches!(refused, Err(Refusal::NotFound(_))), "{options}");
+        }
+    }
+
+    #[test]
+    fn a_vote_stands_unless_it_can_be_changed_and_nobody_votes_in_a_closed_poll() {
+        let voted = Poll {
+            own_vote: Some(vec![7.into()]),
+            ..poll()
+        };
+        let refused = cast(&voted, &json!(["8"]));
+        assert!(matches!(refused, Err(Refusal::Conflict(_))));
+        let changeable = Poll {
+            can_change_vote: true,
+            ..voted
+        };
+        assert!(cast(&changeable, &json!(["8"])).is_ok());
+        let closed = Poll {
+            closed: true,
+            ..changeable
+        };
+        let refused = cast(&closed, &json!(["8"]));
+        assert!(matches!(refused, Err(Refusal::Forbidden(_))));
+    }
+
+    #[test]
+    fn its_writer_may_edit_it_unless_its_thread_is_locked_and_a_moderator_always() {
+        for (writer, moderator, locked, may) in [
+            (false, false, false, false),
+            (false, false, true, false),
+            (true, false, false, true),
+            (true, false, true, false),
+            (false, true, true, true),
+            (true, true, true, true),
+        ] {
+            let editor = Editor { writer, moderator };
+            assert_eq!(may_edit(editor, locked, SAY).is_ok(), may, "{editor:?}");
+        }
+    }
+
+    #[test]
+    fn options_that_were_voted_for_are_changed_by_moderators() {
+        let choice = |id, text| Choice { id, text };
+        let same = vec![
+            choice(Some(7), "yes"),
+            choice(Some(8), "no"),
+            choice(Some(9), "both"),
+        ];
+        let other_order = same.iter().rev().copied().collect();
+        let other_text = [&same[..2], &[choice(Some(9), "all")]].concat();
+        let one_more = [&same[..], &[choice(None, "all")]].concat();
+        for (options, changes) in [
+            (None, false),
+            (Some(same.clone()), false),
+            (Some(other_order), true),
+            (Some(other_text), true),
+            (Some(one_more), true),
+            (Some(same[..2].to_vec()), true),
+        ] {
+            let draft = Draft {
+                question: "Tea?",
+                options,
+                max_choices: 1,
+                can_change_vote: true,
+                closes_at: None,
+            };
+            let unvoted = Poll {
+                total_votes: 0,
+                ..poll()
+            };
+            assert_eq!(
+                may_become(&poll(), &draft, false, SAY).is_err(),
+                changes,
+                "{draft:?}"
+            );
+            assert!(may_become(&poll(), &draft, true, SAY).is_ok());
+            assert!(may_become(&unvoted, &draft, false, SAY).is_ok());
+        }
+    }
 }

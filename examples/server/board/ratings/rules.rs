@@ -39,3 +39,60 @@ pub fn comment<'a>(text: &'a str, limits: Limits, say: &Texts) -> Result<&'a str
     let (missing, too_long) = (say.ratings.comment_missing, say.ratings.comment_too_long);
     line(text, limits.comment, missing, too_long)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forum_api::Language;
+
+    const SAY: &Texts = Texts::of(Language::English);
+    const LIMITS: Limits = Limits {
+        points: 5,
+        negative: false,
+        empty_comment: false,
+        comment: 3,
+    };
+
+    #[test]
+    fn points_are_some_and_not_too_many() {
+        let negative = Limits {
+            negative: true,
+            ..LIMITS
+        };
+        for (given, fine, fine_with_negative) in [
+            (0, false, false),
+            (1, true, true),
+            (5, true, true),
+            (6, false, false),
+            (-1, false, true),
+            (-5, false, true),
+            (-6, false, false),
+            (i64::MIN, false, false),
+            (i64::MAX, false, false),
+        ] {
+            assert_eq!(points(given, LIMITS, SAY).is_ok(), fine, "{given}");
+            assert_eq!(
+                points(given, negative, SAY).is_ok(),
+                fine_with_negative,
+                "{given}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_comment_is_there_unless_it_may_be_empty() {
+        let free = Limits {
+            empty_comment: true,
+            ..LIMITS
+        };
+        for (text, kept, kept_if_free) in [
+            ("", None, Some("")),
+            (" \n", None, Some("")),
+            (" äöü ", Some("äöü"), Some("äöü")),
+            ("äöüß", None, None),
+        ] {
+            assert_eq!(comment(text, LIMITS, SAY).ok(), kept, "{text:?}");
+            assert_eq!(comment(text, free, SAY).ok(), kept_if_free, "{text:?}");
+        }
+    }
+}
