@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::board::settings::{self, Row};
+use crate::board::settings::{self, Adjustable};
 use crate::demo::{Demo, body, code};
 
 #[tokio::test]

@@ -98,23 +98,6 @@ async fn what_the_rules_refuse_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn what_the_board_does_not_do_yet_is_not_half_done() {
-    let demo = Demo::new().await;
-    let general = demo.threads_of("General").await;
-    let new = json!({ "title": "x", "body": "x", "subscribe": true });
-    assert_eq!(
-        code(&demo.post("alice", &general, new).await),
-        (501, "not_implemented")
-    );
-    let reply = json!({ "body": "x", "subscribe": true });
-    assert_eq!(
-        code(&demo.post("alice", &demo.tea().await, reply).await),
-        (501, "not_implemented")
-    );
-    assert_eq!(demo.forum("General").await["postCount"], 23);
-}
-
-#[tokio::test]
 async fn who_may_not_start_threads_is_forbidden_where_they_see_and_nothing_is_there_where_not() {
     let demo = Demo::new().await;
     let new = json!({ "title": "x", "body": "x" });

@@ -2,39 +2,66 @@
 
 use forum_api::model::Timestamp;
 
+/// A thread, and where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadAt {
+    /// The forum.
+    pub forum: i64,
+    /// The thread.
+    pub thread: i64,
+}
+
+/// A post, and where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PostAt {
+    /// The forum.
+    pub forum: i64,
+    /// The thread.
+    pub thread: i64,
+    /// The post.
+    pub post: i64,
+}
+
+impl PostAt {
+    /// Its thread.
+    pub const fn thread(self) -> ThreadAt {
+        ThreadAt {
+            forum: self.forum,
+            thread: self.thread,
+        }
+    }
+}
+
+/// A poll, and where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PollAt {
+    /// The forum.
+    pub forum: i64,
+    /// The poll.
+    pub poll: i64,
+}
+
 /// Something that became true for everybody who sees the forum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A thread was started; the event of its first post follows.
-    ThreadCreated {
-        /// The forum.
-        forum: i64,
-        /// The thread.
-        thread: i64,
-    },
-    /// A post was written.
-    PostCreated {
-        /// The forum.
-        forum: i64,
-        /// The thread.
-        thread: i64,
-        /// The post.
-        post: i64,
-    },
+    /// A thread is there; the event of its first post follows.
+    ThreadCreated(ThreadAt),
+    /// A thread was deleted with its posts.
+    ThreadDeleted(ThreadAt),
+    /// A thread is there again, with its posts.
+    ThreadRestored(ThreadAt),
+    /// A post is there.
+    PostCreated(PostAt),
+    /// A post was edited.
+    PostUpdated(PostAt),
+    /// A reply was deleted.
+    PostDeleted(PostAt),
+    /// A reply is there again.
+    PostRestored(PostAt),
     /// Somebody voted, or changed the vote.
-    PollVoted {
-        /// The forum.
-        forum: i64,
-        /// The poll.
-        poll: i64,
-    },
+    PollVoted(PollAt),
     /// A poll was edited.
-    PollUpdated {
-        /// The forum.
-        forum: i64,
-        /// The poll.
-        poll: i64,
-    },
+    PollUpdated(PollAt),
     /// A member was rated.
     MemberRated {
         /// The forum of the post that the rating is about, if any.

@@ -3,6 +3,7 @@
 use forum_api::model::{State, Timestamp};
 use rusqlite::{Result, Savepoint, named_params};
 
+use super::counts::{self, Counted};
 use super::markdown;
 use super::row::stored;
 
@@ -19,6 +20,17 @@ pub struct NewPost<'a> {
     pub at: Timestamp,
     /// Whether it counts on its author's profile, once it is there for everybody.
     pub counts: bool,
+}
+
+impl NewPost<'_> {
+    const fn counted(&self, thread: i64) -> Counted {
+        Counted {
+            thread,
+            author: self.author,
+            by: 1,
+            on_profiles: self.counts,
+        }
+    }
 }
 
 /// Adds a thread with its first post, and gives both their ids.
@@ -43,9 +55,7 @@ pub fn thread(
     tx.prepare_cached("UPDATE thread SET first_post_id = ?2, last_post_id = ?2 WHERE id = ?1")?
         .execute([thread, post])?;
     if first.state == State::Visible {
-        tx.prepare_cached("UPDATE forum SET thread_count = thread_count + 1 WHERE id = ?1")?
-            .execute([forum])?;
-        count(tx, thread, first)?;
+        counts::thread(tx, first.counted(thread))?;
     }
     Ok((thread, post))
 }
@@ -54,11 +64,7 @@ pub fn thread(
 pub fn reply(tx: &Savepoint<'_>, thread: i64, reply: NewPost<'_>) -> Result<i64> {
     let post = row(tx, thread, reply)?;
     if reply.state == State::Visible {
-        let mut update = tx.prepare_cached(
-            "UPDATE thread SET last_post_id = ?2, last_activity_at = ?3, reply_count = reply_count + 1 WHERE id = ?1",
-        )?;
-        update.execute((thread, post, reply.at))?;
-        count(tx, thread, reply)?;
+        counts::reply(tx, reply.counted(thread))?;
     }
     Ok(post)
 }
@@ -81,17 +87,4 @@ fn row(tx: &Savepoint<'_>, thread: i64, post: NewPost<'_>) -> Result<i64> {
         ":body": post.body,
         ":html": markdown::render(post.body),
     })
-}
-
-/// Counts a post that is there for everybody in its forum, and on its author's profile.
-fn count(tx: &Savepoint<'_>, thread: i64, post: NewPost<'_>) -> Result<()> {
-    let mut forum = tx.prepare_cached(
-        "UPDATE forum SET post_count = post_count + 1, last_activity_at = max(ifnull(last_activity_at, ?2), ?2)
-         WHERE id = (SELECT forum_id FROM thread WHERE id = ?1)",
-    )?;
-    forum.execute((thread, post.at))?;
-    let mut author =
-        tx.prepare_cached("UPDATE member SET post_count = post_count + ?2 WHERE id = ?1")?;
-    author.execute((post.author, post.counts))?;
-    Ok(())
 }

@@ -7,14 +7,19 @@ pub mod access;
 pub mod accounts;
 mod actor;
 mod authority;
+mod changes;
+mod counts;
 pub mod demo;
+mod edits;
 mod events;
 mod flood;
 pub mod forums;
 pub mod groups;
 mod insert;
+mod item;
 mod markdown;
 mod members;
+pub mod moderation;
 pub mod passwords;
 mod place;
 #[cfg(test)]
@@ -23,10 +28,12 @@ mod polls;
 mod position;
 mod posts;
 mod ratings;
+mod replies;
 mod row;
 mod rules;
 pub mod settings;
 mod sight;
+mod subscriptions;
 mod texts;
 mod threads;
 
@@ -35,10 +42,11 @@ use std::sync::Arc;
 use forum_api::Language;
 use forum_api::async_trait;
 use forum_api::clock::Clock;
-use forum_api::host::{self, Caller, In, Member, Place, Refusal, Result};
+use forum_api::host::{self, Caller, In, Member, Place, Result};
 use forum_api::model::{
-    Account, EditPoll, Forum, ForumId, ListPosts, ListThreads, Page, Poll, PollId, Post, Profile,
-    Rate, Rating, Reply, StartThread, Thread, ThreadId, Timestamp, UserRef, Vote,
+    Account, EditPoll, EditPost, Followed, Forum, ForumId, ListPosts, ListSubscriptions,
+    ListThreads, Page, Poll, PollId, Post, PostAt, Profile, Rate, Rating, Reply, StartThread,
+    Subscription, Target, Thread, ThreadId, Timestamp, UserRef, Vote,
 };
 use forum_api::store::sqlite::{Database, migrate};
 use rusqlite::{Connection, Savepoint};
@@ -49,7 +57,11 @@ use place::Named;
 use texts::Texts;
 
 /// The board's schema, in the steps in which it came to be.
-const STEPS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/3.sql")];
+const STEPS: &[&str] = &[
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/3.sql"),
+];
 
 /// The table that holds which of them were applied.
 const MIGRATIONS: &str = "board_migrations";
@@ -123,7 +135,7 @@ impl Board {
         Ok(done)
     }
 
-    /// Carries out a member's command, with what they may do when it is their turn.
+    /// Changes the board for `by`, who may what they may by then.
     async fn act<T: Send + 'static>(
         &self,
         by: &Member,
@@ -173,14 +185,11 @@ impl host::Board for Board {
     }
 
     async fn start_thread(&self, by: &Member, forum: ForumId, new: StartThread) -> Result<Thread> {
-        if new.subscribe {
-            return Err(Refusal::NotImplemented);
-        }
         let forum = forum.number()?;
-        self.act(by, move |tx, events, actor, say| {
+        let start = self.act(by, move |tx, events, actor, say| {
             threads::start(tx, events, actor, forum, &new, say)
-        })
-        .await
+        });
+        start.await
     }
 
     async fn thread(&self, caller: &Caller, thread: ThreadId) -> Result<Thread> {
@@ -195,20 +204,33 @@ impl host::Board for Board {
         thread: ThreadId,
         list: ListPosts,
     ) -> Result<In<Page<Post>>> {
-        let (actor, thread) = (actor(caller)?, thread.number()?);
-        self.read(move |connection| posts::list(connection, &actor, thread, &list))
+        let (actor, thread, now) = (actor(caller)?, thread.number()?, self.clock.now());
+        self.read(move |connection| posts::list(connection, &actor, thread, &list, now))
             .await
     }
 
     async fn reply(&self, by: &Member, thread: ThreadId, reply: Reply) -> Result<In<Post>> {
-        if reply.subscribe {
-            return Err(Refusal::NotImplemented);
-        }
         let thread = thread.number()?;
-        self.act(by, move |tx, events, actor, say| {
-            posts::reply(tx, events, actor, thread, &reply, say)
-        })
-        .await
+        let write = self.act(by, move |tx, events, actor, say| {
+            replies::reply(tx, events, actor, thread, &reply, say)
+        });
+        write.await
+    }
+
+    async fn edit_post(&self, by: &Member, at: PostAt, edit: EditPost) -> Result<In<Post>> {
+        let at = (at.thread.number()?, at.post.number()?);
+        let change = self.act(by, move |tx, events, actor, say| {
+            edits::edit(tx, events, actor, at, &edit, say)
+        });
+        change.await
+    }
+
+    async fn delete_post(&self, by: &Member, at: PostAt) -> Result<()> {
+        let at = (at.thread.number()?, at.post.number()?);
+        let delete = self.act(by, move |tx, events, actor, say| {
+            edits::delete(tx, events, actor, at, say)
+        });
+        delete.await
     }
 
     async fn profile(&self, _: &Caller, user: UserRef) -> Result<Profile> {
@@ -217,10 +239,10 @@ impl host::Board for Board {
     }
 
     async fn rate(&self, by: &Member, user: UserRef, rating: Rate) -> Result<Rating> {
-        self.act(by, move |tx, events, actor, say| {
+        let rate = self.act(by, move |tx, events, actor, say| {
             ratings::rate(tx, events, actor, &user, &rating, say)
-        })
-        .await
+        });
+        rate.await
     }
 
     async fn poll(&self, caller: &Caller, thread: ThreadId) -> Result<In<Poll>> {
@@ -231,18 +253,42 @@ impl host::Board for Board {
 
     async fn vote(&self, by: &Member, poll: PollId, vote: Vote) -> Result<In<Poll>> {
         let poll = poll.number()?;
-        self.act(by, move |tx, events, actor, say| {
+        let vote = self.act(by, move |tx, events, actor, say| {
             polls::vote(tx, events, actor, poll, &vote, say)
-        })
-        .await
+        });
+        vote.await
     }
 
     async fn edit_poll(&self, by: &Member, poll: PollId, edit: EditPoll) -> Result<In<Poll>> {
         let poll = poll.number()?;
-        self.act(by, move |tx, events, actor, say| {
+        let change = self.act(by, move |tx, events, actor, say| {
             polls::edit(tx, events, actor, poll, &edit, say)
-        })
-        .await
+        });
+        change.await
+    }
+
+    async fn subscriptions(
+        &self,
+        by: &Member,
+        list: ListSubscriptions,
+    ) -> Result<Page<Subscription>> {
+        let actor: Arc<Actor> = by.loaded().cloned()?;
+        self.read(move |connection| subscriptions::list(connection, &actor, &list))
+            .await
+    }
+
+    async fn follow(&self, by: &Member, what: Target) -> Result<Followed> {
+        let follow = self.act(by, move |tx, events, actor, say| {
+            subscriptions::follow(tx, actor, &what, events.now, say)
+        });
+        follow.await
+    }
+
+    async fn unfollow(&self, by: &Member, what: Target) -> Result<()> {
+        let unfollow = self.act(by, move |tx, _, actor, say| {
+            subscriptions::unfollow(tx, actor, &what, say)
+        });
+        unfollow.await
     }
 }
 

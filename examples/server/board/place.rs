@@ -55,8 +55,8 @@ pub struct Spot {
     pub state: State,
     /// Whether only moderators may post in it.
     pub locked: bool,
-    /// When something was last posted in it.
-    pub last_activity_at: Timestamp,
+    /// When something was last written in it, whatever became of that.
+    pub last_written_at: Timestamp,
 }
 
 /// The thread, of which `post` has to be one if given; [`Refusal::Absent`] unless the caller sees both.
@@ -68,7 +68,9 @@ pub fn find(
 ) -> Result<Spot> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!(
-            "SELECT thread.forum_id, thread.state, thread.locked, thread.last_activity_at
+            "SELECT
+                thread.forum_id, thread.state, thread.locked,
+                (SELECT max(created_at) FROM post WHERE thread_id = thread.id)
             FROM thread
             LEFT JOIN post ON post.id = :post AND post.thread_id = thread.id AND {}
             WHERE thread.id = :thread AND {} AND post.id IS :post",
@@ -85,7 +87,7 @@ pub fn find(
             forum: columns.value()?,
             state: columns.state()?,
             locked: columns.value()?,
-            last_activity_at: columns.value()?,
+            last_written_at: columns.value()?,
         })
     });
     spot.optional()?.ok_or(Refusal::Absent)

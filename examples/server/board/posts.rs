@@ -1,19 +1,23 @@
-//! Posts: listed and written.
+//! Posts: listed and read.
 
 use std::sync::LazyLock;
 
 use forum_api::host::{In, Refusal, Result};
-use forum_api::model::{BodyFormat, ForumId, ListPosts, Page, Post, PostId, Reply, State};
-use rusqlite::{Connection, Savepoint, named_params};
+use forum_api::model::{BodyFormat, ListPosts, Page, Post, PostId, Timestamp, UserId};
+use rusqlite::{Connection, named_params};
 
+use super::access::Access;
 use super::actor::Actor;
-use super::events::{Event, Events};
-use super::insert::{self, NewPost};
+use super::changes::{self, Change, Subject, Window};
+use super::position;
 use super::row::Columns;
-use super::settings::BODY_MAX;
+use super::settings::EDIT_WINDOW;
 use super::sight::{Sight, sees_post, sees_thread};
-use super::texts::Texts;
-use super::{flood, place, position, rules};
+
+/// What holds for all posts of a thread.
+const SURROUNDINGS: &str = "
+    thread.forum_id, thread.locked, thread.first_post_id,
+    (SELECT value FROM setting WHERE key = :window)";
 
 const COLUMNS: &str = "
     post.id, post.thread_id, post.number, author.id, author.username, author.avatar_url,
@@ -35,11 +39,10 @@ pub(super) static PAGE: LazyLock<String> = LazyLock::new(|| {
             ORDER BY 1 DESC, 2 DESC LIMIT 1
         )
         SELECT
-            thread.forum_id,
             :from IS NULL OR EXISTS (
                 SELECT 1 FROM post AS first WHERE first.id = :from AND first.thread_id = thread.id AND {}
             ),
-            {COLUMNS}
+            {SURROUNDINGS}, {COLUMNS}
         FROM thread
         LEFT JOIN post
             ON post.thread_id = thread.id AND {}
@@ -59,6 +62,7 @@ pub fn list(
     actor: &Actor,
     thread: i64,
     list: &ListPosts,
+    now: Timestamp,
 ) -> Result<In<Page<Post>>> {
     let since = list.since.map(|time| (time.as_millis(), i64::MAX));
     let start = position::read(list.after.as_ref())?.max(since);
@@ -76,18 +80,20 @@ pub fn list(
         ":source": list.body != BodyFormat::Html,
         ":html": list.body != BodyFormat::Source,
         ":rows": position::rows(list.limit),
+        ":window": EDIT_WINDOW.key,
     };
     let mut query = connection.prepare_cached(&PAGE)?;
     let mut rows = query.query(&*sight.with(parameters))?;
     let (mut forum, mut posts) = (None, Vec::new());
     while let Some(row) = rows.next()? {
         let mut columns = Columns::of(row);
-        forum = Some(columns.id()?);
         let from_is_seen: bool = columns.value()?;
         if !from_is_seen {
             return Err(Refusal::Unusable("from", "a post of this thread"));
         }
-        posts.extend(read(&mut columns)?);
+        let view = View::read(&mut columns, actor, now)?;
+        forum = Some(view.forum.into());
+        posts.extend(view.post(&mut columns)?);
     }
     let page = Page::cut(posts, list.limit, |last: &Post| {
         position::of(last.created_at, &last.post_id)
@@ -95,71 +101,92 @@ pub fn list(
     Ok(In::new(forum.ok_or(Refusal::Absent)?, page))
 }
 
-/// Writes a reply, without following the thread. It is never older than what it follows, whatever the clock says, so
-/// that it stands behind the place up to which somebody has read.
-pub fn reply(
-    tx: &Savepoint<'_>,
-    events: &mut Events,
-    actor: &Actor,
-    thread: i64,
-    reply: &Reply,
-    say: &Texts,
-) -> Result<In<Post>> {
-    let spot = place::find(tx, actor, thread, None)?;
-    let access = actor.access(spot.forum);
-    if let Some(obstacle) = rules::obstacle(access, spot.state, spot.locked) {
-        return Err(Refusal::Forbidden(obstacle(say).into()));
-    }
-    rules::body(&reply.body, BODY_MAX.get(tx)?, say)?;
-    flood::check(tx, actor, events.now, say)?;
-    let new = NewPost {
-        author: actor.member,
-        body: &reply.body,
-        state: rules::first_state(actor.groups),
-        at: events.now.max(spot.last_activity_at),
-        counts: access.counts,
+/// One post, of which `actor` is known to see it.
+pub fn one(connection: &Connection, actor: &Actor, post: i64, now: Timestamp) -> Result<Post> {
+    static QUERY: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "SELECT {SURROUNDINGS}, {COLUMNS}
+            FROM post JOIN thread ON thread.id = post.thread_id {PEOPLE}
+            WHERE post.id = :post"
+        )
+    });
+    let parameters = named_params! {
+        ":post": post,
+        ":source": true,
+        ":html": true,
+        ":window": EDIT_WINDOW.key,
     };
-    let post = insert::reply(tx, thread, new)?;
-    if new.state == State::Visible {
-        let forum = spot.forum;
-        events.note(Event::PostCreated {
-            forum,
-            thread,
-            post,
-        });
-    }
-    Ok(In::new(ForumId::from(spot.forum), one(tx, post)?))
-}
-
-fn one(connection: &Connection, post: i64) -> Result<Post> {
-    static QUERY: LazyLock<String> =
-        LazyLock::new(|| format!("SELECT {COLUMNS} FROM post {PEOPLE} WHERE post.id = :post"));
     let mut query = connection.prepare_cached(&QUERY)?;
-    let parameters = named_params! { ":post": post, ":source": true, ":html": true };
-    let post = query.query_row(parameters, |row| read(&mut Columns::of(row)))?;
-    post.ok_or(Refusal::Absent)
+    let post = query.query_row(parameters, |row| {
+        let mut columns = Columns::of(row);
+        View::read(&mut columns, actor, now)?.post(&mut columns)
+    });
+    post?.ok_or(Refusal::Absent)
 }
 
-/// `None` when the row has no post.
-fn read(columns: &mut Columns<'_>) -> rusqlite::Result<Option<Post>> {
-    let Some(post_id) = columns.maybe_id::<PostId>()? else {
-        return Ok(None);
-    };
-    Ok(Some(Post {
-        post_id,
-        thread_id: columns.id()?,
-        number: columns.count()?,
-        author: columns.author()?,
-        state: columns.state()?,
-        created_at: columns.value()?,
-        edited_at: columns.value()?,
-        edited_by: columns.author()?,
-        body: columns.value()?,
-        body_html: columns.value()?,
-        version: columns.value()?,
-        can_edit: false,
-        can_delete: false,
-    }))
+/// How somebody looks at a thread's posts.
+struct View {
+    forum: i64,
+    locked: bool,
+    first: Option<PostId>,
+    window: Window,
+    access: Access,
+    member: Option<UserId>,
+    now: Timestamp,
+}
+
+impl View {
+    fn read(columns: &mut Columns<'_>, actor: &Actor, now: Timestamp) -> rusqlite::Result<Self> {
+        let forum = columns.value()?;
+        Ok(Self {
+            forum,
+            locked: columns.value()?,
+            first: columns.maybe_id()?,
+            window: EDIT_WINDOW.read(columns.text()?),
+            access: actor.access(forum),
+            member: actor.member.map(UserId::from),
+            now,
+        })
+    }
+
+    /// `None` when the row has no post.
+    fn post(&self, columns: &mut Columns<'_>) -> rusqlite::Result<Option<Post>> {
+        let Some(post_id) = columns.maybe_id()? else {
+            return Ok(None);
+        };
+        let post = Post {
+            post_id,
+            thread_id: columns.id()?,
+            number: columns.count()?,
+            author: columns.author()?,
+            state: columns.state()?,
+            created_at: columns.value()?,
+            edited_at: columns.value()?,
+            edited_by: columns.author()?,
+            body: columns.value()?,
+            body_html: columns.value()?,
+            version: columns.value()?,
+            can_edit: false,
+            can_delete: false,
+        };
+        Ok(Some(Post {
+            can_edit: self.may(Change::Edit, &post),
+            can_delete: self.may(Change::Delete, &post),
+            ..post
+        }))
+    }
+
+    fn may(&self, change: Change, post: &Post) -> bool {
+        let author = post.author.as_ref().map(|author| &author.user_id);
+        let subject = Subject {
+            own: author.is_some() && author == self.member.as_ref(),
+            first: self.first.as_ref() == Some(&post.post_id),
+            locked: self.locked,
+            state: post.state,
+            written: post.created_at,
+        };
+        changes::obstacle(self.access, subject, change, self.window, self.now).is_none()
+    }
 }
 
 /// Ids begin at 1.

@@ -1,7 +1,7 @@
 //! Reads a row's columns one after the other, so that a query's columns and a type's fields stand in the same order.
 
 use forum_api::model::{Author, State, UserId};
-use rusqlite::types::{FromSql, Type};
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use rusqlite::{Error, Result, Row};
 
 /// The columns of a row that were not read yet.
@@ -24,6 +24,13 @@ impl<'a> Columns<'a> {
         self.row.get(column)
     }
 
+    /// The next column, a text or null.
+    pub fn text(&mut self) -> Result<Option<&'a str>> {
+        let column = self.next;
+        self.next += 1;
+        Ok(self.row.get_ref(column)?.as_str_or_null()?)
+    }
+
     /// The next column, an id.
     pub fn id<T: From<i64>>(&mut self) -> Result<T> {
         self.value().map(|id: i64| T::from(id))
@@ -43,9 +50,13 @@ impl<'a> Columns<'a> {
 
     /// The next column, a thread's or post's state.
     pub fn state(&mut self) -> Result<State> {
-        let text: String = self.value()?;
-        let state = STATES.into_iter().find(|state| stored(*state) == text);
-        state.ok_or_else(|| Error::InvalidColumnType(self.next - 1, text, Type::Text))
+        self.value().map(|Stored(state)| state)
+    }
+
+    /// The next column, a state or null.
+    pub fn maybe_state(&mut self) -> Result<Option<State>> {
+        let state: Option<Stored> = self.value()?;
+        Ok(state.map(|Stored(state)| state))
     }
 
     /// The next three columns: a member's id, name and picture. All null where the account is gone.
@@ -58,6 +69,16 @@ impl<'a> Columns<'a> {
             username,
             avatar_url,
         }))
+    }
+}
+
+struct Stored(State);
+
+impl FromSql for Stored {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let text = value.as_str()?;
+        let state = STATES.into_iter().find(|state| stored(*state) == text);
+        state.map(Self).ok_or(FromSqlError::InvalidType)
     }
 }
 

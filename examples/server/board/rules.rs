@@ -92,6 +92,13 @@ pub fn obstacle(access: Access, state: State, locked: bool) -> Option<fn(&Texts)
     }
 }
 
+/// Whether what is at this version is still what the caller `expected`.
+pub fn expected(expected: Option<i64>, version: i64, say: &Texts) -> Result<()> {
+    let same = expected.is_none_or(|expected| expected == version);
+    same.then_some(())
+        .ok_or_else(|| Refusal::Conflict(say.stale.into()))
+}
+
 /// In which state something begins that somebody in these groups writes.
 pub const fn first_state(groups: Groups) -> State {
     if groups.contains(Group::Newcomers) {

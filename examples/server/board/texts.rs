@@ -32,6 +32,20 @@ pub struct Texts {
     pub locked: &'static str,
     /// The thread awaits approval, or is deleted.
     pub not_visible: &'static str,
+    /// The post is somebody else's.
+    pub not_yours: &'static str,
+    /// Deleting a first post deletes the thread, which is for moderators.
+    pub takes_moderator: &'static str,
+    /// The time in which authors may change their posts is over.
+    pub too_late: &'static str,
+    /// The post is deleted.
+    pub deleted: &'static str,
+    /// It is no longer the version that the caller read.
+    pub stale: &'static str,
+    /// What the caller wants to follow is not there.
+    pub no_such_target: &'static str,
+    /// The caller does not follow it.
+    pub not_followed: &'static str,
     /// About polls.
     pub polls: PollTexts,
     /// About reputation.
@@ -65,6 +79,13 @@ const ENGLISH: Texts = Texts {
     may_not_reply: "You may not reply in this forum.",
     locked: "This thread is locked.",
     not_visible: "Nobody can reply while this thread is hidden.",
+    not_yours: "Only its author and moderators may change this post.",
+    takes_moderator: "Only moderators may delete a thread with its first post.",
+    too_late: "It is too late to change this post.",
+    deleted: "This post is deleted.",
+    stale: "This was changed in the meantime.",
+    no_such_target: "targetId: there is nothing like that to follow.",
+    not_followed: "You do not follow this.",
     polls: polls::ENGLISH,
     ratings: ratings::ENGLISH,
 };
@@ -81,6 +102,13 @@ const GERMAN: Texts = Texts {
     may_not_reply: "In diesem Forum dürfen Sie nicht antworten.",
     locked: "Dieses Thema ist geschlossen.",
     not_visible: "Solange dieses Thema verborgen ist, kann niemand antworten.",
+    not_yours: "Nur der Verfasser und Moderatoren dürfen diesen Beitrag ändern.",
+    takes_moderator: "Nur Moderatoren dürfen mit dem ersten Beitrag ein Thema löschen.",
+    too_late: "Für eine Änderung dieses Beitrags ist es zu spät.",
+    deleted: "Dieser Beitrag ist gelöscht.",
+    stale: "Das wurde inzwischen geändert.",
+    no_such_target: "targetId: Dem kann man nicht folgen, denn es ist nicht da.",
+    not_followed: "Dem folgen Sie nicht.",
     polls: polls::GERMAN,
     ratings: ratings::GERMAN,
 };

@@ -4,18 +4,18 @@ use std::sync::LazyLock;
 
 use forum_api::host::{Refusal, Result};
 use forum_api::model::{
-    LastPost, ListThreads, Page, PostId, StartThread, State, Thread, Timestamp,
+    LastPost, ListThreads, Page, PostId, StartThread, State, TargetKind, Thread, Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension, Row, Savepoint, named_params};
 
 use super::actor::Actor;
-use super::events::{Event, Events};
+use super::events::{Event, Events, PostAt};
 use super::insert::{self, NewPost};
 use super::row::Columns;
 use super::settings::{BODY_MAX, TITLE_MAX};
 use super::sight::{Sight, sees_thread};
 use super::texts::Texts;
-use super::{flood, polls, position, rules};
+use super::{flood, polls, position, rules, subscriptions};
 
 const SELECT: &str = "
     SELECT
@@ -75,7 +75,7 @@ pub fn one(connection: &Connection, actor: &Actor, thread: i64) -> Result<Thread
     thread.optional()?.ok_or(Refusal::Absent)
 }
 
-/// Starts a thread, with its poll, and without following it.
+/// Starts a thread, with its poll.
 pub fn start(
     tx: &Savepoint<'_>,
     events: &mut Events,
@@ -103,13 +103,17 @@ pub fn start(
     if let Some(poll) = &poll {
         polls::add(tx, thread, poll)?;
     }
+    if new.subscribe {
+        subscriptions::put(tx, actor, forum, (TargetKind::Thread, thread), events.now)?;
+    }
     if first.state == State::Visible {
-        events.note(Event::ThreadCreated { forum, thread });
-        events.note(Event::PostCreated {
+        let at = PostAt {
             forum,
             thread,
             post,
-        });
+        };
+        events.note(Event::ThreadCreated(at.thread()));
+        events.note(Event::PostCreated(at));
     }
     one(tx, actor, thread)
 }

@@ -4,7 +4,9 @@ mod board;
 mod forum;
 mod member;
 mod openapi;
+mod post;
 mod setting;
+mod thread;
 pub mod token;
 
 use clap::Subcommand;
@@ -33,12 +35,18 @@ pub enum OnBoard {
     /// Take the board offline, or online again
     #[command(subcommand)]
     Board(board::Board),
-    /// Add and ban members, and put them into groups
+    /// Add and ban members, put them into groups, and give them passwords
     #[command(subcommand)]
     Member(member::Member),
     /// Add forums, and name their moderators
     #[command(subcommand)]
     Forum(forum::Forum),
+    /// Lock and pin threads
+    #[command(subcommand)]
+    Thread(thread::Thread),
+    /// Approve and restore posts
+    #[command(subcommand)]
+    Post(post::Post),
     /// List the board's settings, or change one
     Setting(setting::Setting),
 }
@@ -71,6 +79,8 @@ impl OnBoard {
             Self::Board(command) => command.run(&board).await,
             Self::Member(member) => member.run(&board).await,
             Self::Forum(forum) => forum.run(&board).await,
+            Self::Thread(thread) => thread.run(&board).await,
+            Self::Post(post) => post.run(&board).await,
             Self::Setting(setting) => setting.run(&board).await,
         };
         database.close().await;

@@ -6,7 +6,8 @@ use clap::{Args, Subcommand};
 use forum_api::host::{Refusal, Result};
 use serde_json::Value;
 
-use crate::board::{Board, settings};
+use crate::board::Board;
+use crate::board::settings::{self, Adjustable};
 use crate::output::Output;
 
 /// The board's settings.
@@ -41,13 +42,14 @@ impl Setting {
 
 async fn list(board: &Board) -> Result<Output> {
     let values = board.read(|connection| {
-        let values = settings::ALL.map(|setting| Ok((setting.key(), setting.value(connection)?)));
-        Ok(values.into_iter().collect::<rusqlite::Result<Vec<_>>>()?)
+        let value = |setting: &&dyn Adjustable| Ok((setting.key(), setting.value(connection)?));
+        let values = settings::ALL.iter().map(value);
+        Ok(values.collect::<rusqlite::Result<Vec<_>>>()?)
     });
     let values = values.await?;
     let lines: Vec<String> = values
         .iter()
-        .map(|(key, value)| format!("{key} {}", settings::plain(value)))
+        .map(|(key, value)| format!("{key} {value}"))
         .collect();
     let object: BTreeMap<&str, Value> = values.into_iter().collect();
     Output::new(lines.join("\n"), object)
@@ -58,7 +60,7 @@ async fn set(board: &Board, key: String, value: String) -> Result<Output> {
         .ok_or_else(|| Refusal::NotFound(format!("there is no setting {key:?}")))?;
     let set = board.write(move |tx, _| {
         let set = setting.set(tx, &value)?;
-        set.ok_or_else(|| Refusal::Invalid(format!("{key} is {}", setting.takes())))
+        set.ok_or_else(|| Refusal::Invalid(format!("{key} is {}", setting.rule())))
     });
     set.await?;
     Output::done()

@@ -14,6 +14,7 @@ use rusqlite::{Connection, Savepoint};
 
 use super::actor::Actor;
 use super::events::{Event, Events};
+use super::rules::expected;
 use super::settings::{OPTIONS_MAX, TITLE_MAX};
 use super::texts::Texts;
 use draft::Limits;
@@ -59,10 +60,7 @@ pub fn vote(
         rows::take_back(tx, poll, actor.member)?;
     }
     rows::cast(tx, poll, actor.member, &options)?;
-    if found.is_public() {
-        let forum = found.forum;
-        events.note(Event::PollVoted { forum, poll });
-    }
+    found.note(events, Event::PollVoted);
     read::with_id(tx, actor, poll, events.now).map(Found::answer)
 }
 
@@ -78,14 +76,11 @@ pub fn edit(
     let found = read::with_id(tx, actor, poll, events.now)?;
     let editor = found.editor(actor);
     rules::may_edit(editor, found.locked, say)?;
-    rules::is_current(&found.poll, edit, say)?;
+    expected(edit.expected_version, found.poll.version, say)?;
     let draft = draft::edited(&found.poll, edit, limits(tx)?, say)?;
     rules::may_become(&found.poll, &draft, editor.moderator, say)?;
     rows::update(tx, poll, &draft)?;
-    if found.is_public() {
-        let forum = found.forum;
-        events.note(Event::PollUpdated { forum, poll });
-    }
+    found.note(events, Event::PollUpdated);
     read::with_id(tx, actor, poll, events.now).map(Found::answer)
 }
 

@@ -7,6 +7,7 @@ use forum_api::model::{ForumId, OptionId, Poll, PollOption, State, Timestamp};
 use rusqlite::{Connection, OptionalExtension, named_params};
 
 use super::super::actor::Actor;
+use super::super::events::{Event, Events, PollAt};
 use super::super::row::Columns;
 use super::super::sight::{Sight, sees_thread};
 use super::rules::Editor;
@@ -14,6 +15,8 @@ use super::rules::Editor;
 /// A poll, and what the rules ask of its thread.
 #[derive(Clone, Debug)]
 pub struct Found {
+    /// The poll's id.
+    pub id: i64,
     /// The forum it is in.
     pub forum: i64,
     /// Whether its thread is there for everybody.
@@ -40,17 +43,20 @@ impl Found {
         }
     }
 
-    /// Whether it is there for everybody who sees the forum.
-    pub fn is_public(&self) -> bool {
-        self.state == State::Visible
+    /// Notes that something happened to it, when it is there for everybody who sees the forum.
+    pub fn note(&self, events: &mut Events, what: fn(PollAt) -> Event) {
+        if self.state == State::Visible {
+            let Self { forum, id, .. } = *self;
+            events.note(what(PollAt { forum, poll: id }));
+        }
     }
 }
 
 /// A row for each option.
 const SELECT: &str = "
     SELECT
-        thread.forum_id, thread.state, thread.locked,
-        poll.id, poll.thread_id, poll.question, author.id, author.username, author.avatar_url,
+        poll.id, thread.forum_id, thread.state, thread.locked,
+        poll.thread_id, poll.question, author.id, author.username, author.avatar_url,
         poll.voters, poll.max_choices, poll.can_change_vote, poll.closes_at, poll.version, ballot.id IS NOT NULL,
         option.id, option.text, option.votes, vote.option_id IS NOT NULL
     FROM poll
@@ -122,9 +128,10 @@ fn find(
 
 /// What each row says again.
 fn head(columns: &mut Columns<'_>, now: Timestamp) -> rusqlite::Result<Found> {
+    let id: i64 = columns.value()?;
     let (forum, state, locked) = (columns.value()?, columns.state()?, columns.value()?);
     let mut poll = Poll {
-        poll_id: columns.id()?,
+        poll_id: id.into(),
         thread_id: columns.id()?,
         question: columns.value()?,
         author: columns.author()?,
@@ -139,6 +146,7 @@ fn head(columns: &mut Columns<'_>, now: Timestamp) -> rusqlite::Result<Found> {
     };
     poll.closed = poll.closes_at.is_some_and(|end| end <= now);
     Ok(Found {
+        id,
         forum,
         state,
         locked,

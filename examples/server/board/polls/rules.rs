@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::hash::Hash;
 
 use forum_api::host::{Refusal, Result};
-use forum_api::model::{EditPoll, OptionId, Poll, Vote};
+use forum_api::model::{OptionId, Poll, Vote};
 
 use super::super::texts::{Texts, fill};
 use super::draft::Draft;
@@ -28,16 +28,6 @@ pub fn may_edit(editor: Editor, locked: bool, say: &Texts) -> Result<()> {
         _ => locked.then_some(say.locked),
     };
     obstacle.map_or(Ok(()), |text| Err(Refusal::Forbidden(text.into())))
-}
-
-/// Whether an edit meets the poll that it was made for.
-pub fn is_current(poll: &Poll, edit: &EditPoll, say: &Texts) -> Result<()> {
-    let current = edit
-        .expected_version
-        .is_none_or(|version| version == poll.version);
-    current
-        .then_some(())
-        .ok_or_else(|| Refusal::Conflict(say.polls.changed.into()))
 }
 
 /// Whether the options may become these: for its writer while nobody has voted, for a moderator always.

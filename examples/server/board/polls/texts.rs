@@ -37,8 +37,6 @@ pub struct PollTexts {
     pub may_not_edit: &'static str,
     /// The options are fixed for their writer, because somebody voted.
     pub options_stand: &'static str,
-    /// The version is no longer the expected one.
-    pub changed: &'static str,
 }
 
 /// In English.
@@ -60,7 +58,6 @@ pub const ENGLISH: PollTexts = PollTexts {
     no_such_option: "This poll has no such option.",
     may_not_edit: "Only its writer and the moderators may edit this poll.",
     options_stand: "Somebody has voted: only moderators can still change the options.",
-    changed: "This poll has been changed in the meantime.",
 };
 
 /// In German.
@@ -82,5 +79,4 @@ pub const GERMAN: PollTexts = PollTexts {
     no_such_option: "Diese Umfrage hat keine solche Antwort.",
     may_not_edit: "Nur ihr Verfasser und die Moderatoren dürfen diese Umfrage bearbeiten.",
     options_stand: "Es wurde schon abgestimmt: Die Antworten können nur noch Moderatoren ändern.",
-    changed: "Diese Umfrage wurde inzwischen geändert.",
 };

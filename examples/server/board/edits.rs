@@ -1,0 +1,85 @@
+//! Posts that are changed by those who may: edited, deleted.
+
+use forum_api::host::{In, Refusal, Result};
+use forum_api::model::{EditPost, ForumId, Post, State};
+use rusqlite::{Savepoint, named_params};
+
+use super::actor::Actor;
+use super::changes::{self, Change};
+use super::events::{Event, Events};
+use super::item::Item;
+use super::settings::{BODY_MAX, EDIT_WINDOW};
+use super::texts::Texts;
+use super::{markdown, place, posts, rules};
+
+/// Gives a post another body.
+pub fn edit(
+    tx: &Savepoint<'_>,
+    events: &mut Events,
+    actor: &Actor,
+    (thread, post): (i64, i64),
+    edit: &EditPost,
+    say: &Texts,
+) -> Result<In<Post>> {
+    let item = changeable(tx, events, actor, (thread, post), Change::Edit, say)?;
+    rules::expected(edit.expected_version, item.version, say)?;
+    rules::body(&edit.body, BODY_MAX.get(tx)?, say)?;
+    let mut update = tx.prepare_cached(
+        "UPDATE post SET
+            body = :body, body_html = :html, version = version + 1,
+            edited_at = :now, edited_by = :editor, edit_reason = :reason
+         WHERE id = :post",
+    )?;
+    update.execute(named_params! {
+        ":post": post,
+        ":body": edit.body,
+        ":html": markdown::render(&edit.body),
+        ":now": events.now,
+        ":editor": actor.member,
+        ":reason": edit.reason,
+    })?;
+    if item.is_public() {
+        events.note(Event::PostUpdated(item.at));
+    }
+    let edited = posts::one(tx, actor, post, events.now)?;
+    Ok(In::new(ForumId::from(item.at.forum), edited))
+}
+
+/// Soft-deletes a post; the first one with its whole thread.
+pub fn delete(
+    tx: &Savepoint<'_>,
+    events: &mut Events,
+    actor: &Actor,
+    (thread, post): (i64, i64),
+    say: &Texts,
+) -> Result<()> {
+    let mut item = changeable(tx, events, actor, (thread, post), Change::Delete, say)?;
+    let was_public = item.is_public();
+    item.shift(tx, State::Deleted)?;
+    if was_public {
+        events.note(match item.first {
+            true => Event::ThreadDeleted(item.at.thread()),
+            false => Event::PostDeleted(item.at),
+        });
+    }
+    Ok(())
+}
+
+/// The post, if `actor` sees it and may change it so.
+fn changeable(
+    tx: &Savepoint<'_>,
+    events: &Events,
+    actor: &Actor,
+    (thread, post): (i64, i64),
+    change: Change,
+    say: &Texts,
+) -> Result<Item> {
+    let spot = place::find(tx, actor, thread, Some(post))?;
+    let item = Item::load(tx, post)?.ok_or(Refusal::Absent)?;
+    let (access, subject) = (actor.access(spot.forum), item.subject(actor.member));
+    let window = EDIT_WINDOW.get(tx)?;
+    match changes::obstacle(access, subject, change, window, events.now) {
+        Some((refusal, text)) => Err(refusal(text(say).into())),
+        None => Ok(item),
+    }
+}

@@ -1,0 +1,111 @@
+//! A post with its thread, as commands find it, and its way from one state to another.
+
+use forum_api::model::{State, Timestamp};
+use rusqlite::{Connection, OptionalExtension, Result, Row, Savepoint, named_params};
+
+use super::actor::Actor;
+use super::changes::Subject;
+use super::counts::{self, Counted};
+use super::events::PostAt;
+use super::row::{Columns, stored};
+
+/// A post with its thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Item {
+    /// Where it is.
+    pub at: PostAt,
+    /// Whether it is the first of its thread, whose state is its own.
+    pub first: bool,
+    /// Whether it is there for everybody.
+    pub state: State,
+    /// What it was before it was deleted.
+    pub state_before: Option<State>,
+    /// Counts the changes to it.
+    pub version: i64,
+    thread_state: State,
+    locked: bool,
+    author: Option<i64>,
+    written: Timestamp,
+}
+
+impl Item {
+    /// The post with this id.
+    pub fn load(connection: &Connection, post: i64) -> Result<Option<Self>> {
+        let mut query = connection.prepare_cached(
+            "SELECT
+                thread.forum_id, thread.id, post.id, post.id = thread.first_post_id,
+                post.state, post.state_before, post.version,
+                thread.state, thread.locked, post.author_id, post.created_at
+             FROM post JOIN thread ON thread.id = post.thread_id
+             WHERE post.id = ?1",
+        )?;
+        query.query_row([post], read).optional()
+    }
+
+    /// What the rules on changing it ask, when `member` wants to.
+    pub fn subject(&self, member: Option<i64>) -> Subject {
+        Subject {
+            own: member.is_some() && self.author == member,
+            first: self.first,
+            locked: self.locked,
+            state: self.state,
+            written: self.written,
+        }
+    }
+
+    /// Whether everybody who sees the forum sees it.
+    pub fn is_public(&self) -> bool {
+        (self.state, self.thread_state) == (State::Visible, State::Visible)
+    }
+
+    /// Brings it, and its thread if it is the first, into another state; the counts follow.
+    pub fn shift(&mut self, tx: &Savepoint<'_>, to: State) -> Result<()> {
+        let mut post = tx.prepare_cached(
+            "UPDATE post SET state = :to, version = version + 1, state_before = iif(:to = 'deleted', state, NULL)
+             WHERE id = :post",
+        )?;
+        post.execute(named_params! { ":post": self.at.post, ":to": stored(to) })?;
+        if self.first {
+            tx.prepare_cached("UPDATE thread SET state = ?2, version = version + 1 WHERE id = ?1")?
+                .execute((self.at.thread, stored(to)))?;
+            self.thread_state = to;
+        }
+        let by = i64::from(to == State::Visible) - i64::from(self.state == State::Visible);
+        self.state = to;
+        self.count(tx, by)
+    }
+
+    fn count(&self, tx: &Savepoint<'_>, by: i64) -> Result<()> {
+        let guest = Actor::load(tx, None)?;
+        let counted = Counted {
+            thread: self.at.thread,
+            author: self.author,
+            by,
+            on_profiles: guest.is_some_and(|guest| guest.access(self.at.forum).counts),
+        };
+        match (by, self.first) {
+            (0, _) => Ok(()),
+            (_, true) => counts::thread(tx, counted),
+            (_, false) => counts::reply(tx, counted),
+        }
+    }
+}
+
+fn read(row: &Row<'_>) -> Result<Item> {
+    let mut columns = Columns::of(row);
+    Ok(Item {
+        at: PostAt {
+            forum: columns.value()?,
+            thread: columns.value()?,
+            post: columns.value()?,
+        },
+        first: columns.value()?,
+        state: columns.state()?,
+        state_before: columns.maybe_state()?,
+        version: columns.value()?,
+        thread_state: columns.state()?,
+        locked: columns.value()?,
+        author: columns.value()?,
+        written: columns.value()?,
+    })
+}

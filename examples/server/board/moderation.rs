@@ -1,0 +1,76 @@
+//! What an operator does to threads and posts.
+
+use forum_api::host::{Refusal, Result};
+use forum_api::model::State;
+use rusqlite::Savepoint;
+
+use super::events::{Event, Events};
+use super::item::Item;
+
+/// Lets everybody see a post that awaits approval; with a first post, its thread.
+pub fn approve(tx: &Savepoint<'_>, events: &mut Events, post: i64) -> Result<()> {
+    let mut item = found(tx, post)?;
+    must_be(&item, State::AwaitingApproval, "awaiting approval")?;
+    item.shift(tx, State::Visible)?;
+    if item.first {
+        events.note(Event::ThreadCreated(item.at.thread()));
+    }
+    if item.is_public() {
+        events.note(Event::PostCreated(item.at));
+    }
+    Ok(())
+}
+
+/// Makes a deleted post what it was before; with a first post, its thread.
+pub fn restore(tx: &Savepoint<'_>, events: &mut Events, post: i64) -> Result<()> {
+    let mut item = found(tx, post)?;
+    must_be(&item, State::Deleted, "deleted")?;
+    item.shift(tx, item.state_before.unwrap_or(State::Visible))?;
+    if item.is_public() {
+        events.note(match item.first {
+            true => Event::ThreadRestored(item.at.thread()),
+            false => Event::PostRestored(item.at),
+        });
+    }
+    Ok(())
+}
+
+fn found(tx: &Savepoint<'_>, post: i64) -> Result<Item> {
+    let absent = || Refusal::NotFound(format!("there is no post {post}"));
+    Item::load(tx, post)?.ok_or_else(absent)
+}
+
+fn must_be(item: &Item, state: State, name: &str) -> Result<()> {
+    let not_so = || Refusal::Conflict(format!("post {} is not {name}", item.at.post));
+    (item.state == state).then_some(()).ok_or_else(not_so)
+}
+
+/// What a thread may be marked as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// Only moderators may change it.
+    Locked,
+    /// The board's own pages lift it to the top.
+    Pinned,
+}
+
+impl Mark {
+    const fn column(self) -> &'static str {
+        match self {
+            Self::Locked => "locked",
+            Self::Pinned => "pinned",
+        }
+    }
+}
+
+/// Marks a thread, or takes a mark away. One that is as it is to be does not change.
+pub fn mark(tx: &Savepoint<'_>, thread: i64, mark: Mark, on: bool) -> Result<()> {
+    let column = mark.column();
+    let mut update = tx.prepare_cached(&format!(
+        "UPDATE thread SET {column} = ?2, version = version + ({column} <> ?2) WHERE id = ?1"
+    ))?;
+    match update.execute((thread, on))? {
+        0 => Err(Refusal::NotFound(format!("there is no thread {thread}"))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,51 @@
+//! Replies: written, and their threads followed.
+
+use forum_api::host::{In, Refusal, Result};
+use forum_api::model::{ForumId, Post, Reply, State, TargetKind};
+use rusqlite::Savepoint;
+
+use super::actor::Actor;
+use super::events::{Event, Events, PostAt};
+use super::insert::{self, NewPost};
+use super::settings::BODY_MAX;
+use super::texts::Texts;
+use super::{flood, place, posts, rules, subscriptions};
+
+/// Writes a reply. It is never older than what was written before, whatever the clock says, so that it stands behind
+/// the place up to which somebody has read.
+pub fn reply(
+    tx: &Savepoint<'_>,
+    events: &mut Events,
+    actor: &Actor,
+    thread: i64,
+    reply: &Reply,
+    say: &Texts,
+) -> Result<In<Post>> {
+    let spot = place::find(tx, actor, thread, None)?;
+    let (forum, access) = (spot.forum, actor.access(spot.forum));
+    if let Some(obstacle) = rules::obstacle(access, spot.state, spot.locked) {
+        return Err(Refusal::Forbidden(obstacle(say).into()));
+    }
+    rules::body(&reply.body, BODY_MAX.get(tx)?, say)?;
+    flood::check(tx, actor, events.now, say)?;
+    let new = NewPost {
+        author: actor.member,
+        body: &reply.body,
+        state: rules::first_state(actor.groups),
+        at: events.now.max(spot.last_written_at),
+        counts: access.counts,
+    };
+    let post = insert::reply(tx, thread, new)?;
+    if reply.subscribe {
+        subscriptions::put(tx, actor, forum, (TargetKind::Thread, thread), events.now)?;
+    }
+    if new.state == State::Visible {
+        events.note(Event::PostCreated(PostAt {
+            forum,
+            thread,
+            post,
+        }));
+    }
+    let post = posts::one(tx, actor, post, events.now)?;
+    Ok(In::new(ForumId::from(forum), post))
+}
