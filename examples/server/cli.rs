@@ -1,14 +1,12 @@
 //! The command line.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{Args, CommandFactory, FromArgMatches, Parser, ValueEnum, value_parser};
-
-use forum_api::IpNet;
-use forum_api::scope;
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, ValueEnum, value_parser};
+use forum_api::{IpNet, scope};
 use http::HeaderValue;
 
 use crate::commands::Command;
@@ -144,7 +142,7 @@ impl Cli {
 }
 
 /// Options may stand before a command, but not those that it does not take.
-fn refuse_options_for_serving(command: &Command, matches: &clap::ArgMatches) {
+fn refuse_options_for_serving(command: &Command, matches: &ArgMatches) {
     let options = Serve::augment_args(clap::Command::new("serve"));
     let given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     let taken = |id: &str| id == "surface" && command.takes_surface();
@@ -170,7 +168,7 @@ fn base_url(text: &str) -> Result<String, &'static str> {
 
 /// A network, or a single address.
 fn network(text: &str) -> Result<IpNet, &'static str> {
-    let single = || std::net::IpAddr::from_str(text).map(IpNet::from);
+    let single = || IpAddr::from_str(text).map(IpNet::from);
     IpNet::from_str(text)
         .or_else(|_| single())
         .map_err(|_| "expected a network as 10.0.0.0/8, or an address")

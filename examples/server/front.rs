@@ -2,10 +2,11 @@
 
 use axum::body::Body;
 use forum_api::ForumApi;
-use forum_api::store::sqlite::{Database, SqliteError};
 use http::header::CONTENT_TYPE;
-use http::{Request, Response, StatusCode};
+use http::{HeaderValue, Request, Response, StatusCode};
 use tower::ServiceExt;
+
+use crate::board::Board;
 
 /// Below which path the API answers.
 pub const MOUNT: &str = "/api/v1";
@@ -15,8 +16,8 @@ pub const MOUNT: &str = "/api/v1";
 pub struct Front {
     /// Answers everything below [`MOUNT`].
     pub api: ForumApi,
-    /// The board's database.
-    pub database: Database,
+    /// Tells whether its database is within reach.
+    pub board: Board,
 }
 
 impl Front {
@@ -29,21 +30,17 @@ impl Front {
             return response.map(Body::new);
         }
         match path {
-            "/health" => health(&self.database).await,
+            "/health" => health(&self.board).await,
             _ => json(StatusCode::NOT_FOUND, r#"{"status":"not found"}"#),
         }
     }
 }
 
-async fn health(database: &Database) -> Response<Body> {
-    let look = database.read(|connection| {
-        connection.query_row("SELECT count(*) FROM setting", [], |_| Ok(()))?;
-        Ok::<_, SqliteError>(())
-    });
-    match look.await {
-        Ok(()) => json(StatusCode::OK, r#"{"status":"ok"}"#),
-        Err(error) => {
-            tracing::error!(%error, "the database is out of reach");
+async fn health(board: &Board) -> Response<Body> {
+    match board.is_there().await {
+        Ok(true) => json(StatusCode::OK, r#"{"status":"ok"}"#),
+        trouble => {
+            tracing::error!(?trouble, "the board is out of reach");
             json(
                 StatusCode::SERVICE_UNAVAILABLE,
                 r#"{"status":"unavailable"}"#,
@@ -55,7 +52,7 @@ async fn health(database: &Database) -> Response<Body> {
 fn json(status: StatusCode, body: &'static str) -> Response<Body> {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
-    let json = http::HeaderValue::from_static("application/json");
+    let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, json);
     response
 }

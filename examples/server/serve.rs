@@ -13,7 +13,6 @@ use forum_api::budget::Window;
 use forum_api::clock::TokioRuntime;
 use forum_api::host::{Refusal, Result};
 use forum_api::store::Stores;
-use forum_api::store::memory::MemoryBudgets;
 use forum_api::store::sqlite::{Database, SqliteIdempotency, SqliteTokens};
 use forum_api::{Messages, Settings};
 use http::Request;
@@ -45,10 +44,10 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
             .unwrap_or_else(|| format!("http://{address}")),
         new: beginning::begin(&database, &board, options).await?,
     };
-    let api = api(&database, board, settings(options, &greeting.base_url));
+    let settings = settings(options, &greeting.base_url);
     let front = Front {
-        api,
-        database: database.clone(),
+        api: api(&database, board.clone(), settings),
+        board,
     };
     Output::new(&greeting, greeting.keys())?.print(common.json);
     run(listener, front, options, stop).await?;
@@ -86,8 +85,8 @@ fn settings(options: &cli::Serve, base_url: &str) -> Settings {
 fn api(database: &Database, board: Board, settings: Settings) -> ForumApi {
     let stores = Stores {
         tokens: Arc::new(SqliteTokens::new(database.clone())),
-        budgets: Arc::new(MemoryBudgets::default()),
         idempotency: Arc::new(SqliteIdempotency::new(database.clone())),
+        ..Stores::in_memory()
     };
     let board = Arc::new(board);
     ForumApi::builder(board.clone(), board, stores, TokioRuntime)

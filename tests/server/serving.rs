@@ -34,6 +34,22 @@ fn health_is_told_and_other_paths_are_not_there() {
 }
 
 #[test]
+fn health_is_refused_when_the_board_is_out_of_reach() {
+    let server = Server::new(&["--empty"]);
+    let file = server.directory.path().join("forum.db");
+    let lose = "DROP TABLE board_migrations";
+    rusqlite::Connection::open(file)
+        .unwrap()
+        .execute_batch(lose)
+        .unwrap();
+    let health = get(&server.beside("/health"));
+    assert_eq!(
+        (health.status, health.json()),
+        (503, json!({ "status": "unavailable" }))
+    );
+}
+
+#[test]
 fn odd_paths_below_the_mount_reach_the_api_as_they_are() {
     let server = Server::new(&["--empty"]);
     for path in [

@@ -13,6 +13,7 @@ fn settings_are_listed_changed_and_effective_at_once() {
         "post.body_max": 20_000,
         "post.interval_seconds": 15,
         "post.per_hour": 60,
+        "post.edit_window_minutes": 30,
         "reputation.allow_negative": false,
         "reputation.allow_empty_comment": false,
         "reputation.max_points": 5,

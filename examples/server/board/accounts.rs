@@ -9,7 +9,7 @@ use super::groups::{Group, Groups};
 /// Adds a member, and gives the id. Names are unique, whatever the case of their letters.
 pub fn add(tx: &Savepoint<'_>, name: &str, groups: Groups, now: Timestamp) -> Result<i64> {
     if !is_name(name) {
-        let rule = "a name is 1 to 64 letters, digits, dots, hyphens and underscores";
+        let rule = "a name is 1 to 64 of a-z, A-Z, 0-9, dot, hyphen and underscore";
         return Err(Refusal::Invalid(rule.into()));
     }
     let mut insert = tx.prepare_cached(
@@ -22,8 +22,8 @@ pub fn add(tx: &Savepoint<'_>, name: &str, groups: Groups, now: Timestamp) -> Re
 }
 
 fn is_name(text: &str) -> bool {
-    let legal = |letter: char| letter.is_alphanumeric() || ['.', '-', '_'].contains(&letter);
-    (1..=64).contains(&text.chars().count()) && text.chars().all(legal)
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+    (1..=64).contains(&text.len()) && text.bytes().all(legal)
 }
 
 /// The member of this name.

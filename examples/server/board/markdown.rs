@@ -11,7 +11,6 @@ static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
     options.extension.strikethrough = true;
     options.extension.table = true;
     options.render.escape = true;
-    options.render.r#unsafe = false;
     options
 });
 

@@ -44,7 +44,7 @@ pub const RATINGS_PER_DAY: Setting<u32> = Setting::new("reputation.per_day", 10,
 pub const OPTIONS_MAX: Setting<u32> = Setting::new("poll.options_max", 20, 2);
 
 /// All settings, in the order in which they are listed.
-pub const ALL: &[&dyn Adjustable] = &[
+const ALL: &[&dyn Adjustable] = &[
     &TITLE_MAX,
     &BODY_MAX,
     &POST_INTERVAL,
@@ -68,7 +68,7 @@ impl<T: Kind> Setting<T> {
 
     /// Its value now.
     pub fn get(&self, connection: &Connection) -> Result<T> {
-        let mut query = connection.prepare_cached("select value from setting where key = ?1")?;
+        let mut query = connection.prepare_cached("SELECT value FROM setting where key = ?1")?;
         let value: Option<String> = query.query_row([self.key], |row| row.get(0)).optional()?;
         Ok(self.read(value.as_deref()))
     }
@@ -141,6 +141,14 @@ impl<T: Kind> Adjustable for Setting<T> {
     }
 }
 
+/// All settings with their values now.
+pub fn all(connection: &Connection) -> Result<Vec<(&'static str, Value)>> {
+    let values = ALL
+        .iter()
+        .map(|setting| Ok((setting.key(), setting.value(connection)?)));
+    values.collect()
+}
+
 /// The setting of this name.
 pub fn named(key: &str) -> Option<&'static dyn Adjustable> {
     ALL.iter().copied().find(|setting| setting.key() == key)
@@ -151,12 +159,14 @@ pub fn set_offline(tx: &Savepoint<'_>, offline: bool) -> Result<()> {
     if offline {
         return put(tx, "board.offline", "true");
     }
-    tx.execute("delete from setting where key = 'board.offline'", [])?;
+    tx.execute("DELETE FROM setting WHERE key = 'board.offline'", [])?;
     Ok(())
 }
 
 fn put(tx: &Savepoint<'_>, key: &str, value: &str) -> Result<()> {
-    let insert = "insert into setting (key, value) values (?1, ?2) on conflict do update set value = excluded.value";
-    tx.execute(insert, [key, value])?;
+    tx.execute(
+        "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = excluded.value",
+        [key, value],
+    )?;
     Ok(())
 }

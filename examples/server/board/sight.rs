@@ -7,9 +7,9 @@ use super::actor::Actor;
 /// The parameters of a query that asks [`sees_thread`] or [`sees_post`].
 #[derive(Clone, Debug)]
 pub struct Sight {
-    /// The forums that the caller sees, as a JSON list.
+    /// The forums that the caller sees: their ids, each between two commas.
     sees: String,
-    /// The forums that the caller moderates, as a JSON list.
+    /// The forums that the caller moderates.
     moderates: String,
     /// The caller's id; `None` for the guest.
     member: Option<i64>,
@@ -19,8 +19,8 @@ impl Sight {
     /// What `actor` sees.
     pub fn of(actor: &Actor) -> Self {
         Self {
-            sees: json(actor.sees()),
-            moderates: json(actor.moderates()),
+            sees: between_commas(actor.sees()),
+            moderates: between_commas(actor.moderates()),
             member: actor.member,
         }
     }
@@ -40,15 +40,19 @@ impl Sight {
     }
 }
 
-fn json(forums: impl Iterator<Item = i64>) -> String {
-    let forums: Vec<String> = forums.map(|forum| forum.to_string()).collect();
-    format!("[{}]", forums.join(","))
+fn between_commas(forums: impl Iterator<Item = i64>) -> String {
+    forums.fold(",".into(), |list, forum| format!("{list}{forum},"))
+}
+
+/// SQL: whether the caller sees the forum with the id `forum`.
+pub fn sees_forum(forum: &str) -> String {
+    format!("instr(:sees, ',' || {forum} || ',')")
 }
 
 /// SQL: whether the caller sees the row `thread`.
 pub fn sees_thread() -> String {
-    let state = sees_state("thread");
-    format!("thread.forum_id IN (SELECT value FROM json_each(:sees)) AND {state}")
+    let (forum, state) = (sees_forum("thread.forum_id"), sees_state("thread"));
+    format!("{forum} AND {state}")
 }
 
 /// SQL: whether the caller, who sees the row `thread`, sees its post in the row `post`.
@@ -61,6 +65,6 @@ fn sees_state(row: &str) -> String {
     format!(
         "({row}.state = 'visible'
             OR {row}.state = 'awaiting_approval' AND {row}.author_id = :member
-            OR thread.forum_id IN (SELECT value FROM json_each(:moderates)))"
+            OR instr(:moderates, ',' || thread.forum_id || ','))"
     )
 }

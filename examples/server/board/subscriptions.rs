@@ -10,7 +10,7 @@ use rusqlite::{Connection, Row, Savepoint, named_params};
 
 use super::actor::Actor;
 use super::row::Columns;
-use super::sight::{Sight, sees_thread};
+use super::sight::{Sight, sees_forum, sees_thread};
 use super::texts::Texts;
 use super::{place, position};
 
@@ -28,9 +28,9 @@ fn walk(narrowed: &str) -> String {
     format!(
         "{SELECT} AND {narrowed}
             AND (subscription.created_at, subscription.id) < (:time, :id)
-            AND subscription.forum_id IN (SELECT value FROM json_each(:sees))
-            AND (subscription.target = 'forum' OR {})
+            AND {} AND (subscription.target = 'forum' OR {})
         ORDER BY subscription.created_at DESC, subscription.id DESC LIMIT :rows",
+        sees_forum("subscription.forum_id"),
         sees_thread(),
     )
 }

@@ -6,8 +6,7 @@ use clap::{Args, Subcommand};
 use forum_api::host::{Refusal, Result};
 use serde_json::Value;
 
-use crate::board::Board;
-use crate::board::settings::{self, Adjustable};
+use crate::board::{Board, settings};
 use crate::output::Output;
 
 /// The board's settings.
@@ -41,18 +40,21 @@ impl Setting {
 }
 
 async fn list(board: &Board) -> Result<Output> {
-    let values = board.read(|connection| {
-        let value = |setting: &&dyn Adjustable| Ok((setting.key(), setting.value(connection)?));
-        let values = settings::ALL.iter().map(value);
-        Ok(values.collect::<rusqlite::Result<Vec<_>>>()?)
-    });
-    let values = values.await?;
+    let values = board
+        .read(|connection| Ok(settings::all(connection)?))
+        .await?;
     let lines: Vec<String> = values
         .iter()
-        .map(|(key, value)| format!("{key} {value}"))
+        .map(|(key, value)| format!("{key} {}", plain(value)))
         .collect();
     let object: BTreeMap<&str, Value> = values.into_iter().collect();
     Output::new(lines.join("\n"), object)
+}
+
+/// A value as text: a word without quotation marks.
+fn plain(value: &Value) -> String {
+    let word = value.as_str().map(Into::into);
+    word.unwrap_or_else(|| value.to_string())
 }
 
 async fn set(board: &Board, key: String, value: String) -> Result<Output> {

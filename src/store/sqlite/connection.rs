@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Error, ErrorCode, MAIN_DB, Result, ffi};
 
 use super::{Location, SqliteError};
@@ -48,6 +49,8 @@ fn set_up(connection: Connection) -> Result<Connection> {
     }
     connection.busy_timeout(PATIENCE)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    // Otherwise a statement is planned anew whenever another `LIMIT` or lower bound is bound to it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     turn_log_on(&connection)?;
     connection.execute_batch(PRAGMAS)?;
     Ok(connection)

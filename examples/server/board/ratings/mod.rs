@@ -139,9 +139,11 @@ impl NewRating<'_> {
     fn is_in_time(&self, tx: &Savepoint<'_>, say: &Texts) -> Result<()> {
         let most = RATINGS_PER_DAY.get(tx)?;
         let mut query = tx.prepare_cached(
-            "SELECT created_at FROM rating WHERE rater_id = ?1 ORDER BY created_at DESC LIMIT 1 OFFSET ?2 - 1",
+            "SELECT created_at FROM rating WHERE rater_id = ?1 AND created_at > ?3
+             ORDER BY created_at DESC LIMIT 1 OFFSET ?2 - 1",
         )?;
-        let oldest = query.query_row((self.rater, most), |row| row.get(0));
+        let parameters = (self.rater, most, self.at.minus(DAY));
+        let oldest = query.query_row(parameters, |row| row.get(0));
         pace(oldest.optional()?, self.at, most, DAY, say.ratings.too_many)
     }
 
