@@ -14,6 +14,49 @@ macro_rules! __board_cases {
                 a_hidden_thread_is_absent
                 nobody_writes_where_they_see_nothing
             }
+            polls {
+                a_poll_comes_with_its_thread
+                a_refused_poll_leaves_no_thread
+                a_hidden_threads_poll_is_absent
+                a_guest_sees_polls
+                an_unknown_poll_is_absent
+                a_poll_awaits_approval_with_its_thread
+                a_poll_is_deleted_with_its_thread
+                a_poll_closes_by_itself
+            }
+            votes {
+                a_vote_counts_and_is_its_voters_own
+                a_vote_for_several_is_one_voters
+                a_vote_stands
+                a_vote_can_be_changed_where_the_poll_says_so
+                a_vote_names_what_can_be_chosen
+                of_many_votes_at_once_one_counts
+                a_locked_thread_takes_votes
+                voting_takes_sight_alone
+                a_vote_is_decided_when_it_is_counted
+                a_vote_outlives_its_account
+            }
+            poll_edits {
+                its_writer_and_moderators_edit_a_poll
+                what_an_edit_leaves_out_stays
+                options_that_were_voted_for_are_a_moderators
+                a_removed_option_takes_its_votes
+                a_refused_edit_changes_nothing
+                an_end_is_set_and_taken_away
+                a_stale_edit_is_a_conflict
+            }
+            reputation {
+                ratings_add_up
+                nobody_rates_themselves
+                an_unknown_member_is_absent
+                a_rating_has_points
+                a_post_is_rated_once
+                a_member_is_rated_once_a_day
+                a_rating_is_for_a_post_of_the_member
+                nobody_rates_for_a_post_that_they_do_not_see
+                nobody_rates_for_a_post_that_is_hidden
+                of_many_ratings_at_once_one_counts
+            }
         }
     };
 }

@@ -29,18 +29,23 @@
 //!   more time go by, and [`Suite::race`] runs work at once.
 
 mod asked;
+mod asking;
 #[macro_use]
 mod cases;
 mod commands;
 mod host;
 mod part;
 mod placed;
+pub mod poll_edits;
+pub mod polls;
 mod race;
 mod report;
+pub mod reputation;
 mod someone;
 mod suite;
 mod verdict;
 pub mod visibility;
+pub mod votes;
 
 pub use asked::Asked;
 pub use cases::CASES;

@@ -56,8 +56,6 @@ impl Host for Reference {
         &[
             Part::Editing,
             Part::Deletion,
-            Part::Polls,
-            Part::Reputation,
             Part::Messages,
             Part::Subscriptions,
             Part::Search,
