@@ -14,6 +14,52 @@ macro_rules! __board_cases {
                 a_hidden_thread_is_absent
                 nobody_writes_where_they_see_nothing
             }
+            edits {
+                an_edit_shows
+                an_edit_counts
+                a_stale_edit_is_a_conflict
+                one_of_many_edits_of_a_version_is_made
+                an_edit_needs_a_body
+                authors_and_moderators_edit
+                a_guest_changes_nothing
+                a_post_that_is_not_seen_there_is_not_edited
+                a_hidden_post_is_not_edited
+                a_locked_thread_is_edited_by_moderators
+                an_edit_window_closes
+                a_moderator_who_is_one_no_longer_edits_no_longer
+            }
+            deletion {
+                a_deleted_post_is_for_moderators
+                authors_and_moderators_delete_replies
+                moderators_delete_threads
+                nobody_replies_in_a_deleted_thread
+                one_of_many_deletions_is_made
+                counts_follow_a_reply
+                an_older_post_takes_no_activity_along
+                a_thread_falls_back_with_its_last_post
+                counts_follow_a_thread
+                a_restored_thread_brings_no_deleted_reply_back
+                a_profile_counts_what_is_there
+            }
+            approval {
+                a_reply_that_awaits_is_for_author_and_moderators
+                a_thread_that_awaits_is_for_author_and_moderators
+                nobody_replies_in_a_thread_that_awaits
+                an_approved_reply_is_for_everybody
+                an_approved_thread_is_for_everybody
+                an_author_changes_what_awaits
+            }
+            subscriptions {
+                following_twice_is_following_once
+                a_subscription_tells_what_is_followed
+                subscriptions_are_walked_newest_first
+                subscriptions_are_personal
+                nobody_follows_what_they_do_not_see
+                what_becomes_hidden_leaves_the_list
+                a_deleted_thread_leaves_the_list
+                unfollowing_takes_a_subscription
+                authors_follow_what_they_write_in
+            }
             polls {
                 a_poll_comes_with_its_thread
                 a_refused_poll_leaves_no_thread

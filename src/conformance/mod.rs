@@ -28,11 +28,14 @@
 //! - Each write comes a minute after what was before, so that no flood limit is met by chance; [`Suite::wait`] lets
 //!   more time go by, and [`Suite::race`] runs work at once.
 
+pub mod approval;
 mod asked;
 mod asking;
 #[macro_use]
 mod cases;
 mod commands;
+pub mod deletion;
+pub mod edits;
 mod host;
 mod part;
 mod placed;
@@ -41,7 +44,9 @@ pub mod polls;
 mod race;
 mod report;
 pub mod reputation;
+mod scene;
 mod someone;
+pub mod subscriptions;
 mod suite;
 mod verdict;
 pub mod visibility;

@@ -12,7 +12,7 @@ use forum_api::{Language, Settings};
 use rusqlite::Savepoint;
 use serde_json::{Value, json};
 
-use crate::board::{Board, accounts, demo};
+use crate::board::{Board, accounts, demo, moderation};
 
 /// The demo board.
 pub struct Demo {
@@ -25,9 +25,14 @@ pub struct Demo {
 impl Demo {
     /// A new one, in memory.
     pub async fn new() -> Self {
+        Self::that_speaks(Language::English).await
+    }
+
+    /// A new one that refuses in `language`.
+    pub async fn that_speaks(language: Language) -> Self {
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
         let database = Database::open(&Location::Memory).unwrap();
-        let board = Board::new(database, clock.clone(), Language::English);
+        let board = Board::new(database, clock.clone(), language);
         let begun = board.begin(|tx, now| demo::begin(tx, "", false, now)).await;
         assert_eq!(begun.unwrap().unwrap().unwrap().name, "alice");
         let shared: Arc<Board> = Arc::new(board.clone());
@@ -72,6 +77,20 @@ impl Demo {
         change: impl FnOnce(&Savepoint<'_>) -> forum_api::host::Result<()> + Send + 'static,
     ) {
         self.board.write(move |tx, _| change(tx)).await.unwrap();
+    }
+
+    /// Approves a post, as an operator does.
+    pub async fn approve(&self, post: i64) -> forum_api::host::Result<()> {
+        self.board
+            .write(move |tx, events| moderation::approve(tx, events, post))
+            .await
+    }
+
+    /// Restores a post, as an operator does.
+    pub async fn restore(&self, post: i64) -> forum_api::host::Result<()> {
+        self.board
+            .write(move |tx, events| moderation::restore(tx, events, post))
+            .await
     }
 
     /// Runs SQL.

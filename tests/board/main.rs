@@ -12,7 +12,7 @@
 #[allow(dead_code, reason = "the server uses the rest")]
 mod board;
 
-mod approval;
+mod changes;
 mod conformance;
 mod demo;
 mod flood;

@@ -7,13 +7,14 @@ use forum_api::async_trait;
 use forum_api::clock::{Clock, ManualClock, Runtime, TokioRuntime};
 use forum_api::conformance::{self, Audience, Host, NewForum, Part, Role, Set};
 use forum_api::host::{self, Authority, Refusal, Result};
-use forum_api::model::{ForumId, ThreadId, UserId};
+use forum_api::model::{ForumId, PostId, ThreadId, UserId};
 use forum_api::store::sqlite::{Database, Location};
 use rusqlite::Savepoint;
 use tempfile::TempDir;
 
 use crate::board::access::Lists;
 use crate::board::groups::{Group, Groups};
+use crate::board::moderation::{self, Mark};
 use crate::board::{Board, accounts, forums, settings};
 
 /// The kinds of database that the board can be in.
@@ -53,13 +54,7 @@ impl Host for Reference {
     }
 
     fn lacks(&self) -> &[Part] {
-        &[
-            Part::Editing,
-            Part::Deletion,
-            Part::Messages,
-            Part::Subscriptions,
-            Part::Search,
-        ]
+        &[Part::Messages, Part::Search]
     }
 
     fn runtime(&self) -> Arc<dyn Runtime> {
@@ -138,15 +133,27 @@ impl conformance::Stage for Stage {
     }
 
     async fn set_locked(&self, thread: &ThreadId, locked: bool) -> Set<()> {
-        let thread = number(thread.number())?;
-        self.change(move |tx| {
-            tx.execute(
-                "UPDATE thread SET locked = ?2 WHERE id = ?1",
-                (thread, locked),
-            )?;
-            Ok(())
-        })
-        .await
+        self.mark(thread, Mark::Locked, locked).await
+    }
+
+    async fn set_pinned(&self, thread: &ThreadId, pinned: bool) -> Set<()> {
+        self.mark(thread, Mark::Pinned, pinned).await
+    }
+
+    async fn approve(&self, post: &PostId) -> Set<()> {
+        let post = number(post.number())?;
+        let approved = self
+            .board
+            .write(move |tx, events| moderation::approve(tx, events, post));
+        Ok(approved.await.map_err(text)?)
+    }
+
+    async fn restore(&self, post: &PostId) -> Set<()> {
+        let post = number(post.number())?;
+        let restored = self
+            .board
+            .write(move |tx, events| moderation::restore(tx, events, post));
+        Ok(restored.await.map_err(text)?)
     }
 
     async fn remove_account(&self, member: &UserId) -> Set<()> {
@@ -160,6 +167,12 @@ impl conformance::Stage for Stage {
 }
 
 impl Stage {
+    async fn mark(&self, thread: &ThreadId, mark: Mark, on: bool) -> Set<()> {
+        let thread = number(thread.number())?;
+        self.change(move |tx| moderation::mark(tx, thread, mark, on))
+            .await
+    }
+
     async fn change(
         &self,
         change: impl FnOnce(&Savepoint<'_>) -> Result<()> + Send + 'static,

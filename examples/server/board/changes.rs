@@ -123,3 +123,133 @@ pub fn obstacle(
 }
 
 const MINUTE: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use forum_api::Language;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SAY: &Texts = Texts::of(Language::English);
+    const HALF_AN_HOUR: Window = Window::Minutes(30);
+    const OWN_REPLY: Subject = Subject {
+        own: true,
+        first: false,
+        locked: false,
+        state: State::Visible,
+        written: Timestamp::from_millis(0),
+    };
+
+    fn said(moderate: bool, post: Subject, change: Change, window: Window) -> Option<&'static str> {
+        let access = Access {
+            moderate,
+            ..Access::default()
+        };
+        let now = Timestamp::default().plus(MINUTE);
+        obstacle(access, post, change, window, now).map(|(_, text)| text(SAY))
+    }
+
+    #[test]
+    fn authors_change_their_own_replies_in_open_threads_in_time() {
+        let closed = Window::Minutes(1);
+        for (post, change, window, reason) in [
+            (OWN_REPLY, Change::Edit, HALF_AN_HOUR, None),
+            (OWN_REPLY, Change::Delete, HALF_AN_HOUR, None),
+            (OWN_REPLY, Change::Edit, Window::Unlimited, None),
+            (OWN_REPLY, Change::Edit, closed, Some(SAY.too_late)),
+            (OWN_REPLY, Change::Delete, closed, Some(SAY.too_late)),
+            (
+                Subject {
+                    own: false,
+                    ..OWN_REPLY
+                },
+                Change::Edit,
+                HALF_AN_HOUR,
+                Some(SAY.not_yours),
+            ),
+            (
+                Subject {
+                    locked: true,
+                    ..OWN_REPLY
+                },
+                Change::Delete,
+                HALF_AN_HOUR,
+                Some(SAY.locked),
+            ),
+            (
+                Subject {
+                    first: true,
+                    ..OWN_REPLY
+                },
+                Change::Edit,
+                HALF_AN_HOUR,
+                None,
+            ),
+            (
+                Subject {
+                    first: true,
+                    ..OWN_REPLY
+                },
+                Change::Delete,
+                HALF_AN_HOUR,
+                Some(SAY.takes_moderator),
+            ),
+            (
+                Subject {
+                    state: State::AwaitingApproval,
+                    ..OWN_REPLY
+                },
+                Change::Edit,
+                HALF_AN_HOUR,
+                None,
+            ),
+        ] {
+            let found = said(false, post, change, window);
+            assert_eq!(found, reason, "{change:?} of {post:?}");
+        }
+    }
+
+    #[test]
+    fn moderators_change_whatever_is_not_deleted() {
+        let worst = Subject {
+            own: false,
+            first: true,
+            locked: true,
+            ..OWN_REPLY
+        };
+        let deleted = Subject {
+            state: State::Deleted,
+            ..worst
+        };
+        for change in [Change::Edit, Change::Delete] {
+            assert_eq!(said(true, worst, change, Window::Minutes(0)), None);
+            let gone = said(true, deleted, change, Window::Unlimited);
+            assert_eq!(gone, Some(SAY.deleted));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_window_is_open_up_to_its_very_end(minutes: u32, written in 0..1_i64 << 40, passed in 0..1_i64 << 50) {
+            let (start, now) = (Timestamp::from_millis(written), Timestamp::from_millis(written + passed));
+            let open = passed < i64::from(minutes) * 60_000;
+            prop_assert_eq!(Window::Minutes(minutes).is_open(start, now), open);
+            prop_assert!(Window::Unlimited.is_open(start, now));
+        }
+
+        #[test]
+        fn a_window_is_read_as_it_is_written(minutes: u32) {
+            for window in [Window::Minutes(minutes), Window::Unlimited] {
+                prop_assert_eq!(window.to_string().parse(), Ok(window));
+            }
+        }
+    }
+
+    #[test]
+    fn a_window_is_a_number_or_the_word() {
+        for text in ["", "-1", "1.5", "Unlimited", " unlimited", "never"] {
+            assert!(text.parse::<Window>().is_err(), "{text:?}");
+        }
+    }
+}

@@ -93,6 +93,12 @@ impl Events {
         self.happened.push(event);
     }
 
+    /// What was noted, in its order.
+    #[cfg(test)]
+    pub fn noted(&self) -> &[Event] {
+        &self.happened
+    }
+
     /// Tells the log of what was committed.
     pub fn trace(&self) {
         for event in &self.happened {

@@ -36,6 +36,8 @@ mod sight;
 mod subscriptions;
 mod texts;
 mod threads;
+#[cfg(test)]
+mod told;
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::{STEPS, polls, posts, threads};
+use super::{STEPS, polls, posts, subscriptions, threads};
 
 #[test]
 fn a_forums_threads_walk_the_index_by_activity() {
@@ -31,12 +31,34 @@ fn a_poll_is_found_with_its_thread_and_its_options_in_order() {
     );
 }
 
+#[test]
+fn subscriptions_walk_an_index_by_time() {
+    for (query, index) in [
+        (&subscriptions::ALL, "subscription_by_time (member_id=?"),
+        (
+            &subscriptions::OF_TARGET,
+            "subscription_by_target (member_id=? AND target=?",
+        ),
+    ] {
+        let search = format!("subscription USING INDEX {index} AND created_at<?");
+        assert_walk(&plan(query), &search);
+    }
+}
+
 /// The index is searched, nothing is sorted, and no table is read from end to end.
 fn assert_walk(plan: &str, search: &str) {
     assert!(plan.contains(&format!("SEARCH {search}")), "{plan}");
     assert!(!plan.contains("TEMP B-TREE"), "{plan}");
     for table in [
-        "thread", "post", "member", "forum", "poll", "option", "ballot", "vote",
+        "thread",
+        "post",
+        "member",
+        "forum",
+        "poll",
+        "option",
+        "ballot",
+        "vote",
+        "subscription",
     ] {
         assert!(!plan.contains(&format!("SCAN {table}")), "{plan}");
     }

@@ -1,0 +1,88 @@
+//! A thread with a reply, and how it looks to somebody.
+
+use super::{Audience, Someone, Stop, Suite, Verdict};
+use crate::model::{
+    EditPost, Forum, ForumId, ListPosts, ListThreads, Post, PostAt, State, Thread, ThreadId,
+};
+
+/// A thread by otto in a forum that everybody sees, with a reply by alice.
+pub(super) struct Scene {
+    pub(super) forum: ForumId,
+    pub(super) otto: Someone,
+    pub(super) alice: Someone,
+    /// Otto's.
+    pub(super) first: PostAt,
+    /// Alice's.
+    pub(super) at: PostAt,
+}
+
+impl Scene {
+    pub(super) async fn set(suite: &Suite) -> Verdict<Self> {
+        let forum = suite.forum(Audience::Guests).await?;
+        let (otto, alice) = (suite.member("otto").await?, suite.member("alice").await?);
+        let written = suite.thread(&otto, &forum).await?;
+        let thread = written.thread;
+        let post = suite.post(&alice, &thread).await?;
+        Ok(Self {
+            forum,
+            otto,
+            alice,
+            first: PostAt {
+                thread: thread.clone(),
+                post: written.first,
+            },
+            at: PostAt { thread, post },
+        })
+    }
+}
+
+/// A post as somebody finds it in its thread.
+pub(super) async fn post(someone: &Someone, at: &PostAt) -> Verdict<Post> {
+    let found = find(someone, at).await?;
+    found.ok_or_else(|| missing(someone, format_args!("{at:?}")))
+}
+
+/// In which state somebody finds a post in its thread, if they do.
+pub(super) async fn state(someone: &Someone, at: &PostAt) -> Verdict<Option<State>> {
+    Ok(find(someone, at).await?.map(|post| post.state))
+}
+
+async fn find(someone: &Someone, at: &PostAt) -> Verdict<Option<Post>> {
+    let posts = posts(someone, &at.thread).await?.into_iter();
+    let mut found = posts.filter(|post| post.post_id == at.post);
+    Ok(found.next())
+}
+
+/// A thread's posts.
+pub(super) async fn posts(someone: &Someone, thread: &ThreadId) -> Verdict<Vec<Post>> {
+    let page = someone.posts(thread, &ListPosts::default()).await?;
+    Ok(page.granted()?.it.items)
+}
+
+/// A forum's threads.
+pub(super) async fn threads(someone: &Someone, forum: &ForumId) -> Verdict<Vec<Thread>> {
+    let page = someone.threads(forum, &ListThreads::default()).await?;
+    Ok(page.granted()?.items)
+}
+
+/// A forum as somebody finds it in the list.
+pub(super) async fn forum(someone: &Someone, forum: &ForumId) -> Verdict<Forum> {
+    let forums = someone.forums().await?.granted()?.into_iter();
+    let mut found = forums.filter(|found| found.forum_id == *forum);
+    found
+        .next()
+        .ok_or_else(|| missing(someone, format_args!("{forum:?}")))
+}
+
+fn missing(someone: &Someone, what: std::fmt::Arguments<'_>) -> Stop {
+    let seen = format_args!("{} finds it nowhere", someone.name());
+    Stop::broken(what, seen, "it is in the list")
+}
+
+/// An edit that says nothing but the new body.
+pub(super) fn edit(body: &str) -> EditPost {
+    EditPost {
+        body: body.into(),
+        ..EditPost::default()
+    }
+}
