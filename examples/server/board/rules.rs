@@ -24,7 +24,8 @@ pub fn body(text: &str, most: u32, say: &Texts) -> Result<()> {
     within(text, most, say.body_missing, say.body_too_long)
 }
 
-fn within(text: &str, most: u32, missing: &str, too_long: &str) -> Result<()> {
+/// Whether a text is not blank and has at most `most` characters.
+pub fn within(text: &str, most: u32, missing: &str, too_long: &str) -> Result<()> {
     if text.trim().is_empty() {
         return Err(Refusal::Invalid(missing.into()));
     }
@@ -47,13 +48,16 @@ pub fn interval(
         .ok_or_else(|| Refusal::Invalid(fill(say.too_soon, interval)))
 }
 
-/// Whether one post more is within `most` an hour, when the `most`-last of the member's was written at `oldest`.
-pub fn per_hour(oldest: Option<Timestamp>, now: Timestamp, most: u32, say: &Texts) -> Result<()> {
+/// Whether one more is within `most` an hour, when the `most`-last of the member's was written at `oldest`.
+pub fn per_hour(
+    oldest: Option<Timestamp>,
+    now: Timestamp,
+    most: u32,
+    too_many: &str,
+) -> Result<()> {
     let free = oldest.map(|oldest| oldest.plus(HOUR).since(now));
     match free {
-        Some(wait) if !wait.is_zero() => {
-            Err(Refusal::TooFast(fill(say.too_many_posts, most), Some(wait)))
-        }
+        Some(wait) if !wait.is_zero() => Err(Refusal::TooFast(fill(too_many, most), Some(wait))),
         _ => Ok(()),
     }
 }
@@ -136,9 +140,10 @@ mod tests {
 
     #[test]
     fn an_hour_is_over_at_its_very_end_and_the_wait_is_told() {
-        assert!(per_hour(None, at(5000), 3, SAY).is_ok());
-        assert!(per_hour(Some(at(1400)), at(5000), 3, SAY).is_ok());
-        let Err(Refusal::TooFast(text, Some(wait))) = per_hour(Some(at(1401)), at(5000), 3, SAY)
+        const MOST: &str = SAY.too_many_posts;
+        assert!(per_hour(None, at(5000), 3, MOST).is_ok());
+        assert!(per_hour(Some(at(1400)), at(5000), 3, MOST).is_ok());
+        let Err(Refusal::TooFast(text, Some(wait))) = per_hour(Some(at(1401)), at(5000), 3, MOST)
         else {
             panic!("it is full");
         };
