@@ -7,10 +7,11 @@ use forum_api::scope::Surface;
 use forum_api::store::sqlite::{Database, SqliteTokens};
 use forum_api::token::{Issue, PlainToken, issue};
 
-use crate::board::{Board, demo, passwords};
+use crate::board::demo::{self, Trial};
+use crate::board::{Board, passwords};
 use crate::cli::Serve;
 use crate::commands::token::scopes;
-use crate::greeting::New;
+use crate::greeting::{New, Try};
 use crate::password;
 
 /// Begins a board in a new database; gives nothing for one that has a board.
@@ -23,22 +24,34 @@ pub async fn begin(database: &Database, board: &Board, options: &Serve) -> Resul
         }
         return board.migrate().await.map(|()| None);
     }
-    let password = match options.admin_password_stdin {
-        true => password::from_stdin()?,
-        false => password::random()?,
+    let given = options.admin_password_stdin;
+    let password = if given {
+        password::from_stdin()?
+    } else {
+        password::random()?
     };
     let (hash, empty) = (passwords::hash(password.clone()).await?, options.empty);
     let begun = board.begin(move |tx, now| demo::begin(tx, &hash, empty, now));
     let Some(trial) = begun.await? else {
         return Ok(None);
     };
-    let token = token(database, trial.member, options.surface.into()).await?;
-    Ok(Some(New {
-        password,
-        token,
-        owner: trial.name,
-        thread: trial.thread,
-    }))
+    let password = (!given).then_some(password);
+    let trial = match trial {
+        Some(Trial {
+            member,
+            name,
+            thread,
+        }) => {
+            let token = token(database, member, options.surface.into()).await?;
+            Some(Try {
+                token,
+                owner: name,
+                thread,
+            })
+        }
+        None => None,
+    };
+    Ok(Some(New { password, trial }))
 }
 
 /// A token with all scopes that never expires.

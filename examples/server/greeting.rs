@@ -19,14 +19,21 @@ pub struct Greeting {
 /// The keys of a new board.
 #[derive(Debug)]
 pub struct New {
-    /// The administrator's password.
-    pub password: String,
+    /// The administrator's password, if it was made here.
+    pub password: Option<String>,
+    /// What the demo board can be tried with.
+    pub trial: Option<Try>,
+}
+
+/// A way into the demo board.
+#[derive(Debug)]
+pub struct Try {
     /// A token with all scopes.
     pub token: PlainToken,
     /// Whose token it is.
     pub owner: &'static str,
     /// A thread in which its owner may post.
-    pub thread: Option<i64>,
+    pub thread: i64,
 }
 
 /// The greeting as an object: null where there is nothing.
@@ -52,8 +59,10 @@ impl Greeting {
             docs: (),
             panel: (),
             user: ADMIN,
-            password: new.map(|new| new.password.as_str()),
-            token: new.map(|new| new.token.reveal()),
+            password: new.and_then(|new| new.password.as_deref()),
+            token: new
+                .and_then(|new| new.trial.as_ref())
+                .map(|trial| trial.token.reveal()),
         }
     }
 
@@ -68,31 +77,28 @@ impl fmt::Display for Greeting {
         writeln!(f, "API       {api}")?;
         writeln!(f, "document  {api}/openapi.json")?;
         writeln!(f, "health    {base_url}/health")?;
-        self.new.iter().try_for_each(|new| new.print(&api, f))
+        let Some(new) = &self.new else { return Ok(()) };
+        let shown = new.password.as_deref().unwrap_or("as it was given");
+        writeln!(f, "log-in    {ADMIN}, password {shown}")?;
+        new.trial.iter().try_for_each(|trial| trial.print(&api, f))
     }
 }
 
-impl New {
+impl Try {
     fn print(&self, api: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let token = self.token.reveal();
-        writeln!(f, "log-in    {ADMIN}, password {}", self.password)?;
+        let (token, posts) = (
+            self.token.reveal(),
+            format!("{api}/threads/{}/posts", self.thread),
+        );
         writeln!(f, "token     {token} ({}, all scopes)", self.owner)?;
-        writeln!(f, "\nBoth are shown this once. Try:\n")?;
-        let authorization = format!("-H 'authorization: Bearer {token}'");
+        writeln!(f, "\nThey are shown this once. Try:\n")?;
         writeln!(f, "curl {api}/forums")?;
-        match self.thread {
-            Some(thread) => {
-                let posts = format!("{api}/threads/{thread}/posts");
-                writeln!(f, "curl {posts}")?;
-                writeln!(
-                    f,
-                    "curl {authorization} -H 'content-type: application/json' -d '{{\"body\":\"Hello from the *API*.\"}}' {posts}"
-                )
-            }
-            None => {
-                writeln!(f, "curl {authorization} {api}/me")?;
-                writeln!(f, "curl {api}/openapi.json")
-            }
-        }
+        writeln!(f, "curl {posts}")?;
+        let (header, json) = ("authorization: Bearer", "content-type: application/json");
+        let body = r#"{"body":"Hello from the *API*."}"#;
+        writeln!(
+            f,
+            "curl -H '{header} {token}' -H '{json}' -d '{body}' {posts}"
+        )
     }
 }

@@ -150,11 +150,11 @@ async fn assert_unsaid(server: &Server, alice: &str, answers: &[Answer]) {
     let record = server
         .stores
         .tokens
-        .find(&lookup(&alice))
+        .find(&lookup(alice))
         .await
         .unwrap()
         .unwrap();
-    let parsed = PlainToken::parse(&alice).unwrap();
+    let parsed = PlainToken::parse(alice).unwrap();
     for debug in [
         format!("{record:?}"),
         format!("{parsed:?}"),
@@ -166,7 +166,7 @@ async fn assert_unsaid(server: &Server, alice: &str, answers: &[Answer]) {
         );
     }
     assert!(
-        log::of(&answers[0]).contains(&format!("token=\"{}\"", lookup(&alice))),
+        log::of(&answers[0]).contains(&format!("token=\"{}\"", lookup(alice))),
         "the lookup may"
     );
 }

@@ -201,3 +201,32 @@ fn the_table_is_the_specifications() {
         );
     }
 }
+
+#[test]
+fn the_readme_shows_the_same_table() {
+    let readme = include_str!("../../README.md");
+    let shown: Vec<_> = readme
+        .lines()
+        .skip_while(|line| !line.starts_with("| method | path"))
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .collect();
+    let token = |row: &Row| {
+        if row.needs_token {
+            "required"
+        } else {
+            "optional"
+        }
+    };
+    let line = |row: &Row| {
+        format!(
+            "| {} | {} | {} | {} | {} |",
+            row.method,
+            row.template,
+            row.scope,
+            row.cost,
+            token(row)
+        )
+    };
+    assert_eq!(shown, ROWS.iter().map(line).collect::<Vec<_>>());
+}

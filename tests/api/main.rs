@@ -2,7 +2,6 @@
 
 #![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     reason = "a test that meets what cannot be is to fail"
@@ -17,6 +16,7 @@ mod cursors;
 mod documents;
 mod endpoints;
 mod faults;
+mod following;
 mod headers;
 mod incidents;
 mod interrupted;
@@ -25,5 +25,6 @@ mod language;
 mod order;
 mod paths;
 mod queries;
+mod replays;
 mod tokens;
 mod visibility;

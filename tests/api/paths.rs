@@ -131,3 +131,33 @@ async fn a_router_that_cuts_paths_does_not_cut_links() {
             .starts_with("</api/v1/threads/open-1/posts?after=")
     );
 }
+
+#[tokio::test]
+async fn paths_in_headers_are_absolute_and_lead_on() {
+    let server = Server::new().listening().await;
+    let alice = server.token("alice").await;
+    let page = server
+        .send(&Ask::get("/threads/open-1/posts?limit=40&from=open-1-1").bearer(&alice))
+        .await;
+    let next = page.json()["next"].as_str().unwrap().to_owned();
+    let link = format!("</api/v1/threads/open-1/posts?limit=40&after={next}>; rel=\"next\"");
+    assert_eq!(page.header("link"), Some(&*link));
+    let rest = server
+        .send(&Ask::exactly("GET", &link[1..link.find('>').unwrap()]))
+        .await;
+    assert_eq!(rest.json()["items"].as_array().unwrap().len(), 5);
+    let thread = r#"{"title":"Tea","body":"Green?"}"#;
+    let created = server
+        .send(&Ask::post("/forums/open/threads", thread).bearer(&alice))
+        .await;
+    let location = format!(
+        "/api/v1/threads/{}",
+        created.json()["threadId"].as_str().unwrap()
+    );
+    assert_eq!(created.header("location"), Some(&*location));
+    let message = r#"{"to":["bob"],"subject":"Tea","body":"At five?"}"#;
+    let sent = server
+        .send(&Ask::post("/messages", message).bearer(&alice))
+        .await;
+    assert_eq!(sent.header("location"), Some("/api/v1/messages/alice-6"));
+}

@@ -29,7 +29,7 @@ impl Demo {
         let database = Database::open(&Location::Memory).unwrap();
         let board = Board::new(database, clock.clone(), Language::English);
         let begun = board.begin(|tx, now| demo::begin(tx, "", false, now)).await;
-        assert_eq!(begun.unwrap().unwrap().name, "alice");
+        assert_eq!(begun.unwrap().unwrap().unwrap().name, "alice");
         let shared: Arc<Board> = Arc::new(board.clone());
         let ticking = clock.clone();
         let api = TestBoard::with(

@@ -25,7 +25,7 @@ fn a_forum_is_added_below_another_with_lists_of_its_own() {
     );
     let seen = get(&server.api("/forums")).json();
     assert_eq!(seen["items"].as_array().unwrap().len(), 1);
-    let token = server.greeting["token"].as_str().unwrap();
+    let token = &server.token("admin");
     let forums = server.get(token, "/forums").json();
     assert_eq!(
         (

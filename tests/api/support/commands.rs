@@ -5,40 +5,8 @@ use forum_api::host::{Board, Caller, In, Member, Place, Refusal, Result};
 use forum_api::model::*;
 
 use super::FullBoard;
-use super::board::Moderates;
-use super::world::{self, MEMBERS, MESSAGES, POSTS, THREADS, page};
-
-fn member_of(user: &UserRef) -> Option<&'static str> {
-    let name = user.to_string();
-    let name = name.trim_start_matches('@');
-    MEMBERS.into_iter().find(|member| *member == name)
-}
-
-/// Threads that end in 1 carry a poll of the same id.
-fn has_poll(id: &str) -> Result<()> {
-    id.ends_with("-1").then_some(()).ok_or(Refusal::Absent)
-}
-
-/// Odd posts are alice's, even ones bob's; a moderator may change any.
-fn may_change(by: &Member, post: &PostId) -> Result<()> {
-    let number: usize = post
-        .to_string()
-        .rsplit('-')
-        .next()
-        .unwrap()
-        .parse()
-        .unwrap();
-    let own = by.user().to_string() == if number % 2 == 1 { "alice" } else { "bob" };
-    (own || by.loaded::<Moderates>()?.0)
-        .then_some(())
-        .ok_or_else(|| Refusal::Forbidden("It is not yours.".into()))
-}
-
-fn typed(field: &str, text: &str) -> Result<()> {
-    (!text.is_empty())
-        .then_some(())
-        .ok_or_else(|| Refusal::Invalid(format!("{field}: it is empty")))
-}
+use super::rules::{has_poll, may_change, member_of, typed};
+use super::world::{self, MESSAGES, POSTS, THREADS, page};
 
 #[deny(clippy::missing_trait_methods)]
 #[async_trait]

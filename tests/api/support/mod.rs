@@ -6,6 +6,7 @@ pub(crate) mod commands;
 pub(crate) mod log;
 pub(crate) mod mood;
 pub(crate) mod rows;
+pub(crate) mod rules;
 pub(crate) mod server;
 pub(crate) mod stores;
 pub(crate) mod tokens;

@@ -25,22 +25,17 @@ pub struct Trial {
     /// The member's name.
     pub name: &'static str,
     /// A thread that guests may read, and in which the member may post.
-    pub thread: Option<i64>,
+    pub thread: i64,
 }
 
 /// Puts the administrator on a new board, with a password of which this is the hash, and unless it is to be `empty`
 /// everybody else, the forums, and what was written in them.
-pub fn begin(tx: &Savepoint<'_>, hash: &str, empty: bool, now: Timestamp) -> Result<Trial> {
+pub fn begin(tx: &Savepoint<'_>, hash: &str, empty: bool, now: Timestamp) -> Result<Option<Trial>> {
     let mut teller = Teller::new(tx, now);
     let admin = teller.join(&people::ADMINISTRATOR)?;
     accounts::set_password(tx, admin, hash)?;
     if empty {
-        let name = people::ADMINISTRATOR.name;
-        return Ok(Trial {
-            member: admin,
-            name,
-            thread: None,
-        });
+        return Ok(None);
     }
     for person in &people::OTHERS {
         teller.join(person)?;
@@ -59,9 +54,9 @@ pub fn begin(tx: &Savepoint<'_>, hash: &str, empty: bool, now: Timestamp) -> Res
         teller.send(letter)?;
     }
     let (name, story) = places::TRIAL;
-    Ok(Trial {
+    Ok(Some(Trial {
         member: teller.member(name)?,
         name,
-        thread: Some(teller.thread(story)?),
-    })
+        thread: teller.thread(story)?,
+    }))
 }
