@@ -62,7 +62,7 @@ __board_cases!(list,);
 #[macro_export]
 macro_rules! board_tests {
     ($host:expr, $block_on:expr) => {
-        $crate::__board_cases!($crate::__board_tests, $host, $block_on);
+        $crate::conformance::__board_cases!($crate::conformance::__board_tests, $host, $block_on);
     };
 }
 

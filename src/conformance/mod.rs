@@ -56,4 +56,6 @@ pub use someone::Someone;
 pub use suite::{Suite, Written};
 pub use verdict::{Stop, Verdict, equal, holds};
 
-pub use crate::board_tests;
+pub use super::board_tests;
+#[doc(hidden)]
+pub use super::{__board_cases, __board_tests};
