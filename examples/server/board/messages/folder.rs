@@ -27,10 +27,10 @@ const COPIES: &str = "
     WHERE copy.owner_id = :owner";
 
 /// A whole folder.
-pub(in super::super) static LIST: LazyLock<String> = LazyLock::new(|| page(""));
+pub static LIST: LazyLock<String> = LazyLock::new(|| page(""));
 
 /// What is unread in a folder, or what is read.
-pub(in super::super) static FILTERED: LazyLock<String> =
+pub static FILTERED: LazyLock<String> =
     LazyLock::new(|| page("AND (copy.read_at IS NULL) = :unread"));
 
 fn page(filter: &str) -> String {

@@ -11,4 +11,4 @@ pub use folder::{list, unread};
 pub use sending::send;
 
 #[cfg(test)]
-pub(super) use folder::{FILTERED, LIST};
+pub use folder::{FILTERED, LIST};
