@@ -27,15 +27,14 @@ const COPIES: &str = "
     WHERE copy.owner_id = :owner";
 
 /// A whole folder.
-pub static LIST: LazyLock<String> = LazyLock::new(|| page(""));
+pub static LIST: LazyLock<String> = LazyLock::new(|| page(":unread IS NULL"));
 
 /// What is unread in a folder, or what is read.
-pub static FILTERED: LazyLock<String> =
-    LazyLock::new(|| page("AND (copy.read_at IS NULL) = :unread"));
+pub static FILTERED: LazyLock<String> = LazyLock::new(|| page("(copy.read_at IS NULL) = :unread"));
 
 fn page(filter: &str) -> String {
     format!(
-        "SELECT {SUMMARY} {COPIES} AND copy.folder = :folder {filter}
+        "SELECT {SUMMARY} {COPIES} AND copy.folder = :folder AND {filter}
             AND (copy.sent_at, copy.id) < (:time, :id)
         ORDER BY copy.sent_at DESC, copy.id DESC LIMIT :rows"
     )
@@ -48,7 +47,7 @@ pub fn list(
     list: &ListMessages,
 ) -> Result<Page<MessageSummary>> {
     let (time, id) = position::read(list.after.as_ref())?.unwrap_or((i64::MAX, i64::MAX));
-    let all = named_params! {
+    let parameters = named_params! {
         ":owner": owner,
         ":folder": stored(list.folder),
         ":time": time,
@@ -56,10 +55,7 @@ pub fn list(
         ":rows": position::rows(list.limit),
         ":unread": list.unread,
     };
-    let (query, parameters) = match list.unread {
-        Some(_) => (&FILTERED, all),
-        None => (&LIST, &all[..5]),
-    };
+    let query = list.unread.map_or(&LIST, |_| &FILTERED);
     let mut query = connection.prepare_cached(query)?;
     let found = query.query_map(parameters, |row| summary(&mut Columns::of(row)))?;
     let found = found.collect::<rusqlite::Result<_>>()?;
