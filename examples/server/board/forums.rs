@@ -1,7 +1,9 @@
 //! Forums: listed, added, and given their moderators.
 
+use std::collections::HashMap;
+
 use forum_api::host::{Refusal, Result};
-use forum_api::model::Forum;
+use forum_api::model::{Forum, ForumId};
 use rusqlite::{Connection, OptionalExtension, Savepoint, named_params};
 
 use super::access::Lists;
@@ -22,13 +24,16 @@ pub fn list(connection: &Connection, actor: &Actor) -> Result<Vec<Forum>> {
             forum.thread_count, forum.post_count, forum.last_activity_at
         FROM tree JOIN forum ON forum.id = tree.id",
     )?;
+    let mut above = Above::default();
     let forums = query.query_map([], |row| {
         let mut columns = Columns::of(row);
         let id: i64 = columns.value()?;
         let access = actor.access(id);
         let forum = Forum {
             forum_id: id.into(),
-            parent_id: columns.maybe_id()?,
+            parent_id: above
+                .nearest(id, columns.value()?, actor)
+                .map(ForumId::from),
             title: columns.value()?,
             description: columns.value()?,
             position: columns.value()?,
@@ -42,6 +47,22 @@ pub fn list(connection: &Connection, actor: &Actor) -> Result<Vec<Forum>> {
     Ok(forums
         .filter_map(rusqlite::Result::transpose)
         .collect::<rusqlite::Result<_>>()?)
+}
+
+/// The nearest visible forum above each that was met; parents are met before their children.
+#[derive(Default)]
+struct Above(HashMap<i64, Option<i64>>);
+
+impl Above {
+    fn nearest(&mut self, forum: i64, parent: Option<i64>, actor: &Actor) -> Option<i64> {
+        let parent = parent?;
+        let nearest = match actor.access(parent).read {
+            true => Some(parent),
+            false => self.0.get(&parent).copied().flatten(),
+        };
+        self.0.insert(forum, nearest);
+        nearest
+    }
 }
 
 /// A forum to be.
