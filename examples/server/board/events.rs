@@ -41,8 +41,8 @@ pub struct PollAt {
     pub poll: i64,
 }
 
-/// Something that became true for everybody who sees the forum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Something that happened, by the ids of what it happened to.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A thread is there; the event of its first post follows.
     ThreadCreated(ThreadAt),
@@ -68,6 +68,15 @@ pub enum Event {
         forum: Option<i64>,
         /// The rating.
         rating: i64,
+    },
+    /// A message was sent. A receipt is none: nobody sent it.
+    MessageSent {
+        /// The sender's copy.
+        message: i64,
+        /// The sender.
+        sender: i64,
+        /// The recipients.
+        recipients: Vec<i64>,
     },
 }
 

@@ -19,6 +19,7 @@ mod insert;
 mod item;
 mod markdown;
 mod members;
+mod messages;
 pub mod moderation;
 pub mod passwords;
 mod place;
@@ -46,9 +47,10 @@ use forum_api::async_trait;
 use forum_api::clock::Clock;
 use forum_api::host::{self, Caller, In, Member, Place, Result};
 use forum_api::model::{
-    Account, EditPoll, EditPost, Followed, Forum, ForumId, ListPosts, ListSubscriptions,
-    ListThreads, Page, Poll, PollId, Post, PostAt, Profile, Rate, Rating, Reply, StartThread,
-    Subscription, Target, Thread, ThreadId, Timestamp, UserRef, Vote,
+    Account, EditPoll, EditPost, Followed, Forum, ForumId, ListMessages, ListPosts,
+    ListSubscriptions, ListThreads, Message, MessageId, MessageSummary, Opening, Page, Poll,
+    PollId, Post, PostAt, Profile, Rate, Rating, Reply, SendMessage, StartThread, Subscription,
+    Target, Thread, ThreadId, Timestamp, UserRef, Vote,
 };
 use forum_api::store::sqlite::{Database, migrate};
 use rusqlite::{Connection, Savepoint};
@@ -63,6 +65,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
+    include_str!("schema/4.sql"),
 ];
 
 /// The table that holds which of them were applied.
@@ -162,11 +165,14 @@ impl host::Board for Board {
 
     async fn me(&self, by: &Member) -> Result<Account> {
         let user = UserRef::Id(by.user().clone());
-        let owner = self.read(move |connection| members::profile(connection, &user));
-        Ok(Account {
-            owner: owner.await?,
-            unread_messages: None,
-        })
+        let member = by.user().number()?;
+        let account = self.read(move |connection| {
+            Ok(Account {
+                owner: members::profile(connection, &user)?,
+                unread_messages: Some(messages::unread(connection, member)?),
+            })
+        });
+        account.await
     }
 
     async fn forums(&self, caller: &Caller) -> Result<Vec<Forum>> {
@@ -245,6 +251,25 @@ impl host::Board for Board {
             ratings::rate(tx, events, actor, &user, &rating, say)
         });
         rate.await
+    }
+
+    async fn messages(&self, by: &Member, list: ListMessages) -> Result<Page<MessageSummary>> {
+        let owner = by.user().number()?;
+        self.read(move |connection| messages::list(connection, owner, &list))
+            .await
+    }
+
+    async fn send_message(&self, by: &Member, new: SendMessage) -> Result<Message> {
+        let member = by.user().number()?;
+        let send = self.act(by, move |tx, events, _, say| {
+            messages::send(tx, events, member, &new, say)
+        });
+        send.await
+    }
+
+    async fn message(&self, by: &Member, message: MessageId, opening: Opening) -> Result<Message> {
+        self.open_message(by.user().number()?, message.number()?, opening)
+            .await
     }
 
     async fn poll(&self, caller: &Caller, thread: ThreadId) -> Result<In<Poll>> {
