@@ -84,6 +84,8 @@ macro_rules! __board_cases {
             }
             poll_edits {
                 its_writer_and_moderators_edit_a_poll
+                a_locked_threads_poll_is_a_moderators
+                an_edit_is_decided_when_it_is_made
                 what_an_edit_leaves_out_stays
                 options_that_were_voted_for_are_a_moderators
                 a_removed_option_takes_its_votes

@@ -35,6 +35,35 @@ pub async fn its_writer_and_moderators_edit_a_poll(suite: &Suite) -> Verdict {
     )
 }
 
+/// The poll of a locked thread is edited by moderators alone, as its posts are.
+pub async fn a_locked_threads_poll_is_a_moderators(suite: &Suite) -> Verdict {
+    suite.needs(Part::Locking)?;
+    let poll = Asking::new(suite, tea()).await?;
+    suite.stage.set_locked(&poll.thread, true).await?;
+    let edit = asking("Which coffee?");
+    poll.edit(&poll.alice, &edit).await?.forbidden()?;
+    let moderator = suite.moderator("mod", &poll.forum).await?;
+    poll.edit(&moderator, &edit).await?.granted()?;
+    Ok(())
+}
+
+/// A moderator who is none any more when the edit is made does not make it.
+pub async fn an_edit_is_decided_when_it_is_made(suite: &Suite) -> Verdict {
+    let poll = Asking::new(suite, tea()).await?;
+    let moderator = suite.moderator("mod", &poll.forum).await?;
+    let held = moderator.hold().await?;
+    let id = moderator.id();
+    suite.stage.set_moderator(&poll.forum, &id, false).await?;
+    poll.edit(&held, &asking("Which coffee?"))
+        .await?
+        .forbidden()?;
+    equal(
+        "question",
+        poll.seen(&poll.bob).await?.question,
+        "Which tea?",
+    )
+}
+
 /// A field that an edit leaves out stays as it is.
 pub async fn what_an_edit_leaves_out_stays(suite: &Suite) -> Verdict {
     let poll = Asking::new(suite, tea()).await?;

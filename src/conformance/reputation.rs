@@ -106,16 +106,22 @@ pub async fn a_rating_is_for_a_post_of_the_member(suite: &Suite) -> Verdict {
     equal("the total", total_of(&bob).await?, 0)
 }
 
-/// A post that the rater does not see is not found.
+/// A post that the rater does not see when the rating is given is not found.
 pub async fn nobody_rates_for_a_post_that_they_do_not_see(suite: &Suite) -> Verdict {
+    suite.needs(Part::HiddenForums)?;
     let (alice, ..) = three(suite).await?;
-    let forum = suite.forum(Audience::Staff).await?;
+    let forum = suite.forum(Audience::Guests).await?;
     let (sam, sue) = (
         suite.join("sam", Role::Staff).await?,
         suite.join("sue", Role::Staff).await?,
     );
     let hidden = rate(1, Some(&suite.thread(&sam, &forum).await?.first));
-    alice.rate(&sam.by_id(), &hidden).await?.not_found()?;
+    let held = alice.hold().await?;
+    suite.stage.set_readers(&forum, Audience::Staff).await?;
+    for someone in [&alice, &held] {
+        let rated = someone.rate(&sam.by_id(), &hidden).await?;
+        rated.not_found()?;
+    }
     sue.rate(&sam.by_id(), &hidden).await?.granted()?;
     equal("the total", total_of(&sam).await?, 1)
 }

@@ -14,6 +14,7 @@
 #[path = "../server/client.rs"]
 #[allow(dead_code, reason = "the tests of the program use the rest")]
 mod client;
+mod places;
 #[path = "../server/program.rs"]
 #[allow(dead_code, reason = "the tests of the program use the rest")]
 mod program;
@@ -21,4 +22,8 @@ mod road;
 
 mod get_messages;
 mod get_messages_messageId;
+mod get_threads_threadId_poll;
+mod patch_polls_pollId;
+mod post_members_userId_reputation;
 mod post_messages;
+mod post_polls_pollId_votes;

@@ -1,5 +1,4 @@
-//! What every endpoint that needs a token answers alike: its price, its headers, and who is refused before the board
-//! is asked.
+//! What every endpoint answers alike: its price, its headers, and who is refused before the board is asked.
 
 use serde_json::Value;
 
@@ -21,14 +20,35 @@ pub struct Request<'a> {
 impl Request<'_> {
     /// That it costs and carries what it should, and that each refusal on the road comes as it should.
     pub fn keeps_to_the_road(&self) {
+        self.keeps_to_the_road_after(|_| {});
+    }
+
+    /// The same for a request that a guest makes with success too.
+    pub fn keeps_to_the_road_of_guests(&self) {
+        let server = Server::new(&[]);
+        let answer = self.send(&server, None);
+        assert_eq!(answer.status, self.success, "{answer:?}");
+        assert_eq!(number(&answer, "x-ratelimit-limit"), 120);
+        assert_eq!(number(&answer, "x-ratelimit-remaining"), 120 - self.cost);
+        self.travels(|_| {}, &[MALFORMED]);
+    }
+
+    /// The same on a board that was prepared for it, for a request that may succeed but once.
+    pub fn keeps_to_the_road_after(&self, prepare: impl FnOnce(&Server)) {
+        self.travels(prepare, &[None, MALFORMED]);
+    }
+
+    fn travels(&self, prepare: impl FnOnce(&Server), strangers: &[Option<&str>]) {
         let server = Server::new(&["--token-budget", &(3 * self.cost).to_string()]);
+        prepare(&server);
         let token = server.token_with(self.owner, self.scope);
         let answer = self.send(&server, Some(&token));
         assert_eq!(answer.status, self.success, "{answer:?}");
         self.carries_the_headers(&answer);
-        self.refuses_strangers(&server);
+        self.refuses_strangers(&server, strangers);
         self.refuses_an_offline_board(&server, &token);
-        assert_eq!(self.send(&server, Some(&token)).status, self.success);
+        let reaches_the_board = self.send(&server, Some(&token)).status;
+        assert!(![401, 403, 429, 503].contains(&reaches_the_board));
         let spent = self.send(&server, Some(&token));
         assert_eq!((spent.status, &*spent.code()), (429, "rate_limited"));
         assert!((1..=300).contains(&number(&spent, "retry-after")));
@@ -39,8 +59,9 @@ impl Request<'_> {
         assert_eq!(number(answer, "x-ratelimit-limit"), 3 * self.cost);
         assert_eq!(number(answer, "x-ratelimit-remaining"), 2 * self.cost);
         assert!(number(answer, "x-ratelimit-reset") > 1_700_000_000);
+        let content_type = (self.success != 204).then_some("application/json");
+        assert_eq!(answer.header("content-type"), content_type);
         for (name, value) in [
-            ("content-type", "application/json"),
             ("cache-control", self.cache_control()),
             ("vary", "authorization"),
             ("x-content-type-options", "nosniff"),
@@ -51,9 +72,7 @@ impl Request<'_> {
     }
 
     fn cache_control(&self) -> &'static str {
-        let is_private = ["/me", "/messages"]
-            .iter()
-            .any(|own| self.path.starts_with(own));
+        let is_private = self.path == "/me" || self.path.starts_with("/messages");
         if is_private {
             "no-store"
         } else {
@@ -61,9 +80,9 @@ impl Request<'_> {
         }
     }
 
-    fn refuses_strangers(&self, server: &Server) {
-        for token in [None, Some("forum_pat_x_y")] {
-            let refused = self.send(server, token);
+    fn refuses_strangers(&self, server: &Server, strangers: &[Option<&str>]) {
+        for token in strangers {
+            let refused = self.send(server, *token);
             assert_eq!((refused.status, &*refused.code()), (401, "unauthenticated"));
             assert_eq!(refused.header("www-authenticate"), Some("bearer"));
         }
@@ -110,6 +129,9 @@ impl Request<'_> {
         send(self.method, &server.api(self.path), &headers, self.body)
     }
 }
+
+/// What is no token.
+const MALFORMED: Option<&str> = Some("forum_pat_x_y");
 
 /// What a refusal is.
 pub fn refusal(answer: &Answer) -> (u16, String) {

@@ -167,18 +167,22 @@ impl Server {
 
     /// What a path of the API answers to a token.
     pub fn get(&self, token: &str, path: &str) -> Answer {
-        let bearer = format!("Bearer {token}");
-        client::send("GET", &self.api(path), &[("authorization", &bearer)], "")
+        self.ask("GET", token, path, "")
     }
 
     /// What posting JSON answers to a token.
     pub fn post(&self, token: &str, path: &str, body: &Value) -> Answer {
+        self.ask("POST", token, path, &body.to_string())
+    }
+
+    /// What a request with a JSON body answers to a token.
+    pub fn ask(&self, method: &str, token: &str, path: &str, body: &str) -> Answer {
         let bearer = format!("Bearer {token}");
         let headers = [
             ("authorization", bearer.as_str()),
             ("content-type", "application/json"),
         ];
-        client::send("POST", &self.api(path), &headers, &body.to_string())
+        client::send(method, &self.api(path), &headers, body)
     }
 
     /// Sends a signal such as `TERM`.
