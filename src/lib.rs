@@ -62,6 +62,7 @@
 //! - `tokio`: [`clock::TokioRuntime`], so that writes run to their end whoever hangs up, and deadlines ring.
 //! - `sqlite`: tokens and idempotency keys in SQLite.
 //! - `testing`: the in-process client for a host's own tests.
+//! - `conformance`: the rules that a host's board and stores must keep, as tests.
 
 #![cfg_attr(
     test,
@@ -75,6 +76,8 @@
 mod api;
 pub mod budget;
 pub mod clock;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod host;
 pub mod model;
 pub mod scope;

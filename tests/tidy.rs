@@ -38,6 +38,10 @@ const IMPORTS: &[(&str, &[&str])] = &[
         "testing",
         &["api", "clock", "host", "model", "store", "token"],
     ),
+    (
+        "conformance",
+        &["api", "clock", "host", "model", "store", "testing"],
+    ),
 ];
 
 /// Where SQL is.

@@ -13,10 +13,12 @@
 mod board;
 
 mod approval;
+mod conformance;
 mod demo;
 mod flood;
 mod forums;
 mod posts;
 mod profiles;
+mod stage;
 mod standing;
 mod threads;

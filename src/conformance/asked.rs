@@ -1,0 +1,130 @@
+//! What a board answered, held against what it should have.
+
+use std::fmt::Debug;
+
+use super::placed::Placed;
+use super::suite::Ground;
+use super::{Part, Stop, Verdict};
+use crate::host::{Refusal, Result, Standing};
+
+/// A command of the board that was carried out, or refused.
+#[derive(Debug)]
+#[must_use = "say what was expected"]
+pub struct Asked<T> {
+    what: String,
+    reply: Result<T>,
+}
+
+impl<T: Placed + Debug> Asked<T> {
+    /// What was `asked` of the board, and its reply to a caller with this standing.
+    ///
+    /// A reply with anything that the standing does not cover breaks the rule, whichever it is: the library would drop
+    /// it, and log it as the host's fault. So does a failure, and a command that is not written and not named as lacked.
+    pub(super) fn new(
+        ground: &Ground,
+        (what, part): (String, Part),
+        standing: &Standing,
+        reply: Result<T>,
+    ) -> Verdict<Self> {
+        let asked = Self { what, reply };
+        match asked.reply {
+            Err(Refusal::NotImplemented) => {
+                ground.needs(part)?;
+                asked.otherwise("it is written, or `Host::lacks` says that it is not")
+            }
+            Err(Refusal::Failed(_)) => asked.otherwise("no failure"),
+            Ok(ref reply) if !is_covered(reply, standing) => {
+                asked.otherwise("nothing in a forum that the caller's standing does not cover")
+            }
+            _ => Ok(asked),
+        }
+    }
+
+    /// It was carried out.
+    pub fn granted(self) -> Verdict<T> {
+        match self.reply {
+            Ok(reply) => Ok(reply),
+            Err(refusal) => Err(Stop::broken(
+                self.what,
+                format_args!("{refusal:?}"),
+                "an answer",
+            )),
+        }
+    }
+
+    /// What the path names is not there for the caller.
+    pub fn absent(self) -> Verdict {
+        match self.reply {
+            Err(Refusal::Absent) => Ok(()),
+            _ => self.otherwise("Refusal::Absent"),
+        }
+    }
+
+    /// The caller sees it, and may not do this to it.
+    pub fn forbidden(self) -> Verdict {
+        match self.reply {
+            Err(Refusal::Forbidden(_)) => Ok(()),
+            _ => self.otherwise("Refusal::Forbidden"),
+        }
+    }
+
+    /// What the body names is not there, or the subscription is not.
+    pub fn not_found(self) -> Verdict {
+        match self.reply {
+            Err(Refusal::NotFound(_)) => Ok(()),
+            _ => self.otherwise("Refusal::NotFound"),
+        }
+    }
+
+    /// It was changed underneath, or is done already.
+    pub fn conflict(self) -> Verdict {
+        match self.reply {
+            Err(Refusal::Conflict(_)) => Ok(()),
+            _ => self.otherwise("Refusal::Conflict"),
+        }
+    }
+
+    /// The contents are refused, with a text that names the `field`.
+    pub fn invalid(self, field: &str) -> Verdict {
+        match &self.reply {
+            Err(Refusal::Invalid(text)) if text.contains(field) => Ok(()),
+            _ => self.otherwise(&format!(
+                "Refusal::Invalid, with a text that names `{field}`"
+            )),
+        }
+    }
+
+    /// This query parameter cannot be used.
+    pub fn unusable(self, parameter: &str) -> Verdict {
+        match &self.reply {
+            Err(Refusal::Unusable(name, _)) if *name == parameter => Ok(()),
+            _ => self.otherwise(&format!("Refusal::Unusable, of `{parameter}`")),
+        }
+    }
+
+    /// It was too much at once.
+    pub fn too_fast(self) -> Verdict {
+        match self.reply {
+            Err(Refusal::TooFast(..)) => Ok(()),
+            _ => self.otherwise("Refusal::TooFast"),
+        }
+    }
+
+    /// What the board said, for a rule that several answers keep.
+    pub fn reply(self) -> (String, Result<T>) {
+        (self.what, self.reply)
+    }
+
+    fn otherwise<U>(self, expected: &str) -> Verdict<U> {
+        Err(Stop::broken(
+            self.what,
+            format_args!("{:?}", self.reply),
+            expected,
+        ))
+    }
+}
+
+fn is_covered(reply: &impl Placed, standing: &Standing) -> bool {
+    let mut forums = reply.forums().into_iter();
+    forums.all(|forum| standing.forums().contains(forum))
+}

@@ -1,0 +1,181 @@
+//! What a host hands over: a way to an empty board, and to what the suite puts there.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::Part;
+use crate::clock::{Inline, ManualClock, Runtime};
+use crate::host::{Authority, Board, BoxError, Member, Refusal};
+use crate::model::{ForumId, PostId, Reply, StartThread, ThreadId, UserId};
+
+/// What setting the stage gives.
+pub type Set<T> = Result<T, BoxError>;
+
+/// A kind of board, to be held against the rules.
+#[async_trait]
+pub trait Host: Send + Sync {
+    /// An empty board: no member, no forum. It goes by `clock`, unless the host [lacks](Self::lacks)
+    /// [`Part::SuiteClock`]. Each rule asks for a board of its own, and no two may share anything.
+    ///
+    /// # Errors
+    /// When it cannot be made: the rule that asked for it fails.
+    async fn empty(&self, clock: Arc<ManualClock>) -> Set<Box<dyn Stage>>;
+
+    /// What this kind of board lacks; nothing by default.
+    fn lacks(&self) -> &[Part] {
+        &[]
+    }
+
+    /// Where work that races with other work runs. By default the suite itself polls all of it in turn; an executor
+    /// with several threads, such as [`TokioRuntime`](crate::clock::TokioRuntime), finds more.
+    fn runtime(&self) -> Arc<dyn Runtime> {
+        Arc::new(Inline)
+    }
+}
+
+/// A board, and what puts members, forums and content there behind the API's back.
+///
+/// Only three methods have to be written: what a [`Part`] says the board lacks is never asked for, and the rest has a
+/// default. What is missed says so by name. The flood limits must let a member post every minute; a board under test
+/// does best without any.
+#[async_trait]
+pub trait Stage: Send + Sync {
+    /// The board, as it is given to [`ForumApi::builder`](crate::ForumApi::builder).
+    fn board(&self) -> (Arc<dyn Authority>, Arc<dyn Board>);
+
+    /// Adds a member of this name, which nobody has yet.
+    async fn add_member(&self, name: &str, role: Role) -> Set<UserId>;
+
+    /// Adds a forum, the last of its siblings.
+    async fn add_forum(&self, new: &NewForum) -> Set<ForumId>;
+
+    /// Changes who sees a forum. For what has no [`Part::HiddenForums`] it is never asked.
+    async fn set_readers(&self, forum: &ForumId, readers: Audience) -> Set<()> {
+        missed("set_readers", (forum, readers))
+    }
+
+    /// Names a moderator of a forum, or takes that back.
+    async fn set_moderator(&self, forum: &ForumId, member: &UserId, is_one: bool) -> Set<()> {
+        missed("set_moderator", (forum, member, is_one))
+    }
+
+    /// Bans a member, or takes that back.
+    async fn set_banned(&self, member: &UserId, banned: bool) -> Set<()> {
+        missed("set_banned", (member, banned))
+    }
+
+    /// Takes the board offline, or online again.
+    async fn set_offline(&self, offline: bool) -> Set<()> {
+        missed("set_offline", offline)
+    }
+
+    /// Locks a thread, or unlocks it.
+    async fn set_locked(&self, thread: &ThreadId, locked: bool) -> Set<()> {
+        missed("set_locked", (thread, locked))
+    }
+
+    /// Pins a thread, or takes that back.
+    async fn set_pinned(&self, thread: &ThreadId, pinned: bool) -> Set<()> {
+        missed("set_pinned", (thread, pinned))
+    }
+
+    /// Approves a post that awaits it; a thread's first post stands for the thread.
+    async fn approve(&self, post: &PostId) -> Set<()> {
+        missed("approve", post)
+    }
+
+    /// Restores a post that was deleted; a thread's first post stands for the thread.
+    async fn restore(&self, post: &PostId) -> Set<()> {
+        missed("restore", post)
+    }
+
+    /// Lets a member ignore another one.
+    async fn ignore(&self, member: &UserId, ignored: &UserId) -> Set<()> {
+        missed("ignore", (member, ignored))
+    }
+
+    /// Removes an account; what it wrote stays.
+    async fn remove_account(&self, member: &UserId) -> Set<()> {
+        missed("remove_account", member)
+    }
+
+    /// Writes a thread. By default with the board's own command; a board that lacks it puts the rows there.
+    async fn write_thread(
+        &self,
+        author: &UserId,
+        forum: &ForumId,
+        new: StartThread,
+    ) -> Set<(ThreadId, PostId)> {
+        let author = self.acting(author).await?;
+        let (_, board) = self.board();
+        let thread = board.start_thread(&author, forum.clone(), new).await;
+        let thread = thread.map_err(refused)?;
+        Ok((thread.thread_id, thread.first_post_id))
+    }
+
+    /// Writes a reply. By default with the board's own command; a board that lacks it puts the rows there.
+    async fn write_reply(&self, author: &UserId, thread: &ThreadId, new: Reply) -> Set<PostId> {
+        let author = self.acting(author).await?;
+        let (_, board) = self.board();
+        let post = board.reply(&author, thread.clone(), new).await;
+        Ok(post.map_err(refused)?.it.post_id)
+    }
+
+    /// A member with the standing of now.
+    #[doc(hidden)]
+    async fn acting(&self, member: &UserId) -> Set<Member> {
+        let standing = self.board().0.member(member).await?;
+        let standing = standing.ok_or_else(|| format!("{member:?} can no longer act"))?;
+        Ok(Member::new(member.clone(), standing))
+    }
+}
+
+/// What a member is on the board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// An ordinary member.
+    Member,
+    /// A member whose posts await approval.
+    Newcomer,
+    /// A member who sees what only staff sees, and moderates nothing by that alone.
+    Staff,
+    /// A member who sees and moderates everything.
+    Administrator,
+}
+
+/// Who may do something in a forum. Each includes those after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    /// Everybody; of what only members do, every member.
+    Guests,
+    /// Every member.
+    Members,
+    /// Staff and administrators.
+    Staff,
+}
+
+/// A forum to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NewForum {
+    /// Its title.
+    pub title: String,
+    /// The forum above.
+    pub parent: Option<ForumId>,
+    /// Who sees it, whoever sees the one above.
+    pub readers: Audience,
+    /// Who starts threads and replies, as far as they see it.
+    pub writers: Audience,
+}
+
+fn missed<T>(method: &str, arguments: impl std::fmt::Debug) -> Set<T> {
+    Err(
+        format!("the host has not written `Stage::{method}`, and was asked for {arguments:?}")
+            .into(),
+    )
+}
+
+fn refused(refusal: Refusal) -> BoxError {
+    format!("the board refused to be filled: {refusal:?}").into()
+}

@@ -1,0 +1,44 @@
+//! Where the things are that a board answers with.
+
+use crate::host::In;
+use crate::model::{
+    Account, Followed, Forum, ForumId, Message, MessageSummary, Page, Poll, Post, Profile, Rating,
+    SearchHit, Subscription, Thread,
+};
+
+/// An answer of the board.
+pub trait Placed {
+    /// The forums that the answer shows something of.
+    fn forums(&self) -> Vec<&ForumId>;
+}
+
+macro_rules! placed {
+    ($($name:ty: $forums:expr;)+) => {$(
+        impl Placed for $name {
+            fn forums(&self) -> Vec<&ForumId> {
+                let forums: fn(&Self) -> Vec<&ForumId> = $forums;
+                forums(self)
+            }
+        }
+    )+};
+}
+
+placed! {
+    Thread: |thread| vec![&thread.forum_id];
+    Vec<Forum>: |forums| forums.iter().map(|forum| &forum.forum_id).collect();
+    Page<Thread>: |page| page.items.iter().map(|thread| &thread.forum_id).collect();
+    Page<Subscription>: |page| page.items.iter().map(|item| &item.forum_id).collect();
+    Page<SearchHit>: |page| page.items.iter().map(|hit| &hit.forum_id).collect();
+    Followed: |followed| match followed {
+        Followed::New(item) | Followed::Already(item) => vec![&item.forum_id],
+    };
+    In<Page<Post>>: |reply| vec![&reply.forum];
+    In<Post>: |reply| vec![&reply.forum];
+    In<Poll>: |reply| vec![&reply.forum];
+    Page<MessageSummary>: |_| Vec::new();
+    Message: |_| Vec::new();
+    Profile: |_| Vec::new();
+    Account: |_| Vec::new();
+    Rating: |_| Vec::new();
+    (): |_| Vec::new();
+}

@@ -1,0 +1,205 @@
+//! The reference board as the conformance suite meets it: empty, in memory or in a file.
+
+use std::sync::Arc;
+
+use forum_api::Language;
+use forum_api::async_trait;
+use forum_api::clock::{Clock, ManualClock, Runtime, TokioRuntime};
+use forum_api::conformance::{self, Audience, Host, NewForum, Part, Role, Set};
+use forum_api::host::{self, Authority, Refusal, Result};
+use forum_api::model::{ForumId, ThreadId, UserId};
+use forum_api::store::sqlite::{Database, Location};
+use rusqlite::Savepoint;
+use tempfile::TempDir;
+
+use crate::board::access::Lists;
+use crate::board::groups::{Group, Groups};
+use crate::board::{Board, accounts, forums, settings};
+
+/// The kinds of database that the board can be in.
+#[derive(Clone, Copy, Debug)]
+pub enum Reference {
+    Memory,
+    File,
+}
+
+/// One board, and the directory of its file.
+struct Stage {
+    board: Arc<Board>,
+    _directory: Option<TempDir>,
+}
+
+#[async_trait]
+impl Host for Reference {
+    async fn empty(&self, clock: Arc<ManualClock>) -> Set<Box<dyn conformance::Stage>> {
+        let (location, directory) = match self {
+            Self::Memory => (Location::Memory, None),
+            Self::File => {
+                let directory = tempfile::tempdir()?;
+                let path = directory.path().join("forum.db");
+                (Location::File { path, create: true }, Some(directory))
+            }
+        };
+        let board = Board::new(
+            Database::open(&location)?,
+            clock as Arc<dyn Clock>,
+            Language::English,
+        );
+        board.migrate().await.map_err(text)?;
+        Ok(Box::new(Stage {
+            board: Arc::new(board),
+            _directory: directory,
+        }))
+    }
+
+    fn lacks(&self) -> &[Part] {
+        &[
+            Part::Editing,
+            Part::Deletion,
+            Part::Polls,
+            Part::Reputation,
+            Part::Subscriptions,
+            Part::Search,
+        ]
+    }
+
+    fn runtime(&self) -> Arc<dyn Runtime> {
+        Arc::new(TokioRuntime)
+    }
+}
+
+#[async_trait]
+impl conformance::Stage for Stage {
+    fn board(&self) -> (Arc<dyn Authority>, Arc<dyn host::Board>) {
+        (self.board.clone(), self.board.clone())
+    }
+
+    async fn add_member(&self, name: &str, role: Role) -> Set<UserId> {
+        let name = name.to_owned();
+        let added = self
+            .board
+            .write(move |tx, events| accounts::add(tx, &name, groups(role), events.now));
+        Ok(added.await.map_err(text)?.into())
+    }
+
+    async fn add_forum(&self, new: &NewForum) -> Set<ForumId> {
+        let (readers, writers) = (Some(audience(new.readers)), Some(audience(new.writers)));
+        let forum = forums::NewForum {
+            title: new.title.clone(),
+            parent: new
+                .parent
+                .as_ref()
+                .map(|parent| number(parent.number()))
+                .transpose()?,
+            lists: Lists {
+                read: readers,
+                start: writers,
+                reply: writers,
+            },
+            ..forums::NewForum::default()
+        };
+        let added = self.board.write(move |tx, _| forums::add(tx, &forum));
+        Ok(added.await.map_err(text)?.into())
+    }
+
+    async fn set_readers(&self, forum: &ForumId, readers: Audience) -> Set<()> {
+        let (forum, readers) = (number(forum.number())?, audience(readers));
+        self.change(move |tx| {
+            tx.execute(
+                "UPDATE forum SET read_groups = ?2 WHERE id = ?1",
+                (forum, readers),
+            )?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn set_moderator(&self, forum: &ForumId, member: &UserId, is_one: bool) -> Set<()> {
+        let (forum, member) = (number(forum.number())?, number(member.number())?);
+        self.change(move |tx| match is_one {
+            true => forums::name_moderator(tx, forum, member),
+            false => {
+                let delete = "DELETE FROM forum_moderator WHERE (forum_id, member_id) = (?1, ?2)";
+                tx.execute(delete, (forum, member))?;
+                Ok(())
+            }
+        })
+        .await
+    }
+
+    async fn set_banned(&self, member: &UserId, banned: bool) -> Set<()> {
+        let member = number(member.number())?;
+        self.change(move |tx| Ok(accounts::set_banned(tx, member, banned)?))
+            .await
+    }
+
+    async fn set_offline(&self, offline: bool) -> Set<()> {
+        self.change(move |tx| Ok(settings::set_offline(tx, offline)?))
+            .await
+    }
+
+    async fn set_locked(&self, thread: &ThreadId, locked: bool) -> Set<()> {
+        let thread = number(thread.number())?;
+        self.change(move |tx| {
+            tx.execute(
+                "UPDATE thread SET locked = ?2 WHERE id = ?1",
+                (thread, locked),
+            )?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn ignore(&self, member: &UserId, ignored: &UserId) -> Set<()> {
+        let (member, ignored) = (number(member.number())?, number(ignored.number())?);
+        self.change(move |tx| Ok(accounts::ignore(tx, member, ignored)?))
+            .await
+    }
+
+    async fn remove_account(&self, member: &UserId) -> Set<()> {
+        let member = number(member.number())?;
+        self.change(move |tx| {
+            tx.execute("DELETE FROM member WHERE id = ?1", [member])?;
+            Ok(())
+        })
+        .await
+    }
+}
+
+impl Stage {
+    async fn change(
+        &self,
+        change: impl FnOnce(&Savepoint<'_>) -> Result<()> + Send + 'static,
+    ) -> Set<()> {
+        Ok(self
+            .board
+            .write(move |tx, _| change(tx))
+            .await
+            .map_err(text)?)
+    }
+}
+
+fn groups(role: Role) -> Groups {
+    match role {
+        Role::Member => Groups::of([Group::Members]),
+        Role::Newcomer => Groups::of([Group::Members, Group::Newcomers]),
+        Role::Staff => Groups::of([Group::Members, Group::Staff]),
+        Role::Administrator => Groups::of([Group::Members, Group::Staff, Group::Administrators]),
+    }
+}
+
+fn audience(audience: Audience) -> Groups {
+    match audience {
+        Audience::Guests => Groups::of([Group::Guests]),
+        Audience::Members => Groups::of([Group::Members]),
+        Audience::Staff => Groups::of([Group::Staff]),
+    }
+}
+
+fn number(id: std::result::Result<i64, forum_api::model::NoSuchId>) -> Set<i64> {
+    id.map_err(|_| "ids of this board are numbers".into())
+}
+
+fn text(refusal: Refusal) -> String {
+    format!("{refusal:?}")
+}
