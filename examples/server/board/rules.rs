@@ -32,7 +32,7 @@ pub fn body(text: &str, most: u32, say: &Texts) -> Result<()> {
     within(text, most, say.body_missing, say.body_too_long)
 }
 
-/// Whether a text is not blank and has at most `most` characters.
+/// Whether a text is not blank and has at most `most` characters; otherwise what is `missing`, or `too_long`.
 pub fn within(text: &str, most: u32, missing: &str, too_long: &str) -> Result<()> {
     if text.trim().is_empty() {
         return Err(Refusal::Invalid(missing.into()));

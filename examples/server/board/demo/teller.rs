@@ -27,7 +27,7 @@ pub(super) struct Teller<'a> {
 }
 
 const HOUR: Duration = rules::HOUR;
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const DAY: Duration = rules::DAY;
 
 impl<'a> Teller<'a> {
     /// One who has told nothing yet.

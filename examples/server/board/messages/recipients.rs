@@ -50,12 +50,13 @@ pub fn find(connection: &Connection, sender: i64, to: &[UserRef], say: &Texts) -
 /// The names in `to`, each once. Nobody has more than two, an id and a username, so that there may be twice as many of
 /// them as recipients; more are not even looked up.
 fn named(to: &[UserRef], most: u32, say: &Texts) -> Result<Value> {
-    let mut seen = HashSet::new();
+    let (mut seen, room) = (HashSet::new(), 2 * most as usize);
     let names = to.iter().map(name);
-    let names: Vec<Value> = names.filter(|name| seen.insert(name.clone())).collect();
+    let names = names.filter(|name| seen.insert(name.clone()));
+    let names: Vec<Value> = names.take(room + 1).collect();
     match names.len() {
         0 => Err(Refusal::Invalid(say.no_recipients.into())),
-        count if count > 2 * most as usize => Err(too_many(most, say)),
+        count if count > room => Err(too_many(most, say)),
         _ => Ok(names.into()),
     }
 }

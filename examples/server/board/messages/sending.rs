@@ -21,9 +21,13 @@ pub fn send(
     new: &SendMessage,
     say: &Texts,
 ) -> Result<Message> {
-    let subject = new.subject.trim();
     let most = TITLE_MAX.get(tx)?;
-    rules::within(subject, most, say.subject_missing, say.subject_too_long)?;
+    let subject = rules::line(
+        &new.subject,
+        most,
+        say.subject_missing,
+        say.subject_too_long,
+    )?;
     let most = BODY_MAX.get(tx)?;
     rules::within(&new.body, most, say.message_missing, say.body_too_long)?;
     flood(tx, sender, events.now, say)?;
