@@ -116,9 +116,6 @@ macro_rules! __board_cases {
                 a_profile_counts_what_is_there
             }
             approval {
-                a_reply_that_awaits_is_for_author_and_moderators
-                a_thread_that_awaits_is_for_author_and_moderators
-                nobody_replies_in_a_thread_that_awaits
                 an_approved_reply_is_for_everybody
                 an_approved_thread_is_for_everybody
                 an_author_changes_what_awaits
