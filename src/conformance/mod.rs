@@ -53,6 +53,14 @@ mod someone;
 pub mod subscriptions;
 mod suite;
 mod verdict;
+mod walk;
+
+pub mod forums;
+pub mod members;
+pub mod posts;
+pub mod service;
+pub mod standing;
+pub mod threads;
 pub mod visibility;
 pub mod votes;
 

@@ -1,10 +1,11 @@
 //! Follows of threads and forums.
 
 use super::scene::Scene;
+use super::walk::Walk;
 use super::{Audience, Part, Role, Someone, Suite, Verdict, equal, holds};
 use crate::model::{
-    Followed, ForumId, Limit, ListSubscriptions, Reply, StartThread, Subscription, Target,
-    TargetKind, ThreadId,
+    Followed, ForumId, ListSubscriptions, Reply, StartThread, Subscription, Target, TargetKind,
+    ThreadId,
 };
 
 /// What is followed for the first time is a new subscription, and the same one afterwards.
@@ -79,20 +80,16 @@ pub async fn subscriptions_are_walked_newest_first(suite: &Suite) -> Verdict {
         (Some(TargetKind::Forum), vec![forum.clone().into()]),
         (None, [vec![forum.into()], followed].concat()),
     ] {
-        let (mut walked, mut after) = (Vec::new(), None);
-        loop {
+        let mut walk = Walk::of(2);
+        while walk.goes_on() {
             let page = ListSubscriptions {
                 target,
-                limit: Limit::new(2).unwrap_or_default(),
-                after,
+                limit: walk.limit,
+                after: walk.after.clone(),
             };
-            let page = alice.subscriptions(&page).await?.granted()?;
-            walked.extend(page.items.into_iter().map(|it| it.target_id));
-            after = page.next;
-            if after.is_none() {
-                break;
-            }
+            walk.take(alice.subscriptions(&page).await?.granted()?)?;
         }
+        let walked = walk.ids(|it| it.target_id.clone());
         equal(format_args!("the list of {target:?}"), walked, expected)?;
     }
     Ok(())

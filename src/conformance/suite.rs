@@ -9,7 +9,7 @@ use super::race::race;
 use super::{Audience, Host, NewForum, Part, Role, Someone, Stage, Stop, Verdict};
 use crate::api::Settings;
 use crate::clock::{Clock, ManualClock, Runtime};
-use crate::host::{Authority, Board};
+use crate::host::{Authority, Board, Standing};
 use crate::model::{ForumId, PostId, Reply, StartThread, ThreadId, Timestamp, UserId};
 use crate::store::Stores;
 use crate::testing::TestBoard;
@@ -164,6 +164,14 @@ impl Suite {
         Ok(moderator)
     }
 
+    /// What the board lets the member with this id see now.
+    ///
+    /// # Errors
+    /// When the backend fails.
+    pub async fn standing_of(&self, member: &UserId) -> Verdict<Option<Standing>> {
+        Ok(self.ground.authority.member(member).await?)
+    }
+
     fn someone(&self, name: &str, user: Option<UserId>) -> Someone {
         Someone {
             ground: Arc::clone(&self.ground),
@@ -217,6 +225,7 @@ impl Suite {
     /// # Errors
     /// When the host cannot write it.
     pub async fn thread(&self, author: &Someone, forum: &ForumId) -> Verdict<Written> {
+        self.needs(Part::Threads)?;
         self.wait(Duration::from_secs(60));
         let new = StartThread {
             title: self.text("Thread"),
@@ -232,6 +241,7 @@ impl Suite {
     /// # Errors
     /// When the host cannot write it.
     pub async fn post(&self, author: &Someone, thread: &ThreadId) -> Verdict<PostId> {
+        self.needs(Part::Posts)?;
         self.wait(Duration::from_secs(60));
         let new = Reply {
             body: self.text("An answer"),

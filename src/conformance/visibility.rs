@@ -1,81 +1,254 @@
 //! What is visible is shown, and what is hidden is not there.
 
-use super::{Audience, Role, Stop, Suite, Verdict, equal, holds};
-use crate::model::{ForumId, ListPosts, ListThreads, Reply, StartThread};
+use super::{Audience, Role, Someone, Suite, Verdict, equal, holds};
+use crate::model::{ForumId, ListPosts, ListThreads, Reply, StartThread, State};
 
-/// A forum that guests see, every member sees as well.
+/// What guests see, every member sees as well.
 pub async fn what_guests_see_every_member_sees(suite: &Suite) -> Verdict {
     let forum = suite.forum(Audience::Guests).await?;
-    for someone in [suite.guest()?, suite.member("alice").await?] {
+    let alice = suite.member("alice").await?;
+    let thread = suite.thread(&alice, &forum).await?.thread;
+    for someone in [suite.guest()?, suite.member("bob").await?, alice] {
         let forums = someone.forums().await?.granted()?;
-        let seen = forums.iter().any(|seen| seen.forum_id == forum);
+        let listed = forums.iter().any(|seen| seen.forum_id == forum);
         holds(
-            format_args!("{} sees what guests see", someone.name()),
+            format_args!("{} sees the forum that guests see", someone.name()),
+            listed,
+        )?;
+        let page = someone
+            .threads(&forum, &ListThreads::default())
+            .await?
+            .granted()?;
+        let listed = page.items.iter().any(|seen| seen.thread_id == thread);
+        holds(
+            format_args!("{} sees the thread that guests see", someone.name()),
+            listed,
+        )?;
+        someone.thread(&thread).await?.granted()?;
+        someone
+            .posts(&thread, &ListPosts::default())
+            .await?
+            .granted()?;
+    }
+    Ok(())
+}
+
+/// What members see is hidden from guests, and what staff sees from members.
+pub async fn each_audience_sees_its_forums_and_no_other(suite: &Suite) -> Verdict {
+    let mut forums = Vec::new();
+    for readers in [Audience::Guests, Audience::Members, Audience::Staff] {
+        forums.push(suite.forum(readers).await?);
+    }
+    for (someone, sees) in [
+        (suite.guest()?, 1),
+        (suite.member("alice").await?, 2),
+        (suite.join("sam", Role::Staff).await?, 3),
+        (suite.join("ada", Role::Administrator).await?, 3),
+    ] {
+        let listed = someone.forums().await?.granted()?;
+        let listed: Vec<_> = listed.into_iter().map(|forum| forum.forum_id).collect();
+        let seen: Vec<_> = forums.iter().take(sees).cloned().collect();
+        equal(
+            format_args!("the forums that {} sees", someone.name()),
+            listed,
             seen,
         )?;
     }
     Ok(())
 }
 
-/// A forum is in the list of those who see it, and in no other.
-pub async fn a_hidden_forum_is_in_no_list(suite: &Suite) -> Verdict {
-    let staff = suite.forum(Audience::Staff).await?;
-    for (someone, sees) in [
-        (suite.guest()?, false),
-        (suite.member("alice").await?, false),
-        (suite.join("sam", Role::Staff).await?, true),
-    ] {
-        let forums = someone.forums().await?.granted()?;
-        let listed = forums.iter().any(|forum| forum.forum_id == staff);
-        equal(
-            format_args!("whether {} sees it", someone.name()),
-            listed,
-            sees,
-        )?;
-    }
-    Ok(())
-}
-
-/// A thread of a hidden forum is absent in every way.
+/// A thread of a hidden forum is absent, in whatever way it is asked for.
 pub async fn a_hidden_thread_is_absent(suite: &Suite) -> Verdict {
     let (forum, sam) = hidden(suite).await?;
     let thread = suite.thread(&sam, &forum).await?.thread;
     sam.thread(&thread).await?.granted()?;
-    for someone in [suite.guest()?, suite.member("alice").await?] {
-        someone.thread(&thread).await?.absent()?;
-        someone
+    let alice = suite.member("alice").await?;
+    is_absent(&alice, &forum, &thread).await
+}
+
+/// A thread of a hidden forum is absent for the guest, too.
+pub async fn a_hidden_thread_is_absent_for_the_guest(suite: &Suite) -> Verdict {
+    let guest = suite.guest()?;
+    let forum = suite.forum(Audience::Members).await?;
+    let alice = suite.member("alice").await?;
+    let thread = suite.thread(&alice, &forum).await?.thread;
+    is_absent(&guest, &forum, &thread).await
+}
+
+async fn is_absent(someone: &Someone, forum: &ForumId, thread: &crate::model::ThreadId) -> Verdict {
+    someone.thread(thread).await?.absent()?;
+    someone
+        .posts(thread, &ListPosts::default())
+        .await?
+        .absent()?;
+    someone
+        .threads(forum, &ListThreads::default())
+        .await?
+        .absent()
+}
+
+/// Nobody writes where they see nothing: the place is absent, not forbidden, and nothing is written.
+pub async fn nobody_writes_where_they_see_nothing(suite: &Suite) -> Verdict {
+    let (forum, sam) = hidden(suite).await?;
+    let thread = suite.thread(&sam, &forum).await?.thread;
+    let before = sam.forums().await?.granted()?;
+    let alice = suite.member("alice").await?;
+    alice.start_thread(&forum, &start()).await?.absent()?;
+    alice.reply(&thread, &reply()).await?.absent()?;
+    equal(
+        "the forums after both",
+        sam.forums().await?.granted()?,
+        before,
+    )
+}
+
+/// What an unwritten id names is absent, whatever the id looks like.
+pub async fn what_no_id_names_is_absent(suite: &Suite) -> Verdict {
+    let alice = suite.member("alice").await?;
+    let longest = "x".repeat(64);
+    for id in [
+        "0",
+        "-1",
+        "007",
+        "9223372036854775807",
+        "9223372036854775808",
+        "no-such_thing",
+        &longest,
+    ] {
+        let id = id.to_owned();
+        let Some(thread) = crate::model::ThreadId::new(&id) else {
+            continue;
+        };
+        alice.thread(&thread).await?.absent()?;
+        alice
             .posts(&thread, &ListPosts::default())
             .await?
             .absent()?;
-        someone
-            .threads(&forum, &ListThreads::default())
-            .await?
-            .absent()?;
+        alice.reply(&thread, &reply()).await?.absent()?;
     }
     Ok(())
 }
 
-/// Nobody starts a thread or replies where they see nothing: it is absent, not forbidden.
-pub async fn nobody_writes_where_they_see_nothing(suite: &Suite) -> Verdict {
-    let (forum, sam) = hidden(suite).await?;
-    let alice = suite.member("alice").await?;
-    let new = StartThread {
-        title: "x".into(),
-        body: "x".into(),
-        ..StartThread::default()
-    };
-    alice.start_thread(&forum, &new).await?.absent()?;
-    let thread = suite.thread(&sam, &forum).await?.thread;
-    let reply = Reply {
-        body: "x".into(),
-        ..Reply::default()
-    };
-    alice.reply(&thread, &reply).await?.absent()
+/// A reply that awaits approval is there for its author and for moderators.
+pub async fn a_waiting_reply_is_for_its_author_and_moderators(suite: &Suite) -> Verdict {
+    let forum = suite.forum(Audience::Guests).await?;
+    let (alice, nina) = (suite.member("alice").await?, suite.newcomer("nina").await?);
+    let thread = suite.thread(&alice, &forum).await?.thread;
+    let post = nina.reply(&thread, &reply()).await?.granted()?.it;
+    equal(
+        "the state of a newcomer's post",
+        post.state,
+        State::AwaitingApproval,
+    )?;
+    for (someone, sees) in audience_of_waiting(suite, &forum, alice, nina).await? {
+        let page = someone
+            .posts(&thread, &ListPosts::default())
+            .await?
+            .granted()?
+            .it;
+        let seen = page.items.iter().any(|seen| seen.post_id == post.post_id);
+        equal(
+            format_args!("whether {} sees what awaits approval", someone.name()),
+            seen,
+            sees,
+        )?;
+        let from = ListPosts {
+            from: Some(post.post_id.clone()),
+            ..ListPosts::default()
+        };
+        match (sees, someone.posts(&thread, &from).await?) {
+            (true, asked) => drop(asked.granted()?),
+            (false, asked) => asked.unusable("from")?,
+        }
+    }
+    Ok(())
 }
 
-async fn hidden(suite: &Suite) -> Result<(ForumId, super::Someone), Stop> {
+/// A thread that awaits approval is there for its author and for moderators.
+pub async fn a_waiting_thread_is_for_its_author_and_moderators(suite: &Suite) -> Verdict {
+    let forum = suite.forum(Audience::Guests).await?;
+    let (alice, nina) = (suite.member("alice").await?, suite.newcomer("nina").await?);
+    let thread = nina.start_thread(&forum, &start()).await?.granted()?;
+    equal(
+        "the state of a newcomer's thread",
+        thread.state,
+        State::AwaitingApproval,
+    )?;
+    for (someone, sees) in audience_of_waiting(suite, &forum, alice, nina).await? {
+        let page = someone
+            .threads(&forum, &ListThreads::default())
+            .await?
+            .granted()?;
+        let listed = page
+            .items
+            .iter()
+            .any(|seen| seen.thread_id == thread.thread_id);
+        equal(
+            format_args!("whether {} sees what awaits approval", someone.name()),
+            listed,
+            sees,
+        )?;
+        let (one, posts) = (
+            someone.thread(&thread.thread_id).await?,
+            someone
+                .posts(&thread.thread_id, &ListPosts::default())
+                .await?,
+        );
+        match sees {
+            true => drop((one.granted()?, posts.granted()?)),
+            false => drop((one.absent()?, posts.absent()?)),
+        }
+    }
+    Ok(())
+}
+
+/// Everybody, and whether they see what `author` wrote and what awaits approval.
+async fn audience_of_waiting(
+    suite: &Suite,
+    forum: &ForumId,
+    other: Someone,
+    author: Someone,
+) -> Verdict<Vec<(Someone, bool)>> {
+    let ada = suite.join("ada", Role::Administrator).await?;
+    let mut all = vec![(other, false), (author, true), (ada, true)];
+    all.extend(suite.guest().ok().map(|guest| (guest, false)));
+    if let Ok(moderator) = suite.moderator("max", forum).await {
+        all.push((moderator, true));
+    }
+    Ok(all)
+}
+
+/// Nobody replies to a thread that awaits approval: its author is forbidden, for others it is absent.
+pub async fn a_waiting_thread_takes_no_replies(suite: &Suite) -> Verdict {
+    let forum = suite.forum(Audience::Guests).await?;
+    let (alice, nina) = (suite.member("alice").await?, suite.newcomer("nina").await?);
+    let thread = nina
+        .start_thread(&forum, &start())
+        .await?
+        .granted()?
+        .thread_id;
+    alice.reply(&thread, &reply()).await?.absent()?;
+    nina.reply(&thread, &reply()).await?.forbidden()
+}
+
+async fn hidden(suite: &Suite) -> Verdict<(ForumId, Someone)> {
     Ok((
         suite.forum(Audience::Staff).await?,
         suite.join("sam", Role::Staff).await?,
     ))
+}
+
+fn start() -> StartThread {
+    StartThread {
+        title: "A title".into(),
+        body: "Some words".into(),
+        ..StartThread::default()
+    }
+}
+
+fn reply() -> Reply {
+    Reply {
+        body: "Some words".into(),
+        ..Reply::default()
+    }
 }

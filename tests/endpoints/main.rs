@@ -20,10 +20,15 @@ mod places;
 mod program;
 mod road;
 
+mod delete_subscriptions_target_targetId;
+mod delete_threads_threadId_posts_postId;
 mod get_messages;
 mod get_messages_messageId;
+mod get_subscriptions;
 mod get_threads_threadId_poll;
 mod patch_polls_pollId;
+mod patch_threads_threadId_posts_postId;
 mod post_members_userId_reputation;
 mod post_messages;
 mod post_polls_pollId_votes;
+mod post_subscriptions;

@@ -15,6 +15,7 @@ mod client;
 mod documents;
 mod forums;
 mod members;
+mod posts;
 mod program;
 mod serving;
 mod settings;

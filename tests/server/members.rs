@@ -1,4 +1,4 @@
-//! `member add`, `member ban`, `member unban`, `member groups`, and what they do to a token between two requests.
+//! `member add`, `member password`, `member ban`, `member unban`, `member groups`, and what they do to a token between two requests.
 
 use serde_json::json;
 
@@ -89,6 +89,49 @@ fn a_group_that_is_lost_takes_its_forums_along_between_two_requests_of_one_token
     assert_eq!(forums(), 5);
     assert_eq!(server.command(&["member", "groups", "bob", ""]).status, 0);
     assert_eq!(forums(), 3);
+}
+
+#[test]
+fn a_password_is_given_and_changed() {
+    let server = Server::new(&[]);
+    assert_eq!(
+        server
+            .command(&["member", "groups", "mod", "members,administrators"])
+            .status,
+        0
+    );
+    let issue = |password: &str| {
+        let arguments = [
+            "token",
+            "issue",
+            "--owner",
+            "bob",
+            "--scopes",
+            "all",
+            "--admin",
+            "mod",
+            "--password-stdin",
+        ];
+        server.command_with(&arguments, password).status
+    };
+    let give = |name: &str, password: &str| {
+        let arguments = ["member", "password", name, "--password-stdin", "--json"];
+        server.command_with(&arguments, password)
+    };
+    assert_eq!(issue("first"), 1);
+    assert_eq!(give("mod", "first\n").json(), json!({ "ok": true }));
+    assert_eq!(issue("first\n"), 0);
+    assert_eq!(give("mod", "second\r\nmore").json(), json!({ "ok": true }));
+    assert_eq!([issue("first"), issue("second")], [1, 0]);
+    assert_eq!(
+        give("nobody", "x").refusal(),
+        "there is no member \"nobody\""
+    );
+    assert_eq!(
+        give("mod", "\n").refusal(),
+        "expected a password on standard input"
+    );
+    assert_eq!(issue("second"), 0);
 }
 
 #[test]

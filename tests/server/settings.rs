@@ -47,6 +47,13 @@ fn settings_are_listed_changed_and_effective_at_once() {
     let set = server.command(&["setting", "reputation.allow_negative", "true"]);
     assert_eq!(set.status, 0);
     assert_eq!(list()["reputation.allow_negative"], true);
+    for (value, listed) in [("unlimited", json!("unlimited")), ("0", json!(0))] {
+        let set = server.command(&["setting", "post.edit_window_minutes", value]);
+        assert_eq!(set.status, 0);
+        assert_eq!(list()["post.edit_window_minutes"], listed);
+        let line = format!("post.edit_window_minutes {value}\n");
+        assert!(server.command(&["setting", "list"]).out.contains(&line));
+    }
 }
 
 #[test]
@@ -78,6 +85,11 @@ fn unknown_keys_and_malformed_values_are_refused() {
             "post.interval_seconds",
             "1.5",
             "post.interval_seconds is a whole number from 0",
+        ),
+        (
+            "post.edit_window_minutes",
+            "never",
+            "post.edit_window_minutes is a whole number from 0, or unlimited",
         ),
         (
             "thread.title_max",

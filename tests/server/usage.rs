@@ -52,7 +52,10 @@ fn what_makes_no_sense_is_status_2() {
         &["token", "issue", "--scopes", "all", "--password-stdin"],
         &["token", "revoke"],
         &["member", "add", "x"],
-        &["member", "password", "bob", "--password-stdin"],
+        &["member", "password", "bob"],
+        &["post", "approve"],
+        &["post", "delete", "1"],
+        &["thread", "lock", "first"],
         &["forum", "moderator", "x", "bob"],
         &["setting"],
         &["setting", "post.per_hour"],
@@ -78,7 +81,7 @@ fn what_makes_no_sense_is_status_2() {
 #[test]
 fn every_command_but_openapi_needs_a_board() {
     let directory = TempDir::new().unwrap();
-    let commands: [&[&str]; 11] = [
+    let commands: [&[&str]; 14] = [
         &[
             "token",
             "issue",
@@ -95,7 +98,10 @@ fn every_command_but_openapi_needs_a_board() {
         &["member", "add", "x", "--groups", "members"],
         &["member", "ban", "x"],
         &["member", "groups", "x", "members"],
+        &["member", "password", "x", "--password-stdin"],
         &["forum", "add", "x"],
+        &["thread", "lock", "1"],
+        &["post", "approve", "1"],
         &["setting", "list"],
         &["setting", "post.per_hour", "1"],
     ];

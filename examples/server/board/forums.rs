@@ -17,12 +17,12 @@ pub fn list(connection: &Connection, actor: &Actor) -> Result<Vec<Forum>> {
         "WITH RECURSIVE tree (id, depth, position) AS (
             SELECT id, 0, position FROM forum WHERE parent_id IS NULL
             UNION ALL
-            SELECT forum.id, tree.depth + 1, forum.position FROM tree JOIN forum ON forum.parent_id = tree.id
+            SELECT forum.id, tree.depth + 1, forum.position FROM tree CROSS JOIN forum ON forum.parent_id = tree.id
             ORDER BY 2 DESC, 3
         )
         SELECT forum.id, forum.parent_id, forum.title, forum.description, forum.position,
             forum.thread_count, forum.post_count, forum.last_activity_at
-        FROM tree JOIN forum ON forum.id = tree.id",
+        FROM tree CROSS JOIN forum ON forum.id = tree.id",
     )?;
     let mut above = Above::default();
     let forums = query.query_map([], |row| {

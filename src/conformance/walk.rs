@@ -1,0 +1,85 @@
+//! Lists, walked page by page.
+
+use super::{Stop, Verdict, equal, holds};
+use crate::model::{Limit, Page, Position};
+
+/// A reader on the way through a list.
+#[derive(Debug)]
+pub(super) struct Walk<T> {
+    /// What was read so far.
+    pub(super) items: Vec<T>,
+    /// How much a page holds.
+    pub(super) limit: Limit,
+    /// Where the next page begins.
+    pub(super) after: Option<Position>,
+    pages: usize,
+}
+
+/// More pages than any list of the suite has.
+const ENDLESS: usize = 200;
+
+impl<T> Walk<T> {
+    /// One at the beginning of a list, with pages of so many items.
+    pub(super) fn of(items: u8) -> Self {
+        Self {
+            items: Vec::new(),
+            limit: Limit::new(items).unwrap_or_default(),
+            after: None,
+            pages: 0,
+        }
+    }
+
+    /// Whether there is more to read.
+    pub(super) fn goes_on(&self) -> bool {
+        self.pages == 0 || self.after.is_some()
+    }
+
+    /// Reads a page.
+    pub(super) fn take(&mut self, page: Page<T>) -> Verdict {
+        let limit = self.limit.get();
+        let fits = page.items.len() <= limit;
+        holds(format_args!("a page of {limit} holds no more"), fits)?;
+        if let Some(next) = &page.next {
+            let long = next.as_str().len();
+            let short = long <= Position::MAX;
+            holds(
+                format_args!("a position of {long} bytes has at most {}", Position::MAX),
+                short,
+            )?;
+        }
+        self.pages += 1;
+        self.items.extend(page.items);
+        self.after = page.next;
+        match self.pages < ENDLESS {
+            true => Ok(()),
+            false => Err(Stop::broken(
+                "a walk",
+                "comes to no end",
+                "the end of the list",
+            )),
+        }
+    }
+
+    /// How many pages were read.
+    pub(super) fn pages(&self) -> usize {
+        self.pages
+    }
+
+    /// What each item read was, in one word.
+    pub(super) fn ids<I>(&self, id: impl Fn(&T) -> I) -> Vec<I> {
+        self.items.iter().map(id).collect()
+    }
+}
+
+/// Each of `there` is once among what was `walked`.
+pub(super) fn once<I: PartialEq + std::fmt::Debug>(walked: &[I], there: &[I]) -> Verdict {
+    for item in there {
+        let times = walked.iter().filter(|other| *other == item).count();
+        equal(
+            format_args!("how often {item:?}, which was there all along, is in {walked:?}"),
+            times,
+            1,
+        )?;
+    }
+    Ok(())
+}
