@@ -124,11 +124,11 @@ macro_rules! __board_tests {
             $(
                 #[test]
                 fn $case() {
-                    let case = $crate::conformance::Case::new(
+                    let case = $crate::conformance::Case::<$crate::conformance::Suite>::new(
                         concat!(stringify!($file), "::", stringify!($case)),
                         |suite| ::std::boxed::Box::pin($crate::conformance::$file::$case(suite)),
                     );
-                    ($block_on)(case.must_hold(&$host));
+                    ($block_on)(case.must_hold($crate::conformance::Suite::new(&$host)));
                 }
             )+
         }

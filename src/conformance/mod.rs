@@ -47,6 +47,7 @@ pub mod members;
 pub mod posts;
 pub mod service;
 pub mod standing;
+pub mod stores;
 pub mod threads;
 pub mod visibility;
 
@@ -60,6 +61,6 @@ pub use someone::Someone;
 pub use suite::{Suite, Written};
 pub use verdict::{Stop, Verdict, equal, holds};
 
-pub use super::board_tests;
 #[doc(hidden)]
-pub use super::{__board_cases, __board_tests};
+pub use super::{__board_cases, __board_tests, __store_cases, __store_tests};
+pub use super::{board_tests, store_tests};
