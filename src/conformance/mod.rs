@@ -41,12 +41,16 @@ mod someone;
 mod suite;
 mod verdict;
 mod walk;
+mod words;
 
 pub mod forums;
 pub mod members;
+pub mod permission;
 pub mod posts;
+pub mod replies;
 pub mod service;
 pub mod standing;
+pub mod starting;
 pub mod stores;
 pub mod threads;
 pub mod visibility;

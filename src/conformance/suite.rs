@@ -220,6 +220,17 @@ impl Suite {
         Ok(self.stage.add_forum(&new).await?)
     }
 
+    /// A new forum that everybody sees, and a new member, alice.
+    ///
+    /// # Errors
+    /// When the host cannot add them.
+    pub async fn scene(&self) -> Verdict<(ForumId, Someone)> {
+        Ok((
+            self.forum(Audience::Guests).await?,
+            self.member("alice").await?,
+        ))
+    }
+
     /// A new thread by `author`, a minute after what was before.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use http_body::{Body, Frame};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::server::settings;
-use crate::support::{Ask, Gate, Mood, ROWS, Server, message, outcome};
+use crate::support::{Ask, Gate, Mood, ROWS, Server, message, outcome, soon};
 
 fn reply() -> Ask {
     Ask::post("/threads/open-1/posts", r#"{"body":"Green."}"#)
@@ -74,7 +74,7 @@ async fn who_hung_up_gets_the_first_answer_when_asking_again() {
     let server = Server::new().listening().await;
     let ask = reply().key("k").bearer(&server.token("alice").await);
     hang_up_in(&server, ask.clone()).await;
-    let answer = settled(&server, &ask).await;
+    let answer = soon(settled(&server, &ask)).await;
     assert_eq!(
         (answer.status, answer.header("idempotency-replayed")),
         (201, Some("true"))
@@ -114,7 +114,7 @@ async fn a_write_that_was_answered_too_late_goes_on_and_keeps_its_answer() {
     assert_eq!(server.send(&ask).await.status, 500);
     gate.let_one_pass();
     server.board.until_ended(1).await;
-    let answer = settled(&server, &ask).await;
+    let answer = soon(settled(&server, &ask)).await;
     assert_eq!((answer.status, server.board.calls().len()), (201, 1));
 }
 

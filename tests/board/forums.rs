@@ -107,6 +107,39 @@ async fn a_sub_forum_of_a_hidden_one_stands_alone() {
 }
 
 #[tokio::test]
+async fn a_parent_is_the_nearest_forum_above_that_the_caller_sees() {
+    let demo = Demo::new().await;
+    demo.change(|tx| {
+        let below = |title: &str, parent, readers: &str| {
+            let read = Some(readers.parse()?);
+            let lists = Lists {
+                read,
+                ..Lists::default()
+            };
+            let (title, parent) = (title.into(), Some(parent));
+            forums::add(
+                tx,
+                &NewForum {
+                    title,
+                    parent,
+                    lists,
+                    ..NewForum::default()
+                },
+            )
+        };
+        let hidden = below("Hidden", 2, "staff")?;
+        let deeper = below("Deeper", hidden, "staff")?;
+        below("Open again", deeper, "guests").map(drop)
+    })
+    .await;
+    let (_, seen) = demo.get("guest", "/forums").await;
+    assert_eq!(find(&seen, "title", "Open again")["parentId"], "2");
+    let (_, seen) = demo.get("mod", "/forums").await;
+    let deeper = &find(&seen, "title", "Deeper")["forumId"];
+    assert_eq!(&find(&seen, "title", "Open again")["parentId"], deeper);
+}
+
+#[tokio::test]
 async fn children_follow_their_parents_by_position() {
     let demo = Demo::new().await;
     demo.change(|tx| {

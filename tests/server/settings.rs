@@ -54,6 +54,11 @@ fn unknown_keys_and_malformed_values_are_refused() {
         ),
         (
             "post.per_hour",
+            "-1",
+            "post.per_hour is a whole number from 1",
+        ),
+        (
+            "post.per_hour",
             "many",
             "post.per_hour is a whole number from 1",
         ),

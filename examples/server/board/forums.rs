@@ -11,31 +11,29 @@ use super::actor::Actor;
 use super::groups::Groups;
 use super::row::Columns;
 
-/// The forums that the caller sees: each, then those below it, by position. One below a hidden forum hangs from the
-/// nearest above that the caller sees.
+/// The forums that the caller sees: each, then those below it, by position.
 pub fn list(connection: &Connection, actor: &Actor) -> Result<Vec<Forum>> {
     let mut query = connection.prepare_cached(
         "WITH RECURSIVE tree (id, depth, position) AS (
             SELECT id, 0, position FROM forum WHERE parent_id IS NULL
             UNION ALL
-            SELECT forum.id, tree.depth + 1, forum.position FROM tree JOIN forum ON forum.parent_id = tree.id
+            SELECT forum.id, tree.depth + 1, forum.position FROM tree CROSS JOIN forum ON forum.parent_id = tree.id
             ORDER BY 2 DESC, 3
         )
         SELECT forum.id, forum.parent_id, forum.title, forum.description, forum.position,
             forum.thread_count, forum.post_count, forum.last_activity_at
         FROM tree CROSS JOIN forum ON forum.id = tree.id",
     )?;
-    let mut seen_from = HashMap::new();
+    let mut above = Above::default();
     let forums = query.query_map([], |row| {
         let mut columns = Columns::of(row);
         let id: i64 = columns.value()?;
         let access = actor.access(id);
-        let above: Option<i64> = columns.value()?;
-        let above = above.and_then(|above| seen_from.get(&above).copied().flatten());
-        seen_from.insert(id, if access.read { Some(id) } else { above });
         let forum = Forum {
             forum_id: id.into(),
-            parent_id: above.map(ForumId::from),
+            parent_id: above
+                .nearest(id, columns.value()?, actor)
+                .map(ForumId::from),
             title: columns.value()?,
             description: columns.value()?,
             position: columns.value()?,
@@ -49,6 +47,22 @@ pub fn list(connection: &Connection, actor: &Actor) -> Result<Vec<Forum>> {
     Ok(forums
         .filter_map(rusqlite::Result::transpose)
         .collect::<rusqlite::Result<_>>()?)
+}
+
+/// The nearest visible forum above each that was met; parents are met before their children.
+#[derive(Default)]
+struct Above(HashMap<i64, Option<i64>>);
+
+impl Above {
+    fn nearest(&mut self, forum: i64, parent: Option<i64>, actor: &Actor) -> Option<i64> {
+        let parent = parent?;
+        let nearest = match actor.access(parent).read {
+            true => Some(parent),
+            false => self.0.get(&parent).copied().flatten(),
+        };
+        self.0.insert(forum, nearest);
+        nearest
+    }
 }
 
 /// A forum to be.

@@ -13,6 +13,7 @@ mod flood;
 pub mod forums;
 pub mod groups;
 mod insert;
+pub mod look;
 mod markdown;
 mod members;
 pub mod passwords;
@@ -72,11 +73,8 @@ impl Board {
 
     /// Whether the database has a board already.
     pub async fn is_there(&self) -> Result<bool> {
-        let look = self.read(|connection| {
-            let find = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)";
-            Ok(connection.query_row(find, [MIGRATIONS], |row| row.get(0))?)
-        });
-        look.await
+        self.read(|connection| Ok(look::is_there(connection)?))
+            .await
     }
 
     /// Brings the tables of a board that is there up to date.

@@ -13,8 +13,8 @@ use forum_api::model::{ForumId, UserId};
 
 use tokio::sync::watch;
 
-use super::Mood;
 use super::world::{FORUMS, forum_in};
+use super::{Mood, soon};
 
 /// A board that implements everything, plainly, over a fixed world.
 pub(crate) struct FullBoard {
@@ -94,7 +94,9 @@ impl FullBoard {
     /// Ready when as many commands came to their end.
     pub(crate) async fn until_ended(&self, commands: usize) {
         let mut ended = self.ended.subscribe();
-        ended.wait_for(|ended| *ended == commands).await.unwrap();
+        soon(ended.wait_for(|ended| *ended == commands))
+            .await
+            .unwrap();
     }
 
     /// Notes a command, and behaves as the mood is.

@@ -20,7 +20,15 @@ pub(crate) use rows::{EVERY_SCOPE, ROWS, Row};
 pub(crate) use server::Server;
 pub(crate) use tokens::lookup;
 
+use std::time::Duration;
+
 use forum_api::testing::Answer;
+
+/// What is bound to come, and soon; if it does not, the test fails instead of waiting for ever.
+pub(crate) async fn soon<T>(awaited: impl Future<Output = T>) -> T {
+    let soon = tokio::time::timeout(Duration::from_secs(10), awaited);
+    soon.await.unwrap()
+}
 
 /// The status of an answer, and its code if it is a refusal.
 pub(crate) fn outcome(answer: &Answer) -> (u16, Option<&'static str>) {

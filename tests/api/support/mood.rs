@@ -5,6 +5,8 @@ use std::sync::Arc;
 use forum_api::host::Refusal;
 use tokio::sync::Semaphore;
 
+use super::soon;
+
 /// How every command of the board behaves.
 #[derive(Clone, Default)]
 pub(crate) enum Mood {
@@ -42,7 +44,7 @@ impl Gate {
 
     /// Ready when one more command waits at the gate.
     pub(crate) async fn reached(&self) {
-        self.arrived.acquire().await.unwrap().forget();
+        soon(self.arrived.acquire()).await.unwrap().forget();
     }
 
     /// Lets one command go on.

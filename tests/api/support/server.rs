@@ -21,7 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tower::ServiceExt;
 
-use super::{Ask, FullBoard, log, lookup, world};
+use super::{Ask, FullBoard, log, lookup, soon, world};
 
 /// A service with all that is behind it.
 #[derive(Clone)]
@@ -105,7 +105,7 @@ impl Server {
     /// Ready when the server knows that all clients are gone.
     pub(crate) async fn until_all_hung_up(&self) {
         let mut connections = self.connections.subscribe();
-        connections.wait_for(|open| *open == 0).await.unwrap();
+        soon(connections.wait_for(|open| *open == 0)).await.unwrap();
     }
 
     /// What is left of a token's budget.
