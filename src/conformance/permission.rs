@@ -6,6 +6,7 @@ use super::{Audience, Part, Role, Suite, Verdict, equal};
 
 /// `canStartThread` is what the board then does.
 pub async fn who_may_start_a_thread_is_told(suite: &Suite) -> Verdict {
+    suite.needs(Part::StartingThreads)?;
     let (sam, alice) = (
         suite.join("sam", Role::Staff).await?,
         suite.member("alice").await?,

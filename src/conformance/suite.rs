@@ -201,7 +201,8 @@ impl Suite {
     /// A new forum that these see, and in which those write.
     ///
     /// # Errors
-    /// When the host lacks [`Part::HiddenForums`] and would have to hide it, or cannot add it.
+    /// When the host lacks [`Part::HiddenForums`] and would have to hide it, or [`Part::ReadOnlyForums`] and would have
+    /// to keep somebody from writing there, or cannot add it.
     pub async fn forum_of(
         &self,
         parent: Option<&ForumId>,
@@ -210,6 +211,9 @@ impl Suite {
     ) -> Verdict<ForumId> {
         if readers != Audience::Guests {
             self.needs(Part::HiddenForums)?;
+        }
+        if writers != Audience::Guests {
+            self.needs(Part::ReadOnlyForums)?;
         }
         let new = NewForum {
             title: self.text("Forum"),
