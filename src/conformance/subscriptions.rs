@@ -89,7 +89,7 @@ pub async fn subscriptions_are_walked_newest_first(suite: &Suite) -> Verdict {
             };
             walk.take(alice.subscriptions(&page).await?.granted()?)?;
         }
-        let walked = walk.ids(|it| it.target_id.clone());
+        let walked: Vec<_> = walk.items.into_iter().map(|it| it.target_id).collect();
         equal(format_args!("the list of {target:?}"), walked, expected)?;
     }
     Ok(())
