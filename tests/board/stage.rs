@@ -58,7 +58,6 @@ impl Host for Reference {
             Part::Deletion,
             Part::Polls,
             Part::Reputation,
-            Part::Messages,
             Part::Subscriptions,
             Part::Search,
         ]
@@ -161,6 +160,12 @@ impl conformance::Stage for Stage {
             Ok(())
         })
         .await
+    }
+
+    async fn ignore(&self, member: &UserId, ignored: &UserId) -> Set<()> {
+        let (member, ignored) = (number(member.number())?, number(ignored.number())?);
+        self.change(move |tx| Ok(accounts::ignore(tx, member, ignored)?))
+            .await
     }
 
     async fn remove_account(&self, member: &UserId) -> Set<()> {

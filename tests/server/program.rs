@@ -136,13 +136,18 @@ impl Server {
 
     /// Issues a token with all scopes.
     pub fn token(&self, owner: &str) -> String {
+        self.token_with(owner, "all")
+    }
+
+    /// Issues a token with these scopes, which stand between commas.
+    pub fn token_with(&self, owner: &str, scopes: &str) -> String {
         let arguments = [
             "token",
             "issue",
             "--owner",
             owner,
             "--scopes",
-            "all",
+            scopes,
             "--password-stdin",
         ];
         let issued = self.command_with(&arguments, self.greeting["password"].as_str().unwrap());

@@ -13,12 +13,16 @@ fn settings_are_listed_changed_and_effective_at_once() {
         "post.body_max": 20_000,
         "post.interval_seconds": 15,
         "post.per_hour": 60,
+        "message.recipients_max": 5,
+        "message.per_hour": 20,
+        "message.inbox_quota": 100,
     });
     assert_eq!(list(), defaults);
     let text = server.command(&["setting", "list"]).out;
     assert_eq!(
         text,
-        "thread.title_max 120\npost.body_max 20000\npost.interval_seconds 15\npost.per_hour 60\n"
+        "thread.title_max 120\npost.body_max 20000\npost.interval_seconds 15\npost.per_hour 60\n\
+message.recipients_max 5\nmessage.per_hour 20\nmessage.inbox_quota 100\n"
     );
     let token = server.token("alice");
     let start = |title: &str| {

@@ -2,8 +2,8 @@
 
 use forum_api::model::Timestamp;
 
-/// Something that became true for everybody who sees the forum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Something that happened, by the ids of what it happened to.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A thread was started; the event of its first post follows.
     ThreadCreated {
@@ -20,6 +20,15 @@ pub enum Event {
         thread: i64,
         /// The post.
         post: i64,
+    },
+    /// A message was sent. A receipt is none: nobody sent it.
+    MessageSent {
+        /// The sender's copy.
+        message: i64,
+        /// The sender.
+        sender: i64,
+        /// The recipients.
+        recipients: Vec<i64>,
     },
 }
 

@@ -16,6 +16,7 @@ mod insert;
 pub mod look;
 mod markdown;
 mod members;
+mod messages;
 pub mod passwords;
 mod place;
 #[cfg(test)]
@@ -36,8 +37,9 @@ use forum_api::async_trait;
 use forum_api::clock::Clock;
 use forum_api::host::{self, Caller, In, Member, Place, Refusal, Result};
 use forum_api::model::{
-    Account, Forum, ForumId, ListPosts, ListThreads, Page, Post, Profile, Reply, StartThread,
-    Thread, ThreadId, Timestamp, UserRef,
+    Account, Forum, ForumId, ListMessages, ListPosts, ListThreads, Message, MessageId,
+    MessageSummary, Opening, Page, Post, Profile, Reply, SendMessage, StartThread, Thread,
+    ThreadId, Timestamp, UserRef,
 };
 use forum_api::store::sqlite::{Database, migrate};
 use rusqlite::{Connection, Savepoint};
@@ -47,7 +49,7 @@ use events::Events;
 use texts::Texts;
 
 /// The board's schema, in the steps in which it came to be.
-const STEPS: &[&str] = &[include_str!("schema/1.sql")];
+const STEPS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/4.sql")];
 
 /// The table that holds which of them were applied.
 const MIGRATIONS: &str = "board_migrations";
@@ -134,11 +136,14 @@ impl host::Board for Board {
 
     async fn me(&self, by: &Member) -> Result<Account> {
         let user = UserRef::Id(by.user().clone());
-        let owner = self.read(move |connection| members::profile(connection, &user));
-        Ok(Account {
-            owner: owner.await?,
-            unread_messages: None,
-        })
+        let member = by.user().number()?;
+        let account = self.read(move |connection| {
+            Ok(Account {
+                owner: members::profile(connection, &user)?,
+                unread_messages: Some(messages::unread(connection, member)?),
+            })
+        });
+        account.await
     }
 
     async fn forums(&self, caller: &Caller) -> Result<Vec<Forum>> {
@@ -197,6 +202,26 @@ impl host::Board for Board {
             posts::reply(tx, events, &actor, thread, &reply, say)
         });
         write.await
+    }
+
+    async fn messages(&self, by: &Member, list: ListMessages) -> Result<Page<MessageSummary>> {
+        let owner = by.user().number()?;
+        self.read(move |connection| messages::list(connection, owner, &list))
+            .await
+    }
+
+    async fn send_message(&self, by: &Member, new: SendMessage) -> Result<Message> {
+        let (member, say) = (by.user().number()?, self.say);
+        let send = self.write(move |tx, events| {
+            Actor::acting(tx, member, say)?;
+            messages::send(tx, events, member, &new, say)
+        });
+        send.await
+    }
+
+    async fn message(&self, by: &Member, message: MessageId, opening: Opening) -> Result<Message> {
+        self.open_message(by.user().number()?, message.number()?, opening)
+            .await
     }
 
     async fn profile(&self, _: &Caller, user: UserRef) -> Result<Profile> {

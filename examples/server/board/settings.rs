@@ -12,16 +12,30 @@ pub struct Setting {
     pub least: u32,
 }
 
-/// How many characters a thread's title may have.
+/// How many characters a thread's title, or a message's subject, may have.
 pub const TITLE_MAX: Setting = Setting::new("thread.title_max", 120, 1);
-/// How many characters a post may have.
+/// How many characters a post, or a message, may have.
 pub const BODY_MAX: Setting = Setting::new("post.body_max", 20_000, 1);
 /// How many seconds have to pass between two posts of a member who is not staff; 0 for none.
 pub const POST_INTERVAL: Setting = Setting::new("post.interval_seconds", 15, 0);
 /// How many posts a member may write in an hour.
 pub const POSTS_PER_HOUR: Setting = Setting::new("post.per_hour", 60, 1);
+/// How many recipients a message may have.
+pub const RECIPIENTS_MAX: Setting = Setting::new("message.recipients_max", 5, 1);
+/// How many messages a member may send in an hour.
+pub const MESSAGES_PER_HOUR: Setting = Setting::new("message.per_hour", 20, 1);
+/// How many messages an inbox has room for, receipts aside.
+pub const INBOX_QUOTA: Setting = Setting::new("message.inbox_quota", 100, 1);
 
-const ALL: [Setting; 4] = [TITLE_MAX, BODY_MAX, POST_INTERVAL, POSTS_PER_HOUR];
+const ALL: [Setting; 7] = [
+    TITLE_MAX,
+    BODY_MAX,
+    POST_INTERVAL,
+    POSTS_PER_HOUR,
+    RECIPIENTS_MAX,
+    MESSAGES_PER_HOUR,
+    INBOX_QUOTA,
+];
 
 impl Setting {
     const fn new(key: &'static str, default: u32, least: u32) -> Self {
