@@ -111,7 +111,7 @@ impl<T: Placed + Debug> Asked<T> {
     }
 
     /// What the board said, for a rule that several answers keep.
-    pub fn into_reply(self) -> (String, Result<T>) {
+    pub fn reply(self) -> (String, Result<T>) {
         (self.what, self.reply)
     }
 

@@ -121,7 +121,7 @@ pub async fn one_of_many_deletions_is_made(suite: &Suite) -> Verdict {
     let mia = suite.moderator("mia", &forum).await?;
     let deletions = (0..8).map(|_| {
         let (mia, at) = (mia.clone(), at.clone());
-        async move { Ok(mia.delete_post(&at).await?.into_reply().1) }
+        async move { Ok(mia.delete_post(&at).await?.reply().1) }
     });
     let replies = suite.race(deletions).await.into_iter();
     let replies = replies.collect::<Result<Vec<_>, Stop>>()?;

@@ -69,7 +69,7 @@ pub async fn one_of_many_edits_of_a_version_is_made(suite: &Suite) -> Verdict {
             alice
                 .edit_post(&at, &edit)
                 .await
-                .map(|asked| asked.into_reply().1.is_ok())
+                .map(|asked| asked.reply().1.is_ok())
         }
     });
     let made: Vec<bool> = suite

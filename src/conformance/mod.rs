@@ -128,43 +128,43 @@
 //! - Each write comes a minute after what was before, so that no flood limit is met by chance; [`Suite::wait`] lets
 //!   more time go by, and [`Suite::race`] runs work at once.
 
-pub mod approval;
 mod asked;
 mod asking;
 #[macro_use]
 mod cases;
 mod commands;
-pub mod deletion;
-pub mod edits;
 mod host;
 mod mailbox;
-pub mod messages;
 mod part;
 mod placed;
-pub mod poll_edits;
-pub mod polls;
 mod race;
-pub mod receipts;
 mod report;
-pub mod reputation;
 mod scene;
-pub mod sending;
 mod someone;
-pub mod subscriptions;
 mod suite;
 mod verdict;
 mod walk;
 mod words;
 
+pub mod approval;
+pub mod deletion;
+pub mod edits;
 pub mod forums;
 pub mod members;
+pub mod messages;
 pub mod permission;
+pub mod poll_edits;
+pub mod polls;
 pub mod posts;
+pub mod receipts;
 pub mod replies;
+pub mod reputation;
+pub mod sending;
 pub mod service;
 pub mod standing;
 pub mod starting;
 pub mod stores;
+pub mod subscriptions;
 pub mod threads;
 pub mod visibility;
 pub mod votes;

@@ -79,7 +79,7 @@ pub async fn who_may_not_write_is_forbidden(suite: &Suite) -> Verdict {
 /// A locked thread takes replies of moderators alone, and tells each whether they may.
 pub async fn a_locked_thread_takes_replies_of_moderators_alone(suite: &Suite) -> Verdict {
     suite.needs(Part::Locking)?;
-    let (forum, alice) = suite.scene().await?;
+    let (forum, alice) = suite.forum_and_member().await?;
     let max = suite.moderator("max", &forum).await?;
     let thread = suite.thread(&alice, &forum).await?.thread;
     let words = reply("Some words");

@@ -191,7 +191,7 @@ pub async fn a_forged_place_is_no_failure(suite: &Suite) -> Verdict {
             after: Some(Position::new(place)),
             ..ListPosts::default()
         };
-        let (what, reply) = alice.posts(&thread, &list).await?.into_reply();
+        let (what, reply) = alice.posts(&thread, &list).await?.reply();
         let fine = matches!(reply, Ok(_) | Err(Refusal::Unusable("after", _)));
         holds(
             format_args!("{what}: {reply:?} is a page, or `after` is unusable"),
@@ -228,7 +228,7 @@ pub async fn a_page_carries_the_forms_that_are_asked_for(suite: &Suite) -> Verdi
 
 /// A member, and a thread of theirs with so many posts.
 pub(super) async fn talk(suite: &Suite, posts: usize) -> Verdict<(Someone, ThreadId, Vec<PostId>)> {
-    let (forum, alice) = suite.scene().await?;
+    let (forum, alice) = suite.forum_and_member().await?;
     let Written { thread, first } = suite.thread(&alice, &forum).await?;
     let mut ids = vec![first];
     while ids.len() < posts {

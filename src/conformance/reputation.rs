@@ -159,7 +159,7 @@ pub async fn of_many_ratings_at_once_one_counts(suite: &Suite) -> Verdict {
     });
     let mut counted = 0;
     for rated in suite.race(ratings).await {
-        let (what, reply) = rated?.into_reply();
+        let (what, reply) = rated?.reply();
         match reply {
             Ok(_) => counted += 1,
             Err(refusal) => equal(what, matches!(refusal, Refusal::Conflict(_)), true)?,

@@ -83,10 +83,7 @@ pub async fn a_write_under_way_ends_with_a_ban(suite: &Suite) -> Verdict {
     let waiting = alice.hold().await?;
     suite.stage.set_banned(&alice.id(), true).await?;
     let before = bob.thread(&thread).await?.granted()?;
-    let (what, reply) = waiting
-        .reply(&thread, &reply("Some words"))
-        .await?
-        .into_reply();
+    let (what, reply) = waiting.reply(&thread, &reply("Some words")).await?.reply();
     let refused = matches!(reply, Err(Refusal::Forbidden(_) | Refusal::Absent));
     holds(
         format_args!("{what}: {reply:?} is Refusal::Forbidden or Refusal::Absent"),

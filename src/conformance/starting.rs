@@ -6,7 +6,7 @@ use super::{Part, Suite, Verdict, equal};
 
 /// A thread is started with its first post, as its author told it.
 pub async fn a_thread_is_started_with_its_first_post(suite: &Suite) -> Verdict {
-    let (forum, alice) = suite.scene().await?;
+    let (forum, alice) = suite.forum_and_member().await?;
     let new = start("Kettles", "Which one?");
     let thread = alice.start_thread(&forum, &new).await?.granted()?;
     let author = thread.author.as_ref().map(|author| author.user_id.clone());
@@ -48,7 +48,7 @@ pub async fn a_thread_is_started_with_its_first_post(suite: &Suite) -> Verdict {
 
 /// An empty title or body is invalid, with a text that names the field, and nothing is left behind.
 pub async fn an_empty_title_or_body_is_invalid(suite: &Suite) -> Verdict {
-    let (forum, alice) = suite.scene().await?;
+    let (forum, alice) = suite.forum_and_member().await?;
     let before = alice.forums().await?.granted()?;
     for (title, body, field) in [
         ("", "x", "title"),

@@ -228,7 +228,7 @@ impl Suite {
     ///
     /// # Errors
     /// When the host cannot add them.
-    pub async fn scene(&self) -> Verdict<(ForumId, Someone)> {
+    pub async fn forum_and_member(&self) -> Verdict<(ForumId, Someone)> {
         Ok((
             self.forum(Audience::Guests).await?,
             self.member("alice").await?,

@@ -9,7 +9,7 @@ use crate::model::{ForumId, ListThreads, Position, Thread, ThreadId};
 
 /// The newest activity comes first; a reply brings its thread to the top, and an opened one stays where it is.
 pub async fn newest_activity_comes_first(suite: &Suite) -> Verdict {
-    let (forum, alice) = suite.scene().await?;
+    let (forum, alice) = suite.forum_and_member().await?;
     let threads = written(suite, &alice, &forum, 3).await?;
     equal(
         "the threads",
@@ -36,7 +36,7 @@ pub async fn newest_activity_comes_first(suite: &Suite) -> Verdict {
 
 /// Pages of any size meet without gap or overlap, and `next` is null exactly when nothing follows.
 pub async fn pages_of_any_size_meet(suite: &Suite) -> Verdict {
-    let (forum, alice) = suite.scene().await?;
+    let (forum, alice) = suite.forum_and_member().await?;
     let newest = reversed(&written(suite, &alice, &forum, 6).await?);
     for limit in [1, 2, 3, 5, 6, 7, 100] {
         let mut walk = Walk::of(limit);
@@ -79,7 +79,7 @@ pub async fn threads_of_one_moment_are_walked_once(suite: &Suite) -> Verdict {
 
 /// A walk meets each thread that was there all along once, however much is written meanwhile.
 pub async fn a_walk_meets_each_thread_once_while_others_write(suite: &Suite) -> Verdict {
-    let (forum, alice) = suite.scene().await?;
+    let (forum, alice) = suite.forum_and_member().await?;
     let mut quiet = written(suite, &alice, &forum, 9).await?;
     let busy = quiet.remove(4);
     let mut walk = Walk::of(2);
@@ -94,7 +94,7 @@ pub async fn a_walk_meets_each_thread_once_while_others_write(suite: &Suite) -> 
 /// `since` takes what was active later than that moment, and not at it.
 pub async fn since_takes_what_was_active_later(suite: &Suite) -> Verdict {
     suite.needs(Part::SuiteClock)?;
-    let (forum, alice) = suite.scene().await?;
+    let (forum, alice) = suite.forum_and_member().await?;
     let newest = reversed(&written(suite, &alice, &forum, 4).await?);
     let all = alice
         .threads(&forum, &ListThreads::default())
@@ -136,7 +136,7 @@ pub async fn a_list_is_of_one_forum(suite: &Suite) -> Verdict {
 
 /// A cursor is the client's word: a place that no list gave is no failure.
 pub async fn a_forged_place_is_no_failure(suite: &Suite) -> Verdict {
-    let (forum, alice) = suite.scene().await?;
+    let (forum, alice) = suite.forum_and_member().await?;
     written(suite, &alice, &forum, 1).await?;
     for place in [
         "",
@@ -153,7 +153,7 @@ pub async fn a_forged_place_is_no_failure(suite: &Suite) -> Verdict {
             after: Some(Position::new(place)),
             ..ListThreads::default()
         };
-        let (what, reply) = alice.threads(&forum, &list).await?.into_reply();
+        let (what, reply) = alice.threads(&forum, &list).await?.reply();
         let fine = matches!(
             reply,
             Ok(_) | Err(crate::host::Refusal::Unusable("after", _))
@@ -169,7 +169,7 @@ pub async fn a_forged_place_is_no_failure(suite: &Suite) -> Verdict {
 /// A pinned thread says so, and is not lifted in the list.
 pub async fn a_pinned_thread_is_not_lifted(suite: &Suite) -> Verdict {
     suite.needs(Part::Pinning)?;
-    let (forum, alice) = suite.scene().await?;
+    let (forum, alice) = suite.forum_and_member().await?;
     let threads = written(suite, &alice, &forum, 3).await?;
     let Some(oldest) = threads.first() else {
         return Ok(());

@@ -124,7 +124,7 @@ pub async fn of_many_votes_at_once_one_counts(suite: &Suite) -> Verdict {
     });
     let mut counts = Vec::new();
     for voted in suite.race(votes).await {
-        let (what, reply) = voted?.into_reply();
+        let (what, reply) = voted?.reply();
         match reply {
             Ok(voted) => counts.push(counted(&voted.it)),
             Err(refusal) => equal(what, matches!(refusal, Refusal::Conflict(_)), true)?,

@@ -32,4 +32,9 @@ pub enum Plant {
     /// A profile; and how many threads and posts were written.
     Profile(fn(&mut Profile, u64)),
     Me(fn(&mut Account)),
+    AskMessages(fn(&mut ListMessages)),
+    AskMessage(fn(&mut Opening)),
+    /// A message that is not the caller's is opened with the eyes of whoever it belongs to.
+    OpensOthers,
+    AskSend(fn(&mut SendMessage)),
 }
