@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use forum_api::clock::{SystemEntropy, TokioRuntime};
+use forum_api::clock::{Clock, SystemClock, SystemEntropy, TokioRuntime};
 use forum_api::host::{Authority, Board, Caller, Forums, Result, Standing, Stored};
-use forum_api::model::{Forum, ForumId, Timestamp, UserId};
+use forum_api::model::{Forum, ForumId, UserId};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::token::{Issue, issue};
@@ -56,23 +56,18 @@ impl Board for Toy {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (board, stores) = (Arc::new(Toy), Stores::in_memory());
-    let scopes = ["forums:read".to_owned()];
+    let (owner, scopes) = (&UserId::from(1), &["forums:read".to_owned()]);
     let wanted = Issue {
-        owner: &UserId::from(1),
+        owner,
         label: "",
-        scopes: &scopes,
+        scopes,
         expires_in_days: "",
     };
-    let (token, _) = issue(
-        &*stores.tokens,
-        &SystemEntropy,
-        Surface::Full,
-        wanted,
-        Timestamp::default(),
-    )
-    .await?;
+    let now = SystemClock.now();
+    let (token, _) = issue(&*stores.tokens, &SystemEntropy, Surface::Full, wanted, now).await?;
+    let forums = "http://127.0.0.1:8080/api/v1/forums";
     println!(
-        "curl -H 'authorization: Bearer {}' http://127.0.0.1:8080/api/v1/forums",
+        "curl -H 'authorization: Bearer {}' {forums}",
         token.reveal()
     );
 

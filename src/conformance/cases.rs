@@ -131,6 +131,32 @@ macro_rules! __board_cases {
                 unfollowing_takes_a_subscription
                 authors_follow_what_they_write_in
             }
+            messages {
+                each_party_has_a_copy_of_its_own
+                a_message_tells_who_sent_it_and_to_whom
+                anothers_copy_is_absent
+                a_folder_is_walked_while_messages_come
+                unread_and_read_ones_are_told_apart
+                unread_messages_are_counted
+                a_message_outlives_accounts
+            }
+            sending {
+                a_recipient_who_is_named_twice_gets_one_copy
+                a_member_may_write_to_themselves
+                an_incomplete_message_is_refused
+                nobody_gets_a_message_with_an_unknown_recipient
+                an_ignored_member_may_not_write
+            }
+            receipts {
+                a_message_is_read_once
+                a_peek_changes_nothing
+                no_receipt_comes_unasked
+                one_receipt_comes_however_many_race
+                each_reader_is_told_of_once
+                a_receipt_is_unread
+                an_ignored_reader_opens_as_any_other
+                a_message_is_opened_when_nobody_is_left_to_be_told
+            }
         }
     };
 }

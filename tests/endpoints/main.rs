@@ -22,6 +22,9 @@ mod road;
 
 mod delete_subscriptions_target_targetId;
 mod delete_threads_threadId_posts_postId;
+mod get_messages;
+mod get_messages_messageId;
 mod get_subscriptions;
 mod patch_threads_threadId_posts_postId;
+mod post_messages;
 mod post_subscriptions;

@@ -32,8 +32,8 @@ impl PostAt {
     }
 }
 
-/// Something that became true for everybody who sees the forum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Something that happened, by the ids of what it happened to.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A thread is there; the event of its first post follows.
     ThreadCreated(ThreadAt),
@@ -49,6 +49,15 @@ pub enum Event {
     PostDeleted(PostAt),
     /// A reply is there again.
     PostRestored(PostAt),
+    /// A message was sent. A receipt is none: nobody sent it.
+    MessageSent {
+        /// The sender's copy.
+        message: i64,
+        /// The sender.
+        sender: i64,
+        /// The recipients.
+        recipients: Vec<i64>,
+    },
 }
 
 /// The time of one transaction, and what happened in it.

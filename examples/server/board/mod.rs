@@ -17,8 +17,10 @@ pub mod forums;
 pub mod groups;
 mod insert;
 mod item;
+pub mod look;
 mod markdown;
 mod members;
+mod messages;
 pub mod moderation;
 pub mod passwords;
 mod place;
@@ -44,9 +46,9 @@ use forum_api::async_trait;
 use forum_api::clock::Clock;
 use forum_api::host::{self, Caller, In, Member, Place, Refusal, Result};
 use forum_api::model::{
-    Account, EditPost, Followed, Forum, ForumId, ListPosts, ListSubscriptions, ListThreads, Page,
-    Post, PostAt, Profile, Reply, StartThread, Subscription, Target, Thread, ThreadId, Timestamp,
-    UserRef,
+    Account, EditPost, Followed, Forum, ForumId, ListMessages, ListPosts, ListSubscriptions,
+    ListThreads, Message, MessageId, MessageSummary, Opening, Page, Post, PostAt, Profile, Reply,
+    SendMessage, StartThread, Subscription, Target, Thread, ThreadId, Timestamp, UserRef,
 };
 use forum_api::store::sqlite::{Database, migrate};
 use rusqlite::{Connection, Savepoint};
@@ -56,7 +58,11 @@ use events::Events;
 use texts::Texts;
 
 /// The board's schema, in the steps in which it came to be.
-const STEPS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql")];
+const STEPS: &[&str] = &[
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/4.sql"),
+];
 
 /// The table that holds which of them were applied.
 const MIGRATIONS: &str = "board_migrations";
@@ -82,11 +88,8 @@ impl Board {
 
     /// Whether the database has a board already.
     pub async fn is_there(&self) -> Result<bool> {
-        let look = self.read(|connection| {
-            let find = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)";
-            Ok(connection.query_row(find, [MIGRATIONS], |row| row.get(0))?)
-        });
-        look.await
+        self.read(|connection| Ok(look::is_there(connection)?))
+            .await
     }
 
     /// Brings the tables of a board that is there up to date.
@@ -160,11 +163,14 @@ impl host::Board for Board {
 
     async fn me(&self, by: &Member) -> Result<Account> {
         let user = UserRef::Id(by.user().clone());
-        let owner = self.read(move |connection| members::profile(connection, &user));
-        Ok(Account {
-            owner: owner.await?,
-            unread_messages: None,
-        })
+        let member = by.user().number()?;
+        let account = self.read(move |connection| {
+            Ok(Account {
+                owner: members::profile(connection, &user)?,
+                unread_messages: Some(messages::unread(connection, member)?),
+            })
+        });
+        account.await
     }
 
     async fn forums(&self, caller: &Caller) -> Result<Vec<Forum>> {
@@ -234,6 +240,25 @@ impl host::Board for Board {
             edits::delete(tx, events, actor, at, say)
         });
         delete.await
+    }
+
+    async fn messages(&self, by: &Member, list: ListMessages) -> Result<Page<MessageSummary>> {
+        let owner = by.user().number()?;
+        self.read(move |connection| messages::list(connection, owner, &list))
+            .await
+    }
+
+    async fn send_message(&self, by: &Member, new: SendMessage) -> Result<Message> {
+        let member = by.user().number()?;
+        let send = self.act(by, move |tx, events, _, say| {
+            messages::send(tx, events, member, &new, say)
+        });
+        send.await
+    }
+
+    async fn message(&self, by: &Member, message: MessageId, opening: Opening) -> Result<Message> {
+        self.open_message(by.user().number()?, message.number()?, opening)
+            .await
     }
 
     async fn profile(&self, _: &Caller, user: UserRef) -> Result<Profile> {

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::{STEPS, posts, subscriptions, threads};
+use super::{STEPS, messages, posts, subscriptions, threads};
 
 #[test]
 fn a_forums_threads_walk_the_index_by_activity() {
@@ -36,11 +36,40 @@ fn subscriptions_walk_an_index_by_time() {
     }
 }
 
+#[test]
+fn a_folder_walks_its_index_filtered_or_not() {
+    for (query, index) in [
+        (
+            &messages::LIST,
+            "message_copy_by_time (owner_id=? AND folder=? AND sent_at<?",
+        ),
+        (
+            &messages::FILTERED,
+            "message_copy_by_reading (owner_id=? AND folder=? AND <expr>=? AND sent_at<?",
+        ),
+    ] {
+        let plan = plan(query);
+        assert_walk(&plan, &format!("copy USING INDEX {index}"));
+        assert_walk(
+            &plan,
+            "inbox USING INDEX message_copy_in_inboxes (message_id=?",
+        );
+    }
+}
+
 /// The index is searched, nothing is sorted, and no table is read from end to end.
 fn assert_walk(plan: &str, search: &str) {
     assert!(plan.contains(&format!("SEARCH {search}")), "{plan}");
     assert!(!plan.contains("TEMP B-TREE"), "{plan}");
-    for table in ["thread", "post", "member", "forum", "subscription"] {
+    for table in [
+        "thread",
+        "post",
+        "member",
+        "forum",
+        "subscription",
+        "copy",
+        "message",
+    ] {
         assert!(!plan.contains(&format!("SCAN {table}")), "{plan}");
     }
 }

@@ -10,7 +10,9 @@ use rusqlite::Savepoint;
 use super::super::actor::Actor;
 use super::super::forums::{self, NewForum};
 use super::super::insert::{self, NewPost};
+use super::super::messages::{self, NewMessage};
 use super::super::{accounts, rules};
+use super::letters::Letter;
 use super::people::Person;
 use super::places::{Place, Post, Story};
 
@@ -24,6 +26,7 @@ pub(super) struct Teller<'a> {
 }
 
 const HOUR: Duration = rules::HOUR;
+const DAY: Duration = rules::DAY;
 
 impl<'a> Teller<'a> {
     /// One who has told nothing yet.
@@ -39,7 +42,7 @@ impl<'a> Teller<'a> {
 
     /// Adds a member.
     pub(super) fn join(&mut self, person: &Person) -> Result<i64> {
-        let joined = self.now.minus(HOUR * 24 * person.days_ago);
+        let joined = self.now.minus(DAY * person.days_ago);
         let member = accounts::add(self.tx, person.name, person.groups, joined)?;
         self.members.insert(person.name, member);
         Ok(member)
@@ -69,7 +72,7 @@ impl<'a> Teller<'a> {
         let mut posts = Vec::new();
         for place in places {
             for story in place.stories {
-                let mut at = self.now.minus(HOUR * 24 * story.days_ago);
+                let mut at = self.now.minus(DAY * story.days_ago);
                 for post in story.posts {
                     at = at.plus(HOUR * post.1);
                     posts.push((at, place, story, post));
@@ -100,6 +103,19 @@ impl<'a> Teller<'a> {
                 self.threads.insert(story.title, thread);
             }
         }
+        Ok(())
+    }
+
+    /// Sends a message.
+    pub(super) fn send(&self, letter: &Letter) -> Result<()> {
+        let new = NewMessage {
+            sender: self.member(letter.from)?,
+            subject: letter.subject,
+            body: letter.body,
+            receipt_requested: true,
+            at: self.now.minus(DAY * letter.days_ago),
+        };
+        messages::deliver(self.tx, new, &[self.member(letter.to)?])?;
         Ok(())
     }
 
