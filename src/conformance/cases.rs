@@ -45,9 +45,6 @@ macro_rules! __board_cases {
                 a_forum_does_not_count_what_is_below_it
                 what_awaits_approval_counts_nowhere
                 what_is_hidden_counts_nowhere
-                who_may_start_a_thread_is_told
-                a_guest_is_told_that_they_may_write_nowhere
-                who_may_not_write_is_forbidden
             }
             threads {
                 newest_activity_comes_first
@@ -57,10 +54,11 @@ macro_rules! __board_cases {
                 since_takes_what_was_active_later
                 a_list_is_of_one_forum
                 a_forged_place_is_no_failure
+                a_pinned_thread_is_not_lifted
+            }
+            starting {
                 a_thread_is_started_with_its_first_post
                 an_empty_title_or_body_is_invalid
-                a_locked_thread_takes_replies_of_moderators_alone
-                a_pinned_thread_is_not_lifted
             }
             posts {
                 the_oldest_comes_first
@@ -74,11 +72,19 @@ macro_rules! __board_cases {
                 a_page_begins_at_no_post_of_another_thread
                 a_forged_place_is_no_failure
                 a_page_carries_the_forms_that_are_asked_for
+            }
+            replies {
                 a_body_is_kept_as_it_was_typed
                 what_people_type_does_not_run
                 a_reply_is_the_last_of_its_thread_at_once
                 an_empty_body_is_invalid
                 replies_at_once_are_all_there
+            }
+            permission {
+                who_may_start_a_thread_is_told
+                a_guest_is_told_that_they_may_write_nowhere
+                who_may_not_write_is_forbidden
+                a_locked_thread_takes_replies_of_moderators_alone
             }
             members {
                 a_profile_is_found_by_id_and_by_name
@@ -193,11 +199,11 @@ macro_rules! __board_tests {
             $(
                 #[test]
                 fn $case() {
-                    let case = $crate::conformance::Case::new(
+                    let case = $crate::conformance::Case::<$crate::conformance::Suite>::new(
                         concat!(stringify!($file), "::", stringify!($case)),
                         |suite| ::std::boxed::Box::pin($crate::conformance::$file::$case(suite)),
                     );
-                    ($block_on)(case.must_hold(&$host));
+                    ($block_on)(case.must_hold($crate::conformance::Suite::new(&$host)));
                 }
             )+
         }

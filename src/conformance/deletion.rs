@@ -1,9 +1,10 @@
 //! Posts and threads that are soft-deleted, and come back.
 
 use super::scene::{Scene, forum, post, posts, state, threads};
+use super::words::reply;
 use super::{Someone, Stop, Suite, Verdict, equal, holds};
 use crate::host::Refusal;
-use crate::model::{ForumId, LastPost, ListPosts, PostAt, Reply, State, ThreadId, Timestamp};
+use crate::model::{ForumId, LastPost, ListPosts, PostAt, State, ThreadId, Timestamp};
 
 /// A deleted post is there for moderators alone: who deletes it again finds nothing, or that it is deleted.
 pub async fn a_deleted_post_is_for_moderators(suite: &Suite) -> Verdict {
@@ -107,10 +108,7 @@ pub async fn nobody_replies_in_a_deleted_thread(suite: &Suite) -> Verdict {
     } = Scene::set(suite).await?;
     let mia = suite.moderator("mia", &forum).await?;
     mia.delete_post(&first).await?.granted()?;
-    let reply = Reply {
-        body: "Still here?".into(),
-        ..Reply::default()
-    };
+    let reply = reply("Still here?");
     alice.reply(&first.thread, &reply).await?.absent()?;
     mia.reply(&first.thread, &reply).await?.forbidden()
 }

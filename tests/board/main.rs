@@ -15,6 +15,7 @@ mod board;
 mod changes;
 mod conformance;
 mod demo;
+mod faults;
 mod flood;
 mod forums;
 mod posts;

@@ -1,0 +1,53 @@
+//! Lists of posts.
+
+use forum_api::host::Refusal;
+use forum_api::model::BodyFormat;
+
+use super::Fault;
+use super::plant::Plant;
+
+pub const FAULTS: &[Fault] = &[
+    (
+        "posts are listed from the newest",
+        Plant::Posts(|page, _| page.iter_mut().for_each(|page| page.it.items.reverse())),
+        "posts::the_oldest_comes_first",
+    ),
+    (
+        "a thread without posts to show is absent",
+        Plant::Posts(|page, _| {
+            if matches!(page, Ok(found) if found.it.items.is_empty()) {
+                *page = Err(Refusal::Absent);
+            }
+        }),
+        "posts::an_empty_page_is_no_absent_thread",
+    ),
+    (
+        "`since` is ignored",
+        Plant::AskPosts(|list| list.since = None),
+        "posts::since_takes_what_was_posted_later",
+    ),
+    (
+        "`from` is ignored",
+        Plant::AskPosts(|list| list.from = None),
+        "posts::a_page_begins_at_the_post_that_is_named",
+    ),
+    (
+        "`from` of another thread is ignored",
+        Plant::AskPosts(|list| list.from = None),
+        "posts::a_page_begins_at_no_post_of_another_thread",
+    ),
+    (
+        "both forms of a body always come",
+        Plant::AskPosts(|list| list.body = BodyFormat::Both),
+        "posts::a_page_carries_the_forms_that_are_asked_for",
+    ),
+    (
+        "numbers count from 0",
+        Plant::Posts(|page, _| {
+            page.iter_mut()
+                .flat_map(|page| &mut page.it.items)
+                .for_each(|post| post.number -= 1);
+        }),
+        "posts::numbers_go_up_from_one",
+    ),
+];
