@@ -114,6 +114,8 @@ macro_rules! __board_cases {
                 moderators_delete_threads
                 nobody_replies_in_a_deleted_thread
                 one_of_many_deletions_is_made
+            }
+            counting {
                 counts_follow_a_reply
                 an_older_post_takes_no_activity_along
                 a_thread_falls_back_with_its_last_post

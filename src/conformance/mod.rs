@@ -147,6 +147,7 @@ mod walk;
 mod words;
 
 pub mod approval;
+pub mod counting;
 pub mod deletion;
 pub mod edits;
 pub mod forums;

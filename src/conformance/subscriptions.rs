@@ -2,6 +2,7 @@
 
 use super::scene::Scene;
 use super::walk::Walk;
+use super::words::{reply, start};
 use super::{Audience, Part, Role, Someone, Suite, Verdict, equal, holds};
 use crate::model::{
     Followed, ForumId, ListSubscriptions, Reply, StartThread, Subscription, Target, TargetKind,
@@ -187,15 +188,13 @@ pub async fn authors_follow_what_they_write_in(suite: &Suite) -> Verdict {
     } = Scene::set(suite).await?;
     for subscribe in [false, true] {
         let reply = Reply {
-            body: suite.text("Words"),
             subscribe,
+            ..reply("Words")
         };
         alice.reply(&at.thread, &reply).await?.granted()?;
         let new = StartThread {
-            title: suite.text("Thread"),
-            body: suite.text("Words"),
             subscribe,
-            ..StartThread::default()
+            ..start("Thread", "Words")
         };
         alice.start_thread(&forum, &new).await?.granted()?;
         let followed = list(&alice).await?.len();
