@@ -12,7 +12,6 @@
 #[allow(dead_code, reason = "the server uses the rest")]
 mod board;
 
-mod approval;
 mod conformance;
 mod demo;
 mod faults;
