@@ -80,8 +80,8 @@
 //!     fn lacks(&self) -> &[Part] {
 //!         use Part::*;
 //!         &[
-//!             Account, Approval, Bans, Deletion, Editing, HiddenForums, Messages, Moderators, Offline, Polls, Posts,
-//!             Profiles, ReadOnlyForums, Removal, Replies, Reputation, Search, StartingThreads, SubForums,
+//!             Account, Approval, Bans, Deletion, Editing, HiddenForums, Ignoring, Messages, Moderators, Offline,
+//!             Polls, Posts, Profiles, ReadOnlyForums, Removal, Replies, Reputation, Search, StartingThreads, SubForums,
 //!             Subscriptions, Threads,
 //!         ]
 //!     }
