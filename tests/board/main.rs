@@ -22,3 +22,4 @@ mod profiles;
 mod stage;
 mod standing;
 mod threads;
+mod walks;
