@@ -69,6 +69,7 @@ macro_rules! __board_cases {
                 an_empty_page_is_no_absent_thread
                 since_takes_what_was_posted_later
                 a_page_begins_at_the_post_that_is_named
+                from_and_since_both_hold
                 a_page_begins_at_no_post_of_another_thread
                 a_forged_place_is_no_failure
                 a_page_carries_the_forms_that_are_asked_for

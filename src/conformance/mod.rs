@@ -80,8 +80,9 @@
 //!     fn lacks(&self) -> &[Part] {
 //!         use Part::*;
 //!         &[
-//!             Account, Approval, Bans, HiddenForums, Moderators, Offline, Profiles, ReadOnlyForums, Removal,
-//!             StartingThreads, SubForums, Threads,
+//!             Account, Approval, Bans, Deletion, Editing, HiddenForums, Ignoring, Messages, Moderators, Offline,
+//!             Polls, Posts, Profiles, ReadOnlyForums, Removal, Replies, Reputation, Search, StartingThreads, SubForums,
+//!             Subscriptions, Threads,
 //!         ]
 //!     }
 //! }

@@ -154,6 +154,30 @@ pub async fn a_page_begins_at_the_post_that_is_named(suite: &Suite) -> Verdict {
     Ok(())
 }
 
+/// Of `from` and `since` both hold: a page begins at the later of the two.
+pub async fn from_and_since_both_hold(suite: &Suite) -> Verdict {
+    suite.needs(Part::SuiteClock)?;
+    let (alice, thread, ids) = talk(suite, 5).await?;
+    let page = alice
+        .posts(&thread, &ListPosts::default())
+        .await?
+        .granted()?
+        .it;
+    for (from, post) in page.items.iter().enumerate() {
+        for (since, other) in page.items.iter().enumerate() {
+            let list = ListPosts {
+                from: Some(post.post_id.clone()),
+                since: Some(other.created_at),
+                ..ListPosts::default()
+            };
+            let found = alice.posts(&thread, &list).await?.granted()?.it;
+            let what = format!("the page from {from}, since {since}");
+            equal(what, of(&found.items), after(&ids, from.max(since + 1)))?;
+        }
+    }
+    Ok(())
+}
+
 /// A page begins at a post of its own thread, or at none.
 pub async fn a_page_begins_at_no_post_of_another_thread(suite: &Suite) -> Verdict {
     let (alice, thread, _) = talk(suite, 2).await?;

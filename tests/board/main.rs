@@ -23,3 +23,4 @@ mod profiles;
 mod stage;
 mod standing;
 mod threads;
+mod walks;

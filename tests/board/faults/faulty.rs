@@ -75,8 +75,11 @@ impl Faulty {
         }
     }
 
-    fn forces(&self, refusal: &Refusal) -> bool {
-        matches!(self.plant, Plant::Forces(these) if these(refusal))
+    /// Whether a write that was refused is carried out all the same.
+    fn forces<T>(&self, reply: &Result<T>, by: &Member, forum: &ForumId) -> bool {
+        let covered = by.standing().forums().contains(forum);
+        let force = |refusal| matches!(self.plant, Plant::Forces(these) if these(refusal, covered));
+        reply.as_ref().is_err_and(force)
     }
 
     fn count(&self, written: bool) {
@@ -151,12 +154,14 @@ impl Board for Faulty {
     async fn threads(
         &self,
         caller: &Caller,
-        forum: ForumId,
+        mut forum: ForumId,
         mut list: ListThreads,
     ) -> Result<Page<Thread>> {
         let caller = self.eyes("threads", caller).await?;
-        if let Plant::AskThreads(spoil) = self.plant {
-            spoil(&mut list);
+        match self.plant {
+            Plant::AskForum(spoil) => spoil(&mut forum),
+            Plant::AskThreads(spoil) => spoil(&mut list),
+            _ => {}
         }
         if let Plant::Offsets = self.plant {
             return self.by_offset(&caller, forum, &list).await;
@@ -181,8 +186,7 @@ impl Board for Faulty {
             .board
             .start_thread(by, forum.clone(), new.clone())
             .await;
-        let covered = by.standing().forums().contains(&forum);
-        if covered && thread.as_ref().is_err_and(|refusal| self.forces(refusal)) {
+        if self.forces(&thread, by, &forum) {
             thread = self
                 .board
                 .start_thread(&self.root().await?, forum, new)
@@ -226,13 +230,11 @@ impl Board for Faulty {
             spoil(&mut reply);
         }
         let mut post = self.board.reply(by, thread.clone(), reply.clone()).await;
-        if post.as_ref().is_err_and(|refusal| self.forces(refusal)) {
+        if let (Plant::Forces(_), Err(_)) = (self.plant, &post) {
             let root = self.root().await?;
-            let forum = self
-                .board
-                .forum_of(&Caller::Member(root.clone()), Place::Thread(&thread))
-                .await?;
-            if by.standing().forums().contains(&forum) {
+            let (place, seer) = (Place::Thread(&thread), Caller::Member(root.clone()));
+            let forum = self.board.forum_of(&seer, place).await?;
+            if self.forces(&post, by, &forum) {
                 post = self.board.reply(&root, thread, reply).await;
             }
         }
@@ -248,8 +250,10 @@ impl Board for Faulty {
             spoil(&mut user);
         }
         let mut profile = self.board.profile(caller, user).await?;
-        if let Plant::Profile(spoil) = self.plant {
-            spoil(&mut profile, self.written());
+        match self.plant {
+            Plant::Profile(spoil) => spoil(&mut profile, self.written()),
+            Plant::HidesBanned => drop(self.stand(&profile.user_id).await?),
+            _ => {}
         }
         Ok(profile)
     }

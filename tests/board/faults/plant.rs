@@ -12,11 +12,13 @@ pub enum Plant {
     Remembers,
     /// A command sees with an administrator's eyes.
     SeesAll(&'static str),
-    /// A write that is refused like this is carried out all the same, where the request's standing covers the forum.
-    Forces(fn(&Refusal) -> bool),
+    /// A write that is refused like this is carried out all the same; whether the request's standing covers the forum.
+    Forces(fn(&Refusal, bool) -> bool),
     ForumOf(fn(&mut Result<ForumId>)),
     /// The list of forums; and how many threads and posts were written, whoever sees them.
     Forums(fn(&mut Vec<Forum>, u64)),
+    /// The forum of which threads are asked for.
+    AskForum(fn(&mut ForumId)),
     AskThreads(fn(&mut ListThreads)),
     Threads(fn(&mut Result<Page<Thread>>, &ListThreads)),
     /// Positions count from the beginning of the list.
@@ -29,6 +31,8 @@ pub enum Plant {
     AskReply(fn(&mut Reply)),
     Reply(fn(&mut Result<In<Post>>)),
     AskProfile(fn(&mut UserRef)),
+    /// Who can no longer act is absent.
+    HidesBanned,
     /// A profile; and how many threads and posts were written.
     Profile(fn(&mut Profile, u64)),
     Me(fn(&mut Account)),

@@ -1,7 +1,7 @@
 //! Lists of posts.
 
 use forum_api::host::Refusal;
-use forum_api::model::BodyFormat;
+use forum_api::model::{BodyFormat, Position};
 
 use super::Fault;
 use super::plant::Plant;
@@ -49,5 +49,31 @@ pub const FAULTS: &[Fault] = &[
                 .for_each(|post| post.number -= 1);
         }),
         "posts::numbers_go_up_from_one",
+    ),
+    (
+        "a walk ends with its second page",
+        Plant::Posts(|page, list| {
+            if let (Ok(page), Some(_)) = (page, &list.after) {
+                page.it.next = None;
+            }
+        }),
+        "posts::a_walk_meets_each_post_once_while_others_write",
+    ),
+    (
+        "posts of one moment share a place",
+        Plant::Posts(|page, _| {
+            if let Ok(page) = page
+                && let (Some(last), Some(next)) = (page.it.items.last(), &mut page.it.next)
+            {
+                let time = last.created_at.as_millis();
+                *next = Position::new(format_args!("{time}.{}", i64::MAX));
+            }
+        }),
+        "posts::posts_of_one_moment_are_walked_once",
+    ),
+    (
+        "`from` takes the place of `since`",
+        Plant::AskPosts(|list| list.since = list.since.filter(|_| list.from.is_none())),
+        "posts::from_and_since_both_hold",
     ),
 ];

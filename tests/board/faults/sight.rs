@@ -1,7 +1,7 @@
 //! What is shown to the wrong ones, or not to the right ones.
 
 use forum_api::host::Refusal;
-use forum_api::model::State;
+use forum_api::model::{State, UserId, UserRef};
 
 use super::Fault;
 use super::plant::Plant;
@@ -73,5 +73,23 @@ pub const FAULTS: &[Fault] = &[
         "a write asks nobody where it is",
         Plant::ForumOf(|forum| *forum = Err(Refusal::Absent)),
         "replies::a_reply_is_the_last_of_its_thread_at_once",
+    ),
+    (
+        "what is hidden is forbidden behind the API, too",
+        Plant::Thread(|thread| {
+            if let Err(refusal) = thread {
+                *refusal = Refusal::Forbidden("Not for you.".into());
+            }
+        }),
+        "service::hidden_and_absent_are_the_same_bytes",
+    ),
+    (
+        "nobody is found by a name in a path",
+        Plant::AskProfile(|user| {
+            if let UserRef::Name(_) = user {
+                *user = UserRef::Id(UserId::from(0));
+            }
+        }),
+        "service::reads_are_answered_to_members_and_guests",
     ),
 ];

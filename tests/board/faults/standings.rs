@@ -53,4 +53,9 @@ pub const FAULTS: &[Fault] = &[
         }),
         "visibility::what_guests_see_every_member_sees",
     ),
+    (
+        "a token goes on with the standing of its first request",
+        Plant::Remembers,
+        "service::a_token_never_outlives_its_owners_standing",
+    ),
 ];

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use forum_api::host::Refusal;
-use forum_api::model::{Limit, Page, Position};
+use forum_api::model::{ForumId, Limit, Page, Position};
 
 use super::Fault;
 use super::plant::Plant;
@@ -100,5 +100,19 @@ pub const FAULTS: &[Fault] = &[
             }
         }),
         "service::cursors_lead_to_the_end",
+    ),
+    (
+        "the list is another forum's",
+        Plant::AskForum(|forum| *forum = ForumId::from(2)),
+        "threads::a_list_is_of_one_forum",
+    ),
+    (
+        "pinned threads are lifted to the top",
+        Plant::Threads(|page, _| {
+            if let Ok(page) = page {
+                page.items.sort_by_key(|thread| !thread.pinned);
+            }
+        }),
+        "threads::a_pinned_thread_is_not_lifted",
     ),
 ];

@@ -1,6 +1,6 @@
 //! Counts, and what else is told.
 
-use forum_api::model::{UserId, UserRef};
+use forum_api::model::{Author, Forum, UserId, UserRef};
 
 use super::Fault;
 use super::plant::Plant;
@@ -8,20 +8,12 @@ use super::plant::Plant;
 pub const FAULTS: &[Fault] = &[
     (
         "a forum counts what awaits approval",
-        Plant::Forums(|forums, written| {
-            forums
-                .iter_mut()
-                .for_each(|forum| forum.post_count = written)
-        }),
+        Plant::Forums(|forums, written| count_all(forums, written)),
         "forums::what_awaits_approval_counts_nowhere",
     ),
     (
         "a forum counts what others hold",
-        Plant::Forums(|forums, written| {
-            forums
-                .iter_mut()
-                .for_each(|forum| forum.post_count = written)
-        }),
+        Plant::Forums(|forums, written| count_all(forums, written)),
         "forums::what_is_posted_counts_in_its_forum_alone",
     ),
     (
@@ -96,4 +88,52 @@ pub const FAULTS: &[Fault] = &[
         Plant::Me(|account| account.owner.user_id = UserId::from(1)),
         "members::an_account_is_the_callers_own",
     ),
+    (
+        "who is gone is called somebody",
+        Plant::Thread(|thread| {
+            if let Ok(thread) = thread {
+                thread.author.get_or_insert(Author {
+                    user_id: UserId::from(0),
+                    username: "somebody".into(),
+                    avatar_url: None,
+                });
+            }
+        }),
+        "standing::a_removed_account_leaves_what_it_wrote",
+    ),
+    (
+        "an empty forum was active in 1970",
+        Plant::Forums(|forums, _| {
+            for forum in forums {
+                forum.last_activity_at.get_or_insert_default();
+            }
+        }),
+        "forums::an_empty_forum_counts_nothing",
+    ),
+    (
+        "a forum counts what is below it",
+        Plant::Forums(|forums, written| count_all(forums, written)),
+        "forums::a_forum_does_not_count_what_is_below_it",
+    ),
+    (
+        "a forum counts what is in hidden ones",
+        Plant::Forums(|forums, written| count_all(forums, written)),
+        "forums::what_is_hidden_counts_nowhere",
+    ),
+    (
+        "the profile of one who was banned is gone",
+        Plant::HidesBanned,
+        "members::a_banned_members_profile_stays",
+    ),
+    (
+        "what is unread is not told",
+        Plant::Me(|account| account.unread_messages = None),
+        "members::what_is_unread_is_told_where_there_are_messages",
+    ),
 ];
+
+fn count_all(forums: &mut [Forum], written: u64) {
+    forums
+        .iter_mut()
+        .for_each(|forum| forum.post_count = written);
+}

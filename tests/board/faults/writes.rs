@@ -8,22 +8,22 @@ use super::plant::Plant;
 pub const FAULTS: &[Fault] = &[
     (
         "a lock is ignored",
-        Plant::Forces(|refusal| matches!(refusal, Refusal::Forbidden(_))),
+        Plant::Forces(|refusal, _| matches!(refusal, Refusal::Forbidden(_))),
         "permission::a_locked_thread_takes_replies_of_moderators_alone",
     ),
     (
         "whoever sees a forum starts threads there",
-        Plant::Forces(|refusal| matches!(refusal, Refusal::Forbidden(_))),
+        Plant::Forces(|refusal, _| matches!(refusal, Refusal::Forbidden(_))),
         "permission::who_may_start_a_thread_is_told",
     ),
     (
         "a write decides on the standing with which its request began",
-        Plant::Forces(|refusal| matches!(refusal, Refusal::Absent)),
+        Plant::Forces(|refusal, covered| covered && matches!(refusal, Refusal::Absent)),
         "standing::a_write_under_way_loses_what_is_hidden_meanwhile",
     ),
     (
         "a write of one who was banned meanwhile is carried out",
-        Plant::Forces(|refusal| matches!(refusal, Refusal::Forbidden(_))),
+        Plant::Forces(|refusal, _| matches!(refusal, Refusal::Forbidden(_))),
         "standing::a_write_under_way_ends_with_a_ban",
     ),
     (
@@ -75,5 +75,38 @@ pub const FAULTS: &[Fault] = &[
             }
         }),
         "replies::what_people_type_does_not_run",
+    ),
+    (
+        "a write asks for no sight",
+        Plant::Forces(|refusal, _| matches!(refusal, Refusal::Absent)),
+        "visibility::nobody_writes_where_they_see_nothing",
+    ),
+    (
+        "what may not be replied to is absent",
+        Plant::Reply(|post| {
+            if let Err(refusal @ Refusal::Forbidden(_)) = post {
+                *refusal = Refusal::Absent;
+            }
+        }),
+        "visibility::a_waiting_thread_takes_no_replies",
+    ),
+    (
+        "a moderator of one forum moderates all",
+        Plant::Forces(|refusal, _| matches!(refusal, Refusal::Forbidden(_))),
+        "standing::a_moderator_is_one_of_one_forum_while_it_lasts",
+    ),
+    (
+        "a new thread counts its first post as a reply",
+        Plant::Start(|thread| thread.iter_mut().for_each(|thread| thread.reply_count = 1)),
+        "starting::a_thread_is_started_with_its_first_post",
+    ),
+    (
+        "replies at once are counted once",
+        Plant::Thread(|thread| {
+            thread
+                .iter_mut()
+                .for_each(|thread| thread.reply_count = thread.reply_count.min(1));
+        }),
+        "replies::replies_at_once_are_all_there",
     ),
 ];
