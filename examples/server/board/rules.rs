@@ -34,12 +34,19 @@ pub fn body(text: &str, most: u32, say: &Texts) -> Result<()> {
 
 /// Whether a text is not blank and has at most `most` characters; otherwise what is `missing`, or `too_long`.
 pub fn within(text: &str, most: u32, missing: &str, too_long: &str) -> Result<()> {
-    if text.trim().is_empty() {
+    if text.chars().all(is_invisible) {
         return Err(Refusal::Invalid(missing.into()));
     }
     let fits = text.chars().count() <= most as usize;
     fits.then_some(())
         .ok_or_else(|| Refusal::Invalid(fill(too_long, most)))
+}
+
+/// Blanks, and the marks of Unicode that take no room.
+fn is_invisible(c: char) -> bool {
+    let takes_no_room =
+        matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    c.is_whitespace() || c.is_control() || takes_no_room
 }
 
 /// Whether `interval` seconds have passed since the member's last post. Staff need not wait.
