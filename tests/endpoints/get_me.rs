@@ -24,6 +24,7 @@ fn it_keeps_to_the_road() {
 fn noted(server: &Server, token: &str) -> Answer {
     loop {
         let me = server.get(token, "/me");
+        assert_eq!(me.status, 200, "nobody noted it: {me:?}");
         if me.json()["owner"]["lastSeenAt"].is_string() {
             return me;
         }
