@@ -1,6 +1,6 @@
 //! The shape of an embedding at a glance: a toy board in memory. What it does not answer is 501.
 //!
-//! `cargo run --example minimal`, then `curl http://127.0.0.1:8080/api/v1/forums`.
+//! `cargo run --example minimal [ADDRESS]`, then `curl http://127.0.0.1:8080/api/v1/forums`.
 
 use std::sync::Arc;
 
@@ -65,13 +65,15 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let now = SystemClock.now();
     let (token, _) = issue(&*stores.tokens, &SystemEntropy, Surface::Full, wanted, now).await?;
-    let forums = "http://127.0.0.1:8080/api/v1/forums";
+    let address = std::env::args().nth(1);
+    let address = address.as_deref().unwrap_or("127.0.0.1:8080");
+    let listener = tokio::net::TcpListener::bind(address).await?;
     println!(
-        "curl -H 'authorization: Bearer {}' {forums}",
-        token.reveal()
+        "curl -H 'authorization: Bearer {}' http://{}/api/v1/forums",
+        token.reveal(),
+        listener.local_addr()?
     );
 
     let api = ForumApi::builder(board.clone(), board, stores, TokioRuntime).build();
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
     Ok(axum::serve(listener, axum::Router::new().fallback_service(api)).await?)
 }

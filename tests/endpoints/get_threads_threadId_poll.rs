@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::get;
-use crate::places::{new_poll, options, poll, thread};
+use crate::places::{new_poll, options, poll, staff_thread, thread};
 use crate::program::Server;
 use crate::road::{Request, refusal};
 
@@ -92,11 +92,7 @@ fn a_poll_is_seen_with_its_thread() {
             "{name}"
         );
     }
-    let staff = server.get(&server.token("mod"), "/forums/5/threads").json();
-    let hidden = format!(
-        "/threads/{}/poll",
-        staff["items"][0]["threadId"].as_str().unwrap()
-    );
+    let hidden = format!("{}/poll", staff_thread(&server));
     for path in [
         &waiting,
         &hidden,

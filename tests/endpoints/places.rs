@@ -47,6 +47,22 @@ pub fn thread(server: &Server) -> String {
     tea(server).trim_end_matches("/posts").into()
 }
 
+/// A thread in Staff.
+pub fn staff_thread(server: &Server) -> String {
+    let threads = server.get(&server.token("mod"), "/forums/5/threads").json();
+    path_of(&threads["items"][0])
+}
+
+/// A new thread in General.
+pub fn new_thread(server: &Server, author: &str) -> String {
+    let new = json!({ "title": "Sugar", "body": "White or brown?" });
+    path_of(&server.post(author, "/forums/2/threads", &new).json())
+}
+
+fn path_of(thread: &Value) -> String {
+    format!("/threads/{}", thread["threadId"].as_str().unwrap())
+}
+
 /// The demo board's poll, as a token sees it.
 pub fn poll(server: &Server, token: &str) -> Value {
     server
@@ -59,8 +75,7 @@ pub fn new_poll(server: &Server, author: &str, poll: &Value) -> Value {
     let new = json!({ "title": "Milk", "body": "First or last?", "poll": poll });
     let started = server.post(author, "/forums/2/threads", &new);
     assert_eq!(started.status, 201, "{started:?}");
-    let thread = started.json();
-    let path = format!("/threads/{}/poll", thread["threadId"].as_str().unwrap());
+    let path = format!("{}/poll", path_of(&started.json()));
     server.get(author, &path).json()
 }
 
