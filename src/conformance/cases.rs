@@ -211,6 +211,38 @@ macro_rules! __board_cases {
                 an_ignored_reader_opens_as_any_other
                 a_message_is_opened_when_nobody_is_left_to_be_told
             }
+            search {
+                every_word_is_required
+                the_most_common_word_is_found
+                a_phrase_stands_together
+                what_is_excluded_is_in_no_hit
+                a_title_belongs_to_the_first_post
+                titles_and_posts_are_searched_apart
+                a_hit_tells_what_was_found
+                a_thread_is_one_hit
+                a_forum_is_searched_with_its_sub_forums
+                an_author_is_named_by_id_or_by_name
+                a_span_of_time_has_a_beginning_and_an_end
+                what_is_not_there_gives_no_hits
+            }
+            sought {
+                new_text_is_found_at_once
+                what_is_hidden_is_not_found
+                a_guest_finds_what_guests_see
+                a_hidden_sub_forum_is_not_found_through_its_parent
+                sight_is_asked_anew
+                what_is_approved_is_found
+                a_deleted_post_is_not_found
+                a_deleted_thread_is_not_found
+                an_edited_post_is_found_by_its_new_words
+            }
+            hits {
+                pages_of_any_size_meet
+                the_best_come_first
+                a_walk_meets_each_hit_once_while_others_write
+                a_walk_meets_each_thread_once
+                a_forged_place_is_no_failure
+            }
         }
     };
 }

@@ -54,7 +54,7 @@ impl Host for Reference {
     }
 
     fn lacks(&self) -> &[Part] {
-        &[Part::Search]
+        &[]
     }
 
     fn runtime(&self) -> Arc<dyn Runtime> {

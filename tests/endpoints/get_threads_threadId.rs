@@ -28,7 +28,7 @@ fn it_keeps_to_the_road() {
         cost: 1,
         success: 200,
     };
-    request.keeps_to_the_road_of_guests();
+    request.keeps_to_the_open_road();
 }
 
 #[test]

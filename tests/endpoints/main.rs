@@ -31,6 +31,7 @@ mod get_me;
 mod get_members_userId;
 mod get_messages;
 mod get_messages_messageId;
+mod get_search;
 mod get_subscriptions;
 mod get_threads_threadId;
 mod get_threads_threadId_poll;

@@ -17,28 +17,32 @@ pub struct Request<'a> {
     pub success: u16,
 }
 
+/// What is no token.
+const MALFORMED: &str = "forum_pat_x_y";
+
 impl Request<'_> {
     /// That it costs and carries what it should, and that each refusal on the road comes as it should.
     pub fn keeps_to_the_road(&self) {
         self.keeps_to_the_road_after(|_| {});
     }
 
-    /// The same for a request that a guest makes with success too.
-    pub fn keeps_to_the_road_of_guests(&self) {
-        let server = Server::new(&[]);
-        let answer = self.send(&server, None);
-        assert_eq!(answer.status, self.success, "{answer:?}");
-        assert_eq!(number(&answer, "x-ratelimit-limit"), 120);
-        assert_eq!(number(&answer, "x-ratelimit-remaining"), 120 - self.cost);
-        self.travels(|_| {}, &[MALFORMED]);
-    }
-
     /// The same on a board that was prepared for it, for a request that may succeed but once.
     pub fn keeps_to_the_road_after(&self, prepare: impl FnOnce(&Server)) {
-        self.travels(prepare, &[None, MALFORMED]);
+        self.keeps_to_the_road_but_for(&[None, Some(MALFORMED)], prepare);
     }
 
-    fn travels(&self, prepare: impl FnOnce(&Server), strangers: &[Option<&str>]) {
+    /// The same of an endpoint that answers guests as well, who are not served on an offline board.
+    pub fn keeps_to_the_open_road(&self) {
+        self.keeps_to_the_road_but_for(&[Some(MALFORMED)], |server| {
+            let answer = self.send(server, None);
+            assert_eq!(answer.status, self.success, "{answer:?}");
+            assert_eq!(number(&answer, "x-ratelimit-limit"), 120);
+            assert_eq!(number(&answer, "x-ratelimit-remaining"), 120 - self.cost);
+            self.refuses_an_offline_board(server, None);
+        });
+    }
+
+    fn keeps_to_the_road_but_for(&self, strangers: &[Option<&str>], prepare: impl FnOnce(&Server)) {
         let server = Server::new(&["--token-budget", &(3 * self.cost).to_string()]);
         prepare(&server);
         let token = server.token_with(self.owner, self.scope);
@@ -46,7 +50,7 @@ impl Request<'_> {
         assert_eq!(answer.status, self.success, "{answer:?}");
         self.carries_the_headers(&answer);
         self.refuses_strangers(&server, strangers);
-        self.refuses_an_offline_board(&server, &token);
+        self.refuses_an_offline_board(&server, Some(&token));
         let reaches_the_board = self.send(&server, Some(&token)).status;
         assert!(![401, 403, 429, 503].contains(&reaches_the_board));
         let spent = self.send(&server, Some(&token));
@@ -101,9 +105,9 @@ impl Request<'_> {
         assert_eq!((refused.status, &*refused.code()), (403, "missing_scope"));
     }
 
-    fn refuses_an_offline_board(&self, server: &Server, token: &str) {
+    fn refuses_an_offline_board(&self, server: &Server, token: Option<&str>) {
         assert_eq!(server.command(&["board", "offline"]).status, 0);
-        let refused = self.send(server, Some(token));
+        let refused = self.send(server, token);
         assert_eq!((refused.status, &*refused.code()), (503, "board_offline"));
         assert_eq!(server.command(&["board", "online"]).status, 0);
     }
@@ -129,9 +133,6 @@ impl Request<'_> {
         send(self.method, &server.api(self.path), &headers, self.body)
     }
 }
-
-/// What is no token.
-const MALFORMED: Option<&str> = Some("forum_pat_x_y");
 
 /// What a refusal is.
 pub fn refusal(answer: &Answer) -> (u16, String) {

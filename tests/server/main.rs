@@ -14,6 +14,7 @@ mod board;
 mod client;
 mod documents;
 mod forums;
+mod generate;
 mod members;
 mod posts;
 mod program;

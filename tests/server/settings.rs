@@ -22,6 +22,7 @@ fn settings_are_listed_changed_and_effective_at_once() {
         "reputation.max_points": 5,
         "reputation.per_day": 10,
         "poll.options_max": 20,
+        "search.window": 1_000,
     });
     assert_eq!(list(), defaults);
     let text = server.command(&["setting", "list"]).out;

@@ -3,7 +3,8 @@
 
 use std::sync::LazyLock;
 
-use comrak::{Options, markdown_to_html};
+use comrak::nodes::NodeValue;
+use comrak::{Arena, Options, markdown_to_html, parse_document};
 
 static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
     let mut options = Options::default();
@@ -31,9 +32,29 @@ pub fn render(source: &str) -> String {
     markdown_to_html(&lines.collect::<String>(), &OPTIONS)
 }
 
+/// The words of the source, without its marks and the addresses of its links.
+pub fn plain(source: &str) -> String {
+    let arena = Arena::new();
+    let nodes = parse_document(&arena, source, &OPTIONS).descendants();
+    nodes.map(|node| words(&node.data().value)).collect()
+}
+
+fn words(node: &NodeValue) -> String {
+    match node {
+        NodeValue::Text(text) => text.to_string(),
+        NodeValue::Code(code) => code.literal.clone(),
+        NodeValue::CodeBlock(code) => format!(" {}", code.literal),
+        NodeValue::HtmlInline(text) => text.clone(),
+        NodeValue::HtmlBlock(html) => format!(" {}", html.literal),
+        NodeValue::SoftBreak | NodeValue::LineBreak => " ".into(),
+        node if node.block() => " ".into(),
+        _ => String::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::render;
+    use super::{plain, render};
 
     #[test]
     fn what_is_meant_is_rendered() {
@@ -61,6 +82,24 @@ mod tests {
             assert!(html.len() <= 8 * source.len() + 4096);
         }
         assert!(render("> > > deep").contains("<blockquote>"));
+    }
+
+    #[test]
+    fn marks_and_addresses_are_no_words() {
+        for (source, words) in [
+            ("*tea* and **cake**", "tea and cake"),
+            ("# Tea\n\n- green\n- black", "Tea green black"),
+            ("[here](https://tea.example \"tip\") `a * b`", "here a * b"),
+            ("![a cup](cup.png)\nnext", "a cup next"),
+            ("~~~ rust\nlet tea;\n~~~", "let tea;"),
+            ("<b>tea</b>", "<b>tea</b>"),
+        ] {
+            let plain = plain(source);
+            assert_eq!(
+                plain.split_whitespace().collect::<Vec<_>>().join(" "),
+                words
+            );
+        }
     }
 
     #[test]

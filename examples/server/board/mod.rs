@@ -14,6 +14,7 @@ mod edits;
 mod events;
 mod flood;
 pub mod forums;
+pub mod generate;
 pub mod groups;
 mod insert;
 mod item;
@@ -33,6 +34,7 @@ mod ratings;
 mod replies;
 mod row;
 mod rules;
+mod search;
 pub mod settings;
 mod sight;
 mod subscriptions;
@@ -50,8 +52,8 @@ use forum_api::host::{self, Caller, In, Member, Place, Result};
 use forum_api::model::{
     Account, EditPoll, EditPost, Followed, Forum, ForumId, ListMessages, ListPosts,
     ListSubscriptions, ListThreads, Message, MessageId, MessageSummary, Opening, Page, Poll,
-    PollId, Post, PostAt, Profile, Rate, Rating, Reply, SendMessage, StartThread, Subscription,
-    Target, Thread, ThreadId, Timestamp, UserRef, Vote,
+    PollId, Post, PostAt, Profile, Rate, Rating, Reply, Search, SearchHit, SendMessage,
+    StartThread, Subscription, Target, Thread, ThreadId, Timestamp, UserRef, Vote,
 };
 use forum_api::store::sqlite::{Database, migrate};
 use rusqlite::{Connection, Savepoint};
@@ -67,6 +69,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
     include_str!("schema/4.sql"),
+    include_str!("schema/5.sql"),
 ];
 
 /// The table that holds which of them were applied.
@@ -314,6 +317,12 @@ impl host::Board for Board {
             subscriptions::unfollow(tx, actor, &what, say)
         });
         unfollow.await
+    }
+
+    async fn search(&self, caller: &Caller, search: Search) -> Result<Page<SearchHit>> {
+        let (actor, now) = (actor(caller)?, self.clock.now());
+        self.read(move |connection| search::page(connection, &actor, &search, now))
+            .await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::{STEPS, messages, polls, posts, subscriptions, threads};
+use super::{STEPS, messages, polls, posts, search, subscriptions, threads};
 
 #[test]
 fn a_forums_threads_walk_the_index_by_activity() {
@@ -63,6 +63,19 @@ fn a_folder_walks_its_index_filtered_or_not() {
             &plan,
             "inbox USING INDEX message_copy_in_inboxes (message_id=?",
         );
+    }
+}
+
+#[test]
+fn a_search_walks_the_index_of_words() {
+    for query in search::WALKS.map(|walk| walk()) {
+        let plan = plan(query);
+        assert!(
+            plan.starts_with("SCAN post_text VIRTUAL TABLE INDEX"),
+            "{plan}"
+        );
+        let others = plan.replace("SCAN post_text VIRTUAL TABLE INDEX", "");
+        assert_walk(&others, "post USING INTEGER PRIMARY KEY");
     }
 }
 

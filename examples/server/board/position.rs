@@ -10,10 +10,13 @@ pub fn of(time: Timestamp, id: impl std::fmt::Display) -> Position {
 
 /// The time and the id of a place.
 pub fn read(place: Option<&Position>) -> Result<Option<(i64, i64)>> {
+    Ok(numbers(place)?.map(|[time, id]| (time, id)))
+}
+
+/// The numbers of a place.
+pub fn numbers<const N: usize>(place: Option<&Position>) -> Result<Option<[i64; N]>> {
     let numbers = place.map(Position::numbers).transpose();
-    let numbers =
-        numbers.map_err(|_| Refusal::Unusable("after", "a cursor that this list gave"))?;
-    Ok(numbers.map(|[time, id]| (time, id)))
+    numbers.map_err(|_| Refusal::Unusable("after", "a cursor that this list gave"))
 }
 
 /// How many rows to ask for: the one beyond the limit tells whether more follow.

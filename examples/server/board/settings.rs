@@ -48,6 +48,8 @@ pub const MAX_POINTS: Setting<u32> = Setting::new("reputation.max_points", 5, 1)
 pub const RATINGS_PER_DAY: Setting<u32> = Setting::new("reputation.per_day", 10, 1);
 /// How many options a poll may have.
 pub const OPTIONS_MAX: Setting<u32> = Setting::new("poll.options_max", 20, 2);
+/// Among how many of the newest matches a search finds the best.
+pub const SEARCH_WINDOW: Setting<u32> = Setting::new("search.window", 1_000, 1);
 
 /// All settings, in the order in which they are listed.
 const ALL: &[&dyn Adjustable] = &[
@@ -64,6 +66,7 @@ const ALL: &[&dyn Adjustable] = &[
     &MAX_POINTS,
     &RATINGS_PER_DAY,
     &OPTIONS_MAX,
+    &SEARCH_WINDOW,
 ];
 
 impl<T: Kind> Setting<T> {

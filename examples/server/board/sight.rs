@@ -40,7 +40,8 @@ impl Sight {
     }
 }
 
-fn between_commas(forums: impl Iterator<Item = i64>) -> String {
+/// Ids as a query looks for one with `instr`.
+pub fn between_commas(forums: impl Iterator<Item = i64>) -> String {
     forums.fold(",".into(), |list, forum| format!("{list}{forum},"))
 }
 

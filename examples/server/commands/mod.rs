@@ -2,6 +2,7 @@
 
 mod board;
 mod forum;
+mod generate;
 mod member;
 mod openapi;
 mod post;
@@ -49,6 +50,8 @@ pub enum OnBoard {
     Post(post::Post),
     /// List the board's settings, or change one
     Setting(setting::Setting),
+    /// Fill the forums General, Help and Members with made-up content
+    Generate(generate::Generate),
 }
 
 impl Command {
@@ -82,6 +85,7 @@ impl OnBoard {
             Self::Thread(thread) => thread.run(&board).await,
             Self::Post(post) => post.run(&board).await,
             Self::Setting(setting) => setting.run(&board).await,
+            Self::Generate(generate) => generate.run(&board).await,
         };
         database.close().await;
         outcome

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
+use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use rusqlite::{Connection, Error, ErrorCode, MAIN_DB, Result, ffi};
+use tracing::Level;
 
 use super::{Location, SqliteError};
 
@@ -42,7 +44,7 @@ pub(super) fn reader(location: &Location) -> Result<Connection, SqliteError> {
 }
 
 /// SQLite opens a file that may not be written for reading, without a word.
-fn set_up(connection: Connection) -> Result<Connection> {
+fn set_up(mut connection: Connection) -> Result<Connection> {
     if connection.is_readonly(MAIN_DB)? {
         let read_only = ffi::Error::new(ffi::SQLITE_READONLY);
         return Err(Error::SqliteFailure(read_only, None));
@@ -53,7 +55,19 @@ fn set_up(connection: Connection) -> Result<Connection> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     turn_log_on(&connection)?;
     connection.execute_batch(PRAGMAS)?;
+    if tracing::enabled!(Level::TRACE) {
+        connection.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(trace))?;
+    }
     Ok(connection)
+}
+
+/// Tells the log of a statement, as it was written: without what is bound to it. What its triggers do is a part of it.
+fn trace(event: TraceEvent<'_>) {
+    if let TraceEvent::Stmt(statement, text) = event
+        && statement.sql() == text
+    {
+        tracing::trace!(sql = text, "run");
+    }
 }
 
 /// Of two that do this to a new file at once SQLite refuses one, lest they wait for each other for ever. That one

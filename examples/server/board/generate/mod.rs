@@ -1,0 +1,51 @@
+//! Bulk content, to see how the board does with much of it: the same for the same seed.
+
+mod maker;
+mod random;
+pub mod words;
+
+use forum_api::host::{Refusal, Result};
+
+use super::{Board, search};
+use maker::Maker;
+
+/// How much to make.
+#[derive(Clone, Copy, Debug)]
+pub struct Amount {
+    /// Members.
+    pub members: u64,
+    /// Threads: half of them in General, the others in Help and in Members.
+    pub threads: u64,
+    /// Posts, the first ones of the threads among them. Of the others, half are in one thread of General.
+    pub posts: u64,
+}
+
+impl Amount {
+    /// Everything.
+    pub const fn total(&self) -> u64 {
+        self.members + self.posts
+    }
+}
+
+/// How much is written at once: others write in between.
+const BATCH: u64 = 5_000;
+
+/// Fills the forums General, Help and Members, and tells after each step how much is done.
+pub async fn run(board: &Board, amount: Amount, seed: u64, tell: impl Fn(u64)) -> Result<()> {
+    if amount.threads > amount.posts {
+        let reason = "there cannot be more threads than posts: each begins with one";
+        return Err(Refusal::Invalid(reason.into()));
+    }
+    let begin = board.write(move |tx, events| Maker::begin(tx, amount, seed, events.now));
+    let mut maker = begin.await?;
+    while maker.made() < amount.total() {
+        let step = board.write(move |tx, _| {
+            let make = || (0..BATCH).try_for_each(|_| maker.make(tx));
+            search::together(tx, make)?;
+            Ok(maker)
+        });
+        maker = step.await?;
+        tell(maker.made());
+    }
+    Ok(())
+}

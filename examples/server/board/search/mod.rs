@@ -1,0 +1,55 @@
+//! Full-text search in what everybody who sees a forum may read there.
+//!
+//! The index `post_text` knows where each post is and by whom, so that a page walks nothing that the caller does not
+//! see, however much of it there is. Nothing but a hit's own text goes into its score: the rest of the board, hidden
+//! or not, leaves no trace in it.
+
+mod aim;
+mod excerpt;
+mod expression;
+mod hits;
+mod index;
+mod relevance;
+mod walk;
+mod words;
+
+use forum_api::host::Result;
+use forum_api::model::{Page, Search, SearchHit, Sort, Timestamp};
+use rusqlite::Connection;
+
+use super::actor::Actor;
+use aim::Aim;
+pub use index::together;
+use walk::Way;
+
+/// What walks the index.
+#[cfg(test)]
+pub const WALKS: [fn() -> &'static str; 3] = [
+    || Way::Back.matches(),
+    || Way::Forth.matches(),
+    || relevance::WINDOW,
+];
+
+/// A page of the hits that the caller may read.
+pub fn page(
+    connection: &Connection,
+    actor: &Actor,
+    search: &Search,
+    now: Timestamp,
+) -> Result<Page<SearchHit>> {
+    let Some(aim) = Aim::of(connection, actor, search, now)? else {
+        return Ok(Page {
+            items: Vec::new(),
+            next: None,
+        });
+    };
+    let found = match search.sort {
+        Sort::Relevance => relevance::page(connection, &aim, search)?,
+        Sort::Newest => walk::page(connection, &aim, search, Way::Back)?,
+        Sort::Oldest => walk::page(connection, &aim, search, Way::Forth)?,
+    };
+    Ok(Page {
+        items: hits::read(connection, &found.items, search)?,
+        next: found.next,
+    })
+}

@@ -1,0 +1,102 @@
+//! Texts to search in, and what somebody finds of them.
+
+use super::{Audience, Someone, Stop, Suite, Verdict, Written, equal};
+use crate::model::{ForumId, PostId, Query, Reply, Search, SearchHit, Sort, StartThread, ThreadId};
+
+/// A forum that everybody sees, and a member who writes there.
+pub(super) struct Library<'a> {
+    pub(super) suite: &'a Suite,
+    pub(super) forum: ForumId,
+    pub(super) alice: Someone,
+}
+
+impl<'a> Library<'a> {
+    pub(super) async fn open(suite: &'a Suite) -> Verdict<Self> {
+        Ok(Self {
+            suite,
+            forum: suite.forum(Audience::Guests).await?,
+            alice: suite.member("alice").await?,
+        })
+    }
+
+    /// A thread by alice.
+    pub(super) async fn thread(&self, title: &str, body: &str) -> Verdict<Written> {
+        thread(self.suite, &self.alice, &self.forum, title, body).await
+    }
+
+    /// A thread by alice with each of these texts in it, the first of them as its first post.
+    pub(super) async fn posts(&self, texts: &[&str]) -> Verdict<(ThreadId, Vec<PostId>)> {
+        let mut texts = texts.iter();
+        let first = texts.next().copied().unwrap_or("x");
+        let Written { thread, first } = self.thread("Untitled", first).await?;
+        let mut posts = vec![first];
+        for text in texts {
+            posts.push(reply(self.suite, &self.alice, &thread, text).await?);
+        }
+        Ok((thread, posts))
+    }
+
+    /// What alice finds, newest first, has to be these posts.
+    pub(super) async fn finds(&self, q: &str, posts: &[&PostId]) -> Verdict {
+        finds(&self.alice, &newest(q)?, posts).await
+    }
+}
+
+/// A thread by `author`, a minute after what was before.
+pub(super) async fn thread(
+    suite: &Suite,
+    author: &Someone,
+    forum: &ForumId,
+    title: &str,
+    body: &str,
+) -> Verdict<Written> {
+    suite.wait(MINUTE);
+    let new = StartThread {
+        title: title.into(),
+        body: body.into(),
+        ..StartThread::default()
+    };
+    let written = suite.stage.write_thread(&author.id(), forum, new).await?;
+    let (thread, first) = written;
+    Ok(Written { thread, first })
+}
+
+/// A reply by `author`, a minute after what was before.
+pub(super) async fn reply(
+    suite: &Suite,
+    author: &Someone,
+    thread: &ThreadId,
+    body: &str,
+) -> Verdict<PostId> {
+    suite.wait(MINUTE);
+    let new = Reply {
+        body: body.into(),
+        ..Reply::default()
+    };
+    Ok(suite.stage.write_reply(&author.id(), thread, new).await?)
+}
+
+const MINUTE: std::time::Duration = std::time::Duration::from_secs(60);
+
+/// A search for `q`, newest first.
+pub(super) fn newest(q: &str) -> Verdict<Search> {
+    let Some(query) = Query::parse(q) else {
+        return Err(Stop::broken(q, "cannot be searched for", "a query"));
+    };
+    let mut search = Search::new(query);
+    search.sort = Sort::Newest;
+    Ok(search)
+}
+
+/// The hits on the first page.
+pub(super) async fn hits(someone: &Someone, search: &Search) -> Verdict<Vec<SearchHit>> {
+    Ok(someone.search(search).await?.granted()?.items)
+}
+
+/// What `someone` finds has to be these posts, in this order.
+pub(super) async fn finds(someone: &Someone, search: &Search, posts: &[&PostId]) -> Verdict {
+    let hits = hits(someone, search).await?;
+    let found: Vec<_> = hits.iter().map(|hit| &hit.post_id).collect();
+    let what = format_args!("what {} finds with {search:?}", someone.name());
+    equal(what, found, posts)
+}

@@ -1,0 +1,150 @@
+//! Search: the order of the hits, page by page.
+
+use super::found::{Library, newest, reply};
+use super::walk::{Walk, once};
+use super::{Someone, Suite, Verdict, equal, holds};
+use crate::host::Refusal;
+use crate::model::{Position, PostId, Search, SearchHit, Show, Sort};
+
+const SORTS: [Sort; 3] = [Sort::Relevance, Sort::Newest, Sort::Oldest];
+
+/// Pages of any size meet without gap or overlap, newest or oldest first, and `next` is null exactly when nothing
+/// follows.
+pub async fn pages_of_any_size_meet(suite: &Suite) -> Verdict {
+    let library = Library::open(suite).await?;
+    let (_, mut posts) = library.posts(&["tea"; 6]).await?;
+    for sort in [Sort::Oldest, Sort::Newest] {
+        for limit in [1, 2, 3, 5, 6, 7] {
+            let walk = walked(&library.alice, &by(sort)?, limit).await?;
+            let found = ids(&walk, |hit| hit.post_id.clone());
+            equal(
+                format_args!("a walk by {limit}, {sort:?}"),
+                found,
+                posts.clone(),
+            )?;
+            let pages = posts.len().div_ceil(limit.into());
+            equal(format_args!("the pages of {limit}"), walk.pages(), pages)?;
+        }
+        posts.reverse();
+    }
+    Ok(())
+}
+
+/// The best come first, and each comes once.
+pub async fn the_best_come_first(suite: &Suite) -> Verdict {
+    let library = Library::open(suite).await?;
+    let texts = ["tea", "tea tea tea", "a long text on tea", "tea cup", "tea"];
+    let (_, posts) = library.posts(&texts).await?;
+    for limit in [1, 2, 5] {
+        let walk = walked(&library.alice, &by(Sort::Relevance)?, limit).await?;
+        let scores = ids(&walk, |hit| hit.score);
+        let fall = scores.is_sorted_by(|better, worse| better >= worse);
+        holds(format_args!("the scores {scores:?} do not rise"), fall)?;
+        all_once(&walk, &posts)?;
+        let pages = posts.len().div_ceil(limit.into());
+        equal(format_args!("the pages of {limit}"), walk.pages(), pages)?;
+    }
+    Ok(())
+}
+
+/// A walk in any order meets what was there all along once, whatever is written meanwhile.
+pub async fn a_walk_meets_each_hit_once_while_others_write(suite: &Suite) -> Verdict {
+    let library = Library::open(suite).await?;
+    let texts = ["tea", "tea tea", "tea cup", "no more tea", "tea, tea"];
+    let (thread, posts) = library.posts(&texts).await?;
+    for sort in SORTS {
+        let (search, mut walk) = (by(sort)?, Walk::of(2));
+        while walk.goes_on() {
+            read(&library.alice, &search, &mut walk).await?;
+            if walk.pages() < texts.len() {
+                reply(suite, &library.alice, &thread, "tea tea tea").await?;
+            }
+        }
+        all_once(&walk, &posts)?;
+    }
+    Ok(())
+}
+
+/// A walk through threads meets each once, in any order, however far apart its matches are.
+pub async fn a_walk_meets_each_thread_once(suite: &Suite) -> Verdict {
+    let library = Library::open(suite).await?;
+    let mut threads = Vec::new();
+    for _ in 0..3 {
+        threads.push(library.posts(&["tea", "tea"]).await?.0);
+    }
+    for thread in &threads {
+        reply(suite, &library.alice, thread, "tea").await?;
+    }
+    for sort in SORTS {
+        for limit in [1, 2, 3] {
+            let mut search = by(sort)?;
+            search.show = Show::Threads;
+            let walk = walked(&library.alice, &search, limit).await?;
+            let what = format_args!("the threads by {limit}, {sort:?}");
+            let mut found = ids(&walk, |hit| hit.thread_id.clone());
+            found.sort();
+            equal(what, found, threads.clone())?;
+            let pages = threads.len().div_ceil(limit.into());
+            equal(format_args!("the pages of {limit}"), walk.pages(), pages)?;
+        }
+    }
+    Ok(())
+}
+
+/// What a client made up for a cursor is no failure, and shows nothing that the caller does not see.
+pub async fn a_forged_place_is_no_failure(suite: &Suite) -> Verdict {
+    let library = Library::open(suite).await?;
+    library.posts(&["tea", "tea"]).await?;
+    for place in [
+        "",
+        ".",
+        "x",
+        "1",
+        "1.2.3.4",
+        "-9223372036854775808",
+        "';--",
+        "ä\u{0}",
+    ] {
+        for sort in SORTS {
+            let mut search = by(sort)?;
+            search.after = Some(Position::new(place));
+            let (what, reply) = library.alice.search(&search).await?.reply();
+            let fine = matches!(reply, Ok(_) | Err(Refusal::Unusable("after", _)));
+            holds(
+                format_args!("{what}: {reply:?} is a page, or `after` is unusable"),
+                fine,
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn by(sort: Sort) -> Verdict<Search> {
+    let mut search = newest("tea")?;
+    search.sort = sort;
+    Ok(search)
+}
+
+async fn walked(someone: &Someone, search: &Search, limit: u8) -> Verdict<Walk<SearchHit>> {
+    let mut walk = Walk::of(limit);
+    while walk.goes_on() {
+        read(someone, search, &mut walk).await?;
+    }
+    Ok(walk)
+}
+
+/// Reads the next page.
+async fn read(someone: &Someone, search: &Search, walk: &mut Walk<SearchHit>) -> Verdict {
+    let mut search = search.clone();
+    search.limit = walk.limit;
+    search.after.clone_from(&walk.after);
+    walk.take(someone.search(&search).await?.granted()?)
+}
+
+fn all_once(walk: &Walk<SearchHit>, posts: &[PostId]) -> Verdict {
+    once(&ids(walk, |hit| hit.post_id.clone()), posts)
+}
+
+fn ids<I>(walk: &Walk<SearchHit>, id: impl Fn(&SearchHit) -> I) -> Vec<I> {
+    walk.items.iter().map(id).collect()
+}

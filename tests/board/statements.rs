@@ -1,0 +1,173 @@
+//! How many SQL statements a request costs: few, and as many however much there is on the board.
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::sync::{Arc, LazyLock, Mutex, Once};
+use std::thread::{self, ThreadId};
+
+use forum_api::clock::{Clock, ManualClock, SeededEntropy};
+use forum_api::model::{Timestamp, UserId};
+use forum_api::scope::Surface;
+use forum_api::store::Stores;
+use forum_api::store::sqlite::{Database, Location};
+use forum_api::testing::{Client, TestBoard};
+use forum_api::token::{Issue, issue};
+use forum_api::{Language, Settings};
+use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::board::generate::{self, Amount};
+use crate::board::{Board, demo};
+
+/// What mod asks for, and how many statements it takes. One finds the token, one the standing, and before a write one
+/// finds the place. `{}` is a post of thread 16.
+const REQUESTS: [(&str, &str, &str, usize); 16] = [
+    ("GET", "/me", "", 3),
+    ("GET", "/forums", "", 3),
+    ("GET", "/forums/2/threads", "", 3),
+    ("GET", "/threads/16", "", 3),
+    ("GET", "/threads/16/posts", "", 3),
+    ("GET", "/members/@bob", "", 3),
+    ("GET", "/subscriptions", "", 3),
+    ("GET", "/search?q=tea", "", 5),
+    ("GET", "/search?q=tea&sort=newest&show=threads", "", 5),
+    ("GET", "/search?q=tea&forum=2&by=@bob&when=7d", "", 8),
+    (
+        "POST",
+        "/forums/2/threads",
+        r#"{"title":"x","body":"y"}"#,
+        17,
+    ),
+    ("POST", "/threads/16/posts", r#"{"body":"x"}"#, 16),
+    ("PATCH", "/threads/16/posts/{}", r#"{"body":"x"}"#, 10),
+    ("DELETE", "/threads/16/posts/{}", "", 12),
+    (
+        "POST",
+        "/subscriptions",
+        r#"{"target":"forum","targetId":"2"}"#,
+        5,
+    ),
+    ("DELETE", "/subscriptions/forum/2", "", 4),
+];
+
+#[tokio::test]
+async fn every_request_costs_its_number_of_statements() {
+    let (database, board, api) = demo().await;
+    let moderator = api.client(Some(token(&database).await));
+    assert_eq!(
+        ask(&moderator, "GET", "/me", "").await,
+        200,
+        "which is noted"
+    );
+    let thread = board.read(|_| Ok(thread::current().id())).await.unwrap();
+    for post in ["61", "64"] {
+        for (method, path, body, expected) in REQUESTS {
+            take(thread);
+            let status = ask(&moderator, method, &path.replace("{}", post), body).await;
+            let statements = take(thread);
+            assert!((200..300).contains(&status), "{method} {path}: {status}");
+            assert_eq!(
+                statements.len(),
+                expected,
+                "{method} {path}: {statements:#?}"
+            );
+        }
+        let amount = Amount {
+            members: 2,
+            threads: 50,
+            posts: 500,
+        };
+        generate::run(&board, amount, 1, |_| ()).await.unwrap();
+    }
+}
+
+async fn ask(client: &Client<'_>, method: &str, path: &str, body: &str) -> u16 {
+    let body = serde_json::from_str(body).unwrap_or_default();
+    let ask = match method {
+        "GET" => client.get(path),
+        "POST" => client.post(path, &body),
+        "PATCH" => client.patch(path, &body),
+        _ => client.delete(path),
+    };
+    ask.await.status
+}
+
+async fn demo() -> (Database, Arc<Board>, TestBoard) {
+    static LISTEN: Once = Once::new();
+    LISTEN.call_once(|| tracing_subscriber::registry().with(Listener).init());
+    let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
+    let database = Database::open(&Location::Memory).unwrap();
+    let board = Board::new(database.clone(), clock.clone(), Language::English);
+    let begun = board.begin(|tx, now| demo::begin(tx, "", false, now)).await;
+    begun.unwrap().unwrap();
+    let board = Arc::new(board);
+    let api = TestBoard::with(
+        board.clone(),
+        board.clone(),
+        Stores::in_sqlite(&database),
+        Settings::default(),
+        |builder| builder.clock(clock as Arc<dyn Clock>),
+    );
+    (database, board, api)
+}
+
+async fn token(database: &Database) -> String {
+    let scopes: Vec<_> = Surface::Full
+        .scopes()
+        .map(|scope| scope.to_string())
+        .collect();
+    let wanted = Issue {
+        owner: &UserId::from(2),
+        label: "test",
+        scopes: &scopes,
+        expires_in_days: "",
+    };
+    let stores = Stores::in_sqlite(database);
+    let now = Timestamp::from_millis(1_767_225_600_000);
+    let issued = issue(
+        &*stores.tokens,
+        &SeededEntropy::default(),
+        Surface::Full,
+        wanted,
+        now,
+    )
+    .await;
+    issued.unwrap().0.reveal().to_owned()
+}
+
+/// The statements that each database's thread has run.
+static RUN: LazyLock<Mutex<HashMap<ThreadId, Vec<String>>>> = LazyLock::new(Mutex::default);
+
+/// What a thread has run since the last time.
+fn take(thread: ThreadId) -> Vec<String> {
+    RUN.lock().unwrap().remove(&thread).unwrap_or_default()
+}
+
+struct Listener;
+
+impl<S: Subscriber> Layer<S> for Listener {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if event.metadata().target() == "forum_api::store::sqlite::connection" {
+            event.record(&mut Statement);
+        }
+    }
+}
+
+struct Statement;
+
+impl Visit for Statement {
+    /// Transactions are no statements of anybody's, and what the index does in its own tables is its own affair.
+    fn record_str(&mut self, field: &Field, sql: &str) {
+        let word = sql.split_whitespace().next().unwrap_or_default();
+        let frames = ["BEGIN", "SAVEPOINT", "RELEASE", "COMMIT"];
+        if field.name() == "sql" && !frames.contains(&word) && !sql.contains("'main'.'") {
+            let mut run = RUN.lock().unwrap();
+            let statements = run.entry(thread::current().id()).or_default();
+            statements.push(sql.into());
+        }
+    }
+
+    fn record_debug(&mut self, _: &Field, _: &dyn Debug) {}
+}
