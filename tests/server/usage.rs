@@ -62,7 +62,6 @@ fn what_makes_no_sense_is_status_2() {
         &["board"],
         &["worker"],
         &["webhook", "list"],
-        &["generate"],
         &["--empty", "token", "list"],
         &["--surface", "compact", "token", "list"],
         &["token", "list", "--surface", "compact"],
@@ -133,7 +132,7 @@ fn help_names_only_what_works() {
     ] {
         let help = run(directory.path(), arguments, "");
         assert_eq!(help.status, 0);
-        for later in ["redis", "postgres", "panel", "delivery", "generate", "poll"] {
+        for later in ["redis", "postgres", "panel", "delivery", "poll"] {
             assert!(!help.out.contains(later), "{later}: {}", help.out);
         }
     }
