@@ -32,21 +32,24 @@ impl Authority for Empty {
 
 impl Board for Empty {}
 
-/// `OPTIONS` is answered here, before the service; a browser may read our headers.
+/// `OPTIONS` is answered here, before the service; a browser may send and read our headers.
 fn cors(origin: HeaderValue) -> CorsLayer {
-    let exposed = "x-ratelimit-limit x-ratelimit-remaining x-ratelimit-reset x-request-id retry-after link location etag";
+    let names = |names: &'static str| {
+        names
+            .split(' ')
+            .map(HeaderName::from_static)
+            .collect::<Vec<_>>()
+    };
     CorsLayer::new()
         .allow_origin(origin)
         .allow_methods([Method::GET, Method::POST, Method::PATCH, Method::DELETE])
-        .allow_headers(
-            ["authorization", "content-type", "idempotency-key"].map(HeaderName::from_static),
-        )
-        .expose_headers(
-            exposed
-                .split(' ')
-                .map(HeaderName::from_static)
-                .collect::<Vec<_>>(),
-        )
+        .allow_headers(names(
+            "authorization content-type idempotency-key if-none-match",
+        ))
+        .expose_headers(names(
+            "etag idempotency-replayed link location retry-after www-authenticate \
+             x-ratelimit-limit x-ratelimit-remaining x-ratelimit-reset x-request-id",
+        ))
 }
 
 #[tokio::main]

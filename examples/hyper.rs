@@ -38,7 +38,10 @@ async fn main() -> std::io::Result<()> {
     let api = ForumApi::builder(board.clone(), board, Stores::in_memory(), TokioRuntime).build();
     let listener = TcpListener::bind("127.0.0.1:8080").await?;
     loop {
-        let (stream, peer) = listener.accept().await?;
+        // A connection that was gone before it was taken is no reason to stop.
+        let Ok((stream, peer)) = listener.accept().await else {
+            continue;
+        };
         let with_peer = move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(peer);
             request

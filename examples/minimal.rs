@@ -1,12 +1,12 @@
 //! The shape of an embedding at a glance: a toy board in memory. What it does not answer is 501.
 //!
-//! `cargo run --example minimal`, then `curl http://127.0.0.1:8080/api/v1/forums`.
+//! `cargo run --example minimal [ADDRESS]`, then `curl http://127.0.0.1:8080/api/v1/forums`.
 
 use std::sync::Arc;
 
-use forum_api::clock::{SystemEntropy, TokioRuntime};
+use forum_api::clock::{Clock, SystemClock, SystemEntropy, TokioRuntime};
 use forum_api::host::{Authority, Board, Caller, Forums, Result, Standing, Stored};
-use forum_api::model::{Forum, ForumId, Timestamp, UserId};
+use forum_api::model::{Forum, ForumId, UserId};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::token::{Issue, issue};
@@ -56,27 +56,24 @@ impl Board for Toy {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (board, stores) = (Arc::new(Toy), Stores::in_memory());
-    let scopes = ["forums:read".to_owned()];
+    let (owner, scopes) = (&UserId::from(1), &["forums:read".to_owned()]);
     let wanted = Issue {
-        owner: &UserId::from(1),
+        owner,
         label: "",
-        scopes: &scopes,
+        scopes,
         expires_in_days: "",
     };
-    let (token, _) = issue(
-        &*stores.tokens,
-        &SystemEntropy,
-        Surface::Full,
-        wanted,
-        Timestamp::default(),
-    )
-    .await?;
+    let now = SystemClock.now();
+    let (token, _) = issue(&*stores.tokens, &SystemEntropy, Surface::Full, wanted, now).await?;
+    let address = std::env::args().nth(1);
+    let address = address.as_deref().unwrap_or("127.0.0.1:8080");
+    let listener = tokio::net::TcpListener::bind(address).await?;
     println!(
-        "curl -H 'authorization: Bearer {}' http://127.0.0.1:8080/api/v1/forums",
-        token.reveal()
+        "curl -H 'authorization: Bearer {}' http://{}/api/v1/forums",
+        token.reveal(),
+        listener.local_addr()?
     );
 
     let api = ForumApi::builder(board.clone(), board, stores, TokioRuntime).build();
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
     Ok(axum::serve(listener, axum::Router::new().fallback_service(api)).await?)
 }

@@ -59,7 +59,7 @@ impl TestBoard {
         )
     }
 
-    /// `board` with these stores and settings, and whatever else `build` changes.
+    /// `board` with these stores and settings, and whatever else `build` changes. Tokens have to be in memory.
     pub fn with(
         authority: Arc<dyn Authority>,
         board: Arc<dyn Board>,
@@ -92,6 +92,9 @@ impl TestBoard {
     }
 
     /// The member with this id, with a token that carries every scope.
+    ///
+    /// # Panics
+    /// When the id is none.
     pub fn as_member(&self, user: &str) -> Client<'_> {
         let scopes: Vec<_> = self
             .settings

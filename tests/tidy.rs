@@ -40,7 +40,9 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ),
     (
         "conformance",
-        &["api", "clock", "host", "model", "store", "testing"],
+        &[
+            "api", "budget", "clock", "host", "model", "store", "testing", "token",
+        ],
     ),
 ];
 

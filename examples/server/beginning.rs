@@ -14,44 +14,67 @@ use crate::commands::token::scopes;
 use crate::greeting::{New, Try};
 use crate::password;
 
-/// Begins a board in a new database; gives nothing for one that has a board.
-pub async fn begin(database: &Database, board: &Board, options: &Serve) -> Result<Option<New>> {
-    if board.is_there().await? {
-        if options.admin_password_stdin {
-            tracing::warn!(
-                "--admin-password-stdin is ignored: the board has its administrator already"
-            );
-        }
-        return board.migrate().await.map(|()| None);
-    }
+/// The administrator's password of a board to be.
+#[derive(Debug)]
+pub struct Password {
+    text: String,
+    given: bool,
+}
+
+/// The password of a board that is not there yet; `None` for one that has its administrator already.
+pub fn password(options: &Serve, is_board: bool) -> Result<Option<Password>> {
     let given = options.admin_password_stdin;
-    let password = if given {
+    if is_board && given {
+        tracing::warn!(
+            "--admin-password-stdin is ignored: the board has its administrator already"
+        );
+    }
+    if is_board {
+        return Ok(None);
+    }
+    let text = if given {
         password::from_stdin()?
     } else {
         password::random()?
     };
-    let (hash, empty) = (passwords::hash(password.clone()).await?, options.empty);
+    Ok(Some(Password { text, given }))
+}
+
+/// Begins a board with this password, if there is none yet; gives nothing for one that is there.
+pub async fn begin(
+    database: &Database,
+    board: &Board,
+    options: &Serve,
+    password: Option<Password>,
+) -> Result<Option<New>> {
+    let Some(Password { text, given }) = password else {
+        return board.migrate().await.map(|()| None);
+    };
+    let (hash, empty) = (passwords::hash(text.clone()).await?, options.empty);
     let begun = board.begin(move |tx, now| demo::begin(tx, &hash, empty, now));
     let Some(trial) = begun.await? else {
         return Ok(None);
     };
-    let password = (!given).then_some(password);
+    let password = (!given).then_some(text);
     let trial = match trial {
-        Some(Trial {
-            member,
-            name,
-            thread,
-        }) => {
-            let token = token(database, member, options.surface.into()).await?;
-            Some(Try {
-                token,
-                owner: name,
-                thread,
-            })
-        }
+        Some(trial) => Some(a_try(database, trial, options.surface.into()).await?),
         None => None,
     };
     Ok(Some(New { password, trial }))
+}
+
+async fn a_try(database: &Database, trial: Trial, surface: Surface) -> Result<Try> {
+    let Trial {
+        member,
+        name,
+        thread,
+    } = trial;
+    let token = token(database, member, surface).await?;
+    Ok(Try {
+        token,
+        owner: name,
+        thread,
+    })
 }
 
 /// A token with all scopes that never expires.

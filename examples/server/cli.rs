@@ -65,7 +65,7 @@ pub struct Serve {
     #[arg(long, value_name = "CIDR,…", value_delimiter = ',', value_parser = network)]
     pub trusted_proxies: Vec<IpNet>,
     /// A web page's origin that may call the API, or * for any; repeatable
-    #[arg(long, value_name = "ORIGIN")]
+    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     pub cors_origin: Vec<HeaderValue>,
     /// The language of messages
     #[arg(long, value_enum, default_value = "en")]
@@ -161,9 +161,19 @@ fn base_url(text: &str) -> Result<String, &'static str> {
     let url = text.trim_end_matches('/');
     let parsed: http::Uri = url.parse().map_err(|_| "not a URL")?;
     let is_web = matches!(parsed.scheme_str(), Some("http" | "https"));
-    let fits = is_web && parsed.query().is_none();
+    let fits = is_web && !url.contains(['?', '#', '@']);
     fits.then(|| url.into())
-        .ok_or("expected http://… or https://… without a query")
+        .ok_or("expected http://… or https://… without user, query and fragment")
+}
+
+/// An origin as a browser sends it, or `*`.
+fn origin(text: &str) -> Result<HeaderValue, &'static str> {
+    let parsed = text.parse().unwrap_or_else(|_| http::Uri::default());
+    let (scheme, host) = (parsed.scheme_str().unwrap_or_default(), parsed.authority());
+    let written = host.map(|host| format!("{scheme}://{host}"));
+    let is_origin = text == "*" || written.as_deref() == Some(text) && !text.contains('@');
+    let value = HeaderValue::from_str(text).ok().filter(|_| is_origin);
+    value.ok_or("expected an origin as https://board.example:8443, or *")
 }
 
 /// A network, or a single address.

@@ -7,16 +7,16 @@ use forum_api::clock::SystemClock;
 use forum_api::host::{Refusal, Result};
 use forum_api::store::sqlite::{Database, Location};
 
-use crate::board::Board;
+use crate::board::{Board, look};
 
-/// The database of a board that was served before.
+/// The database of a board that was served before. One that holds none is left as it is.
 pub async fn existing(url: &str) -> Result<(Database, Board)> {
-    let (database, board) = open(&location(url, false)?, Language::English)?;
-    if !board.is_there().await? {
-        return Err(Refusal::NotFound(format!(
-            "{url} holds no board: serve it first"
-        )));
+    let location = location(url, false)?;
+    if holds_board(&location) == Some(false) {
+        let reason = format!("{url} holds no board: serve it first");
+        return Err(Refusal::NotFound(reason));
     }
+    let (database, board) = open(&location, Language::English)?;
     board.migrate().await?;
     Ok((database, board))
 }
@@ -24,6 +24,19 @@ pub async fn existing(url: &str) -> Result<(Database, Board)> {
 /// The database of a board that is to be served, made if it is not there.
 pub fn to_serve(url: &str, language: Language) -> Result<(Database, Board)> {
     open(&location(url, true)?, language)
+}
+
+/// Whether there is a board to be served.
+pub fn is_board(url: &str) -> Result<bool> {
+    Ok(holds_board(&location(url, true)?) == Some(true))
+}
+
+/// `None` where there is no database that could be asked.
+fn holds_board(location: &Location) -> Option<bool> {
+    match location {
+        Location::File { path, .. } => look::holds_board(path).ok(),
+        Location::Memory => Some(false),
+    }
 }
 
 fn open(location: &Location, language: Language) -> Result<(Database, Board)> {

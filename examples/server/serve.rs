@@ -5,20 +5,23 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::ServiceExt;
 use axum::body::Body;
-use axum::extract::ConnectInfo;
 use forum_api::ForumApi;
 use forum_api::budget::Window;
 use forum_api::clock::TokioRuntime;
 use forum_api::host::{Refusal, Result};
 use forum_api::store::Stores;
-use forum_api::store::sqlite::{Database, SqliteIdempotency, SqliteTokens};
+use forum_api::store::sqlite::Database;
 use forum_api::{Messages, Settings};
 use http::Request;
-use tokio::net::TcpListener;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
 use tower::util::option_layer;
-use tower::{Layer, service_fn};
+use tower::{Layer, ServiceExt, service_fn};
 
 use crate::board::Board;
 use crate::cli::{self, Common};
@@ -36,13 +39,14 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
     log::start(options.log);
     let stop = Stop::listen().map_err(Refusal::failed)?;
     let (listener, address) = listen(options.listen).await?;
+    let password = beginning::password(options, open::is_board(&common.database)?)?;
     let (database, board) = open::to_serve(&common.database, options.language.into())?;
     let greeting = Greeting {
         base_url: options
             .base_url
             .clone()
             .unwrap_or_else(|| format!("http://{address}")),
-        new: beginning::begin(&database, &board, options).await?,
+        new: beginning::begin(&database, &board, options, password).await?,
     };
     let settings = settings(options, &greeting.base_url);
     let front = Front {
@@ -50,7 +54,7 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
         board,
     };
     Output::new(&greeting, greeting.keys())?.print(common.json);
-    run(listener, front, options, stop).await?;
+    run(listener, front, options, stop).await;
     database.close().await;
     Ok(())
 }
@@ -83,40 +87,61 @@ fn settings(options: &cli::Serve, base_url: &str) -> Settings {
 }
 
 fn api(database: &Database, board: Board, settings: Settings) -> ForumApi {
-    let stores = Stores {
-        tokens: Arc::new(SqliteTokens::new(database.clone())),
-        idempotency: Arc::new(SqliteIdempotency::new(database.clone())),
-        ..Stores::in_memory()
-    };
-    let board = Arc::new(board);
+    let (stores, board) = (Stores::in_sqlite(database), Arc::new(board));
     ForumApi::builder(board.clone(), board, stores, TokioRuntime)
         .settings(settings)
-        .peer(|extensions| {
-            extensions
-                .get()
-                .map(|ConnectInfo::<SocketAddr>(peer)| peer.ip())
-        })
         .build()
 }
 
 /// Answers until told to stop, then finishes what is in flight.
-async fn run(listener: TcpListener, front: Front, options: &cli::Serve, stop: Stop) -> Result<()> {
+async fn run(listener: TcpListener, front: Front, options: &cli::Serve, stop: Stop) {
     let front = service_fn(move |request: Request<Body>| {
         let front = front.clone();
         async move { Ok::<_, Infallible>(front.answer(request).await) }
     });
     let service = option_layer(cors::layer(&options.cors_origin)).layer(front);
-    let service = service.into_make_service_with_connect_info::<SocketAddr>();
-    let serving = axum::serve(listener, service).with_graceful_shutdown(stop.clone().told());
-    let too_late = async {
-        stop.told().await;
-        tokio::time::sleep(PATIENCE).await;
+    let connections = GracefulShutdown::new();
+    let accept = async {
+        loop {
+            let (stream, peer) = accepted(&listener).await;
+            let service = service
+                .clone()
+                .map_request(move |request| from(peer, request));
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+            tokio::spawn(connections.watch(connection));
+        }
     };
     tokio::select! {
-        served = serving => served.map_err(Refusal::failed),
-        () = too_late => {
-            tracing::warn!("requests were cut off that took longer than 10 s to finish");
-            Ok(())
+        () = accept => {}
+        () = stop.told() => {}
+    }
+    drop(listener);
+    if tokio::time::timeout(PATIENCE, connections.shutdown())
+        .await
+        .is_err()
+    {
+        tracing::warn!("requests were cut off that took longer than 10 s to finish");
+    }
+}
+
+/// A connection that is gone before it is taken does not matter; where there is no room for one, others end first.
+async fn accepted(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+    loop {
+        match listener.accept().await {
+            Ok(accepted) => return accepted,
+            Err(error) => {
+                tracing::warn!(%error, "a connection was not accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
         }
     }
+}
+
+/// The request with the address of the peer that sent it.
+fn from(peer: SocketAddr, request: Request<Incoming>) -> Request<Body> {
+    let mut request = request.map(Body::new);
+    request.extensions_mut().insert(peer);
+    request
 }

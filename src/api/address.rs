@@ -10,7 +10,7 @@ use crate::budget::BudgetKey;
 
 const FORWARDED: &str = "x-forwarded-for";
 
-/// The peer's address as hyper's and most servers' adapters leave it: an `IpAddr` or a `SocketAddr` extension.
+/// The peer's address where a host puts it by default: an `IpAddr` or a `SocketAddr` extension.
 pub(super) fn peer_of(extensions: &Extensions) -> Option<IpAddr> {
     let socket = || extensions.get::<SocketAddr>().map(SocketAddr::ip);
     extensions.get::<IpAddr>().copied().or_else(socket)

@@ -4,7 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::complaint::Complaint;
+use super::complaint::{Complaint, Wrong};
 use super::node::Node;
 use crate::model::{
     EditPoll, EditPost, Follow, ListMessages, ListPosts, ListSubscriptions, ListThreads, Opening,
@@ -40,13 +40,13 @@ pub(super) trait Args: Send + Sized + 'static {
     }
 }
 
+/// What is expected of no field in particular is expected of the whole.
 fn from_node<T: DeserializeOwned>(node: Node) -> Result<T, Complaint> {
-    T::deserialize(node).map_err(|complaint| match complaint.name.as_str() {
-        "" => Complaint {
-            name: "body".into(),
-            ..complaint
-        },
-        _ => complaint,
+    T::deserialize(node).map_err(|mut complaint| {
+        if complaint.name.is_empty() && matches!(complaint.wrong, Wrong::Expected(_)) {
+            complaint.name = "body".into();
+        }
+        complaint
     })
 }
 

@@ -32,7 +32,7 @@ fn unreadable(error: &(dyn std::error::Error + 'static)) -> Complaint {
     let phrase = if error.is::<LengthLimitError>() {
         "a smaller body"
     } else {
-        "a whole body in time"
+        "a whole body"
     };
     Complaint::expected("body", phrase)
 }

@@ -45,7 +45,7 @@ impl Complaint {
     /// The name if it can be repeated to the client: short, plain, and no secret that stands in the wrong place.
     pub(crate) fn speakable(&self) -> &str {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.[]".contains(&byte);
-        let harmless = self.name.len() <= 64 && self.name.bytes().all(plain);
+        let harmless = (1..=64).contains(&self.name.len()) && self.name.bytes().all(plain);
         let secret = self.name.contains("_pat_") || self.name.contains("whsec_");
         if harmless && !secret { &self.name } else { "?" }
     }

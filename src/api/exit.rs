@@ -14,7 +14,6 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::answer::Answer;
 use super::query;
 use crate::budget::Charge;
-use crate::model::Timestamp;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const X_RATELIMIT_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
@@ -93,8 +92,11 @@ impl Exit<'_> {
             (answer.status == 401).then_some("Bearer"),
         );
         if let Some(after) = answer.retry_after {
-            let seconds = Timestamp::default().plus(after).as_seconds_rounded_up();
-            headers.insert(RETRY_AFTER, seconds.max(1).into());
+            let seconds = after.as_millis().div_ceil(1000).max(1);
+            headers.insert(
+                RETRY_AFTER,
+                u64::try_from(seconds).unwrap_or(u64::MAX).into(),
+            );
         }
     }
 
@@ -124,12 +126,12 @@ impl Exit<'_> {
         format!("<{}>; rel=\"next\"", utf8_percent_encode(&target, CONTROLS))
     }
 
+    /// Tags are compared weakly, as RFC 9110 has it for this header.
     fn is_known(&self, tag: &str) -> bool {
         let lines = self.head.headers.get_all(IF_NONE_MATCH).iter();
-        let mut known = lines.flat_map(|line| line.to_str().unwrap_or_default().split(','));
-        known.any(|known| {
-            matches!(known.trim(), "*") || known.trim().trim_start_matches("W/") == tag
-        })
+        let mut known =
+            lines.flat_map(|line| line.to_str().unwrap_or_default().split(',').map(str::trim));
+        known.any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)
     }
 }
 

@@ -143,6 +143,7 @@ const GERMAN_PHRASES: &[(&str, &str)] = &[
         "a time, as 2026-01-31T12:00:00Z",
         "eine Zeit wie 2026-01-31T12:00:00Z",
     ),
+    ("a whole body", "ein vollständiger Inhalt"),
     (
         "a whole body in time",
         "ein vollständiger Inhalt in der gegebenen Zeit",
@@ -157,6 +158,6 @@ const GERMAN_PHRASES: &[(&str, &str)] = &[
         "text without U+0000 and byte-order marks",
         "Text ohne U+0000 und Byte Order Mark",
     ),
-    ("to stand without after", "dass es ohne after steht"),
+    ("to stand without after", "ein Aufruf ohne after"),
     ("true or false", "true oder false"),
 ];

@@ -45,9 +45,6 @@ macro_rules! __board_cases {
                 a_forum_does_not_count_what_is_below_it
                 what_awaits_approval_counts_nowhere
                 what_is_hidden_counts_nowhere
-                who_may_start_a_thread_is_told
-                a_guest_is_told_that_they_may_write_nowhere
-                who_may_not_write_is_forbidden
             }
             threads {
                 newest_activity_comes_first
@@ -57,10 +54,11 @@ macro_rules! __board_cases {
                 since_takes_what_was_active_later
                 a_list_is_of_one_forum
                 a_forged_place_is_no_failure
+                a_pinned_thread_is_not_lifted
+            }
+            starting {
                 a_thread_is_started_with_its_first_post
                 an_empty_title_or_body_is_invalid
-                a_locked_thread_takes_replies_of_moderators_alone
-                a_pinned_thread_is_not_lifted
             }
             posts {
                 the_oldest_comes_first
@@ -71,14 +69,23 @@ macro_rules! __board_cases {
                 an_empty_page_is_no_absent_thread
                 since_takes_what_was_posted_later
                 a_page_begins_at_the_post_that_is_named
+                from_and_since_both_hold
                 a_page_begins_at_no_post_of_another_thread
                 a_forged_place_is_no_failure
                 a_page_carries_the_forms_that_are_asked_for
+            }
+            replies {
                 a_body_is_kept_as_it_was_typed
                 what_people_type_does_not_run
                 a_reply_is_the_last_of_its_thread_at_once
                 an_empty_body_is_invalid
                 replies_at_once_are_all_there
+            }
+            permission {
+                who_may_start_a_thread_is_told
+                a_guest_is_told_that_they_may_write_nowhere
+                who_may_not_write_is_forbidden
+                a_locked_thread_takes_replies_of_moderators_alone
             }
             members {
                 a_profile_is_found_by_id_and_by_name
@@ -108,6 +115,8 @@ macro_rules! __board_cases {
                 moderators_delete_threads
                 nobody_replies_in_a_deleted_thread
                 one_of_many_deletions_is_made
+            }
+            counting {
                 counts_follow_a_reply
                 an_older_post_takes_no_activity_along
                 a_thread_falls_back_with_its_last_post
@@ -116,9 +125,6 @@ macro_rules! __board_cases {
                 a_profile_counts_what_is_there
             }
             approval {
-                a_reply_that_awaits_is_for_author_and_moderators
-                a_thread_that_awaits_is_for_author_and_moderators
-                nobody_replies_in_a_thread_that_awaits
                 an_approved_reply_is_for_everybody
                 an_approved_thread_is_for_everybody
                 an_author_changes_what_awaits
@@ -133,6 +139,77 @@ macro_rules! __board_cases {
                 a_deleted_thread_leaves_the_list
                 unfollowing_takes_a_subscription
                 authors_follow_what_they_write_in
+            }
+            polls {
+                a_poll_comes_with_its_thread
+                a_refused_poll_leaves_no_thread
+                a_hidden_threads_poll_is_absent
+                a_guest_sees_polls
+                an_unknown_poll_is_absent
+                a_poll_awaits_approval_with_its_thread
+                a_poll_is_deleted_with_its_thread
+                a_poll_closes_by_itself
+            }
+            votes {
+                a_vote_counts_and_is_its_voters_own
+                a_vote_for_several_is_one_voters
+                a_vote_stands
+                a_vote_can_be_changed_where_the_poll_says_so
+                a_vote_names_what_can_be_chosen
+                of_many_votes_at_once_one_counts
+                a_locked_thread_takes_votes
+                voting_takes_sight_alone
+                a_vote_is_decided_when_it_is_counted
+                a_vote_outlives_its_account
+            }
+            poll_edits {
+                its_writer_and_moderators_edit_a_poll
+                a_locked_threads_poll_is_a_moderators
+                an_edit_is_decided_when_it_is_made
+                what_an_edit_leaves_out_stays
+                options_that_were_voted_for_are_a_moderators
+                a_removed_option_takes_its_votes
+                a_refused_edit_changes_nothing
+                an_end_is_set_and_taken_away
+                a_stale_edit_is_a_conflict
+            }
+            reputation {
+                ratings_add_up
+                nobody_rates_themselves
+                an_unknown_member_is_absent
+                a_rating_has_points
+                a_post_is_rated_once
+                a_member_is_rated_once_a_day
+                a_rating_is_for_a_post_of_the_member
+                nobody_rates_for_a_post_that_they_do_not_see
+                nobody_rates_for_a_post_that_is_hidden
+                of_many_ratings_at_once_one_counts
+            }
+            messages {
+                each_party_has_a_copy_of_its_own
+                a_message_tells_who_sent_it_and_to_whom
+                anothers_copy_is_absent
+                a_folder_is_walked_while_messages_come
+                unread_and_read_ones_are_told_apart
+                unread_messages_are_counted
+                a_message_outlives_accounts
+            }
+            sending {
+                a_recipient_who_is_named_twice_gets_one_copy
+                a_member_may_write_to_themselves
+                an_incomplete_message_is_refused
+                nobody_gets_a_message_with_an_unknown_recipient
+                an_ignored_member_may_not_write
+            }
+            receipts {
+                a_message_is_read_once
+                a_peek_changes_nothing
+                no_receipt_comes_unasked
+                one_receipt_comes_however_many_race
+                each_reader_is_told_of_once
+                a_receipt_is_unread
+                an_ignored_reader_opens_as_any_other
+                a_message_is_opened_when_nobody_is_left_to_be_told
             }
             search {
                 every_word_is_required
@@ -202,11 +279,11 @@ macro_rules! __board_tests {
             $(
                 #[test]
                 fn $case() {
-                    let case = $crate::conformance::Case::new(
+                    let case = $crate::conformance::Case::<$crate::conformance::Suite>::new(
                         concat!(stringify!($file), "::", stringify!($case)),
                         |suite| ::std::boxed::Box::pin($crate::conformance::$file::$case(suite)),
                     );
-                    ($block_on)(case.must_hold(&$host));
+                    ($block_on)(case.must_hold($crate::conformance::Suite::new(&$host)));
                 }
             )+
         }

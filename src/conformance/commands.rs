@@ -20,7 +20,8 @@ macro_rules! commands {
             /// # Errors
             #[doc = concat!("When the host lacks it ([`Part::", stringify!($part), "`]), or the answer shows what the caller does not see.")]
             pub async fn $name(&self, $($argument: &$type),*) -> Verdict<Asked<$reply>> {
-                let what = format!(concat!(stringify!($name), "{:?} as {}"), ($($argument,)*), self.name);
+                let given: &[String] = &[$(format!("{:?}", $argument)),*];
+                let what = format!("{}({}) as {}", stringify!($name), given.join(", "), self.name);
                 let (who, road) = self.$road($($place)?).await?;
                 let reply = self.ground.board.$name(&who, $($argument.clone()),*).await;
                 let reply = road.agrees(&what, reply)?;
@@ -66,7 +67,7 @@ impl Someone {
         forum: &ForumId,
         list: &ListThreads,
     ) -> Verdict<Asked<Page<Thread>>> {
-        let what = format!("threads{:?} as {}", (forum, list), self.name);
+        let what = format!("threads({forum:?}, {list:?}) as {}", self.name);
         let caller = self.caller().await?;
         let reply = match caller.standing().forums().contains(forum) {
             true => {

@@ -1,7 +1,7 @@
 //! Forums: listed, nested and counted.
 
 use super::{Audience, Part, Role, Someone, Suite, Verdict, equal, holds};
-use crate::model::{Forum, ForumId, Reply, StartThread};
+use crate::model::{Forum, ForumId};
 
 /// Parents stand before their children, and siblings in the order of their positions, from 1.
 pub async fn parents_stand_before_children_by_position(suite: &Suite) -> Verdict {
@@ -189,85 +189,7 @@ async fn told(
     Ok(format!("{told:?}"))
 }
 
-/// `canStartThread` is what the board then does.
-pub async fn who_may_start_a_thread_is_told(suite: &Suite) -> Verdict {
-    let (sam, alice) = (
-        suite.join("sam", Role::Staff).await?,
-        suite.member("alice").await?,
-    );
-    let open = suite.forum(Audience::Guests).await?;
-    let notices = suite
-        .forum_of(None, Audience::Guests, Audience::Staff)
-        .await?;
-    for (someone, forum, may) in [
-        (&alice, &open, true),
-        (&alice, &notices, false),
-        (&sam, &open, true),
-        (&sam, &notices, true),
-    ] {
-        let told = listed(someone, forum).await?.can_start_thread;
-        equal(
-            format_args!("what {} is told of {forum:?}", someone.name()),
-            told,
-            may,
-        )?;
-        let new = StartThread {
-            title: "x".into(),
-            body: "x".into(),
-            ..StartThread::default()
-        };
-        match may {
-            true => drop(someone.start_thread(forum, &new).await?.granted()?),
-            false => someone.start_thread(forum, &new).await?.forbidden()?,
-        }
-    }
-    Ok(())
-}
-
-/// A guest writes nowhere, whatever every member may.
-pub async fn a_guest_is_told_that_they_may_write_nowhere(suite: &Suite) -> Verdict {
-    let guest = suite.guest()?;
-    let forum = suite.forum(Audience::Guests).await?;
-    let alice = suite.member("alice").await?;
-    let thread = suite.thread(&alice, &forum).await?.thread;
-    let may = (
-        listed(&guest, &forum).await?.can_start_thread,
-        guest.thread(&thread).await?.granted()?.can_reply,
-    );
-    equal(
-        "whether the guest may start threads and reply",
-        may,
-        (false, false),
-    )
-}
-
-/// Who may not write sees the forum, and is forbidden to reply there as well.
-pub async fn who_may_not_write_is_forbidden(suite: &Suite) -> Verdict {
-    let (sam, alice) = (
-        suite.join("sam", Role::Staff).await?,
-        suite.member("alice").await?,
-    );
-    let notices = suite
-        .forum_of(None, Audience::Guests, Audience::Staff)
-        .await?;
-    let thread = suite.thread(&sam, &notices).await?.thread;
-    let words = Reply {
-        body: "Some words".into(),
-        ..Reply::default()
-    };
-    for (someone, may) in [(&alice, false), (&sam, true)] {
-        let told = someone.thread(&thread).await?.granted()?.can_reply;
-        equal(
-            format_args!("whether {} may reply", someone.name()),
-            told,
-            may,
-        )?;
-    }
-    alice.reply(&thread, &words).await?.forbidden()?;
-    sam.reply(&thread, &words).await?.granted().map(drop)
-}
-
-async fn listed(someone: &Someone, id: &ForumId) -> Verdict<Forum> {
+pub(super) async fn listed(someone: &Someone, id: &ForumId) -> Verdict<Forum> {
     let forums = someone.forums().await?.granted()?;
     let found = forums.into_iter().find(|forum| forum.forum_id == *id);
     found.ok_or_else(|| {

@@ -1,6 +1,6 @@
 //! Texts to search in, and what somebody finds of them.
 
-use super::{Audience, Someone, Stop, Suite, Verdict, Written, equal};
+use super::{Audience, Part, Someone, Stop, Suite, Verdict, Written, equal};
 use crate::model::{ForumId, PostId, Query, Reply, Search, SearchHit, Sort, StartThread, ThreadId};
 
 /// A forum that everybody sees, and a member who writes there.
@@ -50,6 +50,7 @@ pub(super) async fn thread(
     title: &str,
     body: &str,
 ) -> Verdict<Written> {
+    suite.needs(Part::Search)?;
     suite.wait(MINUTE);
     let new = StartThread {
         title: title.into(),

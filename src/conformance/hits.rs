@@ -16,7 +16,7 @@ pub async fn pages_of_any_size_meet(suite: &Suite) -> Verdict {
     for sort in [Sort::Oldest, Sort::Newest] {
         for limit in [1, 2, 3, 5, 6, 7] {
             let walk = walked(&library.alice, &by(sort)?, limit).await?;
-            let found = walk.ids(|hit| hit.post_id.clone());
+            let found = ids(&walk, |hit| hit.post_id.clone());
             equal(
                 format_args!("a walk by {limit}, {sort:?}"),
                 found,
@@ -37,7 +37,7 @@ pub async fn the_best_come_first(suite: &Suite) -> Verdict {
     let (_, posts) = library.posts(&texts).await?;
     for limit in [1, 2, 5] {
         let walk = walked(&library.alice, &by(Sort::Relevance)?, limit).await?;
-        let scores = walk.ids(|hit| hit.score);
+        let scores = ids(&walk, |hit| hit.score);
         let fall = scores.is_sorted_by(|better, worse| better >= worse);
         holds(format_args!("the scores {scores:?} do not rise"), fall)?;
         all_once(&walk, &posts)?;
@@ -81,7 +81,7 @@ pub async fn a_walk_meets_each_thread_once(suite: &Suite) -> Verdict {
             search.show = Show::Threads;
             let walk = walked(&library.alice, &search, limit).await?;
             let what = format_args!("the threads by {limit}, {sort:?}");
-            let mut found = walk.ids(|hit| hit.thread_id.clone());
+            let mut found = ids(&walk, |hit| hit.thread_id.clone());
             found.sort();
             equal(what, found, threads.clone())?;
             let pages = threads.len().div_ceil(limit.into());
@@ -142,5 +142,9 @@ async fn read(someone: &Someone, search: &Search, walk: &mut Walk<SearchHit>) ->
 }
 
 fn all_once(walk: &Walk<SearchHit>, posts: &[PostId]) -> Verdict {
-    once(&walk.ids(|hit| hit.post_id.clone()), posts)
+    once(&ids(walk, |hit| hit.post_id.clone()), posts)
+}
+
+fn ids<I>(walk: &Walk<SearchHit>, id: impl Fn(&SearchHit) -> I) -> Vec<I> {
+    walk.items.iter().map(id).collect()
 }

@@ -107,8 +107,8 @@ pub trait Stage: Send + Sync {
         forum: &ForumId,
         new: StartThread,
     ) -> Set<(ThreadId, PostId)> {
-        let author = self.acting(author).await?;
-        let (_, board) = self.board();
+        let (authority, board) = self.board();
+        let author = acting(&*authority, author).await?;
         let thread = board.start_thread(&author, forum.clone(), new).await;
         let thread = thread.map_err(refused)?;
         Ok((thread.thread_id, thread.first_post_id))
@@ -116,18 +116,10 @@ pub trait Stage: Send + Sync {
 
     /// Writes a reply. By default with the board's own command; a board that lacks it puts the rows there.
     async fn write_reply(&self, author: &UserId, thread: &ThreadId, new: Reply) -> Set<PostId> {
-        let author = self.acting(author).await?;
-        let (_, board) = self.board();
+        let (authority, board) = self.board();
+        let author = acting(&*authority, author).await?;
         let post = board.reply(&author, thread.clone(), new).await;
         Ok(post.map_err(refused)?.it.post_id)
-    }
-
-    /// A member with the standing of now.
-    #[doc(hidden)]
-    async fn acting(&self, member: &UserId) -> Set<Member> {
-        let standing = self.board().0.member(member).await?;
-        let standing = standing.ok_or_else(|| format!("{member:?} can no longer act"))?;
-        Ok(Member::new(member.clone(), standing))
     }
 }
 
@@ -167,6 +159,13 @@ pub struct NewForum {
     pub readers: Audience,
     /// Who starts threads and replies, as far as they see it.
     pub writers: Audience,
+}
+
+/// A member with the standing of now.
+async fn acting(authority: &dyn Authority, member: &UserId) -> Set<Member> {
+    let standing = authority.member(member).await?;
+    let standing = standing.ok_or_else(|| format!("{member:?} can no longer act"))?;
+    Ok(Member::new(member.clone(), standing))
 }
 
 fn missed<T>(method: &str, arguments: impl std::fmt::Debug) -> Set<T> {

@@ -57,6 +57,8 @@ parts! {
     Guests: "guests",
     /// Forums that some members see and others do not: every member sees every forum.
     HiddenForums: "hidden forums",
+    /// Forums that a member sees and may not write in: whoever sees a forum writes in it.
+    ReadOnlyForums: "forums that some only read",
     /// Sub-forums: no forum has a parent.
     SubForums: "sub-forums",
     /// Moderators of one forum: only administrators moderate, or nobody does.

@@ -1,9 +1,10 @@
 //! Posts: listed and written.
 
 use super::walk::{Walk, once};
-use super::{Audience, Part, Someone, Suite, Verdict, Written, equal, holds};
+use super::words::reply;
+use super::{Part, Someone, Suite, Verdict, Written, equal, holds};
 use crate::host::Refusal;
-use crate::model::{BodyFormat, ListPosts, Position, Post, PostId, Reply, ThreadId};
+use crate::model::{BodyFormat, ListPosts, Position, Post, PostId, ThreadId};
 
 /// The oldest post comes first, and is the thread's first.
 pub async fn the_oldest_comes_first(suite: &Suite) -> Verdict {
@@ -42,7 +43,7 @@ pub async fn pages_of_any_size_meet(suite: &Suite) -> Verdict {
     for limit in [1, 2, 3, 5, 6, 7, 100] {
         let mut walk = Walk::of(limit);
         while walk.goes_on() {
-            walk.take(alice.posts(&thread, &page(&walk)).await?.granted()?.it)?;
+            walk.posts(&alice, &thread).await?;
         }
         equal(
             format_args!("a walk by {limit}"),
@@ -64,7 +65,7 @@ pub async fn a_walk_meets_each_post_once_while_others_write(suite: &Suite) -> Ve
     let mut walk = Walk::of(2);
     let mut more = 0..5;
     while walk.goes_on() {
-        walk.take(alice.posts(&thread, &page(&walk)).await?.granted()?.it)?;
+        walk.posts(&alice, &thread).await?;
         if more.next().is_some() {
             suite.post(&alice, &thread).await?;
         }
@@ -78,13 +79,7 @@ pub async fn a_walk_meets_each_post_once_while_others_write(suite: &Suite) -> Ve
 /// Posts of the same moment are walked once each, too.
 pub async fn posts_of_one_moment_are_walked_once(suite: &Suite) -> Verdict {
     let (alice, thread, _) = talk(suite, 1).await?;
-    let (mut there, words) = (
-        Vec::new(),
-        Reply {
-            body: "Now".into(),
-            ..Reply::default()
-        },
-    );
+    let (mut there, words) = (Vec::new(), reply("Now"));
     for name in ["ann", "ben", "cem", "dan", "eve"] {
         let author = suite.member(name).await?.id();
         there.push(
@@ -96,7 +91,7 @@ pub async fn posts_of_one_moment_are_walked_once(suite: &Suite) -> Verdict {
     }
     let mut walk = Walk::of(2);
     while walk.goes_on() {
-        walk.take(alice.posts(&thread, &page(&walk)).await?.granted()?.it)?;
+        walk.posts(&alice, &thread).await?;
     }
     once(&of(&walk.items), &there)?;
     equal("how many were walked", walk.items.len(), there.len() + 1)
@@ -155,6 +150,30 @@ pub async fn a_page_begins_at_the_post_that_is_named(suite: &Suite) -> Verdict {
         };
         let page = alice.posts(&thread, &list).await?.granted()?.it;
         equal("the page", of(&page.items), after(&ids, place))?;
+    }
+    Ok(())
+}
+
+/// Of `from` and `since` both hold: a page begins at the later of the two.
+pub async fn from_and_since_both_hold(suite: &Suite) -> Verdict {
+    suite.needs(Part::SuiteClock)?;
+    let (alice, thread, ids) = talk(suite, 5).await?;
+    let page = alice
+        .posts(&thread, &ListPosts::default())
+        .await?
+        .granted()?
+        .it;
+    for (from, post) in page.items.iter().enumerate() {
+        for (since, other) in page.items.iter().enumerate() {
+            let list = ListPosts {
+                from: Some(post.post_id.clone()),
+                since: Some(other.created_at),
+                ..ListPosts::default()
+            };
+            let found = alice.posts(&thread, &list).await?.granted()?.it;
+            let what = format!("the page from {from}, since {since}");
+            equal(what, of(&found.items), after(&ids, from.max(since + 1)))?;
+        }
     }
     Ok(())
 }
@@ -231,132 +250,9 @@ pub async fn a_page_carries_the_forms_that_are_asked_for(suite: &Suite) -> Verdi
     Ok(())
 }
 
-/// A body comes back as it was typed.
-pub async fn a_body_is_kept_as_it_was_typed(suite: &Suite) -> Verdict {
-    suite.needs(Part::SourceMarkup)?;
-    let (alice, thread, _) = talk(suite, 1).await?;
-    let typed = "Grüße, 茶 & \"tea\" <b>\n\n- ☕️";
-    let post = alice.reply(&thread, &words(typed)).await?.granted()?.it;
-    equal("the body", post.body.as_deref(), Some(typed))?;
-    let page = alice
-        .posts(&thread, &ListPosts::default())
-        .await?
-        .granted()?
-        .it;
-    let listed = page.items.last().and_then(|post| post.body.as_deref());
-    equal("the body in a list", listed, Some(typed))
-}
-
-/// No markup that people type becomes HTML that runs.
-pub async fn what_people_type_does_not_run(suite: &Suite) -> Verdict {
-    let (alice, thread, _) = talk(suite, 1).await?;
-    let typed =
-        "<script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\n[x](javascript:alert(1))";
-    let post = alice.reply(&thread, &words(typed)).await?.granted()?.it;
-    let html = post.body_html.unwrap_or_default().to_lowercase();
-    for harm in [
-        "<script",
-        "<img src=x",
-        "href=\"javascript:",
-        "href='javascript:",
-    ] {
-        holds(
-            format_args!("{html:?} has no {harm:?}"),
-            !html.contains(harm),
-        )?;
-    }
-    Ok(())
-}
-
-/// A reply is there at once, the last of its thread, and counted.
-pub async fn a_reply_is_the_last_of_its_thread_at_once(suite: &Suite) -> Verdict {
-    let (_, thread, ids) = talk(suite, 2).await?;
-    let bob = suite.member("bob").await?;
-    let reply = bob.reply(&thread, &words("Green.")).await?.granted()?.it;
-    let author = reply.author.as_ref().map(|author| author.user_id.clone());
-    equal(
-        "its thread and author",
-        (&reply.thread_id, author),
-        (&thread, Some(bob.id())),
-    )?;
-    let page = bob
-        .posts(&thread, &ListPosts::default())
-        .await?
-        .granted()?
-        .it;
-    equal("the same, in the list", page.items.last(), Some(&reply))?;
-    let thread = bob.thread(&thread).await?.granted()?;
-    let last = thread.last_post.map(|last| (last.post_id, last.created_at));
-    equal(
-        "the last post",
-        last,
-        Some((reply.post_id, reply.created_at)),
-    )?;
-    equal("how many replies", thread.reply_count, ids.len() as u64)?;
-    equal(
-        "the last activity",
-        thread.last_activity_at,
-        reply.created_at,
-    )
-}
-
-/// An empty body is invalid, with a text that names the field, and nothing is left behind.
-pub async fn an_empty_body_is_invalid(suite: &Suite) -> Verdict {
-    let (alice, thread, ids) = talk(suite, 1).await?;
-    let before = alice.thread(&thread).await?.granted()?;
-    for body in ["", " \n\t"] {
-        alice.reply(&thread, &words(body)).await?.invalid("body")?;
-    }
-    equal(
-        "the thread afterwards",
-        alice.thread(&thread).await?.granted()?,
-        before,
-    )?;
-    let page = alice
-        .posts(&thread, &ListPosts::default())
-        .await?
-        .granted()?
-        .it;
-    equal("the posts afterwards", of(&page.items), ids)
-}
-
-/// Replies that come at once are all there, each with a number of its own, and all counted.
-pub async fn replies_at_once_are_all_there(suite: &Suite) -> Verdict {
-    let (alice, thread, _) = talk(suite, 1).await?;
-    let mut works = Vec::new();
-    for name in ["ann", "ben", "cem", "dan", "eve", "fay"] {
-        let (author, thread) = (suite.member(name).await?, thread.clone());
-        works.push(async move { author.reply(&thread, &words("Now")).await?.granted() });
-    }
-    let wrote = works.len();
-    for reply in suite.race(works).await {
-        reply?;
-    }
-    let page = alice
-        .posts(&thread, &ListPosts::default())
-        .await?
-        .granted()?
-        .it;
-    equal("the posts", page.items.len(), wrote + 1)?;
-    equal(
-        "the replies",
-        alice.thread(&thread).await?.granted()?.reply_count,
-        wrote as u64,
-    )?;
-    suite.needs(Part::PostNumbers)?;
-    let numbers: Vec<_> = page.items.iter().map(|post| post.number).collect();
-    holds(
-        format_args!("{numbers:?} go up"),
-        numbers.is_sorted_by(|a, b| a < b),
-    )
-}
-
 /// A member, and a thread of theirs with so many posts.
-async fn talk(suite: &Suite, posts: usize) -> Verdict<(Someone, ThreadId, Vec<PostId>)> {
-    let (forum, alice) = (
-        suite.forum(Audience::Guests).await?,
-        suite.member("alice").await?,
-    );
+pub(super) async fn talk(suite: &Suite, posts: usize) -> Verdict<(Someone, ThreadId, Vec<PostId>)> {
+    let (forum, alice) = suite.forum_and_member().await?;
     let Written { thread, first } = suite.thread(&alice, &forum).await?;
     let mut ids = vec![first];
     while ids.len() < posts {
@@ -369,21 +265,6 @@ fn after(ids: &[PostId], place: usize) -> Vec<PostId> {
     ids.iter().skip(place).cloned().collect()
 }
 
-fn page(walk: &Walk<Post>) -> ListPosts {
-    ListPosts {
-        limit: walk.limit,
-        after: walk.after.clone(),
-        ..ListPosts::default()
-    }
-}
-
-fn of(posts: &[Post]) -> Vec<PostId> {
+pub(super) fn of(posts: &[Post]) -> Vec<PostId> {
     posts.iter().map(|post| post.post_id.clone()).collect()
-}
-
-fn words(body: &str) -> Reply {
-    Reply {
-        body: body.into(),
-        ..Reply::default()
-    }
 }

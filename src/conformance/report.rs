@@ -1,34 +1,34 @@
 //! Every rule, and how the host keeps it.
 
 use std::fmt;
+use std::future::Future;
 
 use super::{CASES, Host, Stop, Suite, Verdict};
 use crate::clock::BoxFuture;
 
-/// A rule, as something to try on a board.
+/// A rule, as something to try: on a board's [`Suite`], or on a [`Shelf`](super::stores::Shelf) of stores.
 #[derive(Clone, Copy, Debug)]
-pub struct Case {
+pub struct Case<S = Suite> {
     /// The file that it is in, and the rule: `visibility::a_hidden_thread_is_absent`.
     pub name: &'static str,
-    run: Run,
+    run: Run<S>,
 }
 
-/// What a case does with an empty board.
-type Run = for<'a> fn(&'a Suite) -> BoxFuture<'a, Verdict>;
+/// What a case does.
+type Run<S> = for<'a> fn(&'a S) -> BoxFuture<'a, Verdict>;
 
-impl Case {
+impl<S> Case<S> {
     /// A case of this name. Public, so that a host may try rules of its own like the suite's.
-    pub const fn new(name: &'static str, run: Run) -> Self {
+    pub const fn new(name: &'static str, run: Run<S>) -> Self {
         Self { name, run }
     }
 
-    /// Tries it on a new board of `host`'s.
+    /// Tries it on `subject`, which nothing else was tried on.
     ///
     /// # Errors
     /// When the rule is broken, or about something that the host lacks.
-    pub async fn check(&self, host: &dyn Host) -> Verdict {
-        let suite = Suite::new(host).await?;
-        (self.run)(&suite).await
+    pub async fn check(&self, subject: impl Future<Output = Verdict<S>>) -> Verdict {
+        (self.run)(&subject.await?).await
     }
 
     /// Tries it as a test; a host that lacks what it is about passes, and a line says so.
@@ -40,8 +40,8 @@ impl Case {
         clippy::print_stdout,
         reason = "this is how a test speaks"
     )]
-    pub async fn must_hold(self, host: &dyn Host) {
-        match self.check(host).await {
+    pub async fn must_hold(self, subject: impl Future<Output = Verdict<S>>) {
+        match self.check(subject).await {
             Ok(()) => {}
             Err(Stop::Lacks(part)) => println!("skipped {}: the host lacks {part}", self.name),
             Err(Stop::Broken(text)) => panic!("the rule {} is broken: {text}", self.name),
@@ -51,11 +51,7 @@ impl Case {
 
 /// Tries every rule on `host`, each on a board of its own.
 pub async fn run_all(host: &dyn Host) -> Report {
-    let mut report = Report::default();
-    for case in CASES {
-        report.0.push((case.name, case.check(host).await));
-    }
-    report
+    Report::of(CASES, || Suite::new(host)).await
 }
 
 /// What [`run_all`] found. Printed, it is a line for each rule.
@@ -63,6 +59,18 @@ pub async fn run_all(host: &dyn Host) -> Report {
 pub struct Report(Vec<(&'static str, Verdict)>);
 
 impl Report {
+    /// What comes of `cases`, each on a subject of its own.
+    pub(super) async fn of<S, F: Future<Output = Verdict<S>>>(
+        cases: &[Case<S>],
+        subject: impl Fn() -> F,
+    ) -> Self {
+        let mut report = Self::default();
+        for case in cases {
+            report.0.push((case.name, case.check(subject()).await));
+        }
+        report
+    }
+
     /// Every rule, and what was found.
     pub fn verdicts(&self) -> impl Iterator<Item = (&'static str, &Verdict)> {
         self.0.iter().map(|(name, verdict)| (*name, verdict))

@@ -9,10 +9,7 @@ use crate::testing::{Answer, TestBoard};
 
 /// Every read that names nothing hidden is answered, to members and guests alike.
 pub async fn reads_are_answered_to_members_and_guests(suite: &Suite) -> Verdict {
-    let (forum, alice) = (
-        suite.forum(Audience::Guests).await?,
-        suite.member("alice").await?,
-    );
+    let (forum, alice) = suite.forum_and_member().await?;
     let thread = suite.thread(&alice, &forum).await?.thread;
     let api = suite.api();
     let mut callers = vec![api.as_member(&alice.id().to_string())];
@@ -94,10 +91,7 @@ fn bare(answer: &Answer) -> (u16, Vec<(HeaderName, Vec<u8>)>, Value) {
 pub async fn a_token_never_outlives_its_owners_standing(suite: &Suite) -> Verdict {
     suite.needs(Part::HiddenForums)?;
     suite.needs(Part::Bans)?;
-    let (forum, alice) = (
-        suite.forum(Audience::Guests).await?,
-        suite.member("alice").await?,
-    );
+    let (forum, alice) = suite.forum_and_member().await?;
     let thread = suite.thread(&alice, &forum).await?.thread;
     let api = suite.api();
     let client = api.as_member(&alice.id().to_string());
@@ -135,10 +129,7 @@ pub async fn an_offline_board_answers_administrators_alone(suite: &Suite) -> Ver
 
 /// Cursors lead through a list to its end.
 pub async fn cursors_lead_to_the_end(suite: &Suite) -> Verdict {
-    let (forum, alice) = (
-        suite.forum(Audience::Guests).await?,
-        suite.member("alice").await?,
-    );
+    let (forum, alice) = suite.forum_and_member().await?;
     let thread = suite.thread(&alice, &forum).await?.thread;
     for _ in 0..4 {
         suite.thread(&alice, &forum).await?;

@@ -1,8 +1,9 @@
 //! The standing is asked anew on every request, and nothing of it outlives that.
 
+use super::words::{reply, start};
 use super::{Audience, Part, Role, Suite, Verdict, equal, holds};
 use crate::host::Refusal;
-use crate::model::{ForumId, ListPosts, Reply, StartThread, UserId};
+use crate::model::{ForumId, ListPosts, UserId};
 
 /// What is hidden from somebody between two requests is gone with the second, and comes back.
 pub async fn sight_that_is_taken_away_is_gone_at_once(suite: &Suite) -> Verdict {
@@ -17,7 +18,7 @@ pub async fn sight_that_is_taken_away_is_gone_at_once(suite: &Suite) -> Verdict 
         .posts(&thread, &ListPosts::default())
         .await?
         .absent()?;
-    alice.reply(&thread, &words()).await?.absent()?;
+    alice.reply(&thread, &reply("Some words")).await?.absent()?;
     equal(
         "the forums that are left",
         alice.forums().await?.granted()?,
@@ -60,12 +61,11 @@ pub async fn a_write_under_way_loses_what_is_hidden_meanwhile(suite: &Suite) -> 
     let waiting = alice.hold().await?;
     suite.stage.set_readers(&forum, Audience::Staff).await?;
     let before = sam.thread(&thread).await?.granted()?;
-    waiting.reply(&thread, &words()).await?.absent()?;
-    let new = StartThread {
-        title: "x".into(),
-        body: "x".into(),
-        ..StartThread::default()
-    };
+    waiting
+        .reply(&thread, &reply("Some words"))
+        .await?
+        .absent()?;
+    let new = start("x", "x");
     waiting.start_thread(&forum, &new).await?.absent()?;
     equal(
         "the thread afterwards",
@@ -83,7 +83,7 @@ pub async fn a_write_under_way_ends_with_a_ban(suite: &Suite) -> Verdict {
     let waiting = alice.hold().await?;
     suite.stage.set_banned(&alice.id(), true).await?;
     let before = bob.thread(&thread).await?.granted()?;
-    let (what, reply) = waiting.reply(&thread, &words()).await?.reply();
+    let (what, reply) = waiting.reply(&thread, &reply("Some words")).await?.reply();
     let refused = matches!(reply, Err(Refusal::Forbidden(_) | Refusal::Absent));
     holds(
         format_args!("{what}: {reply:?} is Refusal::Forbidden or Refusal::Absent"),
@@ -208,14 +208,14 @@ async fn may_reply_in_locked(
     let thread = suite.thread(author, forum).await?.thread;
     suite.stage.set_locked(&thread, true).await?;
     match may {
-        true => someone.reply(&thread, &words()).await?.granted().map(drop),
-        false => someone.reply(&thread, &words()).await?.forbidden(),
-    }
-}
-
-fn words() -> Reply {
-    Reply {
-        body: "Some words".into(),
-        ..Reply::default()
+        true => someone
+            .reply(&thread, &reply("Some words"))
+            .await?
+            .granted()
+            .map(drop),
+        false => someone
+            .reply(&thread, &reply("Some words"))
+            .await?
+            .forbidden(),
     }
 }

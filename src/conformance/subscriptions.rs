@@ -1,10 +1,12 @@
 //! Follows of threads and forums.
 
 use super::scene::Scene;
+use super::walk::Walk;
+use super::words::{reply, start};
 use super::{Audience, Part, Role, Someone, Suite, Verdict, equal, holds};
 use crate::model::{
-    Followed, ForumId, Limit, ListSubscriptions, Reply, StartThread, Subscription, Target,
-    TargetKind, ThreadId,
+    Followed, ForumId, ListSubscriptions, Reply, StartThread, Subscription, Target, TargetKind,
+    ThreadId,
 };
 
 /// What is followed for the first time is a new subscription, and the same one afterwards.
@@ -79,20 +81,16 @@ pub async fn subscriptions_are_walked_newest_first(suite: &Suite) -> Verdict {
         (Some(TargetKind::Forum), vec![forum.clone().into()]),
         (None, [vec![forum.into()], followed].concat()),
     ] {
-        let (mut walked, mut after) = (Vec::new(), None);
-        loop {
+        let mut walk = Walk::of(2);
+        while walk.goes_on() {
             let page = ListSubscriptions {
                 target,
-                limit: Limit::new(2).unwrap_or_default(),
-                after,
+                limit: walk.limit,
+                after: walk.after.clone(),
             };
-            let page = alice.subscriptions(&page).await?.granted()?;
-            walked.extend(page.items.into_iter().map(|it| it.target_id));
-            after = page.next;
-            if after.is_none() {
-                break;
-            }
+            walk.take(alice.subscriptions(&page).await?.granted()?)?;
         }
+        let walked: Vec<_> = walk.items.into_iter().map(|it| it.target_id).collect();
         equal(format_args!("the list of {target:?}"), walked, expected)?;
     }
     Ok(())
@@ -190,15 +188,13 @@ pub async fn authors_follow_what_they_write_in(suite: &Suite) -> Verdict {
     } = Scene::set(suite).await?;
     for subscribe in [false, true] {
         let reply = Reply {
-            body: suite.text("Words"),
             subscribe,
+            ..reply("Words")
         };
         alice.reply(&at.thread, &reply).await?.granted()?;
         let new = StartThread {
-            title: suite.text("Thread"),
-            body: suite.text("Words"),
             subscribe,
-            ..StartThread::default()
+            ..start("Thread", "Words")
         };
         alice.start_thread(&forum, &new).await?.granted()?;
         let followed = list(&alice).await?.len();

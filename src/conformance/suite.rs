@@ -201,7 +201,8 @@ impl Suite {
     /// A new forum that these see, and in which those write.
     ///
     /// # Errors
-    /// When the host lacks [`Part::HiddenForums`] and would have to hide it, or cannot add it.
+    /// When the host lacks [`Part::HiddenForums`] and would have to hide it, or [`Part::ReadOnlyForums`] and would have
+    /// to keep somebody from writing there, or cannot add it.
     pub async fn forum_of(
         &self,
         parent: Option<&ForumId>,
@@ -211,6 +212,9 @@ impl Suite {
         if readers != Audience::Guests {
             self.needs(Part::HiddenForums)?;
         }
+        if writers != Audience::Guests {
+            self.needs(Part::ReadOnlyForums)?;
+        }
         let new = NewForum {
             title: self.text("Forum"),
             parent: parent.cloned(),
@@ -218,6 +222,17 @@ impl Suite {
             writers,
         };
         Ok(self.stage.add_forum(&new).await?)
+    }
+
+    /// A new forum that everybody sees, and a new member, alice.
+    ///
+    /// # Errors
+    /// When the host cannot add them.
+    pub async fn forum_and_member(&self) -> Verdict<(ForumId, Someone)> {
+        Ok((
+            self.forum(Audience::Guests).await?,
+            self.member("alice").await?,
+        ))
     }
 
     /// A new thread by `author`, a minute after what was before.

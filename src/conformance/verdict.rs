@@ -21,7 +21,7 @@ pub enum Stop {
 impl Stop {
     /// `what` was to give something else than it gave.
     pub fn broken(what: impl Display, found: impl Display, expected: impl Display) -> Self {
-        Self::Broken(format!("{what}: {found}; expected: {expected}"))
+        Self::Broken(format!("{what}: expected {expected}, found {found}"))
     }
 }
 

@@ -1,7 +1,8 @@
 //! What is visible is shown, and what is hidden is not there.
 
+use super::words::{reply, start};
 use super::{Audience, Role, Someone, Suite, Verdict, equal, holds};
-use crate::model::{ForumId, ListPosts, ListThreads, Reply, StartThread, State};
+use crate::model::{ForumId, ListPosts, ListThreads, State};
 
 /// What guests see, every member sees as well.
 pub async fn what_guests_see_every_member_sees(suite: &Suite) -> Verdict {
@@ -93,8 +94,11 @@ pub async fn nobody_writes_where_they_see_nothing(suite: &Suite) -> Verdict {
     let thread = suite.thread(&sam, &forum).await?.thread;
     let before = sam.forums().await?.granted()?;
     let alice = suite.member("alice").await?;
-    alice.start_thread(&forum, &start()).await?.absent()?;
-    alice.reply(&thread, &reply()).await?.absent()?;
+    alice
+        .start_thread(&forum, &start("A title", "Some words"))
+        .await?
+        .absent()?;
+    alice.reply(&thread, &reply("Some words")).await?.absent()?;
     equal(
         "the forums after both",
         sam.forums().await?.granted()?,
@@ -124,7 +128,7 @@ pub async fn what_no_id_names_is_absent(suite: &Suite) -> Verdict {
             .posts(&thread, &ListPosts::default())
             .await?
             .absent()?;
-        alice.reply(&thread, &reply()).await?.absent()?;
+        alice.reply(&thread, &reply("Some words")).await?.absent()?;
     }
     Ok(())
 }
@@ -134,7 +138,11 @@ pub async fn a_waiting_reply_is_for_its_author_and_moderators(suite: &Suite) -> 
     let forum = suite.forum(Audience::Guests).await?;
     let (alice, nina) = (suite.member("alice").await?, suite.newcomer("nina").await?);
     let thread = suite.thread(&alice, &forum).await?.thread;
-    let post = nina.reply(&thread, &reply()).await?.granted()?.it;
+    let post = nina
+        .reply(&thread, &reply("Some words"))
+        .await?
+        .granted()?
+        .it;
     equal(
         "the state of a newcomer's post",
         post.state,
@@ -168,7 +176,10 @@ pub async fn a_waiting_reply_is_for_its_author_and_moderators(suite: &Suite) -> 
 pub async fn a_waiting_thread_is_for_its_author_and_moderators(suite: &Suite) -> Verdict {
     let forum = suite.forum(Audience::Guests).await?;
     let (alice, nina) = (suite.member("alice").await?, suite.newcomer("nina").await?);
-    let thread = nina.start_thread(&forum, &start()).await?.granted()?;
+    let thread = nina
+        .start_thread(&forum, &start("A title", "Some words"))
+        .await?
+        .granted()?;
     equal(
         "the state of a newcomer's thread",
         thread.state,
@@ -223,12 +234,12 @@ pub async fn a_waiting_thread_takes_no_replies(suite: &Suite) -> Verdict {
     let forum = suite.forum(Audience::Guests).await?;
     let (alice, nina) = (suite.member("alice").await?, suite.newcomer("nina").await?);
     let thread = nina
-        .start_thread(&forum, &start())
+        .start_thread(&forum, &start("A title", "Some words"))
         .await?
         .granted()?
         .thread_id;
-    alice.reply(&thread, &reply()).await?.absent()?;
-    nina.reply(&thread, &reply()).await?.forbidden()
+    alice.reply(&thread, &reply("Some words")).await?.absent()?;
+    nina.reply(&thread, &reply("Some words")).await?.forbidden()
 }
 
 async fn hidden(suite: &Suite) -> Verdict<(ForumId, Someone)> {
@@ -236,19 +247,4 @@ async fn hidden(suite: &Suite) -> Verdict<(ForumId, Someone)> {
         suite.forum(Audience::Staff).await?,
         suite.join("sam", Role::Staff).await?,
     ))
-}
-
-fn start() -> StartThread {
-    StartThread {
-        title: "A title".into(),
-        body: "Some words".into(),
-        ..StartThread::default()
-    }
-}
-
-fn reply() -> Reply {
-    Reply {
-        body: "Some words".into(),
-        ..Reply::default()
-    }
 }

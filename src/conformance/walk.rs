@@ -1,7 +1,9 @@
 //! Lists, walked page by page.
 
-use super::{Stop, Verdict, equal, holds};
-use crate::model::{Limit, Page, Position};
+use super::{Someone, Stop, Verdict, equal, holds};
+use crate::model::{
+    ForumId, Limit, ListPosts, ListThreads, Page, Position, Post, Thread, ThreadId,
+};
 
 /// A reader on the way through a list.
 #[derive(Debug)]
@@ -64,10 +66,29 @@ impl<T> Walk<T> {
     pub(super) fn pages(&self) -> usize {
         self.pages
     }
+}
 
-    /// What each item read was, in one word.
-    pub(super) fn ids<I>(&self, id: impl Fn(&T) -> I) -> Vec<I> {
-        self.items.iter().map(id).collect()
+impl Walk<Thread> {
+    /// Reads the next page of a forum's threads.
+    pub(super) async fn threads(&mut self, reader: &Someone, forum: &ForumId) -> Verdict {
+        let list = ListThreads {
+            limit: self.limit,
+            after: self.after.clone(),
+            since: None,
+        };
+        self.take(reader.threads(forum, &list).await?.granted()?)
+    }
+}
+
+impl Walk<Post> {
+    /// Reads the next page of a thread's posts.
+    pub(super) async fn posts(&mut self, reader: &Someone, thread: &ThreadId) -> Verdict {
+        let list = ListPosts {
+            limit: self.limit,
+            after: self.after.clone(),
+            ..ListPosts::default()
+        };
+        self.take(reader.posts(thread, &list).await?.granted()?.it)
     }
 }
 

@@ -123,7 +123,10 @@ pub trait Board: Send + Sync + 'static {
         Err(Refusal::NotImplemented)
     }
 
-    /// `GET /messages/{messageId}`: opens a message of the caller's; `HEAD` only peeks.
+    /// `GET /messages/{messageId}`: opens a message of the caller's; `HEAD` only peeks. Another's copy is absent.
+    ///
+    /// The first opening marks it read and sends the receipt that was asked for, in one transaction. Like a write it runs
+    /// to its end whoever hangs up.
     async fn message(&self, by: &Member, message: MessageId, opening: Opening) -> Result<Message> {
         Err(Refusal::NotImplemented)
     }

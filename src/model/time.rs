@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
+use jiff::SignedDuration;
+use jiff::civil::DateTime;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -46,23 +48,56 @@ impl Timestamp {
 
     /// Reads RFC 3339, in any offset; what is finer than a millisecond is cut off.
     pub fn parse(text: &str) -> Option<Self> {
-        let time: jiff::Timestamp = text.parse().ok().filter(|_| is_rfc3339(text))?;
-        Some(Self(time.as_millisecond()))
+        let (local, rest) = text.split_at_checked("1970-01-01T00:00:00".len())?;
+        let (fraction, offset) = rest.split_at(rest.find(['Z', 'z', '+', '-'])?);
+        let local: DateTime = local.parse().ok().filter(|_| is_local(local))?;
+        let since = local.duration_since(EPOCH).as_millis();
+        let since =
+            i64::try_from(since).ok()? + fraction_millis(fraction)? - offset_millis(offset)?;
+        Some(Self(since))
     }
 }
 
-/// Whether what is a time to jiff, which knows shorter and longer forms too, is one to RFC 3339.
-fn is_rfc3339(text: &str) -> bool {
+const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
+
+/// Whether what jiff takes for a date and time, of which it knows other forms too, is one to RFC 3339.
+fn is_local(text: &str) -> bool {
     let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
-    let stands = |(place, mark): (usize, u8)| {
+    marks.into_iter().all(|(place, mark)| {
         let found = text.as_bytes().get(place);
         found.is_some_and(|found| found.eq_ignore_ascii_case(&mark))
+    })
+}
+
+/// `.5` and the like, or nothing.
+fn fraction_millis(text: &str) -> Option<i64> {
+    if text.is_empty() {
+        return Some(0);
+    }
+    let digits = text.strip_prefix('.').filter(|digits| is_digits(digits))?;
+    format!("{digits:0<3}").get(..3)?.parse().ok()
+}
+
+/// `Z`, or hours and minutes before or after it.
+fn offset_millis(text: &str) -> Option<i64> {
+    if text.eq_ignore_ascii_case("Z") {
+        return Some(0);
+    }
+    let (sign, offset) = text.split_at_checked(1)?;
+    let (hours, minutes) = offset.split_once(':')?;
+    let number = |text: &str, end| {
+        let number = text
+            .parse()
+            .ok()
+            .filter(|_| text.len() == 2 && is_digits(text));
+        number.filter(|number: &i64| *number < end)
     };
-    let (_, offset) = text.split_at_checked(19).unwrap_or_default();
-    let numeric = offset.rsplit_once(['+', '-']);
-    marks.into_iter().all(stands)
-        && !offset.contains([',', '['])
-        && numeric.is_none_or(|(_, offset)| offset.len() == "00:00".len())
+    let millis = (number(hours, 24)? * 60 + number(minutes, 60)?) * 60_000;
+    Some(if sign == "-" { -millis } else { millis })
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn millis(duration: Duration) -> i64 {
@@ -71,8 +106,8 @@ fn millis(duration: Duration) -> i64 {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match jiff::Timestamp::from_millisecond(self.0) {
-            Ok(time) => write!(f, "{time:.3}"),
+        match EPOCH.checked_add(SignedDuration::from_millis(self.0)) {
+            Ok(time) => write!(f, "{time:.3}Z"),
             Err(_) => write!(f, "{}ms", self.0),
         }
     }
@@ -138,6 +173,20 @@ mod tests {
     }
 
     #[test]
+    fn the_last_second_there_is_and_any_fraction_are_read() {
+        for (text, written) in [
+            ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000Z"),
+            (
+                "2026-01-01T00:00:00.123456789123Z",
+                "2026-01-01T00:00:00.123Z",
+            ),
+            ("2026-01-01T00:00:00.05+23:59", "2025-12-31T00:01:00.050Z"),
+        ] {
+            assert_eq!(Timestamp::parse(text).unwrap().to_string(), written);
+        }
+    }
+
+    #[test]
     fn other_forms_are_not() {
         for text in [
             "",
@@ -154,6 +203,11 @@ mod tests {
             "1970-01-01T00:00:00+01:00[Europe/Berlin]",
             "+001970-01-01T00:00:00Z",
             "1970-02-30T00:00:00Z",
+            "1970-01-01T00:00:00.Z",
+            "1970-01-01T00:00:00.5",
+            "1970-01-01T00:00:00+24:00",
+            "1970-01-01T00:00:00+00:60",
+            "1970-01-01T00:00:00++1:00",
         ] {
             assert_eq!(Timestamp::parse(text), None, "{text}");
         }

@@ -55,7 +55,7 @@ pub struct TokenRecord {
     pub expires_at: Option<Timestamp>,
     /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
-    /// When it was last used, to the minute.
+    /// When it was last used; a use within a minute after that is not noted.
     pub last_used_at: Option<Timestamp>,
 }
 

@@ -113,11 +113,20 @@ async fn what_is_restored_is_what_it_was() {
 #[tokio::test]
 async fn moderators_tidy_a_deleted_thread_before_it_comes_back() {
     let demo = Demo::new().await;
+    let written = async || {
+        let mut counts = Vec::new();
+        for path in ["/members/@alice", "/members/@bob", "/members/@mod"] {
+            let (_, member) = demo.get("guest", path).await;
+            counts.push(member["postCount"].as_i64().unwrap());
+        }
+        counts
+    };
+    let authors = written().await;
     let (tea, before) = (demo.tea().await, demo.forum("General").await);
     let (_, page) = demo.get("mod", &tea).await;
     let posts: Vec<String> = all(&page, "postId").into_iter().map(Into::into).collect();
     let moderator = demo.as_member("mod").await;
-    for post in [&posts[0], &posts[5], &posts[1]] {
+    for post in [&posts[1], &posts[0], &posts[5]] {
         let deleted = moderator.delete(&format!("{tea}/{post}")).await;
         assert_eq!(deleted.status, 204);
     }
@@ -127,6 +136,12 @@ async fn moderators_tidy_a_deleted_thread_before_it_comes_back() {
     assert_eq!(thread["replyCount"], 3);
     assert_eq!(thread["lastPost"]["postId"], json!(posts[4]));
     assert_eq!(thread["lastActivityAt"], page["items"][4]["createdAt"]);
+    let kept: Vec<i64> = authors
+        .iter()
+        .zip([0, 1, 1])
+        .map(|(count, gone)| count - gone)
+        .collect();
+    assert_eq!(written().await, kept);
     let after = demo.forum("General").await;
     assert_eq!(after["threadCount"], before["threadCount"]);
     assert_eq!(

@@ -54,7 +54,7 @@ impl Host for Reference {
     }
 
     fn lacks(&self) -> &[Part] {
-        &[Part::Polls, Part::Reputation, Part::Messages]
+        &[]
     }
 
     fn runtime(&self) -> Arc<dyn Runtime> {
@@ -154,6 +154,12 @@ impl conformance::Stage for Stage {
             .board
             .write(move |tx, events| moderation::restore(tx, events, post));
         Ok(restored.await.map_err(text)?)
+    }
+
+    async fn ignore(&self, member: &UserId, ignored: &UserId) -> Set<()> {
+        let (member, ignored) = (number(member.number())?, number(ignored.number())?);
+        self.change(move |tx| Ok(accounts::ignore(tx, member, ignored)?))
+            .await
     }
 
     async fn remove_account(&self, member: &UserId) -> Set<()> {

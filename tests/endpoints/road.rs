@@ -17,6 +17,7 @@ pub struct Request<'a> {
     pub success: u16,
 }
 
+/// What is no token.
 const MALFORMED: &str = "forum_pat_x_y";
 
 impl Request<'_> {
@@ -75,9 +76,7 @@ impl Request<'_> {
     }
 
     fn cache_control(&self) -> &'static str {
-        let is_private = ["/me", "/messages"]
-            .iter()
-            .any(|own| self.path.starts_with(own));
+        let is_private = self.path == "/me" || self.path.starts_with("/messages");
         if is_private {
             "no-store"
         } else {

@@ -75,20 +75,3 @@ fn marks_of_a_thread_are_set_and_taken_as_often_as_one_likes() {
         assert_eq!(refused.refusal(), "there is no thread 999");
     }
 }
-
-#[test]
-fn a_pinned_thread_is_not_lifted() {
-    let server = Server::new(&[]);
-    let order = || {
-        let threads = get(&server.api("/forums/2/threads")).json();
-        let items = threads["items"].as_array().unwrap().clone();
-        items
-            .into_iter()
-            .map(|thread| thread["threadId"].clone())
-            .collect::<Vec<_>>()
-    };
-    let before = order();
-    let last = before.last().and_then(Value::as_str).unwrap();
-    assert_eq!(server.command(&["thread", "pin", last]).status, 0);
-    assert_eq!(order(), before);
-}

@@ -49,7 +49,7 @@ pub fn run(directory: &Path, arguments: &[&str], input: &str) -> Ended {
 }
 
 fn start(directory: &Path, arguments: &[&str]) -> Child {
-    Command::new(path())
+    Command::new(example("server"))
         .args(arguments)
         .current_dir(directory)
         .env_remove("RUST_LOG")
@@ -60,13 +60,13 @@ fn start(directory: &Path, arguments: &[&str]) -> Child {
         .expect("`cargo build --example server` comes first")
 }
 
-/// Beside the directory that this test binary is in.
-fn path() -> PathBuf {
+/// Where an example is: beside the directory that this test binary is in.
+pub fn example(name: &str) -> PathBuf {
     let this = std::env::current_exe().unwrap();
     let profile = this.parent().and_then(Path::parent).unwrap();
     profile
         .join("examples")
-        .join(format!("server{}", std::env::consts::EXE_SUFFIX))
+        .join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }
 
 /// A server that runs, in a directory that goes with it.

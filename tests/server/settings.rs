@@ -14,6 +14,9 @@ fn settings_are_listed_changed_and_effective_at_once() {
         "post.interval_seconds": 15,
         "post.per_hour": 60,
         "post.edit_window_minutes": 30,
+        "message.recipients_max": 5,
+        "message.per_hour": 20,
+        "message.inbox_quota": 100,
         "reputation.allow_negative": false,
         "reputation.allow_empty_comment": false,
         "reputation.max_points": 5,
@@ -67,6 +70,11 @@ fn unknown_keys_and_malformed_values_are_refused() {
         (
             "post.per_hour",
             "0",
+            "post.per_hour is a whole number from 1",
+        ),
+        (
+            "post.per_hour",
+            "-1",
             "post.per_hour is a whole number from 1",
         ),
         (

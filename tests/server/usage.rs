@@ -41,6 +41,10 @@ fn what_makes_no_sense_is_status_2() {
         &["--window", "-1"],
         &["--trusted-proxies", "10.0.0.0/33"],
         &["--base-url", "board.example"],
+        &["--base-url", "https://user@board.example"],
+        &["--base-url", "https://board.example/#top"],
+        &["--cors-origin", "board.example"],
+        &["--cors-origin", "https://board.example/"],
         &["--redis", "redis://localhost"],
         &["--allow-private-webhooks"],
         &["token"],
@@ -58,7 +62,6 @@ fn what_makes_no_sense_is_status_2() {
         &["board"],
         &["worker"],
         &["webhook", "list"],
-        &["generate"],
         &["--empty", "token", "list"],
         &["--surface", "compact", "token", "list"],
         &["token", "list", "--surface", "compact"],
@@ -129,8 +132,33 @@ fn help_names_only_what_works() {
     ] {
         let help = run(directory.path(), arguments, "");
         assert_eq!(help.status, 0);
-        for later in ["redis", "postgres", "panel", "delivery", "generate", "poll"] {
+        for later in ["redis", "postgres", "panel", "delivery", "poll"] {
             assert!(!help.out.contains(later), "{later}: {}", help.out);
         }
     }
+}
+
+#[test]
+fn the_database_of_another_program_is_left_as_it_is() {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("forum.db");
+    let other = rusqlite::Connection::open(&file).unwrap();
+    other.execute_batch("CREATE TABLE member (x)").unwrap();
+    drop(other);
+    let before = std::fs::read(&file).unwrap();
+    let refused = run(directory.path(), &["token", "list"], "");
+    assert!(refused.refusal().contains("holds no board"), "{refused:?}");
+    assert_eq!(directory.path().read_dir().unwrap().count(), 1);
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+    let refused = run(directory.path(), &["--listen", "127.0.0.1:0"], "");
+    assert_eq!(refused.refusal(), "table member already exists");
+}
+
+#[test]
+fn without_its_password_no_board_is_begun() {
+    let directory = TempDir::new().unwrap();
+    let arguments = ["--listen", "127.0.0.1:0", "--admin-password-stdin"];
+    let refused = run(directory.path(), &arguments, "");
+    assert_eq!(refused.refusal(), "expected a password on standard input");
+    assert_eq!(directory.path().read_dir().unwrap().count(), 0);
 }

@@ -1,44 +1,70 @@
-//! The backends that every case runs on.
+//! The backends that every rule is tried on.
 
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::Poll;
 
+use forum_api::async_trait;
+use forum_api::clock::{Runtime, TokioRuntime};
+use forum_api::conformance::{Set, store_tests, stores::Keeper};
 use forum_api::model::Timestamp;
 use forum_api::store::Stores;
 use forum_api::store::sqlite::{Database, Location};
 use forum_api::token::Lookup;
 use tempfile::TempDir;
 
-/// Stores, and what has to live as long as they do.
-pub(crate) struct Backend {
-    pub(crate) stores: Stores,
-    _directory: Option<TempDir>,
+/// A way to empty stores, and what has to live as long as they do.
+struct Backend {
+    stores: fn(&TempDir) -> Stores,
+    directory: TempDir,
 }
 
 impl Backend {
-    pub(crate) fn memory() -> Self {
-        Self {
-            stores: Stores::in_memory(),
-            _directory: None,
-        }
-    }
-
-    pub(crate) fn sqlite_memory() -> Self {
-        let database = Database::open(&Location::Memory).unwrap();
-        Self {
-            stores: Stores::in_sqlite(&database),
-            _directory: None,
-        }
-    }
-
-    pub(crate) fn sqlite_file() -> Self {
+    fn new(stores: fn(&TempDir) -> Stores) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        Self {
-            stores: Stores::in_sqlite(&open(&directory)),
-            _directory: Some(directory),
-        }
+        Self { stores, directory }
     }
+}
+
+#[async_trait]
+impl Keeper for Backend {
+    async fn empty(&self) -> Set<Stores> {
+        Ok((self.stores)(&self.directory))
+    }
+
+    fn runtime(&self) -> Arc<dyn Runtime> {
+        Arc::new(TokioRuntime)
+    }
+}
+
+fn block_on(case: impl Future<Output = ()>) {
+    tokio::runtime::Runtime::new().unwrap().block_on(case);
+}
+
+mod memory {
+    use super::*;
+
+    store_tests!(Backend::new(|_| Stores::in_memory()), block_on);
+}
+
+mod sqlite_memory {
+    use super::*;
+
+    fn stores(_: &TempDir) -> Stores {
+        Stores::in_sqlite(&Database::open(&Location::Memory).unwrap())
+    }
+
+    store_tests!(Backend::new(stores), block_on);
+}
+
+mod sqlite_file {
+    use super::*;
+
+    store_tests!(
+        Backend::new(|directory| Stores::in_sqlite(&open(directory))),
+        block_on
+    );
 }
 
 /// The file in `directory`.
@@ -54,28 +80,6 @@ pub(crate) fn open(directory: &TempDir) -> Database {
     })
     .unwrap()
 }
-
-/// Names one test for each case on each backend.
-macro_rules! on_every_backend {
-    ($($case:ident)+) => {
-        mod memory { $(
-            #[tokio::test(flavor = "multi_thread")]
-            async fn $case() { super::$case(&crate::backend::Backend::memory().stores).await; }
-        )+ }
-
-        mod sqlite_file { $(
-            #[tokio::test(flavor = "multi_thread")]
-            async fn $case() { super::$case(&crate::backend::Backend::sqlite_file().stores).await; }
-        )+ }
-
-        mod sqlite_memory { $(
-            #[tokio::test(flavor = "multi_thread")]
-            async fn $case() { super::$case(&crate::backend::Backend::sqlite_memory().stores).await; }
-        )+ }
-    };
-}
-
-pub(crate) use on_every_backend;
 
 pub(crate) fn lookup(number: u64) -> Lookup {
     Lookup::parse(&format!("{number:016}")).unwrap()

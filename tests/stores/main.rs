@@ -11,7 +11,5 @@ mod backend;
 mod budgets;
 mod database;
 mod group;
-mod idempotency;
 mod restart;
-mod tokens;
 mod window;

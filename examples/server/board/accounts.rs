@@ -46,6 +46,15 @@ pub fn set_banned(tx: &Savepoint<'_>, member: i64, banned: bool) -> rusqlite::Re
     Ok(())
 }
 
+/// Has a member take no more messages from another.
+pub fn ignore(tx: &Savepoint<'_>, member: i64, ignored: i64) -> rusqlite::Result<()> {
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO member_ignore (member_id, ignored_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+    )?;
+    insert.execute([member, ignored])?;
+    Ok(())
+}
+
 /// Puts a member into these groups and no others.
 pub fn set_groups(tx: &Savepoint<'_>, member: i64, groups: Groups) -> rusqlite::Result<()> {
     tx.prepare_cached("UPDATE member SET groups = ?2 WHERE id = ?1")?

@@ -32,8 +32,17 @@ impl PostAt {
     }
 }
 
-/// Something that became true for everybody who sees the forum.
+/// A poll, and where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PollAt {
+    /// The forum.
+    pub forum: i64,
+    /// The poll.
+    pub poll: i64,
+}
+
+/// Something that happened, by the ids of what it happened to.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A thread is there; the event of its first post follows.
     ThreadCreated(ThreadAt),
@@ -49,6 +58,26 @@ pub enum Event {
     PostDeleted(PostAt),
     /// A reply is there again.
     PostRestored(PostAt),
+    /// Somebody voted, or changed the vote.
+    PollVoted(PollAt),
+    /// A poll was edited.
+    PollUpdated(PollAt),
+    /// A member was rated.
+    MemberRated {
+        /// The forum of the post that the rating is about, if any.
+        forum: Option<i64>,
+        /// The rating.
+        rating: i64,
+    },
+    /// A message was sent. A receipt is none: nobody sent it.
+    MessageSent {
+        /// The sender's copy.
+        message: i64,
+        /// The sender.
+        sender: i64,
+        /// The recipients.
+        recipients: Vec<i64>,
+    },
 }
 
 /// The time of one transaction, and what happened in it.

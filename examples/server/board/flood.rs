@@ -16,7 +16,7 @@ pub fn check(connection: &Connection, actor: &Actor, now: Timestamp, say: &Texts
     rules::interval(last, now, seconds, actor.groups, say)?;
     let most = POSTS_PER_HOUR.get(connection)?;
     let oldest = nth_last(connection, actor, most, now.minus(rules::HOUR))?;
-    rules::per_hour(oldest, now, most, say)
+    rules::pace(oldest, now, most, rules::HOUR, say.too_many_posts)
 }
 
 /// When the member wrote their n-th last post later than `since`.

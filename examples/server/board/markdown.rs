@@ -15,9 +15,21 @@ static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
     options
 });
 
-/// The source as HTML that is safe to show.
+/// How many times as long as its source a post's HTML may be.
+const SWELL: usize = 8;
+
+/// What any post's HTML may be long.
+const SLACK: usize = 4096;
+
+/// The source as HTML that is safe to show. What would swell (a thousand quotes in each other, a table that is all
+/// empty cells) is shown as it was typed.
 pub fn render(source: &str) -> String {
-    markdown_to_html(source, &OPTIONS)
+    let html = markdown_to_html(source, &OPTIONS);
+    if html.len() <= SWELL * source.len() + SLACK {
+        return html;
+    }
+    let lines = source.lines().map(|line| format!("    {line}\n"));
+    markdown_to_html(&lines.collect::<String>(), &OPTIONS)
 }
 
 /// The words of the source, without its marks and the addresses of its links.
@@ -58,6 +70,18 @@ mod tests {
             assert_eq!(render(source), html);
         }
         assert!(render("| a |\n|---|\n| b |").contains("<table>"));
+    }
+
+    #[test]
+    fn what_would_swell_is_shown_as_it_was_typed() {
+        let row = |cell: &str| format!("{}|\n", format!("|{cell}").repeat(2000));
+        let table = [row("a"), row("-"), "|x|\n".repeat(3000)].concat();
+        for source in [">".repeat(20_000), table] {
+            let html = render(&source);
+            assert!(html.starts_with("<pre><code>"));
+            assert!(html.len() <= 8 * source.len() + 4096);
+        }
+        assert!(render("> > > deep").contains("<blockquote>"));
     }
 
     #[test]

@@ -18,15 +18,19 @@ pub mod generate;
 pub mod groups;
 mod insert;
 mod item;
+pub mod look;
 mod markdown;
 mod members;
+mod messages;
 pub mod moderation;
 pub mod passwords;
 mod place;
 #[cfg(test)]
 mod plans;
+mod polls;
 mod position;
 mod posts;
+mod ratings;
 mod replies;
 mod row;
 mod rules;
@@ -44,23 +48,27 @@ use std::sync::Arc;
 use forum_api::Language;
 use forum_api::async_trait;
 use forum_api::clock::Clock;
-use forum_api::host::{self, Caller, In, Member, Place, Refusal, Result};
+use forum_api::host::{self, Caller, In, Member, Place, Result};
 use forum_api::model::{
-    Account, EditPost, Followed, Forum, ForumId, ListPosts, ListSubscriptions, ListThreads, Page,
-    Post, PostAt, Profile, Reply, Search, SearchHit, StartThread, Subscription, Target, Thread,
-    ThreadId, Timestamp, UserRef,
+    Account, EditPoll, EditPost, Followed, Forum, ForumId, ListMessages, ListPosts,
+    ListSubscriptions, ListThreads, Message, MessageId, MessageSummary, Opening, Page, Poll,
+    PollId, Post, PostAt, Profile, Rate, Rating, Reply, Search, SearchHit, SendMessage,
+    StartThread, Subscription, Target, Thread, ThreadId, Timestamp, UserRef, Vote,
 };
 use forum_api::store::sqlite::{Database, migrate};
 use rusqlite::{Connection, Savepoint};
 
 use actor::Actor;
 use events::Events;
+use place::Named;
 use texts::Texts;
 
 /// The board's schema, in the steps in which it came to be.
 const STEPS: &[&str] = &[
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
+    include_str!("schema/3.sql"),
+    include_str!("schema/4.sql"),
     include_str!("schema/5.sql"),
 ];
 
@@ -88,11 +96,8 @@ impl Board {
 
     /// Whether the database has a board already.
     pub async fn is_there(&self) -> Result<bool> {
-        let look = self.read(|connection| {
-            let find = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)";
-            Ok(connection.query_row(find, [MIGRATIONS], |row| row.get(0))?)
-        });
-        look.await
+        self.read(|connection| Ok(look::is_there(connection)?))
+            .await
     }
 
     /// Brings the tables of a board that is there up to date.
@@ -154,23 +159,21 @@ impl Board {
 #[async_trait]
 impl host::Board for Board {
     async fn forum_of(&self, caller: &Caller, place: Place<'_>) -> Result<ForumId> {
-        let (thread, post) = match place {
-            Place::Thread(thread) => (thread.number()?, None),
-            Place::Post(thread, post) => (thread.number()?, Some(post.number()?)),
-            _ => return Err(Refusal::NotImplemented),
-        };
-        let actor = actor(caller)?;
-        let spot = self.read(move |connection| place::find(connection, &actor, thread, post));
-        Ok(spot.await?.forum.into())
+        let (actor, named) = (actor(caller)?, Named::try_from(place)?);
+        let forum = self.read(move |connection| place::forum(connection, &actor, named));
+        forum.await.map(ForumId::from)
     }
 
     async fn me(&self, by: &Member) -> Result<Account> {
         let user = UserRef::Id(by.user().clone());
-        let owner = self.read(move |connection| members::profile(connection, &user));
-        Ok(Account {
-            owner: owner.await?,
-            unread_messages: None,
-        })
+        let member = by.user().number()?;
+        let account = self.read(move |connection| {
+            Ok(Account {
+                owner: members::profile(connection, &user)?,
+                unread_messages: Some(messages::unread(connection, member)?),
+            })
+        });
+        account.await
     }
 
     async fn forums(&self, caller: &Caller) -> Result<Vec<Forum>> {
@@ -191,9 +194,6 @@ impl host::Board for Board {
     }
 
     async fn start_thread(&self, by: &Member, forum: ForumId, new: StartThread) -> Result<Thread> {
-        if new.poll.is_some() {
-            return Err(Refusal::NotImplemented);
-        }
         let forum = forum.number()?;
         let start = self.act(by, move |tx, events, actor, say| {
             threads::start(tx, events, actor, forum, &new, say)
@@ -245,6 +245,54 @@ impl host::Board for Board {
     async fn profile(&self, _: &Caller, user: UserRef) -> Result<Profile> {
         self.read(move |connection| members::profile(connection, &user))
             .await
+    }
+
+    async fn rate(&self, by: &Member, user: UserRef, rating: Rate) -> Result<Rating> {
+        let rate = self.act(by, move |tx, events, actor, say| {
+            ratings::rate(tx, events, actor, &user, &rating, say)
+        });
+        rate.await
+    }
+
+    async fn messages(&self, by: &Member, list: ListMessages) -> Result<Page<MessageSummary>> {
+        let owner = by.user().number()?;
+        self.read(move |connection| messages::list(connection, owner, &list))
+            .await
+    }
+
+    async fn send_message(&self, by: &Member, new: SendMessage) -> Result<Message> {
+        let member = by.user().number()?;
+        let send = self.act(by, move |tx, events, _, say| {
+            messages::send(tx, events, member, &new, say)
+        });
+        send.await
+    }
+
+    async fn message(&self, by: &Member, message: MessageId, opening: Opening) -> Result<Message> {
+        self.open_message(by.user().number()?, message.number()?, opening)
+            .await
+    }
+
+    async fn poll(&self, caller: &Caller, thread: ThreadId) -> Result<In<Poll>> {
+        let (actor, thread, now) = (actor(caller)?, thread.number()?, self.clock.now());
+        self.read(move |connection| polls::of_thread(connection, &actor, thread, now))
+            .await
+    }
+
+    async fn vote(&self, by: &Member, poll: PollId, vote: Vote) -> Result<In<Poll>> {
+        let poll = poll.number()?;
+        let vote = self.act(by, move |tx, events, actor, say| {
+            polls::vote(tx, events, actor, poll, &vote, say)
+        });
+        vote.await
+    }
+
+    async fn edit_poll(&self, by: &Member, poll: PollId, edit: EditPoll) -> Result<In<Poll>> {
+        let poll = poll.number()?;
+        let change = self.act(by, move |tx, events, actor, say| {
+            polls::edit(tx, events, actor, poll, &edit, say)
+        });
+        change.await
     }
 
     async fn subscriptions(

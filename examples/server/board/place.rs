@@ -2,13 +2,49 @@
 
 use std::sync::LazyLock;
 
-use forum_api::host::{Refusal, Result};
+use forum_api::host::{self, Refusal, Result};
 use forum_api::model::{State, Timestamp};
 use rusqlite::{Connection, OptionalExtension, named_params};
 
 use super::actor::Actor;
+use super::polls;
 use super::row::Columns;
 use super::sight::{Sight, sees_post, sees_thread};
+
+/// What a path names, in numbers.
+#[derive(Clone, Copy, Debug)]
+pub enum Named {
+    /// A thread.
+    Thread(i64),
+    /// A post of a thread.
+    Post(i64, i64),
+    /// A poll.
+    Poll(i64),
+}
+
+impl TryFrom<host::Place<'_>> for Named {
+    type Error = Refusal;
+
+    fn try_from(place: host::Place<'_>) -> Result<Self> {
+        Ok(match place {
+            host::Place::Thread(thread) => Self::Thread(thread.number()?),
+            host::Place::Post(thread, post) => Self::Post(thread.number()?, post.number()?),
+            host::Place::Poll(poll) => Self::Poll(poll.number()?),
+            _ => return Err(Refusal::NotImplemented),
+        })
+    }
+}
+
+/// The forum in which it is, for a caller who sees it there.
+pub fn forum(connection: &Connection, actor: &Actor, named: Named) -> Result<i64> {
+    match named {
+        Named::Thread(thread) => find(connection, actor, thread, None).map(|spot| spot.forum),
+        Named::Post(thread, post) => {
+            find(connection, actor, thread, Some(post)).map(|spot| spot.forum)
+        }
+        Named::Poll(poll) => polls::forum(connection, actor, poll),
+    }
+}
 
 /// A thread, as far as the rules on replying go.
 #[derive(Clone, Copy, Debug)]

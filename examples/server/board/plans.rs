@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::{STEPS, posts, search, subscriptions, threads};
+use super::{STEPS, messages, polls, posts, search, subscriptions, threads};
 
 #[test]
 fn a_forums_threads_walk_the_index_by_activity() {
@@ -23,6 +23,15 @@ fn a_threads_posts_walk_the_index_by_time() {
 }
 
 #[test]
+fn a_poll_is_found_with_its_thread_and_its_options_in_order() {
+    let plan = plan(&polls::OF_THREAD);
+    assert_walk(
+        &plan,
+        "option USING INDEX poll_option_by_position (poll_id=?",
+    );
+}
+
+#[test]
 fn subscriptions_walk_an_index_by_time() {
     for (query, index) in [
         (&subscriptions::ALL, "subscription_by_time (member_id=?"),
@@ -33,6 +42,27 @@ fn subscriptions_walk_an_index_by_time() {
     ] {
         let search = format!("subscription USING INDEX {index} AND created_at<?");
         assert_walk(&plan(query), &search);
+    }
+}
+
+#[test]
+fn a_folder_walks_its_index_filtered_or_not() {
+    for (query, index) in [
+        (
+            &messages::LIST,
+            "message_copy_by_time (owner_id=? AND folder=? AND sent_at<?",
+        ),
+        (
+            &messages::FILTERED,
+            "message_copy_by_reading (owner_id=? AND folder=? AND <expr>=? AND sent_at<?",
+        ),
+    ] {
+        let plan = plan(query);
+        assert_walk(&plan, &format!("copy USING INDEX {index}"));
+        assert_walk(
+            &plan,
+            "inbox USING INDEX message_copy_in_inboxes (message_id=?",
+        );
     }
 }
 
@@ -53,7 +83,19 @@ fn a_search_walks_the_index_of_words() {
 fn assert_walk(plan: &str, search: &str) {
     assert!(plan.contains(&format!("SEARCH {search}")), "{plan}");
     assert!(!plan.contains("TEMP B-TREE"), "{plan}");
-    for table in ["thread", "post", "member", "forum", "subscription"] {
+    for table in [
+        "thread",
+        "post",
+        "member",
+        "forum",
+        "poll",
+        "option",
+        "ballot",
+        "vote",
+        "subscription",
+        "copy",
+        "message",
+    ] {
         assert!(!plan.contains(&format!("SCAN {table}")), "{plan}");
     }
 }

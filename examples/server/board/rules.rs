@@ -12,11 +12,19 @@ use super::texts::{Texts, fill};
 /// Over how long a time posts are counted.
 pub const HOUR: Duration = Duration::from_secs(60 * 60);
 
+/// Over how long a time ratings are counted.
+pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// The title without the blanks around it, if it has 1 to `most` characters.
 pub fn title<'a>(text: &'a str, most: u32, say: &Texts) -> Result<&'a str> {
-    let title = text.trim();
-    within(title, most, say.title_missing, say.title_too_long)?;
-    Ok(title)
+    line(text, most, say.title_missing, say.title_too_long)
+}
+
+/// The text without the blanks around it, if it has 1 to `most` characters; otherwise what is `missing`, or `too_long`.
+pub fn line<'a>(text: &'a str, most: u32, missing: &str, too_long: &str) -> Result<&'a str> {
+    let text = text.trim();
+    within(text, most, missing, too_long)?;
+    Ok(text)
 }
 
 /// Whether a body is not blank and has at most `most` characters.
@@ -24,13 +32,21 @@ pub fn body(text: &str, most: u32, say: &Texts) -> Result<()> {
     within(text, most, say.body_missing, say.body_too_long)
 }
 
-fn within(text: &str, most: u32, missing: &str, too_long: &str) -> Result<()> {
-    if text.trim().is_empty() {
+/// Whether a text is not blank and has at most `most` characters; otherwise what is `missing`, or `too_long`.
+pub fn within(text: &str, most: u32, missing: &str, too_long: &str) -> Result<()> {
+    if text.chars().all(is_invisible) {
         return Err(Refusal::Invalid(missing.into()));
     }
     let fits = text.chars().count() <= most as usize;
     fits.then_some(())
         .ok_or_else(|| Refusal::Invalid(fill(too_long, most)))
+}
+
+/// Blanks, and the marks of Unicode that take no room.
+fn is_invisible(c: char) -> bool {
+    let takes_no_room =
+        matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    c.is_whitespace() || c.is_control() || takes_no_room
 }
 
 /// Whether `interval` seconds have passed since the member's last post. Staff need not wait.
@@ -47,13 +63,18 @@ pub fn interval(
         .ok_or_else(|| Refusal::Invalid(fill(say.too_soon, interval)))
 }
 
-/// Whether one post more is within `most` an hour, when the `most`-last of the member's was written at `oldest`.
-pub fn per_hour(oldest: Option<Timestamp>, now: Timestamp, most: u32, say: &Texts) -> Result<()> {
-    let free = oldest.map(|oldest| oldest.plus(HOUR).since(now));
+/// Whether one more is within `most` in a `span` of time, when the `most`-last of the member's was at `oldest`;
+/// otherwise there are `too_many`.
+pub fn pace(
+    oldest: Option<Timestamp>,
+    now: Timestamp,
+    most: u32,
+    span: Duration,
+    too_many: &str,
+) -> Result<()> {
+    let free = oldest.map(|oldest| oldest.plus(span).since(now));
     match free {
-        Some(wait) if !wait.is_zero() => {
-            Err(Refusal::TooFast(fill(say.too_many_posts, most), Some(wait)))
-        }
+        Some(wait) if !wait.is_zero() => Err(Refusal::TooFast(fill(too_many, most), Some(wait))),
         _ => Ok(()),
     }
 }
@@ -143,10 +164,10 @@ mod tests {
 
     #[test]
     fn an_hour_is_over_at_its_very_end_and_the_wait_is_told() {
-        assert!(per_hour(None, at(5000), 3, SAY).is_ok());
-        assert!(per_hour(Some(at(1400)), at(5000), 3, SAY).is_ok());
-        let Err(Refusal::TooFast(text, Some(wait))) = per_hour(Some(at(1401)), at(5000), 3, SAY)
-        else {
+        let fourth = |oldest| pace(oldest, at(5000), 3, HOUR, SAY.too_many_posts);
+        assert!(fourth(None).is_ok());
+        assert!(fourth(Some(at(1400))).is_ok());
+        let Err(Refusal::TooFast(text, Some(wait))) = fourth(Some(at(1401))) else {
             panic!("it is full");
         };
         assert_eq!(wait, Duration::from_secs(1));

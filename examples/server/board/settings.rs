@@ -17,9 +17,9 @@ pub struct Setting<T> {
     least: T,
 }
 
-/// How many characters a thread's title may have, a poll's question and each of its options.
+/// How many characters a thread's title may have, a message's subject, a poll's question and each of its options.
 pub const TITLE_MAX: Setting<u32> = Setting::new("thread.title_max", 120, 1);
-/// How many characters a post may have, and the comment of a rating.
+/// How many characters a post may have, a message, and the comment of a rating.
 pub const BODY_MAX: Setting<u32> = Setting::new("post.body_max", 20_000, 1);
 /// How many seconds have to pass between two posts of a member who is not staff; 0 for none.
 pub const POST_INTERVAL: Setting<u32> = Setting::new("post.interval_seconds", 15, 0);
@@ -31,10 +31,16 @@ pub const EDIT_WINDOW: Setting<Window> = Setting::new(
     Window::Minutes(30),
     Window::Minutes(0),
 );
+/// How many recipients a message may have.
+pub const RECIPIENTS_MAX: Setting<u32> = Setting::new("message.recipients_max", 5, 1);
+/// How many messages a member may send in an hour.
+pub const MESSAGES_PER_HOUR: Setting<u32> = Setting::new("message.per_hour", 20, 1);
+/// How many messages an inbox has room for, receipts aside.
+pub const INBOX_QUOTA: Setting<u32> = Setting::new("message.inbox_quota", 100, 1);
 /// Whether points may be taken from a member.
-const ALLOW_NEGATIVE: Setting<bool> = Setting::new("reputation.allow_negative", false, false);
+pub const ALLOW_NEGATIVE: Setting<bool> = Setting::new("reputation.allow_negative", false, false);
 /// Whether a rating may come without a comment.
-const ALLOW_EMPTY_COMMENT: Setting<bool> =
+pub const ALLOW_EMPTY_COMMENT: Setting<bool> =
     Setting::new("reputation.allow_empty_comment", false, false);
 /// How many points one rating may give or take.
 pub const MAX_POINTS: Setting<u32> = Setting::new("reputation.max_points", 5, 1);
@@ -52,6 +58,9 @@ const ALL: &[&dyn Adjustable] = &[
     &POST_INTERVAL,
     &POSTS_PER_HOUR,
     &EDIT_WINDOW,
+    &RECIPIENTS_MAX,
+    &MESSAGES_PER_HOUR,
+    &INBOX_QUOTA,
     &ALLOW_NEGATIVE,
     &ALLOW_EMPTY_COMMENT,
     &MAX_POINTS,

@@ -1,6 +1,11 @@
-//! What the board's commands say when they refuse, in English and German. `{}` stands for a number.
+//! What the board's commands say when they refuse, in English and German. `{}` stands for a number or a name.
+
+use std::fmt::Display;
 
 use forum_api::Language;
+
+use super::polls::texts::{self as polls, PollTexts};
+use super::ratings::texts::{self as ratings, RatingTexts};
 
 /// The board's sentences in one language.
 #[derive(Debug)]
@@ -41,6 +46,30 @@ pub struct Texts {
     pub no_such_target: &'static str,
     /// The caller does not follow it.
     pub not_followed: &'static str,
+    /// The subject has no visible character.
+    pub subject_missing: &'static str,
+    /// The subject has more than `{}` characters.
+    pub subject_too_long: &'static str,
+    /// A message's body has no visible character.
+    pub message_missing: &'static str,
+    /// A message is sent to nobody.
+    pub no_recipients: &'static str,
+    /// A message is sent to more than `{}` members.
+    pub too_many_recipients: &'static str,
+    /// A message is sent to somebody who is not there.
+    pub recipient_unknown: &'static str,
+    /// The member `{}` ignores the sender.
+    pub ignored: &'static str,
+    /// The inbox of the member `{}` is full.
+    pub inbox_full: &'static str,
+    /// No more than `{}` messages an hour.
+    pub too_many_messages: &'static str,
+    /// The body of a read receipt.
+    pub receipt: &'static str,
+    /// About polls.
+    pub polls: PollTexts,
+    /// About reputation.
+    pub ratings: RatingTexts,
 }
 
 impl Texts {
@@ -53,9 +82,9 @@ impl Texts {
     }
 }
 
-/// A sentence with a number in the place of `{}`.
-pub fn fill(sentence: &str, number: u32) -> String {
-    sentence.replace("{}", &number.to_string())
+/// A sentence with a number, or a name, in the place of `{}`.
+pub fn fill(sentence: &str, what: impl Display) -> String {
+    sentence.replace("{}", &what.to_string())
 }
 
 const ENGLISH: Texts = Texts {
@@ -77,6 +106,18 @@ const ENGLISH: Texts = Texts {
     stale: "This was changed in the meantime.",
     no_such_target: "targetId: there is nothing like that to follow.",
     not_followed: "You do not follow this.",
+    subject_missing: "subject: a message needs one.",
+    subject_too_long: "subject: no more than {} characters are allowed.",
+    message_missing: "body: a message needs some text.",
+    no_recipients: "to: a message needs a recipient.",
+    too_many_recipients: "to: no more than {} recipients are allowed.",
+    recipient_unknown: "to: one of these members does not exist.",
+    ignored: "{} takes no messages from you.",
+    inbox_full: "to: the inbox of {} is full.",
+    too_many_messages: "No more than {} messages an hour are allowed.",
+    receipt: "Your message was read.",
+    polls: polls::ENGLISH,
+    ratings: ratings::ENGLISH,
 };
 
 const GERMAN: Texts = Texts {
@@ -98,4 +139,16 @@ const GERMAN: Texts = Texts {
     stale: "Das wurde inzwischen geändert.",
     no_such_target: "targetId: Dem kann man nicht folgen, denn es ist nicht da.",
     not_followed: "Dem folgen Sie nicht.",
+    subject_missing: "subject: Eine Nachricht braucht einen Betreff.",
+    subject_too_long: "subject: Höchstens {} Zeichen sind erlaubt.",
+    message_missing: "body: Eine Nachricht braucht etwas Text.",
+    no_recipients: "to: Eine Nachricht braucht einen Empfänger.",
+    too_many_recipients: "to: Höchstens {} Empfänger sind erlaubt.",
+    recipient_unknown: "to: Eines dieser Mitglieder gibt es nicht.",
+    ignored: "{} nimmt von Ihnen keine Nachrichten an.",
+    inbox_full: "to: Der Posteingang von {} ist voll.",
+    too_many_messages: "Höchstens {} Nachrichten in der Stunde sind erlaubt.",
+    receipt: "Ihre Nachricht wurde gelesen.",
+    polls: polls::GERMAN,
+    ratings: ratings::GERMAN,
 };

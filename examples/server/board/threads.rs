@@ -15,18 +15,19 @@ use super::row::Columns;
 use super::settings::{BODY_MAX, TITLE_MAX};
 use super::sight::{Sight, sees_thread};
 use super::texts::Texts;
-use super::{flood, position, rules, subscriptions};
+use super::{flood, polls, position, rules, subscriptions};
 
 const SELECT: &str = "
     SELECT
         thread.forum_id, thread.id, thread.title, author.id, author.username, author.avatar_url,
         thread.state, thread.created_at, thread.last_activity_at,
         last_post.id, last_author.id, last_author.username, last_author.avatar_url, last_post.created_at,
-        thread.reply_count, thread.pinned, thread.locked, thread.first_post_id, thread.version
+        thread.reply_count, thread.pinned, thread.locked, thread.first_post_id, poll.id, thread.version
     FROM thread
     LEFT JOIN member AS author ON author.id = thread.author_id
     LEFT JOIN post AS last_post ON last_post.id = thread.last_post_id
-    LEFT JOIN member AS last_author ON last_author.id = last_post.author_id";
+    LEFT JOIN member AS last_author ON last_author.id = last_post.author_id
+    LEFT JOIN poll ON poll.thread_id = thread.id";
 
 /// Walks the index by activity from the place where the page begins.
 pub(super) static LIST: LazyLock<String> = LazyLock::new(|| {
@@ -74,7 +75,7 @@ pub fn one(connection: &Connection, actor: &Actor, thread: i64) -> Result<Thread
     thread.optional()?.ok_or(Refusal::Absent)
 }
 
-/// Starts a thread, without a poll.
+/// Starts a thread, with its poll.
 pub fn start(
     tx: &Savepoint<'_>,
     events: &mut Events,
@@ -87,6 +88,9 @@ pub fn start(
     rules::start(access, say)?;
     let title = rules::title(&new.title, TITLE_MAX.get(tx)?, say)?;
     rules::body(&new.body, BODY_MAX.get(tx)?, say)?;
+    let poll = new.poll.as_ref();
+    let poll = poll.map(|poll| polls::draft(tx, poll, events.now, say));
+    let poll = poll.transpose()?;
     flood::check(tx, actor, events.now, say)?;
     let first = NewPost {
         author: actor.member,
@@ -96,6 +100,9 @@ pub fn start(
         counts: access.counts,
     };
     let (thread, post) = insert::thread(tx, forum, title, first)?;
+    if let Some(poll) = &poll {
+        polls::add(tx, thread, poll)?;
+    }
     if new.subscribe {
         subscriptions::put(tx, actor, forum, (TargetKind::Thread, thread), events.now)?;
     }
@@ -127,8 +134,8 @@ fn read(row: &Row<'_>, actor: &Actor) -> rusqlite::Result<Thread> {
         pinned: columns.value()?,
         locked: columns.value()?,
         first_post_id: columns.id()?,
+        poll_id: columns.maybe_id()?,
         version: columns.value()?,
-        poll_id: None,
         can_reply: false,
     };
     let obstacle = rules::obstacle(actor.access(forum), thread.state, thread.locked);

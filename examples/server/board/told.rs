@@ -148,6 +148,7 @@ fn what_awaits_approval_is_told_of_when_it_is_approved() {
     let mut connection = Connection::open_in_memory().unwrap();
     let mut scene = Scene::set(&mut connection);
     let (alice, nora) = (scene.join("alice", MEMBER), scene.join("nora", NEWCOMER));
+    let admin = scene.join("admin", ADMINISTRATOR);
     let (told, thread) = scene.start(&nora);
     assert_eq!(told, []);
     assert_eq!(scene.edit(&nora, thread), []);
@@ -159,4 +160,7 @@ fn what_awaits_approval_is_told_of_when_it_is_approved() {
     assert_eq!(scene.delete(&nora, reply), []);
     assert_eq!(scene.restore(reply), []);
     assert_eq!(scene.approve(reply), [PostCreated(reply)]);
+    let hidden = scene.reply(&nora, first).1;
+    assert_eq!(scene.delete(&admin, first), [ThreadDeleted(first.thread())]);
+    assert_eq!(scene.approve(hidden), []);
 }

@@ -19,7 +19,7 @@ pub struct Setting {
     #[arg(required = true)]
     key: Option<String>,
     /// Its new value
-    #[arg(required = true)]
+    #[arg(required = true, allow_hyphen_values = true)]
     value: Option<String>,
 }
 

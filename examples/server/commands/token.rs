@@ -52,7 +52,12 @@ pub struct Wanted {
     )]
     expires_in_days: String,
     /// What to call it
-    #[arg(long, value_name = "TEXT", default_value = "")]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        allow_hyphen_values = true
+    )]
     label: String,
     /// The administrator who issues it
     #[arg(long, value_name = "NAME", default_value = "admin")]

@@ -10,57 +10,21 @@ use crate::api::row::Row;
 use crate::scope::Surface;
 
 /// Headers, by their names in lower case: what they say, their type, and whether every response carries them.
+#[rustfmt::skip]
 const HEADERS: &[(&str, &str, &str, bool)] = &[
-    (
-        "x-ratelimit-limit",
-        "The budget of the window, in units.",
-        "integer",
-        true,
-    ),
-    (
-        "x-ratelimit-remaining",
-        "What is left of it after this request.",
-        "integer",
-        true,
-    ),
-    (
-        "x-ratelimit-reset",
-        "When the window ends: Unix time in seconds.",
-        "integer",
-        true,
-    ),
-    (
-        "x-request-id",
-        "The id of this request in the board's log.",
-        "string",
-        true,
-    ),
+    ("cache-control", "Who may keep the answer: only the caller, or nobody.", "string", true),
+    ("vary", "That answers differ from token to token.", "string", true),
+    ("x-content-type-options", "nosniff: the content type is to be believed.", "string", true),
+    ("x-ratelimit-limit", "The budget of the window, in units.", "integer", true),
+    ("x-ratelimit-remaining", "What is left of it after this request.", "integer", true),
+    ("x-ratelimit-reset", "When the window ends: Unix time in seconds.", "integer", true),
+    ("x-request-id", "The id of this request in the board's log.", "string", true),
     ("retry-after", "How many seconds to wait.", "integer", false),
-    (
-        "www-authenticate",
-        "The scheme to authenticate with: Bearer.",
-        "string",
-        false,
-    ),
-    (
-        "etag",
-        "A strong tag of the body, for if-none-match.",
-        "string",
-        false,
-    ),
-    (
-        "link",
-        "The path of the next page, rel=\"next\".",
-        "string",
-        false,
-    ),
+    ("www-authenticate", "The scheme to authenticate with: Bearer.", "string", false),
+    ("etag", "A strong tag of the body, for if-none-match.", "string", false),
+    ("link", "The path of the next page, rel=\"next\".", "string", false),
     ("location", "The path of what was created.", "string", false),
-    (
-        "idempotency-replayed",
-        "true when this is the first answer, given again.",
-        "string",
-        false,
-    ),
+    ("idempotency-replayed", "true when this is the first answer, given again.", "string", false),
 ];
 
 /// The headers that these parts of the document refer to.
@@ -104,8 +68,12 @@ pub(super) fn responses(
         responses.insert(status.to_string(), success(row, status, described));
     }
     if row.is_read() && !row.acts() {
-        let unchanged = json!({ "description": "What the client has is still right.", "headers": carrying(&["etag"]) });
-        responses.insert("304".into(), unchanged);
+        let headers = carrying(&brought(row, 304, described));
+        let unchanged = "What the client has is still right.";
+        responses.insert(
+            "304".into(),
+            json!({ "description": unchanged, "headers": headers }),
+        );
     }
     for (status, codes) in by_status(row, surface) {
         responses.insert(status.to_string(), refusal(&codes, shared));
@@ -118,22 +86,24 @@ pub(super) fn responses(
 }
 
 fn success(row: &Row, status: u16, described: &Described) -> Value {
-    let mut more: Vec<_> = described
-        .headers
-        .iter()
-        .copied()
-        .filter(|name| *name != "location" || status == 201)
-        .collect();
-    more.extend((row.is_read() && !row.acts()).then_some("etag"));
-    more.extend(row.takes_key().then_some("idempotency-replayed"));
-    let mut response = json!({ "description": row.summary, "headers": carrying(&more) });
+    let headers = carrying(&brought(row, status, described));
+    let mut response = json!({ "description": row.summary, "headers": headers });
     if let (true, Some(response)) = (status != 204, response.as_object_mut()) {
-        response.insert(
-            "content".into(),
-            json!({ "application/json": { "schema": described.reply } }),
-        );
+        let content = json!({ "application/json": { "schema": described.reply } });
+        response.insert("content".into(), content);
     }
     response
+}
+
+/// The headers that an answer has beside those that every response carries.
+fn brought(row: &Row, status: u16, described: &Described) -> Vec<&'static str> {
+    let of_the_reply = described.headers.iter().copied();
+    let mut headers: Vec<_> = of_the_reply
+        .filter(|name| *name != "location" || status == 201)
+        .collect();
+    headers.extend((row.is_read() && !row.acts()).then_some("etag"));
+    headers.extend(row.takes_key().then_some("idempotency-replayed"));
+    headers
 }
 
 /// The codes that an operation can answer and the surface lists.

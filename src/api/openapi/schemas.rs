@@ -39,7 +39,8 @@ fn generator(contract: Contract) -> SchemaGenerator {
     settings.with_transform(Plain).into_generator()
 }
 
-/// Unsigned formats are no formats of OpenAPI's: the minimum says it all. A default of null is none.
+/// Unsigned formats are no formats of OpenAPI's: the minimum says it all. A default of null is none, and what is
+/// required has none.
 #[derive(Clone)]
 struct Plain;
 
@@ -55,8 +56,23 @@ impl Transform for Plain {
         if schema.get("default") == Some(&Value::Null) {
             schema.remove("default");
         }
+        for name in required(schema) {
+            let property = schema.pointer_mut(&format!("/properties/{name}"));
+            property
+                .and_then(Value::as_object_mut)
+                .map(|property| property.remove("default"));
+        }
         transform_subschemas(self, schema);
     }
+}
+
+fn required(schema: &Schema) -> Vec<String> {
+    let names = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    names.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// A parameter is there or not: it is never null, and no list is its default.

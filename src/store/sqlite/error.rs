@@ -54,6 +54,8 @@ pub(super) fn caught<T, E: From<SqliteError>>(run: impl FnOnce() -> Result<T, E>
 impl fmt::Display for SqliteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
+            // What rusqlite says of it would repeat the whole statement.
+            Cause::Sqlite(rusqlite::Error::SqlInputError { msg, .. }) => f.write_str(msg),
             Cause::Sqlite(error) => error.fmt(f),
             Cause::Unusable(sentence) => f.write_str(sentence),
             Cause::Thread(error) => write!(f, "the database's threads do not start: {error}"),
@@ -94,7 +96,7 @@ impl From<SqliteError> for Fault {
 
 impl From<rusqlite::Error> for Fault {
     fn from(error: rusqlite::Error) -> Self {
-        Self::new(error)
+        SqliteError::from(error).into()
     }
 }
 
@@ -106,6 +108,6 @@ impl From<SqliteError> for Refusal {
 
 impl From<rusqlite::Error> for Refusal {
     fn from(error: rusqlite::Error) -> Self {
-        Self::failed(error)
+        SqliteError::from(error).into()
     }
 }

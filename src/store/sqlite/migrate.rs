@@ -15,6 +15,12 @@ pub fn migrate(connection: &Connection, table: &str, steps: &[&str]) -> rusqlite
     if !connection.is_autocommit() {
         return apply(connection, table, steps);
     }
+    // A database that is up to date is not locked for writing.
+    if let Ok(had) = count(connection, table)
+        && had as usize >= steps.len()
+    {
+        return Ok(had);
+    }
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     let had = apply(&transaction, table, steps)?;
     transaction.commit()?;
@@ -25,11 +31,16 @@ fn apply(connection: &Connection, table: &str, steps: &[&str]) -> rusqlite::Resu
     connection.execute_batch(&format!(
         "CREATE TABLE IF NOT EXISTS {table} (step INTEGER PRIMARY KEY) STRICT"
     ))?;
-    let count = format!("SELECT count(*) FROM {table}");
-    let had = connection.query_row(&count, [], |row| row.get(0))?;
+    let had = count(connection, table)?;
     for sql in steps.iter().skip(had as usize) {
         connection.execute_batch(sql)?;
         connection.execute_batch(&format!("INSERT INTO {table} DEFAULT VALUES"))?;
     }
     Ok(had)
+}
+
+fn count(connection: &Connection, table: &str) -> rusqlite::Result<u32> {
+    connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| {
+        row.get(0)
+    })
 }

@@ -3,6 +3,7 @@
 mod announcements;
 mod general;
 mod help;
+mod letters;
 mod members;
 mod people;
 mod places;
@@ -43,8 +44,15 @@ pub fn begin(tx: &Savepoint<'_>, hash: &str, empty: bool, now: Timestamp) -> Res
         teller.open(place)?;
     }
     teller.tell(&places::ALL)?;
+    teller.ask(&places::QUESTION)?;
     for name in people::BANNED {
         accounts::set_banned(tx, teller.member(name)?, true)?;
+    }
+    for (name, ignored) in people::IGNORED {
+        accounts::ignore(tx, teller.member(name)?, teller.member(ignored)?)?;
+    }
+    for letter in &letters::ALL {
+        teller.send(letter)?;
     }
     let (name, story) = places::TRIAL;
     Ok(Some(Trial {

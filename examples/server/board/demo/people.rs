@@ -54,4 +54,7 @@ pub(super) const OTHERS: [Person; 6] = [
 /// Who was banned in the end.
 pub(super) const BANNED: [&str; 1] = ["mallory"];
 
+/// Who takes no messages from whom.
+pub(super) const IGNORED: [(&str, &str); 1] = [("carol", "bob")];
+
 const MEMBER: Groups = Groups::of([Group::Members]);

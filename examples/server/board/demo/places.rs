@@ -31,6 +31,27 @@ pub(super) type Post = (&'static str, u32, &'static str);
 /// Who tries a new board, and in which thread.
 pub(super) const TRIAL: (&str, &str) = ("alice", "Which tea for a rainy afternoon?");
 
+/// A poll that a story carries, written by whoever began it.
+#[derive(Debug)]
+pub(super) struct Question {
+    /// The story's title.
+    pub(super) story: &'static str,
+    pub(super) text: &'static str,
+    pub(super) options: &'static [&'static str],
+}
+
+/// The only one.
+pub(super) const QUESTION: Question = Question {
+    story: "Which tea for a rainy afternoon?",
+    text: "What goes into the pot when it rains?",
+    options: &[
+        "Black tea",
+        "Green tea",
+        "Something smoked",
+        "Herbs, and no tea at all",
+    ],
+};
+
 /// All forums, parents before their children.
 pub(super) const ALL: [Place; 5] = [
     Place {

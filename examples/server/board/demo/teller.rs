@@ -10,9 +10,12 @@ use rusqlite::Savepoint;
 use super::super::actor::Actor;
 use super::super::forums::{self, NewForum};
 use super::super::insert::{self, NewPost};
+use super::super::messages::{self, NewMessage};
+use super::super::polls::{self, Choice, Draft};
 use super::super::{accounts, rules};
+use super::letters::Letter;
 use super::people::Person;
-use super::places::{Place, Post, Story};
+use super::places::{Place, Post, Question, Story};
 
 /// What was put on the board, by its names and titles.
 pub(super) struct Teller<'a> {
@@ -24,6 +27,7 @@ pub(super) struct Teller<'a> {
 }
 
 const HOUR: Duration = rules::HOUR;
+const DAY: Duration = rules::DAY;
 
 impl<'a> Teller<'a> {
     /// One who has told nothing yet.
@@ -39,7 +43,7 @@ impl<'a> Teller<'a> {
 
     /// Adds a member.
     pub(super) fn join(&mut self, person: &Person) -> Result<i64> {
-        let joined = self.now.minus(HOUR * 24 * person.days_ago);
+        let joined = self.now.minus(DAY * person.days_ago);
         let member = accounts::add(self.tx, person.name, person.groups, joined)?;
         self.members.insert(person.name, member);
         Ok(member)
@@ -69,7 +73,7 @@ impl<'a> Teller<'a> {
         let mut posts = Vec::new();
         for place in places {
             for story in place.stories {
-                let mut at = self.now.minus(HOUR * 24 * story.days_ago);
+                let mut at = self.now.minus(DAY * story.days_ago);
                 for post in story.posts {
                     at = at.plus(HOUR * post.1);
                     posts.push((at, place, story, post));
@@ -100,6 +104,32 @@ impl<'a> Teller<'a> {
                 self.threads.insert(story.title, thread);
             }
         }
+        Ok(())
+    }
+
+    /// Adds the poll of a story.
+    pub(super) fn ask(&self, question: &Question) -> Result<()> {
+        let options = question.options.iter();
+        let draft = Draft {
+            question: question.text,
+            options: Some(options.map(|text| Choice { id: None, text }).collect()),
+            max_choices: 1,
+            can_change_vote: false,
+            closes_at: None,
+        };
+        polls::add(self.tx, self.thread(question.story)?, &draft)
+    }
+
+    /// Sends a message.
+    pub(super) fn send(&self, letter: &Letter) -> Result<()> {
+        let new = NewMessage {
+            sender: self.member(letter.from)?,
+            subject: letter.subject,
+            body: letter.body,
+            receipt_requested: true,
+            at: self.now.minus(DAY * letter.days_ago),
+        };
+        messages::deliver(self.tx, new, &[self.member(letter.to)?])?;
         Ok(())
     }
 

@@ -1,0 +1,92 @@
+//! Polls: read, voted in and edited. One is written with its thread.
+
+mod draft;
+mod read;
+mod rows;
+mod rules;
+#[cfg(test)]
+mod sample;
+pub mod texts;
+
+use forum_api::host::{In, Result};
+use forum_api::model::{EditPoll, NewPoll, Poll, Timestamp, Vote};
+use rusqlite::{Connection, Savepoint};
+
+use super::actor::Actor;
+use super::events::{Event, Events};
+use super::rules::expected;
+use super::settings::{OPTIONS_MAX, TITLE_MAX};
+use super::texts::Texts;
+use draft::Limits;
+pub use draft::{Choice, Draft};
+use read::Found;
+#[cfg(test)]
+pub use read::OF_THREAD;
+pub use read::forum;
+pub use rows::add;
+
+/// The poll of a thread, as it is `now`.
+pub fn of_thread(
+    connection: &Connection,
+    actor: &Actor,
+    thread: i64,
+    now: Timestamp,
+) -> Result<In<Poll>> {
+    read::of_thread(connection, actor, thread, now).map(Found::answer)
+}
+
+/// The poll that a new thread is to carry, if it can.
+pub fn draft<'a>(
+    tx: &Savepoint<'_>,
+    poll: &'a NewPoll,
+    now: Timestamp,
+    say: &Texts,
+) -> Result<Draft<'a>> {
+    draft::new(poll, limits(tx)?, now, say)
+}
+
+/// Votes, or changes the vote.
+pub fn vote(
+    tx: &Savepoint<'_>,
+    events: &mut Events,
+    actor: &Actor,
+    poll: i64,
+    vote: &Vote,
+    say: &Texts,
+) -> Result<In<Poll>> {
+    let found = read::with_id(tx, actor, poll, events.now)?;
+    let options = rules::vote(&found.poll, vote, say)?;
+    if found.poll.own_vote.is_some() {
+        rows::take_back(tx, poll, actor.member)?;
+    }
+    rows::cast(tx, poll, actor.member, &options)?;
+    found.note(events, Event::PollVoted);
+    read::with_id(tx, actor, poll, events.now).map(Found::answer)
+}
+
+/// Edits a poll.
+pub fn edit(
+    tx: &Savepoint<'_>,
+    events: &mut Events,
+    actor: &Actor,
+    poll: i64,
+    edit: &EditPoll,
+    say: &Texts,
+) -> Result<In<Poll>> {
+    let found = read::with_id(tx, actor, poll, events.now)?;
+    let editor = found.editor(actor);
+    rules::may_edit(editor, found.locked, say)?;
+    expected(edit.expected_version, found.poll.version, say)?;
+    let draft = draft::edited(&found.poll, edit, limits(tx)?, say)?;
+    rules::may_become(&found.poll, &draft, editor.moderator, say)?;
+    rows::update(tx, poll, &draft)?;
+    found.note(events, Event::PollUpdated);
+    read::with_id(tx, actor, poll, events.now).map(Found::answer)
+}
+
+fn limits(tx: &Savepoint<'_>) -> Result<Limits> {
+    Ok(Limits {
+        text: TITLE_MAX.get(tx)?,
+        options: OPTIONS_MAX.get(tx)?,
+    })
+}

@@ -1,0 +1,170 @@
+//! Polls as a caller sees them.
+
+use std::sync::LazyLock;
+
+use forum_api::host::{In, Refusal, Result};
+use forum_api::model::{ForumId, OptionId, Poll, PollOption, State, Timestamp};
+use rusqlite::{Connection, OptionalExtension, named_params};
+
+use super::super::actor::Actor;
+use super::super::events::{Event, Events, PollAt};
+use super::super::row::Columns;
+use super::super::sight::{Sight, sees_thread};
+use super::rules::Editor;
+
+/// A poll, and what the rules ask of its thread.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The poll's id.
+    pub id: i64,
+    /// The forum it is in.
+    pub forum: i64,
+    /// Whether its thread is there for everybody.
+    pub state: State,
+    /// Whether its thread is locked.
+    pub locked: bool,
+    /// The poll.
+    pub poll: Poll,
+}
+
+impl Found {
+    /// The poll, for its caller.
+    pub fn answer(self) -> In<Poll> {
+        In::new(ForumId::from(self.forum), self.poll)
+    }
+
+    /// What `actor` is to it.
+    pub fn editor(&self, actor: &Actor) -> Editor {
+        let author = self.poll.author.as_ref();
+        let author = author.and_then(|author| author.user_id.number().ok());
+        Editor {
+            writer: author.is_some_and(|author| actor.member == Some(author)),
+            moderator: actor.access(self.forum).moderate,
+        }
+    }
+
+    /// Notes that something happened to it, when it is there for everybody who sees the forum.
+    pub fn note(&self, events: &mut Events, what: fn(PollAt) -> Event) {
+        if self.state == State::Visible {
+            let Self { forum, id, .. } = *self;
+            events.note(what(PollAt { forum, poll: id }));
+        }
+    }
+}
+
+/// A row for each option.
+const SELECT: &str = "
+    SELECT
+        poll.id, thread.forum_id, thread.state, thread.locked,
+        poll.thread_id, poll.question, author.id, author.username, author.avatar_url,
+        poll.voters, poll.max_choices, poll.can_change_vote, poll.closes_at, poll.version, ballot.id IS NOT NULL,
+        option.id, option.text, option.votes, vote.option_id IS NOT NULL
+    FROM poll
+    JOIN thread ON thread.id = poll.thread_id
+    JOIN poll_option AS option ON option.poll_id = poll.id
+    LEFT JOIN member AS author ON author.id = thread.author_id
+    LEFT JOIN ballot ON ballot.poll_id = poll.id AND ballot.member_id = :member
+    LEFT JOIN vote ON vote.ballot_id = ballot.id AND vote.option_id = option.id";
+
+/// The poll of a thread.
+pub static OF_THREAD: LazyLock<String> = LazyLock::new(|| query("poll.thread_id"));
+
+static WITH_ID: LazyLock<String> = LazyLock::new(|| query("poll.id"));
+
+fn query(key: &str) -> String {
+    let sees = sees_thread();
+    format!("{SELECT} WHERE {key} = :key AND {sees} ORDER BY option.position")
+}
+
+/// The poll of a thread, as it is `now`.
+pub fn of_thread(
+    connection: &Connection,
+    actor: &Actor,
+    thread: i64,
+    now: Timestamp,
+) -> Result<Found> {
+    find(connection, actor, &OF_THREAD, thread, now)
+}
+
+/// The poll with this id, as it is `now`.
+pub fn with_id(connection: &Connection, actor: &Actor, poll: i64, now: Timestamp) -> Result<Found> {
+    find(connection, actor, &WITH_ID, poll, now)
+}
+
+/// In which forum a poll is, for a caller who sees it there.
+pub fn forum(connection: &Connection, actor: &Actor, poll: i64) -> Result<i64> {
+    static QUERY: LazyLock<String> = LazyLock::new(|| {
+        let sees = sees_thread();
+        format!(
+            "SELECT thread.forum_id FROM poll JOIN thread ON thread.id = poll.thread_id WHERE poll.id = :poll AND {sees}"
+        )
+    });
+    let sight = Sight::of(actor);
+    let parameters = named_params! { ":poll": poll };
+    let mut query = connection.prepare_cached(&QUERY)?;
+    let forum = query.query_row(&*sight.with(parameters), |row| row.get(0));
+    forum.optional()?.ok_or(Refusal::Absent)
+}
+
+fn find(
+    connection: &Connection,
+    actor: &Actor,
+    query: &str,
+    key: i64,
+    now: Timestamp,
+) -> Result<Found> {
+    let sight = Sight::of(actor);
+    let parameters = named_params! { ":key": key };
+    let mut query = connection.prepare_cached(query)?;
+    let mut rows = query.query(&*sight.with(parameters))?;
+    let mut found = None;
+    while let Some(row) = rows.next()? {
+        let mut columns = Columns::of(row);
+        let head = head(&mut columns, now)?;
+        add_option(&mut found.get_or_insert(head).poll, &mut columns)?;
+    }
+    found.ok_or(Refusal::Absent)
+}
+
+/// What each row says again.
+fn head(columns: &mut Columns<'_>, now: Timestamp) -> rusqlite::Result<Found> {
+    let id: i64 = columns.value()?;
+    let (forum, state, locked) = (columns.value()?, columns.state()?, columns.value()?);
+    let mut poll = Poll {
+        poll_id: id.into(),
+        thread_id: columns.id()?,
+        question: columns.value()?,
+        author: columns.author()?,
+        total_votes: columns.count()?,
+        max_choices: columns.value()?,
+        can_change_vote: columns.value()?,
+        closes_at: columns.value()?,
+        version: columns.value()?,
+        own_vote: columns.value::<bool>()?.then(Vec::new),
+        options: Vec::new(),
+        closed: false,
+    };
+    poll.closed = poll.closes_at.is_some_and(|end| end <= now);
+    Ok(Found {
+        id,
+        forum,
+        state,
+        locked,
+        poll,
+    })
+}
+
+fn add_option(poll: &mut Poll, columns: &mut Columns<'_>) -> rusqlite::Result<()> {
+    let option_id: OptionId = columns.id()?;
+    poll.options.push(PollOption {
+        option_id: option_id.clone(),
+        text: columns.value()?,
+        votes: columns.count()?,
+    });
+    let chosen: bool = columns.value()?;
+    let own_vote = poll.own_vote.as_mut().filter(|_| chosen);
+    own_vote
+        .into_iter()
+        .for_each(|vote| vote.push(option_id.clone()));
+    Ok(())
+}

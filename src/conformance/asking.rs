@@ -1,0 +1,102 @@
+//! Polls to try the rules with.
+
+use super::{Asked, Audience, Someone, Suite, Verdict};
+use crate::host::In;
+use crate::model::{
+    EditOption, EditPoll, ForumId, NewPoll, OptionId, Poll, PollId, StartThread, ThreadId, Vote,
+};
+
+/// A poll with three options, of which one can be chosen for good.
+pub(super) fn tea() -> NewPoll {
+    NewPoll {
+        question: "Which tea?".into(),
+        options: ["Green", "Black", "Herbs"].map(String::from).into(),
+        max_choices: 1,
+        can_change_vote: false,
+        closes_at: None,
+    }
+}
+
+/// A thread that carries `poll`.
+pub(super) fn carrying(poll: NewPoll) -> StartThread {
+    StartThread {
+        title: "What to drink".into(),
+        body: "There is hot water.".into(),
+        poll: Some(poll),
+        ..StartThread::default()
+    }
+}
+
+/// A poll in a new thread of alice's that everybody sees.
+pub(super) struct Asking {
+    pub(super) forum: ForumId,
+    pub(super) alice: Someone,
+    pub(super) bob: Someone,
+    pub(super) thread: ThreadId,
+    pub(super) id: PollId,
+    /// The options, in order.
+    pub(super) options: Vec<OptionId>,
+}
+
+impl Asking {
+    /// One that is as `poll` says.
+    pub(super) async fn new(suite: &Suite, poll: NewPoll) -> Verdict<Self> {
+        let forum = suite.forum(Audience::Guests).await?;
+        let (alice, bob) = (suite.member("alice").await?, suite.member("bob").await?);
+        let thread = alice.start_thread(&forum, &carrying(poll)).await?;
+        let thread = thread.granted()?.thread_id;
+        let poll = alice.poll(&thread).await?.granted()?.it;
+        let options = poll.options.into_iter();
+        Ok(Self {
+            forum,
+            alice,
+            bob,
+            thread,
+            id: poll.poll_id,
+            options: options.map(|option| option.option_id).collect(),
+        })
+    }
+
+    /// A vote for the options in these places.
+    pub(super) fn vote(&self, places: &[usize]) -> Vote {
+        let options = places.iter().filter_map(|place| self.options.get(*place));
+        Vote {
+            option_ids: options.cloned().collect(),
+        }
+    }
+
+    /// Lets `voter` vote for the options in these places.
+    pub(super) async fn cast(&self, voter: &Someone, places: &[usize]) -> Verdict<Asked<In<Poll>>> {
+        voter.vote(&self.id, &self.vote(places)).await
+    }
+
+    /// Lets `editor` change the poll.
+    pub(super) async fn edit(&self, editor: &Someone, edit: &EditPoll) -> Verdict<Asked<In<Poll>>> {
+        editor.edit_poll(&self.id, edit).await
+    }
+
+    /// The poll as `reader` sees it.
+    pub(super) async fn seen(&self, reader: &Someone) -> Verdict<Poll> {
+        Ok(reader.poll(&self.thread).await?.granted()?.it)
+    }
+}
+
+/// What a poll has counted: for each option, and of voters.
+pub(super) fn counted(poll: &Poll) -> (Vec<u64>, u64) {
+    let votes = poll.options.iter().map(|option| option.votes);
+    (votes.collect(), poll.total_votes)
+}
+
+/// An edit to these options.
+pub(super) fn to_options<'a>(
+    options: impl IntoIterator<Item = (Option<&'a OptionId>, &'a str)>,
+) -> EditPoll {
+    let options = options.into_iter().map(|(option_id, text)| EditOption {
+        option_id: option_id.cloned(),
+        text: text.into(),
+    });
+    EditPoll {
+        options: Some(options.collect()),
+        ..EditPoll::default()
+    }
+}

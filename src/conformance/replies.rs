@@ -1,0 +1,126 @@
+//! Posts: written.
+
+use super::posts::{of, talk};
+use super::words::reply;
+use super::{Part, Suite, Verdict, equal, holds};
+use crate::model::ListPosts;
+
+/// A body comes back as it was typed.
+pub async fn a_body_is_kept_as_it_was_typed(suite: &Suite) -> Verdict {
+    suite.needs(Part::SourceMarkup)?;
+    let (alice, thread, _) = talk(suite, 1).await?;
+    let typed = "Grüße, 茶 & \"tea\" <b>\n\n- ☕️";
+    let post = alice.reply(&thread, &reply(typed)).await?.granted()?.it;
+    equal("the body", post.body.as_deref(), Some(typed))?;
+    let page = alice
+        .posts(&thread, &ListPosts::default())
+        .await?
+        .granted()?
+        .it;
+    let listed = page.items.last().and_then(|post| post.body.as_deref());
+    equal("the body in a list", listed, Some(typed))
+}
+
+/// No markup that people type becomes HTML that runs.
+pub async fn what_people_type_does_not_run(suite: &Suite) -> Verdict {
+    let (alice, thread, _) = talk(suite, 1).await?;
+    let typed =
+        "<script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\n[x](javascript:alert(1))";
+    let post = alice.reply(&thread, &reply(typed)).await?.granted()?.it;
+    let html = post.body_html.unwrap_or_default().to_lowercase();
+    for harm in [
+        "<script",
+        "<img src=x",
+        "href=\"javascript:",
+        "href='javascript:",
+    ] {
+        holds(
+            format_args!("{html:?} has no {harm:?}"),
+            !html.contains(harm),
+        )?;
+    }
+    Ok(())
+}
+
+/// A reply is there at once, the last of its thread, and counted.
+pub async fn a_reply_is_the_last_of_its_thread_at_once(suite: &Suite) -> Verdict {
+    let (_, thread, ids) = talk(suite, 2).await?;
+    let bob = suite.member("bob").await?;
+    let reply = bob.reply(&thread, &reply("Green.")).await?.granted()?.it;
+    let author = reply.author.as_ref().map(|author| author.user_id.clone());
+    equal(
+        "its thread and author",
+        (&reply.thread_id, author),
+        (&thread, Some(bob.id())),
+    )?;
+    let page = bob
+        .posts(&thread, &ListPosts::default())
+        .await?
+        .granted()?
+        .it;
+    equal("the same, in the list", page.items.last(), Some(&reply))?;
+    let thread = bob.thread(&thread).await?.granted()?;
+    let last = thread.last_post.map(|last| (last.post_id, last.created_at));
+    equal(
+        "the last post",
+        last,
+        Some((reply.post_id, reply.created_at)),
+    )?;
+    equal("how many replies", thread.reply_count, ids.len() as u64)?;
+    equal(
+        "the last activity",
+        thread.last_activity_at,
+        reply.created_at,
+    )
+}
+
+/// An empty body is invalid, with a text that names the field, and nothing is left behind.
+pub async fn an_empty_body_is_invalid(suite: &Suite) -> Verdict {
+    let (alice, thread, ids) = talk(suite, 1).await?;
+    let before = alice.thread(&thread).await?.granted()?;
+    for body in ["", " \n\t"] {
+        alice.reply(&thread, &reply(body)).await?.invalid("body")?;
+    }
+    equal(
+        "the thread afterwards",
+        alice.thread(&thread).await?.granted()?,
+        before,
+    )?;
+    let page = alice
+        .posts(&thread, &ListPosts::default())
+        .await?
+        .granted()?
+        .it;
+    equal("the posts afterwards", of(&page.items), ids)
+}
+
+/// Replies that come at once are all there, each with a number of its own, and all counted.
+pub async fn replies_at_once_are_all_there(suite: &Suite) -> Verdict {
+    let (alice, thread, _) = talk(suite, 1).await?;
+    let mut works = Vec::new();
+    for name in ["ann", "ben", "cem", "dan", "eve", "fay"] {
+        let (author, thread) = (suite.member(name).await?, thread.clone());
+        works.push(async move { author.reply(&thread, &reply("Now")).await?.granted() });
+    }
+    let wrote = works.len();
+    for reply in suite.race(works).await {
+        reply?;
+    }
+    let page = alice
+        .posts(&thread, &ListPosts::default())
+        .await?
+        .granted()?
+        .it;
+    equal("the posts", page.items.len(), wrote + 1)?;
+    equal(
+        "the replies",
+        alice.thread(&thread).await?.granted()?.reply_count,
+        wrote as u64,
+    )?;
+    suite.needs(Part::PostNumbers)?;
+    let numbers: Vec<_> = page.items.iter().map(|post| post.number).collect();
+    holds(
+        format_args!("{numbers:?} go up"),
+        numbers.is_sorted_by(|a, b| a < b),
+    )
+}

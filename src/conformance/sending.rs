@@ -1,0 +1,96 @@
+//! What may be sent, and to whom.
+
+use std::collections::BTreeSet;
+
+use super::mailbox::{folder, inbox, message, only, recipients, send, three};
+use super::{Part, Someone, Suite, Verdict, equal, holds};
+use crate::model::{Folder, SendMessage, UserId, UserRef};
+
+/// One who is named twice, by id and by name, gets one copy.
+pub async fn a_recipient_who_is_named_twice_gets_one_copy(suite: &Suite) -> Verdict {
+    let (alice, bob, carol) = three(suite).await?;
+    let to = [bob.by_name(), carol.by_id(), bob.by_id(), bob.by_id()];
+    let sent = alice.send_message(&message(suite, to)).await?.granted()?;
+    equal("how many recipients", sent.summary.recipients.len(), 2)?;
+    let expected = BTreeSet::from([bob.id(), carol.id()]);
+    equal("the recipients", recipients(&sent.summary), expected)?;
+    only(&inbox(&bob).await?).map(drop)
+}
+
+/// Who writes to themselves has two copies, of which one is to be read.
+pub async fn a_member_may_write_to_themselves(suite: &Suite) -> Verdict {
+    let alice = suite.member("alice").await?;
+    let sent = send(suite, &alice, &[&alice]).await?.summary;
+    let received = only(&inbox(&alice).await?)?;
+    holds(
+        "the two copies differ",
+        sent.message_id != received.message_id,
+    )?;
+    equal("when it was read", received.read_at, None)?;
+    equal(
+        "the sent ones",
+        folder(&alice, Folder::Sent).await?,
+        &[sent],
+    )
+}
+
+/// A message to nobody, without a subject or without text is refused.
+pub async fn an_incomplete_message_is_refused(suite: &Suite) -> Verdict {
+    let (alice, bob, _) = three(suite).await?;
+    let whole = message(suite, [bob.by_id()]);
+    for blank in ["", " \n"] {
+        let (subject, body) = (blank.to_owned(), blank.to_owned());
+        let without = SendMessage {
+            subject,
+            ..whole.clone()
+        };
+        alice.send_message(&without).await?.invalid("subject")?;
+        let without = SendMessage {
+            body,
+            ..whole.clone()
+        };
+        alice.send_message(&without).await?.invalid("body")?;
+    }
+    let without = SendMessage {
+        to: Vec::new(),
+        ..whole
+    };
+    alice.send_message(&without).await?.invalid("to")?;
+    nothing_came(&alice, &bob).await
+}
+
+/// When one recipient is not there nobody gets the message: all of it, or nothing.
+pub async fn nobody_gets_a_message_with_an_unknown_recipient(suite: &Suite) -> Verdict {
+    let (alice, bob, _) = three(suite).await?;
+    let nobody = [
+        UserRef::Name("nobody".into()),
+        UserRef::Id(UserId::nothing()),
+    ];
+    for unknown in nobody {
+        let new = message(suite, [bob.by_id(), unknown]);
+        alice.send_message(&new).await?.not_found()?;
+    }
+    nothing_came(&alice, &bob).await
+}
+
+/// Who is ignored by a recipient may not write to them, and the other recipients get nothing either.
+pub async fn an_ignored_member_may_not_write(suite: &Suite) -> Verdict {
+    suite.needs(Part::Ignoring)?;
+    let (alice, bob, carol) = three(suite).await?;
+    suite.stage.ignore(&carol.id(), &bob.id()).await?;
+    let new = message(suite, [alice.by_id(), carol.by_id()]);
+    bob.send_message(&new).await?.forbidden()?;
+    nothing_came(&bob, &alice).await?;
+    send(suite, &carol, &[&bob]).await?;
+    send(suite, &alice, &[&carol]).await?;
+    only(&inbox(&carol).await?).map(drop)
+}
+
+async fn nothing_came(from: &Someone, to: &Someone) -> Verdict {
+    equal(
+        "the sender's copies",
+        folder(from, Folder::Sent).await?,
+        &[],
+    )?;
+    equal("the recipient's inbox", inbox(to).await?, &[])
+}

@@ -1,0 +1,72 @@
+//! Threads: started.
+
+use super::threads::ids;
+use super::words::start;
+use super::{Part, Suite, Verdict, equal};
+
+/// A thread is started with its first post, as its author told it.
+pub async fn a_thread_is_started_with_its_first_post(suite: &Suite) -> Verdict {
+    let (forum, alice) = suite.forum_and_member().await?;
+    let new = start("Kettles", "Which one?");
+    let thread = alice.start_thread(&forum, &new).await?.granted()?;
+    let author = thread.author.as_ref().map(|author| author.user_id.clone());
+    equal(
+        "its title and author",
+        (&*thread.title, author),
+        ("Kettles", Some(alice.id())),
+    )?;
+    equal(
+        "its forum and replies",
+        (&thread.forum_id, thread.reply_count),
+        (&forum, 0),
+    )?;
+    equal(
+        "whether it is locked, or pinned",
+        (thread.locked, thread.pinned),
+        (false, false),
+    )?;
+    let last = thread.last_post.as_ref().map(|last| last.post_id.clone());
+    equal("its last post", last, Some(thread.first_post_id.clone()))?;
+    if suite.needs(Part::SuiteClock).is_ok() {
+        equal(
+            "when",
+            (thread.created_at, thread.last_activity_at),
+            (suite.now(), suite.now()),
+        )?;
+    }
+    equal(
+        "the same, read",
+        alice.thread(&thread.thread_id).await?.granted()?,
+        thread.clone(),
+    )?;
+    equal(
+        "the list",
+        ids(&alice, &forum).await?,
+        vec![thread.thread_id],
+    )
+}
+
+/// An empty title or body is invalid, with a text that names the field, and nothing is left behind.
+pub async fn an_empty_title_or_body_is_invalid(suite: &Suite) -> Verdict {
+    let (forum, alice) = suite.forum_and_member().await?;
+    let before = alice.forums().await?.granted()?;
+    for (title, body, field) in [
+        ("", "x", "title"),
+        (" \n\t", "x", "title"),
+        ("x", "", "body"),
+        ("x", " \n\t", "body"),
+    ] {
+        let new = start(title, body);
+        alice.start_thread(&forum, &new).await?.invalid(field)?;
+    }
+    equal(
+        "the forums afterwards",
+        alice.forums().await?.granted()?,
+        before,
+    )?;
+    equal(
+        "the threads afterwards",
+        ids(&alice, &forum).await?,
+        Vec::new(),
+    )
+}

@@ -1,0 +1,147 @@
+//! Budgets.
+
+use std::time::Duration;
+
+use super::Shelf;
+use super::shelf::{at, lookup};
+use crate::budget::{Budget, BudgetKey, Charge, Window};
+use crate::conformance::{Part, Verdict, equal};
+
+const WINDOW: Window = Window {
+    units: 120,
+    length: Duration::from_secs(300),
+};
+
+fn keys() -> Verdict<[BudgetKey; 5]> {
+    Ok([
+        BudgetKey::Token(lookup(1)?),
+        BudgetKey::Token(lookup(2)?),
+        BudgetKey::Prefix(0),
+        BudgetKey::Prefix(1),
+        BudgetKey::NoAddress,
+    ])
+}
+
+async fn charge(shelf: &Shelf, key: BudgetKey, cost: u32, now: i64) -> Verdict<Charge> {
+    Ok(shelf
+        .stores
+        .budgets
+        .charge(&key, cost, WINDOW, at(now))
+        .await?)
+}
+
+/// However many charge at once, exactly the budget is granted.
+pub async fn exactly_the_budget_is_granted_however_many_race(shelf: &Shelf) -> Verdict {
+    for key in keys()? {
+        let works = (0..64).map(|_| {
+            let budgets = shelf.stores.budgets.clone();
+            async move {
+                let mut granted = 0;
+                for _ in 0..10 {
+                    let charge = budgets.charge(&key, 1, WINDOW, at(0)).await?;
+                    granted += u32::from(charge.granted);
+                }
+                Ok::<_, crate::host::Fault>(granted)
+            }
+        });
+        let mut granted = 0;
+        for one in shelf.race(works).await {
+            granted += one?;
+        }
+        equal(
+            format_args!("the units granted to {key:?}"),
+            granted,
+            WINDOW.units,
+        )?;
+    }
+    Ok(())
+}
+
+/// Every key has a budget of its own.
+pub async fn every_key_has_a_budget_of_its_own(shelf: &Shelf) -> Verdict {
+    for (spent, key) in (1..).zip(keys()?) {
+        let remaining = charge(shelf, key, 0, 0).await?.remaining;
+        equal(format_args!("what {key:?} has at first"), remaining, 120)?;
+        let remaining = charge(shelf, key, spent, 0).await?.remaining;
+        equal(
+            format_args!("what {key:?} has left"),
+            remaining,
+            120 - spent,
+        )?;
+    }
+    for (spent, key) in (1..).zip(keys()?) {
+        let remaining = charge(shelf, key, 0, 1).await?.remaining;
+        equal(
+            format_args!("what {key:?} still has"),
+            remaining,
+            120 - spent,
+        )?;
+    }
+    Ok(())
+}
+
+/// A charge that does not fit is refused whole, and spends nothing.
+pub async fn a_charge_is_all_or_nothing(shelf: &Shelf) -> Verdict {
+    let key = BudgetKey::NoAddress;
+    for (cost, granted, remaining) in [
+        (100, true, 20),
+        (21, false, 20),
+        (u32::MAX, false, 20),
+        (20, true, 0),
+        (1, false, 0),
+    ] {
+        let charge = charge(shelf, key, cost, 0).await?;
+        let told = (charge.granted, charge.limit, charge.remaining);
+        equal(
+            format_args!("a charge of {cost}"),
+            told,
+            (granted, 120, remaining),
+        )?;
+    }
+    Ok(())
+}
+
+/// A window starts with its first charge, and is over at its very end.
+pub async fn a_window_is_over_at_its_very_end(shelf: &Shelf) -> Verdict {
+    shelf.needs(Part::SuiteClock)?;
+    for key in keys()? {
+        for (now, cost, granted, remaining, reset) in [
+            (0, 0, true, 120, 300_000),
+            (7, 120, true, 0, 300_007),
+            (300_006, 1, false, 0, 300_007),
+            (300_007, 1, true, 119, 600_007),
+        ] {
+            let charge = charge(shelf, key, cost, now).await?;
+            let told = (charge.granted, charge.remaining, charge.reset);
+            equal(
+                format_args!("{cost} at {now}"),
+                told,
+                (granted, remaining, at(reset)),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Any history is metered as [`Window::charge`] meters it.
+pub async fn any_history_is_metered_alike(shelf: &Shelf) -> Verdict {
+    shelf.needs(Part::SuiteClock)?;
+    let (mut budget, mut now, mut chance): (Option<Budget>, i64, u64) = (None, 0, 1);
+    for step in 0..500 {
+        // The next number of Knuth's linear congruential generator.
+        chance = chance
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let cost = u32::try_from((chance >> 33) % 40).unwrap_or_default();
+        now += i64::try_from((chance >> 40) % 60_000).unwrap_or_default();
+        let (after, expected) = WINDOW.charge(budget, cost, at(now));
+        let charge = charge(shelf, BudgetKey::NoAddress, cost, now).await?;
+        equal(
+            format_args!("charge {step}, of {cost} at {now}"),
+            charge,
+            expected,
+        )?;
+        budget = after;
+    }
+    Ok(())
+}

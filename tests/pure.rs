@@ -1,0 +1,66 @@
+//! Rules that are pure functions, held against any input.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use forum_api::clock::SeededEntropy;
+use forum_api::model::{Query, Timestamp};
+use forum_api::token::{Expiry, PlainToken};
+use proptest::prelude::*;
+
+const DAY: i64 = 86_400_000;
+
+proptest! {
+    #[test]
+    fn what_was_minted_is_read_back_and_nothing_near_it(seed: u64, place in 0..76_usize, letter in "[0-9A-Za-z_]") {
+        let minted = PlainToken::mint(&SeededEntropy::new(seed)).unwrap();
+        let text = minted.reveal();
+        let parsed = PlainToken::parse(text).unwrap();
+        prop_assert_eq!(parsed.lookup(), minted.lookup());
+        prop_assert_eq!(parsed.digest(), minted.digest());
+        let mut other = text.to_owned();
+        other.replace_range(place..=place, &letter);
+        prop_assert_eq!(PlainToken::parse(&other).is_ok(), other == text);
+    }
+
+    #[test]
+    fn no_text_that_is_no_token_is_read_as_one(text in ".{0,90}") {
+        prop_assert!(PlainToken::parse(&text).is_err());
+    }
+
+    #[test]
+    fn an_expiry_is_whole_days_or_nothing(blanks in " {0,3}", zeros in "0{0,3}", days in 0..50_000_i64) {
+        let ends = Expiry::parse(&format!("{blanks}{zeros}{days}{blanks}")).map(|it| it.at(Timestamp::default()));
+        let lawful = (1..=36_500).contains(&days);
+        prop_assert_eq!(ends.ok(), lawful.then(|| Some(Timestamp::from_millis(days * DAY))));
+    }
+
+    #[test]
+    fn an_expiry_takes_no_other_text(text in ".{0,12}") {
+        let digits = !text.trim().is_empty() && text.trim().bytes().all(|byte| byte.is_ascii_digit());
+        let never = text.trim().is_empty();
+        prop_assert!(digits || never || Expiry::parse(&text).is_err());
+        prop_assert!(!never || Expiry::parse(&text) == Ok(Expiry::NEVER));
+    }
+
+    #[test]
+    fn a_query_holds_words_as_they_were_written_and_something_to_look_for(text in ".{0,220}") {
+        let Some(query) = Query::parse(&text) else {
+            let plain = text.chars().count() <= 200 && !text.contains(['-', '"']);
+            prop_assert!(!plain || !text.contains(char::is_alphanumeric), "{text:?} has words");
+            return Ok(());
+        };
+        prop_assert!(text.chars().count() <= 200);
+        prop_assert!(query.terms().iter().any(|term| !term.excluded));
+        let mut rest = text.as_str();
+        for word in query.terms().iter().flat_map(|term| &term.words) {
+            prop_assert!(!word.is_empty() && word.chars().all(char::is_alphanumeric));
+            let (_, after) = rest.split_once(word.as_str()).unwrap();
+            rest = after;
+        }
+    }
+
+    #[test]
+    fn a_time_is_written_as_it_was_read(millis in -62_135_596_800_000..253_402_300_799_999_i64) {
+        let time = Timestamp::from_millis(millis);
+        prop_assert_eq!(Timestamp::parse(&time.to_string()), Some(time));
+    }
+}
