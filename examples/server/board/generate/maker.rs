@@ -94,7 +94,10 @@ impl Maker {
         match self.threads.split_first() {
             Some((first, others)) if started >= due => {
                 let is_for_first = (self.posts - started).is_multiple_of(2);
-                let other = self.random.one_of(others).filter(|_| !is_for_first);
+                let other = self
+                    .random
+                    .one_of_the_last(others)
+                    .filter(|_| !is_for_first);
                 let Place { id, counts } = other.unwrap_or(*first);
                 insert::reply(tx, id, NewPost { counts, ..new })?;
             }

@@ -30,6 +30,12 @@ impl Random {
         all.get(place as usize).copied()
     }
 
+    /// One of `all`, most often one of the last; `None` if there is none.
+    pub fn one_of_the_last<T: Copy>(&self, all: &[T]) -> Option<T> {
+        let back = self.rank() % all.len().max(1) as u64;
+        all.iter().rev().nth(back as usize).copied()
+    }
+
     /// A title.
     pub fn title(&self) -> String {
         self.words(3, 7)
@@ -50,6 +56,10 @@ impl Random {
 
     /// A word.
     pub fn word(&self) -> String {
-        words::word(words::rank(|end| self.below(end)))
+        words::word(self.rank())
+    }
+
+    fn rank(&self) -> u64 {
+        words::rank(|end| self.below(end))
     }
 }
