@@ -20,6 +20,9 @@ pub fn is_there(connection: &Connection) -> Result<bool> {
 
 /// How many steps of the board's schema this database has.
 pub fn steps(connection: &Connection) -> Result<u32> {
+    if !is_there(connection)? {
+        return Ok(0);
+    }
     let count = format!("SELECT count(*) FROM {MIGRATIONS}");
     connection.query_row(&count, [], |row| row.get(0))
 }
