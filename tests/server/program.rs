@@ -1,8 +1,9 @@
 //! The program: run to its end, or served in a directory of its own.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -76,7 +77,6 @@ pub struct Server {
     /// What it printed when it listened.
     pub greeting: Value,
     child: Child,
-    err: BufReader<ChildStderr>,
 }
 
 impl Server {
@@ -104,12 +104,10 @@ impl Server {
         let mut child = start(directory.path(), &arguments);
         drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let err = BufReader::new(child.stderr.take().unwrap());
         let mut server = Self {
             directory,
             greeting: Value::Null,
             child,
-            err,
         };
         let mut text = String::new();
         for line in lines.map(Result::unwrap) {
@@ -119,9 +117,21 @@ impl Server {
                 return (server, text);
             }
         }
+        panic!("{text}{}", server.log());
+    }
+
+    /// Throws its log away from now on: a pipe that nobody reads is full soon, and then the server waits.
+    #[allow(dead_code, reason = "the benchmark uses it")]
+    pub fn ignore_log(&mut self) {
+        let mut log = self.child.stderr.take().unwrap();
+        thread::spawn(move || io::copy(&mut log, &mut io::sink()));
+    }
+
+    fn log(&mut self) -> String {
         let mut log = String::new();
-        server.err.read_to_string(&mut log).unwrap();
-        panic!("{text}{log}");
+        let mut stderr = self.child.stderr.take().unwrap();
+        stderr.read_to_string(&mut log).unwrap();
+        log
     }
 
     /// Runs a command beside it, on its database.
@@ -195,8 +205,7 @@ impl Server {
 
     /// Waits for its end; gives its status and its log.
     pub fn wait(mut self) -> (TempDir, ExitStatus, String) {
-        let mut log = String::new();
-        self.err.read_to_string(&mut log).unwrap();
+        let log = self.log();
         let status = self.child.wait().unwrap();
         let directory = std::mem::replace(&mut self.directory, TempDir::new().unwrap());
         (directory, status, log)
