@@ -4,6 +4,10 @@
 //! - answers of one caller kept for another (9), limits out of range (22), forged cursors (21): `headers`, `cursors`
 //! - a token that outlives its owner's rights (15): `tokens`; one without scopes (16): `endpoints`
 //! - tokens in a query, bad tokens taken for guests, Basic read as Bearer (17, 18, 20): `authentication`
+//! - what only a board can get wrong is among the rules of `forum_api::conformance`: search and sorting over what is
+//!   hidden (1, 2) in `sought`, counts that leak (3) in `forums` and `counting`, deleted text (8) in `deletion` and
+//!   `sought`, moderators who may not read (10) beside the reference board's `access`, double votes (12) in `votes`, messages of
+//!   others (13) in `messages`, traces of looking (14) in `receipts`, a thread without its first post (25) in `deletion`
 //! - "1" for true (24): `queries`, `bodies`; keys used twice (30): `keys`; the wrong bucket's headers (31): `budgets`
 
 use std::collections::BTreeSet;

@@ -17,3 +17,12 @@ pub fn is_there(connection: &Connection) -> Result<bool> {
     let find = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)";
     connection.query_row(find, [MIGRATIONS], |row| row.get(0))
 }
+
+/// How many steps of the board's schema this database has.
+pub fn steps(connection: &Connection) -> Result<u32> {
+    if !is_there(connection)? {
+        return Ok(0);
+    }
+    let count = format!("SELECT count(*) FROM {MIGRATIONS}");
+    connection.query_row(&count, [], |row| row.get(0))
+}
