@@ -11,6 +11,11 @@
 #![doc = include_str!("schema/1.sql")]
 //! ```
 //!
+//! # What it runs
+//!
+//! Where the level `TRACE` is enabled when a database is opened, the log shows each statement as it is written in the
+//! source, without what is bound to it.
+//!
 //! # A host on rusqlite
 //!
 //! One file has one writer at a time. A host that runs its own commands through the same [`Database`] has them

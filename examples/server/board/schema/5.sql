@@ -31,6 +31,7 @@ CREATE TRIGGER post_text_of_gone AFTER DELETE ON post BEGIN
     DELETE FROM post_text WHERE rowid = old.id;
 END;
 
+-- A thread that is hidden takes its posts along, so that no search has to step over them.
 CREATE TRIGGER post_text_of_thread AFTER UPDATE OF forum_id, title, state ON thread
 WHEN (old.forum_id, old.title, old.state) IS NOT (new.forum_id, new.title, new.state)
 BEGIN

@@ -45,11 +45,22 @@ fn first(text: &str, most: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use forum_api::model::{Query, Search};
+    use proptest::prelude::{any, prop_assert, proptest};
 
     use super::{BEFORE, LENGTH, Words, excerpt};
 
     fn about(query: &str, text: &str) -> String {
         excerpt(text, &Words::of(&Search::new(Query::parse(query).unwrap())))
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_cut(text in any::<String>(), query in "\\PC{1,20}") {
+            if let Some(query) = Query::parse(&query) {
+                let excerpt = excerpt(&text, &Words::of(&Search::new(query)));
+                prop_assert!(excerpt.chars().count() <= LENGTH + 2);
+            }
+        }
     }
 
     #[test]

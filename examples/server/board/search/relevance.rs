@@ -23,33 +23,48 @@ struct Ranked {
     thread: i64,
 }
 
+/// What a page begins after: a score and a post.
+type Place = (i64, i64);
+
 /// A page of what is found.
 pub fn page(connection: &Connection, aim: &Aim, search: &Search) -> Result<Page<i64>> {
     let window = SEARCH_WINDOW.get(connection)?.into();
-    let (after, posts, rows) = match position::numbers(search.after.as_ref())? {
-        None => (None, aim.posts.clone(), window),
-        // Some may have been restored since.
-        Some([score, post, first, last]) => (Some((score, post)), first..=last, 2 * window),
-    };
+    let (after, posts, rows): (Option<Place>, _, _) =
+        match position::numbers(search.after.as_ref())? {
+            None => (None, aim.posts.clone(), window),
+            // Some may have been restored since.
+            Some([score, post, first, last]) => (Some((score, post)), first..=last, 2 * window),
+        };
     let mut matches = find(connection, &aim.expression(), &posts, rows, search)?;
-    let ends = matches.last().zip(matches.first());
-    let (first, last) = match after {
-        None => ends.map_or((0, 0), |(oldest, newest)| (oldest.post, newest.post)),
-        Some(_) => (*posts.start(), *posts.end()),
+    let ranked = match after {
+        None => span(&matches),
+        Some(_) => posts,
     };
-    matches.sort_unstable_by_key(|ranked| Reverse(*ranked));
-    if search.show == Show::Threads {
-        let mut threads = HashSet::new();
-        matches.retain(|ranked| threads.insert(ranked.thread));
-    }
-    matches.retain(|ranked| after.is_none_or(|after| (ranked.score, ranked.post) < after));
+    rank(&mut matches, search.show);
+    matches.retain(|found| after.is_none_or(|after| (found.score, found.post) < after));
+    let (first, last) = (ranked.start(), ranked.end());
     let page = Page::cut(matches, search.limit, |Ranked { score, post, .. }| {
         Position::new(format_args!("{score}.{post}.{first}.{last}"))
     });
     Ok(Page {
-        items: page.items.iter().map(|ranked| ranked.post).collect(),
+        items: page.items.iter().map(|found| found.post).collect(),
         next: page.next,
     })
+}
+
+/// From the oldest to the newest of the `matches`, which come newest first.
+fn span(matches: &[Ranked]) -> RangeInclusive<i64> {
+    let ends = matches.last().zip(matches.first());
+    ends.map_or(0..=0, |(oldest, newest)| oldest.post..=newest.post)
+}
+
+/// Puts the best first, of each thread the best alone where threads are shown.
+fn rank(matches: &mut Vec<Ranked>, show: Show) {
+    matches.sort_unstable_by_key(|found| Reverse(*found));
+    if show == Show::Threads {
+        let mut threads = HashSet::new();
+        matches.retain(|found| threads.insert(found.thread));
+    }
 }
 
 pub const WINDOW: &str = "
@@ -76,12 +91,12 @@ fn find(
         ":last": posts.end(),
         ":rows": rows,
     };
-    let found = query.query_map(parameters, |row| rank(row, &words))?;
+    let found = query.query_map(parameters, |row| score(row, &words))?;
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
 /// The texts stay where they are.
-fn rank(row: &Row<'_>, words: &Words) -> rusqlite::Result<Ranked> {
+fn score(row: &Row<'_>, words: &Words) -> rusqlite::Result<Ranked> {
     let (body, title) = (row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str()?);
     Ok(Ranked {
         score: words.score(title, body),

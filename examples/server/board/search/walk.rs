@@ -30,18 +30,14 @@ struct Match {
     is_told: bool,
 }
 
-/// A page of what is found.
-///
-/// A thread is a hit by the first of its matches on the way; the others are passed over. A page for which a whole
-/// window of matches was passed over is short.
+/// A page of what is found; one for which a whole window of matches was passed over is short.
 pub fn page(connection: &Connection, aim: &Aim, search: &Search, way: Way) -> Result<Page<i64>> {
     let window = SEARCH_WINDOW.get(connection)? as usize;
-    let by_thread = search.show == Show::Threads;
     let (walked, ahead) = match position::numbers(search.after.as_ref())? {
         Some([post]) => way.split(&aim.posts, post),
         None => (None, aim.posts.clone()),
     };
-    let walked = walked.filter(|_| by_thread);
+    let walked = walked.filter(|_| search.show == Show::Threads);
     let mut query = connection.prepare_cached(way.matches())?;
     let parameters = named_params! {
         ":expression": aim.expression(),
@@ -52,26 +48,32 @@ pub fn page(connection: &Connection, aim: &Aim, search: &Search, way: Way) -> Re
         ":last_walked": walked.as_ref().map(RangeInclusive::end),
     };
     let mut matches = query.query_map(parameters, Match::read)?;
-    let (mut found, mut told, mut last) = (Vec::new(), HashSet::new(), None);
-    for seen in matches.by_ref().take(window) {
-        let Match {
-            post,
-            thread,
-            is_told,
-        } = seen?;
-        let hit = if by_thread { thread } else { post };
-        if !is_told && told.insert(hit) {
-            found.push(post);
+    let (hits, last) = hits(matches.by_ref().take(window), search)?;
+    let more = matches.next().transpose()?;
+    let mut page = Page::cut(hits, search.limit, |post| Position::new(post));
+    page.next = page.next.or_else(|| more.and(last).map(Position::new));
+    Ok(page)
+}
+
+/// The hits among the `matches`, one more than a page holds at most, and the last match that was looked at. A thread is
+/// a hit by the first of its matches on the way; the others are passed over.
+fn hits(
+    matches: impl Iterator<Item = rusqlite::Result<Match>>,
+    search: &Search,
+) -> rusqlite::Result<(Vec<i64>, Option<i64>)> {
+    let (mut hits, mut threads, mut last) = (Vec::new(), HashSet::new(), None);
+    for found in matches {
+        let found = found?;
+        let is_news = !found.is_told && threads.insert(found.thread);
+        if is_news || search.show == Show::Posts {
+            hits.push(found.post);
         }
-        last = Some(post);
-        if found.len() > search.limit.get() {
+        last = Some(found.post);
+        if hits.len() > search.limit.get() {
             break;
         }
     }
-    let mut page = Page::cut(found, search.limit, |post| Position::new(post));
-    let more = matches.next().transpose()?;
-    page.next = page.next.or_else(|| more.and(last).map(Position::new));
-    Ok(page)
+    Ok((hits, last))
 }
 
 impl Match {
