@@ -120,8 +120,8 @@ fn german() -> Messages {
 const GERMAN_PHRASES: &[(&str, &str)] = &[
     ("1 to 100", "1 bis 100"),
     (
-        "1 to 200 characters with a word to look for",
-        "1 bis 200 Zeichen mit einem Wort, nach dem zu suchen ist",
+        "1 to 200 characters, with a word to look for and at most 32 in all",
+        "1 bis 200 Zeichen, mit einem Wort, nach dem zu suchen ist, und höchstens 32 im Ganzen",
     ),
     (
         "1 to 64 visible ASCII characters",

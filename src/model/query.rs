@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// The `q` of a search: 1-200 characters, with at least one word to look for.
+/// The `q` of a search: 1-200 characters, with at least one word to look for, and at most 32 words and phrases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
     text: String,
@@ -22,13 +22,16 @@ pub struct Term {
 }
 
 impl Query {
+    /// How many words and phrases it may have: each of them costs the board a look.
+    pub const TERMS: usize = 32;
+
     /// `None` when it is too long, or has no word to look for.
     pub fn parse(text: &str) -> Option<Self> {
         if text.chars().count() > 200 {
             return None;
         }
         let terms = terms(text);
-        let searchable = terms.iter().any(|term| !term.excluded);
+        let searchable = terms.len() <= Self::TERMS && terms.iter().any(|term| !term.excluded);
         searchable.then(|| Self {
             text: text.into(),
             terms,
@@ -87,8 +90,9 @@ impl Serialize for Query {
 impl<'de> Deserialize<'de> for Query {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::parse(&text)
-            .ok_or_else(|| de::Error::custom("1 to 200 characters with a word to look for"))
+        Self::parse(&text).ok_or_else(|| {
+            de::Error::custom("1 to 200 characters, with a word to look for and at most 32 in all")
+        })
     }
 }
 
@@ -139,7 +143,15 @@ mod tests {
 
     #[test]
     fn without_a_word_there_is_no_query() {
-        for text in ["", "  ", "-tea", "\"\"", "!?", &"x".repeat(201)] {
+        for text in [
+            "",
+            "  ",
+            "-tea",
+            "\"\"",
+            "!?",
+            &"x".repeat(201),
+            &"x ".repeat(33),
+        ] {
             assert_eq!(parsed(text), None, "{text}");
         }
     }

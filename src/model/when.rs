@@ -60,8 +60,7 @@ fn end(text: &str) -> Option<Option<Timestamp>> {
         return Some(None);
     }
     let date: Date = text.parse().ok().filter(|_| text.len() == 10)?;
-    let midnight = date.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp();
-    Some(Some(Timestamp::from_millis(midnight.as_millisecond())))
+    Timestamp::parse(&format!("{date}T00:00:00Z")).map(Some)
 }
 
 impl fmt::Display for When {
@@ -117,6 +116,7 @@ mod tests {
                 (a.map(Timestamp::as_millis), b.map(Timestamp::as_millis))
             })
         };
+        assert!(When::parse("..9999-12-31").is_some());
         assert_eq!(range("24h"), Some((Some(9_913_600_000), None)));
         assert_eq!(range("1970-01-02.."), Some((Some(86_400_000), None)));
         assert_eq!(range("..1970-01-02"), Some((None, Some(86_400_000))));

@@ -8,7 +8,7 @@ use super::actor::Actor;
 use super::changes::{self, Change};
 use super::events::{Event, Events};
 use super::item::Item;
-use super::settings::{BODY_MAX, EDIT_WINDOW};
+use super::settings::{BODY_MAX, EDIT_WINDOW, TITLE_MAX};
 use super::texts::Texts;
 use super::{markdown, place, posts, rules};
 
@@ -24,6 +24,9 @@ pub fn edit(
     let item = changeable(tx, events, actor, (thread, post), Change::Edit, say)?;
     rules::expected(edit.expected_version, item.version, say)?;
     rules::body(&edit.body, BODY_MAX.get(tx)?, say)?;
+    if let Some(reason) = &edit.reason {
+        rules::reason(reason, TITLE_MAX.get(tx)?, say)?;
+    }
     let mut update = tx.prepare_cached(
         "UPDATE post SET
             body = :body, body_html = :html, version = version + 1,

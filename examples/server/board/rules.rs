@@ -32,6 +32,13 @@ pub fn body(text: &str, most: u32, say: &Texts) -> Result<()> {
     within(text, most, say.body_missing, say.body_too_long)
 }
 
+/// Whether the reason of an edit has at most `most` characters.
+pub fn reason(text: &str, most: u32, say: &Texts) -> Result<()> {
+    let fits = text.chars().count() <= most as usize;
+    fits.then_some(())
+        .ok_or_else(|| Refusal::Invalid(fill(say.reason_too_long, most)))
+}
+
 /// Whether a text is not blank and has at most `most` characters; otherwise what is `missing`, or `too_long`.
 pub fn within(text: &str, most: u32, missing: &str, too_long: &str) -> Result<()> {
     if text.chars().all(is_invisible) {
@@ -141,6 +148,14 @@ mod tests {
         assert_eq!(title(" äöü ", 3, SAY).unwrap(), "äöü");
         assert!(body(" äöü ", 5, SAY).is_ok());
         assert!(body(" äöü ", 4, SAY).is_err());
+    }
+
+    #[test]
+    fn a_reason_may_be_empty_but_not_endless() {
+        let say = Texts::of(Language::English);
+        for (length, fits) in [(0, true), (120, true), (121, false)] {
+            assert_eq!(super::reason(&"ä".repeat(length), 120, say).is_ok(), fits);
+        }
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub struct Texts {
     pub body_missing: &'static str,
     /// The body has more than `{}` characters.
     pub body_too_long: &'static str,
+    /// The reason of an edit has more than `{}` characters.
+    pub reason_too_long: &'static str,
     /// `{}` seconds have to pass between two posts.
     pub too_soon: &'static str,
     /// No more than `{}` posts an hour.
@@ -92,6 +94,7 @@ const ENGLISH: Texts = Texts {
     title_too_long: "title: no more than {} characters are allowed.",
     body_missing: "body: a post needs some text.",
     body_too_long: "body: no more than {} characters are allowed.",
+    reason_too_long: "reason: no more than {} characters are allowed.",
     too_soon: "Too soon: {} seconds have to pass between two posts.",
     too_many_posts: "No more than {} posts an hour are allowed.",
     account_closed: "This account can no longer act.",
@@ -125,6 +128,7 @@ const GERMAN: Texts = Texts {
     title_too_long: "title: Höchstens {} Zeichen sind erlaubt.",
     body_missing: "body: Ein Beitrag braucht etwas Text.",
     body_too_long: "body: Höchstens {} Zeichen sind erlaubt.",
+    reason_too_long: "reason: Höchstens {} Zeichen sind erlaubt.",
     too_soon: "Zu früh: Zwischen zwei Beiträgen müssen {} Sekunden liegen.",
     too_many_posts: "Höchstens {} Beiträge in der Stunde sind erlaubt.",
     account_closed: "Dieses Konto kann nicht mehr handeln.",

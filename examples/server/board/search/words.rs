@@ -1,7 +1,7 @@
 //! Where in a text the words of a search are, and how well they match it.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::iter;
 
 use forum_api::model::{Search, SearchIn};
 use unicode_normalization::UnicodeNormalization;
@@ -19,6 +19,9 @@ const LENGTH: f64 = 0.75;
 /// The length of an ordinary post, in bytes.
 const ORDINARY: f64 = 400.0;
 
+/// How many bytes of a post its score is taken from: however long posts are, a search costs so much and no more.
+const SCORED: usize = 4096;
+
 /// The words and phrases that a hit has to have, without case and accents.
 #[derive(Debug)]
 pub struct Words {
@@ -30,7 +33,7 @@ impl Words {
     /// Those of `search`.
     pub fn of(search: &Search) -> Self {
         let terms = search.q.terms().iter().filter(|term| !term.excluded);
-        let plain = |word: &String| plain(word).collect();
+        let plain = |word: &String| folded(word).into_owned();
         Self {
             terms: terms
                 .map(|term| term.words.iter().map(plain).collect())
@@ -43,14 +46,15 @@ impl Words {
     /// the rest of the board. So it is the same for everybody, and stays the same while a reader pages.
     pub fn score(&self, title: &str, body: &str) -> i64 {
         let length = 1.0 - LENGTH + LENGTH * body.len() as f64 / ORDINARY;
+        let (title, body) = (words(title), words(beginning(body)));
         let scores = self.terms.iter().map(|term| {
-            let count = self.count(term, title, body);
+            let count = self.count(term, &title, &body);
             count / (count + SATURATION * length)
         });
         (scores.sum::<f64>() * 1e6) as i64
     }
 
-    fn count(&self, term: &[String], title: &str, body: &str) -> f64 {
+    fn count(&self, term: &[String], title: &[Word<'_>], body: &[Word<'_>]) -> f64 {
         let in_title = || TITLE * places(term, title).count() as f64;
         let in_body = || places(term, body).count() as f64;
         match self.within {
@@ -62,49 +66,56 @@ impl Words {
 
     /// Where in `text` the first of them is, in bytes.
     pub fn first_in(&self, text: &str) -> Option<usize> {
+        let words = words(text);
         let firsts = self.terms.iter();
-        firsts.filter_map(|term| places(term, text).next()).min()
+        firsts.filter_map(|term| places(term, &words).next()).min()
     }
 }
 
-/// Where in `text` the words of `term` stand side by side.
-fn places(term: &[String], text: &str) -> impl Iterator<Item = usize> {
-    let mut rest = words(text);
-    iter::from_fn(move || {
-        loop {
-            let (place, found) = rest.next()?;
-            let (first, others) = term.split_first()?;
-            let mut next = rest.clone();
-            let mut follows = |word: &String| next.next().is_some_and(|(_, found)| is(found, word));
-            if is(found, first) && others.iter().all(&mut follows) {
-                return Some(place);
-            }
-        }
-    })
+/// A word without case and accents, and where it is, in bytes.
+type Word<'a> = (usize, Cow<'a, str>);
+
+/// Where the words of `term` stand side by side.
+fn places(term: &[String], words: &[Word<'_>]) -> impl Iterator<Item = usize> {
+    let here = move |at: &[Word<'_>]| at.iter().map(|(_, found)| found).eq(term);
+    let spans = words.windows(term.len().max(1)).filter(move |at| here(at));
+    spans.filter_map(|at| at.first()).map(|(place, _)| *place)
 }
 
-/// Runs of letters and digits, each with its place.
-fn words(text: &str) -> impl Iterator<Item = (usize, &str)> + Clone {
+/// Runs of letters and digits.
+fn words(text: &str) -> Vec<Word<'_>> {
     let between = |letter: char| !letter.is_alphanumeric() && !is_combining_mark(letter);
     let mut end = 0;
-    let words = text.split_inclusive(between).map(move |word| {
+    let words = text.split_inclusive(between).map(|word| {
         let place = end;
         end += word.len();
         (place, word.trim_end_matches(between))
     });
-    words.filter(|(_, word)| !word.is_empty())
+    let words = words.filter(|(_, word)| !word.is_empty());
+    words.map(|(place, word)| (place, folded(word))).collect()
 }
 
-fn is(found: &str, word: &str) -> bool {
-    match found.is_ascii() {
-        true => found.eq_ignore_ascii_case(word),
-        false => plain(found).eq(word.chars()),
+fn beginning(text: &str) -> &str {
+    let ends = (0..=SCORED.min(text.len())).rev();
+    ends.into_iter()
+        .find_map(|end| text.get(..end))
+        .unwrap_or_default()
+}
+
+fn folded(word: &str) -> Cow<'_, str> {
+    if word.is_ascii() {
+        let capital = word.bytes().any(|byte| byte.is_ascii_uppercase());
+        return if capital {
+            word.to_ascii_lowercase().into()
+        } else {
+            word.into()
+        };
     }
-}
-
-fn plain(word: &str) -> impl Iterator<Item = char> {
     let letters = word.nfd().filter(|letter| !is_combining_mark(*letter));
-    letters.flat_map(char::to_lowercase)
+    letters
+        .flat_map(char::to_lowercase)
+        .collect::<String>()
+        .into()
 }
 
 #[cfg(test)]
