@@ -34,9 +34,7 @@ pub fn body(text: &str, most: u32, say: &Texts) -> Result<()> {
 
 /// Whether the reason of an edit has at most `most` characters.
 pub fn reason(text: &str, most: u32, say: &Texts) -> Result<()> {
-    let fits = text.chars().count() <= most as usize;
-    fits.then_some(())
-        .ok_or_else(|| Refusal::Invalid(fill(say.reason_too_long, most)))
+    at_most(text, most, say.reason_too_long)
 }
 
 /// Whether a text is not blank and has at most `most` characters; otherwise what is `missing`, or `too_long`.
@@ -44,6 +42,10 @@ pub fn within(text: &str, most: u32, missing: &str, too_long: &str) -> Result<()
     if text.chars().all(is_invisible) {
         return Err(Refusal::Invalid(missing.into()));
     }
+    at_most(text, most, too_long)
+}
+
+fn at_most(text: &str, most: u32, too_long: &str) -> Result<()> {
     let fits = text.chars().count() <= most as usize;
     fits.then_some(())
         .ok_or_else(|| Refusal::Invalid(fill(too_long, most)))
