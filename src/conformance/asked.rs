@@ -102,6 +102,14 @@ impl<T: Placed + Debug> Asked<T> {
         }
     }
 
+    /// It is a page, or `after` cannot be used: a place that no list gave is no failure.
+    pub fn page_or_unusable(self) -> Verdict {
+        match &self.reply {
+            Ok(_) | Err(Refusal::Unusable("after", _)) => Ok(()),
+            _ => self.otherwise("a page, or Refusal::Unusable, of `after`"),
+        }
+    }
+
     /// It was too much at once.
     pub fn too_fast(self) -> Verdict {
         match self.reply {

@@ -20,6 +20,24 @@ pub(super) struct Walk<T> {
 /// More pages than any list of the suite has.
 const ENDLESS: usize = 200;
 
+/// Places that no list gave: a cursor is the client's word.
+pub(super) fn forged() -> impl Iterator<Item = Position> {
+    let places = [
+        "",
+        ".",
+        "x",
+        "1",
+        "1.2.3",
+        "1.2.3.4",
+        "9999999999999999999999.1",
+        "-9223372036854775808",
+        "-1.-1",
+        "';--",
+        "ä\u{0}",
+    ];
+    places.into_iter().map(Position::new)
+}
+
 impl<T> Walk<T> {
     /// One at the beginning of a list, with pages of so many items.
     pub(super) fn of(items: u8) -> Self {
