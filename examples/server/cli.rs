@@ -10,6 +10,7 @@ use forum_api::{IpNet, scope};
 use http::HeaderValue;
 
 use crate::commands::Command;
+use crate::webhooks::{Addresses, Pace};
 
 /// A discussion board with a JSON API; without a command, it is served.
 #[derive(Debug, Parser)]
@@ -70,6 +71,10 @@ pub struct Serve {
     /// The language of messages
     #[arg(long, value_enum, default_value = "en")]
     pub language: Language,
+    #[command(flatten)]
+    pub addresses: Addresses,
+    #[command(flatten)]
+    pub pace: Pace,
     /// Serve without sending webhooks
     #[arg(long)]
     pub no_worker: bool,
@@ -145,10 +150,9 @@ impl Cli {
 fn refuse_options_for_serving(command: &Command, matches: &ArgMatches) {
     let options = Serve::augment_args(clap::Command::new("serve"));
     let given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-    let taken = |id: &str| id == "surface" && command.takes_surface();
     for option in options.get_arguments() {
         let id = option.get_id().as_str();
-        if given(id) && !taken(id) {
+        if given(id) && !command.takes(id) {
             let message = format!("this command does not take '--{}'", id.replace('_', "-"));
             Cli::command()
                 .error(ErrorKind::ArgumentConflict, message)

@@ -20,6 +20,7 @@ mod output;
 mod password;
 mod serve;
 mod stop;
+mod webhooks;
 
 use std::process::ExitCode;
 
@@ -33,7 +34,7 @@ async fn main() -> ExitCode {
         command,
     } = Cli::read();
     let outcome = match command {
-        Some(command) => command.run(&common, serve.surface.into()).await,
+        Some(command) => command.run(&common, &serve).await,
         None => serve::serve(&common, &serve).await,
     };
     match outcome {

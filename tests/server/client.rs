@@ -42,8 +42,13 @@ impl Answer {
 
 /// Sends a request with these headers to an address such as `http://127.0.0.1:8080/health`.
 pub fn send(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    try_send(method, url, headers, body).unwrap()
+}
+
+/// The same; `None` when the server is gone before it has answered.
+pub fn try_send(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> Option<Answer> {
     let (host, path) = split(url);
-    let mut stream = TcpStream::connect(host).unwrap();
+    let mut stream = TcpStream::connect(host).ok()?;
     let headers: String = headers
         .iter()
         .map(|(name, value)| format!("{name}: {value}\r\n"))
@@ -52,8 +57,8 @@ pub fn send(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> An
     let request = format!(
         "{method} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n{body}"
     );
-    stream.write_all(request.as_bytes()).unwrap();
-    read(stream)
+    stream.write_all(request.as_bytes()).ok()?;
+    try_read(stream)
 }
 
 /// `GET` without a token.
@@ -68,14 +73,17 @@ pub fn split(url: &str) -> (&str, &str) {
 }
 
 /// An answer that ends with its connection.
-pub fn read(mut stream: TcpStream) -> Answer {
+pub fn read(stream: TcpStream) -> Answer {
+    try_read(stream).unwrap()
+}
+
+fn try_read(mut stream: TcpStream) -> Option<Answer> {
     let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    let (head, body) = text.split_once("\r\n\r\n").unwrap();
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    Answer {
-        status,
+    stream.read_to_string(&mut text).ok()?;
+    let (head, body) = text.split_once("\r\n\r\n")?;
+    Some(Answer {
+        status: head.split(' ').nth(1)?.parse().ok()?,
         head: head.to_lowercase(),
         body: body.into(),
-    }
+    })
 }

@@ -12,15 +12,19 @@
 
 mod board;
 mod client;
+mod deliveries;
 mod documents;
 mod forums;
 mod generate;
+mod killed;
 mod members;
 mod posts;
 mod program;
+mod receiver;
 mod serving;
 mod settings;
 mod startup;
 mod stopping;
 mod tokens;
 mod usage;
+mod webhooks;

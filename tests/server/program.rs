@@ -40,12 +40,7 @@ pub fn run(directory: &Path, arguments: &[&str], input: &str) -> Ended {
     let mut child = start(directory, arguments);
     // One that is refused early reads nothing.
     drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
-    let output = child.wait_with_output().unwrap();
-    Ended {
-        status: output.status.code().unwrap(),
-        out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
-    }
+    ended(child)
 }
 
 fn start(directory: &Path, arguments: &[&str]) -> Child {
@@ -58,6 +53,34 @@ fn start(directory: &Path, arguments: &[&str]) -> Child {
         .stderr(Stdio::piped())
         .spawn()
         .expect("`cargo build --example server` comes first")
+}
+
+fn signal(child: &Child, name: &str) {
+    let kill = Command::new("kill")
+        .args(["-s", name, &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+}
+
+fn ended(child: Child) -> Ended {
+    let output = child.wait_with_output().unwrap();
+    Ended {
+        status: output.status.code().unwrap(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A command that goes on beside a server.
+#[derive(Debug)]
+pub struct Beside(Child);
+
+impl Beside {
+    /// Tells it to stop, and gives what it left behind.
+    pub fn stop(self) -> Ended {
+        signal(&self.0, "TERM");
+        ended(self.0)
+    }
 }
 
 /// Where an example is: beside the directory that this test binary is in.
@@ -144,6 +167,17 @@ impl Server {
         run(self.directory.path(), arguments, input)
     }
 
+    /// Starts a command beside it that goes on until it is told to stop.
+    pub fn beside_it(&self, arguments: &[&str]) -> Beside {
+        Beside(start(self.directory.path(), arguments))
+    }
+
+    /// Ends it at once, wherever it is, and gives its directory.
+    pub fn kill(mut self) -> TempDir {
+        drop(self.child.kill());
+        self.wait().0
+    }
+
     /// Issues a token with all scopes.
     pub fn token(&self, owner: &str) -> String {
         self.token_with(owner, "all")
@@ -196,11 +230,8 @@ impl Server {
     }
 
     /// Sends a signal such as `TERM`.
-    pub fn signal(&self, signal: &str) {
-        let kill = Command::new("kill")
-            .args(["-s", signal, &self.child.id().to_string()])
-            .status();
-        assert!(kill.unwrap().success());
+    pub fn signal(&self, name: &str) {
+        signal(&self.child, name);
     }
 
     /// Waits for its end; gives its status and its log.

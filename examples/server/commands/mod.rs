@@ -1,6 +1,7 @@
 //! The commands beside serving: a file each, with what it takes and what it does.
 
 mod board;
+mod delivery;
 mod forum;
 mod generate;
 mod member;
@@ -9,12 +10,13 @@ mod post;
 mod setting;
 mod thread;
 pub mod token;
+mod webhook;
+mod worker;
 
 use clap::Subcommand;
 use forum_api::host::Result;
-use forum_api::scope::Surface;
 
-use crate::cli::Common;
+use crate::cli::{Common, Serve};
 use crate::open;
 use crate::output::Output;
 
@@ -48,6 +50,13 @@ pub enum OnBoard {
     /// Approve and restore posts
     #[command(subcommand)]
     Post(post::Post),
+    /// Register endpoints that receive webhooks, and change them
+    Webhook(webhook::Webhook),
+    /// List deliveries of webhooks, retry and remove them
+    #[command(subcommand)]
+    Delivery(delivery::Delivery),
+    /// Send webhooks, and do nothing else
+    Worker(worker::Worker),
     /// List the board's settings, or change one
     Setting(setting::Setting),
     /// Fill the forums General, Help and Members with made-up content
@@ -55,19 +64,29 @@ pub enum OnBoard {
 }
 
 impl Command {
-    /// Whether it takes `--surface`.
-    pub fn takes_surface(&self) -> bool {
-        matches!(
-            self,
-            Self::OnBoard(OnBoard::Token(token::Token::Issue(_))) | Self::Openapi(_)
-        )
+    /// Whether it takes an option of serving, which may stand before it.
+    pub fn takes(&self, option: &str) -> bool {
+        let taken: &[&str] = match self {
+            Self::Openapi(_) | Self::OnBoard(OnBoard::Token(token::Token::Issue(_))) => &["surface"],
+            Self::OnBoard(OnBoard::Webhook(_)) => &["allow_private_webhooks", "secret_key_file"],
+            Self::OnBoard(OnBoard::Worker(_)) => &[
+                "allow_private_webhooks",
+                "secret_key_file",
+                "webhook_initial_backoff",
+                "webhook_max_backoff",
+                "webhook_timeout",
+                "log",
+            ],
+            Self::OnBoard(_) => &[],
+        };
+        taken.contains(&option)
     }
 
-    /// Carries it out, and prints what it has to say. `surface` is the one that was named before the command.
-    pub async fn run(self, common: &Common, surface: Surface) -> Result<()> {
+    /// Carries it out, and prints what it has to say. `before` is what stood before the command.
+    pub async fn run(self, common: &Common, before: &Serve) -> Result<()> {
         let output = match self {
-            Self::OnBoard(command) => command.run(&common.database, surface).await?,
-            Self::Openapi(openapi) => openapi.run(surface)?,
+            Self::OnBoard(command) => command.run(&common.database, before).await?,
+            Self::Openapi(openapi) => openapi.run(before.surface.into())?,
         };
         output.print(common.json);
         Ok(())
@@ -75,15 +94,18 @@ impl Command {
 }
 
 impl OnBoard {
-    async fn run(self, url: &str, surface: Surface) -> Result<Output> {
+    async fn run(self, url: &str, before: &Serve) -> Result<Output> {
         let (database, board) = open::existing(url).await?;
         let outcome = match self {
-            Self::Token(token) => token.run(&database, &board, surface).await,
+            Self::Token(token) => token.run(&database, &board, before.surface.into()).await,
             Self::Board(command) => command.run(&board).await,
             Self::Member(member) => member.run(&board).await,
             Self::Forum(forum) => forum.run(&board).await,
             Self::Thread(thread) => thread.run(&board).await,
             Self::Post(post) => post.run(&board).await,
+            Self::Webhook(webhook) => webhook.run(&database, &board, &before.addresses).await,
+            Self::Delivery(delivery) => delivery.run(&database).await,
+            Self::Worker(worker) => worker.run(&database, &board, before).await,
             Self::Setting(setting) => setting.run(&board).await,
             Self::Generate(generate) => generate.run(&board).await,
         };

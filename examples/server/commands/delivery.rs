@@ -1,0 +1,210 @@
+//! `delivery list`, `delivery show`, `delivery retry`, `delivery remove`.
+
+use std::fmt;
+
+use clap::{Args, Subcommand};
+use forum_api::clock::{Clock, SystemClock};
+use forum_api::host::{Refusal, Result};
+use forum_api::model::{DeliveryId, EndpointId, Timestamp};
+use forum_api::store::sqlite::Database;
+use forum_api::store::{Filter, Webhooks};
+use forum_api::webhook::{self, Attempted, Registry, State};
+use serde::Serialize;
+
+use super::webhook::{endpoint, refusal};
+use crate::output::Output;
+
+/// How many deliveries are read at a time.
+const PAGE: u32 = 100;
+
+/// Deliveries of webhooks.
+#[derive(Debug, Subcommand)]
+pub enum Delivery {
+    /// List deliveries, the newest first
+    List {
+        /// Only those in this state
+        #[arg(long, value_name = "S", value_parser = state)]
+        state: Option<State>,
+        /// Only those to this endpoint
+        #[arg(long, value_name = "ID")]
+        endpoint: Option<String>,
+    },
+    /// Show a delivery and its attempts
+    Show {
+        /// The delivery's id
+        id: String,
+    },
+    /// Queue a dead or gone delivery again
+    Retry(Retry),
+    /// Remove a delivery, in any state
+    Remove {
+        /// The delivery's id
+        id: String,
+    },
+}
+
+/// Which deliveries are queued again.
+#[derive(Debug, Args)]
+pub struct Retry {
+    /// The delivery's id
+    #[arg(required_unless_present = "dead", conflicts_with_all = ["dead", "endpoint"])]
+    id: Option<String>,
+    /// All dead ones of an endpoint
+    #[arg(long, requires = "endpoint")]
+    dead: bool,
+    /// The endpoint's id
+    #[arg(long, value_name = "ID", requires = "dead")]
+    endpoint: Option<String>,
+}
+
+impl Delivery {
+    /// Carries it out.
+    pub async fn run(self, database: &Database) -> Result<Output> {
+        let webhooks = Webhooks::in_sqlite(database);
+        match self {
+            Self::List { state, endpoint } => list(&webhooks, state, endpoint).await,
+            Self::Show { id } => show(&webhooks, &id).await,
+            Self::Retry(retry) => retry.run(webhooks).await,
+            Self::Remove { id } => remove(&webhooks, &id).await,
+        }
+    }
+}
+
+impl Retry {
+    async fn run(self, webhooks: Webhooks) -> Result<Output> {
+        match (self.id, self.endpoint) {
+            (Some(id), _) => retry(&webhooks, &id).await?,
+            (None, id) => {
+                let all = Registry::new(webhooks);
+                let retried = all.retry_dead(&endpoint(&id.unwrap_or_default())?).await;
+                retried.map_err(refusal)?;
+            }
+        }
+        Output::done()
+    }
+}
+
+async fn list(webhooks: &Webhooks, state: Option<State>, of: Option<String>) -> Result<Output> {
+    let mut filter = Filter {
+        state,
+        endpoint: of.as_deref().map(endpoint).transpose()?,
+        limit: PAGE,
+        ..Filter::default()
+    };
+    if let Some(id) = &filter.endpoint
+        && webhooks.endpoints.find(id).await?.is_none()
+    {
+        return Err(refusal(webhook::Declined::NoSuchEndpoint));
+    }
+    let mut all = Vec::new();
+    loop {
+        let page = webhooks.deliveries.list(&filter).await?;
+        let last = page.last().map(|last| (last.created_at, last.id.clone()));
+        all.extend(page.into_iter().map(|delivery| Shown::new(delivery, None)));
+        match last {
+            Some(_) => filter.after = last,
+            None => break,
+        }
+    }
+    let lines: Vec<String> = all.iter().map(Shown::to_string).collect();
+    Output::new(lines.join("\n"), all)
+}
+
+async fn show(webhooks: &Webhooks, id: &str) -> Result<Output> {
+    let found = webhooks.deliveries.find(&delivery(id)?).await?;
+    let (delivery, log) = found.ok_or_else(|| absent(id))?;
+    let shown = Shown::new(delivery, Some(log));
+    Output::new(shown.to_string(), shown)
+}
+
+async fn retry(webhooks: &Webhooks, id: &str) -> Result<()> {
+    let known = delivery(id)?;
+    if webhooks.deliveries.retry(&known, SystemClock.now()).await? {
+        return Ok(());
+    }
+    let found = webhooks.deliveries.find(&known).await?;
+    let (found, _) = found.ok_or_else(|| absent(id))?;
+    let state = found.progress.state.as_str();
+    let reason = format!("the delivery is {state}: only a dead or gone one can be retried");
+    Err(Refusal::Conflict(reason))
+}
+
+async fn remove(webhooks: &Webhooks, id: &str) -> Result<Output> {
+    let removed = webhooks.deliveries.remove(&delivery(id)?).await?;
+    if !removed {
+        return Err(absent(id));
+    }
+    Output::done()
+}
+
+fn delivery(id: &str) -> Result<DeliveryId> {
+    DeliveryId::new(id).ok_or_else(|| absent(id))
+}
+
+fn absent(id: &str) -> Refusal {
+    Refusal::NotFound(format!("there is no delivery {id:?}"))
+}
+
+fn state(name: &str) -> Result<State, String> {
+    State::new(name).ok_or_else(|| {
+        let known = State::ALL.map(State::as_str).join(", ");
+        format!("expected one of {known}")
+    })
+}
+
+/// A delivery as it is listed, and with its attempts as it is shown.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown {
+    id: DeliveryId,
+    endpoint_id: EndpointId,
+    topic: String,
+    state: &'static str,
+    attempts: u32,
+    created_at: Timestamp,
+    next_attempt_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log: Option<Vec<Attempted>>,
+}
+
+impl Shown {
+    fn new(delivery: webhook::Delivery, log: Option<Vec<Attempted>>) -> Self {
+        Self {
+            id: delivery.id,
+            endpoint_id: delivery.endpoint,
+            topic: delivery.topic.to_string(),
+            state: delivery.progress.state.as_str(),
+            attempts: delivery.progress.attempts,
+            created_at: delivery.created_at,
+            next_attempt_at: delivery.progress.due_at,
+            log,
+        }
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            id,
+            state,
+            topic,
+            attempts,
+            created_at,
+            ..
+        } = self;
+        write!(f, "{id}  {state:9}  {topic:15}  {attempts} attempts  {created_at}")?;
+        for attempted in self.log.iter().flatten() {
+            write!(f, "\n  {}  {}", attempted.at, told(attempted))?;
+        }
+        Ok(())
+    }
+}
+
+/// What came of an attempt: `#2  503  17 ms  the answer`.
+fn told(attempted: &Attempted) -> String {
+    let (number, took) = (attempted.attempt, attempted.duration_ms);
+    let status = attempted.status.map(|status| status.to_string());
+    let came = [&status, &attempted.error, &attempted.answer];
+    let came: Vec<&str> = came.into_iter().flatten().map(String::as_str).collect();
+    format!("#{number}  {took} ms  {}", came.join("  "))
+}

@@ -1,0 +1,196 @@
+//! `webhook add`, `list`, `remove`, `rotate`, `activate`, `ping`, `enable`, `disable`.
+
+use std::fmt;
+
+use clap::{Args, Subcommand};
+use forum_api::host::{Refusal, Result};
+use forum_api::model::{EndpointId, Timestamp, UserId};
+use forum_api::store::Webhooks;
+use forum_api::store::sqlite::Database;
+use forum_api::webhook::{Declined, Endpoint, Registration, Registry, Revealed, Secret, Topics};
+use serde::Serialize;
+
+use crate::board::{Board, accounts};
+use crate::output::Output;
+use crate::password;
+use crate::webhooks::Addresses;
+
+/// Endpoints that receive webhooks.
+#[derive(Debug, Args)]
+pub struct Webhook {
+    #[command(flatten)]
+    addresses: Addresses,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Register an endpoint, and print its id and its secret, once
+    Add(Wanted),
+    /// List all endpoints
+    List,
+    /// Remove an endpoint, and what is queued for it
+    Remove {
+        /// The endpoint's id
+        id: String,
+    },
+    /// Make a new secret and print it, once; it signs from its activation on, or in 24 hours
+    Rotate {
+        /// The endpoint's id
+        id: String,
+    },
+    /// Sign with the new secret from now on
+    Activate {
+        /// The endpoint's id
+        id: String,
+    },
+    /// Send a ping
+    Ping {
+        /// The endpoint's id
+        id: String,
+    },
+    /// Send to an endpoint again, what waited for it too
+    Enable {
+        /// The endpoint's id
+        id: String,
+    },
+    /// Queue nothing new for an endpoint; what is queued waits
+    Disable {
+        /// The endpoint's id
+        id: String,
+    },
+}
+
+/// An endpoint to be.
+#[derive(Debug, Args)]
+struct Wanted {
+    /// Where deliveries are sent
+    #[arg(long)]
+    url: String,
+    /// What it is told of; * is everything but message.sent
+    #[arg(long, value_name = "a,b|*", default_value = "*")]
+    topics: String,
+    /// The member for whom it acts
+    #[arg(long, value_name = "NAME", default_value = "admin")]
+    owner: String,
+    /// Read the secret from the first line of standard input, instead of making one
+    #[arg(long)]
+    secret_stdin: bool,
+}
+
+impl Webhook {
+    /// Carries it out. `before` is what stood before the command.
+    pub async fn run(self, database: &Database, board: &Board, before: &Addresses) -> Result<Output> {
+        let registry = self.addresses.or(before).registry(database)?;
+        match self.action {
+            Action::Add(wanted) => wanted.add(&registry, board).await,
+            Action::List => list(&Webhooks::in_sqlite(database), board).await,
+            Action::Remove { id } => done(registry.remove(&endpoint(&id)?).await),
+            Action::Rotate { id } => {
+                let rotated = registry.rotate(&endpoint(&id)?).await;
+                reveal(rotated.map_err(refusal)?, board).await
+            }
+            Action::Activate { id } => done(registry.activate(&endpoint(&id)?).await),
+            Action::Ping { id } => done(registry.ping(&endpoint(&id)?).await),
+            Action::Enable { id } => done(registry.enable(&endpoint(&id)?, true).await),
+            Action::Disable { id } => done(registry.enable(&endpoint(&id)?, false).await),
+        }
+    }
+}
+
+impl Wanted {
+    async fn add(self, registry: &Registry, board: &Board) -> Result<Output> {
+        let topics = Topics::parse(&self.topics, &[]);
+        let topics = topics.map_err(|error| Refusal::Invalid(error.to_string()))?;
+        let owner = board.read(move |connection| accounts::named(connection, &self.owner));
+        let new = Registration {
+            url: self.url,
+            topics,
+            owner: UserId::from(owner.await?),
+            secret: self.secret_stdin.then(brought).transpose()?,
+        };
+        let added = registry.register(new).await;
+        reveal(added.map_err(refusal)?, board).await
+    }
+}
+
+fn brought() -> Result<Secret> {
+    let text = password::from_stdin()?;
+    Secret::new(&text).map_err(|error| Refusal::Invalid(error.to_string()))
+}
+
+async fn list(webhooks: &Webhooks, board: &Board) -> Result<Output> {
+    let mut all = Vec::new();
+    for endpoint in webhooks.endpoints.all().await? {
+        all.push(Shown::new(board, endpoint).await?);
+    }
+    let lines: Vec<String> = all.iter().map(Shown::to_string).collect();
+    Output::new(lines.join("\n"), all)
+}
+
+async fn reveal(Revealed { endpoint, secret }: Revealed, board: &Board) -> Result<Output> {
+    let text = format!("{} {}", endpoint.id, secret.reveal());
+    let shown = Shown {
+        secret: Some(secret.reveal().into()),
+        ..Shown::new(board, endpoint).await?
+    };
+    Output::new(text, shown)
+}
+
+fn done<T>(outcome: Result<T, Declined>) -> Result<Output> {
+    outcome.map_err(refusal)?;
+    Output::done()
+}
+
+/// The endpoint that is named; what is no id is one that nothing has.
+pub fn endpoint(id: &str) -> Result<EndpointId> {
+    EndpointId::new(id).ok_or_else(|| refusal(Declined::NoSuchEndpoint))
+}
+
+/// Why it was refused, for the operator.
+pub fn refusal(declined: Declined) -> Refusal {
+    match declined {
+        Declined::Failed(source) => Refusal::Failed(source),
+        other => Refusal::Invalid(other.to_string()),
+    }
+}
+
+/// An endpoint as it is listed, and with its secret as it was registered.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown {
+    id: EndpointId,
+    url: String,
+    topics: Vec<String>,
+    owner: Option<String>,
+    enabled: bool,
+    created_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secret: Option<String>,
+}
+
+impl Shown {
+    async fn new(board: &Board, endpoint: Endpoint) -> Result<Self> {
+        let owner = endpoint.owner.number()?;
+        let owner = board.read(move |connection| accounts::name(connection, owner));
+        Ok(Self {
+            owner: owner.await?,
+            topics: endpoint.topics.names().map(Into::into).collect(),
+            id: endpoint.id,
+            url: endpoint.url,
+            enabled: endpoint.enabled,
+            created_at: endpoint.created_at,
+            secret: None,
+        })
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (id, url, topics) = (&self.id, &self.url, self.topics.join(","));
+        let owner = self.owner.as_deref().unwrap_or("(gone)");
+        let state = if self.enabled { "enabled" } else { "disabled" };
+        write!(f, "{id}  {state:8}  {owner:16}  {topics}  {url}")
+    }
+}

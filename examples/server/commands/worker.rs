@@ -1,0 +1,38 @@
+//! `worker`: sends webhooks, and nothing else.
+
+use clap::Args;
+use forum_api::host::{Refusal, Result};
+use forum_api::store::sqlite::Database;
+
+use crate::board::Board;
+use crate::cli::{Log, Serve};
+use crate::log;
+use crate::output::Output;
+use crate::stop::Stop;
+use crate::webhooks::{Addresses, Pace, worker};
+
+/// Sends webhooks beside any number of servers and workers.
+#[derive(Debug, Args)]
+pub struct Worker {
+    #[command(flatten)]
+    addresses: Addresses,
+    #[command(flatten)]
+    pace: Pace,
+    /// How to write the log to standard error; RUST_LOG filters it
+    #[arg(long, value_enum)]
+    log: Option<Log>,
+}
+
+impl Worker {
+    /// Works until the process is told to stop. `before` is what stood before the command.
+    pub async fn run(self, database: &Database, board: &Board, before: &Serve) -> Result<Output> {
+        log::start(self.log.unwrap_or(before.log));
+        let stop = Stop::listen().map_err(Refusal::failed)?;
+        let addresses = self.addresses.or(&before.addresses);
+        let pace = self.pace.or(&before.pace);
+        let worker = worker(database, board, &addresses, &pace).await?;
+        stop.told().await;
+        worker.stop().await;
+        Output::done()
+    }
+}

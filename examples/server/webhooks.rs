@@ -1,0 +1,98 @@
+//! What sending webhooks takes: options, secrets, and the worker.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use forum_api::clock::TokioRuntime;
+use forum_api::host::{Refusal, Result};
+use forum_api::store::Webhooks;
+use forum_api::store::sqlite::Database;
+use forum_api::webhook::{
+    Backoff, HttpSettings, HttpTransport, KeyBox, Plain, Registry, SecretBox, Worker,
+    WorkerHandle, WorkerSettings,
+};
+
+use crate::board::Board;
+
+/// What registering endpoints takes, and sending to them.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Addresses {
+    /// Let webhooks go to loopback, private and unique-local addresses
+    #[arg(long)]
+    pub allow_private_webhooks: bool,
+    /// Seal webhook secrets with the key in this file: any 16 bytes or more [default: kept as they are]
+    #[arg(long, value_name = "PATH")]
+    pub secret_key_file: Option<PathBuf>,
+}
+
+/// How attempts follow each other.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Pace {
+    /// How long to wait after a delivery's first failure; doubles with each [default: 30]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub webhook_initial_backoff: Option<Duration>,
+    /// The longest wait between two attempts [default: 3600]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub webhook_max_backoff: Option<Duration>,
+    /// How long one attempt may take [default: 10]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub webhook_timeout: Option<Duration>,
+}
+
+impl Addresses {
+    /// These, or else what stood before the command.
+    pub fn or(self, before: &Self) -> Self {
+        Self {
+            allow_private_webhooks: self.allow_private_webhooks || before.allow_private_webhooks,
+            secret_key_file: self.secret_key_file.or_else(|| before.secret_key_file.clone()),
+        }
+    }
+
+    /// What endpoints are registered with.
+    pub fn registry(&self, database: &Database) -> Result<Registry> {
+        let registry = Registry::new(Webhooks::in_sqlite(database));
+        let allow_private = self.allow_private_webhooks;
+        Ok(registry
+            .secrets(self.secrets()?)
+            .allow_private(allow_private))
+    }
+
+    fn secrets(&self) -> Result<Arc<dyn SecretBox>> {
+        let Some(path) = &self.secret_key_file else {
+            return Ok(Arc::new(Plain));
+        };
+        let refused = |why: String| Refusal::Invalid(format!("{}: {why}", path.display()));
+        let key = fs::read(path).map_err(|error| refused(error.to_string()))?;
+        let key = KeyBox::new(&key).map_err(|error| refused(error.to_string()))?;
+        Ok(Arc::new(key))
+    }
+}
+
+impl Pace {
+    /// These, or else what stood before the command.
+    pub fn or(self, before: &Self) -> Self {
+        Self {
+            webhook_initial_backoff: self.webhook_initial_backoff.or(before.webhook_initial_backoff),
+            webhook_max_backoff: self.webhook_max_backoff.or(before.webhook_max_backoff),
+            webhook_timeout: self.webhook_timeout.or(before.webhook_timeout),
+        }
+    }
+
+    fn backoff(&self) -> Backoff {
+        let Backoff { initial, max } = Backoff::default();
+        Backoff {
+            initial: self.webhook_initial_backoff.unwrap_or(initial),
+            max: self.webhook_max_backoff.unwrap_or(max),
+        }
+    }
+}
+
+/// Seconds, with a fraction or without.
+fn seconds(text: &str) -> Result<Duration, &'static str> {
+    let seconds: Option<f64> = text.parse().ok().filter(|seconds| *seconds > 0.0);
+    let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    duration.ok_or("expected a number of seconds above 0")
+}

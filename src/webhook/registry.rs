@@ -1,0 +1,278 @@
+//! What an operator does with endpoints: the same for a command line and for a control panel.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::{
+    Endpoint, Event, NothingPending, Plain, Refused, Secret, SecretBox, State, Target, Topics,
+};
+use crate::clock::{Clock, Entropy, SystemClock, SystemEntropy};
+use crate::host::{BoxError, Stored};
+use crate::model::{DeliveryId, EndpointId, EventId, UserId};
+use crate::store::{Filter, Webhooks};
+
+/// How many dead deliveries are looked at a time.
+const PAGE: u32 = 100;
+
+/// Registers endpoints and changes them (contract, section 8).
+#[derive(Clone)]
+pub struct Registry {
+    webhooks: Webhooks,
+    secrets: Arc<dyn SecretBox>,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    allow_private: bool,
+}
+
+/// An endpoint to be.
+#[derive(Clone, Debug)]
+pub struct Registration {
+    /// Where deliveries are sent.
+    pub url: String,
+    /// What it is told of.
+    pub topics: Topics,
+    /// The member for whom it acts.
+    pub owner: UserId,
+    /// What signs its deliveries; `None` for a new one.
+    pub secret: Option<Secret>,
+}
+
+/// An endpoint with its new secret, which is shown once.
+#[derive(Clone, Debug)]
+pub struct Revealed {
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// The secret.
+    pub secret: Secret,
+}
+
+/// Why an operator's wish was not carried out. It prints as a sentence.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Declined {
+    /// There is no endpoint with this id.
+    NoSuchEndpoint,
+    /// Nothing may be sent to this address.
+    Address(Refused),
+    /// There is no secret to activate.
+    NothingPending,
+    /// A disabled endpoint is not pinged.
+    Disabled,
+    /// A backend failed.
+    Failed(BoxError),
+}
+
+impl Registry {
+    /// Over these stores; secrets are kept as they are, and only public addresses are taken.
+    pub fn new(webhooks: Webhooks) -> Self {
+        Self {
+            webhooks,
+            secrets: Arc::new(Plain),
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(SystemEntropy),
+            allow_private: false,
+        }
+    }
+
+    /// Seals secrets with `secrets`.
+    #[must_use]
+    pub fn secrets(self, secrets: Arc<dyn SecretBox>) -> Self {
+        Self { secrets, ..self }
+    }
+
+    /// Goes by `clock`.
+    #[must_use]
+    pub fn clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// Takes its randomness from `entropy`.
+    #[must_use]
+    pub fn entropy(self, entropy: Arc<dyn Entropy>) -> Self {
+        Self { entropy, ..self }
+    }
+
+    /// Whether loopback, private and unique-local addresses are taken too.
+    #[must_use]
+    pub fn allow_private(self, allow_private: bool) -> Self {
+        Self {
+            allow_private,
+            ..self
+        }
+    }
+
+    /// Registers an endpoint, enabled.
+    ///
+    /// # Errors
+    /// When nothing may be sent to its address.
+    pub async fn register(&self, new: Registration) -> Result<Revealed, Declined> {
+        Target::parse(&new.url, self.allow_private).map_err(Declined::Address)?;
+        let secret = new.secret.map_or_else(|| self.mint(), Ok)?;
+        let endpoint = Endpoint {
+            id: EndpointId::mint(&*self.entropy).map_err(failed)?,
+            url: new.url,
+            topics: new.topics,
+            owner: new.owner,
+            enabled: true,
+            created_at: self.clock.now(),
+            secret: self.secrets.seal(&secret).map_err(Declined::Failed)?,
+            pending: None,
+            version: 1,
+        };
+        let added = self.webhooks.endpoints.add(&endpoint).await?;
+        debug_assert!(added, "nobody has minted this id before");
+        Ok(Revealed { endpoint, secret })
+    }
+
+    /// Begins a rotation: the new secret pends until it is activated, or 24 hours have passed.
+    ///
+    /// # Errors
+    /// When there is no such endpoint.
+    pub async fn rotate(&self, id: &EndpointId) -> Result<Revealed, Declined> {
+        let secret = self.mint()?;
+        let sealed = self.secrets.seal(&secret).map_err(Declined::Failed)?;
+        let now = self.clock.now();
+        let rotate = self.change(id, |endpoint| Ok(endpoint.rotated(sealed.clone(), now)));
+        let endpoint = rotate.await?;
+        Ok(Revealed { endpoint, secret })
+    }
+
+    /// Ends a rotation: the pending secret is in force.
+    ///
+    /// # Errors
+    /// When there is no such endpoint, or nothing pends.
+    pub async fn activate(&self, id: &EndpointId) -> Result<Endpoint, Declined> {
+        let now = self.clock.now();
+        let activate = self.change(id, |endpoint| Ok(endpoint.activated(now)?));
+        activate.await
+    }
+
+    /// Enables an endpoint, or disables it.
+    ///
+    /// # Errors
+    /// When there is no such endpoint.
+    pub async fn enable(&self, id: &EndpointId, enabled: bool) -> Result<Endpoint, Declined> {
+        let enable = self.change(id, |endpoint| Ok(Endpoint { enabled, ..endpoint }));
+        enable.await
+    }
+
+    /// Changes what an endpoint is told of.
+    ///
+    /// # Errors
+    /// When there is no such endpoint.
+    pub async fn subscribe(&self, id: &EndpointId, topics: &Topics) -> Result<Endpoint, Declined> {
+        let subscribe = self.change(id, |endpoint| {
+            let topics = topics.clone();
+            Ok(Endpoint { topics, ..endpoint })
+        });
+        subscribe.await
+    }
+
+    /// Sends a `ping` to this endpoint alone.
+    ///
+    /// # Errors
+    /// When there is no such endpoint, or it is disabled.
+    pub async fn ping(&self, id: &EndpointId) -> Result<DeliveryId, Declined> {
+        let now = self.clock.now();
+        let ping = Event::ping(EventId::mint(&*self.entropy).map_err(failed)?, now);
+        let sent = self.webhooks.deliveries.send(&ping, id, now).await?;
+        match sent {
+            Some(delivery) => Ok(delivery),
+            None => self.find(id).await.and(Err(Declined::Disabled)),
+        }
+    }
+
+    /// Removes an endpoint, and what was queued for it.
+    ///
+    /// # Errors
+    /// When there is no such endpoint.
+    pub async fn remove(&self, id: &EndpointId) -> Result<(), Declined> {
+        let removed = self.webhooks.endpoints.remove(id).await?;
+        removed.then_some(()).ok_or(Declined::NoSuchEndpoint)
+    }
+
+    /// Queues every dead delivery of an endpoint again; gives how many.
+    ///
+    /// # Errors
+    /// When there is no such endpoint.
+    pub async fn retry_dead(&self, id: &EndpointId) -> Result<u64, Declined> {
+        self.find(id).await?;
+        let mut filter = Filter {
+            state: Some(State::Dead),
+            endpoint: Some(id.clone()),
+            limit: PAGE,
+            ..Filter::default()
+        };
+        let mut retried = 0;
+        loop {
+            let page = self.webhooks.deliveries.list(&filter).await?;
+            for delivery in &page {
+                let queued = self.webhooks.deliveries.retry(&delivery.id, self.clock.now());
+                retried += u64::from(queued.await?);
+            }
+            match page.last() {
+                Some(last) => filter.after = Some((last.created_at, last.id.clone())),
+                None => return Ok(retried),
+            }
+        }
+    }
+
+    async fn find(&self, id: &EndpointId) -> Result<Endpoint, Declined> {
+        let found = self.webhooks.endpoints.find(id).await?;
+        found.ok_or(Declined::NoSuchEndpoint)
+    }
+
+    /// Changes an endpoint; again where somebody else changed it meanwhile.
+    async fn change(
+        &self,
+        id: &EndpointId,
+        change: impl Fn(Endpoint) -> Result<Endpoint, Declined> + Send + Sync,
+    ) -> Result<Endpoint, Declined> {
+        loop {
+            let changed = change(self.find(id).await?)?;
+            if self.webhooks.endpoints.update(&changed).await? {
+                return Ok(changed);
+            }
+        }
+    }
+
+    fn mint(&self) -> Result<Secret, Declined> {
+        Secret::mint(&*self.entropy).map_err(failed)
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Registry")
+    }
+}
+
+fn failed(source: impl Into<BoxError>) -> Declined {
+    Declined::Failed(source.into())
+}
+
+impl From<crate::host::Fault> for Declined {
+    fn from(fault: crate::host::Fault) -> Self {
+        Self::Failed(fault.into_source())
+    }
+}
+
+impl From<NothingPending> for Declined {
+    fn from(_: NothingPending) -> Self {
+        Self::NothingPending
+    }
+}
+
+impl fmt::Display for Declined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchEndpoint => f.write_str("there is no endpoint with this id"),
+            Self::Address(refused) => refused.fmt(f),
+            Self::NothingPending => f.write_str("no new secret waits to be activated"),
+            Self::Disabled => f.write_str("the endpoint is disabled: enable it first"),
+            Self::Failed(source) => source.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Declined {}

@@ -1,0 +1,123 @@
+//! `kill -9` wherever the server is, while members post and the receiver fails a third of the time: every committed
+//! post has its event, and every event arrives.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+
+use forum_api::store::sqlite::rusqlite::Connection;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::client::try_send;
+use crate::program::Server;
+use crate::receiver::{Received, Receiver};
+use crate::webhooks::add;
+
+/// How often it is killed; `FORUM_KILLS` says otherwise.
+const KILLS: u32 = 10;
+
+/// The members who post, each in a connection at a time of their own.
+const MEMBERS: [&str; 4] = ["alice", "bob", "carol", "mod"];
+
+const ARGUMENTS: [&str; 3] = [
+    "--allow-private-webhooks",
+    "--webhook-initial-backoff",
+    "0.05",
+];
+
+#[test]
+fn nothing_is_lost_by_kill_9() {
+    let kills = std::env::var("FORUM_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
+    let requests = AtomicU32::new(0);
+    let receiver = Receiver::answering(move |_| {
+        let fails = requests.fetch_add(1, Ordering::SeqCst) % 3 == 0;
+        Some(if fails { 503 } else { 204 })
+    });
+    let server = Server::new(&ARGUMENTS);
+    let endpoint = add(&server, &receiver, &["--topics", "post.created"]);
+    let secret = endpoint["secret"].as_str().unwrap().to_owned();
+    for setting in ["post.interval_seconds 0", "post.per_hour 1000000"] {
+        let (key, value) = setting.split_once(' ').unwrap();
+        assert_eq!(server.command(&["setting", key, value]).status, 0);
+    }
+    let tokens = MEMBERS.map(|member| server.token(member));
+    let before = posts(&server.directory);
+    let mut directory = server.stop();
+    let mut answered = BTreeSet::new();
+    for kill in 0..kills {
+        let server = Server::with_input(directory, &[&ARGUMENTS[..], &["--token-budget", "1000000"]].concat(), "");
+        let (done, committed) = mpsc::channel();
+        for token in tokens.clone() {
+            let (url, done) = (server.api("/threads/1/posts"), done.clone());
+            thread::spawn(move || post_until_it_is_gone(&url, &token, &done));
+        }
+        drop(done);
+        // Another number each time, so that it dies in the midst of other work.
+        answered.extend(committed.iter().take(5 + kill as usize * 7 % 31));
+        directory = server.kill();
+        answered.extend(committed.iter());
+    }
+    let committed: BTreeSet<i64> = posts(&directory).difference(&before).copied().collect();
+    assert!(committed.is_superset(&answered), "an answer was given too early");
+
+    let server = Server::with_input(directory, &ARGUMENTS, "");
+    let (mut got, mut requests) = (BTreeMap::<i64, BTreeSet<String>>::new(), 0);
+    while !finished(&server, got.len(), committed.len()) {
+        for received in std::iter::from_fn(|| receiver.already()) {
+            assert!(received.is_signed_with(&secret));
+            let deliveries = got.entry(post(&received)).or_default();
+            deliveries.insert(received.delivery());
+            requests += 1;
+        }
+    }
+    assert_eq!(got.keys().copied().collect::<BTreeSet<_>>(), committed);
+    assert!(got.values().all(|deliveries| deliveries.len() == 1));
+    println!(
+        "killed {kills} times: {} posts committed ({} answered), {requests} requests, no post without its event, no \
+         event that did not arrive, none unsigned, no second delivery id",
+        committed.len(),
+        answered.len(),
+    );
+}
+
+/// The posts that the database of a server holds.
+fn posts(directory: &TempDir) -> BTreeSet<i64> {
+    let database = Connection::open(directory.path().join("forum.db")).unwrap();
+    let mut posts = database.prepare("SELECT id FROM post").unwrap();
+    let posts = posts.query_map([], |row| row.get(0)).unwrap();
+    posts.map(Result::unwrap).collect()
+}
+
+fn post_until_it_is_gone(url: &str, token: &str, done: &Sender<i64>) {
+    let bearer = format!("Bearer {token}");
+    let headers = [
+        ("authorization", bearer.as_str()),
+        ("content-type", "application/json"),
+    ];
+    let body = json!({ "body": "Still here." }).to_string();
+    while let Some(answer) = try_send("POST", url, &headers, &body) {
+        assert_eq!(answer.status, 201, "{answer:?}");
+        let post = answer.json()["postId"].as_str().unwrap().parse();
+        drop(done.send(post.unwrap()));
+    }
+}
+
+fn post(received: &Received) -> i64 {
+    let post = &received.json()["data"]["post"]["postId"];
+    post.as_str().unwrap().parse().unwrap()
+}
+
+/// Whether all have arrived and nothing waits; an operator retries what died meanwhile.
+fn finished(server: &Server, got: usize, committed: usize) -> bool {
+    let waits = |state: &str| {
+        let list = ["delivery", "list", "--json", "--state", state];
+        let listed = server.command(&list).json();
+        listed.as_array().unwrap().clone()
+    };
+    for dead in waits("dead") {
+        server.command(&["delivery", "retry", dead["id"].as_str().unwrap()]);
+    }
+    got >= committed && ["queued", "retrying", "dead"].iter().all(|state| waits(state).is_empty())
+}
