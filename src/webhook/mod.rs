@@ -7,6 +7,7 @@ mod delivery;
 mod endpoint;
 mod event;
 mod id;
+mod insert;
 mod secret;
 mod topic;
 mod transport;
