@@ -14,7 +14,7 @@ use super::Topic;
 use crate::clock::{Entropy, NoEntropy};
 use crate::model::{EventId, ForumId, Timestamp};
 
-pub(crate) use kinds::KINDS;
+pub(crate) use kinds::{KINDS, Kind};
 pub use surroundings::{ForumName, Surroundings};
 
 /// Something that happened on the board, as it is kept in the outbox and sent.
