@@ -51,7 +51,7 @@ pub struct Poll {
 }
 
 impl Poll {
-    fn example() -> Self {
+    pub(crate) fn example() -> Self {
         let option = |id: i64, text: &str, votes| PollOption {
             option_id: OptionId::from(id),
             text: text.into(),

@@ -28,7 +28,7 @@ pub struct Rating {
 }
 
 impl Rating {
-    fn example() -> Self {
+    pub(crate) fn example() -> Self {
         Self {
             rating_id: RatingId::from(5),
             user_id: UserId::from(3),

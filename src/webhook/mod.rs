@@ -7,14 +7,29 @@ mod delivery;
 mod endpoint;
 mod event;
 mod id;
+mod insert;
+#[cfg(feature = "webhooks")]
+mod key_box;
+mod outgoing;
+mod sealed;
 mod secret;
+pub(crate) mod signature;
 mod topic;
+mod topics;
 mod transport;
+mod verify;
 
 pub use backoff::Backoff;
 pub use delivery::{ATTEMPTS, Attempted, Delivery, Outcome, Progress, State};
-pub use endpoint::{Endpoint, NothingPending, Pending, Topics};
-pub use event::Event;
-pub use secret::{Plain, Sealed, Secret, SecretBox, TooShort};
+pub use endpoint::{Endpoint, NothingPending, Pending};
+pub use event::{Event, ForumName, Occasion, Surroundings};
+pub(crate) use event::{KINDS, Kind};
+#[cfg(feature = "webhooks")]
+pub use key_box::{KeyBox, KeyTooShort};
+pub use outgoing::Outgoing;
+pub use sealed::{Plain, Sealed, SecretBox};
+pub use secret::{Secret, TooShort};
 pub use topic::Topic;
-pub use transport::{Answer, Outgoing, Transport, Unsent};
+pub use topics::{Topics, UnknownTopic};
+pub use transport::{Answer, Transport, Unsent};
+pub use verify::{Unverified, Verified, verify};

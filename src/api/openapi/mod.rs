@@ -3,6 +3,7 @@
 mod operation;
 mod responses;
 mod schemas;
+mod webhooks;
 
 use serde_json::{Map, Value, json};
 
@@ -19,15 +20,19 @@ pub fn document(settings: &Settings) -> Value {
     let mut responses = Map::new();
     let paths = paths(surface, &mut schemas, &mut responses);
     let headers = responses::headers_in(&[&paths, &responses]);
+    let webhooks = webhooks::webhooks(&mut schemas);
+    responses.extend(webhooks::responses());
     json!({
         "openapi": "3.1.0",
         "info": info(surface),
         "servers": [{ "url": format!("{}{}", settings.base_url, settings.mount) }],
         "tags": tags(surface),
         "paths": paths,
+        "webhooks": webhooks,
         "components": {
             "securitySchemes": { "bearerAuth": security_scheme() },
             "headers": headers,
+            "parameters": webhooks::parameters(),
             "responses": responses,
             "schemas": schemas.into_definitions(),
         },
@@ -82,6 +87,7 @@ fn tags(surface: Surface) -> Vec<Value> {
         .iter()
         .filter(|(name, _)| rows(surface).any(|row| row.tag() == *name));
     served
+        .chain([&webhooks::TAG])
         .map(|(name, description)| json!({ "name": name, "description": description }))
         .collect()
 }

@@ -11,6 +11,17 @@
 #![doc = include_str!("schema/1.sql")]
 //! ```
 //!
+//! `forum_api_events` is the outbox, into which a host may write by itself, with
+//! [`Event::INSERT`](crate::webhook::Event::INSERT) or a statement of its own: it stays as it is, and what is added
+//! can be left out. An event waits while `fanned_out_at` is null, and goes with its last delivery. An endpoint's
+//! topics are a JSON array; `*` stands for all but `message.sent`. A delivery is pending while `due_at` says when its
+//! next attempt is due, or when the `lease` on it runs out, and `ended_at` says when it was delivered, gone or
+//! withheld. What has an endpoint that is not there any more is as good as away.
+//!
+//! ```sql
+#![doc = include_str!("schema/2.sql")]
+//! ```
+//!
 //! # What it runs
 //!
 //! Where the level `TRACE` is enabled when a database is opened, the log shows each statement as it is written in the

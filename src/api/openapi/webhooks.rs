@@ -1,0 +1,113 @@
+//! The webhooks of the document: one for each topic, made from the types of the events themselves.
+
+use schemars::Schema;
+use serde_json::{Map, Value, json};
+
+use super::schemas::Schemas;
+use crate::webhook::signature::{DELIVERY, EVENT, SIGNATURE, TIMESTAMP};
+use crate::webhook::{KINDS, Kind};
+
+/// The tag of all webhooks, and what holds for each.
+pub(super) const TAG: (&str, &str) = ("webhooks", DESCRIPTION);
+
+const DESCRIPTION: &str = "\
+What the board tells the endpoints that its operators registered: a POST for each event of their topics, as long as the \
+endpoint's owner sees the forum that it happened in.\n\n\
+**Check the signature** of each delivery. Compute the HMAC-SHA-256 of the `x-forum-timestamp`, a dot, and the body as \
+it came, byte for byte, keyed with the endpoint's secret (all of it, `whsec_` included). Compare `sha256=` and its \
+lower-case hexadecimal form with `x-forum-signature` in constant time. Refuse a timestamp that is more than five \
+minutes away.\n\n\
+**Each event comes at least once**: twice at times, then with the same `x-forum-delivery`, and in no order.\n\n\
+**Answer** with any 2xx within 10 seconds. 410 ends the delivery at once. Whatever else comes, redirects included, is a \
+failure, and so is no answer: there are six attempts, after waits of 30 seconds that double and are up to a fifth longer \
+(never more than an hour). After that a delivery waits for the operator.\n\n\
+**An event of more than 256 KiB** keeps its ids alone, and says `\"truncated\":true`.";
+
+const SEE: &str = "How it is signed and what to answer is told at the tag.";
+
+/// A header of a delivery: its name, the name of its parameter, what it says, and its schema.
+type Header = (&'static str, &'static str, &'static str, fn() -> Value);
+
+#[rustfmt::skip]
+const HEADERS: &[Header] = &[
+    (EVENT, "Event", "The topic of the event.",
+        || json!({ "type": "string", "maxLength": 64 })),
+    (DELIVERY, "Delivery", "The id of the delivery, the same on each of its attempts.",
+        || json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$" })),
+    (TIMESTAMP, "Timestamp", "When this attempt was made: Unix time in seconds.",
+        || json!({ "type": "integer", "format": "int64" })),
+    (SIGNATURE, "Signature", "The HMAC-SHA-256 of timestamp, dot and body, keyed with the endpoint's secret.",
+        || json!({ "type": "string", "pattern": "^sha256=[0-9a-f]{64}$" })),
+];
+
+/// What a receiver may answer: the status, the name of the response, and what follows.
+type Answer = (&'static str, &'static str, &'static str);
+
+#[rustfmt::skip]
+const ANSWERS: &[Answer] = &[
+    ("2XX", "Received", "The receiver has it."),
+    ("410", "NoLongerWanted", "The receiver never wants this delivery: it is not tried again."),
+    ("default", "NotReceived", "Anything else is a failure: it is tried again, six times in all."),
+];
+
+/// A webhook for each topic.
+pub(super) fn webhooks(schemas: &mut Schemas) -> Map<String, Value> {
+    let mut webhook = |kind: &Kind| {
+        let operation = operation(kind, (kind.schema)(&mut schemas.outputs));
+        (kind.topic.to_string(), json!({ "post": operation }))
+    };
+    KINDS.iter().map(&mut webhook).collect()
+}
+
+fn operation(kind: &Kind, schema: Schema) -> Value {
+    let references = HEADERS
+        .iter()
+        .map(|(_, name, ..)| reference("parameters", name));
+    let answers = ANSWERS
+        .iter()
+        .map(|(status, name, _)| ((*status).to_owned(), reference("responses", name)));
+    let example: Value = serde_json::from_str(&(kind.example)().body).unwrap_or_default();
+    json!({
+        "operationId": operation_id(kind.topic.as_str()),
+        "summary": kind.says.trim_end_matches('.'),
+        "description": format!("{} {SEE}", kind.says),
+        "tags": [TAG.0],
+        "security": [],
+        "parameters": references.collect::<Vec<_>>(),
+        "requestBody": {
+            "required": true,
+            "content": { "application/json": { "schema": schema, "example": example } },
+        },
+        "responses": answers.collect::<Map<_, _>>(),
+    })
+}
+
+/// `onPostCreated` for `post.created`.
+fn operation_id(topic: &str) -> String {
+    let words = topic.split(['.', '_']).map(|word| {
+        let (first, rest) = word.split_at(1);
+        first.to_uppercase() + rest
+    });
+    words.fold("on".into(), |name, word| name + &word)
+}
+
+fn reference(kind: &str, name: &str) -> Value {
+    json!({ "$ref": format!("#/components/{kind}/{name}") })
+}
+
+/// The headers that all webhooks share.
+pub(super) fn parameters() -> Map<String, Value> {
+    let parameter = |(header, name, says, schema): &Header| {
+        let parameter = json!({
+            "name": header, "in": "header", "required": true, "description": says, "schema": schema(),
+        });
+        ((*name).to_owned(), parameter)
+    };
+    HEADERS.iter().map(parameter).collect()
+}
+
+/// The answers that all webhooks share.
+pub(super) fn responses() -> Map<String, Value> {
+    let response = |(_, name, says): &Answer| ((*name).to_owned(), json!({ "description": says }));
+    ANSWERS.iter().map(response).collect()
+}
