@@ -1,19 +1,8 @@
 //! The port through which an attempt leaves.
 
 use async_trait::async_trait;
-use bytes::Bytes;
-use http::HeaderMap;
 
-/// An attempt, signed and ready.
-#[derive(Clone, Debug)]
-pub struct Outgoing {
-    /// Where it goes.
-    pub url: String,
-    /// All of its headers but those of the connection.
-    pub headers: HeaderMap,
-    /// Its body.
-    pub body: Bytes,
-}
+use super::Outgoing;
 
 /// What the receiver answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
