@@ -13,6 +13,8 @@ mod signature;
 mod topic;
 mod transport;
 mod verify;
+#[cfg(feature = "webhooks")]
+pub mod worker;
 
 pub use backoff::Backoff;
 pub use delivery::{ATTEMPTS, Attempted, Delivery, Outcome, Progress, State};
