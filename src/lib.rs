@@ -88,6 +88,7 @@ pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod token;
+mod unwind;
 pub mod webhook;
 
 pub use api::{Builder, ForumApi, Language, Messages, Settings, openapi};

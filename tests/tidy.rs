@@ -19,6 +19,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("clock", &["model"]),
     ("host", &["model", "scope"]),
+    ("unwind", &["clock", "host"]),
     ("base62", &["clock"]),
     ("token", &["base62", "clock", "model"]),
     ("webhook", &["base62", "clock", "host", "model"]),
@@ -33,7 +34,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     (
         "api",
         &[
-            "budget", "clock", "host", "model", "scope", "store", "token",
+            "budget", "clock", "host", "model", "scope", "store", "token", "unwind",
         ],
     ),
     (

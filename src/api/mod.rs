@@ -26,7 +26,6 @@ mod row;
 mod service;
 mod settings;
 mod table;
-mod unwind;
 
 pub use builder::Builder;
 pub use messages::Messages;

@@ -11,9 +11,9 @@ use super::complaint::Complaint;
 use super::problem::{Code, KeyConflict, Problem};
 use super::row::Row;
 use super::service::Core;
-use super::unwind::caught;
 use crate::store::{Attempt, Begin, Kept, Outcome, Ticket};
 use crate::token::Lookup;
+use crate::unwind::caught;
 
 const KEY: &str = "idempotency-key";
 

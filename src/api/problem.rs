@@ -10,6 +10,7 @@ use super::Messages;
 use super::complaint::Complaint;
 use crate::host::{BoxError, Fault, Refusal};
 use crate::scope::Surface;
+use crate::unwind::Panicked;
 
 macro_rules! codes {
     ($($name:ident $status:literal $code:literal $surface:ident $meaning:literal)+) => {
@@ -159,6 +160,12 @@ impl Problem {
 impl From<Complaint> for Problem {
     fn from(complaint: Complaint) -> Self {
         Self::BadRequest(complaint)
+    }
+}
+
+impl From<Panicked> for Problem {
+    fn from(panicked: Panicked) -> Self {
+        Self::internal(panicked)
     }
 }
 

@@ -25,13 +25,13 @@ use super::op::{Input, Ready};
 use super::problem::{Problem, Unauthenticated};
 use super::route::{self, Route};
 use super::row::Row;
-use super::unwind::{caught, within};
 use super::{Settings, address, gate, log, query};
 use crate::budget::{BudgetKey, Charge};
 use crate::clock::{BoxFuture, Clock, Entropy, Runtime};
 use crate::host::{Authority, Board, BoxError};
 use crate::model::Timestamp;
 use crate::store::{Stores, memory::MemoryBudgets};
+use crate::unwind::{caught, within};
 
 /// The API over a host's board: a [`Service`] that answers every request below its mount, and never fails.
 ///

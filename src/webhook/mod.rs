@@ -18,6 +18,8 @@ mod topic;
 mod topics;
 mod transport;
 mod verify;
+#[cfg(feature = "webhooks")]
+pub mod worker;
 
 pub use backoff::Backoff;
 pub use delivery::{ATTEMPTS, Attempted, Delivery, Outcome, Progress, State};

@@ -1,38 +1,58 @@
 //! What a panic and a deadline make of a future.
 
 use std::any::Any;
+use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use super::problem::Problem;
 use crate::clock::Runtime;
+use crate::host::Fault;
 
-/// Runs `future`; a panic in it becomes an internal error.
+/// The host's code panicked, with this text.
+#[derive(Debug)]
+pub(crate) struct Panicked(String);
+
+impl Panicked {
+    fn new(payload: &(dyn Any + Send)) -> Self {
+        let owned = || payload.downcast_ref().map(String::as_str);
+        let text = payload.downcast_ref().copied().or_else(owned);
+        Self(text.unwrap_or("no text").to_owned())
+    }
+}
+
+impl fmt::Display for Panicked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the host's code panicked: {}", self.0)
+    }
+}
+
+impl std::error::Error for Panicked {}
+
+impl From<Panicked> for Fault {
+    fn from(panicked: Panicked) -> Self {
+        Self::new(panicked)
+    }
+}
+
+/// Runs `future`; a panic in it becomes an error like any other.
 ///
 /// Whatever the panic left half-done is the host's own state: the library keeps none across an await.
-pub(super) async fn caught<T>(
-    future: impl Future<Output = Result<T, Problem>>,
-) -> Result<T, Problem> {
+pub(crate) async fn caught<T, E: From<Panicked>>(
+    future: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
     let mut future = pin!(future);
     poll_fn(|context| {
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
-        polled.unwrap_or_else(|payload| Poll::Ready(Err(Problem::internal(reason(&*payload)))))
+        polled.unwrap_or_else(|payload| Poll::Ready(Err(Panicked::new(&*payload).into())))
     })
     .await
 }
 
-/// What the log says of a panic: the text that it was given, if it was one.
-fn reason(payload: &(dyn Any + Send)) -> String {
-    let owned = || payload.downcast_ref().map(String::as_str);
-    let text = payload.downcast_ref().copied().or_else(owned);
-    format!("the host's code panicked: {}", text.unwrap_or("no text"))
-}
-
 /// Runs `future`; `None` when it is not ready after `limit`. One that is ready at once costs no timer.
-pub(super) async fn within<T>(
+pub(crate) async fn within<T>(
     runtime: &dyn Runtime,
     limit: Duration,
     future: impl Future<Output = T>,

@@ -1,4 +1,5 @@
-//! An in-process client for tests (feature `testing`): no socket, no server, one line a request.
+//! What a host tests with (feature `testing`): an in-process client, no socket, no server, one line a request, and an
+//! executor whose time goes on when it is told.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -19,6 +20,8 @@
 //! # });
 //! ```
 
+mod runtime;
+
 use std::future::{Future, IntoFuture};
 use std::sync::Arc;
 
@@ -35,6 +38,8 @@ use crate::host::{Authority, Board};
 use crate::model::{Timestamp, UserId};
 use crate::store::Stores;
 use crate::token::{Issue, PlainToken, issue};
+
+pub use runtime::ManualRuntime;
 
 /// A host's board behind the API, with stores in memory and a clock that stands still until it is told.
 #[derive(Clone, Debug)]

@@ -1,0 +1,225 @@
+//! An executor whose time goes on when it is told.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use crate::clock::{BoxFuture, Clock, ManualClock, Runtime};
+use crate::model::Timestamp;
+
+/// Tasks that were polled so often without time going on go round and round.
+const POLLS: u32 = 1_000_000;
+
+/// Runs tasks on the thread of the test, one after the other, by a clock that stands still: nothing happens until
+/// [`run`](Self::run) or [`pass`](Self::pass), and then everything that can, in the same order each time.
+///
+/// ```
+/// # use std::{sync::Arc, time::Duration};
+/// use forum_api::clock::{ManualClock, Runtime};
+/// use forum_api::testing::ManualRuntime;
+///
+/// let runtime = ManualRuntime::new(Arc::new(ManualClock::default()));
+/// runtime.detach(runtime.sleep(Duration::from_secs(3600)));
+/// runtime.run();
+/// assert!(runtime.asleep_until().is_some());
+/// runtime.pass(Duration::from_secs(3600));
+/// assert_eq!(runtime.asleep_until(), None);
+/// ```
+#[derive(Clone)]
+pub struct ManualRuntime(Arc<Tasks>);
+
+struct Tasks {
+    clock: Arc<ManualClock>,
+    ready: Mutex<VecDeque<Arc<Task>>>,
+    /// By the time at which they wake, and a number of their own.
+    sleepers: Mutex<BTreeMap<(Timestamp, u64), Waker>>,
+    slept: AtomicU64,
+}
+
+struct Task {
+    work: Mutex<Option<BoxFuture<'static, ()>>>,
+    home: Weak<Tasks>,
+}
+
+impl ManualRuntime {
+    /// A runtime that sleeps by `clock`.
+    pub fn new(clock: Arc<ManualClock>) -> Self {
+        Self(Arc::new(Tasks {
+            clock,
+            ready: Mutex::default(),
+            sleepers: Mutex::default(),
+            slept: AtomicU64::default(),
+        }))
+    }
+
+    /// Runs all tasks until none can go on before time does.
+    ///
+    /// # Panics
+    /// When they go round and round without ever sleeping.
+    #[expect(clippy::panic, reason = "a test whose tasks spin is to fail")]
+    pub fn run(&self) {
+        for _ in 0..POLLS {
+            self.0.wake_sleepers();
+            let Some(task) = lock(&self.0.ready).pop_front() else {
+                return;
+            };
+            task.poll();
+        }
+        panic!("after {POLLS} polls there is still no task asleep");
+    }
+
+    /// Lets time pass: it stops whenever a task wakes, and goes on when all that can have run.
+    pub fn pass(&self, duration: Duration) {
+        self.run();
+        let end = self.0.clock.now().plus(duration);
+        while let Some(next) = self.asleep_until().filter(|next| *next <= end) {
+            self.0.clock.advance(next.since(self.0.clock.now()));
+            self.run();
+        }
+        self.0.clock.advance(end.since(self.0.clock.now()));
+    }
+
+    /// When the next task wakes by itself; `None` when none sleeps.
+    pub fn asleep_until(&self) -> Option<Timestamp> {
+        let sleepers = lock(&self.0.sleepers);
+        sleepers.first_key_value().map(|((at, _), _)| *at)
+    }
+
+    /// Runs `future`, and all tasks beside it, to its end. No time passes.
+    ///
+    /// # Panics
+    /// When it cannot end before time goes on.
+    #[expect(clippy::panic, reason = "a test that waits for ever is to fail")]
+    pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
+        let mut future = pin!(future);
+        let mut context = Context::from_waker(Waker::noop());
+        for _ in 0..POLLS {
+            if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
+                return value;
+            }
+            self.run();
+        }
+        panic!("all tasks sleep, and the future waits for one of them");
+    }
+}
+
+impl Runtime for ManualRuntime {
+    fn detach(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
+        let end = Arc::new(Mutex::new(End::default()));
+        let ended = Arc::clone(&end);
+        let task = Task {
+            work: Mutex::new(Some(Box::pin(async move {
+                work.await;
+                lock(&end).reach();
+            }))),
+            home: Arc::downgrade(&self.0),
+        };
+        Arc::new(task).wake();
+        Box::pin(poll_fn(move |context| lock(&ended).poll(context)))
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        let at = self.0.clock.now().plus(duration);
+        let sleep = Sleep {
+            home: Arc::clone(&self.0),
+            key: (at, self.0.slept.fetch_add(1, Ordering::Relaxed)),
+        };
+        Box::pin(poll_fn(move |context| sleep.poll(context)))
+    }
+}
+
+impl fmt::Debug for ManualRuntime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ManualRuntime")
+            .field("asleep_until", &self.asleep_until())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Tasks {
+    fn wake_sleepers(&self) {
+        let due = (self.clock.now(), u64::MAX);
+        let mut sleepers = lock(&self.sleepers);
+        let asleep = sleepers.split_off(&due);
+        let awake = std::mem::replace(&mut *sleepers, asleep);
+        drop(sleepers);
+        awake.into_values().for_each(Waker::wake);
+    }
+}
+
+impl Task {
+    fn poll(self: &Arc<Self>) {
+        let waker = Waker::from(Arc::clone(self));
+        let mut work = lock(&self.work);
+        let polled = work
+            .as_mut()
+            .map(|work| work.as_mut().poll(&mut Context::from_waker(&waker)));
+        if polled.is_some_and(|polled| polled.is_ready()) {
+            *work = None;
+        }
+    }
+}
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {
+        if let Some(home) = self.home.upgrade() {
+            lock(&home.ready).push_back(self);
+        }
+    }
+}
+
+/// Whether a task has ended, and who waits for it.
+#[derive(Default)]
+struct End {
+    reached: bool,
+    waits: Option<Waker>,
+}
+
+impl End {
+    fn reach(&mut self) {
+        self.reached = true;
+        self.waits.take().into_iter().for_each(Waker::wake);
+    }
+
+    fn poll(&mut self, context: &Context<'_>) -> Poll<()> {
+        if self.reached {
+            return Poll::Ready(());
+        }
+        self.waits = Some(context.waker().clone());
+        Poll::Pending
+    }
+}
+
+struct Sleep {
+    home: Arc<Tasks>,
+    key: (Timestamp, u64),
+}
+
+impl Sleep {
+    fn poll(&self, context: &Context<'_>) -> Poll<()> {
+        let (at, _) = self.key;
+        if at <= self.home.clock.now() {
+            return Poll::Ready(());
+        }
+        lock(&self.home.sleepers).insert(self.key, context.waker().clone());
+        Poll::Pending
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        // What it wakes may be dropped with it, and that may sleep too.
+        let waker = lock(&self.home.sleepers).remove(&self.key);
+        drop(waker);
+    }
+}
+
+/// A task that panicked has failed its test, and what it left is of no use.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
