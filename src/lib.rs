@@ -62,6 +62,7 @@
 //!
 //! - `tokio`: [`clock::TokioRuntime`], so that writes run to their end whoever hangs up, and deadlines ring.
 //! - `sqlite`: tokens and idempotency keys in SQLite.
+//! - `webhooks`: webhooks are sent, over HTTP and TLS, and only to addresses that they may go to.
 //! - `testing`: the in-process client for a host's own tests.
 //! - `conformance`: the rules that a host's board and stores must keep, as tests.
 
