@@ -62,7 +62,8 @@
 //!
 //! - `tokio`: [`clock::TokioRuntime`], so that writes run to their end whoever hangs up, and deadlines ring.
 //! - `sqlite`: tokens and idempotency keys in SQLite.
-//! - `webhooks`: webhooks are sent, and their secrets sealed with a key.
+//! - `webhooks`: webhooks are sent, over HTTP and TLS, only to addresses that they may go to, and their secrets are
+//!   sealed with a key.
 //! - `testing`: the in-process client for a host's own tests.
 //! - `conformance`: the rules that a host's board and stores must keep, as tests.
 

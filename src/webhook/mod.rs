@@ -2,10 +2,14 @@
 //!
 //! The pure half: values and functions of values. Where they are kept is in [`store`](crate::store).
 
+#[cfg(feature = "webhooks")]
+mod address;
 mod backoff;
 mod delivery;
 mod endpoint;
 mod event;
+#[cfg(feature = "webhooks")]
+mod http;
 mod id;
 mod insert;
 #[cfg(feature = "webhooks")]
@@ -21,6 +25,10 @@ mod verify;
 #[cfg(feature = "webhooks")]
 pub mod worker;
 
+#[cfg(feature = "webhooks")]
+pub use self::http::{HttpSettings, HttpTransport};
+#[cfg(feature = "webhooks")]
+pub use address::{Refused, Resolver, SystemResolver, Target, Verdict, verdict};
 pub use backoff::Backoff;
 pub use delivery::{ATTEMPTS, Attempted, Delivery, Outcome, Progress, State};
 pub use endpoint::{Endpoint, NothingPending, Pending};

@@ -1,0 +1,15 @@
+//! Which addresses webhooks may go to (contract, section 8).
+//!
+//! A webhook must not become a way into the network that the board itself stands in. So a [`Target`] is checked when
+//! it is registered and again at each attempt, by the same rules: a [`verdict`] on each address that its name leads
+//! to, in whatever form it is written.
+
+mod refused;
+mod resolver;
+mod target;
+mod verdict;
+
+pub use refused::Refused;
+pub use resolver::{Resolver, SystemResolver};
+pub use target::Target;
+pub use verdict::{Verdict, verdict};
