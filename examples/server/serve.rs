@@ -12,6 +12,7 @@ use forum_api::clock::TokioRuntime;
 use forum_api::host::{Refusal, Result};
 use forum_api::store::Stores;
 use forum_api::store::sqlite::Database;
+use forum_api::webhook::worker::WorkerHandle;
 use forum_api::{Messages, Settings};
 use http::Request;
 use hyper::body::Incoming;
@@ -29,7 +30,7 @@ use crate::front::{Front, MOUNT};
 use crate::greeting::Greeting;
 use crate::output::Output;
 use crate::stop::Stop;
-use crate::{beginning, cors, log, open};
+use crate::{beginning, cors, log, open, webhooks};
 
 /// How long what is in flight may take when the process is told to stop.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -48,15 +49,36 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
             .unwrap_or_else(|| format!("http://{address}")),
         new: beginning::begin(&database, &board, options, password).await?,
     };
+    let worker = worker(&database, &board, options).await?;
     let settings = settings(options, &greeting.base_url);
     let front = Front {
         api: api(&database, board.clone(), settings),
         board,
     };
     Output::new(&greeting, greeting.keys())?.print(common.json);
-    run(listener, front, options, stop).await;
+    let stopped = stop.clone().told();
+    let work = async {
+        stopped.await;
+        if let Some(worker) = worker {
+            worker.stop().await
+        }
+    };
+    tokio::join!(run(listener, front, options, stop), work);
     database.close().await;
     Ok(())
+}
+
+/// What sends webhooks, unless others do.
+async fn worker(
+    database: &Database,
+    board: &Board,
+    options: &cli::Serve,
+) -> Result<Option<WorkerHandle>> {
+    if options.no_worker {
+        return Ok(None);
+    }
+    let worker = webhooks::work(database, board, &options.addresses, &options.pace);
+    worker.await.map(Some)
 }
 
 async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr)> {

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use forum_api::clock::TokioRuntime;
+use forum_api::clock::{SystemEntropy, TokioRuntime};
 use forum_api::host::{Refusal, Result};
 use forum_api::store::Webhooks;
 use forum_api::store::sqlite::Database;
+use forum_api::webhook::worker::{Settings, Worker, WorkerHandle};
 use forum_api::webhook::{
-    Backoff, HttpSettings, HttpTransport, KeyBox, Plain, Registry, SecretBox, Worker,
-    WorkerHandle, WorkerSettings,
+    Backoff, HttpSettings, HttpTransport, KeyBox, Plain, Registry, SecretBox,
 };
 
 use crate::board::Board;
@@ -47,7 +47,9 @@ impl Addresses {
     pub fn or(self, before: &Self) -> Self {
         Self {
             allow_private_webhooks: self.allow_private_webhooks || before.allow_private_webhooks,
-            secret_key_file: self.secret_key_file.or_else(|| before.secret_key_file.clone()),
+            secret_key_file: self
+                .secret_key_file
+                .or_else(|| before.secret_key_file.clone()),
         }
     }
 
@@ -66,7 +68,8 @@ impl Addresses {
         };
         let refused = |why: String| Refusal::Invalid(format!("{}: {why}", path.display()));
         let key = fs::read(path).map_err(|error| refused(error.to_string()))?;
-        let key = KeyBox::new(&key).map_err(|error| refused(error.to_string()))?;
+        let key = KeyBox::new(&key, Arc::new(SystemEntropy));
+        let key = key.map_err(|error| refused(error.to_string()))?;
         Ok(Arc::new(key))
     }
 }
@@ -75,7 +78,9 @@ impl Pace {
     /// These, or else what stood before the command.
     pub fn or(self, before: &Self) -> Self {
         Self {
-            webhook_initial_backoff: self.webhook_initial_backoff.or(before.webhook_initial_backoff),
+            webhook_initial_backoff: self
+                .webhook_initial_backoff
+                .or(before.webhook_initial_backoff),
             webhook_max_backoff: self.webhook_max_backoff.or(before.webhook_max_backoff),
             webhook_timeout: self.webhook_timeout.or(before.webhook_timeout),
         }
@@ -88,6 +93,41 @@ impl Pace {
             max: self.webhook_max_backoff.unwrap_or(max),
         }
     }
+}
+
+/// Starts a worker over the webhooks in `database`.
+pub async fn work(
+    database: &Database,
+    board: &Board,
+    addresses: &Addresses,
+    pace: &Pace,
+) -> Result<WorkerHandle> {
+    let (webhooks, secrets) = (Webhooks::in_sqlite(database), addresses.secrets()?);
+    let usual = HttpSettings::default();
+    let transport = HttpTransport::new(HttpSettings {
+        allow_private: addresses.allow_private_webhooks,
+        timeout: pace.webhook_timeout.unwrap_or(usual.timeout),
+        ..usual
+    });
+    let transport = transport.map_err(Refusal::Failed)?;
+    let settings = Settings {
+        backoff: pace.backoff(),
+        ..Settings::default()
+    };
+    are_readable(&webhooks, &*secrets).await?;
+    let worker = Worker::new(webhooks, Arc::new(board.clone()), transport, TokioRuntime);
+    Ok(worker.secrets(secrets).settings(settings).start())
+}
+
+/// Without the key, every delivery would wait for it.
+async fn are_readable(webhooks: &Webhooks, secrets: &dyn SecretBox) -> Result<()> {
+    for endpoint in webhooks.endpoints.all().await? {
+        secrets.open(&endpoint.secret).map_err(|error| {
+            let id = endpoint.id;
+            Refusal::Invalid(format!("the secret of {id} cannot be read: {error}"))
+        })?;
+    }
+    Ok(())
 }
 
 /// Seconds, with a fraction or without.

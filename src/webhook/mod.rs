@@ -15,6 +15,8 @@ mod insert;
 #[cfg(feature = "webhooks")]
 mod key_box;
 mod outgoing;
+#[cfg(feature = "webhooks")]
+mod registry;
 mod sealed;
 mod secret;
 pub(crate) mod signature;
@@ -37,6 +39,8 @@ pub(crate) use event::{KINDS, Kind};
 #[cfg(feature = "webhooks")]
 pub use key_box::{KeyBox, KeyTooShort};
 pub use outgoing::Outgoing;
+#[cfg(feature = "webhooks")]
+pub use registry::{Declined, Registration, Registry, Revealed};
 pub use sealed::{Plain, Sealed, SecretBox};
 pub use secret::{Secret, TooShort};
 pub use topic::Topic;

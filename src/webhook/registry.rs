@@ -4,11 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{
-    Endpoint, Event, NothingPending, Plain, Refused, Secret, SecretBox, State, Target, Topics,
+    Endpoint, Event, NothingPending, Occasion, Plain, Refused, Resolver, Secret, SecretBox, State,
+    SystemResolver, Target, Topic, Topics, UnknownTopic,
 };
 use crate::clock::{Clock, Entropy, SystemClock, SystemEntropy};
-use crate::host::{BoxError, Stored};
-use crate::model::{DeliveryId, EndpointId, EventId, UserId};
+use crate::host::{BoxError, Fault};
+use crate::model::{DeliveryId, EndpointId, UserId};
 use crate::store::{Filter, Webhooks};
 
 /// How many dead deliveries are looked at a time.
@@ -21,6 +22,8 @@ pub struct Registry {
     secrets: Arc<dyn SecretBox>,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
+    resolver: Arc<dyn Resolver>,
+    own: Vec<Topic>,
     allow_private: bool,
 }
 
@@ -54,6 +57,8 @@ pub enum Declined {
     NoSuchEndpoint,
     /// Nothing may be sent to this address.
     Address(Refused),
+    /// The board never sends this topic.
+    Topic(UnknownTopic),
     /// There is no secret to activate.
     NothingPending,
     /// A disabled endpoint is not pinged.
@@ -70,6 +75,8 @@ impl Registry {
             secrets: Arc::new(Plain),
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
+            resolver: Arc::new(SystemResolver),
+            own: Vec::new(),
             allow_private: false,
         }
     }
@@ -92,6 +99,18 @@ impl Registry {
         Self { entropy, ..self }
     }
 
+    /// Asks `resolver` where names lead.
+    #[must_use]
+    pub fn resolver(self, resolver: Arc<dyn Resolver>) -> Self {
+        Self { resolver, ..self }
+    }
+
+    /// Topics of the host's own, beside the [standard ones](Topic::STANDARD).
+    #[must_use]
+    pub fn topics(self, own: Vec<Topic>) -> Self {
+        Self { own, ..self }
+    }
+
     /// Whether loopback, private and unique-local addresses are taken too.
     #[must_use]
     pub fn allow_private(self, allow_private: bool) -> Self {
@@ -104,14 +123,15 @@ impl Registry {
     /// Registers an endpoint, enabled.
     ///
     /// # Errors
-    /// When nothing may be sent to its address.
+    /// When nothing may be sent to its address, or the board never sends one of its topics.
     pub async fn register(&self, new: Registration) -> Result<Revealed, Declined> {
-        Target::parse(&new.url, self.allow_private).map_err(Declined::Address)?;
+        let topics = new.topics.checked(&self.own)?;
+        Target::register(&new.url, self.allow_private, &*self.resolver).await?;
         let secret = new.secret.map_or_else(|| self.mint(), Ok)?;
         let endpoint = Endpoint {
             id: EndpointId::mint(&*self.entropy).map_err(failed)?,
             url: new.url,
-            topics: new.topics,
+            topics,
             owner: new.owner,
             enabled: true,
             created_at: self.clock.now(),
@@ -152,15 +172,21 @@ impl Registry {
     /// # Errors
     /// When there is no such endpoint.
     pub async fn enable(&self, id: &EndpointId, enabled: bool) -> Result<Endpoint, Declined> {
-        let enable = self.change(id, |endpoint| Ok(Endpoint { enabled, ..endpoint }));
+        let enable = self.change(id, |endpoint| {
+            Ok(Endpoint {
+                enabled,
+                ..endpoint
+            })
+        });
         enable.await
     }
 
     /// Changes what an endpoint is told of.
     ///
     /// # Errors
-    /// When there is no such endpoint.
-    pub async fn subscribe(&self, id: &EndpointId, topics: &Topics) -> Result<Endpoint, Declined> {
+    /// When there is no such endpoint, or the board never sends one of the topics.
+    pub async fn subscribe(&self, id: &EndpointId, topics: Topics) -> Result<Endpoint, Declined> {
+        let topics = topics.checked(&self.own)?;
         let subscribe = self.change(id, |endpoint| {
             let topics = topics.clone();
             Ok(Endpoint { topics, ..endpoint })
@@ -174,7 +200,7 @@ impl Registry {
     /// When there is no such endpoint, or it is disabled.
     pub async fn ping(&self, id: &EndpointId) -> Result<DeliveryId, Declined> {
         let now = self.clock.now();
-        let ping = Event::ping(EventId::mint(&*self.entropy).map_err(failed)?, now);
+        let ping = Event::ping(Occasion::new(&*self.entropy, now).map_err(failed)?);
         let sent = self.webhooks.deliveries.send(&ping, id, now).await?;
         match sent {
             Some(delivery) => Ok(delivery),
@@ -207,7 +233,10 @@ impl Registry {
         loop {
             let page = self.webhooks.deliveries.list(&filter).await?;
             for delivery in &page {
-                let queued = self.webhooks.deliveries.retry(&delivery.id, self.clock.now());
+                let queued = self
+                    .webhooks
+                    .deliveries
+                    .retry(&delivery.id, self.clock.now());
                 retried += u64::from(queued.await?);
             }
             match page.last() {
@@ -251,9 +280,21 @@ fn failed(source: impl Into<BoxError>) -> Declined {
     Declined::Failed(source.into())
 }
 
-impl From<crate::host::Fault> for Declined {
-    fn from(fault: crate::host::Fault) -> Self {
+impl From<Fault> for Declined {
+    fn from(fault: Fault) -> Self {
         Self::Failed(fault.into_source())
+    }
+}
+
+impl From<Refused> for Declined {
+    fn from(refused: Refused) -> Self {
+        Self::Address(refused)
+    }
+}
+
+impl From<UnknownTopic> for Declined {
+    fn from(unknown: UnknownTopic) -> Self {
+        Self::Topic(unknown)
     }
 }
 
@@ -268,6 +309,7 @@ impl fmt::Display for Declined {
         match self {
             Self::NoSuchEndpoint => f.write_str("there is no endpoint with this id"),
             Self::Address(refused) => refused.fmt(f),
+            Self::Topic(unknown) => unknown.fmt(f),
             Self::NothingPending => f.write_str("no new secret waits to be activated"),
             Self::Disabled => f.write_str("the endpoint is disabled: enable it first"),
             Self::Failed(source) => source.fmt(f),

@@ -171,5 +171,8 @@ fn a_server_that_is_told_to_stop_gives_back_what_it_took() {
     let again = Server::with_input(directory, &["--allow-private-webhooks"], "");
     let shown = delivery(&again, &["show", &first.delivery()]);
     // The attempt that was under way ended with the time it has, or was cut off with it: it failed, and is counted.
-    assert!(["queued", "retrying"].contains(&shown["state"].as_str().unwrap()), "{shown}");
+    assert!(
+        ["queued", "retrying"].contains(&shown["state"].as_str().unwrap()),
+        "{shown}"
+    );
 }

@@ -47,7 +47,11 @@ fn nothing_is_lost_by_kill_9() {
     let mut directory = server.stop();
     let mut answered = BTreeSet::new();
     for kill in 0..kills {
-        let server = Server::with_input(directory, &[&ARGUMENTS[..], &["--token-budget", "1000000"]].concat(), "");
+        let server = Server::with_input(
+            directory,
+            &[&ARGUMENTS[..], &["--token-budget", "1000000"]].concat(),
+            "",
+        );
         let (done, committed) = mpsc::channel();
         for token in tokens.clone() {
             let (url, done) = (server.api("/threads/1/posts"), done.clone());
@@ -60,7 +64,10 @@ fn nothing_is_lost_by_kill_9() {
         answered.extend(committed.iter());
     }
     let committed: BTreeSet<i64> = posts(&directory).difference(&before).copied().collect();
-    assert!(committed.is_superset(&answered), "an answer was given too early");
+    assert!(
+        committed.is_superset(&answered),
+        "an answer was given too early"
+    );
 
     let server = Server::with_input(directory, &ARGUMENTS, "");
     let (mut got, mut requests) = (BTreeMap::<i64, BTreeSet<String>>::new(), 0);
@@ -119,5 +126,8 @@ fn finished(server: &Server, got: usize, committed: usize) -> bool {
     for dead in waits("dead") {
         server.command(&["delivery", "retry", dead["id"].as_str().unwrap()]);
     }
-    got >= committed && ["queued", "retrying", "dead"].iter().all(|state| waits(state).is_empty())
+    got >= committed
+        && ["queued", "retrying", "dead"]
+            .iter()
+            .all(|state| waits(state).is_empty())
 }

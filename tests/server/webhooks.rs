@@ -17,7 +17,11 @@ const QUIET: Duration = Duration::from_millis(1500);
 
 /// A server whose webhooks may go to this machine.
 pub fn server() -> Server {
-    Server::new(&["--allow-private-webhooks", "--webhook-initial-backoff", "0.1"])
+    Server::new(&[
+        "--allow-private-webhooks",
+        "--webhook-initial-backoff",
+        "0.1",
+    ])
 }
 
 /// Registers the receiver, and gives what was printed.
@@ -45,7 +49,10 @@ fn a_reply_reaches_the_receiver_signed() {
     let (server, receiver) = (server(), Receiver::new());
     let endpoint = add(&server, &receiver, &[]);
     let secret = endpoint["secret"].as_str().unwrap();
-    assert!(secret.starts_with("whsec_") && secret.len() == 49, "{secret}");
+    assert!(
+        secret.starts_with("whsec_") && secret.len() == 49,
+        "{secret}"
+    );
     let post = reply(&server, &server.token("alice"), "Hello, receiver.");
     let received = receiver.next();
     assert!(received.is_signed_with(secret));
@@ -69,13 +76,22 @@ fn endpoints_are_listed_without_their_secret() {
     let mut added = add(&server, &receiver, &topics);
     added.as_object_mut().unwrap().remove("secret").unwrap();
     let names: Vec<_> = added.as_object().unwrap().keys().collect();
-    assert_eq!(names, ["createdAt", "enabled", "id", "owner", "topics", "url"]);
+    assert_eq!(
+        names,
+        ["createdAt", "enabled", "id", "owner", "topics", "url"]
+    );
     assert_eq!(added["url"], receiver.url);
-    assert_eq!((&added["owner"], &added["enabled"]), (&json!("mod"), &json!(true)));
+    assert_eq!(
+        (&added["owner"], &added["enabled"]),
+        (&json!("mod"), &json!(true))
+    );
     add(&server, &receiver, &[]);
     let list = server.command(&["webhook", "list", "--json"]).json();
     assert_eq!(list[0], added);
-    assert_eq!((&list[1]["owner"], &list[1]["topics"]), (&json!("admin"), &json!(["*"])));
+    assert_eq!(
+        (&list[1]["owner"], &list[1]["topics"]),
+        (&json!("admin"), &json!(["*"]))
+    );
     let text = server.command(&["webhook", "list"]).out;
     assert_eq!(text.lines().count(), 2);
     assert!(!text.contains("whsec_"));
@@ -86,11 +102,27 @@ fn what_cannot_be_registered_is_refused_in_a_sentence() {
     let server = Server::new(&[]);
     let url = "https://receiver.example/";
     for (arguments, says) in [
-        (&["--url", "http://127.0.0.1:9/"][..], "--allow-private-webhooks"),
-        (&["--url", "http://[::ffff:7f00:1]/", "--json"], "--allow-private-webhooks"),
-        (&["--url", "http://169.254.169.254/", "--allow-private-webhooks"], "169.254.169.254"),
+        (
+            &["--url", "http://127.0.0.1:9/"][..],
+            "--allow-private-webhooks",
+        ),
+        (
+            &["--url", "http://[::ffff:7f00:1]/", "--json"],
+            "--allow-private-webhooks",
+        ),
+        (
+            &[
+                "--url",
+                "http://169.254.169.254/",
+                "--allow-private-webhooks",
+            ],
+            "169.254.169.254",
+        ),
         (&["--url", "ftp://receiver.example/"], "http"),
-        (&["--url", "https://user:word@receiver.example/"], "password"),
+        (
+            &["--url", "https://user:word@receiver.example/"],
+            "password",
+        ),
         (&["--url", "receiver"], "URL"),
         (&["--url", url, "--owner", "nobody"], "nobody"),
         (&["--url", url, "--topics", "post.liked"], "post.liked"),
@@ -103,7 +135,10 @@ fn what_cannot_be_registered_is_refused_in_a_sentence() {
     let short = ["webhook", "add", "--url", url, "--secret-stdin"];
     let refused = server.command_with(&short, "fifteen letters\n");
     assert!(refused.refusal().contains("16"), "{refused:?}");
-    assert_eq!(server.command(&["webhook", "list", "--json"]).json(), json!([]));
+    assert_eq!(
+        server.command(&["webhook", "list", "--json"]).json(),
+        json!([])
+    );
     for action in ["remove", "rotate", "activate", "ping", "enable", "disable"] {
         for id in ["whe_none", "no id at all"] {
             let refused = server.command(&["webhook", action, id]);
@@ -116,7 +151,14 @@ fn what_cannot_be_registered_is_refused_in_a_sentence() {
 fn an_operator_may_bring_the_secret() {
     let (server, receiver) = (server(), Receiver::new());
     let secret = "sixteen letters.";
-    let add = ["webhook", "add", "--secret-stdin", "--allow-private-webhooks", "--url", &receiver.url];
+    let add = [
+        "webhook",
+        "add",
+        "--secret-stdin",
+        "--allow-private-webhooks",
+        "--url",
+        &receiver.url,
+    ];
     let added = server.command_with(&add, &format!("{secret}\n"));
     let (id, shown) = added.out.trim_end().split_once(' ').unwrap();
     assert_eq!(shown, secret);
@@ -146,7 +188,10 @@ fn a_ping_goes_to_one_endpoint_whatever_its_topics() {
 fn a_rotation_has_two_steps() {
     let (server, receiver) = (server(), Receiver::new());
     let endpoint = add(&server, &receiver, &[]);
-    let (id, old) = (endpoint["id"].as_str().unwrap(), endpoint["secret"].as_str().unwrap());
+    let (id, old) = (
+        endpoint["id"].as_str().unwrap(),
+        endpoint["secret"].as_str().unwrap(),
+    );
     let nothing = server.command(&["webhook", "activate", id]);
     assert!(!nothing.refusal().is_empty());
     let rotated = webhook(&server, "rotate", id);
@@ -167,7 +212,11 @@ fn what_is_queued_for_a_disabled_endpoint_waits_and_nothing_new_is_queued() {
         true => Some(204),
         false => Some(503),
     });
-    let server = Server::new(&["--allow-private-webhooks", "--webhook-initial-backoff", "0.5"]);
+    let server = Server::new(&[
+        "--allow-private-webhooks",
+        "--webhook-initial-backoff",
+        "0.5",
+    ]);
     let endpoint = add(&server, &receiver, &[]);
     let id = endpoint["id"].as_str().unwrap();
     let (alice, bob) = (server.token("alice"), server.token("bob"));
@@ -209,13 +258,18 @@ fn secrets_are_sealed_with_the_key_of_a_file() {
     std::fs::write(directory.path().join("key"), [7; 32]).unwrap();
     let server = Server::with_input(directory, &private, "");
     let endpoint = add(&server, &receiver, &private[1..]);
-    let (id, secret) = (endpoint["id"].as_str().unwrap(), endpoint["secret"].as_str().unwrap());
+    let (id, secret) = (
+        endpoint["id"].as_str().unwrap(),
+        endpoint["secret"].as_str().unwrap(),
+    );
     webhook(&server, "ping", id);
     assert!(receiver.next().is_signed_with(secret));
     let directory = server.stop();
     let holds_it = std::fs::read_dir(directory.path()).unwrap().any(|file| {
         let bytes = std::fs::read(file.unwrap().path()).unwrap();
-        bytes.windows(secret.len()).any(|bytes| bytes == secret.as_bytes())
+        bytes
+            .windows(secret.len())
+            .any(|bytes| bytes == secret.as_bytes())
     });
     assert!(!holds_it);
     std::fs::write(directory.path().join("other"), [8; 32]).unwrap();
@@ -227,6 +281,9 @@ fn secrets_are_sealed_with_the_key_of_a_file() {
     ] {
         let refused = run(directory.path(), arguments, "");
         assert!(refused.status == 1, "{refused:?}");
-        assert!(refused.err.contains("secret") || refused.err.contains("none"), "{refused:?}");
+        assert!(
+            refused.err.contains("secret") || refused.err.contains("none"),
+            "{refused:?}"
+        );
     }
 }

@@ -192,7 +192,10 @@ impl fmt::Display for Shown {
             created_at,
             ..
         } = self;
-        write!(f, "{id}  {state:9}  {topic:15}  {attempts} attempts  {created_at}")?;
+        write!(
+            f,
+            "{id}  {state:9}  {topic:15}  {attempts} attempts  {created_at}"
+        )?;
         for attempted in self.log.iter().flatten() {
             write!(f, "\n  {}  {}", attempted.at, told(attempted))?;
         }

@@ -67,7 +67,9 @@ impl Command {
     /// Whether it takes an option of serving, which may stand before it.
     pub fn takes(&self, option: &str) -> bool {
         let taken: &[&str] = match self {
-            Self::Openapi(_) | Self::OnBoard(OnBoard::Token(token::Token::Issue(_))) => &["surface"],
+            Self::Openapi(_) | Self::OnBoard(OnBoard::Token(token::Token::Issue(_))) => {
+                &["surface"]
+            }
             Self::OnBoard(OnBoard::Webhook(_)) => &["allow_private_webhooks", "secret_key_file"],
             Self::OnBoard(OnBoard::Worker(_)) => &[
                 "allow_private_webhooks",

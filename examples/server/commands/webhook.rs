@@ -81,7 +81,12 @@ struct Wanted {
 
 impl Webhook {
     /// Carries it out. `before` is what stood before the command.
-    pub async fn run(self, database: &Database, board: &Board, before: &Addresses) -> Result<Output> {
+    pub async fn run(
+        self,
+        database: &Database,
+        board: &Board,
+        before: &Addresses,
+    ) -> Result<Output> {
         let registry = self.addresses.or(before).registry(database)?;
         match self.action {
             Action::Add(wanted) => wanted.add(&registry, board).await,
@@ -101,12 +106,11 @@ impl Webhook {
 
 impl Wanted {
     async fn add(self, registry: &Registry, board: &Board) -> Result<Output> {
-        let topics = Topics::parse(&self.topics, &[]);
-        let topics = topics.map_err(|error| Refusal::Invalid(error.to_string()))?;
+        let topics = self.topics.parse::<Topics>();
         let owner = board.read(move |connection| accounts::named(connection, &self.owner));
         let new = Registration {
             url: self.url,
-            topics,
+            topics: topics.map_err(|unknown| refusal(unknown.into()))?,
             owner: UserId::from(owner.await?),
             secret: self.secret_stdin.then(brought).transpose()?,
         };
@@ -176,7 +180,12 @@ impl Shown {
         let owner = board.read(move |connection| accounts::name(connection, owner));
         Ok(Self {
             owner: owner.await?,
-            topics: endpoint.topics.names().map(Into::into).collect(),
+            topics: endpoint
+                .topics
+                .to_string()
+                .split(',')
+                .map(Into::into)
+                .collect(),
             id: endpoint.id,
             url: endpoint.url,
             enabled: endpoint.enabled,

@@ -9,7 +9,7 @@ use crate::cli::{Log, Serve};
 use crate::log;
 use crate::output::Output;
 use crate::stop::Stop;
-use crate::webhooks::{Addresses, Pace, worker};
+use crate::webhooks::{Addresses, Pace, work};
 
 /// Sends webhooks beside any number of servers and workers.
 #[derive(Debug, Args)]
@@ -30,7 +30,7 @@ impl Worker {
         let stop = Stop::listen().map_err(Refusal::failed)?;
         let addresses = self.addresses.or(&before.addresses);
         let pace = self.pace.or(&before.pace);
-        let worker = worker(database, board, &addresses, &pace).await?;
+        let worker = work(database, board, &addresses, &pace).await?;
         stop.told().await;
         worker.stop().await;
         Output::done()
