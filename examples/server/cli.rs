@@ -137,7 +137,11 @@ pub enum Log {
 impl Cli {
     /// What the process was started with. Ends it with status 2 when that makes no sense.
     pub fn read() -> Self {
-        let matches = Self::command().get_matches();
+        // Clap's derive cannot say it of options that are flattened.
+        let anywhere = |webhook: clap::Command| webhook.mut_args(|option| option.global(true));
+        let matches = Self::command()
+            .mut_subcommand("webhook", anywhere)
+            .get_matches();
         let cli = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         if let Some(command) = &cli.command {
             refuse_options_for_serving(command, &matches);

@@ -1,5 +1,7 @@
 //! A delivery of an event to an endpoint, and its states (spec, States; contract, section 8).
 
+use serde::Serialize;
+
 use super::{Backoff, Topic};
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 
@@ -137,7 +139,8 @@ pub struct Delivery {
 }
 
 /// An attempt, as it is kept for the operator.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Attempted {
     /// Which one since the delivery was queued, from 1.
     pub attempt: u32,

@@ -107,7 +107,7 @@ fn post_until_it_is_gone(url: &str, token: &str, done: &Sender<i64>) {
     while let Some(answer) = try_send("POST", url, &headers, &body) {
         assert_eq!(answer.status, 201, "{answer:?}");
         let post = answer.json()["postId"].as_str().unwrap().parse();
-        drop(done.send(post.unwrap()));
+        let _ = done.send(post.unwrap());
     }
 }
 

@@ -7,7 +7,9 @@ use forum_api::host::{Refusal, Result};
 use forum_api::model::{EndpointId, Timestamp, UserId};
 use forum_api::store::Webhooks;
 use forum_api::store::sqlite::Database;
-use forum_api::webhook::{Declined, Endpoint, Registration, Registry, Revealed, Secret, Topics};
+use forum_api::webhook::{
+    Declined, Endpoint, Refused, Registration, Registry, Revealed, Secret, Topics,
+};
 use serde::Serialize;
 
 use crate::board::{Board, accounts};
@@ -156,6 +158,9 @@ pub fn endpoint(id: &str) -> Result<EndpointId> {
 pub fn refusal(declined: Declined) -> Refusal {
     match declined {
         Declined::Failed(source) => Refusal::Failed(source),
+        Declined::Address(private @ Refused::Private(..)) => {
+            Refusal::Invalid(format!("{private}: --allow-private-webhooks turns it on"))
+        }
         other => Refusal::Invalid(other.to_string()),
     }
 }
