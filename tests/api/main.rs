@@ -28,3 +28,4 @@ mod queries;
 mod replays;
 mod tokens;
 mod visibility;
+mod webhooks;
