@@ -68,10 +68,12 @@ mod idempotency;
 mod location;
 mod migrate;
 mod reader;
+mod run;
 mod schema;
 mod threads;
 mod tokens;
 mod values;
+mod webhooks;
 mod writer;
 
 use std::sync::Arc;
@@ -83,8 +85,9 @@ pub use location::Location;
 pub use migrate::migrate;
 pub use rusqlite;
 pub use tokens::SqliteTokens;
+pub use webhooks::SqliteWebhooks;
 
-use super::Stores;
+use super::{Stores, Webhooks};
 
 impl Stores {
     /// Tokens and first answers in `database`, budgets in memory: for one node (feature `sqlite`).
@@ -94,5 +97,12 @@ impl Stores {
             idempotency: Arc::new(SqliteIdempotency::new(database.clone())),
             ..Self::in_memory()
         }
+    }
+}
+
+impl Webhooks {
+    /// All in `database` (feature `sqlite`).
+    pub fn in_sqlite(database: &Database) -> Self {
+        Self::in_one(SqliteWebhooks::new(database.clone()))
     }
 }
