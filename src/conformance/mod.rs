@@ -80,7 +80,7 @@
 //!     fn lacks(&self) -> &[Part] {
 //!         use Part::*;
 //!         &[
-//!             Account, Approval, Bans, Deletion, Editing, HiddenForums, Ignoring, Messages, Moderators, Offline,
+//!             Account, Approval, Bans, Deletion, Editing, Events, HiddenForums, Ignoring, Messages, Moderators, Offline,
 //!             Polls, Posts, Profiles, ReadOnlyForums, Removal, Replies, Reputation, Search, StartingThreads, SubForums,
 //!             Subscriptions, Threads,
 //!         ]
@@ -144,6 +144,7 @@ mod report;
 mod scene;
 mod someone;
 mod suite;
+mod told;
 mod verdict;
 mod walk;
 mod words;
@@ -152,6 +153,7 @@ pub mod approval;
 pub mod counting;
 pub mod deletion;
 pub mod edits;
+pub mod events;
 pub mod forums;
 pub mod hits;
 pub mod members;
@@ -166,11 +168,13 @@ pub mod reputation;
 pub mod search;
 pub mod sending;
 pub mod service;
+pub mod silence;
 pub mod sought;
 pub mod standing;
 pub mod starting;
 pub mod stores;
 pub mod subscriptions;
+pub mod telling;
 pub mod threads;
 pub mod visibility;
 pub mod votes;

@@ -183,7 +183,7 @@ async fn total_of(member: &Someone) -> Verdict<i64> {
     Ok(profile.granted()?.reputation)
 }
 
-fn rate(points: i64, post: Option<&PostId>) -> Rate {
+pub(super) fn rate(points: i64, post: Option<&PostId>) -> Rate {
     Rate {
         points,
         comment: "Well said.".into(),
