@@ -128,6 +128,8 @@ macro_rules! __board_cases {
                 an_approved_reply_is_for_everybody
                 an_approved_thread_is_for_everybody
                 an_author_changes_what_awaits
+                a_restored_reply_awaits_again
+                a_reply_is_approved_in_a_deleted_thread
             }
             subscriptions {
                 following_twice_is_following_once
