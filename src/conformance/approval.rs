@@ -1,7 +1,7 @@
 //! What awaits approval is changed and approved; who sees it until then is in `visibility`.
 
 use super::scene::{Scene, edit, forum, posts, state};
-use super::{Someone, Suite, Verdict, equal};
+use super::{Someone, Suite, Verdict, Written, equal};
 use crate::model::{PostAt, State};
 
 /// An approved reply is there for everybody, and counted.
@@ -85,6 +85,26 @@ pub async fn a_restored_reply_awaits_again(suite: &Suite) -> Verdict {
     equal("what others find of it", found, Some(State::Visible))?;
     let after = forum(&scene.alice, &scene.forum).await?;
     equal("posts", after.post_count, before.post_count + 1)
+}
+
+/// A thread that awaited approval when it was deleted awaits it again when it is restored.
+pub async fn a_restored_thread_awaits_again(suite: &Suite) -> Verdict {
+    let (scene, nora) = scene(suite).await?;
+    let mia = suite.moderator("mia", &scene.forum).await?;
+    let before = forum(&scene.alice, &scene.forum).await?;
+    let Written { thread, first } = suite.thread(&nora, &scene.forum).await?;
+    let at = PostAt {
+        thread: thread.clone(),
+        post: first,
+    };
+    mia.delete_post(&at).await?.granted()?;
+    nora.thread(&thread).await?.absent()?;
+    suite.stage.restore(&at.post).await?;
+    let seen = nora.thread(&thread).await?.granted()?;
+    equal("its state", seen.state, State::AwaitingApproval)?;
+    scene.alice.thread(&thread).await?.absent()?;
+    let after = forum(&scene.alice, &scene.forum).await?;
+    equal("the forum", after, before)
 }
 
 /// A reply that is approved in a deleted thread is there, and counted, when the thread is restored.

@@ -137,6 +137,8 @@ mod commands;
 mod found;
 mod host;
 mod mailbox;
+#[macro_use]
+mod named;
 mod part;
 mod placed;
 mod race;

@@ -65,4 +65,15 @@ pub const FAULTS: &[Fault] = &[
             })
         })),
     ),
+    (
+        "a_restored_thread_awaits_again",
+        "what is deleted is approved before",
+        Plant::DeletePost(Twist::Instead(|sound, question| {
+            Box::pin(async {
+                let ((at,), by) = (question.it.clone(), member(&question.by)?);
+                drop(sound.stage.approve(&at.post).await);
+                sound.board.delete_post(by, at).await
+            })
+        })),
+    ),
 ];

@@ -54,4 +54,20 @@ pub const FAULTS: &[Fault] = &[
         "deletions that race are all made",
         Plant::DeletePost(Twist::Repeats(|_, question| question.racing)),
     ),
+    (
+        "nobody_changes_what_is_deleted",
+        "whoever knows a hidden post edits it",
+        Plant::EditPost(Twist::Forced(|refusal, _| {
+            matches!(refusal, Refusal::Absent | Refusal::Conflict(_))
+        })),
+    ),
+    (
+        "numbers_stay",
+        "numbers are places in the list",
+        Plant::Posts(Twist::Granted(|page, _| {
+            for (place, post) in (1..).zip(&mut page.it.items) {
+                post.number = place;
+            }
+        })),
+    ),
 ];

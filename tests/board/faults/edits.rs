@@ -6,6 +6,7 @@ use forum_api::host::{Caller, Refusal};
 use forum_api::model::ThreadId;
 
 use super::plant::Plant;
+use super::sound::member;
 use super::twist::Twist;
 use super::{Fault, says};
 use crate::board::actor::Actor;
@@ -115,6 +116,34 @@ pub const FAULTS: &[Fault] = &[
         "a_moderator_who_is_one_no_longer_edits_no_longer",
         "who moderated when the request came in deletes",
         Plant::DeletePost(Twist::Forced(|_, question| moderated(&question.by))),
+    ),
+    (
+        "a_banned_author_edits_no_longer",
+        "who was banned meanwhile edits",
+        Plant::EditPost(Twist::Forced(|refusal, _| says(refusal, "account"))),
+    ),
+    (
+        "a_banned_author_edits_no_longer",
+        "who was banned meanwhile deletes",
+        Plant::DeletePost(Twist::Forced(|refusal, _| says(refusal, "account"))),
+    ),
+    (
+        "what_is_edited_does_not_run",
+        "the HTML of an edit is what was typed",
+        Plant::EditPost(Twist::Granted(|post, _| post.it.body_html = post.it.body.clone())),
+    ),
+    (
+        "a_locked_thread_is_edited_by_moderators",
+        "nobody deletes in a locked thread",
+        Plant::DeletePost(Twist::Instead(|sound, question| {
+            Box::pin(async {
+                let (at,) = question.it.clone();
+                if sound.thread(&at.thread).await?.locked {
+                    return Err(Refusal::Forbidden("It is locked.".into()));
+                }
+                sound.board.delete_post(member(&question.by)?, at).await
+            })
+        })),
     ),
 ];
 

@@ -81,6 +81,15 @@ pub const FAULTS: &[Fault] = &[
             })
         })),
     ),
+    (
+        "a_forum_tells_its_title",
+        "a title is HTML",
+        Plant::Forums(Twist::Granted(|forums, _| {
+            for forum in forums {
+                forum.title = forum.title.replace('&', "&amp;");
+            }
+        })),
+    ),
 ];
 
 /// The forums that somebody sees, with counts of the threads in such states.

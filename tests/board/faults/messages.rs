@@ -68,4 +68,17 @@ pub const FAULTS: &[Fault] = &[
             });
         })),
     ),
+    (
+        "a_message_is_kept_as_it_was_typed",
+        "empty lines are lost",
+        Plant::SendMessage(Twist::Ask(|question| {
+            let new = &mut question.it.0;
+            new.body = new.body.replace("\n\n", "\n");
+        })),
+    ),
+    (
+        "what_is_sent_does_not_run",
+        "HTML is what was typed",
+        Plant::Message(Twist::Granted(|message, _| message.body_html.clone_from(&message.body))),
+    ),
 ];

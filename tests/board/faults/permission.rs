@@ -1,5 +1,7 @@
 //! What callers are told that they may do, and what they may.
 
+use forum_api::host::Refusal;
+
 use super::plant::Plant;
 use super::twist::Twist;
 use super::{Fault, says};
@@ -36,5 +38,10 @@ pub const FAULTS: &[Fault] = &[
         "a_locked_thread_takes_replies_of_moderators_alone",
         "a lock is ignored",
         Plant::Reply(Twist::Forced(|refusal, _| says(refusal, "locked"))),
+    ),
+    (
+        "who_may_not_write_is_forbidden",
+        "a write asks nobody where it is",
+        Plant::ForumOf(Twist::Made(|_| Err(Refusal::Absent))),
     ),
 ];

@@ -1,7 +1,7 @@
 //! What happens when a message is opened.
 
 use forum_api::host::{Refusal, Result};
-use forum_api::model::{Message, MessageId, Opening, SendMessage, UserRef};
+use forum_api::model::{Folder, Message, MessageId, Opening, SendMessage, UserRef};
 
 use super::Fault;
 use super::plant::Plant;
@@ -69,6 +69,22 @@ pub const FAULTS: &[Fault] = &[
             if message.as_ref().is_ok_and(|it| it.summary.sender.is_none() && asks(it)) {
                 *message = Err(Refusal::failed("nobody is there to be told"));
             }
+        })),
+    ),
+    (
+        "a_request_for_a_receipt_is_told",
+        "a sender is not told that they asked for a receipt",
+        Plant::SendMessage(Twist::Granted(|message, _| {
+            message.summary.receipt_requested = false;
+        })),
+    ),
+    (
+        "a_sender_who_opens_their_copy_is_told_of_nothing",
+        "to open what was sent sends a receipt",
+        Plant::Message(Twist::Instead(|sound, question| {
+            Box::pin(telling(sound, question, true, |message| {
+                message.summary.folder == Folder::Sent
+            }))
         })),
     ),
 ];

@@ -29,11 +29,6 @@ pub const FAULTS: &[Fault] = &[
         })),
     ),
     (
-        "a_reply_is_the_last_of_its_thread_at_once",
-        "a write asks nobody where it is",
-        Plant::ForumOf(Twist::Made(|_| Err(Refusal::Absent))),
-    ),
-    (
         "an_empty_body_is_invalid",
         "an empty body becomes a dash",
         Plant::Reply(Twist::Ask(|question| {
@@ -56,5 +51,10 @@ pub const FAULTS: &[Fault] = &[
         Plant::Thread(Twist::Granted(|thread, _| {
             thread.reply_count = thread.reply_count.min(1);
         })),
+    ),
+    (
+        "a_new_reply_is_as_it_was_written",
+        "a new reply was edited when it was written",
+        Plant::Reply(Twist::Granted(|post, _| post.it.edited_at = Some(post.it.created_at))),
     ),
 ];

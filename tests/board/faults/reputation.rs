@@ -1,6 +1,7 @@
 //! Ratings.
 
 use forum_api::host::Refusal;
+use forum_api::model::Timestamp;
 
 use super::plant::Plant;
 use super::sound::member;
@@ -83,5 +84,15 @@ pub const FAULTS: &[Fault] = &[
         "of_many_ratings_at_once_one_counts",
         "ratings that race are all granted",
         Plant::Rate(Twist::Repeats(|_, question| question.racing)),
+    ),
+    (
+        "a_banned_member_rates_no_longer",
+        "who was banned meanwhile rates",
+        Plant::Rate(Twist::Forced(|refusal, _| says(refusal, "account"))),
+    ),
+    (
+        "ratings_add_up",
+        "a rating was given in 1970",
+        Plant::Rate(Twist::Granted(|rating, _| rating.created_at = Timestamp::default())),
     ),
 ];

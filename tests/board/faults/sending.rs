@@ -3,10 +3,10 @@
 use forum_api::host::{Refusal, Result};
 use forum_api::model::{Message, SendMessage, UserRef};
 
-use super::Fault;
 use super::plant::Plant;
 use super::sound::{Sound, member};
 use super::twist::{Question, Twist};
+use super::{Fault, says};
 
 pub const FAULTS: &[Fault] = &[
     (
@@ -64,6 +64,11 @@ pub const FAULTS: &[Fault] = &[
         "an_ignored_member_may_not_write",
         "nobody is ignored",
         Plant::Ignore(Twist::Made(|_| Ok(()))),
+    ),
+    (
+        "a_banned_member_writes_no_longer",
+        "who was banned meanwhile sends",
+        Plant::SendMessage(Twist::Forced(|refusal, _| says(refusal, "account"))),
     ),
 ];
 

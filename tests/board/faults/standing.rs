@@ -92,4 +92,21 @@ pub const FAULTS: &[Fault] = &[
             asks(2) && says(refusal, "locked")
         })),
     ),
+    (
+        "a_moderator_is_none_of_the_sub_forums",
+        "a moderator is one of the sub-forums, too",
+        Plant::SetModerator(Twist::Instead(|sound, question| {
+            Box::pin(async {
+                let (named, member, is_one) = &question.it;
+                for forum in sound.board.forums(&sound.root().await?).await? {
+                    let below = forum.parent_id.as_ref() == Some(named);
+                    if below || forum.forum_id == *named {
+                        let set = sound.stage.set_moderator(&forum.forum_id, member, *is_one);
+                        sound.set(set).await?;
+                    }
+                }
+                Ok(())
+            })
+        })),
+    ),
 ];

@@ -29,4 +29,9 @@ pub const FAULTS: &[Fault] = &[
             *refusal = Refusal::Invalid("Something is missing.".into());
         })),
     ),
+    (
+        "a_thread_is_started_with_its_first_post",
+        "versions count from 0",
+        Plant::StartThread(Twist::Granted(|thread, _| thread.version -= 1)),
+    ),
 ];

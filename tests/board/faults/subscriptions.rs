@@ -1,12 +1,12 @@
 //! Subscriptions.
 
 use forum_api::host::Refusal;
-use forum_api::model::{Followed, Target};
+use forum_api::model::{Followed, State, Target};
 
-use super::Fault;
 use super::plant::Plant;
 use super::sound::member;
 use super::twist::Twist;
+use super::{Fault, says};
 
 pub const FAULTS: &[Fault] = &[
     (
@@ -96,12 +96,40 @@ pub const FAULTS: &[Fault] = &[
     ),
     (
         "authors_follow_what_they_write_in",
-        "who replies follows, whether they want to or not",
-        Plant::Reply(Twist::Ask(|question| question.it.1.subscribe = true)),
+        "who starts a thread follows it, whether they want to or not",
+        Plant::StartThread(Twist::Ask(|question| question.it.1.subscribe = true)),
     ),
     (
         "authors_follow_what_they_write_in",
-        "who starts a thread does not follow it",
-        Plant::StartThread(Twist::Ask(|question| question.it.1.subscribe = false)),
+        "who replies does not follow",
+        Plant::Reply(Twist::Ask(|question| question.it.1.subscribe = false)),
+    ),
+    (
+        "a_follow_is_decided_when_it_is_made",
+        "who saw something when the request came in follows it",
+        Plant::Follow(Twist::Forced(|refusal, question| {
+            let saw = !question.by.standing().forums().is_empty();
+            saw && matches!(refusal, Refusal::NotFound(_))
+        })),
+    ),
+    (
+        "a_follow_is_decided_when_it_is_made",
+        "who was banned meanwhile follows",
+        Plant::Follow(Twist::Forced(|refusal, _| says(refusal, "account"))),
+    ),
+    (
+        "a_waiting_thread_is_followed_by_its_author",
+        "nobody follows what awaits approval",
+        Plant::Follow(Twist::Instead(|sound, question| {
+            Box::pin(async {
+                let (what,) = question.it.clone();
+                if let Target::Thread(thread) = &what
+                    && sound.thread(thread).await?.state == State::AwaitingApproval
+                {
+                    return Err(Refusal::NotFound("It awaits approval.".into()));
+                }
+                sound.board.follow(member(&question.by)?, what).await
+            })
+        })),
     ),
 ];

@@ -3,10 +3,10 @@
 use forum_api::host::Refusal;
 use serde_json::json;
 
-use super::Fault;
 use super::plant::Plant;
 use super::sound::member;
 use super::twist::Twist;
+use super::{Fault, says};
 
 pub const FAULTS: &[Fault] = &[
     (
@@ -109,5 +109,10 @@ pub const FAULTS: &[Fault] = &[
                 sound.set(sound.stage.remove_account(&question.it.0)).await
             })
         })),
+    ),
+    (
+        "a_banned_member_votes_no_longer",
+        "who was banned meanwhile votes",
+        Plant::Vote(Twist::Forced(|refusal, _| says(refusal, "account"))),
     ),
 ];
