@@ -90,10 +90,11 @@ pub const FAULTS: &[Fault] = &[
             Box::pin(async {
                 let user = question.it.0.clone();
                 let mut profile = sound.board.profile(&question.by, user).await?;
-                let posts = sound.posts(&1.into()).await?.into_iter();
-                let by = posts.filter_map(|post| post.author);
+                let posts = sound.posts(&1.into()).await.unwrap_or_default().into_iter();
+                let deleted = posts.filter(|post| post.state == State::Deleted);
+                let by = deleted.filter_map(|post| post.author);
                 let own = by.filter(|author| author.user_id == profile.user_id);
-                profile.post_count = own.count() as u64;
+                profile.post_count += own.count() as u64;
                 Ok(profile)
             })
         })),

@@ -66,7 +66,9 @@ pub const FAULTS: &[Fault] = &[
         "an_unknown_poll_is_absent",
         "an unknown poll is not found, as if the body had named it",
         Plant::EditPoll(Twist::Refused(|refusal| {
-            *refusal = Refusal::NotFound("There is no such poll.".into());
+            if let Refusal::Absent = refusal {
+                *refusal = Refusal::NotFound("There is no such poll.".into());
+            }
         })),
     ),
     (

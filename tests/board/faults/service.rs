@@ -1,6 +1,6 @@
 //! What clients of the API would see of a fault.
 
-use forum_api::host::Refusal;
+use forum_api::host::{Forums, Refusal, Standing};
 use forum_api::model::{Position, UserId, UserRef};
 
 use super::Fault;
@@ -19,10 +19,10 @@ pub const FAULTS: &[Fault] = &[
     ),
     (
         "hidden_and_absent_are_the_same_bytes",
-        "what is hidden is forbidden",
-        Plant::Thread(Twist::Answer(|thread, question| {
-            if thread.is_err() && question.it.0.number() == Ok(1) {
-                *thread = Err(Refusal::Forbidden("Not for you.".into()));
+        "the poll of a hidden thread is forbidden",
+        Plant::Poll(Twist::Answer(|poll, question| {
+            if poll.is_err() && question.it.0.number() == Ok(1) {
+                *poll = Err(Refusal::Forbidden("Not for you.".into()));
             }
         })),
     ),
@@ -30,6 +30,15 @@ pub const FAULTS: &[Fault] = &[
         "a_token_never_outlives_its_owners_standing",
         "a token goes on with the standing of its first request",
         Plant::Standing(Twist::Stale),
+    ),
+    (
+        "a_token_never_outlives_its_owners_standing",
+        "a token of one who was banned sees nothing, and is answered",
+        Plant::Standing(Twist::Granted(|standing, question| {
+            if question.it.0 == Some(UserId::from(2)) {
+                standing.get_or_insert(Standing::new(Forums::none()));
+            }
+        })),
     ),
     (
         "an_offline_board_answers_administrators_alone",

@@ -1,10 +1,11 @@
 //! Who finds what, and from when on.
 
 use forum_api::conformance::Audience;
-use forum_api::model::ForumId;
+use forum_api::model::{EditPost, ForumId, PostAt};
 
 use super::Fault;
 use super::plant::Plant;
+use super::sound::member;
 use super::twist::Twist;
 
 pub const FAULTS: &[Fault] = &[
@@ -70,8 +71,18 @@ pub const FAULTS: &[Fault] = &[
     ),
     (
         "a_deleted_post_is_not_found",
-        "deleted posts are found",
-        Plant::DeletePost(Twist::Made(|_| Ok(()))),
+        "a restored post comes back without its words",
+        Plant::Restore(Twist::Instead(|sound, question| {
+            Box::pin(async {
+                let (post,) = question.it.clone();
+                sound.set(sound.stage.restore(&post)).await?;
+                let (root, thread) = (sound.root().await?, sound.thread_of(&post).await?);
+                let mut edit = EditPost::default();
+                edit.body = "-".into();
+                let edited = sound.board.edit_post(member(&root)?, PostAt { thread, post }, edit);
+                edited.await.map(drop)
+            })
+        })),
     ),
     (
         "a_deleted_thread_is_not_found",

@@ -3,20 +3,32 @@
 use forum_api::host::Refusal;
 use forum_api::model::State;
 
-use super::Fault;
 use super::plant::Plant;
 use super::twist::Twist;
+use super::{Fault, says};
 
 pub const FAULTS: &[Fault] = &[
     (
         "what_guests_see_every_member_sees",
-        "the forums that guests see are hidden from members",
-        Plant::Forums(Twist::Granted(|forums, _| forums.clear())),
+        "the threads that members see are not listed to guests",
+        Plant::Threads(Twist::Granted(|page, question| {
+            if question.by.user().is_none() {
+                page.items.clear();
+            }
+        })),
     ),
     (
         "each_audience_sees_its_forums_and_no_other",
-        "hidden forums are listed",
-        Plant::Forums(Twist::AsRoot),
+        "hidden forums are listed to guests",
+        Plant::Forums(Twist::Instead(|sound, question| {
+            Box::pin(async {
+                let by = match question.by.user() {
+                    Some(_) => question.by.clone(),
+                    None => sound.root().await?,
+                };
+                sound.board.forums(&by).await
+            })
+        })),
     ),
     (
         "a_hidden_thread_is_absent",
@@ -86,7 +98,11 @@ pub const FAULTS: &[Fault] = &[
     ),
     (
         "a_waiting_thread_takes_no_replies",
-        "what may not be replied to is absent",
-        Plant::Reply(Twist::Refused(|refusal| *refusal = Refusal::Absent)),
+        "a thread that awaits approval is absent when its author replies",
+        Plant::Reply(Twist::Refused(|refusal| {
+            if says(refusal, "hidden") {
+                *refusal = Refusal::Absent;
+            }
+        })),
     ),
 ];

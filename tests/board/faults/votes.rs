@@ -11,12 +11,8 @@ use super::{Fault, says};
 pub const FAULTS: &[Fault] = &[
     (
         "a_vote_counts_and_is_its_voters_own",
-        "everybody sees the votes of one as their own",
-        Plant::Poll(Twist::Granted(|poll, _| {
-            let chosen = poll.it.options.iter().filter(|option| option.votes > 0);
-            let chosen: Vec<_> = chosen.map(|option| option.option_id.clone()).collect();
-            poll.it.own_vote = Some(chosen);
-        })),
+        "the answer to a vote does not tell it",
+        Plant::Vote(Twist::Granted(|poll, _| poll.it.own_vote = None)),
     ),
     (
         "a_vote_for_several_is_one_voters",
