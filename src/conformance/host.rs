@@ -8,6 +8,7 @@ use super::Part;
 use crate::clock::{Inline, ManualClock, Runtime};
 use crate::host::{Authority, Board, BoxError, Member, Refusal};
 use crate::model::{ForumId, PostId, Reply, StartThread, ThreadId, UserId};
+use crate::webhook::Event;
 
 /// What setting the stage gives.
 pub type Set<T> = Result<T, BoxError>;
@@ -98,6 +99,11 @@ pub trait Stage: Send + Sync {
     /// Removes an account; what it wrote stays.
     async fn remove_account(&self, member: &UserId) -> Set<()> {
         missed("remove_account", member)
+    }
+
+    /// Takes what the board put into its outbox since this was last asked, in the order in which it was put there.
+    async fn events(&self) -> Set<Vec<Event>> {
+        missed("events", ())
     }
 
     /// Writes a thread. By default with the board's own command; a board that lacks it puts the rows there.

@@ -80,7 +80,7 @@
 //!     fn lacks(&self) -> &[Part] {
 //!         use Part::*;
 //!         &[
-//!             Account, Approval, Bans, Deletion, Editing, HiddenForums, Ignoring, Messages, Moderators, Offline,
+//!             Account, Approval, Bans, Deletion, Editing, Events, HiddenForums, Ignoring, Messages, Moderators, Offline,
 //!             Polls, Posts, Profiles, ReadOnlyForums, Removal, Replies, Reputation, Search, StartingThreads, SubForums,
 //!             Subscriptions, Threads,
 //!         ]
@@ -106,7 +106,8 @@
 //! # Adding a rule
 //!
 //! A rule is a public `async fn` that takes an empty board, in the file of the resource that it is about, with its
-//! name in the list of `cases.rs`. Its name says the rule, and a sentence of documentation whom it protects:
+//! name in the list of `cases.rs` and a fault that it catches in the file of the same name in `tests/board/faults`. Its
+//! name says the rule, and a sentence of documentation whom it protects:
 //!
 //! ```
 //! # use forum_api::conformance::{Audience, Role, Suite, Verdict};
@@ -137,6 +138,8 @@ mod commands;
 mod found;
 mod host;
 mod mailbox;
+#[macro_use]
+mod named;
 mod part;
 mod placed;
 mod race;
@@ -144,6 +147,7 @@ mod report;
 mod scene;
 mod someone;
 mod suite;
+mod told;
 mod verdict;
 mod walk;
 mod words;
@@ -152,6 +156,7 @@ pub mod approval;
 pub mod counting;
 pub mod deletion;
 pub mod edits;
+pub mod events;
 pub mod forums;
 pub mod hits;
 pub mod members;
@@ -166,11 +171,13 @@ pub mod reputation;
 pub mod search;
 pub mod sending;
 pub mod service;
+pub mod silence;
 pub mod sought;
 pub mod standing;
 pub mod starting;
 pub mod stores;
 pub mod subscriptions;
+pub mod telling;
 pub mod threads;
 pub mod visibility;
 pub mod votes;

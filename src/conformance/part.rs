@@ -83,6 +83,8 @@ parts! {
     EditWindow: "an edit window",
     /// Source markup: `body` is null in every post, and so is the form of a page that was asked for it.
     SourceMarkup: "source markup",
+    /// Events: no change puts one into an outbox.
+    Events: "events",
     /// Going by the suite's clock: times are the host's own. The rules that wait for something are skipped.
     SuiteClock: "going by the suite's clock",
 }

@@ -27,9 +27,10 @@ pub struct Post {
     pub edited_at: Option<Timestamp>,
     /// Who last edited it.
     pub edited_by: Option<Author>,
-    /// The source markup; null only in a list that was asked for `html`.
+    /// The source markup; null in a list that was asked for `html`, and in the event of the post's deletion.
     pub body: Option<String>,
-    /// The source rendered and sanitised; null only in a list that was asked for `source`.
+    /// The source rendered and sanitised; null in a list that was asked for `source`, and in the event of the post's
+    /// deletion.
     pub body_html: Option<String>,
     /// Whether this caller may edit it.
     pub can_edit: bool,

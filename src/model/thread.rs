@@ -87,7 +87,7 @@ impl Thread {
             pinned: false,
             locked: false,
             first_post_id: PostId::from(40),
-            poll_id: None,
+            poll_id: Some(PollId::from(4)),
             can_reply: true,
             version: 1,
         }

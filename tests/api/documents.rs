@@ -7,6 +7,7 @@ use forum_api::scope::Surface;
 use serde_json::{Map, Value, json};
 
 use crate::support::rows::{COMPACT_SCOPES, FULL_SCOPES, rows};
+use crate::support::schema::{check, resolved};
 use crate::support::server::settings;
 use crate::support::{Ask, ROWS, Row, Server};
 
@@ -50,14 +51,6 @@ fn keys(value: &Value) -> BTreeSet<&str> {
 
 fn operation<'a>(document: &'a Value, row: &Row) -> &'a Value {
     &document["paths"][row.template][row.method.to_lowercase()]
-}
-
-/// What a `$ref` points at.
-fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
-    match value["$ref"].as_str() {
-        Some(reference) => resolved(document, document.pointer(&reference[1..]).unwrap()),
-        None => value,
-    }
 }
 
 #[tokio::test]
@@ -185,50 +178,17 @@ async fn answers_have_exactly_the_fields_of_their_schemas() {
     for row in ROWS.iter().filter(|row| row.success != 204) {
         let answer = server.send(&Ask::of(row).bearer(&alice)).await.json();
         let content = &operation(&document, row)["responses"][row.success.to_string()]["content"];
-        compare(
-            &document,
-            &content["application/json"]["schema"],
-            &answer,
-            row,
-        );
+        compare(&document, content, &answer, row);
     }
     let refused = server.send(&Ask::get("/me")).await.json();
     let response = resolved(
         &document,
         &operation(&document, &ROWS[0])["responses"]["401"],
     );
-    compare(
-        &document,
-        &response["content"]["application/json"]["schema"],
-        &refused,
-        &ROWS[0],
-    );
+    compare(&document, &response["content"], &refused, &ROWS[0]);
 }
 
-fn compare(document: &Value, schema: &Value, found: &Value, row: &Row) {
-    let schema = resolved(document, schema);
-    match found {
-        Value::Object(fields) => {
-            let schema = schema
-                .get("anyOf")
-                .map_or(schema, |either| resolved(document, &either[0]));
-            assert_eq!(keys(found), keys(&schema["properties"]), "{row:?}");
-            let required: BTreeSet<_> = schema["required"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|name| name.as_str().unwrap())
-                .collect();
-            assert_eq!(keys(found), required, "{row:?}");
-            for (name, value) in fields {
-                compare(document, &schema["properties"][name], value, row);
-            }
-        }
-        Value::Array(items) => {
-            for item in items {
-                compare(document, &schema["items"], item, row);
-            }
-        }
-        _ => {}
-    }
+fn compare(document: &Value, content: &Value, found: &Value, row: &Row) {
+    let checked = check(document, &content["application/json"]["schema"], found);
+    checked.unwrap_or_else(|reason| panic!("{row:?}: {reason}"));
 }

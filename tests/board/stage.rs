@@ -7,9 +7,10 @@ use forum_api::async_trait;
 use forum_api::clock::{Clock, ManualClock, Runtime, TokioRuntime};
 use forum_api::conformance::{self, Audience, Host, NewForum, Part, Role, Set};
 use forum_api::host::{self, Authority, Refusal, Result};
-use forum_api::model::{ForumId, PostId, ThreadId, UserId};
+use forum_api::model::{EventId, ForumId, PostId, ThreadId, UserId};
 use forum_api::store::sqlite::{Database, Location};
-use rusqlite::Savepoint;
+use forum_api::webhook::{Event, Topic};
+use rusqlite::{Row, Savepoint};
 use tempfile::TempDir;
 
 use crate::board::access::Lists;
@@ -162,6 +163,18 @@ impl conformance::Stage for Stage {
             .await
     }
 
+    async fn events(&self) -> Set<Vec<Event>> {
+        let taken = self.board.write(|tx, _| {
+            let mut query = tx.prepare_cached("SELECT * FROM forum_api_events ORDER BY rowid")?;
+            let events = query
+                .query_map([], event)?
+                .collect::<rusqlite::Result<_>>()?;
+            tx.execute("DELETE FROM forum_api_events", [])?;
+            Ok(events)
+        });
+        Ok(taken.await.map_err(text)?)
+    }
+
     async fn remove_account(&self, member: &UserId) -> Set<()> {
         let member = number(member.number())?;
         self.change(move |tx| {
@@ -189,6 +202,18 @@ impl Stage {
             .await
             .map_err(text)?)
     }
+}
+
+fn event(row: &Row<'_>) -> rusqlite::Result<Event> {
+    let (id, topic): (String, String) = (row.get("id")?, row.get("topic")?);
+    let forum: Option<String> = row.get("forum")?;
+    Ok(Event {
+        id: EventId::new(&id).unwrap(),
+        topic: Topic::new(&topic).unwrap(),
+        occurred_at: row.get("occurred_at")?,
+        forum: forum.map(|id| ForumId::new(&id).unwrap()),
+        body: row.get("body")?,
+    })
 }
 
 fn groups(role: Role) -> Groups {

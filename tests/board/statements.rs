@@ -22,7 +22,7 @@ use crate::board::generate::{self, Amount};
 use crate::board::{Board, demo};
 
 /// What mod asks for, and how many statements it takes. One finds the token, one the standing, and before a write one
-/// finds the place. `{}` is a post of
+/// finds the place; one reads what its events tell (of a message nothing), and one writes each event. `{}` is a post of
 /// thread 16, `{message}` the message that was sent last.
 const REQUESTS: [(&str, &str, &str, usize); 23] = [
     ("GET", "/me", "", 4),
@@ -39,11 +39,11 @@ const REQUESTS: [(&str, &str, &str, usize); 23] = [
         "POST",
         "/forums/2/threads",
         r#"{"title":"x","body":"y"}"#,
-        17,
+        19,
     ),
-    ("POST", "/threads/16/posts", r#"{"body":"x"}"#, 16),
-    ("PATCH", "/threads/16/posts/{}", r#"{"body":"x"}"#, 10),
-    ("DELETE", "/threads/16/posts/{}", "", 12),
+    ("POST", "/threads/16/posts", r#"{"body":"x"}"#, 18),
+    ("PATCH", "/threads/16/posts/{}", r#"{"body":"x"}"#, 12),
+    ("DELETE", "/threads/16/posts/{}", "", 14),
     (
         "POST",
         "/subscriptions",
@@ -52,19 +52,19 @@ const REQUESTS: [(&str, &str, &str, usize); 23] = [
     ),
     ("DELETE", "/subscriptions/forum/2", "", 4),
     ("GET", "/threads/16/poll", "", 3),
-    ("PATCH", "/polls/1", r#"{"canChangeVote":true}"#, 9),
-    ("POST", "/polls/1/votes", r#"{"optionIds":["1"]}"#, 14),
+    ("PATCH", "/polls/1", r#"{"canChangeVote":true}"#, 11),
+    ("POST", "/polls/1/votes", r#"{"optionIds":["1"]}"#, 16),
     (
         "POST",
         "/members/{who}/reputation",
         r#"{"points":1,"comment":"x"}"#,
-        13,
+        15,
     ),
     (
         "POST",
         "/messages",
         r#"{"to":["@alice"],"subject":"x","body":"x"}"#,
-        15,
+        16,
     ),
     ("GET", "/messages?folder=sent", "", 3),
     ("GET", "/messages/{message}", "", 3),

@@ -6,7 +6,7 @@ use rusqlite::{Savepoint, named_params};
 
 use super::actor::Actor;
 use super::changes::{self, Change};
-use super::events::{Event, Events};
+use super::events::{EDITED, Events, Happening, REPLY_DELETED, THREAD_DELETED};
 use super::item::Item;
 use super::settings::{BODY_MAX, EDIT_WINDOW, TITLE_MAX};
 use super::texts::Texts;
@@ -42,7 +42,7 @@ pub fn edit(
         ":reason": edit.reason,
     })?;
     if item.is_public() {
-        events.note(Event::PostUpdated(item.at));
+        events.note(Happening::Post(EDITED, item.at));
     }
     let edited = posts::one(tx, actor, post, events.now)?;
     Ok(In::new(ForumId::from(item.at.forum), edited))
@@ -60,10 +60,12 @@ pub fn delete(
     let was_public = item.is_public();
     item.shift(tx, State::Deleted)?;
     if was_public {
-        events.note(match item.first {
-            true => Event::ThreadDeleted(item.at.thread()),
-            false => Event::PostDeleted(item.at),
-        });
+        let tell = if item.first {
+            THREAD_DELETED
+        } else {
+            REPLY_DELETED
+        };
+        events.note(Happening::Post(tell, item.at));
     }
     Ok(())
 }

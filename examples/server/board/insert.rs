@@ -41,8 +41,8 @@ pub fn thread(
     first: NewPost<'_>,
 ) -> Result<(i64, i64)> {
     let mut insert = tx.prepare_cached(
-        "INSERT INTO thread (forum_id, title, author_id, state, created_at, last_activity_at)
-         VALUES (:forum, :title, :author, :state, :at, :at)",
+        "INSERT INTO thread (forum_id, title, author_id, state, created_at, last_activity_at, last_number)
+         VALUES (:forum, :title, :author, :state, :at, :at, 1)",
     )?;
     let thread = insert.insert(named_params! {
         ":forum": forum,
@@ -51,7 +51,7 @@ pub fn thread(
         ":state": stored(first.state),
         ":at": first.at,
     })?;
-    let post = row(tx, thread, first)?;
+    let post = row(tx, (thread, 1), first)?;
     tx.prepare_cached("UPDATE thread SET first_post_id = ?2, last_post_id = ?2 WHERE id = ?1")?
         .execute([thread, post])?;
     if first.state == State::Visible {
@@ -62,18 +62,18 @@ pub fn thread(
 
 /// Adds a reply, and gives its id.
 pub fn reply(tx: &Savepoint<'_>, thread: i64, reply: NewPost<'_>) -> Result<i64> {
-    let post = row(tx, thread, reply)?;
+    let mut next = tx.prepare_cached(
+        "UPDATE thread SET last_number = last_number + 1 WHERE id = ?1 RETURNING last_number",
+    )?;
+    let number = next.query_row([thread], |row| row.get(0))?;
+    let post = row(tx, (thread, number), reply)?;
     if reply.state == State::Visible {
         counts::reply(tx, reply.counted(thread))?;
     }
     Ok(post)
 }
 
-fn row(tx: &Savepoint<'_>, thread: i64, post: NewPost<'_>) -> Result<i64> {
-    let mut next = tx.prepare_cached(
-        "UPDATE thread SET last_number = last_number + 1 WHERE id = ?1 RETURNING last_number",
-    )?;
-    let number: i64 = next.query_row([thread], |row| row.get(0))?;
+fn row(tx: &Savepoint<'_>, (thread, number): (i64, i64), post: NewPost<'_>) -> Result<i64> {
     let mut insert = tx.prepare_cached(
         "INSERT INTO post (thread_id, number, author_id, state, created_at, body, body_html)
          VALUES (:thread, :number, :author, :state, :at, :body, :html)",

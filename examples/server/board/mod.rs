@@ -5,7 +5,7 @@
 
 pub mod access;
 pub mod accounts;
-mod actor;
+pub mod actor;
 mod authority;
 mod changes;
 mod commands;
@@ -41,8 +41,7 @@ mod sight;
 mod subscriptions;
 mod texts;
 mod threads;
-#[cfg(test)]
-mod told;
+mod wake;
 
 use std::sync::Arc;
 
@@ -51,11 +50,13 @@ use forum_api::clock::Clock;
 use forum_api::host::{Member, Result};
 use forum_api::model::Timestamp;
 use forum_api::store::sqlite::{Database, migrate};
+use forum_api::webhook::Event;
 use rusqlite::{Connection, Savepoint};
 
 use actor::Actor;
 use events::Events;
 use texts::Texts;
+use wake::Wake;
 
 /// The board's schema, in the steps in which it came to be.
 const STEPS: &[&str] = &[
@@ -75,6 +76,7 @@ pub struct Board {
     database: Database,
     clock: Arc<dyn Clock>,
     say: &'static Texts,
+    wake: Wake,
 }
 
 impl Board {
@@ -85,7 +87,14 @@ impl Board {
             database,
             clock,
             say,
+            wake: Wake::default(),
         }
+    }
+
+    /// The board that calls `wake` whenever there are new events in the outbox. It has to be quick.
+    pub fn with_wake(self, wake: impl Fn() + Send + Sync + 'static) -> Self {
+        let wake = Wake::new(wake);
+        Self { wake, ..self }
     }
 
     /// Whether the database has a board already.
@@ -124,7 +133,8 @@ impl Board {
         self.database.read(look).await
     }
 
-    /// Changes the board in one transaction, all of it or nothing; `change` notes what happens with it.
+    /// Changes the board in one transaction, all of it or nothing; `change` notes what happens with it, which goes to
+    /// the outbox with the change.
     pub async fn write<T: Send + 'static>(
         &self,
         change: impl FnOnce(&Savepoint<'_>, &mut Events) -> Result<T> + Send + 'static,
@@ -132,10 +142,11 @@ impl Board {
         let clock = self.clock.clone();
         let change = self.database.write(move |tx| {
             let mut events = Events::at(clock.now());
-            change(tx, &mut events).map(|done| (done, events))
+            let done = change(tx, &mut events)?;
+            events.write(tx).map(|events| (done, events))
         });
-        let (done, events): (T, Events) = change.await?;
-        events.trace();
+        let (done, events): (T, Vec<Event>) = change.await?;
+        self.wake.tell(&events);
         Ok(done)
     }
 
@@ -148,6 +159,7 @@ impl Board {
         let (member, say) = (by.user().number()?, self.say);
         let act = self.write(move |tx, events| {
             let actor = Actor::acting(tx, member, say)?;
+            events.actor = actor.member;
             command(tx, events, &actor, say)
         });
         act.await

@@ -4,7 +4,7 @@ use forum_api::host::{Refusal, Result};
 use forum_api::model::State;
 use rusqlite::Savepoint;
 
-use super::events::{Event, Events};
+use super::events::{Events, Happening, REPLIED, REPLY_RESTORED, STARTED, THREAD_RESTORED};
 use super::item::Item;
 
 /// Lets everybody see a post that awaits approval; with a first post, its thread.
@@ -12,11 +12,9 @@ pub fn approve(tx: &Savepoint<'_>, events: &mut Events, post: i64) -> Result<()>
     let mut item = found(tx, post)?;
     must_be(&item, State::AwaitingApproval, "awaiting approval")?;
     item.shift(tx, State::Visible)?;
-    if item.first {
-        events.note(Event::ThreadCreated(item.at.thread()));
-    }
     if item.is_public() {
-        events.note(Event::PostCreated(item.at));
+        let tell = if item.first { STARTED } else { REPLIED };
+        events.note(Happening::Post(tell, item.at));
     }
     Ok(())
 }
@@ -27,10 +25,12 @@ pub fn restore(tx: &Savepoint<'_>, events: &mut Events, post: i64) -> Result<()>
     must_be(&item, State::Deleted, "deleted")?;
     item.shift(tx, item.state_before.unwrap_or(State::Visible))?;
     if item.is_public() {
-        events.note(match item.first {
-            true => Event::ThreadRestored(item.at.thread()),
-            false => Event::PostRestored(item.at),
-        });
+        let tell = if item.first {
+            THREAD_RESTORED
+        } else {
+            REPLY_RESTORED
+        };
+        events.note(Happening::Post(tell, item.at));
     }
     Ok(())
 }

@@ -19,12 +19,14 @@ const SURROUNDINGS: &str = "
     thread.forum_id, thread.locked, thread.first_post_id,
     (SELECT value FROM setting WHERE key = :window)";
 
-const COLUMNS: &str = "
+/// What a post is read from.
+pub(super) const COLUMNS: &str = "
     post.id, post.thread_id, post.number, author.id, author.username, author.avatar_url,
     post.state, post.created_at, post.edited_at, editor.id, editor.username, editor.avatar_url,
     iif(:source, post.body, NULL), iif(:html, post.body_html, NULL), post.version";
 
-const PEOPLE: &str = "
+/// Who stands in these columns beside the post's own row.
+pub(super) const PEOPLE: &str = "
     LEFT JOIN member AS author ON author.id = post.author_id
     LEFT JOIN member AS editor ON editor.id = post.edited_by";
 
@@ -151,25 +153,8 @@ impl View {
 
     /// `None` when the row has no post.
     fn post(&self, columns: &mut Columns<'_>) -> rusqlite::Result<Option<Post>> {
-        let Some(post_id) = columns.maybe_id()? else {
-            return Ok(None);
-        };
-        let post = Post {
-            post_id,
-            thread_id: columns.id()?,
-            number: columns.count()?,
-            author: columns.author()?,
-            state: columns.state()?,
-            created_at: columns.value()?,
-            edited_at: columns.value()?,
-            edited_by: columns.author()?,
-            body: columns.value()?,
-            body_html: columns.value()?,
-            version: columns.value()?,
-            can_edit: false,
-            can_delete: false,
-        };
-        Ok(Some(Post {
+        let post = fields(columns)?;
+        Ok(post.map(|post| Post {
             can_edit: self.may(Change::Edit, &post),
             can_delete: self.may(Change::Delete, &post),
             ..post
@@ -187,6 +172,28 @@ impl View {
         };
         changes::obstacle(self.access, subject, change, self.window, self.now).is_none()
     }
+}
+
+/// A post as it is for everybody; `None` when the row has none.
+pub(super) fn fields(columns: &mut Columns<'_>) -> rusqlite::Result<Option<Post>> {
+    let Some(post_id) = columns.maybe_id()? else {
+        return Ok(None);
+    };
+    Ok(Some(Post {
+        post_id,
+        thread_id: columns.id()?,
+        number: columns.count()?,
+        author: columns.author()?,
+        state: columns.state()?,
+        created_at: columns.value()?,
+        edited_at: columns.value()?,
+        edited_by: columns.author()?,
+        body: columns.value()?,
+        body_html: columns.value()?,
+        version: columns.value()?,
+        can_edit: false,
+        can_delete: false,
+    }))
 }
 
 /// Ids begin at 1.

@@ -5,7 +5,7 @@ use forum_api::model::{ForumId, Post, Reply, State, TargetKind};
 use rusqlite::Savepoint;
 
 use super::actor::Actor;
-use super::events::{Event, Events, PostAt};
+use super::events::{Events, Happening, PostAt, REPLIED};
 use super::insert::{self, NewPost};
 use super::settings::BODY_MAX;
 use super::texts::Texts;
@@ -40,11 +40,12 @@ pub fn reply(
         subscriptions::put(tx, actor, forum, (TargetKind::Thread, thread), events.now)?;
     }
     if new.state == State::Visible {
-        events.note(Event::PostCreated(PostAt {
+        let at = PostAt {
             forum,
             thread,
             post,
-        }));
+        };
+        events.note(Happening::Post(REPLIED, at));
     }
     let post = posts::one(tx, actor, post, events.now)?;
     Ok(In::new(ForumId::from(forum), post))

@@ -9,7 +9,7 @@ use forum_api::model::{
 use rusqlite::{Connection, OptionalExtension, Row, Savepoint, named_params};
 
 use super::actor::Actor;
-use super::events::{Event, Events, PostAt};
+use super::events::{Events, Happening, PostAt, STARTED};
 use super::insert::{self, NewPost};
 use super::row::Columns;
 use super::settings::{BODY_MAX, TITLE_MAX};
@@ -17,14 +17,16 @@ use super::sight::{Sight, sees_thread};
 use super::texts::Texts;
 use super::{flood, polls, position, rules, subscriptions};
 
-const SELECT: &str = "
-    SELECT
-        thread.forum_id, thread.id, thread.title, author.id, author.username, author.avatar_url,
-        thread.state, thread.created_at, thread.last_activity_at,
-        last_post.id, last_author.id, last_author.username, last_author.avatar_url, last_post.created_at,
-        thread.reply_count, thread.pinned, thread.locked, thread.first_post_id, poll.id, thread.version
-    FROM thread
-    LEFT JOIN member AS author ON author.id = thread.author_id
+/// What a thread is read from.
+pub(super) const COLUMNS: &str = "
+    thread.forum_id, thread.id, thread.title, starter.id, starter.username, starter.avatar_url,
+    thread.state, thread.created_at, thread.last_activity_at,
+    last_post.id, last_author.id, last_author.username, last_author.avatar_url, last_post.created_at,
+    thread.reply_count, thread.pinned, thread.locked, thread.first_post_id, poll.id, thread.version";
+
+/// What stands in these columns beside the thread's own row.
+pub(super) const OTHERS: &str = "
+    LEFT JOIN member AS starter ON starter.id = thread.author_id
     LEFT JOIN post AS last_post ON last_post.id = thread.last_post_id
     LEFT JOIN member AS last_author ON last_author.id = last_post.author_id
     LEFT JOIN poll ON poll.thread_id = thread.id";
@@ -32,7 +34,7 @@ const SELECT: &str = "
 /// Walks the index by activity from the place where the page begins.
 pub(super) static LIST: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "{SELECT}
+        "SELECT {COLUMNS} FROM thread {OTHERS}
         WHERE thread.forum_id = :forum AND {}
             AND (thread.last_activity_at, thread.id) < (:time, :id) AND thread.last_activity_at > :since
         ORDER BY thread.last_activity_at DESC, thread.id DESC LIMIT :rows",
@@ -66,8 +68,12 @@ pub fn list(
 
 /// One thread.
 pub fn one(connection: &Connection, actor: &Actor, thread: i64) -> Result<Thread> {
-    static QUERY: LazyLock<String> =
-        LazyLock::new(|| format!("{SELECT} WHERE thread.id = :thread AND {}", sees_thread()));
+    static QUERY: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "SELECT {COLUMNS} FROM thread {OTHERS} WHERE thread.id = :thread AND {}",
+            sees_thread()
+        )
+    });
     let sight = Sight::of(actor);
     let parameters = named_params! { ":thread": thread };
     let mut query = connection.prepare_cached(&QUERY)?;
@@ -112,24 +118,30 @@ pub fn start(
             thread,
             post,
         };
-        events.note(Event::ThreadCreated(at.thread()));
-        events.note(Event::PostCreated(at));
+        events.note(Happening::Post(STARTED, at));
     }
     one(tx, actor, thread)
 }
 
 fn read(row: &Row<'_>, actor: &Actor) -> rusqlite::Result<Thread> {
-    let mut columns = Columns::of(row);
-    let forum: i64 = columns.value()?;
-    let mut thread = Thread {
-        forum_id: forum.into(),
+    let mut thread = fields(&mut Columns::of(row))?;
+    let access = thread.forum_id.number().map(|forum| actor.access(forum));
+    let obstacle = rules::obstacle(access.unwrap_or_default(), thread.state, thread.locked);
+    thread.can_reply = obstacle.is_none();
+    Ok(thread)
+}
+
+/// A thread as it is for everybody.
+pub(super) fn fields(columns: &mut Columns<'_>) -> rusqlite::Result<Thread> {
+    Ok(Thread {
+        forum_id: columns.id()?,
         thread_id: columns.id()?,
         title: columns.value()?,
         author: columns.author()?,
         state: columns.state()?,
         created_at: columns.value()?,
         last_activity_at: columns.value()?,
-        last_post: last_post(&mut columns)?,
+        last_post: last_post(columns)?,
         reply_count: columns.count()?,
         pinned: columns.value()?,
         locked: columns.value()?,
@@ -137,10 +149,7 @@ fn read(row: &Row<'_>, actor: &Actor) -> rusqlite::Result<Thread> {
         poll_id: columns.maybe_id()?,
         version: columns.value()?,
         can_reply: false,
-    };
-    let obstacle = rules::obstacle(actor.access(forum), thread.state, thread.locked);
-    thread.can_reply = obstacle.is_none();
-    Ok(thread)
+    })
 }
 
 fn last_post(columns: &mut Columns<'_>) -> rusqlite::Result<Option<LastPost>> {

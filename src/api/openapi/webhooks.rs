@@ -23,7 +23,7 @@ failure, and so is no answer: there are six attempts, after waits of 30 seconds 
 (never more than an hour). After that a delivery waits for the operator.\n\n\
 **An event of more than 256 KiB** keeps its ids alone, and says `\"truncated\":true`.";
 
-const SEE: &str = "How it is signed and what to answer is told at the tag.";
+const SEE: &str = "How deliveries are signed, and what to answer, stands at the tag.";
 
 /// A header of a delivery: its name, the name of its parameter, what it says, and its schema.
 type Header = (&'static str, &'static str, &'static str, fn() -> Value);

@@ -23,6 +23,7 @@ struct Body<'a, T> {
 
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(inline)]
 enum Data<T> {
     Whole(T),
     Truncated(Truncated),

@@ -3,10 +3,15 @@
 use std::sync::LazyLock;
 
 use super::{ForumName, Occasion, Surroundings};
-use crate::model::{Author, EventId, MessageId, Poll, Post, Rating, Thread, UserId};
+use crate::model::{Author, EventId, MessageId, Poll, Post, Rating, State, Thread, UserId};
 
 pub(super) static THREAD: LazyLock<Thread> = LazyLock::new(Thread::example);
 pub(super) static POST: LazyLock<Post> = LazyLock::new(Post::example);
+pub(super) static DELETED_POST: LazyLock<Post> = LazyLock::new(|| Post {
+    number: 2,
+    state: State::Deleted,
+    ..Post::example()
+});
 pub(super) static POLL: LazyLock<Poll> = LazyLock::new(Poll::example);
 pub(super) static RATING: LazyLock<Rating> = LazyLock::new(Rating::example);
 pub(super) static AUTHOR: LazyLock<Author> = LazyLock::new(Author::example);
@@ -19,6 +24,17 @@ pub(super) fn around() -> Surroundings<'static> {
         thread: &THREAD,
         forum_title: "General",
         actor: Some(&AUTHOR),
+    }
+}
+
+pub(super) fn around_deleted() -> Surroundings<'static> {
+    static THREAD: LazyLock<Thread> = LazyLock::new(|| Thread {
+        state: State::Deleted,
+        ..Thread::example()
+    });
+    Surroundings {
+        thread: &THREAD,
+        ..around()
     }
 }
 

@@ -5,7 +5,7 @@ use schemars::{Schema, SchemaGenerator};
 use super::data::{
     MessageEvent, PingEvent, PollEvent, PostEvent, RatingEvent, ThreadEvent, VoteEvent,
 };
-use super::examples::{self, AUTHOR, FORUM, MESSAGE, POLL, POST, RATING, RECIPIENTS};
+use super::examples::{self, AUTHOR, DELETED_POST, FORUM, MESSAGE, POLL, POST, RATING, RECIPIENTS};
 use super::{Event, ForumName, Occasion, Surroundings, body};
 use crate::model::{Author, ForumId, MessageId, Poll, Post, Rating, UserId};
 use crate::webhook::Topic;
@@ -52,7 +52,7 @@ kinds! {
         in Some(&around.thread.forum_id) => ThreadEvent::new;
 
     "A thread was deleted with its posts."
-    THREAD_DELETED thread_deleted(around: Surroundings<'_> = examples::around())
+    THREAD_DELETED thread_deleted(around: Surroundings<'_> = examples::around_deleted())
         in Some(&around.thread.forum_id) => ThreadEvent::new;
 
     "A thread is there again with its posts."
@@ -68,7 +68,7 @@ kinds! {
         in Some(&around.thread.forum_id) => PostEvent::new;
 
     "A reply was deleted. Its text is not told again."
-    POST_DELETED post_deleted(post: &Post = &POST, around: Surroundings<'_> = examples::around())
+    POST_DELETED post_deleted(post: &Post = &DELETED_POST, around: Surroundings<'_> = examples::around())
         in Some(&around.thread.forum_id) => PostEvent::without_text;
 
     "A reply is there again."

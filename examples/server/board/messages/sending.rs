@@ -1,10 +1,10 @@
 //! Sends messages.
 
 use forum_api::host::Result;
-use forum_api::model::{Message, SendMessage, Timestamp};
+use forum_api::model::{Message, SendMessage, Timestamp, UserId};
 use rusqlite::{Connection, OptionalExtension, Savepoint};
 
-use super::super::events::{Event, Events};
+use super::super::events::{Events, Happening};
 use super::super::rules;
 use super::super::settings::{BODY_MAX, MESSAGES_PER_HOUR, TITLE_MAX};
 use super::super::texts::Texts;
@@ -40,10 +40,10 @@ pub fn send(
         at: events.now,
     };
     let copy = deliver(tx, message, &recipients)?;
-    events.note(Event::MessageSent {
-        message: copy,
-        sender,
-        recipients,
+    events.note(Happening::Message {
+        copy: copy.into(),
+        sender: sender.into(),
+        recipients: recipients.into_iter().map(UserId::from).collect(),
     });
     one(tx, sender, copy)
 }

@@ -10,10 +10,11 @@ pub mod texts;
 
 use forum_api::host::{In, Result};
 use forum_api::model::{EditPoll, NewPoll, Poll, Timestamp, Vote};
+use forum_api::webhook::Event;
 use rusqlite::{Connection, Savepoint};
 
 use super::actor::Actor;
-use super::events::{Event, Events};
+use super::events::Events;
 use super::rules::expected;
 use super::settings::{OPTIONS_MAX, TITLE_MAX};
 use super::texts::Texts;
@@ -60,8 +61,8 @@ pub fn vote(
         rows::take_back(tx, poll, actor.member)?;
     }
     rows::cast(tx, poll, actor.member, &options)?;
-    found.note(events, Event::PollVoted);
-    read::with_id(tx, actor, poll, events.now).map(Found::answer)
+    let found = read::with_id(tx, actor, poll, events.now)?;
+    Ok(found.changed(events, Event::poll_voted))
 }
 
 /// Edits a poll.
@@ -80,8 +81,8 @@ pub fn edit(
     let draft = draft::edited(&found.poll, edit, limits(tx)?, say)?;
     rules::may_become(&found.poll, &draft, editor.moderator, say)?;
     rows::update(tx, poll, &draft)?;
-    found.note(events, Event::PollUpdated);
-    read::with_id(tx, actor, poll, events.now).map(Found::answer)
+    let found = read::with_id(tx, actor, poll, events.now)?;
+    Ok(found.changed(events, Event::poll_updated))
 }
 
 fn limits(tx: &Savepoint<'_>) -> Result<Limits> {

@@ -7,7 +7,7 @@ use forum_api::model::{ForumId, OptionId, Poll, PollOption, State, Timestamp};
 use rusqlite::{Connection, OptionalExtension, named_params};
 
 use super::super::actor::Actor;
-use super::super::events::{Event, Events, PollAt};
+use super::super::events::{Events, Happening, OfPoll};
 use super::super::row::Columns;
 use super::super::sight::{Sight, sees_thread};
 use super::rules::Editor;
@@ -15,8 +15,6 @@ use super::rules::Editor;
 /// A poll, and what the rules ask of its thread.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// The poll's id.
-    pub id: i64,
     /// The forum it is in.
     pub forum: i64,
     /// Whether its thread is there for everybody.
@@ -33,6 +31,14 @@ impl Found {
         In::new(ForumId::from(self.forum), self.poll)
     }
 
+    /// The poll, for its caller who changed it. It is noted when it is there for everybody who sees the forum.
+    pub fn changed(self, events: &mut Events, tell: OfPoll) -> In<Poll> {
+        if self.state == State::Visible {
+            events.note(Happening::Poll(tell, self.poll.clone()));
+        }
+        self.answer()
+    }
+
     /// What `actor` is to it.
     pub fn editor(&self, actor: &Actor) -> Editor {
         let author = self.poll.author.as_ref();
@@ -40,14 +46,6 @@ impl Found {
         Editor {
             writer: author.is_some_and(|author| actor.member == Some(author)),
             moderator: actor.access(self.forum).moderate,
-        }
-    }
-
-    /// Notes that something happened to it, when it is there for everybody who sees the forum.
-    pub fn note(&self, events: &mut Events, what: fn(PollAt) -> Event) {
-        if self.state == State::Visible {
-            let Self { forum, id, .. } = *self;
-            events.note(what(PollAt { forum, poll: id }));
         }
     }
 }
@@ -128,10 +126,10 @@ fn find(
 
 /// What each row says again.
 fn head(columns: &mut Columns<'_>, now: Timestamp) -> rusqlite::Result<Found> {
-    let id: i64 = columns.value()?;
+    let poll_id = columns.id()?;
     let (forum, state, locked) = (columns.value()?, columns.state()?, columns.value()?);
     let mut poll = Poll {
-        poll_id: id.into(),
+        poll_id,
         thread_id: columns.id()?,
         question: columns.value()?,
         author: columns.author()?,
@@ -146,7 +144,6 @@ fn head(columns: &mut Columns<'_>, now: Timestamp) -> rusqlite::Result<Found> {
     };
     poll.closed = poll.closes_at.is_some_and(|end| end <= now);
     Ok(Found {
-        id,
         forum,
         state,
         locked,

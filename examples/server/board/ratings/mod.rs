@@ -6,11 +6,11 @@ pub mod texts;
 use std::sync::LazyLock;
 
 use forum_api::host::{Refusal, Result};
-use forum_api::model::{PostId, Rate, Rating, Timestamp, UserId, UserRef};
+use forum_api::model::{Author, PostId, Profile, Rate, Rating, Timestamp, UserId, UserRef};
 use rusqlite::{Connection, OptionalExtension, Savepoint, named_params};
 
 use super::actor::Actor;
-use super::events::{Event, Events};
+use super::events::{Events, Happening};
 use super::members;
 use super::row::Columns;
 use super::rules::{DAY, pace};
@@ -28,7 +28,8 @@ pub fn rate(
     rate: &Rate,
     say: &Texts,
 ) -> Result<Rating> {
-    let member = members::profile(tx, user)?.user_id.number()?;
+    let rated = members::profile(tx, user)?;
+    let member = rated.user_id.number()?;
     if actor.member == Some(member) {
         return Err(Refusal::Forbidden(say.ratings.oneself.into()));
     }
@@ -46,11 +47,20 @@ pub fn rate(
     new.is_first(tx, say)?;
     new.is_in_time(tx, say)?;
     let (rating, reputation) = new.insert(tx)?;
+    let rating = new.answer(rating, reputation);
     if post.is_none_or(|post| post.public) {
         let forum = post.map(|post| post.forum);
-        events.note(Event::MemberRated { forum, rating });
+        events.note(Happening::Rating(rating.clone(), author(rated), forum));
     }
-    Ok(new.answer(rating, reputation))
+    Ok(rating)
+}
+
+fn author(profile: Profile) -> Author {
+    Author {
+        user_id: profile.user_id,
+        username: profile.username,
+        avatar_url: profile.avatar_url,
+    }
 }
 
 /// The comment, if the settings allow it and the points.

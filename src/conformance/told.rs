@@ -1,0 +1,104 @@
+//! What a board put into its outbox.
+
+use std::fmt::Display;
+
+use serde_json::{Value, json};
+
+use super::{Part, Suite, Verdict, equal, holds};
+use crate::model::{EventId, ForumId};
+use crate::webhook::{Event, Topic};
+
+/// An event, and what it holds.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    pub(super) id: EventId,
+    /// The topic, and the id of what it is about.
+    pub(super) of: String,
+    /// The forum that one has to see to be told of it.
+    pub(super) forum: Option<ForumId>,
+    pub(super) data: Value,
+    /// All of it, as it is sent.
+    pub(super) text: String,
+}
+
+/// Where the id stands of what an event is about.
+const SUBJECTS: [(&str, &str); 5] = [
+    ("thread.", "/thread/threadId"),
+    ("post.", "/post/postId"),
+    ("poll.", "/poll/pollId"),
+    ("member.", "/rating/ratingId"),
+    ("message.", "/message/messageId"),
+];
+
+impl Told {
+    /// An event of the library's topics, whose body has to say what the event does.
+    fn of(event: Event) -> Verdict<Self> {
+        let body: Value = serde_json::from_str(&event.body).unwrap_or_default();
+        let said = json!([body["event"], body["topic"], body["occurredAt"]]);
+        let expected = json!([event.id, event.topic.as_str(), event.occurred_at]);
+        equal("event, topic and occurredAt in the body", said, expected)?;
+        holds(
+            "a body has at most 256 KiB",
+            event.body.len() <= Event::MAX_BODY,
+        )?;
+        for field in Event::OF_A_READER {
+            let what = format!(
+                "{} tells nothing that depends on a reader, as {field}",
+                event.topic
+            );
+            holds(what, !event.body.contains(&format!("\"{field}\"")))?;
+        }
+        let mut subjects = SUBJECTS.iter();
+        let subject = subjects.find(|(topic, _)| event.topic.as_str().starts_with(topic));
+        let id = subject.and_then(|(_, place)| body["data"].pointer(place)?.as_str());
+        Ok(Self {
+            of: of(&event.topic, id.unwrap_or_default()),
+            id: event.id,
+            forum: event.forum,
+            data: body["data"].clone(),
+            text: event.body,
+        })
+    }
+
+    /// Nothing that is sent may show any of these.
+    pub(super) fn hides<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> Verdict {
+        texts.into_iter().try_for_each(|text| {
+            holds(
+                format_args!("{} does not tell {text:?}", self.of),
+                !self.text.contains(text),
+            )
+        })
+    }
+}
+
+/// How an event is called here: `post.created 17`.
+pub(super) fn of(topic: &Topic, id: impl Display) -> String {
+    format!("{topic} {id}")
+}
+
+/// What was put into the outbox since this was last asked, in its order.
+pub(super) async fn told(suite: &Suite) -> Verdict<Vec<Told>> {
+    suite.needs(Part::Events)?;
+    let events = suite.stage.events().await?;
+    events.into_iter().map(Told::of).collect()
+}
+
+/// These events, and no others, were put into the outbox since this was last asked, in this order.
+pub(super) async fn tells(suite: &Suite, expected: &[String]) -> Verdict<Vec<Told>> {
+    let told = told(suite).await?;
+    let found: Vec<_> = told.iter().map(|told| told.of.as_str()).collect();
+    equal("what is told", found, expected)?;
+    Ok(told)
+}
+
+/// This event, and no other, was put into the outbox since this was last asked.
+pub(super) async fn tells_one(suite: &Suite, topic: &Topic, id: impl Display) -> Verdict<Told> {
+    let mut told = tells(suite, &[of(topic, id)]).await?;
+    told.pop()
+        .ok_or_else(|| super::Stop::broken("what is told", "nothing", "an event"))
+}
+
+/// Nothing was put into the outbox since this was last asked.
+pub(super) async fn silent(suite: &Suite) -> Verdict {
+    tells(suite, &[]).await.map(drop)
+}
