@@ -50,7 +50,11 @@ const IMPORTS: &[(&str, &[&str])] = &[
 ];
 
 /// Where SQL is.
-const SQL: &[&str] = &["src/store/sqlite", "examples/server/board"];
+const SQL: &[&str] = &[
+    "src/store/sqlite",
+    "src/webhook/insert.rs",
+    "examples/server/board",
+];
 
 /// What may stand in some places alone.
 #[rustfmt::skip]

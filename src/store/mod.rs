@@ -15,8 +15,9 @@ use std::sync::Arc;
 pub use budgets::Budgets;
 pub use idempotency::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, Ticket};
 pub use tokens::Tokens;
+pub(crate) use webhooks::ended_at;
 pub use webhooks::{
-    Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Webhooks,
+    ATTEMPTS_KEPT, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Webhooks,
 };
 
 /// The stores that one service uses.

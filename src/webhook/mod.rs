@@ -7,6 +7,7 @@ mod delivery;
 mod endpoint;
 mod event;
 mod id;
+mod insert;
 mod outgoing;
 mod secret;
 mod signature;

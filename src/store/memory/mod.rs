@@ -3,10 +3,12 @@
 mod budgets;
 mod idempotency;
 mod tokens;
+mod webhooks;
 
 pub use budgets::MemoryBudgets;
 pub use idempotency::MemoryIdempotency;
 pub use tokens::MemoryTokens;
+pub use webhooks::MemoryWebhooks;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,9 +1,10 @@
 //! First answers in SQLite.
 
 use async_trait::async_trait;
-use rusqlite::{Connection, OptionalExtension, Result, Row, params};
+use rusqlite::{Connection, Result, Row, params};
 
 use super::Database;
+use super::run::{change, first};
 use crate::host::Stored;
 use crate::model::Timestamp;
 use crate::store::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, Ticket};
@@ -61,8 +62,9 @@ impl Idempotency for SqliteIdempotency {
 
 fn begin(connection: &Connection, attempt: &Attempt, now: Timestamp) -> Result<Begin> {
     let over = now.minus(Entry::LIFE);
-    connection.prepare_cached(FORGET)?.execute([over])?;
-    let known = find(connection, attempt)?.filter(|entry| !entry.is_over(now));
+    change(connection, FORGET, [over])?;
+    let key = params![attempt.token, attempt.key];
+    let known = first(connection, FIND, key, entry)?.filter(|entry| !entry.is_over(now));
     known.map_or_else(
         || take(connection, attempt, now),
         |entry| Ok(entry.says(&attempt.request, now)),
@@ -70,15 +72,9 @@ fn begin(connection: &Connection, attempt: &Attempt, now: Timestamp) -> Result<B
 }
 
 fn take(connection: &Connection, attempt: &Attempt, now: Timestamp) -> Result<Begin> {
-    let mut statement = connection.prepare_cached(TAKE)?;
-    statement.execute(params![attempt.token, attempt.key, attempt.request, now])?;
+    let row = params![attempt.token, attempt.key, attempt.request, now];
+    change(connection, TAKE, row)?;
     Ok(Begin::First(attempt.ticket(now)))
-}
-
-fn find(connection: &Connection, attempt: &Attempt) -> Result<Option<Entry>> {
-    let mut statement = connection.prepare_cached(FIND)?;
-    let key = params![attempt.token, attempt.key];
-    statement.query_row(key, entry).optional()
 }
 
 fn settle(connection: &Connection, ticket: &Ticket, outcome: Outcome) -> Result<()> {
@@ -90,22 +86,20 @@ fn settle(connection: &Connection, ticket: &Ticket, outcome: Outcome) -> Result<
 }
 
 fn end(connection: &Connection, ticket: &Ticket, kept: Option<&Kept>) -> Result<()> {
-    let mut statement = connection.prepare_cached(END)?;
-    statement.execute(params![
+    let row = params![
         ticket.token,
         ticket.key,
         ticket.began,
         kept.map(|kept| kept.status),
         kept.and_then(|kept| kept.location.as_deref()),
         kept.map(|kept| &*kept.body),
-    ])?;
-    Ok(())
+    ];
+    change(connection, END, row).map(drop)
 }
 
 fn free(connection: &Connection, ticket: &Ticket) -> Result<()> {
-    let mut statement = connection.prepare_cached(FREE)?;
-    statement.execute(params![ticket.token, ticket.key, ticket.began])?;
-    Ok(())
+    let key = params![ticket.token, ticket.key, ticket.began];
+    change(connection, FREE, key).map(drop)
 }
 
 fn entry(row: &Row<'_>) -> Result<Entry> {

@@ -11,6 +11,17 @@
 #![doc = include_str!("schema/1.sql")]
 //! ```
 //!
+//! `forum_api_events` is the outbox, into which a host may write by itself, with
+//! [`Event::INSERT`](crate::webhook::Event::INSERT) or a statement of its own: it stays as it is, and what is added
+//! can be left out. An event waits while `fanned_out_at` is null, and goes with its last delivery. An endpoint's
+//! topics are a JSON array; `*` stands for all but `message.sent`. A delivery is pending while `due_at` says when its
+//! next attempt is due, or when the `lease` on it runs out, and `ended_at` says when it was delivered, gone or
+//! withheld. What has an endpoint that is not there any more is as good as away.
+//!
+//! ```sql
+#![doc = include_str!("schema/2.sql")]
+//! ```
+//!
 //! # What it runs
 //!
 //! Where the level `TRACE` is enabled when a database is opened, the log shows each statement as it is written in the
@@ -57,10 +68,12 @@ mod idempotency;
 mod location;
 mod migrate;
 mod reader;
+mod run;
 mod schema;
 mod threads;
 mod tokens;
 mod values;
+mod webhooks;
 mod writer;
 
 use std::sync::Arc;
@@ -72,8 +85,9 @@ pub use location::Location;
 pub use migrate::migrate;
 pub use rusqlite;
 pub use tokens::SqliteTokens;
+pub use webhooks::SqliteWebhooks;
 
-use super::Stores;
+use super::{Stores, Webhooks};
 
 impl Stores {
     /// Tokens and first answers in `database`, budgets in memory: for one node (feature `sqlite`).
@@ -83,5 +97,12 @@ impl Stores {
             idempotency: Arc::new(SqliteIdempotency::new(database.clone())),
             ..Self::in_memory()
         }
+    }
+}
+
+impl Webhooks {
+    /// All in `database` (feature `sqlite`).
+    pub fn in_sqlite(database: &Database) -> Self {
+        Self::in_one(SqliteWebhooks::new(database.clone()))
     }
 }

@@ -2,11 +2,12 @@
 
 use async_trait::async_trait;
 use rusqlite::types::FromSqlError;
-use rusqlite::{Connection, OptionalExtension, Params, Result, Row, params};
+use rusqlite::{Connection, Result, Row, params};
 
 use super::Database;
+use super::run::{all, change, changes, first};
 use crate::host::Stored;
-use crate::model::{Timestamp, UserId};
+use crate::model::Timestamp;
 use crate::store::Tokens;
 use crate::token::{Lookup, TokenRecord};
 
@@ -52,7 +53,7 @@ impl Tokens for SqliteTokens {
     async fn find(&self, lookup: &Lookup) -> Stored<Option<TokenRecord>> {
         let lookup = *lookup;
         self.0
-            .read(move |connection| Ok(find(connection, &lookup)?))
+            .read(move |connection| Ok(first(connection, FIND, [lookup], record)?))
             .await
     }
 
@@ -67,7 +68,7 @@ impl Tokens for SqliteTokens {
         let lookup = *lookup;
         let noted = at.minus(TokenRecord::USE_GRAIN);
         self.0.write_later(move |savepoint| {
-            changes(savepoint, USED, params![lookup, at, noted])?;
+            change(savepoint, USED, params![lookup, at, noted])?;
             Ok(())
         });
         Ok(())
@@ -76,7 +77,7 @@ impl Tokens for SqliteTokens {
     async fn list(&self, after: Option<&Lookup>, limit: u32) -> Stored<Vec<TokenRecord>> {
         let after = after.map(Lookup::to_string).unwrap_or_default();
         self.0
-            .read(move |connection| Ok(list(connection, &after, limit)?))
+            .read(move |connection| Ok(all(connection, LIST, params![after, limit], record)?))
             .await
     }
 }
@@ -85,7 +86,7 @@ fn create(connection: &Connection, token: &TokenRecord) -> Result<bool> {
     let row = params![
         token.lookup,
         token.digest,
-        token.owner.to_string(),
+        token.owner,
         token.label,
         serde_json::json!(token.scopes).to_string(),
         token.created_at,
@@ -96,38 +97,17 @@ fn create(connection: &Connection, token: &TokenRecord) -> Result<bool> {
     changes(connection, CREATE, row)
 }
 
-fn find(connection: &Connection, lookup: &Lookup) -> Result<Option<TokenRecord>> {
-    let mut statement = connection.prepare_cached(FIND)?;
-    statement.query_row([lookup], record).optional()
-}
-
-fn list(connection: &Connection, after: &str, limit: u32) -> Result<Vec<TokenRecord>> {
-    let mut statement = connection.prepare_cached(LIST)?;
-    statement
-        .query_map(params![after, limit], record)?
-        .collect()
-}
-
-/// Whether the statement changed a row.
-fn changes(connection: &Connection, sql: &str, params: impl Params) -> Result<bool> {
-    Ok(connection.prepare_cached(sql)?.execute(params)? > 0)
-}
-
 fn record(row: &Row<'_>) -> Result<TokenRecord> {
+    let scopes = serde_json::from_str(row.get_ref("scopes")?.as_str()?);
     Ok(TokenRecord {
         lookup: row.get("lookup")?,
         digest: row.get("digest")?,
-        owner: parsed(row, "owner", UserId::new)?,
+        owner: row.get("owner")?,
         label: row.get("label")?,
-        scopes: parsed(row, "scopes", |text| serde_json::from_str(text).ok())?,
+        scopes: scopes.map_err(|_| FromSqlError::InvalidType)?,
         created_at: row.get("created_at")?,
         expires_at: row.get("expires_at")?,
         revoked_at: row.get("revoked_at")?,
         last_used_at: row.get("last_used_at")?,
     })
-}
-
-fn parsed<T>(row: &Row<'_>, column: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T> {
-    let text = row.get_ref(column)?.as_str()?;
-    parse(text).ok_or_else(|| FromSqlError::InvalidType.into())
 }

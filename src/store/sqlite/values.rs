@@ -3,8 +3,9 @@
 use rusqlite::Result;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
-use crate::model::Timestamp;
+use crate::model::{DeliveryId, EndpointId, EventId, ForumId, Timestamp, UserId};
 use crate::token::{Digest, Lookup};
+use crate::webhook::{State, Topic};
 
 /// An `INTEGER`: milliseconds since 1970-01-01T00:00:00Z.
 impl ToSql for Timestamp {
@@ -46,4 +47,32 @@ impl FromSql for Digest {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         <[u8; 32]>::column_result(value).map(Self::new)
     }
+}
+
+macro_rules! texts {
+    ($($name:ty: $as_text:expr;)+) => {$(
+        /// A `TEXT`.
+        impl ToSql for $name {
+            fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
+                Ok($as_text(self).into())
+            }
+        }
+
+        /// As it was written.
+        impl FromSql for $name {
+            fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+                Self::new(value.as_str()?).ok_or(FromSqlError::InvalidType)
+            }
+        }
+    )+};
+}
+
+texts! {
+    DeliveryId: ToString::to_string;
+    EndpointId: ToString::to_string;
+    EventId: ToString::to_string;
+    ForumId: ToString::to_string;
+    UserId: ToString::to_string;
+    State: |state: &State| state.as_str();
+    Topic: ToString::to_string;
 }

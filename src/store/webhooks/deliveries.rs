@@ -9,6 +9,9 @@ use crate::host::Stored;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::webhook::{Attempted, Delivery, Endpoint, Event, Progress, State, Topic};
 
+/// How many attempts of a delivery are kept, the latest ones, however often it is retried: those of ten rounds.
+pub const ATTEMPTS_KEPT: u32 = 60;
+
 /// What a worker can start now.
 #[derive(Clone, Debug)]
 pub struct Claim {
@@ -68,7 +71,9 @@ pub trait Deliveries: Send + Sync + 'static {
     /// runs out. A delivery whose lease ran out is due.
     async fn claim(&self, claim: &Claim, now: Timestamp) -> Stored<Claims>;
 
-    /// Notes how an attempt ended; `false` when the lease is another's by now, and nothing was changed.
+    /// Notes how an attempt ended, which ends the lease; `false` when that is not in force any more, because it was
+    /// ended or the delivery is another's by now, and nothing was changed. Of the attempts the latest
+    /// [`ATTEMPTS_KEPT`] are kept.
     async fn settle(
         &self,
         claimed: &Claimed,
@@ -77,8 +82,8 @@ pub trait Deliveries: Send + Sync + 'static {
         now: Timestamp,
     ) -> Stored<bool>;
 
-    /// Gives back what was claimed and not attempted, uncounted, to be due at `due_at`. What is another's by now is
-    /// left alone.
+    /// Gives back what was claimed and not attempted, uncounted, to be due at `due_at`: as it was before, so that a
+    /// lease that had run out is told to the next one again. What is another's by now is left alone.
     async fn release(&self, claimed: &[Claimed], due_at: Timestamp) -> Stored<()>;
 
     /// Adds an event and its delivery to this endpoint alone, whatever its topics; `None` when there is no such
@@ -90,7 +95,7 @@ pub trait Deliveries: Send + Sync + 'static {
         now: Timestamp,
     ) -> Stored<Option<DeliveryId>>;
 
-    /// Queues a delivery again; `false` unless it is dead or gone.
+    /// Queues a delivery again, and leaves the attempts before it; `false` unless it is dead or gone.
     async fn retry(&self, id: &DeliveryId, now: Timestamp) -> Stored<bool>;
 
     /// Removes a delivery, in any state; `false` when there is none.
@@ -102,7 +107,7 @@ pub trait Deliveries: Send + Sync + 'static {
     /// Deliveries, the newest first (by `created_at`, then id).
     async fn list(&self, filter: &Filter) -> Stored<Vec<Delivery>>;
 
-    /// Removes up to `limit` deliveries that were delivered, gone or withheld before `before`, what removed
-    /// endpoints left, and events that no delivery needs any more; gives how many deliveries.
+    /// Removes up to `limit` deliveries, and gives how many: what was delivered, gone or withheld before `before`,
+    /// and what removed endpoints left. An event goes with its last delivery.
     async fn sweep(&self, before: Timestamp, limit: u32) -> Stored<u64>;
 }

@@ -9,7 +9,8 @@ use crate::webhook::Endpoint;
 /// Keeps endpoints. There are a few of them, at most some hundreds.
 #[async_trait]
 pub trait Endpoints: Send + Sync + 'static {
-    /// Adds an endpoint; `false` when its id is taken, and nothing was changed.
+    /// Adds an endpoint; `false` when its id is taken, or not all is swept of a removed one that had it, and nothing
+    /// was changed.
     async fn add(&self, endpoint: &Endpoint) -> Stored<bool>;
 
     /// The endpoint with this id.
@@ -19,7 +20,8 @@ pub trait Endpoints: Send + Sync + 'static {
     /// when that is not there any more, and nothing was changed.
     async fn update(&self, endpoint: &Endpoint) -> Stored<bool>;
 
-    /// Removes an endpoint, and with it what was queued for it or kept of it; `false` when there is none.
+    /// Removes an endpoint, and with it what was queued for it or kept of it; `false` when there is none. From then on
+    /// nobody sees or claims any of that; what it takes up is freed by [`sweep`](super::Deliveries::sweep).
     async fn remove(&self, id: &EndpointId) -> Stored<bool>;
 
     /// All of them, in the order in which they were added.

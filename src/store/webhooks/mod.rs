@@ -3,12 +3,16 @@
 mod deliveries;
 mod endpoints;
 mod outbox;
+mod rules;
 
 use std::sync::Arc;
 
-pub use deliveries::{Claim, Claimed, Claims, Deliveries, Filter};
+pub use deliveries::{ATTEMPTS_KEPT, Claim, Claimed, Claims, Deliveries, Filter};
 pub use endpoints::Endpoints;
 pub use outbox::{FanOut, Outbox};
+pub(crate) use rules::ended_at;
+
+use super::memory::MemoryWebhooks;
 
 /// The stores that webhooks use: three views of one.
 #[derive(Clone)]
@@ -19,6 +23,23 @@ pub struct Webhooks {
     pub endpoints: Arc<dyn Endpoints>,
     /// What is told to whom.
     pub deliveries: Arc<dyn Deliveries>,
+}
+
+impl Webhooks {
+    /// All in memory: gone when the process ends.
+    pub fn in_memory() -> Self {
+        Self::in_one(MemoryWebhooks::default())
+    }
+
+    /// All in one store.
+    pub fn in_one<T: Outbox + Endpoints + Deliveries>(store: T) -> Self {
+        let store = Arc::new(store);
+        Self {
+            outbox: store.clone(),
+            endpoints: store.clone(),
+            deliveries: store,
+        }
+    }
 }
 
 impl std::fmt::Debug for Webhooks {

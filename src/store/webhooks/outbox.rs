@@ -29,6 +29,6 @@ pub trait Outbox: Send + Sync + 'static {
     async fn waiting(&self, limit: u32) -> Stored<Vec<Event>>;
 
     /// Queues a delivery to each endpoint that is there and enabled by then, all of it or nothing. An event that was
-    /// fanned out already is left alone, so that twice is once.
+    /// fanned out already is left alone, so that twice is once. One that goes to nobody is not kept.
     async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> Stored<()>;
 }

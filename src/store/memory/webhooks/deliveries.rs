@@ -1,0 +1,144 @@
+//! Deliveries in memory.
+
+use async_trait::async_trait;
+
+use super::{Kept, MemoryWebhooks};
+use crate::host::Stored;
+use crate::model::{DeliveryId, EndpointId, Timestamp};
+use crate::store::memory::lock;
+use crate::store::{Claim, Claimed, Claims, Deliveries, Filter};
+use crate::webhook::{Attempted, Delivery, Event, Progress};
+
+#[async_trait]
+impl Deliveries for MemoryWebhooks {
+    async fn claim(&self, claim: &Claim, now: Timestamp) -> Stored<Claims> {
+        let mut kept = lock(&self.0);
+        let (taken, next) = claim.pick(kept.pending(claim), now);
+        let until = now.plus(claim.lease);
+        let taken = taken.iter().filter_map(|id| kept.take_lease(id, until));
+        Ok(Claims {
+            taken: taken.collect(),
+            next,
+        })
+    }
+
+    async fn settle(
+        &self,
+        claimed: &Claimed,
+        progress: &Progress,
+        attempted: Option<&Attempted>,
+        now: Timestamp,
+    ) -> Stored<bool> {
+        let mut kept = lock(&self.0);
+        let holds = kept.holds(claimed);
+        if holds {
+            let settle = |row: &mut super::Row| row.settle(progress, attempted, now);
+            kept.rows.change(&claimed.delivery.id, settle);
+        }
+        Ok(holds)
+    }
+
+    async fn release(&self, claimed: &[Claimed], due_at: Timestamp) -> Stored<()> {
+        let mut kept = lock(&self.0);
+        for one in claimed {
+            if kept.holds(one) {
+                let release = |row: &mut super::Row| row.release(one.lease_expired, due_at);
+                kept.rows.change(&one.delivery.id, release);
+            }
+        }
+        Ok(())
+    }
+
+    async fn send(
+        &self,
+        event: &Event,
+        endpoint: &EndpointId,
+        now: Timestamp,
+    ) -> Stored<Option<DeliveryId>> {
+        let mut kept = lock(&self.0);
+        if kept.enabled(endpoint).is_none() {
+            return Ok(None);
+        }
+        kept.events.keep(event);
+        Ok(Some(kept.queue(event, endpoint, now)))
+    }
+
+    async fn retry(&self, id: &DeliveryId, now: Timestamp) -> Stored<bool> {
+        let mut kept = lock(&self.0);
+        let retried = kept
+            .row(id)
+            .and_then(|row| row.delivery.progress.retried(now));
+        if let Some(progress) = retried {
+            kept.rows.change(id, |row| row.retry(progress));
+        }
+        Ok(retried.is_some())
+    }
+
+    async fn remove(&self, id: &DeliveryId) -> Stored<bool> {
+        let mut kept = lock(&self.0);
+        let is_there = kept.row(id).is_some();
+        if is_there {
+            kept.remove(id);
+        }
+        Ok(is_there)
+    }
+
+    async fn find(&self, id: &DeliveryId) -> Stored<Option<(Delivery, Vec<Attempted>)>> {
+        let kept = lock(&self.0);
+        let found = kept.row(id);
+        Ok(found.map(|row| (row.delivery.clone(), row.attempts.iter().cloned().collect())))
+    }
+
+    async fn list(&self, filter: &Filter) -> Stored<Vec<Delivery>> {
+        let kept = lock(&self.0);
+        let newest = kept
+            .rows
+            .newest(filter.endpoint.as_ref(), filter.after.as_ref());
+        let listed = newest
+            .filter(|row| row.passes(filter) && kept.endpoint(&row.delivery.endpoint).is_some());
+        let listed = listed.map(|row| row.delivery.clone());
+        Ok(listed.take(filter.limit as usize).collect())
+    }
+
+    async fn sweep(&self, before: Timestamp, limit: u32) -> Stored<u64> {
+        let mut kept = lock(&self.0);
+        let swept = kept.to_sweep(before, limit);
+        swept.iter().for_each(|id| kept.remove(id));
+        Ok(swept.len() as u64)
+    }
+}
+
+impl Kept {
+    /// What a claim may take, or has to wait for.
+    fn pending(&self, claim: &Claim) -> Vec<(Timestamp, DeliveryId)> {
+        let enabled = self.endpoints.iter().filter(|endpoint| endpoint.enabled);
+        let due = |id| self.rows.due(id, claim.room_at(id));
+        enabled.flat_map(|endpoint| due(&endpoint.id)).collect()
+    }
+
+    fn take_lease(&mut self, id: &DeliveryId, until: Timestamp) -> Option<Claimed> {
+        let row = self.rows.get(id)?;
+        let claimed = Claimed {
+            delivery: row.delivery.clone(),
+            endpoint: self.endpoint(&row.delivery.endpoint)?.clone(),
+            event: self.events.get(&row.delivery.event)?.clone(),
+            lease_expired: row.leased,
+            lease: row.lease + 1,
+        };
+        self.rows.change(id, |row| row.take_lease(until));
+        Some(claimed)
+    }
+
+    /// Whether the lease is still in force.
+    fn holds(&self, claimed: &Claimed) -> bool {
+        let row = self.row(&claimed.delivery.id);
+        row.is_some_and(|row| row.lease == claimed.lease)
+    }
+
+    fn to_sweep(&self, before: Timestamp, limit: u32) -> Vec<DeliveryId> {
+        let removed = self.rows.left_behind(|id| self.endpoint(id).is_some());
+        let ended = self.rows.ended(before);
+        let ended = ended.filter(|id| self.row(id).is_some());
+        removed.chain(ended).take(limit as usize).cloned().collect()
+    }
+}

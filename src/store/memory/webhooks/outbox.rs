@@ -1,0 +1,46 @@
+//! The outbox in memory.
+
+use async_trait::async_trait;
+
+use super::{Kept, MemoryWebhooks};
+use crate::host::Stored;
+use crate::model::Timestamp;
+use crate::store::memory::lock;
+use crate::store::{FanOut, Outbox};
+use crate::webhook::Event;
+
+#[async_trait]
+impl Outbox for MemoryWebhooks {
+    async fn put(&self, event: &Event) -> Stored<()> {
+        lock(&self.0).events.put(event);
+        Ok(())
+    }
+
+    async fn waiting(&self, limit: u32) -> Stored<Vec<Event>> {
+        let kept = lock(&self.0);
+        let waiting = kept.events.waiting().take(limit as usize);
+        Ok(waiting.cloned().collect())
+    }
+
+    async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> Stored<()> {
+        let mut kept = lock(&self.0);
+        for fan_out in events {
+            kept.fan_out(fan_out, now);
+        }
+        Ok(())
+    }
+}
+
+impl Kept {
+    fn fan_out(&mut self, fan_out: &FanOut, now: Timestamp) {
+        let Some(event) = self.events.take_waiting(&fan_out.event) else {
+            return;
+        };
+        for endpoint in &fan_out.endpoints {
+            if self.enabled(endpoint).is_some() {
+                self.queue(&event, endpoint, now);
+            }
+        }
+        self.events.forget_unneeded(&event.id);
+    }
+}

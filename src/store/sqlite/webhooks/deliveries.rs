@@ -1,0 +1,147 @@
+//! Deliveries in SQLite.
+
+use async_trait::async_trait;
+use rusqlite::{Connection, Result, Row};
+
+use super::settle::{self, Lease};
+use super::{SqliteWebhooks, claim, list, queue, sweep};
+use crate::host::Stored;
+use crate::model::{DeliveryId, EndpointId, Timestamp};
+use crate::store::sqlite::run::{all, changes, first};
+use crate::store::{Claim, Claimed, Claims, Deliveries, Filter};
+use crate::webhook::{Attempted, Delivery, Event, Progress};
+
+pub(super) const FIND: &str = "
+    SELECT * FROM forum_api_deliveries
+    WHERE id = ?1 AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
+
+pub(super) const REMOVE: &str = "
+    DELETE FROM forum_api_deliveries
+    WHERE id = ?1 AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
+
+pub(super) const ATTEMPTS: &str =
+    "SELECT * FROM forum_api_attempts WHERE delivery = ?1 ORDER BY number";
+
+#[async_trait]
+impl Deliveries for SqliteWebhooks {
+    /// Only where there is something to take it writes.
+    async fn claim(&self, claim: &Claim, now: Timestamp) -> Stored<Claims> {
+        let (looked, taken) = (claim.clone(), claim.clone());
+        let look = self.read(move |connection| claim::look(connection, &looked, now));
+        let picked = look.await?;
+        if picked.taken.is_empty() {
+            let (taken, next) = (Vec::new(), picked.next);
+            return Ok(Claims { taken, next });
+        }
+        self.write(move |savepoint| claim::take(savepoint, &taken, now))
+            .await
+    }
+
+    async fn settle(
+        &self,
+        claimed: &Claimed,
+        progress: &Progress,
+        attempted: Option<&Attempted>,
+        now: Timestamp,
+    ) -> Stored<bool> {
+        let (lease, progress, attempted) = (lease(claimed), *progress, attempted.cloned());
+        self.write(move |savepoint| {
+            let attempted = attempted.as_ref();
+            settle::settle(savepoint, &lease, &progress, attempted, now)
+        })
+        .await
+    }
+
+    async fn release(&self, claimed: &[Claimed], due_at: Timestamp) -> Stored<()> {
+        let leases: Vec<_> = claimed.iter().map(lease).collect();
+        self.write(move |savepoint| {
+            for lease in &leases {
+                settle::release(savepoint, lease, due_at)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn send(
+        &self,
+        event: &Event,
+        endpoint: &EndpointId,
+        now: Timestamp,
+    ) -> Stored<Option<DeliveryId>> {
+        let (event, endpoint) = (event.clone(), endpoint.clone());
+        self.write(move |savepoint| queue::send(savepoint, &event, &endpoint, now))
+            .await
+    }
+
+    async fn retry(&self, id: &DeliveryId, now: Timestamp) -> Stored<bool> {
+        let id = id.clone();
+        self.write(move |savepoint| settle::retry(savepoint, &id, now))
+            .await
+    }
+
+    async fn remove(&self, id: &DeliveryId) -> Stored<bool> {
+        let id = id.clone();
+        self.write(move |savepoint| changes(savepoint, REMOVE, [id]))
+            .await
+    }
+
+    async fn find(&self, id: &DeliveryId) -> Stored<Option<(Delivery, Vec<Attempted>)>> {
+        let id = id.clone();
+        self.read(move |connection| {
+            let attempts = all(connection, ATTEMPTS, [&id], attempted)?;
+            let delivery = find(connection, &id)?;
+            Ok(delivery.map(|delivery| (delivery, attempts)))
+        })
+        .await
+    }
+
+    async fn list(&self, filter: &Filter) -> Stored<Vec<Delivery>> {
+        let filter = filter.clone();
+        self.read(move |connection| list::list(connection, &filter))
+            .await
+    }
+
+    async fn sweep(&self, before: Timestamp, limit: u32) -> Stored<u64> {
+        self.write(move |savepoint| sweep::sweep(savepoint, before, limit))
+            .await
+    }
+}
+
+fn lease(claimed: &Claimed) -> Lease {
+    Lease {
+        id: claimed.delivery.id.clone(),
+        lease: claimed.lease,
+        lease_expired: claimed.lease_expired,
+    }
+}
+
+pub(super) fn find(connection: &Connection, id: &DeliveryId) -> Result<Option<Delivery>> {
+    first(connection, FIND, [id], delivery)
+}
+
+pub(super) fn delivery(row: &Row<'_>) -> Result<Delivery> {
+    Ok(Delivery {
+        id: row.get("id")?,
+        event: row.get("event")?,
+        topic: row.get("topic")?,
+        endpoint: row.get("endpoint")?,
+        created_at: row.get("created_at")?,
+        progress: Progress {
+            state: row.get("state")?,
+            attempts: row.get("attempts")?,
+            due_at: row.get("due_at")?,
+        },
+    })
+}
+
+fn attempted(row: &Row<'_>) -> Result<Attempted> {
+    Ok(Attempted {
+        attempt: row.get("attempt")?,
+        at: row.get("at")?,
+        status: row.get("status")?,
+        error: row.get("error")?,
+        duration_ms: row.get::<_, i64>("duration_ms")?.unsigned_abs(),
+        answer: row.get("answer")?,
+    })
+}

@@ -1,0 +1,135 @@
+//! Endpoints in SQLite.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use rusqlite::types::FromSqlError;
+use rusqlite::{Connection, Result, Row, params};
+
+use super::SqliteWebhooks;
+use crate::host::Stored;
+use crate::model::EndpointId;
+use crate::store::Endpoints;
+use crate::store::sqlite::run::{all, changes, first};
+use crate::webhook::{Endpoint, Pending, Sealed, Topic, Topics};
+
+/// What a removed endpoint left would become the new one's.
+pub(super) const ADD: &str = "
+    INSERT INTO forum_api_endpoints
+        (id, version, url, topics, owner, enabled, created_at, secret, pending_secret, pending_from)
+    SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10
+    WHERE NOT EXISTS (SELECT 1 FROM forum_api_deliveries WHERE endpoint = ?1)
+    ON CONFLICT (id) DO NOTHING";
+
+pub(super) const UPDATE: &str = "
+    UPDATE forum_api_endpoints
+    SET version = version + 1, url = ?3, topics = ?4, owner = ?5, enabled = ?6, created_at = ?7,
+        secret = ?8, pending_secret = ?9, pending_from = ?10
+    WHERE id = ?1 AND version = ?2";
+
+pub(super) const FIND: &str = "SELECT * FROM forum_api_endpoints WHERE id = ?1";
+
+const REMOVE: &str = "DELETE FROM forum_api_endpoints WHERE id = ?1";
+
+const ALL: &str = "SELECT * FROM forum_api_endpoints ORDER BY number";
+
+/// The topic that stands for all.
+const EVERY: &str = "*";
+
+#[async_trait]
+impl Endpoints for SqliteWebhooks {
+    async fn add(&self, endpoint: &Endpoint) -> Stored<bool> {
+        self.put(ADD, endpoint).await
+    }
+
+    async fn find(&self, id: &EndpointId) -> Stored<Option<Endpoint>> {
+        let id = id.clone();
+        self.read(move |connection| first(connection, FIND, [id], endpoint))
+            .await
+    }
+
+    async fn update(&self, endpoint: &Endpoint) -> Stored<bool> {
+        self.put(UPDATE, endpoint).await
+    }
+
+    async fn remove(&self, id: &EndpointId) -> Stored<bool> {
+        let id = id.clone();
+        self.write(move |savepoint| changes(savepoint, REMOVE, [id]))
+            .await
+    }
+
+    async fn all(&self) -> Stored<Vec<Endpoint>> {
+        self.read(every).await
+    }
+}
+
+impl SqliteWebhooks {
+    /// Whether the statement wrote the endpoint.
+    async fn put(&self, sql: &'static str, endpoint: &Endpoint) -> Stored<bool> {
+        let endpoint = endpoint.clone();
+        self.write(move |savepoint| put(savepoint, sql, &endpoint))
+            .await
+    }
+}
+
+fn put(connection: &Connection, sql: &str, endpoint: &Endpoint) -> Result<bool> {
+    let pending = endpoint.pending.as_ref();
+    let row = params![
+        endpoint.id,
+        endpoint.version,
+        endpoint.url,
+        topics_text(&endpoint.topics),
+        endpoint.owner,
+        endpoint.enabled,
+        endpoint.created_at,
+        endpoint.secret.as_bytes(),
+        pending.map(|pending| pending.secret.as_bytes()),
+        pending.map(|pending| pending.from),
+    ];
+    changes(connection, sql, row)
+}
+
+/// All endpoints, in the order in which they were added.
+pub(super) fn every(connection: &Connection) -> Result<Vec<Endpoint>> {
+    all(connection, ALL, [], endpoint)
+}
+
+fn endpoint(row: &Row<'_>) -> Result<Endpoint> {
+    let topics = topics(row.get_ref("topics")?.as_str()?);
+    Ok(Endpoint {
+        id: row.get("id")?,
+        url: row.get("url")?,
+        topics: topics.ok_or(FromSqlError::InvalidType)?,
+        owner: row.get("owner")?,
+        enabled: row.get("enabled")?,
+        created_at: row.get("created_at")?,
+        secret: Sealed::new(row.get("secret")?),
+        pending: pending(row)?,
+        version: row.get("version")?,
+    })
+}
+
+fn pending(row: &Row<'_>) -> Result<Option<Pending>> {
+    let secret: Option<Vec<u8>> = row.get("pending_secret")?;
+    let from: Option<_> = row.get("pending_from")?;
+    let pending = secret.zip(from);
+    Ok(pending.map(|(secret, from)| Pending {
+        secret: Sealed::new(secret),
+        from,
+    }))
+}
+
+fn topics_text(topics: &Topics) -> String {
+    let all = topics.all.then_some(EVERY);
+    let named = topics.named.iter().map(Topic::as_str);
+    let names: Vec<_> = all.into_iter().chain(named).collect();
+    serde_json::json!(names).to_string()
+}
+
+fn topics(text: &str) -> Option<Topics> {
+    let mut names: BTreeSet<String> = serde_json::from_str(text).ok()?;
+    let all = names.remove(EVERY);
+    let named = names.iter().map(|name| Topic::new(name));
+    let named = named.collect::<Option<_>>()?;
+    Some(Topics { all, named })
+}

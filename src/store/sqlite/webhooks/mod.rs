@@ -1,0 +1,44 @@
+//! Webhooks in SQLite.
+
+mod claim;
+mod deliveries;
+mod endpoints;
+mod list;
+mod outbox;
+#[cfg(test)]
+mod plans;
+mod queue;
+mod settle;
+mod sweep;
+
+use rusqlite::{Connection, Result};
+
+use super::Database;
+use crate::host::{Fault, Stored};
+
+/// Events, endpoints and deliveries in the tables `forum_api_events`, `forum_api_endpoints`, `forum_api_deliveries`
+/// and `forum_api_attempts`.
+#[derive(Clone, Debug)]
+pub struct SqliteWebhooks(Database);
+
+impl SqliteWebhooks {
+    /// Webhooks in `database`.
+    pub const fn new(database: Database) -> Self {
+        Self(database)
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        run: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Stored<T> {
+        let run = |connection: &Connection| run(connection).map_err(Fault::from);
+        self.0.read(run).await
+    }
+
+    async fn write<T: Send + 'static>(
+        &self,
+        run: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Stored<T> {
+        self.0.write(|savepoint| Ok(run(savepoint)?)).await
+    }
+}

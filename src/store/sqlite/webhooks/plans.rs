@@ -1,0 +1,1 @@
+//! Each statement finds what it is about by an index.

@@ -1,0 +1,94 @@
+//! How a lease ends, and how a delivery is queued again.
+
+use rusqlite::{Connection, Result, params};
+
+use super::deliveries::find;
+use crate::model::{DeliveryId, Timestamp};
+use crate::store::sqlite::run::{change, changes};
+use crate::store::{ATTEMPTS_KEPT, ended_at};
+use crate::webhook::{Attempted, Progress};
+
+/// Where the lease is in force; what a removed endpoint left is away.
+pub(super) const SETTLE: &str = "
+    UPDATE forum_api_deliveries
+    SET state = ?3, attempts = ?4, due_at = ?5, ended_at = ?6, lease = lease + 1, leased = FALSE
+    WHERE id = ?1 AND lease = ?2
+        AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
+
+pub(super) const RELEASE: &str = "
+    UPDATE forum_api_deliveries SET due_at = ?3, lease = lease + 1, leased = ?4
+    WHERE id = ?1 AND lease = ?2";
+
+pub(super) const RETRY: &str = "
+    UPDATE forum_api_deliveries SET state = ?2, attempts = ?3, due_at = ?4, ended_at = NULL
+    WHERE id = ?1";
+
+pub(super) const LOG: &str = "
+    INSERT INTO forum_api_attempts (delivery, number, attempt, at, status, error, duration_ms, answer)
+    SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7
+    FROM forum_api_attempts WHERE delivery = ?1";
+
+pub(super) const FORGET: &str = "
+    DELETE FROM forum_api_attempts
+    WHERE delivery = ?1
+        AND number <= (SELECT max(number) FROM forum_api_attempts WHERE delivery = ?1) - ?2";
+
+/// A delivery that was claimed, as far as it matters to the end of the lease.
+#[derive(Clone, Debug)]
+pub(super) struct Lease {
+    pub(super) id: DeliveryId,
+    pub(super) lease: i64,
+    pub(super) lease_expired: bool,
+}
+
+pub(super) fn settle(
+    connection: &Connection,
+    Lease { id, lease, .. }: &Lease,
+    progress: &Progress,
+    attempted: Option<&Attempted>,
+    now: Timestamp,
+) -> Result<bool> {
+    let row = params![
+        id,
+        lease,
+        progress.state,
+        progress.attempts,
+        progress.due_at,
+        ended_at(progress, now),
+    ];
+    let settled = changes(connection, SETTLE, row)?;
+    if let Some(attempted) = attempted.filter(|_| settled) {
+        log(connection, id, attempted)?;
+    }
+    Ok(settled)
+}
+
+fn log(connection: &Connection, id: &DeliveryId, attempted: &Attempted) -> Result<()> {
+    let duration_ms = i64::try_from(attempted.duration_ms).unwrap_or(i64::MAX);
+    let row = params![
+        id,
+        attempted.attempt,
+        attempted.at,
+        attempted.status,
+        attempted.error,
+        duration_ms,
+        attempted.answer,
+    ];
+    change(connection, LOG, row)?;
+    change(connection, FORGET, params![id, ATTEMPTS_KEPT])?;
+    Ok(())
+}
+
+pub(super) fn release(connection: &Connection, lease: &Lease, due_at: Timestamp) -> Result<()> {
+    let row = params![lease.id, lease.lease, due_at, lease.lease_expired];
+    change(connection, RELEASE, row).map(drop)
+}
+
+pub(super) fn retry(connection: &Connection, id: &DeliveryId, now: Timestamp) -> Result<bool> {
+    let found = find(connection, id)?;
+    let Some(progress) = found.and_then(|delivery| delivery.progress.retried(now)) else {
+        return Ok(false);
+    };
+    let row = params![id, progress.state, progress.attempts, progress.due_at];
+    changes(connection, RETRY, row)
+}
