@@ -6,7 +6,7 @@ use forum_api::model::Timestamp;
 use forum_api::webhook::{Backoff, Secret, State, Topic, verify};
 
 use super::receivers::Reply;
-use super::scene::{SECRET, Scene, Spread, seconds, url};
+use super::scene::{HOUR, SECRET, Scene, Spread, seconds, url};
 
 /// One endpoint, one event, and what the receiver does with the attempts.
 fn scene(replies: impl IntoIterator<Item = Reply>) -> Scene {
@@ -29,7 +29,7 @@ fn a_success_ends_it_and_is_noted() {
     let scene = scene([Reply::After(Duration::from_millis(120), 200)]);
     let began = Timestamp::from_millis(1_767_225_600_000);
     scene.start();
-    scene.pass(seconds(3600));
+    scene.pass(HOUR);
     let (delivery, attempts) = scene.only();
     assert_eq!(scene.stands(), (State::Delivered, 1));
     assert_eq!(delivery.progress.due_at, None);
@@ -101,7 +101,7 @@ fn it_may_succeed_at_the_third_attempt() {
 fn the_id_stays_and_the_signature_is_fresh_each_time() {
     let scene = scene([Reply::Status(500)]);
     scene.start();
-    scene.pass(seconds(3600));
+    scene.pass(HOUR);
     let sent = scene.receivers.sent();
     assert_eq!(sent.len(), 6);
     for sent in &sent {
@@ -137,7 +137,7 @@ fn after_six_failures_it_is_dead_and_kept() {
     ] {
         let scene = scene([failure]);
         scene.start();
-        scene.pass(seconds(24 * 3600));
+        scene.pass(HOUR);
         assert_eq!(scene.stands(), (State::Dead, 6), "{failure:?}");
         assert_eq!(scene.receivers.sent().len(), 6);
         let (delivery, attempts) = scene.only();
@@ -151,7 +151,7 @@ fn after_six_failures_it_is_dead_and_kept() {
 fn the_waits_double_from_thirty_seconds_on() {
     let scene = scene([Reply::Status(500)]);
     scene.start();
-    scene.pass(seconds(24 * 3600));
+    scene.pass(HOUR);
     assert_eq!(waits(&scene), [30, 60, 120, 240, 480].map(seconds));
 }
 
@@ -160,7 +160,7 @@ fn the_waits_are_up_to_a_fifth_longer() {
     let mut scene = scene([Reply::Status(500)]);
     scene.spread = Spread(255);
     scene.start();
-    scene.pass(seconds(24 * 3600));
+    scene.pass(HOUR);
     let longest = [35_999, 71_999, 143_999, 287_999, 575_999].map(Duration::from_millis);
     assert_eq!(waits(&scene), longest);
 }
@@ -170,20 +170,21 @@ fn no_wait_is_longer_than_the_longest() {
     let mut scene = scene([Reply::Status(500)]);
     scene.settings.backoff = Backoff {
         initial: seconds(1800),
-        max: seconds(3600),
+        max: HOUR,
     };
+    scene.settings.poll = HOUR;
     scene.spread = Spread(255);
     scene.start();
-    scene.pass(seconds(24 * 3600));
+    scene.pass(HOUR * 5);
     assert_eq!(waits(&scene)[0], Duration::from_millis(2_159_999));
-    assert_eq!(waits(&scene)[1..], [seconds(3600); 4]);
+    assert_eq!(waits(&scene)[1..], [HOUR; 4]);
 }
 
 #[test]
 fn a_wait_shorter_than_the_poll_is_kept_as_well() {
     let mut scene = scene([Reply::Status(500)]);
     scene.settings.backoff.initial = Duration::from_millis(50);
-    scene.settings.poll = seconds(3600);
+    scene.settings.poll = HOUR;
     scene.start();
     scene.pass(seconds(10));
     let kept = [50, 100, 200, 400, 800].map(Duration::from_millis);
@@ -196,7 +197,7 @@ fn gone_ends_it_at_the_first_attempt_and_at_the_sixth() {
         let failures = vec![Reply::Status(500); before];
         let scene = scene(failures.into_iter().chain([Reply::Status(410)]));
         scene.start();
-        scene.pass(seconds(24 * 3600));
+        scene.pass(HOUR);
         let attempts = before + 1;
         assert_eq!(
             scene.stands(),
@@ -222,14 +223,10 @@ fn an_operator_retries_it_twice_with_the_same_id() {
             .chain([Reply::Status(410), Reply::Status(204)]),
     );
     let handle = scene.start();
-    scene.pass(seconds(24 * 3600));
+    scene.pass(HOUR);
     for (stands, round) in [((State::Gone, 1), 7), ((State::Delivered, 1), 8)] {
         let (delivery, _) = scene.only();
-        let retried = scene
-            .stores
-            .deliveries
-            .retry(&delivery.id, scene.clock.now());
-        assert!(scene.runtime.block_on(retried).unwrap());
+        scene.retry(&delivery);
         handle.wake();
         scene.runtime.run();
         assert_eq!(scene.stands(), stands);
@@ -252,14 +249,10 @@ fn an_operator_retries_it_twice_with_the_same_id() {
 fn an_operator_s_retry_has_six_attempts_of_its_own() {
     let scene = scene([Reply::Status(500)]);
     scene.start();
-    scene.pass(seconds(24 * 3600));
+    scene.pass(HOUR);
     let (delivery, _) = scene.only();
-    let retried = scene
-        .stores
-        .deliveries
-        .retry(&delivery.id, scene.clock.now());
-    assert!(scene.runtime.block_on(retried).unwrap());
-    scene.pass(seconds(24 * 3600));
+    scene.retry(&delivery);
+    scene.pass(HOUR);
     assert_eq!(scene.stands(), (State::Dead, 6));
     assert_eq!(scene.receivers.sent().len(), 12);
 }
@@ -298,7 +291,7 @@ fn a_rotated_secret_signs_from_when_it_is_in_force() {
     let new = Secret::new("whsec_the-one-after-it").unwrap();
     let endpoint = scene.stores.endpoints.all();
     let endpoint = scene.runtime.block_on(endpoint).unwrap().remove(0);
-    let now = scene.clock.now();
+    let now = scene.now();
     scene.change(&endpoint.id, |endpoint| {
         use forum_api::webhook::{Plain, SecretBox as _};
         endpoint.rotated(Plain.seal(&new).unwrap(), now)

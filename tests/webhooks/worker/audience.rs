@@ -3,29 +3,20 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use forum_api::webhook::{Endpoint, State, Topic};
+use forum_api::webhook::{Endpoint, Plain, State, Topic};
 
 use super::people::Word;
 use super::receivers::Reply;
-use super::scene::{Lost, Scene, seconds, topics, url};
+use super::scene::{HOUR, Lost, Scene, seconds, topics, url};
 
 #[test]
 fn an_endpoint_is_told_of_its_topics() {
-    let named = |named: &'static [Topic]| {
-        move |endpoint| Endpoint {
-            topics: topics(false, named),
-            ..endpoint
-        }
-    };
     let scene = Scene::new();
-    scene.add("all");
-    scene.add_with("posts", named(&[Topic::POST_CREATED, Topic::POST_DELETED]));
-    scene.add_with("messages", named(&[Topic::MESSAGE_SENT]));
-    let both = topics(true, &[Topic::MESSAGE_SENT]);
-    scene.add_with("both", |endpoint| Endpoint {
-        topics: both,
-        ..endpoint
-    });
+    let (post, message) = (Topic::POST_CREATED, Topic::MESSAGE_SENT);
+    scene.add_for(topics(true, &[]), "all");
+    scene.add_for(topics(false, &[post, Topic::POST_DELETED]), "posts");
+    scene.add_for(topics(false, std::slice::from_ref(&message)), "messages");
+    scene.add_for(topics(true, &[message]), "both");
     for topic in [
         Topic::POST_CREATED,
         Topic::POST_UPDATED,
@@ -84,7 +75,7 @@ fn an_endpoint_is_told_of_what_its_owner_sees_at_fan_out() {
             .any(|body| body.windows(5).any(|part| part == b"evt_1"))
     );
     scene.people.say(1, Word::Sees(vec![7, 8]));
-    scene.pass(seconds(3600));
+    scene.pass(HOUR);
     assert_eq!(
         scene.receivers.sent().len(),
         2,
@@ -100,7 +91,7 @@ fn one_who_can_no_longer_act_is_told_of_nothing() {
     scene.happen();
     scene.happens(&Topic::MEMBER_RATED, None);
     scene.start();
-    scene.pass(seconds(3600));
+    scene.pass(HOUR);
     assert!(scene.deliveries().is_empty() && scene.receivers.sent().is_empty());
 }
 
@@ -124,7 +115,7 @@ fn what_its_owner_may_not_be_told_any_more_is_withheld() {
         scene.start();
         assert_eq!(scene.stands(), (State::Retrying, 1));
         scene.people.say(1, word);
-        scene.pass(seconds(24 * 3600));
+        scene.pass(HOUR);
         assert_eq!(scene.stands(), (State::Withheld, 1));
         assert_eq!(scene.receivers.sent().len(), 1);
         assert_eq!(scene.only().1.len(), 1, "nothing was attempted");
@@ -140,7 +131,7 @@ fn what_is_in_no_forum_is_withheld_from_one_who_cannot_act_alone() {
         let scene = Scene::new();
         let endpoint = scene.add("a");
         scene.people.say(1, word);
-        scene.queue(&endpoint);
+        scene.queue_in(None, &endpoint);
         scene.start();
         assert_eq!(scene.only().0.progress.state, state);
     }
@@ -160,10 +151,10 @@ fn a_disabled_endpoint_is_told_of_nothing_new_and_what_is_queued_waits() {
     switch(false);
     scene.start();
     scene.happen();
-    scene.pass(seconds(24 * 3600));
+    scene.pass(HOUR);
     assert_eq!(scene.stands(), (State::Queued, 0));
     switch(true);
-    scene.pass(seconds(24 * 3600));
+    scene.pass(HOUR);
     assert_eq!(scene.stands(), (State::Delivered, 1));
     assert_eq!(scene.receivers.sent().len(), 1);
 }
@@ -177,7 +168,7 @@ fn with_an_endpoint_goes_what_was_queued_for_it() {
     scene.start();
     let removed = scene.stores.endpoints.remove(&endpoint.id);
     assert!(scene.runtime.block_on(removed).unwrap());
-    scene.pass(seconds(24 * 3600));
+    scene.pass(HOUR);
     assert_eq!(scene.receivers.sent().len(), 1);
     assert!(scene.deliveries().is_empty());
 }
@@ -185,16 +176,9 @@ fn with_an_endpoint_goes_what_was_queued_for_it() {
 #[test]
 fn each_owner_is_asked_for_once_in_a_batch() {
     let scene = Scene::new();
-    for (place, name) in ["a", "b", "c", "d"].into_iter().enumerate() {
-        let owner = i64::try_from(place % 2).unwrap().into();
-        scene.add_with(name, |endpoint| Endpoint { owner, ..endpoint });
+    for (place, name) in (0..).zip(["a", "b", "c", "d"]) {
+        scene.add_of(place % 2, name);
     }
-    let deaf = topics(false, &[Topic::POLL_VOTED]);
-    scene.add_with("deaf", |endpoint| Endpoint {
-        owner: 9.into(),
-        topics: deaf,
-        ..endpoint
-    });
     scene.people.say(0, Word::CannotAct);
     scene.people.say(1, Word::CannotAct);
     for _ in 0..100 {
@@ -247,13 +231,21 @@ fn while_the_authority_fails_deliveries_wait_uncounted() {
 }
 
 #[test]
+fn a_failing_authority_is_not_asked_at_once_for_whatever_else_is_queued() {
+    let scene = Scene::new();
+    let endpoint = scene.add("a");
+    scene.people.say(1, Word::Fails);
+    (0..1000).for_each(|_| scene.queue(&endpoint));
+    scene.start();
+    scene.pass(seconds(59));
+    assert_eq!(scene.people.asked.load(Ordering::SeqCst), 4 * 12);
+}
+
+#[test]
 fn an_owner_who_cannot_be_asked_for_holds_nobody_else_up() {
     let scene = Scene::new();
     let stuck = scene.add("stuck");
-    let other = scene.add_with("other", |endpoint| Endpoint {
-        owner: 2.into(),
-        ..endpoint
-    });
+    let other = scene.add_of(2, "other");
     scene.people.say(1, Word::NeverSays);
     for _ in 0..50 {
         scene.queue(&stuck);
@@ -273,7 +265,7 @@ fn a_secret_that_cannot_be_opened_makes_its_deliveries_wait() {
     assert_eq!(scene.stands(), (State::Queued, 0));
     assert!(scene.receivers.sent().is_empty());
     scene.runtime.block_on(handle.stop());
-    scene.secrets = Arc::new(forum_api::webhook::Plain);
+    scene.secrets = Arc::new(Plain);
     scene.start();
     scene.pass(seconds(10));
     assert_eq!(scene.stands(), (State::Delivered, 1));

@@ -3,7 +3,14 @@
 use forum_api::webhook::State;
 
 use super::receivers::Reply;
-use super::scene::{Scene, seconds, url};
+use super::scene::{HOUR, Scene, seconds, url};
+
+/// Where the worker finds out nothing for an hour unless it is woken.
+fn sleepy() -> Scene {
+    let mut scene = Scene::new();
+    scene.settings.poll = HOUR;
+    scene
+}
 
 #[test]
 fn an_endpoint_gets_four_at_once_and_its_next_when_one_ends() {
@@ -26,7 +33,7 @@ fn an_endpoint_gets_four_at_once_and_its_next_when_one_ends() {
 
 #[test]
 fn all_together_get_256_at_once_and_the_rest_when_some_end() {
-    let scene = Scene::new();
+    let scene = sleepy();
     for number in 0..100 {
         let name = format!("n{number}");
         let endpoint = scene.add(&name);
@@ -51,7 +58,7 @@ fn one_that_hangs_with_a_thousand_queued_delays_nobody() {
     for name in &others {
         scene.queue(&scene.add(name));
     }
-    let began = forum_api::clock::Clock::now(&*scene.clock);
+    let began = scene.now();
     scene.start();
     for name in &others {
         assert_eq!(scene.receivers.times(&url(name)), [began]);
@@ -99,4 +106,19 @@ fn a_flood_of_events_and_one_of_deliveries_go_side_by_side() {
     scene.start();
     assert_eq!(scene.receivers.times(&url("quick")).len(), 1000);
     assert_eq!(scene.receivers.times(&url("busy")).len(), 4);
+}
+
+#[test]
+fn a_slot_that_is_freed_while_something_is_claimed_is_not_forgotten() {
+    let scene = sleepy();
+    let endpoint = scene.add("a");
+    let replies = (0..40).map(|number| match number % 3 {
+        0 => Reply::After(seconds(1), 200),
+        _ => Reply::Status(200),
+    });
+    scene.receivers.does(&url("a"), replies);
+    (0..40).for_each(|_| scene.queue(&endpoint));
+    scene.start();
+    scene.pass(seconds(14));
+    assert_eq!(scene.count(State::Delivered), 40);
 }

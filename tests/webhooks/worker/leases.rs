@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 
-use forum_api::clock::Clock as _;
 use forum_api::store::Claim;
 use forum_api::webhook::State;
 
 use super::receivers::Reply;
-use super::scene::{Scene, seconds, url};
+use super::scene::{HOUR, Scene, seconds, url};
 
 /// A worker claims the one delivery that is due, and dies.
 fn claim_and_die(scene: &Scene) {
@@ -17,7 +16,7 @@ fn claim_and_die(scene: &Scene) {
         running: HashMap::new(),
         lease: seconds(60),
     };
-    let claims = scene.stores.deliveries.claim(&claim, scene.clock.now());
+    let claims = scene.stores.deliveries.claim(&claim, scene.now());
     let claims = scene.runtime.block_on(claims).unwrap();
     assert_eq!(claims.taken.len(), 1);
 }
@@ -55,7 +54,7 @@ fn a_lease_that_runs_out_at_the_sixth_attempt_leaves_it_dead() {
     scene.pass(seconds(480));
     claim_and_die(&scene);
     scene.start();
-    scene.pass(seconds(24 * 3600));
+    scene.pass(HOUR);
     assert_eq!(scene.stands(), (State::Dead, 6));
     assert_eq!(scene.receivers.sent().len(), 5);
 }
@@ -75,7 +74,7 @@ fn two_workers_on_one_store_send_each_attempt_once() {
     }
     let handles = [scene.start(), scene.start()];
     handles.iter().for_each(|handle| handle.wake());
-    scene.pass(seconds(3600));
+    scene.pass(HOUR);
     assert_eq!(scene.count(State::Delivered), 150);
     let mut sent: Vec<_> = scene.receivers.sent();
     sent.sort_by_key(|sent| (sent.header("x-forum-delivery").to_owned(), sent.at));

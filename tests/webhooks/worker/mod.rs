@@ -10,6 +10,7 @@ mod audience;
 mod bounds;
 mod faults;
 mod leases;
+mod log;
 mod pace;
 mod stopping;
 mod sweeping;

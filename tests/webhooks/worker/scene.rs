@@ -22,6 +22,9 @@ pub(crate) const fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
+/// Longer than all attempts of a delivery take.
+pub(crate) const HOUR: Duration = seconds(3600);
+
 /// The secret of every endpoint.
 pub(crate) const SECRET: &str = "whsec_of-all-the-endpoints";
 
@@ -79,11 +82,7 @@ impl Scene {
         self.add_with(name, |endpoint| endpoint)
     }
 
-    pub(crate) fn add_with(
-        &self,
-        name: &str,
-        change: impl FnOnce(Endpoint) -> Endpoint,
-    ) -> Endpoint {
+    fn add_with(&self, name: &str, change: impl FnOnce(Endpoint) -> Endpoint) -> Endpoint {
         let endpoint = change(Endpoint {
             id: EndpointId::new(&format!("whe_{name}")).unwrap(),
             url: url(name),
@@ -98,6 +97,17 @@ impl Scene {
         let added = self.stores.endpoints.add(&endpoint);
         assert!(self.runtime.block_on(added).unwrap());
         endpoint
+    }
+
+    /// Adds an endpoint on behalf of this member.
+    pub(crate) fn add_of(&self, owner: i64, name: &str) -> Endpoint {
+        let owner = owner.into();
+        self.add_with(name, |endpoint| Endpoint { owner, ..endpoint })
+    }
+
+    /// Adds an endpoint that listens to these topics.
+    pub(crate) fn add_for(&self, topics: Topics, name: &str) -> Endpoint {
+        self.add_with(name, |endpoint| Endpoint { topics, ..endpoint })
     }
 
     /// Puts another self in the endpoint's place.
@@ -135,10 +145,24 @@ impl Scene {
 
     /// An event that this endpoint alone is told of.
     pub(crate) fn queue(&self, endpoint: &Endpoint) {
-        let event = self.event(&Topic::POST_CREATED, Some(1));
-        let now = self.clock.now();
-        let sent = self.stores.deliveries.send(&event, &endpoint.id, now);
+        self.queue_in(Some(1), endpoint);
+    }
+
+    pub(crate) fn queue_in(&self, forum: Option<i64>, endpoint: &Endpoint) {
+        let event = self.event(&Topic::POST_CREATED, forum);
+        let deliveries = &self.stores.deliveries;
+        let sent = deliveries.send(&event, &endpoint.id, self.now());
         assert!(self.runtime.block_on(sent).unwrap().is_some());
+    }
+
+    /// An operator queues a dead or gone delivery again.
+    pub(crate) fn retry(&self, delivery: &Delivery) {
+        let retried = self.stores.deliveries.retry(&delivery.id, self.now());
+        assert!(self.runtime.block_on(retried).unwrap());
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     pub(crate) fn pass(&self, duration: Duration) {

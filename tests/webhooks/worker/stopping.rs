@@ -4,7 +4,7 @@ use forum_api::webhook::State;
 
 use super::people::Word;
 use super::receivers::Reply;
-use super::scene::{Scene, seconds, url};
+use super::scene::{HOUR, Scene, seconds, url};
 
 /// Tells the worker to stop while time goes on; what is asked of the handle says when it has.
 fn stop(scene: &Scene, handle: &forum_api::webhook::worker::WorkerHandle) {
@@ -28,7 +28,7 @@ fn an_idle_worker_stops_at_once_and_does_nothing_more() {
     scene.counted.take_counts();
     scene.happen();
     handle.wake();
-    scene.pass(seconds(3600));
+    scene.pass(HOUR);
     assert!(scene.counted.take_counts().is_empty());
     assert_eq!(scene.runtime.asleep_until(), None);
     scene.runtime.block_on(handle.stop());

@@ -10,6 +10,7 @@ use forum_api::store::{
     Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Webhooks,
 };
 use forum_api::webhook::{Attempted, Delivery, Endpoint, Event, Progress};
+use tokio::task::yield_now;
 
 /// Stores behind a counter that may refuse.
 #[derive(Clone, Debug)]
@@ -95,7 +96,12 @@ impl Endpoints for Counted {
 #[async_trait]
 impl Deliveries for Counted {
     async fn claim(&self, claim: &Claim, now: Timestamp) -> Stored<Claims> {
-        self.called("claim")?.deliveries.claim(claim, now).await
+        let claims = self.called("claim")?.deliveries.claim(claim, now).await;
+        // Long enough for attempts to end before the worker knows what it got.
+        for _ in 0..8 {
+            yield_now().await;
+        }
+        claims
     }
 
     async fn settle(

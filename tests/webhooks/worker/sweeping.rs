@@ -1,24 +1,21 @@
 //! What is kept, and for how long.
 
-use forum_api::clock::Clock as _;
-use forum_api::webhook::{Endpoint, State};
+use forum_api::webhook::State;
 
 use super::people::Word;
 use super::receivers::Reply;
-use super::scene::{Scene, seconds, url};
+use super::scene::{HOUR, Scene, seconds, url};
 
 const DAY: u64 = 24 * 3600;
 
 #[test]
 fn eight_days_later_the_dead_are_there_alone_and_can_be_retried() {
-    let scene = Scene::new();
+    let mut scene = Scene::new();
+    scene.settings.poll = HOUR;
     scene.add("good");
     scene.add("gone");
     scene.add("dead");
-    let withheld = scene.add_with("withheld", |endpoint| Endpoint {
-        owner: 2.into(),
-        ..endpoint
-    });
+    let withheld = scene.add_of(2, "withheld");
     scene.receivers.does(&url("gone"), [Reply::Status(410)]);
     scene.receivers.does(&url("dead"), [Reply::Status(500)]);
     scene.people.say(2, Word::CannotAct);
@@ -32,8 +29,7 @@ fn eight_days_later_the_dead_are_there_alone_and_can_be_retried() {
     assert_eq!(states.map(|state| scene.count(state)), [0, 0, 0, 1]);
     let (dead, _) = scene.only();
     scene.receivers.does(&url("dead"), [Reply::Status(200)]);
-    let retried = scene.stores.deliveries.retry(&dead.id, scene.clock.now());
-    assert!(scene.runtime.block_on(retried).unwrap());
+    scene.retry(&dead);
     handle.wake();
     scene.runtime.run();
     assert_eq!(scene.stands(), (State::Delivered, 1));
@@ -41,7 +37,8 @@ fn eight_days_later_the_dead_are_there_alone_and_can_be_retried() {
 
 #[test]
 fn it_sweeps_at_its_start_and_each_hour_in_small_batches() {
-    let scene = Scene::new();
+    let mut scene = Scene::new();
+    scene.settings.poll = HOUR;
     let endpoint = scene.add("a");
     let handle = scene.start();
     for _ in 0..1200 {
@@ -58,5 +55,5 @@ fn it_sweeps_at_its_start_and_each_hour_in_small_batches() {
     scene.pass(seconds(1));
     assert_eq!(scene.deliveries().len(), 0);
     scene.pass(seconds(DAY - 1));
-    assert_eq!(scene.counted.take_counts()["sweep"], 2 + 24);
+    assert_eq!(scene.counted.take_counts()["sweep"], 2 + 23);
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::clock::{SystemClock, TokioRuntime};
-use forum_api::store::Webhooks;
 use forum_api::webhook::State;
 use forum_api::webhook::worker::{Settings, Worker};
 use tokio::task::yield_now;
