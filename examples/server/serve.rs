@@ -51,6 +51,10 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
     };
     let worker = worker(&database, &board, options).await?;
     let settings = settings(options, &greeting.base_url);
+    let board = match worker.clone() {
+        Some(worker) => board.with_wake(move || worker.wake()),
+        None => board,
+    };
     let front = Front {
         api: api(&database, board.clone(), settings),
         board,

@@ -1,0 +1,272 @@
+//! Who is told of what: topics, and what an endpoint's owner may see (contract, section 8).
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use forum_api::webhook::{Endpoint, Plain, State, Topic};
+
+use super::people::Word;
+use super::receivers::Reply;
+use super::scene::{HOUR, Lost, Scene, seconds, topics, url};
+
+#[test]
+fn an_endpoint_is_told_of_its_topics() {
+    let scene = Scene::new();
+    let (post, message) = (Topic::POST_CREATED, Topic::MESSAGE_SENT);
+    scene.add_for(topics(true, &[]), "all");
+    scene.add_for(topics(false, &[post, Topic::POST_DELETED]), "posts");
+    scene.add_for(topics(false, std::slice::from_ref(&message)), "messages");
+    scene.add_for(topics(true, &[message]), "both");
+    for topic in [
+        Topic::POST_CREATED,
+        Topic::POST_UPDATED,
+        Topic::MESSAGE_SENT,
+    ] {
+        scene.happens(&topic, None);
+    }
+    let own = Topic::new("garden.gate.opened").unwrap();
+    scene.happens(&own, None);
+    scene.start();
+    let told = |name| {
+        let sent = scene.receivers.sent().into_iter();
+        let here = sent.filter(|sent| sent.request.url == url(name));
+        let mut told: Vec<_> = here
+            .map(|sent| sent.header("x-forum-event").to_owned())
+            .collect();
+        told.sort_unstable();
+        told
+    };
+    assert_eq!(
+        told("all"),
+        ["garden.gate.opened", "post.created", "post.updated"]
+    );
+    assert_eq!(told("posts"), ["post.created"]);
+    assert_eq!(told("messages"), ["message.sent"]);
+    assert_eq!(
+        told("both"),
+        [
+            "garden.gate.opened",
+            "message.sent",
+            "post.created",
+            "post.updated"
+        ]
+    );
+}
+
+#[test]
+fn an_endpoint_is_told_of_what_its_owner_sees_at_fan_out() {
+    let scene = Scene::new();
+    scene.add("a");
+    scene.people.say(1, Word::Sees(vec![7]));
+    for forum in [Some(7), Some(8), None] {
+        scene.happens(&Topic::POST_CREATED, forum);
+    }
+    scene.start();
+    let bodies = scene
+        .receivers
+        .sent()
+        .into_iter()
+        .map(|sent| sent.request.body);
+    let bodies: Vec<_> = bodies.collect();
+    assert_eq!(bodies.len(), 2);
+    assert!(
+        !bodies
+            .iter()
+            .any(|body| body.windows(5).any(|part| part == b"evt_1"))
+    );
+    scene.people.say(1, Word::Sees(vec![7, 8]));
+    scene.pass(HOUR);
+    assert_eq!(
+        scene.receivers.sent().len(),
+        2,
+        "what was not queued never is"
+    );
+}
+
+#[test]
+fn one_who_can_no_longer_act_is_told_of_nothing() {
+    let scene = Scene::new();
+    scene.add("a");
+    scene.people.say(1, Word::CannotAct);
+    scene.happen();
+    scene.happens(&Topic::MEMBER_RATED, None);
+    scene.start();
+    scene.pass(HOUR);
+    assert!(scene.deliveries().is_empty() && scene.receivers.sent().is_empty());
+}
+
+#[test]
+fn an_offline_board_tells_as_ever() {
+    let scene = Scene::new();
+    scene.add("a");
+    scene.people.say(1, Word::Offline);
+    scene.happen();
+    scene.start();
+    assert_eq!(scene.stands(), (State::Delivered, 1));
+}
+
+#[test]
+fn what_its_owner_may_not_be_told_any_more_is_withheld() {
+    for word in [Word::CannotAct, Word::Sees(vec![2])] {
+        let scene = Scene::new();
+        scene.add("a");
+        scene.receivers.does(&url("a"), [Reply::Status(500)]);
+        scene.happen();
+        scene.start();
+        assert_eq!(scene.stands(), (State::Retrying, 1));
+        scene.people.say(1, word);
+        scene.pass(HOUR);
+        assert_eq!(scene.stands(), (State::Withheld, 1));
+        assert_eq!(scene.receivers.sent().len(), 1);
+        assert_eq!(scene.only().1.len(), 1, "nothing was attempted");
+    }
+}
+
+#[test]
+fn what_is_in_no_forum_is_withheld_from_one_who_cannot_act_alone() {
+    for (word, state) in [
+        (Word::CannotAct, State::Withheld),
+        (Word::Sees(vec![]), State::Delivered),
+    ] {
+        let scene = Scene::new();
+        let endpoint = scene.add("a");
+        scene.people.say(1, word);
+        scene.queue_in(None, &endpoint);
+        scene.start();
+        assert_eq!(scene.only().0.progress.state, state);
+    }
+}
+
+#[test]
+fn a_disabled_endpoint_is_told_of_nothing_new_and_what_is_queued_waits() {
+    let scene = Scene::new();
+    let endpoint = scene.add("a");
+    let switch = |enabled| {
+        scene.change(&endpoint.id, |endpoint| Endpoint {
+            enabled,
+            ..endpoint
+        })
+    };
+    scene.queue(&endpoint);
+    switch(false);
+    scene.start();
+    scene.happen();
+    scene.pass(HOUR);
+    assert_eq!(scene.stands(), (State::Queued, 0));
+    switch(true);
+    scene.pass(HOUR);
+    assert_eq!(scene.stands(), (State::Delivered, 1));
+    assert_eq!(scene.receivers.sent().len(), 1);
+}
+
+#[test]
+fn with_an_endpoint_goes_what_was_queued_for_it() {
+    let scene = Scene::new();
+    let endpoint = scene.add("a");
+    scene.receivers.does(&url("a"), [Reply::Status(500)]);
+    scene.happen();
+    scene.start();
+    let removed = scene.stores.endpoints.remove(&endpoint.id);
+    assert!(scene.runtime.block_on(removed).unwrap());
+    scene.pass(HOUR);
+    assert_eq!(scene.receivers.sent().len(), 1);
+    assert!(scene.deliveries().is_empty());
+}
+
+#[test]
+fn each_owner_is_asked_for_once_in_a_batch() {
+    let scene = Scene::new();
+    for (place, name) in (0..).zip(["a", "b", "c", "d"]) {
+        scene.add_of(place % 2, name);
+    }
+    scene.people.say(0, Word::CannotAct);
+    scene.people.say(1, Word::CannotAct);
+    for _ in 0..100 {
+        scene.happen();
+    }
+    scene.start();
+    assert_eq!(scene.people.asked.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn while_the_authority_fails_events_wait() {
+    for word in [Word::Fails, Word::Panics, Word::NeverSays] {
+        let scene = Scene::new();
+        scene.add("a");
+        scene.people.say(1, word);
+        scene.happen();
+        scene.start();
+        scene.pass(seconds(600));
+        assert!(scene.deliveries().is_empty());
+        let asked = scene.people.asked.load(Ordering::SeqCst);
+        assert!(
+            (10..60).contains(&asked),
+            "asked {asked} times in ten minutes"
+        );
+        scene.people.say(1, Word::Sees(vec![1]));
+        scene.pass(seconds(60));
+        assert_eq!(scene.stands(), (State::Delivered, 1));
+    }
+}
+
+#[test]
+fn while_the_authority_fails_deliveries_wait_uncounted() {
+    for word in [Word::Fails, Word::Panics, Word::NeverSays] {
+        let scene = Scene::new();
+        scene.queue(&scene.add("a"));
+        scene.people.say(1, word);
+        scene.start();
+        scene.pass(seconds(600));
+        assert_eq!(scene.stands(), (State::Queued, 0));
+        let asked = scene.people.asked.load(Ordering::SeqCst);
+        assert!(
+            (20..150).contains(&asked),
+            "asked {asked} times in ten minutes"
+        );
+        scene.people.say(1, Word::Sees(vec![1]));
+        scene.pass(seconds(30));
+        assert_eq!(scene.stands(), (State::Delivered, 1));
+        assert_eq!(scene.only().1.len(), 1);
+    }
+}
+
+#[test]
+fn a_failing_authority_is_not_asked_at_once_for_whatever_else_is_queued() {
+    let scene = Scene::new();
+    let endpoint = scene.add("a");
+    scene.people.say(1, Word::Fails);
+    (0..1000).for_each(|_| scene.queue(&endpoint));
+    scene.start();
+    scene.pass(seconds(59));
+    assert_eq!(scene.people.asked.load(Ordering::SeqCst), 4 * 12);
+}
+
+#[test]
+fn an_owner_who_cannot_be_asked_for_holds_nobody_else_up() {
+    let scene = Scene::new();
+    let stuck = scene.add("stuck");
+    let other = scene.add_of(2, "other");
+    scene.people.say(1, Word::NeverSays);
+    for _ in 0..50 {
+        scene.queue(&stuck);
+        scene.queue(&other);
+    }
+    scene.start();
+    assert_eq!(scene.receivers.times(&url("other")).len(), 50);
+}
+
+#[test]
+fn a_secret_that_cannot_be_opened_makes_its_deliveries_wait() {
+    let mut scene = Scene::new();
+    scene.secrets = Arc::new(Lost);
+    scene.queue(&scene.add("a"));
+    let handle = scene.start();
+    scene.pass(seconds(600));
+    assert_eq!(scene.stands(), (State::Queued, 0));
+    assert!(scene.receivers.sent().is_empty());
+    scene.runtime.block_on(handle.stop());
+    scene.secrets = Arc::new(Plain);
+    scene.start();
+    scene.pass(seconds(10));
+    assert_eq!(scene.stands(), (State::Delivered, 1));
+}

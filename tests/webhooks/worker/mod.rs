@@ -1,0 +1,17 @@
+//! The worker over stores in memory, a transport that plays the receivers, and a clock that stands still.
+
+mod people;
+mod receivers;
+mod scene;
+mod stores;
+
+mod attempts;
+mod audience;
+mod bounds;
+mod faults;
+mod leases;
+mod log;
+mod pace;
+mod stopping;
+mod sweeping;
+mod threads;

@@ -1,0 +1,151 @@
+//! Stores that count what they are asked, and fail when they are told to.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use forum_api::async_trait;
+use forum_api::host::{Fault, Stored};
+use forum_api::model::{DeliveryId, EndpointId, Timestamp};
+use forum_api::store::{
+    Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Webhooks,
+};
+use forum_api::webhook::{Attempted, Delivery, Endpoint, Event, Progress};
+use tokio::task::yield_now;
+
+/// Stores behind a counter that may refuse.
+#[derive(Clone, Debug)]
+pub(crate) struct Counted {
+    inner: Webhooks,
+    calls: Arc<Mutex<Calls>>,
+}
+
+#[derive(Debug, Default)]
+struct Calls {
+    counts: BTreeMap<&'static str, u32>,
+    /// Those that fail, by the operation and how many calls there were of any.
+    fails: Option<fn(&str, u32) -> bool>,
+}
+
+impl Counted {
+    pub(crate) fn new(inner: Webhooks) -> Self {
+        Self {
+            inner,
+            calls: Arc::default(),
+        }
+    }
+
+    /// Fails whenever `fails` says so of an operation and the number of calls of any before.
+    pub(crate) fn fail(&self, fails: fn(&str, u32) -> bool) {
+        self.calls.lock().unwrap().fails = Some(fails);
+    }
+
+    /// How often each operation was asked for since this was last called.
+    pub(crate) fn take_counts(&self) -> BTreeMap<&'static str, u32> {
+        std::mem::take(&mut self.calls.lock().unwrap().counts)
+    }
+
+    fn called(&self, name: &'static str) -> Stored<&Webhooks> {
+        let mut calls = self.calls.lock().unwrap();
+        let before = calls.counts.values().sum();
+        *calls.counts.entry(name).or_default() += 1;
+        if calls.fails.is_some_and(|fails| fails(name, before)) {
+            return Err(Fault::new("the store is out of reach"));
+        }
+        Ok(&self.inner)
+    }
+}
+
+#[async_trait]
+impl Outbox for Counted {
+    async fn put(&self, event: &Event) -> Stored<()> {
+        self.inner.outbox.put(event).await
+    }
+
+    async fn waiting(&self, limit: u32) -> Stored<Vec<Event>> {
+        self.called("waiting")?.outbox.waiting(limit).await
+    }
+
+    async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> Stored<()> {
+        self.called("fan_out")?.outbox.fan_out(events, now).await
+    }
+}
+
+#[async_trait]
+impl Endpoints for Counted {
+    async fn add(&self, endpoint: &Endpoint) -> Stored<bool> {
+        self.inner.endpoints.add(endpoint).await
+    }
+
+    async fn find(&self, id: &EndpointId) -> Stored<Option<Endpoint>> {
+        self.inner.endpoints.find(id).await
+    }
+
+    async fn update(&self, endpoint: &Endpoint) -> Stored<bool> {
+        self.inner.endpoints.update(endpoint).await
+    }
+
+    async fn remove(&self, id: &EndpointId) -> Stored<bool> {
+        self.inner.endpoints.remove(id).await
+    }
+
+    async fn all(&self) -> Stored<Vec<Endpoint>> {
+        self.called("endpoints")?.endpoints.all().await
+    }
+}
+
+#[async_trait]
+impl Deliveries for Counted {
+    async fn claim(&self, claim: &Claim, now: Timestamp) -> Stored<Claims> {
+        let claims = self.called("claim")?.deliveries.claim(claim, now).await;
+        // Long enough for attempts to end before the worker knows what it got.
+        for _ in 0..8 {
+            yield_now().await;
+        }
+        claims
+    }
+
+    async fn settle(
+        &self,
+        claimed: &Claimed,
+        progress: &Progress,
+        attempted: Option<&Attempted>,
+        now: Timestamp,
+    ) -> Stored<bool> {
+        let deliveries = &self.called("settle")?.deliveries;
+        deliveries.settle(claimed, progress, attempted, now).await
+    }
+
+    async fn release(&self, claimed: &[Claimed], due_at: Timestamp) -> Stored<()> {
+        let deliveries = &self.called("release")?.deliveries;
+        deliveries.release(claimed, due_at).await
+    }
+
+    async fn send(
+        &self,
+        event: &Event,
+        endpoint: &EndpointId,
+        now: Timestamp,
+    ) -> Stored<Option<DeliveryId>> {
+        self.inner.deliveries.send(event, endpoint, now).await
+    }
+
+    async fn retry(&self, id: &DeliveryId, now: Timestamp) -> Stored<bool> {
+        self.inner.deliveries.retry(id, now).await
+    }
+
+    async fn remove(&self, id: &DeliveryId) -> Stored<bool> {
+        self.inner.deliveries.remove(id).await
+    }
+
+    async fn find(&self, id: &DeliveryId) -> Stored<Option<(Delivery, Vec<Attempted>)>> {
+        self.inner.deliveries.find(id).await
+    }
+
+    async fn list(&self, filter: &Filter) -> Stored<Vec<Delivery>> {
+        self.inner.deliveries.list(filter).await
+    }
+
+    async fn sweep(&self, before: Timestamp, limit: u32) -> Stored<u64> {
+        self.called("sweep")?.deliveries.sweep(before, limit).await
+    }
+}
