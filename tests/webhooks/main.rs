@@ -1,0 +1,14 @@
+//! Webhooks: where they may go, and what goes over the wire.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
+mod addresses;
+mod ranges;
+mod tls;
+mod transport;
+mod wire;
