@@ -9,6 +9,7 @@
 
 mod addresses;
 mod ranges;
+mod spellings;
 mod tls;
 mod transport;
 mod wire;

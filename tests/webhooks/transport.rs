@@ -157,18 +157,18 @@ async fn no_redirect_is_followed() {
 #[tokio::test]
 async fn each_byte_of_a_request_is_known() {
     let mut receiver = Receiver::new(Say(OK)).await;
-    let url = receiver.url("http://receiver.test");
+    let authority = format!("receiver.test:{}", receiver.address().port());
+    let url = format!("http://{authority}//hook?of={{board}}|^`");
     is_heard((200, "ok"), loopback(LONG).post(outgoing(&url)).await);
     let expected = format!(
-        "POST /hook?of=board HTTP/1.1\r\n\
-         host: receiver.test:{}\r\n\
+        "POST //hook?of={{board}}|^` HTTP/1.1\r\n\
+         host: {authority}\r\n\
          connection: close\r\n\
          content-type: application/json\r\n\
          x-forum-event: ping\r\n\
          content-length: 17\r\n\
          \r\n\
-         {{\"event\":\"evt_1\"}}",
-        receiver.address().port()
+         {{\"event\":\"evt_1\"}}"
     );
     assert_eq!(receiver.ended().await[0].request, expected);
 }

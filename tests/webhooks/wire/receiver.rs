@@ -28,7 +28,7 @@ pub(crate) enum Act {
     Flood(&'static [u8], &'static [u8]),
     /// The same, with a pause before each.
     Trickle(&'static [u8], &'static [u8]),
-    /// Breaks the connection off instead of answering.
+    /// Breaks the connection off at the first byte.
     Reset,
     /// Says this without being asked.
     Blurt(&'static [u8]),
@@ -121,7 +121,7 @@ async fn converse(
             until_hung_up(&mut socket).await
         }
         (Act::Reset, _) => {
-            read(&mut socket).await?;
+            socket.read_u8().await?;
             socket.set_zero_linger()
         }
         (_, None) => answer(socket, act, note).await,
