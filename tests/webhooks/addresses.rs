@@ -34,7 +34,7 @@ struct Sender {
 
 impl Sender {
     fn new(allow_private: bool) -> Self {
-        let mut settings = settings(SHORT);
+        let mut settings = settings(SHORT * 3);
         settings.allow_private = allow_private;
         let transport = HttpTransport::new(settings).unwrap();
         Self {
