@@ -68,6 +68,10 @@ const DOORS: &[(&str, &[&str])] = &[
     ("delete from ", SQL),
     ("rusqlite", &["src/store/sqlite", "examples/server"]),
     ("MemoryBudgets", &["src/store", "src/api/builder.rs", "src/api/service.rs", "examples"]),
+    ("rustls", &["src/webhook/http"]),
+    ("Url::parse", &["src/webhook/address/target.rs"]),
+    ("lookup_host", &["src/webhook/address/resolver.rs"]),
+    ("TcpStream::connect", &["src/webhook/http/connect.rs"]),
     ("todo!", &[]),
     ("unimplemented!", &[]),
 ];
@@ -76,7 +80,7 @@ const DOORS: &[(&str, &[&str])] = &[
 #[rustfmt::skip]
 const FOREIGN: &[&str] = &[
     "async-std", "axum", "hyper", "hyper-util", "native-tls", "openssl", "reqwest", "ring", "rusqlite", "rustls",
-    "smol", "sqlx", "tokio",
+    "smol", "sqlx", "tokio", "url",
 ];
 
 struct Source {

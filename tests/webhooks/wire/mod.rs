@@ -1,0 +1,56 @@
+//! Both ends of an attempt: a transport, and a receiver that behaves as badly as it is told.
+
+mod names;
+mod receiver;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use forum_api::webhook::{HttpSettings, HttpTransport, Outgoing, Resolver};
+use http::HeaderMap;
+
+pub(crate) use names::Names;
+pub(crate) use receiver::{Act, Receiver};
+
+/// How long an attempt may take that is to end in time.
+pub(crate) const SHORT: Duration = Duration::from_millis(300);
+
+/// How long an attempt may take that is to end by itself.
+pub(crate) const LONG: Duration = Duration::from_secs(20);
+
+/// The authority that vouches for `receiver.test`.
+pub(crate) const AUTHORITY: &str = include_str!("../certificates/authority.pem");
+
+/// To loopback too, and where the authority is trusted.
+pub(crate) fn settings(within: Duration) -> HttpSettings {
+    HttpSettings {
+        allow_private: true,
+        connect: within,
+        timeout: within,
+        roots: AUTHORITY.into(),
+    }
+}
+
+/// A transport that asks `names`.
+pub(crate) fn transport(settings: HttpSettings, names: &Arc<Names>) -> HttpTransport {
+    let names = names.clone() as Arc<dyn Resolver>;
+    HttpTransport::new(settings).unwrap().resolver(names)
+}
+
+/// A transport to which each name is loopback.
+pub(crate) fn loopback(within: Duration) -> HttpTransport {
+    transport(settings(within), &Names::leading_to(&["127.0.0.1"]))
+}
+
+/// An attempt at `url`.
+pub(crate) fn outgoing(url: &str) -> Outgoing {
+    let mut headers = HeaderMap::new();
+    headers.insert("content-type", "application/json".parse().unwrap());
+    headers.insert("x-forum-event", "ping".parse().unwrap());
+    Outgoing {
+        url: url.into(),
+        headers,
+        body: Bytes::from_static(b"{\"event\":\"evt_1\"}"),
+    }
+}
