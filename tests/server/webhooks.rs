@@ -33,7 +33,7 @@ pub fn add(server: &Server, receiver: &Receiver, arguments: &[&str]) -> Value {
     added.json()
 }
 
-/// Lets alice reply in a thread of General; gives the post.
+/// Replies in a thread of Announcements; gives the post.
 pub fn reply(server: &Server, token: &str, body: &str) -> Value {
     let reply = server.post(token, "/threads/1/posts", &json!({ "body": body }));
     assert_eq!(reply.status, 201, "{reply:?}");
@@ -65,7 +65,7 @@ fn a_reply_reaches_the_receiver_signed() {
     assert_eq!(body["topic"], "post.created");
     assert_eq!(body["data"]["post"]["postId"], post["postId"]);
     assert_eq!(body["data"]["actor"]["username"], "alice");
-    assert_eq!(body["data"]["forum"]["title"], "General");
+    assert_eq!(body["data"]["forum"]["title"], "Announcements");
     assert!(body["data"]["post"].get("canEdit").is_none());
 }
 
