@@ -82,7 +82,11 @@ impl Scene {
         self.add_with(name, |endpoint| endpoint)
     }
 
-    fn add_with(&self, name: &str, change: impl FnOnce(Endpoint) -> Endpoint) -> Endpoint {
+    pub(crate) fn add_with(
+        &self,
+        name: &str,
+        change: impl FnOnce(Endpoint) -> Endpoint,
+    ) -> Endpoint {
         let endpoint = change(Endpoint {
             id: EndpointId::new(&format!("whe_{name}")).unwrap(),
             url: url(name),
