@@ -25,7 +25,7 @@ impl Backoff {
     /// The wait after the `failed`th failure: the initial one, doubled with each failure before, and up to a fifth
     /// longer by `random` (0 to 1, without 1).
     pub fn wait(&self, failed: u32, random: f64) -> Duration {
-        let doubled = 2f64.powi(i32::try_from(failed).unwrap_or(i32::MAX).saturating_sub(1));
+        let doubled = 2f64.powi(i32::try_from(failed.saturating_sub(1)).unwrap_or(i32::MAX));
         let seconds = self.initial.as_secs_f64() * doubled * (1.0 + 0.2 * random);
         Duration::try_from_secs_f64(seconds).map_or(self.max, |wait| wait.min(self.max))
     }

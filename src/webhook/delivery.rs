@@ -46,6 +46,11 @@ impl State {
         }
     }
 
+    /// Whether an attempt is to come: only an operator moves any other state.
+    pub const fn is_pending(self) -> bool {
+        matches!(self, Self::Queued | Self::Retrying)
+    }
+
     /// The state of this name.
     pub fn new(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == name)
@@ -86,9 +91,13 @@ impl Progress {
         }
     }
 
-    /// What follows from an attempt that ended so at `now`; `random` (0 to 1, without 1) spreads the wait.
+    /// What follows from an attempt that ended so at `now`; `random` (0 to 1, without 1) spreads the wait. Where none
+    /// was to come, nothing does.
     #[must_use]
     pub fn after(self, outcome: Outcome, backoff: &Backoff, now: Timestamp, random: f64) -> Self {
+        if !self.state.is_pending() {
+            return self;
+        }
         let attempts = self.attempts + u32::from(outcome != Outcome::Withheld);
         let (state, wait) = match outcome {
             Outcome::Withheld => (State::Withheld, None),

@@ -1,9 +1,9 @@
 //! Where webhooks go.
 
-use std::collections::BTreeSet;
+use std::fmt;
 use std::time::Duration;
 
-use super::{Sealed, Topic};
+use super::{Sealed, Topics};
 use crate::model::{EndpointId, Timestamp, UserId};
 
 /// An address that receives webhooks, on behalf of its owner.
@@ -42,6 +42,14 @@ pub struct Pending {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NothingPending;
 
+impl fmt::Display for NothingPending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no secret is pending")
+    }
+}
+
+impl std::error::Error for NothingPending {}
+
 impl Endpoint {
     /// How long a secret pends unless it is activated: 24 hours.
     pub const PENDING: Duration = Duration::from_secs(24 * 60 * 60);
@@ -75,22 +83,5 @@ impl Endpoint {
             pending: None,
             ..self
         })
-    }
-}
-
-/// What an endpoint is told of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Topics {
-    /// Whether of everything but `message.sent`.
-    pub all: bool,
-    /// Of these, by name.
-    pub named: BTreeSet<Topic>,
-}
-
-impl Topics {
-    /// Whether an event of this topic is to be sent.
-    pub fn contains(&self, topic: &Topic) -> bool {
-        let public = ![Topic::MESSAGE_SENT, Topic::PING].contains(topic);
-        self.all && public || self.named.contains(topic)
     }
 }

@@ -15,8 +15,8 @@ impl EventId {
     /// # Errors
     /// When the source of randomness does not answer.
     pub fn mint(entropy: &dyn Entropy) -> Result<Self, NoEntropy> {
-        let random = base62::random::<LENGTH>(entropy)?;
-        Ok(Self::new(&spell("evt_", random)).unwrap_or_else(Self::nothing))
+        let id = spell("evt_", base62::random(entropy)?);
+        Ok(Self::new(&id).unwrap_or_else(Self::nothing))
     }
 }
 
@@ -26,8 +26,8 @@ impl EndpointId {
     /// # Errors
     /// When the source of randomness does not answer.
     pub fn mint(entropy: &dyn Entropy) -> Result<Self, NoEntropy> {
-        let random = base62::random::<LENGTH>(entropy)?;
-        Ok(Self::new(&spell("whe_", random)).unwrap_or_else(Self::nothing))
+        let id = spell("whe_", base62::random(entropy)?);
+        Ok(Self::new(&id).unwrap_or_else(Self::nothing))
     }
 }
 
@@ -37,7 +37,8 @@ impl DeliveryId {
     pub fn of(event: &EventId, endpoint: &EndpointId) -> Self {
         let digest: [u8; 32] = Sha256::digest(format!("{event} {endpoint}")).into();
         let (half, _) = digest.split_at(16);
-        Self::new(&spell("dlv_", base62::number::<LENGTH>(half))).unwrap_or_else(Self::nothing)
+        let id = spell("dlv_", base62::number(half));
+        Self::new(&id).unwrap_or_else(Self::nothing)
     }
 }
 

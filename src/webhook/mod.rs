@@ -8,10 +8,14 @@ mod endpoint;
 mod event;
 mod id;
 mod insert;
+#[cfg(feature = "webhooks")]
+mod key_box;
 mod outgoing;
+mod sealed;
 mod secret;
 mod signature;
 mod topic;
+mod topics;
 mod transport;
 mod verify;
 #[cfg(feature = "webhooks")]
@@ -19,10 +23,14 @@ pub mod worker;
 
 pub use backoff::Backoff;
 pub use delivery::{ATTEMPTS, Attempted, Delivery, Outcome, Progress, State};
-pub use endpoint::{Endpoint, NothingPending, Pending, Topics};
+pub use endpoint::{Endpoint, NothingPending, Pending};
 pub use event::Event;
+#[cfg(feature = "webhooks")]
+pub use key_box::{KeyBox, KeyTooShort};
 pub use outgoing::Outgoing;
-pub use secret::{Plain, Sealed, Secret, SecretBox, TooShort};
+pub use sealed::{Plain, Sealed, SecretBox};
+pub use secret::{Secret, TooShort};
 pub use topic::Topic;
+pub use topics::{Topics, UnknownTopic};
 pub use transport::{Answer, Transport, Unsent};
 pub use verify::{Unverified, Verified, verify};

@@ -1,4 +1,4 @@
-//! What signs deliveries, and how it is kept.
+//! What signs deliveries.
 
 use std::fmt;
 
@@ -6,9 +6,9 @@ use zeroize::Zeroizing;
 
 use crate::base62;
 use crate::clock::{Entropy, NoEntropy};
-use crate::host::BoxError;
 
-/// The secret of an endpoint: the bytes of its text are the key of the HMAC. It prints as its name only.
+/// The secret of an endpoint: the bytes of its text are the key of the HMAC. It prints as its name only, and is zeroed
+/// when dropped.
 #[derive(Clone)]
 pub struct Secret(Zeroizing<String>);
 
@@ -16,8 +16,16 @@ pub struct Secret(Zeroizing<String>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooShort;
 
+impl fmt::Display for TooShort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a secret has at least 16 characters")
+    }
+}
+
+impl std::error::Error for TooShort {}
+
 impl Secret {
-    /// A new secret: `whsec_` and 43 characters.
+    /// A new secret: `whsec_` and 256 random bits in 43 characters of `[0-9A-Za-z]`.
     ///
     /// # Errors
     /// When the source of randomness does not answer.
@@ -50,57 +58,5 @@ impl Secret {
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
-    }
-}
-
-/// A secret as it is stored. It prints as its name only.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Sealed(Zeroizing<Vec<u8>>);
-
-impl Sealed {
-    /// From the bytes that are stored.
-    pub fn new(bytes: Vec<u8>) -> Self {
-        Self(Zeroizing::new(bytes))
-    }
-
-    /// The bytes to store.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Sealed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Sealed")
-    }
-}
-
-/// Seals secrets before they are stored, and opens them again.
-pub trait SecretBox: Send + Sync + 'static {
-    /// Seals a secret.
-    ///
-    /// # Errors
-    /// When it cannot.
-    fn seal(&self, secret: &Secret) -> Result<Sealed, BoxError>;
-
-    /// Opens what was sealed.
-    ///
-    /// # Errors
-    /// When it was not sealed by this box.
-    fn open(&self, sealed: &Sealed) -> Result<Secret, BoxError>;
-}
-
-/// Keeps secrets as they are.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Plain;
-
-impl SecretBox for Plain {
-    fn seal(&self, secret: &Secret) -> Result<Sealed, BoxError> {
-        Ok(Sealed::new(secret.reveal().as_bytes().to_vec()))
-    }
-
-    fn open(&self, sealed: &Sealed) -> Result<Secret, BoxError> {
-        let text = std::str::from_utf8(sealed.as_bytes())?;
-        Ok(Secret(Zeroizing::new(text.into())))
     }
 }

@@ -32,6 +32,21 @@ impl Topic {
     /// An operator tries an endpoint.
     pub const PING: Self = Self::known("ping");
 
+    /// What any board sends to those who subscribe: all of these but [`PING`](Self::PING).
+    pub const STANDARD: [Self; 11] = [
+        Self::THREAD_CREATED,
+        Self::THREAD_DELETED,
+        Self::THREAD_RESTORED,
+        Self::POST_CREATED,
+        Self::POST_UPDATED,
+        Self::POST_DELETED,
+        Self::POST_RESTORED,
+        Self::POLL_VOTED,
+        Self::POLL_UPDATED,
+        Self::MEMBER_RATED,
+        Self::MESSAGE_SENT,
+    ];
+
     const fn known(name: &'static str) -> Self {
         Self(std::borrow::Cow::Borrowed(name))
     }
