@@ -9,19 +9,19 @@ use forum_api::async_trait;
 use forum_api::clock::{Runtime, TokioRuntime};
 use forum_api::conformance::{Set, store_tests, stores::Keeper};
 use forum_api::model::Timestamp;
-use forum_api::store::Stores;
 use forum_api::store::sqlite::{Database, Location};
+use forum_api::store::{Stores, Webhooks};
 use forum_api::token::Lookup;
 use tempfile::TempDir;
 
 /// A way to empty stores, and what has to live as long as they do.
 struct Backend {
-    stores: fn(&TempDir) -> Stores,
+    stores: fn(&TempDir) -> (Stores, Webhooks),
     directory: TempDir,
 }
 
 impl Backend {
-    fn new(stores: fn(&TempDir) -> Stores) -> Self {
+    fn new(stores: fn(&TempDir) -> (Stores, Webhooks)) -> Self {
         let directory = tempfile::tempdir().unwrap();
         Self { stores, directory }
     }
@@ -29,7 +29,7 @@ impl Backend {
 
 #[async_trait]
 impl Keeper for Backend {
-    async fn empty(&self) -> Set<Stores> {
+    async fn empty(&self) -> Set<(Stores, Webhooks)> {
         Ok((self.stores)(&self.directory))
     }
 
@@ -45,26 +45,32 @@ fn block_on(case: impl Future<Output = ()>) {
 mod memory {
     use super::*;
 
-    store_tests!(Backend::new(|_| Stores::in_memory()), block_on);
+    store_tests!(
+        Backend::new(|_| (Stores::in_memory(), Webhooks::in_memory())),
+        block_on
+    );
 }
 
 mod sqlite_memory {
     use super::*;
 
-    fn stores(_: &TempDir) -> Stores {
-        Stores::in_sqlite(&Database::open(&Location::Memory).unwrap())
-    }
-
-    store_tests!(Backend::new(stores), block_on);
+    store_tests!(
+        Backend::new(|_| in_sqlite(&Database::open(&Location::Memory).unwrap())),
+        block_on
+    );
 }
 
 mod sqlite_file {
     use super::*;
 
     store_tests!(
-        Backend::new(|directory| Stores::in_sqlite(&open(directory))),
+        Backend::new(|directory| in_sqlite(&open(directory))),
         block_on
     );
+}
+
+fn in_sqlite(database: &Database) -> (Stores, Webhooks) {
+    (Stores::in_sqlite(database), Webhooks::in_sqlite(database))
 }
 
 /// The file in `directory`.

@@ -41,6 +41,69 @@ macro_rules! __store_cases {
                 a_ticket_of_a_forgotten_key_changes_nothing
                 many_keys_live_side_by_side
             }
+            outbox {
+                what_is_put_waits_whole
+                an_event_is_put_once
+                the_oldest_wait_first
+                what_comes_late_is_found_as_well
+                what_is_fanned_out_waits_no_more
+                an_event_is_fanned_out_once
+                an_event_is_fanned_out_once_however_many_race
+                who_is_away_or_disabled_is_told_nothing
+            }
+            endpoints {
+                what_is_added_is_found_whole
+                an_id_is_taken_once
+                what_was_never_added_is_absent
+                a_change_takes_the_place_of_what_it_was_made_from
+                of_changes_at_once_one_is_made
+                what_is_removed_is_away
+                all_come_in_the_order_in_which_they_were_added
+            }
+            claims {
+                what_is_claimed_is_told_whole
+                what_is_not_due_waits
+                each_is_claimed_once_however_many_race
+                no_more_is_claimed_than_there_is_room_for
+                no_more_goes_to_one_endpoint_than_it_has_room_for
+                the_oldest_due_is_claimed_first
+                a_flooded_endpoint_starves_nobody
+                the_next_is_the_earliest_that_was_left
+                what_a_disabled_endpoint_has_queued_waits
+                what_a_removed_endpoint_had_queued_is_away
+            }
+            leases {
+                a_lease_in_force_is_respected
+                a_lease_that_ran_out_is_told
+                a_lease_is_settled_once
+                what_is_anothers_by_now_is_not_settled
+                what_ends_late_is_settled_if_nobody_took_it
+                what_is_given_back_was_no_attempt
+                what_is_anothers_by_now_is_not_given_back
+                a_lease_that_ran_out_is_told_again_when_given_back
+                attempts_are_kept_whole_and_in_their_order
+                the_latest_attempts_are_kept
+            }
+            retries {
+                what_is_dead_or_gone_is_queued_again
+                nothing_else_is_queued_again
+                what_is_queued_again_may_die_again
+                of_retries_at_once_one_is_made
+                a_delivery_is_removed_in_any_state
+                a_ping_goes_to_one_endpoint_alone
+                a_ping_that_nobody_gets_is_not_kept
+            }
+            lists {
+                the_newest_come_first_and_page_by_page
+                a_list_holds_what_its_filter_lets_through
+            }
+            sweeps {
+                what_ended_long_ago_is_swept
+                what_is_pending_or_dead_is_kept
+                what_is_queued_again_is_not_swept
+                a_sweep_takes_no_more_than_its_limit
+                what_a_removed_endpoint_left_is_swept
+            }
         }
     };
 }

@@ -1,4 +1,5 @@
-//! The rules that stores must keep: tokens, budgets and first answers, in whatever backend.
+//! The rules that stores must keep: tokens, budgets, first answers and webhooks, in whatever
+//! backend.
 //!
 //! A backend says how to get empty stores ([`Keeper`]); [`store_tests!`](super::store_tests) turns every rule into a test of its own:
 //!
@@ -7,14 +8,14 @@
 //! use forum_api::async_trait;
 //! use forum_api::clock::{Runtime, TokioRuntime};
 //! use forum_api::conformance::{Set, stores::Keeper};
-//! use forum_api::store::Stores;
+//! use forum_api::store::{Stores, Webhooks};
 //!
 //! struct MyStores; // holds what has to live as long as they do
 //!
 //! #[async_trait]
 //! impl Keeper for MyStores {
-//!     async fn empty(&self) -> Set<Stores> {
-//!         Ok(Stores::in_memory())
+//!     async fn empty(&self) -> Set<(Stores, Webhooks)> {
+//!         Ok((Stores::in_memory(), Webhooks::in_memory()))
 //!     }
 //!
 //!     fn runtime(&self) -> Arc<dyn Runtime> {
@@ -35,8 +36,16 @@
 pub mod budgets;
 #[macro_use]
 mod cases;
+pub mod claims;
+pub mod endpoints;
 pub mod idempotency;
+pub mod leases;
+pub mod lists;
+pub mod outbox;
+mod queue;
+pub mod retries;
 mod shelf;
+pub mod sweeps;
 pub mod tokens;
 
 pub use cases::CASES;

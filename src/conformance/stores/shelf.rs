@@ -9,17 +9,17 @@ use crate::clock::{Inline, Runtime};
 use crate::conformance::race::race;
 use crate::conformance::{Part, Set, Stop, Verdict};
 use crate::model::Timestamp;
-use crate::store::Stores;
+use crate::store::{Stores, Webhooks};
 use crate::token::Lookup;
 
 /// A kind of stores, to be held against the rules.
 #[async_trait]
 pub trait Keeper: Send + Sync {
-    /// Empty stores. Each rule asks for its own, and no two may share anything.
+    /// Empty stores, and those of webhooks. Each rule asks for its own, and no two may share anything.
     ///
     /// # Errors
     /// When they cannot be made: the rule that asked for them fails.
-    async fn empty(&self) -> Set<Stores>;
+    async fn empty(&self) -> Set<(Stores, Webhooks)>;
 
     /// What they lack: [`Part::SuiteClock`] where budgets go by the backend's own clock. Nothing by default.
     fn lacks(&self) -> &[Part] {
@@ -38,6 +38,8 @@ pub trait Keeper: Send + Sync {
 pub struct Shelf {
     /// The stores.
     pub stores: Stores,
+    /// Those of webhooks.
+    pub webhooks: Webhooks,
     runtime: Arc<dyn Runtime>,
     lacks: Vec<Part>,
 }
@@ -48,8 +50,10 @@ impl Shelf {
     /// # Errors
     /// When it cannot make them.
     pub async fn new(keeper: &dyn Keeper) -> Verdict<Self> {
+        let (stores, webhooks) = keeper.empty().await?;
         Ok(Self {
-            stores: keeper.empty().await?,
+            stores,
+            webhooks,
             runtime: keeper.runtime(),
             lacks: keeper.lacks().to_vec(),
         })

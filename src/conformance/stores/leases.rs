@@ -1,0 +1,172 @@
+//! What a worker has taken, and how it ends.
+
+use super::Shelf;
+use super::queue::{LEASE, attempted, progress, room};
+use super::shelf::at;
+use crate::conformance::{Verdict, equal, holds};
+use crate::store::{ATTEMPTS_KEPT, Claimed};
+use crate::webhook::{Attempted, Progress, State};
+
+/// One delivery, claimed at once.
+async fn claimed(shelf: &Shelf) -> Verdict<Claimed> {
+    let endpoint = shelf.add(1).await?;
+    shelf.queue(1, &endpoint, 0).await?;
+    shelf.take(0).await
+}
+
+async fn give_back(shelf: &Shelf, claimed: &Claimed, due: i64) -> Verdict {
+    let claimed = std::slice::from_ref(claimed);
+    Ok(shelf.webhooks.deliveries.release(claimed, at(due)).await?)
+}
+
+async fn is_settled(
+    shelf: &Shelf,
+    claimed: &Claimed,
+    progress: Progress,
+    expected: bool,
+) -> Verdict {
+    let settled = shelf.settle(claimed, progress, 1).await?;
+    equal("whether it was settled", settled, expected)
+}
+
+/// What one worker has taken no other one gets while the lease is in force.
+pub async fn a_lease_in_force_is_respected(shelf: &Shelf) -> Verdict {
+    claimed(shelf).await?;
+    shelf.nothing_due(0).await?;
+    shelf.nothing_due(LEASE - 1).await
+}
+
+/// A lease that ran out is told to whoever takes the delivery next, who leaves it as it was.
+pub async fn a_lease_that_ran_out_is_told(shelf: &Shelf) -> Verdict {
+    let first = claimed(shelf).await?;
+    let second = shelf.take(LEASE).await?;
+    holds("it is told that a lease ran out", second.lease_expired)?;
+    holds("the leases are two", first.lease != second.lease)?;
+    let counted = second.delivery.progress.attempts;
+    equal("how many attempts were counted", counted, 0)?;
+    let retrying = progress(State::Retrying, 1, Some(LEASE));
+    is_settled(shelf, &second, retrying, true).await?;
+    let third = shelf.take(LEASE).await?;
+    holds(
+        "a lease that was settled did not run out",
+        !third.lease_expired,
+    )
+}
+
+/// A lease ends with its settlement; the second one changes nothing.
+pub async fn a_lease_is_settled_once(shelf: &Shelf) -> Verdict {
+    let claimed = claimed(shelf).await?;
+    let delivered = progress(State::Delivered, 1, None);
+    is_settled(shelf, &claimed, delivered, true).await?;
+    for other in [delivered, progress(State::Retrying, 1, Some(5))] {
+        is_settled(shelf, &claimed, other, false).await?;
+    }
+    shelf.is_at(&claimed.delivery.id, delivered).await?;
+    shelf.nothing_due(2 * LEASE).await
+}
+
+/// Who lost the lease to another changes nothing.
+pub async fn what_is_anothers_by_now_is_not_settled(shelf: &Shelf) -> Verdict {
+    let first = claimed(shelf).await?;
+    let second = shelf.take(LEASE).await?;
+    let (dead, log) = (progress(State::Dead, 6, None), attempted(6));
+    let deliveries = &shelf.webhooks.deliveries;
+    let settled = deliveries.settle(&first, &dead, Some(&log), at(LEASE));
+    equal("whether it was settled", settled.await?, false)?;
+    let (delivery, attempts) = shelf.found(&first.delivery.id).await?;
+    equal("its state", delivery.progress.state, State::Queued)?;
+    equal("its attempts", attempts, vec![])?;
+    is_settled(shelf, &second, progress(State::Delivered, 1, None), true).await
+}
+
+/// Who comes late, but before anybody else took the delivery, is heard.
+pub async fn what_ends_late_is_settled_if_nobody_took_it(shelf: &Shelf) -> Verdict {
+    let claimed = claimed(shelf).await?;
+    let delivered = progress(State::Delivered, 1, None);
+    let settled = shelf.settle(&claimed, delivered, 5 * LEASE).await?;
+    equal("whether it was settled", settled, true)?;
+    shelf.nothing_due(6 * LEASE).await
+}
+
+/// What a worker gives back was not attempted, and is due when it says.
+pub async fn what_is_given_back_was_no_attempt(shelf: &Shelf) -> Verdict {
+    let claimed = claimed(shelf).await?;
+    give_back(shelf, &claimed, 20).await?;
+    let queued = progress(State::Queued, 0, Some(20));
+    shelf.is_at(&claimed.delivery.id, queued).await?;
+    is_settled(shelf, &claimed, progress(State::Dead, 6, None), false).await?;
+    shelf.nothing_due(19).await?;
+    let again = shelf.take(20).await?;
+    equal("how far it has come", again.delivery.progress, queued)?;
+    holds("no lease ran out", !again.lease_expired)
+}
+
+/// Who lost the lease to another does not give it back.
+pub async fn what_is_anothers_by_now_is_not_given_back(shelf: &Shelf) -> Verdict {
+    let first = claimed(shelf).await?;
+    let second = shelf.take(LEASE).await?;
+    give_back(shelf, &first, 0).await?;
+    shelf.nothing_due(LEASE).await?;
+    is_settled(shelf, &second, progress(State::Delivered, 1, None), true).await?;
+    give_back(shelf, &second, 0).await?;
+    shelf.nothing_due(LEASE).await
+}
+
+/// A lease that ran out is an attempt, though the one who was told so gives the delivery back.
+pub async fn a_lease_that_ran_out_is_told_again_when_given_back(shelf: &Shelf) -> Verdict {
+    claimed(shelf).await?;
+    let second = shelf.take(LEASE).await?;
+    give_back(shelf, &second, LEASE).await?;
+    let third = shelf.take(LEASE).await?;
+    holds("it is told that a lease ran out", third.lease_expired)
+}
+
+/// Every field of an attempt comes back, and the attempts in their order.
+pub async fn attempts_are_kept_whole_and_in_their_order(shelf: &Shelf) -> Verdict {
+    let unanswered = Attempted {
+        status: None,
+        error: Some("no \"answer\" \u{2190} in time".into()),
+        answer: None,
+        duration_ms: u64::from(u32::MAX) + 1,
+        at: at(-1),
+        ..attempted(2)
+    };
+    let log = [attempted(1), unanswered, attempted(3)];
+    let endpoint = shelf.add(1).await?;
+    let id = shelf.queue(1, &endpoint, 0).await?;
+    let other = shelf.queue(2, &endpoint, 1).await?;
+    for one in &log {
+        let claimed = shelf.take(0).await?;
+        let retrying = progress(State::Retrying, one.attempt, Some(0));
+        let deliveries = &shelf.webhooks.deliveries;
+        deliveries
+            .settle(&claimed, &retrying, Some(one), at(0))
+            .await?;
+    }
+    let (_, attempts) = shelf.found(&id).await?;
+    equal("its attempts", attempts.as_slice(), &log)?;
+    equal("the other's attempts", shelf.found(&other).await?.1, vec![])
+}
+
+/// The attempts of ten rounds are kept, the latest ones.
+pub async fn the_latest_attempts_are_kept(shelf: &Shelf) -> Verdict {
+    let endpoint = shelf.add(1).await?;
+    let id = shelf.queue(1, &endpoint, 0).await?;
+    for number in 1..=ATTEMPTS_KEPT + 7 {
+        let taken = shelf.claim(&room(1), 0).await?.taken;
+        for claimed in &taken {
+            let (retrying, log) = (progress(State::Retrying, 1, Some(0)), attempted(number));
+            let deliveries = &shelf.webhooks.deliveries;
+            deliveries
+                .settle(claimed, &retrying, Some(&log), at(0))
+                .await?;
+        }
+    }
+    let (_, attempts) = shelf.found(&id).await?;
+    let kept: Vec<_> = attempts.iter().map(|one| one.attempt).collect();
+    equal(
+        "the attempts",
+        kept,
+        (8..=ATTEMPTS_KEPT + 7).collect::<Vec<_>>(),
+    )
+}
