@@ -44,9 +44,10 @@
 //! - [`host`]: the traits that a host implements, and how it says no.
 //! - [`model`]: the wire types, used by the host and by the JSON alike.
 //! - [`ForumApi`], [`Builder`], [`Settings`]: the service.
-//! - [`store`]: where tokens, budgets and first answers are kept, a backend each.
+//! - [`store`]: where tokens, budgets, first answers and webhooks are kept, a backend each.
 //! - [`token`], [`budget`], [`scope`]: their rules, as plain values and functions.
-//! - [`webhook`]: what is told to whom, and in which states; [`webhook::verify`] for who receives it.
+//! - [`webhook`]: what is told to whom, and in which states; [`webhook::verify`] for who receives it; `webhook::worker`
+//!   (feature) sends it.
 //! - `conformance` (feature): the rules that any host's board and stores must keep, as named tests.
 //! - [`clock`]: the only doors to time, randomness and tasks.
 //!
@@ -62,10 +63,10 @@
 //! None is on by default; each adds and never changes.
 //!
 //! - `tokio`: [`clock::TokioRuntime`], so that writes run to their end whoever hangs up, and deadlines ring.
-//! - `sqlite`: tokens and idempotency keys in SQLite.
-//! - `webhooks`: webhooks are sent, over HTTP and TLS, only to addresses that they may go to, and their secrets are
-//!   sealed with a key.
-//! - `testing`: the in-process client for a host's own tests.
+//! - `sqlite`: tokens, idempotency keys and webhooks in SQLite.
+//! - `webhooks`: a worker sends webhooks over HTTP and TLS, only to addresses that they may go to, and their secrets
+//!   are sealed with a key.
+//! - `testing`: the in-process client for a host's own tests, and an executor whose time goes on when it is told.
 //! - `conformance`: the rules that a host's board and stores must keep, as tests.
 
 #![cfg_attr(

@@ -27,9 +27,16 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("store", &["budget", "host", "model", "token", "webhook"]),
     (
         "store/memory",
-        &["budget", "host", "model", "store", "token"],
+        &["budget", "host", "model", "store", "token", "webhook"],
     ),
-    ("store/sqlite", &["host", "model", "store", "token"]),
+    (
+        "store/sqlite",
+        &["host", "model", "store", "token", "webhook"],
+    ),
+    (
+        "webhook/worker",
+        &["clock", "host", "model", "store", "unwind", "webhook"],
+    ),
     ("token/issue", &["clock", "host", "model", "scope", "store"]),
     (
         "api",
@@ -44,7 +51,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     (
         "conformance",
         &[
-            "api", "budget", "clock", "host", "model", "store", "testing", "token",
+            "api", "budget", "clock", "host", "model", "store", "testing", "token", "webhook",
         ],
     ),
 ];

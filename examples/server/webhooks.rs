@@ -103,15 +103,18 @@ pub async fn work(
     pace: &Pace,
 ) -> Result<WorkerHandle> {
     let (webhooks, secrets) = (Webhooks::in_sqlite(database), addresses.secrets()?);
-    let usual = HttpSettings::default();
+    let timeout = pace
+        .webhook_timeout
+        .unwrap_or(HttpSettings::default().timeout);
     let transport = HttpTransport::new(HttpSettings {
         allow_private: addresses.allow_private_webhooks,
-        timeout: pace.webhook_timeout.unwrap_or(usual.timeout),
-        ..usual
+        timeout,
+        ..HttpSettings::default()
     });
     let transport = transport.map_err(Refusal::Failed)?;
     let settings = Settings {
         backoff: pace.backoff(),
+        step: Settings::default().step.max(timeout.mul_f64(1.5)),
         ..Settings::default()
     };
     are_readable(&webhooks, &*secrets).await?;

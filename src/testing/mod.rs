@@ -1,5 +1,4 @@
-//! What a host tests with (feature `testing`): an in-process client, no socket, no server, one line a request, and an
-//! executor whose time goes on when it is told.
+//! For tests (feature `testing`): an in-process client, one line a request, and an executor whose time is told to go on.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! Webhooks: what happened, who is told, and how it is signed and delivered (spec, Events; contract, section 8).
 //!
-//! The pure half: values and functions of values. Where they are kept is in [`store`](crate::store).
+//! Values and functions of values, but for `worker` (feature `webhooks`), which does what they say. Where they are kept
+//! is in [`store`](crate::store).
 
 #[cfg(feature = "webhooks")]
 mod address;

@@ -94,8 +94,8 @@ async fn settle(crew: &Crew, claimed: &Claimed, tried: &Tried) {
     let settled = crew.patiently(|| deliveries.settle(claimed, &progress, attempted, now));
     match settled.await {
         Some(true) => note(tried, &progress),
-        Some(false) => tracing::warn!("another worker has taken the delivery over"),
-        None => tracing::error!("how an attempt ended was not noted: it counts as failed"),
+        Some(false) => tracing::warn!("an attempt ended after its lease, which counts as failed"),
+        None => tracing::error!("how an attempt ended was not noted, which counts as failed"),
     }
     if progress.due_at.is_some() {
         crew.deliveries.ring();
@@ -107,7 +107,7 @@ async fn release(crew: &Crew, claimed: &Claimed, wait: Duration) {
     let deliveries = &crew.stores.deliveries;
     let released = crew.patiently(|| deliveries.release(std::slice::from_ref(claimed), due_at));
     if released.await.is_none() {
-        tracing::error!("a delivery was not given back: it counts as failed");
+        tracing::error!("a delivery was not given back, which counts as failed");
     }
 }
 

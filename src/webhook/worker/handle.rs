@@ -44,7 +44,8 @@ impl WorkerHandle {
     }
 
     /// Ends the worker in order: it takes nothing more, gives back uncounted what it has claimed and not sent, and is
-    /// ready when what was under way has ended and is noted, at most three [steps](super::Settings::step) later.
+    /// ready when what was under way has ended and is noted: while the store answers, at most three
+    /// [steps](super::Settings::step) later.
     pub async fn stop(&self) {
         self.crew.stop();
         let mut alive = self.alive.clone();

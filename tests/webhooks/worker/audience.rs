@@ -68,7 +68,7 @@ fn an_endpoint_is_told_of_what_its_owner_sees_at_fan_out() {
         .into_iter()
         .map(|sent| sent.request.body);
     let bodies: Vec<_> = bodies.collect();
-    assert_eq!(bodies.len(), 2);
+    assert_eq!((bodies.len(), scene.deliveries().len()), (2, 2));
     assert!(
         !bodies
             .iter()
@@ -179,6 +179,16 @@ fn each_owner_is_asked_for_once_in_a_batch() {
     for (place, name) in (0..).zip(["a", "b", "c", "d"]) {
         scene.add_of(place % 2, name);
     }
+    scene.add_with("deaf", |endpoint| Endpoint {
+        owner: 8.into(),
+        topics: topics(false, &[Topic::POLL_VOTED]),
+        ..endpoint
+    });
+    scene.add_with("disabled", |endpoint| Endpoint {
+        owner: 9.into(),
+        enabled: false,
+        ..endpoint
+    });
     scene.people.say(0, Word::CannotAct);
     scene.people.say(1, Word::CannotAct);
     for _ in 0..100 {

@@ -112,13 +112,25 @@ fn a_flood_of_events_and_one_of_deliveries_go_side_by_side() {
 fn a_slot_that_is_freed_while_something_is_claimed_is_not_forgotten() {
     let scene = sleepy();
     let endpoint = scene.add("a");
-    let replies = (0..40).map(|number| match number % 3 {
-        0 => Reply::After(seconds(1), 200),
-        _ => Reply::Status(200),
-    });
+    let replies = (0..40).map(|number| Reply::Behind(number * 5 % 12, 200));
     scene.receivers.does(&url("a"), replies);
     (0..40).for_each(|_| scene.queue(&endpoint));
     scene.start();
-    scene.pass(seconds(14));
     assert_eq!(scene.count(State::Delivered), 40);
+}
+
+#[test]
+fn with_few_slots_each_that_is_freed_is_taken_at_once() {
+    let mut scene = sleepy();
+    scene.settings.at_once = 2;
+    for number in 0..20 {
+        let name = format!("n{number}");
+        scene.queue(&scene.add(&name));
+        scene
+            .receivers
+            .does(&url(&name), [Reply::After(seconds(1), 200)]);
+    }
+    scene.start();
+    scene.pass(seconds(10));
+    assert_eq!(scene.count(State::Delivered), 20);
 }

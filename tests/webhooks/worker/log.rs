@@ -53,16 +53,16 @@ fn each_attempt_is_a_span_that_says_how_it_ended() {
     assert_eq!(ends.len(), 3, "{log}");
     let (delivery, _) = scene.only();
     for (end, said) in ends.iter().zip([
-        "attempt=1 state=\"retrying\" status=503 elapsed_ms=0",
-        "attempt=2 state=\"retrying\" elapsed_ms=0",
-        "attempt=3 state=\"delivered\" status=204 elapsed_ms=0",
+        ["attempt=1", "state=\"retrying\"", "status=503"],
+        ["attempt=2", "state=\"retrying\"", "elapsed_ms=0"],
+        ["attempt=3", "state=\"delivered\"", "status=204"],
     ]) {
-        assert!(end.contains(said), "{end}");
         let ids = format!("delivery={} endpoint={}", delivery.id, delivery.endpoint);
         assert!(
             end.contains(&ids) && end.contains("topic=post.created"),
             "{end}"
         );
+        assert!(said.iter().all(|said| end.contains(said)), "{end}");
     }
 }
 

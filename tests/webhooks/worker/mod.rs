@@ -15,3 +15,4 @@ mod pace;
 mod stopping;
 mod sweeping;
 mod threads;
+mod waits;

@@ -109,3 +109,13 @@ fn it_is_well_while_it_looks() {
         (0, 0, false)
     );
 }
+
+#[test]
+fn what_another_worker_is_just_taking_is_not_asked_for_at_once() {
+    let scene = Scene::new();
+    scene.counted.contend();
+    scene.start();
+    scene.counted.take_counts();
+    scene.pass(seconds(60));
+    assert_eq!(scene.counted.take_counts()["claim"], 60);
+}

@@ -8,12 +8,15 @@ use forum_api::async_trait;
 use forum_api::clock::{Clock, Runtime};
 use forum_api::model::Timestamp;
 use forum_api::webhook::{Answer, Outgoing, Transport, Unsent};
+use tokio::task::yield_now;
 
 /// What a receiver does with a delivery.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reply {
     Status(u16),
     After(Duration, u16),
+    /// With this status, when all else had a turn so many times.
+    Behind(u8, u16),
     Refuses,
     Panics,
     Hangs,
@@ -121,6 +124,12 @@ impl Transport for Receivers {
             Reply::Status(status) => status,
             Reply::After(wait, status) => {
                 self.runtime.sleep(wait).await;
+                status
+            }
+            Reply::Behind(turns, status) => {
+                for _ in 0..turns {
+                    yield_now().await;
+                }
                 status
             }
             Reply::Refuses => return Err(Unsent("connection refused".into())),

@@ -82,18 +82,12 @@ impl Scene {
         self.add_with(name, |endpoint| endpoint)
     }
 
-    fn add_with(&self, name: &str, change: impl FnOnce(Endpoint) -> Endpoint) -> Endpoint {
-        let endpoint = change(Endpoint {
-            id: EndpointId::new(&format!("whe_{name}")).unwrap(),
-            url: url(name),
-            topics: topics(true, &[]),
-            owner: 1.into(),
-            enabled: true,
-            created_at: self.clock.now(),
-            secret: Plain.seal(&Secret::new(SECRET).unwrap()).unwrap(),
-            pending: None,
-            version: 1,
-        });
+    pub(crate) fn add_with(
+        &self,
+        name: &str,
+        change: impl FnOnce(Endpoint) -> Endpoint,
+    ) -> Endpoint {
+        let endpoint = change(endpoint(name, self.now()));
         let added = self.stores.endpoints.add(&endpoint);
         assert!(self.runtime.block_on(added).unwrap());
         endpoint
@@ -118,17 +112,9 @@ impl Scene {
         assert!(self.runtime.block_on(updated).unwrap());
     }
 
-    /// An event of which nobody was told yet.
-    pub(crate) fn event(&self, topic: &Topic, forum: Option<i64>) -> Event {
+    fn event(&self, topic: &Topic, forum: Option<i64>) -> Event {
         let number = self.events.fetch_add(1, Ordering::SeqCst);
-        let id = EventId::new(&format!("evt_{number}")).unwrap();
-        Event {
-            body: format!(r#"{{"event":"{id}","topic":"{topic}"}}"#),
-            id,
-            topic: topic.clone(),
-            occurred_at: self.clock.now(),
-            forum: forum.map(ForumId::from),
-        }
+        event(number, topic, forum, self.now())
     }
 
     /// A post is made in forum 1.
@@ -203,6 +189,33 @@ impl Scene {
 
 pub(crate) fn url(name: &str) -> String {
     format!("https://{name}.example/")
+}
+
+/// An endpoint that listens to all topics on behalf of member 1.
+pub(crate) fn endpoint(name: &str, now: Timestamp) -> Endpoint {
+    Endpoint {
+        id: EndpointId::new(&format!("whe_{name}")).unwrap(),
+        url: url(name),
+        topics: topics(true, &[]),
+        owner: 1.into(),
+        enabled: true,
+        created_at: now,
+        secret: Plain.seal(&Secret::new(SECRET).unwrap()).unwrap(),
+        pending: None,
+        version: 1,
+    }
+}
+
+/// An event of which nobody was told yet.
+pub(crate) fn event(number: i64, topic: &Topic, forum: Option<i64>, now: Timestamp) -> Event {
+    let id = EventId::new(&format!("evt_{number}")).unwrap();
+    Event {
+        body: format!(r#"{{"event":"{id}","topic":"{topic}"}}"#),
+        id,
+        topic: topic.clone(),
+        occurred_at: now,
+        forum: forum.map(ForumId::from),
+    }
 }
 
 pub(crate) fn topics(all: bool, named: &[Topic]) -> Topics {

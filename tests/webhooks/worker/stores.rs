@@ -24,6 +24,8 @@ struct Calls {
     counts: BTreeMap<&'static str, u32>,
     /// Those that fail, by the operation and how many calls there were of any.
     fails: Option<fn(&str, u32) -> bool>,
+    /// Whether another worker is just taking all that is due.
+    contended: bool,
 }
 
 impl Counted {
@@ -37,6 +39,11 @@ impl Counted {
     /// Fails whenever `fails` says so of an operation and the number of calls of any before.
     pub(crate) fn fail(&self, fails: fn(&str, u32) -> bool) {
         self.calls.lock().unwrap().fails = Some(fails);
+    }
+
+    /// From now on another worker is just taking all that is due.
+    pub(crate) fn contend(&self) {
+        self.calls.lock().unwrap().contended = true;
     }
 
     /// How often each operation was asked for since this was last called.
@@ -96,6 +103,13 @@ impl Endpoints for Counted {
 #[async_trait]
 impl Deliveries for Counted {
     async fn claim(&self, claim: &Claim, now: Timestamp) -> Stored<Claims> {
+        if self.calls.lock().unwrap().contended {
+            let next = Some(now);
+            return self.called("claim").map(|_| Claims {
+                next,
+                ..Claims::default()
+            });
+        }
         let claims = self.called("claim")?.deliveries.claim(claim, now).await;
         // Long enough for attempts to end before the worker knows what it got.
         for _ in 0..8 {

@@ -4,54 +4,52 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::clock::{SystemClock, TokioRuntime};
-use forum_api::webhook::State;
-use forum_api::webhook::worker::{Settings, Worker};
+use forum_api::clock::{Clock as _, SystemClock, TokioRuntime};
+use forum_api::store::sqlite::{Database, Location};
+use forum_api::store::{Filter, Webhooks};
+use forum_api::webhook::worker::{Settings, Worker, WorkerHandle};
+use forum_api::webhook::{State, Topic};
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use super::people::People;
 use super::receivers::{Receivers, Reply};
-use super::scene::{Scene, url};
+use super::scene::{endpoint, event, seconds, url};
+
+const NAMES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
+const EVENTS: i64 = 50;
+const ALL: usize = NAMES.len() * EVENTS as usize;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn two_workers_share_a_store_and_neither_goes_beyond_its_bounds() {
-    let mut scene = Scene::new();
-    scene.clock = Arc::default();
-    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
-    let endpoints = names.map(|name| scene.add(name));
-    let settings = Settings {
-        at_once: 16,
-        ..Settings::default()
-    };
-    let workers = [(), ()].map(|()| {
-        let receivers = Receivers::new(Arc::new(SystemClock), TokioRuntime);
-        for name in names {
-            let answers = Reply::After(Duration::from_millis(1), 204);
-            receivers.does(&url(name), [answers]);
-        }
-        let people = Arc::new(People::new(TokioRuntime));
-        let stores = scene.stores.clone();
-        let worker = Worker::new(stores, people, receivers.clone(), TokioRuntime);
-        (worker.settings(settings.clone()).start(), receivers)
-    });
-    for _ in 0..50 {
-        scene.happen();
-        workers.iter().for_each(|(handle, _)| handle.wake());
-        yield_now().await;
+async fn two_workers_share_what_is_in_memory() {
+    share(&Webhooks::in_memory()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn two_workers_share_a_database() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("forum.db");
+    let file = Location::File { path, create: true };
+    share(&Webhooks::in_sqlite(&Database::open(&file).unwrap())).await;
+}
+
+/// Both keep to their bounds, everything is delivered, and nothing twice.
+async fn share(stores: &Webhooks) {
+    let now = SystemClock.now();
+    for name in NAMES {
+        let added = stores.endpoints.add(&endpoint(name, now)).await;
+        assert!(added.unwrap());
     }
-    let all = 50 * endpoints.len();
-    let delivered = async {
-        while scene.count(State::Delivered) < all {
-            yield_now().await;
-        }
-    };
-    timeout(Duration::from_secs(30), delivered).await.unwrap();
+    let workers = [worker(stores), worker(stores)];
+    for number in 0..EVENTS {
+        let event = event(number, &Topic::POST_CREATED, Some(1), now);
+        stores.outbox.put(&event).await.unwrap();
+        workers.iter().for_each(|(handle, _)| handle.wake());
+    }
+    timeout(seconds(60), all_delivered(stores)).await.unwrap();
     let mut ids = HashSet::new();
     for (handle, receivers) in &workers {
-        timeout(Duration::from_secs(30), handle.stop())
-            .await
-            .unwrap();
+        timeout(seconds(60), handle.stop()).await.unwrap();
         assert!(handle.health().stopped);
         let (here, in_all) = receivers.most();
         assert!(here <= 4 && in_all <= 16, "{here} to one, {in_all} in all");
@@ -59,5 +57,31 @@ async fn two_workers_share_a_store_and_neither_goes_beyond_its_bounds() {
             assert!(ids.insert(sent.header("x-forum-delivery").to_owned()));
         }
     }
-    assert_eq!(ids.len(), all);
+    assert_eq!(ids.len(), ALL);
+}
+
+fn worker(stores: &Webhooks) -> (WorkerHandle, Receivers) {
+    let receivers = Receivers::new(Arc::new(SystemClock), TokioRuntime);
+    for name in NAMES {
+        let answers = Reply::After(Duration::from_millis(1), 204);
+        receivers.does(&url(name), [answers]);
+    }
+    let settings = Settings {
+        at_once: 16,
+        ..Settings::default()
+    };
+    let people = Arc::new(People::new(TokioRuntime));
+    let worker = Worker::new(stores.clone(), people, receivers.clone(), TokioRuntime);
+    (worker.settings(settings).start(), receivers)
+}
+
+async fn all_delivered(stores: &Webhooks) {
+    let delivered = Filter {
+        state: Some(State::Delivered),
+        limit: u32::MAX,
+        ..Filter::default()
+    };
+    while stores.deliveries.list(&delivered).await.unwrap().len() < ALL {
+        yield_now().await;
+    }
 }
