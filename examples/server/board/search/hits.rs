@@ -9,9 +9,6 @@ use super::super::row::Columns;
 use super::excerpt::excerpt;
 use super::terms::{Terms, beginning};
 
-/// How many bytes of a post its excerpt is taken from: a match that stands later is shown by the post's beginning.
-const READ: usize = 8192;
-
 const HITS: &str = "
     SELECT
         thread.forum_id, thread.id, post.id, thread.title, author.id, author.username, author.avatar_url,
@@ -50,7 +47,7 @@ fn hit(row: &Row<'_>, kind: HitKind, terms: &Terms) -> rusqlite::Result<SearchHi
     let body: String = columns.value()?;
     let mut words = || columns.text().map(Option::unwrap_or_default);
     hit.score = terms.score(words()?, words()?) as f64 / 1e6;
-    hit.excerpt = excerpt(&markdown::plain(beginning(&body, READ)), terms);
+    hit.excerpt = excerpt(&markdown::plain(beginning(&body)), terms);
     Ok(hit)
 }
 

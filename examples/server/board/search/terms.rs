@@ -18,8 +18,9 @@ const LENGTH: f64 = 0.75;
 /// The length of an ordinary post, in bytes.
 const ORDINARY: f64 = 400.0;
 
-/// How many bytes of a post its score is taken from: however long posts are, a search costs so much and no more.
-const SCORED: usize = 4096;
+/// How many bytes of a post are looked at for its score, and for its excerpt: however long posts are, a search costs so
+/// much and no more.
+const LOOK: usize = 4096;
 
 /// The words and phrases that a hit has to have.
 #[derive(Debug)]
@@ -45,7 +46,7 @@ impl Terms {
     pub fn score(&self, title: &str, body: &str) -> i64 {
         let length = 1.0 - LENGTH + LENGTH * body.len() as f64 / ORDINARY;
         let title: Vec<&str> = title.split(' ').collect();
-        let body: Vec<&str> = beginning(body, SCORED).split(' ').collect();
+        let body: Vec<&str> = beginning(body).split(' ').collect();
         let scores = self.terms.iter().map(|term| {
             let count = self.count(term, &title, &body);
             count / (count + SATURATION * length)
@@ -54,36 +55,36 @@ impl Terms {
     }
 
     fn count(&self, term: &[String], title: &[&str], body: &[&str]) -> f64 {
-        let in_title = || TITLE * places(term, title).count() as f64;
-        let in_body = || places(term, body).count() as f64;
         match self.within {
-            SearchIn::All => in_title() + in_body(),
-            SearchIn::Titles => in_title(),
-            SearchIn::Posts => in_body(),
+            SearchIn::All => TITLE * occurrences(term, title) + occurrences(term, body),
+            SearchIn::Titles => TITLE * occurrences(term, title),
+            SearchIn::Posts => occurrences(term, body),
         }
     }
 
-    /// Where in `text` the first of them is, in bytes.
+    /// Where in `text` the first of them begins, in bytes: the first that is complete.
     pub fn first_in(&self, text: &str) -> Option<usize> {
-        let (bytes, words): (Vec<usize>, Vec<String>) = words(text).unzip();
-        let firsts = self.terms.iter();
-        let first = firsts.filter_map(|term| places(term, &words).next()).min();
-        first.and_then(|word| bytes.get(word).copied())
+        let (mut places, mut seen) = (Vec::new(), Vec::new());
+        for (place, word) in words(text) {
+            places.push(place);
+            seen.push(word);
+            if let Some(term) = self.terms.iter().find(|term| seen.ends_with(term)) {
+                return places.get(seen.len() - term.len()).copied();
+            }
+        }
+        None
     }
 }
 
-/// Where among the `words` those of `term` stand side by side.
-fn places<W: AsRef<str>>(term: &[String], words: &[W]) -> impl Iterator<Item = usize> {
-    let here = move |at: &[W]| at.iter().map(AsRef::as_ref).eq(term);
-    let spans = words.windows(term.len().max(1)).enumerate();
-    spans
-        .filter(move |(_, at)| here(at))
-        .map(|(place, _)| place)
+/// How often the words of `term` stand side by side.
+fn occurrences(term: &[String], words: &[&str]) -> f64 {
+    let spans = words.windows(term.len().max(1));
+    spans.filter(|at| *at == term).count() as f64
 }
 
-/// So many bytes of `text`, or a few less where a letter would be cut.
-pub fn beginning(text: &str, bytes: usize) -> &str {
-    let ends = (0..=bytes.min(text.len())).rev();
+/// As much of a text as is looked at, but for a letter that would be cut.
+pub fn beginning(text: &str) -> &str {
+    let ends = (0..=LOOK.min(text.len())).rev();
     ends.into_iter()
         .find_map(|end| text.get(..end))
         .unwrap_or_default()
