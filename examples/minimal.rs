@@ -12,19 +12,27 @@ use forum_api::store::Stores;
 use forum_api::token::{Issue, issue};
 use forum_api::{ForumApi, async_trait};
 
-/// Two forums, of which guests see the first, and one member, whose id is 1.
-struct Toy;
-
-const FORUMS: [(i64, &str); 2] = [(1, "Open"), (2, "Members")];
+/// A board that has forums and members, and nothing else yet.
+#[derive(Clone, Debug, Default)]
+pub struct Toy {
+    /// The titles of its forums, whose ids count from 1, and whether guests see them.
+    pub forums: Vec<(String, bool)>,
+    /// How many members there are; their ids count from 1, too.
+    pub members: i64,
+}
 
 #[async_trait]
 impl Authority for Toy {
     async fn guest(&self) -> Stored<Standing> {
-        Ok(Standing::new(Forums::of([ForumId::from(1)])))
+        let open = (1..).zip(&self.forums).filter(|(_, (_, open))| *open);
+        Ok(Standing::new(Forums::of(
+            open.map(|(id, _)| ForumId::from(id)),
+        )))
     }
 
     async fn member(&self, owner: &UserId) -> Stored<Option<Standing>> {
-        let known = *owner == UserId::from(1);
+        let members = 1..=self.members;
+        let known = owner.number().is_ok_and(|number| members.contains(&number));
         Ok(known.then(|| Standing::new(Forums::all())))
     }
 }
@@ -32,22 +40,19 @@ impl Authority for Toy {
 #[async_trait]
 impl Board for Toy {
     async fn forums(&self, caller: &Caller) -> Result<Vec<Forum>> {
-        let seen = FORUMS
-            .into_iter()
-            .zip(1..)
-            .map(|((id, title), position)| Forum {
-                forum_id: ForumId::from(id),
-                parent_id: None,
-                title: title.into(),
-                description: String::new(),
-                position,
-                thread_count: 0,
-                post_count: 0,
-                last_activity_at: None,
-                can_start_thread: false,
-            });
+        let all = (1..).zip(&self.forums).map(|(position, (title, _))| Forum {
+            forum_id: ForumId::from(i64::from(position)),
+            parent_id: None,
+            title: title.clone(),
+            description: String::new(),
+            position,
+            thread_count: 0,
+            post_count: 0,
+            last_activity_at: None,
+            can_start_thread: false,
+        });
         let visible = caller.standing().forums();
-        Ok(seen
+        Ok(all
             .filter(|forum| visible.contains(&forum.forum_id))
             .collect())
     }
@@ -55,7 +60,11 @@ impl Board for Toy {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let (board, stores) = (Arc::new(Toy), Stores::in_memory());
+    let board = Arc::new(Toy {
+        forums: vec![("Open".into(), true), ("Members".into(), false)],
+        members: 1,
+    });
+    let stores = Stores::in_memory();
     let (owner, scopes) = (&UserId::from(1), &["forums:read".to_owned()]);
     let wanted = Issue {
         owner,

@@ -75,6 +75,7 @@
 )]
 
 mod api;
+mod base62;
 pub mod budget;
 pub mod clock;
 #[cfg(feature = "conformance")]
@@ -86,6 +87,7 @@ pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod token;
+pub mod webhook;
 
 pub use api::{Builder, ForumApi, Language, Messages, Settings, openapi};
 pub use async_trait::async_trait;

@@ -19,9 +19,11 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("clock", &["model"]),
     ("host", &["model", "scope"]),
-    ("token", &["clock", "model"]),
+    ("base62", &["clock"]),
+    ("token", &["base62", "clock", "model"]),
+    ("webhook", &["base62", "clock", "host", "model"]),
     ("budget", &["model", "token"]),
-    ("store", &["budget", "host", "model", "token"]),
+    ("store", &["budget", "host", "model", "token", "webhook"]),
     (
         "store/memory",
         &["budget", "host", "model", "store", "token"],

@@ -1,7 +1,7 @@
 //! What awaits approval is changed and approved; who sees it until then is in `visibility`.
 
 use super::scene::{Scene, edit, forum, posts, state};
-use super::{Someone, Suite, Verdict, equal};
+use super::{Someone, Suite, Verdict, Written, equal};
 use crate::model::{PostAt, State};
 
 /// An approved reply is there for everybody, and counted.
@@ -64,6 +64,69 @@ pub async fn an_author_changes_what_awaits(suite: &Suite) -> Verdict {
         forum(&scene.alice, &scene.forum).await?,
         before,
     )
+}
+
+/// A reply that awaited approval when it was deleted awaits it again when it is restored.
+pub async fn a_restored_reply_awaits_again(suite: &Suite) -> Verdict {
+    let (scene, nora) = scene(suite).await?;
+    let before = forum(&scene.alice, &scene.forum).await?;
+    let post = suite.post(&nora, &scene.at.thread).await?;
+    let at = PostAt { post, ..scene.at };
+    nora.delete_post(&at).await?.granted()?;
+    suite.stage.restore(&at.post).await?;
+    let found = state(&nora, &at).await?;
+    let waits = Some(State::AwaitingApproval);
+    equal("what its author finds of it", found, waits)?;
+    equal("what others find", state(&scene.alice, &at).await?, None)?;
+    let after = forum(&scene.alice, &scene.forum).await?;
+    equal("the forum", after, before.clone())?;
+    suite.stage.approve(&at.post).await?;
+    let found = state(&scene.alice, &at).await?;
+    equal("what others find of it", found, Some(State::Visible))?;
+    let after = forum(&scene.alice, &scene.forum).await?;
+    equal("posts", after.post_count, before.post_count + 1)
+}
+
+/// A thread that awaited approval when it was deleted awaits it again when it is restored.
+pub async fn a_restored_thread_awaits_again(suite: &Suite) -> Verdict {
+    let (scene, nora) = scene(suite).await?;
+    let mia = suite.moderator("mia", &scene.forum).await?;
+    let before = forum(&scene.alice, &scene.forum).await?;
+    let Written { thread, first } = suite.thread(&nora, &scene.forum).await?;
+    let at = PostAt {
+        thread: thread.clone(),
+        post: first,
+    };
+    mia.delete_post(&at).await?.granted()?;
+    nora.thread(&thread).await?.absent()?;
+    suite.stage.restore(&at.post).await?;
+    let seen = nora.thread(&thread).await?.granted()?;
+    equal("its state", seen.state, State::AwaitingApproval)?;
+    scene.alice.thread(&thread).await?.absent()?;
+    let after = forum(&scene.alice, &scene.forum).await?;
+    equal("the forum", after, before)
+}
+
+/// A reply that is approved in a deleted thread is there, and counted, when the thread is restored.
+pub async fn a_reply_is_approved_in_a_deleted_thread(suite: &Suite) -> Verdict {
+    let (scene, nora) = scene(suite).await?;
+    let mia = suite.moderator("mia", &scene.forum).await?;
+    let before = forum(&scene.alice, &scene.forum).await?;
+    let post = suite.post(&nora, &scene.at.thread).await?;
+    let at = PostAt { post, ..scene.at };
+    mia.delete_post(&scene.first).await?.granted()?;
+    let deleted = forum(&scene.alice, &scene.forum).await?;
+    suite.stage.approve(&at.post).await?;
+    scene.alice.thread(&at.thread).await?.absent()?;
+    let after = forum(&scene.alice, &scene.forum).await?;
+    equal("the forum without the thread", after, deleted)?;
+    suite.stage.restore(&scene.first.post).await?;
+    let found = state(&scene.alice, &at).await?;
+    equal("what others find of it", found, Some(State::Visible))?;
+    let thread = scene.alice.thread(&at.thread).await?.granted()?;
+    equal("replies", thread.reply_count, 2)?;
+    let after = forum(&scene.alice, &scene.forum).await?;
+    equal("posts", after.post_count, before.post_count + 1)
 }
 
 /// A thread with a reply, and a newcomer.

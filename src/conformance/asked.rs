@@ -68,6 +68,14 @@ impl<T: Placed + Debug> Asked<T> {
         }
     }
 
+    /// The caller's account can no longer act: the board says either that they may not, or that there is nothing.
+    pub fn barred(self) -> Verdict {
+        match self.reply {
+            Err(Refusal::Absent | Refusal::Forbidden(_)) => Ok(()),
+            _ => self.otherwise("Refusal::Forbidden or Refusal::Absent"),
+        }
+    }
+
     /// What the body names is not there, or the subscription is not.
     pub fn not_found(self) -> Verdict {
         match self.reply {

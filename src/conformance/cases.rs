@@ -29,6 +29,7 @@ macro_rules! __board_cases {
                 a_removed_account_leaves_what_it_wrote
                 offline_is_for_administrators
                 a_moderator_is_one_of_one_forum_while_it_lasts
+                a_moderator_is_none_of_the_sub_forums
             }
             service {
                 reads_are_answered_to_members_and_guests
@@ -40,6 +41,7 @@ macro_rules! __board_cases {
             forums {
                 parents_stand_before_children_by_position
                 a_parent_is_the_nearest_that_is_seen
+                a_forum_tells_its_title
                 an_empty_forum_counts_nothing
                 what_is_posted_counts_in_its_forum_alone
                 a_forum_does_not_count_what_is_below_it
@@ -80,6 +82,7 @@ macro_rules! __board_cases {
                 a_reply_is_the_last_of_its_thread_at_once
                 an_empty_body_is_invalid
                 replies_at_once_are_all_there
+                a_new_reply_is_as_it_was_written
             }
             permission {
                 who_may_start_a_thread_is_told
@@ -108,6 +111,8 @@ macro_rules! __board_cases {
                 a_locked_thread_is_edited_by_moderators
                 an_edit_window_closes
                 a_moderator_who_is_one_no_longer_edits_no_longer
+                a_banned_author_edits_no_longer
+                what_is_edited_does_not_run
             }
             deletion {
                 a_deleted_post_is_for_moderators
@@ -115,6 +120,8 @@ macro_rules! __board_cases {
                 moderators_delete_threads
                 nobody_replies_in_a_deleted_thread
                 one_of_many_deletions_is_made
+                nobody_changes_what_is_deleted
+                numbers_stay
             }
             counting {
                 counts_follow_a_reply
@@ -128,6 +135,9 @@ macro_rules! __board_cases {
                 an_approved_reply_is_for_everybody
                 an_approved_thread_is_for_everybody
                 an_author_changes_what_awaits
+                a_restored_reply_awaits_again
+                a_restored_thread_awaits_again
+                a_reply_is_approved_in_a_deleted_thread
             }
             subscriptions {
                 following_twice_is_following_once
@@ -139,6 +149,8 @@ macro_rules! __board_cases {
                 a_deleted_thread_leaves_the_list
                 unfollowing_takes_a_subscription
                 authors_follow_what_they_write_in
+                a_follow_is_decided_when_it_is_made
+                a_waiting_thread_is_followed_by_its_author
             }
             polls {
                 a_poll_comes_with_its_thread
@@ -161,6 +173,7 @@ macro_rules! __board_cases {
                 voting_takes_sight_alone
                 a_vote_is_decided_when_it_is_counted
                 a_vote_outlives_its_account
+                a_banned_member_votes_no_longer
             }
             poll_edits {
                 its_writer_and_moderators_edit_a_poll
@@ -184,6 +197,7 @@ macro_rules! __board_cases {
                 nobody_rates_for_a_post_that_they_do_not_see
                 nobody_rates_for_a_post_that_is_hidden
                 of_many_ratings_at_once_one_counts
+                a_banned_member_rates_no_longer
             }
             messages {
                 each_party_has_a_copy_of_its_own
@@ -193,6 +207,8 @@ macro_rules! __board_cases {
                 unread_and_read_ones_are_told_apart
                 unread_messages_are_counted
                 a_message_outlives_accounts
+                a_message_is_kept_as_it_was_typed
+                what_is_sent_does_not_run
             }
             sending {
                 a_recipient_who_is_named_twice_gets_one_copy
@@ -200,6 +216,7 @@ macro_rules! __board_cases {
                 an_incomplete_message_is_refused
                 nobody_gets_a_message_with_an_unknown_recipient
                 an_ignored_member_may_not_write
+                a_banned_member_writes_no_longer
             }
             receipts {
                 a_message_is_read_once
@@ -210,6 +227,8 @@ macro_rules! __board_cases {
                 a_receipt_is_unread
                 an_ignored_reader_opens_as_any_other
                 a_message_is_opened_when_nobody_is_left_to_be_told
+                a_request_for_a_receipt_is_told
+                a_sender_who_opens_their_copy_is_told_of_nothing
             }
             search {
                 every_word_is_required
@@ -263,32 +282,3 @@ macro_rules! list {
 }
 
 __board_cases!(list,);
-
-/// Names a test for each rule of the suite: see the [module](crate::conformance).
-#[macro_export]
-macro_rules! board_tests {
-    ($host:expr, $block_on:expr) => {
-        $crate::conformance::__board_cases!($crate::conformance::__board_tests, $host, $block_on);
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __board_tests {
-    (($host:expr, $block_on:expr) $($file:ident { $($case:ident)+ })+) => {$(
-        mod $file {
-            #[allow(unused_imports)]
-            use super::*;
-            $(
-                #[test]
-                fn $case() {
-                    let case = $crate::conformance::Case::<$crate::conformance::Suite>::new(
-                        concat!(stringify!($file), "::", stringify!($case)),
-                        |suite| ::std::boxed::Box::pin($crate::conformance::$file::$case(suite)),
-                    );
-                    ($block_on)(case.must_hold($crate::conformance::Suite::new(&$host)));
-                }
-            )+
-        }
-    )+};
-}

@@ -1,10 +1,10 @@
 //! Posts and threads that are soft-deleted: by whom, and for whom they are there from then on.
 
-use super::scene::{Scene, post, state, threads};
+use super::scene::{self, Scene, edit, post, state, threads};
 use super::words::reply;
-use super::{Stop, Suite, Verdict, equal};
+use super::{Part, Role, Stop, Suite, Verdict, equal, holds};
 use crate::host::Refusal;
-use crate::model::{ListPosts, State};
+use crate::model::{ListPosts, PostAt, State};
 
 /// A deleted post is there for moderators alone: who deletes it again finds nothing, or that it is deleted.
 pub async fn a_deleted_post_is_for_moderators(suite: &Suite) -> Verdict {
@@ -43,7 +43,8 @@ pub async fn authors_and_moderators_delete_replies(suite: &Suite) -> Verdict {
         ..
     } = Scene::set(suite).await?;
     let mia = suite.moderator("mia", &forum).await?;
-    for (someone, may) in [(otto, false), (mia, true), (alice, true)] {
+    let ada = suite.join("ada", Role::Administrator).await?;
+    for (someone, may) in [(otto, false), (mia, true), (ada, true), (alice, true)] {
         let told = post(&someone, &at).await?.can_delete;
         equal(
             format_args!("whether {} is told so", someone.name()),
@@ -111,6 +112,48 @@ pub async fn nobody_replies_in_a_deleted_thread(suite: &Suite) -> Verdict {
     let reply = reply("Still here?");
     alice.reply(&first.thread, &reply).await?.absent()?;
     mia.reply(&first.thread, &reply).await?.forbidden()
+}
+
+/// Nobody edits or deletes what they no longer see: a deleted post, or one in a deleted thread.
+pub async fn nobody_changes_what_is_deleted(suite: &Suite) -> Verdict {
+    let Scene {
+        forum,
+        alice,
+        first,
+        at,
+        ..
+    } = Scene::set(suite).await?;
+    let mia = suite.moderator("mia", &forum).await?;
+    for deleted in [&at, &first] {
+        mia.delete_post(deleted).await?.granted()?;
+        alice.edit_post(&at, &edit("New words")).await?.absent()?;
+        alice.delete_post(&at).await?.absent()?;
+        suite.stage.restore(&deleted.post).await?;
+    }
+    equal(
+        "whether it was edited",
+        post(&alice, &at).await?.edited_at,
+        None,
+    )
+}
+
+/// A deleted post leaves a gap: no other one takes its number.
+pub async fn numbers_stay(suite: &Suite) -> Verdict {
+    suite.needs(Part::PostNumbers)?;
+    let Scene { alice, at, .. } = Scene::set(suite).await?;
+    let post = suite.post(&alice, &at.thread).await?;
+    let last = PostAt { post, ..at.clone() };
+    let before = scene::post(&alice, &last).await?.number;
+    alice.delete_post(&at).await?.granted()?;
+    let after = scene::post(&alice, &last).await?.number;
+    equal("the number of the one that is left", after, before)?;
+    alice.delete_post(&last).await?.granted()?;
+    let post = suite.post(&alice, &at.thread).await?;
+    let newest = scene::post(&alice, &PostAt { post, ..at }).await?.number;
+    holds(
+        format_args!("the number {newest} is above {before}, which was deleted"),
+        newest > before,
+    )
 }
 
 /// Of many who delete a post at once, one does.

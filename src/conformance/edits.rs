@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::scene::{Scene, edit, post};
-use super::{Audience, Part, Stop, Suite, Verdict, Written, equal, holds};
+use super::words::{HARM, harmless};
+use super::{Audience, Part, Role, Stop, Suite, Verdict, Written, equal, holds};
 use crate::model::{EditPost, PostAt};
 
 /// An edit shows in the post, with who edited it and when.
@@ -103,6 +104,7 @@ pub async fn authors_and_moderators_edit(suite: &Suite) -> Verdict {
     let elsewhere = suite.forum(Audience::Guests).await?;
     for (someone, may) in [
         (suite.member("bob").await?, false),
+        (suite.join("ada", Role::Administrator).await?, true),
         (suite.moderator("max", &elsewhere).await?, false),
         (suite.moderator("mia", &forum).await?, true),
         (alice, true),
@@ -203,7 +205,8 @@ pub async fn a_locked_thread_is_edited_by_moderators(suite: &Suite) -> Verdict {
     mia.edit_post(&at, &edit("New words")).await?.granted()?;
     suite.stage.set_locked(&at.thread, false).await?;
     alice.edit_post(&at, &edit("My words")).await?.granted()?;
-    Ok(())
+    suite.stage.set_locked(&at.thread, true).await?;
+    mia.delete_post(&at).await?.granted()
 }
 
 /// After a time authors can no longer edit or delete what they wrote; moderators can.
@@ -246,6 +249,30 @@ pub async fn a_moderator_who_is_one_no_longer_edits_no_longer(suite: &Suite) -> 
         .await?
         .forbidden()?;
     under_way.delete_post(&at).await?.forbidden()
+}
+
+/// An edit or a deletion of one who was banned since the request began is not made.
+pub async fn a_banned_author_edits_no_longer(suite: &Suite) -> Verdict {
+    suite.needs(Part::Bans)?;
+    let Scene {
+        otto, alice, at, ..
+    } = Scene::set(suite).await?;
+    let before = post(&otto, &at).await?;
+    let under_way = alice.hold().await?;
+    suite.stage.set_banned(&alice.id(), true).await?;
+    under_way
+        .edit_post(&at, &edit("New words"))
+        .await?
+        .barred()?;
+    under_way.delete_post(&at).await?.barred()?;
+    equal("the post", post(&otto, &at).await?, before)
+}
+
+/// No markup becomes HTML that runs by an edit.
+pub async fn what_is_edited_does_not_run(suite: &Suite) -> Verdict {
+    let Scene { alice, at, .. } = Scene::set(suite).await?;
+    let edited = alice.edit_post(&at, &edit(HARM)).await?.granted()?.it;
+    harmless(&edited.body_html.unwrap_or_default())
 }
 
 const A_YEAR: Duration = Duration::from_secs(366 * 24 * 60 * 60);

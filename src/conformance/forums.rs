@@ -1,6 +1,6 @@
 //! Forums: listed, nested and counted.
 
-use super::{Audience, Part, Role, Someone, Suite, Verdict, equal, holds};
+use super::{Audience, NewForum, Part, Role, Someone, Suite, Verdict, equal, holds};
 use crate::model::{Forum, ForumId};
 
 /// Parents stand before their children, and siblings in the order of their positions, from 1.
@@ -78,6 +78,19 @@ pub async fn a_parent_is_the_nearest_that_is_seen(suite: &Suite) -> Verdict {
         )?;
     }
     Ok(())
+}
+
+/// A forum goes by the title that it was given.
+pub async fn a_forum_tells_its_title(suite: &Suite) -> Verdict {
+    let new = NewForum {
+        title: "Tea & Kettles".into(),
+        parent: None,
+        readers: Audience::Guests,
+        writers: Audience::Guests,
+    };
+    let id = suite.stage.add_forum(&new).await?;
+    let forum = listed(&suite.member("alice").await?, &id).await?;
+    equal("its title", forum.title, new.title)
 }
 
 /// A forum without threads has counts of nothing, and no activity.

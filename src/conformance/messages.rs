@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::mailbox::{folder, ids, inbox, only, open, recipients, send, three, unread};
+use super::mailbox::{folder, ids, inbox, message, only, open, recipients, send, three, unread};
+use super::words::{HARM, harmless};
 use super::{Part, Stop, Suite, Verdict, equal};
-use crate::model::{Folder, Limit, ListMessages, MessageSummary, Opening};
+use crate::model::{Folder, Limit, ListMessages, MessageSummary, Opening, SendMessage};
 
 /// The sender has a copy that is read from the start, each recipient one that is not, and no two have the same id.
 pub async fn each_party_has_a_copy_of_its_own(suite: &Suite) -> Verdict {
@@ -166,6 +167,35 @@ pub async fn unread_messages_are_counted(suite: &Suite) -> Verdict {
     }
     send(suite, &alice, &[&alice]).await?;
     unread(&alice, 1).await
+}
+
+/// Subject and body come as they were typed.
+pub async fn a_message_is_kept_as_it_was_typed(suite: &Suite) -> Verdict {
+    let (alice, bob, _) = three(suite).await?;
+    let new = SendMessage {
+        subject: "Grüße & 茶 <b>".into(),
+        body: "Grüße, 茶 & \"tea\" <b>\n\n- ☕️".into(),
+        ..message(suite, [bob.by_id()])
+    };
+    let sent = alice.send_message(&new).await?.granted()?;
+    let read = open(&bob, &only(&inbox(&bob).await?)?.message_id).await?;
+    for copy in [sent, read] {
+        let found = (&copy.summary.subject, &copy.body);
+        equal("subject and body", found, (&new.subject, &new.body))?;
+    }
+    Ok(())
+}
+
+/// No markup that people send becomes HTML that runs.
+pub async fn what_is_sent_does_not_run(suite: &Suite) -> Verdict {
+    let (alice, bob, _) = three(suite).await?;
+    let new = SendMessage {
+        body: HARM.into(),
+        ..message(suite, [bob.by_id()])
+    };
+    alice.send_message(&new).await?.granted()?;
+    let read = open(&bob, &only(&inbox(&bob).await?)?.message_id).await?;
+    harmless(&read.body_html)
 }
 
 /// What was sent stays when its sender's account is gone, and tells of those recipients who are still there.

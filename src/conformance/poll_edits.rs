@@ -66,7 +66,8 @@ pub async fn an_edit_is_decided_when_it_is_made(suite: &Suite) -> Verdict {
 
 /// A field that an edit leaves out stays as it is.
 pub async fn what_an_edit_leaves_out_stays(suite: &Suite) -> Verdict {
-    let poll = Asking::new(suite, tea()).await?;
+    let closes_at = Some(suite.now().plus(Duration::from_secs(3600)));
+    let poll = Asking::new(suite, NewPoll { closes_at, ..tea() }).await?;
     let before = poll.seen(&poll.alice).await?;
     let edit = EditPoll {
         max_choices: Some(3),

@@ -137,6 +137,43 @@ pub async fn a_message_is_opened_when_nobody_is_left_to_be_told(suite: &Suite) -
     holds("it is read", opened.read_at.is_some())
 }
 
+/// Each party sees whether a receipt was asked for.
+pub async fn a_request_for_a_receipt_is_told(suite: &Suite) -> Verdict {
+    suite.needs(Part::Receipts)?;
+    let (alice, bob, _) = three(suite).await?;
+    for request_receipt in [true, false] {
+        let new = SendMessage {
+            request_receipt,
+            ..message(suite, [bob.by_id()])
+        };
+        let sent = alice.send_message(&new).await?.granted()?.summary;
+        let newest = inbox(&bob).await?.into_iter().next();
+        let told = (
+            sent.receipt_requested,
+            newest.map(|copy| copy.receipt_requested),
+        );
+        equal(
+            "what is told",
+            told,
+            (request_receipt, Some(request_receipt)),
+        )?;
+    }
+    Ok(())
+}
+
+/// The sender's own copy is none that is waited for: to open it sends no receipt.
+pub async fn a_sender_who_opens_their_copy_is_told_of_nothing(suite: &Suite) -> Verdict {
+    let (alice, bob, _) = three(suite).await?;
+    let sent = alice.send_message(&asking(suite, [bob.by_id()])).await?;
+    open(&alice, &sent.granted()?.summary.message_id).await?;
+    for someone in [&alice, &bob] {
+        let receipts = inbox(someone).await?.into_iter();
+        let receipts = receipts.filter(|message| message.subject.starts_with("Read: "));
+        equal("how many receipts came", receipts.count(), 0)?;
+    }
+    Ok(())
+}
+
 /// A message that asks for receipts.
 fn asking(suite: &Suite, to: impl Into<Vec<UserRef>>) -> SendMessage {
     SendMessage {

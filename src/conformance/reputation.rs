@@ -19,6 +19,9 @@ pub async fn ratings_add_up(suite: &Suite) -> Verdict {
         equal("points", rating.points, points)?;
         equal("comment", rating.comment, "Well said.")?;
         equal("the new total", rating.reputation, total)?;
+        if suite.needs(Part::SuiteClock).is_ok() {
+            equal("when", rating.created_at, suite.now())?;
+        }
         equal("as the profile has it", total_of(&bob).await?, total)?;
     }
     equal("another's total", total_of(&alice).await?, 0)
@@ -167,6 +170,17 @@ pub async fn of_many_ratings_at_once_one_counts(suite: &Suite) -> Verdict {
     }
     equal("ratings that counted", counted, 1)?;
     equal("the total", total_of(&bob).await?, 1)
+}
+
+/// A rating by one who was banned since the request began does not count.
+pub async fn a_banned_member_rates_no_longer(suite: &Suite) -> Verdict {
+    suite.needs(Part::Bans)?;
+    let (alice, bob, _) = three(suite).await?;
+    let under_way = alice.hold().await?;
+    suite.stage.set_banned(&alice.id(), true).await?;
+    let rated = under_way.rate(&bob.by_id(), &rate(1, None)).await?;
+    rated.barred()?;
+    equal("the total", total_of(&bob).await?, 0)
 }
 
 async fn three(suite: &Suite) -> Verdict<(Someone, Someone, Someone)> {

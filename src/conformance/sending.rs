@@ -86,6 +86,17 @@ pub async fn an_ignored_member_may_not_write(suite: &Suite) -> Verdict {
     only(&inbox(&carol).await?).map(drop)
 }
 
+/// What one sends who was banned since the request began reaches nobody.
+pub async fn a_banned_member_writes_no_longer(suite: &Suite) -> Verdict {
+    suite.needs(Part::Bans)?;
+    let (alice, bob, _) = three(suite).await?;
+    let under_way = alice.hold().await?;
+    suite.stage.set_banned(&alice.id(), true).await?;
+    let new = message(suite, [bob.by_id()]);
+    under_way.send_message(&new).await?.barred()?;
+    equal("the recipient's inbox", inbox(&bob).await?, &[])
+}
+
 async fn nothing_came(from: &Someone, to: &Someone) -> Verdict {
     equal(
         "the sender's copies",

@@ -2,7 +2,6 @@
 
 use super::words::{reply, start};
 use super::{Audience, Part, Role, Suite, Verdict, equal, holds};
-use crate::host::Refusal;
 use crate::model::{ForumId, ListPosts, UserId};
 
 /// What is hidden from somebody between two requests is gone with the second, and comes back.
@@ -83,12 +82,10 @@ pub async fn a_write_under_way_ends_with_a_ban(suite: &Suite) -> Verdict {
     let waiting = alice.hold().await?;
     suite.stage.set_banned(&alice.id(), true).await?;
     let before = bob.thread(&thread).await?.granted()?;
-    let (what, reply) = waiting.reply(&thread, &reply("Some words")).await?.reply();
-    let refused = matches!(reply, Err(Refusal::Forbidden(_) | Refusal::Absent));
-    holds(
-        format_args!("{what}: {reply:?} is Refusal::Forbidden or Refusal::Absent"),
-        refused,
-    )?;
+    waiting
+        .reply(&thread, &reply("Some words"))
+        .await?
+        .barred()?;
     equal(
         "the thread afterwards",
         bob.thread(&thread).await?.granted()?,
@@ -196,6 +193,18 @@ pub async fn a_moderator_is_one_of_one_forum_while_it_lasts(suite: &Suite) -> Ve
     }
     suite.stage.set_moderator(&here, &max.id(), false).await?;
     may_reply_in_locked(suite, &alice, &max, &here, false).await
+}
+
+/// A moderator of a forum is none of those below it.
+pub async fn a_moderator_is_none_of_the_sub_forums(suite: &Suite) -> Verdict {
+    suite.needs(Part::Locking)?;
+    let above = suite.forum(Audience::Guests).await?;
+    let below = suite.sub_forum(&above, Audience::Guests).await?;
+    let (alice, max) = (
+        suite.member("alice").await?,
+        suite.moderator("max", &above).await?,
+    );
+    may_reply_in_locked(suite, &alice, &max, &below, false).await
 }
 
 async fn may_reply_in_locked(

@@ -20,6 +20,7 @@ pub async fn a_thread_is_started_with_its_first_post(suite: &Suite) -> Verdict {
         (&thread.forum_id, thread.reply_count),
         (&forum, 0),
     )?;
+    equal("its version", thread.version, 1)?;
     equal(
         "whether it is locked, or pinned",
         (thread.locked, thread.pinned),

@@ -1,6 +1,6 @@
 //! Follows of threads and forums.
 
-use super::scene::Scene;
+use super::scene::{self, Scene};
 use super::walk::Walk;
 use super::words::{reply, start};
 use super::{Audience, Part, Role, Someone, Suite, Verdict, equal, holds};
@@ -34,6 +34,7 @@ pub async fn a_subscription_tells_what_is_followed(suite: &Suite) -> Verdict {
         forum, alice, at, ..
     } = Scene::set(suite).await?;
     let thread = alice.thread(&at.thread).await?.granted()?;
+    let whole = scene::forum(&alice, &forum).await?;
     alice
         .follow(&Target::Thread(at.thread.clone()))
         .await?
@@ -51,11 +52,8 @@ pub async fn a_subscription_tells_what_is_followed(suite: &Suite) -> Verdict {
         (TargetKind::Thread, at.thread.into(), forum),
     ];
     equal("what is followed", told.collect::<Vec<_>>(), expected)?;
-    equal(
-        "the thread's title",
-        found.last().map(|it| &it.title),
-        Some(&thread.title),
-    )
+    let titles: Vec<_> = found.into_iter().map(|it| it.title).collect();
+    equal("their titles", titles, [whole.title, thread.title])
 }
 
 /// The list begins with the newest, and is walked to its end without a gap; one kind can be asked for.
@@ -205,6 +203,37 @@ pub async fn authors_follow_what_they_write_in(suite: &Suite) -> Verdict {
         )?;
     }
     Ok(())
+}
+
+/// Who loses sight of something while they are about to follow it does not follow it, and neither does who is banned.
+pub async fn a_follow_is_decided_when_it_is_made(suite: &Suite) -> Verdict {
+    let Scene {
+        forum,
+        otto,
+        alice,
+        at,
+        ..
+    } = Scene::set(suite).await?;
+    let (target, under_way) = (Target::Thread(at.thread), alice.hold().await?);
+    suite.needs(Part::HiddenForums)?;
+    suite.stage.set_readers(&forum, Audience::Staff).await?;
+    under_way.follow(&target).await?.not_found()?;
+    suite.stage.set_readers(&forum, Audience::Guests).await?;
+    equal("what she follows", list(&alice).await?, [])?;
+    suite.needs(Part::Bans)?;
+    let under_way = otto.hold().await?;
+    suite.stage.set_banned(&otto.id(), true).await?;
+    under_way.follow(&target).await?.barred()
+}
+
+/// A thread that awaits approval is followed by its author, and by none of those who do not see it.
+pub async fn a_waiting_thread_is_followed_by_its_author(suite: &Suite) -> Verdict {
+    let Scene { forum, alice, .. } = Scene::set(suite).await?;
+    let nora = suite.newcomer("nora").await?;
+    let target = Target::Thread(suite.thread(&nora, &forum).await?.thread);
+    alice.follow(&target).await?.not_found()?;
+    nora.follow(&target).await?.granted()?;
+    equal("what its author follows", list(&nora).await?.len(), 1)
 }
 
 async fn hidden(suite: &Suite) -> Verdict<(ForumId, ThreadId)> {

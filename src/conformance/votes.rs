@@ -182,6 +182,17 @@ pub async fn a_vote_is_decided_when_it_is_counted(suite: &Suite) -> Verdict {
     )
 }
 
+/// A vote of one who was banned since the request began does not count.
+pub async fn a_banned_member_votes_no_longer(suite: &Suite) -> Verdict {
+    suite.needs(Part::Bans)?;
+    let poll = Asking::new(suite, tea()).await?;
+    let bob = poll.bob.hold().await?;
+    suite.stage.set_banned(&bob.id(), true).await?;
+    poll.cast(&bob, &[0]).await?.barred()?;
+    let seen = poll.seen(&poll.alice).await?;
+    equal("counts", counted(&seen), (vec![0, 0, 0], 0))
+}
+
 /// What a member voted still counts when the account is gone.
 pub async fn a_vote_outlives_its_account(suite: &Suite) -> Verdict {
     suite.needs(Part::Removal)?;

@@ -1,6 +1,26 @@
 //! What is written in the course of a rule.
 
+use super::{Verdict, holds};
 use crate::model::{Reply, StartThread};
+
+/// Markup that a browser would run.
+pub(super) const HARM: &str =
+    "<script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\n[x](javascript:alert(1))";
+
+/// What a browser would run is not in `html`.
+pub(super) fn harmless(html: &str) -> Verdict {
+    let html = html.to_lowercase();
+    for harm in [
+        "<script",
+        "<img src=x",
+        "href=\"javascript:",
+        "href='javascript:",
+    ] {
+        let clean = !html.contains(harm);
+        holds(format_args!("{html:?} has no {harm:?}"), clean)?;
+    }
+    Ok(())
+}
 
 /// A reply with this body.
 pub(super) fn reply(body: &str) -> Reply {

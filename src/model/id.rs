@@ -147,6 +147,9 @@ ids! {
     RatingId: "The id of a reputation rating.";
     MessageId: "The id of one party's copy of a private message.";
     TargetId: "The id of a thread or a forum that is followed.";
+    EventId: "The id of a webhook event.";
+    EndpointId: "The id of an endpoint that receives webhooks.";
+    DeliveryId: "The id of a webhook delivery: the same on each of its attempts.";
 }
 
 macro_rules! same_id {

@@ -25,8 +25,8 @@ mod when;
 pub use author::Author;
 pub use forum::Forum;
 pub use id::{
-    ForumId, MessageId, NoSuchId, OptionId, PollId, PostId, RatingId, TargetId, ThreadId, UserId,
-    UserRef,
+    DeliveryId, EndpointId, EventId, ForumId, MessageId, NoSuchId, OptionId, PollId, PostId,
+    RatingId, TargetId, ThreadId, UserId, UserRef,
 };
 pub(crate) use input::UNTYPED;
 pub use me::{Account, Me, TokenInfo};

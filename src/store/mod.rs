@@ -8,12 +8,16 @@ pub mod memory;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 mod tokens;
+mod webhooks;
 
 use std::sync::Arc;
 
 pub use budgets::Budgets;
 pub use idempotency::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, Ticket};
 pub use tokens::Tokens;
+pub use webhooks::{
+    Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Webhooks,
+};
 
 /// The stores that one service uses.
 #[derive(Clone)]

@@ -1,6 +1,5 @@
 //! Tokens: `forum_pat_<lookup>_<secret>` (spec, Authentication; contract, section 2).
 
-mod base62;
 mod expiry;
 mod issue;
 mod plain;

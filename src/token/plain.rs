@@ -5,7 +5,8 @@ use std::fmt;
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
-use super::{Digest, base62};
+use super::Digest;
+use crate::base62;
 use crate::clock::{Entropy, NoEntropy};
 
 const PREFIX: &str = "forum_pat_";

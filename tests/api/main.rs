@@ -7,6 +7,13 @@
     reason = "a test that meets what cannot be is to fail"
 )]
 
+#[path = "../../examples/minimal.rs"]
+#[expect(
+    dead_code,
+    unreachable_pub,
+    reason = "an example has a main of its own"
+)]
+mod minimal;
 mod support;
 
 mod authentication;
@@ -27,4 +34,5 @@ mod paths;
 mod queries;
 mod replays;
 mod tokens;
+mod toy;
 mod visibility;

@@ -5,7 +5,7 @@
 
 pub mod access;
 pub mod accounts;
-mod actor;
+pub mod actor;
 mod authority;
 mod changes;
 mod commands;

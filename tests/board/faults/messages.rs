@@ -1,63 +1,84 @@
-//! Private messages and their receipts.
+//! Private messages.
 
-use forum_api::model::{Folder, Opening};
+use forum_api::model::{Author, Folder};
 
 use super::Fault;
 use super::plant::Plant;
+use super::sound::member;
+use super::twist::Twist;
 
 pub const FAULTS: &[Fault] = &[
     (
-        "whoever knows a message's id opens it",
-        Plant::OpensOthers,
-        "messages::anothers_copy_is_absent",
-    ),
-    (
+        "each_party_has_a_copy_of_its_own",
         "every folder is the inbox",
-        Plant::AskMessages(|list| list.folder = Folder::Inbox),
-        "messages::each_party_has_a_copy_of_its_own",
+        Plant::Messages(Twist::Ask(|question| question.it.0.folder = Folder::Inbox)),
     ),
     (
+        "each_party_has_a_copy_of_its_own",
+        "what is sent is unread",
+        Plant::SendMessage(Twist::Granted(|message, _| message.summary.read_at = None)),
+    ),
+    (
+        "a_message_tells_who_sent_it_and_to_whom",
+        "a recipient is told of the first one alone",
+        Plant::Message(Twist::Granted(|message, _| message.summary.recipients.truncate(1))),
+    ),
+    (
+        "anothers_copy_is_absent",
+        "whoever knows a message's id opens it",
+        Plant::Message(Twist::Instead(|sound, question| {
+            Box::pin(async {
+                let (id, opening) = &question.it;
+                let mut found = sound.board.message(member(&question.by)?, id.clone(), *opening).await;
+                for other in sound.members().await {
+                    if found.is_err() {
+                        found = sound.board.message(&other, id.clone(), *opening).await;
+                    }
+                }
+                found
+            })
+        })),
+    ),
+    (
+        "a_folder_is_walked_while_messages_come",
+        "the last message of a page is lost",
+        Plant::Messages(Twist::Granted(|page, _| {
+            let left = page.items.len() - usize::from(page.next.is_some());
+            page.items.truncate(left);
+        })),
+    ),
+    (
+        "unread_and_read_ones_are_told_apart",
         "`unread` is ignored",
-        Plant::AskMessages(|list| list.unread = None),
-        "messages::unread_and_read_ones_are_told_apart",
+        Plant::Messages(Twist::Ask(|question| question.it.0.unread = None)),
     ),
     (
+        "unread_messages_are_counted",
         "nothing is ever unread",
-        Plant::Me(|account| account.unread_messages = Some(0)),
-        "messages::unread_messages_are_counted",
+        Plant::Me(Twist::Granted(|account, _| account.unread_messages = Some(0))),
     ),
     (
-        "to peek is to read",
-        Plant::AskMessage(|opening| *opening = Opening::Read),
-        "receipts::a_peek_changes_nothing",
+        "a_message_outlives_accounts",
+        "who is gone is called somebody",
+        Plant::Message(Twist::Granted(|message, _| {
+            message.summary.sender.get_or_insert(Author {
+                user_id: 0.into(),
+                username: "somebody".into(),
+                avatar_url: None,
+            });
+        })),
     ),
     (
-        "to read is to peek",
-        Plant::AskMessage(|opening| *opening = Opening::Peek),
-        "receipts::a_message_is_read_once",
+        "a_message_is_kept_as_it_was_typed",
+        "empty lines are lost",
+        Plant::SendMessage(Twist::Ask(|question| {
+            let new = &mut question.it.0;
+            new.body = new.body.replace("\n\n", "\n");
+        })),
     ),
     (
-        "every message asks for a receipt",
-        Plant::AskSend(|new| new.request_receipt = true),
-        "receipts::no_receipt_comes_unasked",
-    ),
-    (
-        "no message asks for a receipt",
-        Plant::AskSend(|new| new.request_receipt = false),
-        "receipts::one_receipt_comes_however_many_race",
-    ),
-    (
-        "an empty subject becomes a dash",
-        Plant::AskSend(|new| {
-            if new.subject.trim().is_empty() {
-                new.subject = "-".into();
-            }
-        }),
-        "sending::an_incomplete_message_is_refused",
-    ),
-    (
-        "the first recipient gets a message, whoever the others are",
-        Plant::AskSend(|new| new.to.truncate(1)),
-        "sending::nobody_gets_a_message_with_an_unknown_recipient",
+        "what_is_sent_does_not_run",
+        "HTML is what was typed",
+        Plant::Message(Twist::Granted(|message, _| message.body_html.clone_from(&message.body))),
     ),
 ];

@@ -1,44 +1,46 @@
-//! Where a fault sits: what it does to a question before the board hears it, or to the answer afterwards.
+//! Where a fault sits: in the authority, in a command of the board, or in what the board's own pages do.
 
-use forum_api::host::{In, Refusal, Result, Standing};
+use forum_api::conformance::Audience;
+use forum_api::host::{In, Standing};
 use forum_api::model::*;
 
-/// A fault.
-#[derive(Clone, Copy, Debug)]
+use super::twist::Twist;
+
+/// A fault: where it sits, and what is wrong there.
 pub enum Plant {
-    /// The authority's answer.
-    Standing(fn(Option<&UserId>, &mut Option<Standing>)),
-    /// The authority's first answer is its last one.
-    Remembers,
-    /// A command sees with an administrator's eyes.
-    SeesAll(&'static str),
-    /// A write that is refused like this is carried out all the same; whether the request's standing covers the forum.
-    Forces(fn(&Refusal, bool) -> bool),
-    ForumOf(fn(&mut Result<ForumId>)),
-    /// The list of forums; and how many threads and posts were written, whoever sees them.
-    Forums(fn(&mut Vec<Forum>, u64)),
-    /// The forum of which threads are asked for.
-    AskForum(fn(&mut ForumId)),
-    AskThreads(fn(&mut ListThreads)),
-    Threads(fn(&mut Result<Page<Thread>>, &ListThreads)),
-    /// Positions count from the beginning of the list.
-    Offsets,
-    Thread(fn(&mut Result<Thread>)),
-    AskPosts(fn(&mut ListPosts)),
-    Posts(fn(&mut Result<In<Page<Post>>>, &ListPosts)),
-    AskStart(fn(&mut StartThread)),
-    Start(fn(&mut Result<Thread>)),
-    AskReply(fn(&mut Reply)),
-    Reply(fn(&mut Result<In<Post>>)),
-    AskProfile(fn(&mut UserRef)),
-    /// Who can no longer act is absent.
-    HidesBanned,
-    /// A profile; and how many threads and posts were written.
-    Profile(fn(&mut Profile, u64)),
-    Me(fn(&mut Account)),
-    AskMessages(fn(&mut ListMessages)),
-    AskMessage(fn(&mut Opening)),
-    /// A message that is not the caller's is opened with the eyes of whoever it belongs to.
-    OpensOthers,
-    AskSend(fn(&mut SendMessage)),
+    /// The authority; `None` is the guest.
+    Standing(Twist<(Option<UserId>,), Option<Standing>>),
+    /// What is asked before a write; the place as it is printed.
+    ForumOf(Twist<(String,), ForumId>),
+    Me(Twist<(), Account>),
+    Forums(Twist<(), Vec<Forum>>),
+    Threads(Twist<(ForumId, ListThreads), Page<Thread>>),
+    StartThread(Twist<(ForumId, StartThread), Thread>),
+    Thread(Twist<(ThreadId,), Thread>),
+    Posts(Twist<(ThreadId, ListPosts), In<Page<Post>>>),
+    Reply(Twist<(ThreadId, Reply), In<Post>>),
+    EditPost(Twist<(PostAt, EditPost), In<Post>>),
+    DeletePost(Twist<(PostAt,), ()>),
+    Profile(Twist<(UserRef,), Profile>),
+    Rate(Twist<(UserRef, Rate), Rating>),
+    Messages(Twist<(ListMessages,), Page<MessageSummary>>),
+    SendMessage(Twist<(SendMessage,), Message>),
+    Message(Twist<(MessageId, Opening), Message>),
+    Poll(Twist<(ThreadId,), In<Poll>>),
+    Vote(Twist<(PollId, Vote), In<Poll>>),
+    EditPoll(Twist<(PollId, EditPoll), In<Poll>>),
+    Subscriptions(Twist<(ListSubscriptions,), Page<Subscription>>),
+    Follow(Twist<(Target,), Followed>),
+    Unfollow(Twist<(Target,), ()>),
+    Search(Twist<(Search,), Page<SearchHit>>),
+    SetReaders(Twist<(ForumId, Audience), ()>),
+    SetModerator(Twist<(ForumId, UserId, bool), ()>),
+    SetBanned(Twist<(UserId, bool), ()>),
+    SetOffline(Twist<(bool,), ()>),
+    SetLocked(Twist<(ThreadId, bool), ()>),
+    SetPinned(Twist<(ThreadId, bool), ()>),
+    Approve(Twist<(PostId,), ()>),
+    Restore(Twist<(PostId,), ()>),
+    Ignore(Twist<(UserId, UserId), ()>),
+    RemoveAccount(Twist<(UserId,), ()>),
 }

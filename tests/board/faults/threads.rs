@@ -2,117 +2,126 @@
 
 use std::time::Duration;
 
-use forum_api::host::Refusal;
-use forum_api::model::{ForumId, Limit, Page, Position};
+use forum_api::host::{Refusal, Result};
+use forum_api::model::{ForumId, Limit, ListThreads, Page, Position, Thread};
 
 use super::Fault;
 use super::plant::Plant;
+use super::sound::Sound;
+use super::twist::{Question, Twist};
 
 pub const FAULTS: &[Fault] = &[
     (
-        "threads are listed from the oldest activity",
-        Plant::Threads(|page, _| page.iter_mut().for_each(|page| page.items.reverse())),
-        "threads::newest_activity_comes_first",
+        "newest_activity_comes_first",
+        "a reply leaves its thread where it is",
+        Plant::Threads(Twist::Granted(|page, _| {
+            page.items.sort_by_key(|thread| thread.created_at);
+            page.items.reverse();
+        })),
     ),
     (
-        "pages are counted from the top of the list",
-        Plant::Offsets,
-        "threads::a_walk_meets_each_thread_once_while_others_write",
-    ),
-    (
+        "pages_of_any_size_meet",
         "a page that is full says that more follows",
-        Plant::Threads(|page, list| {
-            if let Ok(page) = page
-                && page.items.len() == list.limit.get()
-            {
-                let last = page.items.last().unwrap();
-                page.next = Some(Position::new(format_args!(
-                    "{}.{}",
-                    last.last_activity_at.as_millis(),
-                    last.thread_id
-                )));
+        Plant::Threads(Twist::Granted(|page, question| {
+            if page.items.len() == question.it.1.limit.get() {
+                page.next = page.items.last().map(|last| {
+                    let active = last.last_activity_at.as_millis();
+                    Position::new(format_args!("{active}.{}", last.thread_id))
+                });
             }
-        }),
-        "threads::pages_of_any_size_meet",
+        })),
     ),
     (
+        "pages_of_any_size_meet",
         "the last item of a page is lost",
-        Plant::Threads(|page, _| {
-            if let Ok(page) = page
-                && page.next.is_some()
-            {
-                page.items.pop();
-            }
-        }),
-        "threads::pages_of_any_size_meet",
+        Plant::Threads(Twist::Granted(|page, _| {
+            let left = page.items.len() - usize::from(page.next.is_some());
+            page.items.truncate(left);
+        })),
     ),
     (
-        "threads of one moment share a place",
-        Plant::Threads(|page, _| {
-            if let Ok(Page {
-                items,
-                next: next @ Some(_),
-            }) = page
-            {
-                *next = Some(Position::new(format_args!(
-                    "{}.0",
-                    items.last().unwrap().last_activity_at.as_millis()
-                )));
-            }
-        }),
-        "threads::threads_of_one_moment_are_walked_once",
-    ),
-    (
+        "pages_of_any_size_meet",
         "the limit is ignored",
-        Plant::AskThreads(|list| list.limit = Limit::new(100).unwrap()),
-        "threads::pages_of_any_size_meet",
+        Plant::Threads(Twist::Ask(|question| {
+            question.it.1.limit = Limit::new(100).unwrap();
+        })),
     ),
     (
+        "threads_of_one_moment_are_walked_once",
+        "threads of one moment share a place",
+        Plant::Threads(Twist::Granted(|page, _| {
+            if let (Some(last), Some(next)) = (page.items.last(), &mut page.next) {
+                *next = Position::new(format_args!("{}.0", last.last_activity_at.as_millis()));
+            }
+        })),
+    ),
+    (
+        "a_walk_meets_each_thread_once_while_others_write",
+        "pages are counted from the top of the list",
+        Plant::Threads(Twist::Instead(|sound, question| {
+            Box::pin(by_offset(sound, question))
+        })),
+    ),
+    (
+        "since_takes_what_was_active_later",
         "`since` counts the moment itself",
-        Plant::AskThreads(|list| {
-            list.since = list
-                .since
-                .map(|since| since.minus(Duration::from_millis(1)))
-        }),
-        "threads::since_takes_what_was_active_later",
+        Plant::Threads(Twist::Ask(|question| {
+            let since = &mut question.it.1.since;
+            *since = since.map(|since| since.minus(Duration::from_millis(1)));
+        })),
     ),
     (
+        "a_list_is_of_one_forum",
+        "a list is of all forums",
+        Plant::Threads(Twist::Instead(|sound, question| {
+            Box::pin(async {
+                let (forum, list) = question.it.clone();
+                let mut page = sound.board.threads(&question.by, forum.clone(), list).await?;
+                for other in sound.board.forums(&question.by).await? {
+                    if other.forum_id != forum {
+                        page.items.extend(sound.threads(&other.forum_id).await?);
+                    }
+                }
+                Ok(page)
+            })
+        })),
+    ),
+    (
+        "a_forged_place_is_no_failure",
         "a place that no list gave is a failure",
-        Plant::Threads(|page, list| {
-            let forged = list
-                .after
-                .as_ref()
-                .is_some_and(|after| after.numbers::<2>().is_err());
-            if forged {
-                *page = Err(Refusal::failed("no place"));
-            }
-        }),
-        "threads::a_forged_place_is_no_failure",
+        Plant::Threads(Twist::Refused(|refusal| *refusal = Refusal::failed("no place"))),
     ),
     (
-        "places are too long for a cursor",
-        Plant::Threads(|page, _| {
-            if let Ok(Page {
-                next: Some(next), ..
-            }) = page
-            {
-                *next = Position::new(format_args!("{:0200}", 1));
-            }
-        }),
-        "service::cursors_lead_to_the_end",
+        "a_pinned_thread_is_not_lifted",
+        "a pin is not kept",
+        Plant::SetPinned(Twist::Made(|_| Ok(()))),
     ),
     (
-        "the list is another forum's",
-        Plant::AskForum(|forum| *forum = ForumId::from(2)),
-        "threads::a_list_is_of_one_forum",
-    ),
-    (
+        "a_pinned_thread_is_not_lifted",
         "pinned threads are lifted to the top",
-        Plant::Threads(|page, _| {
-            if let Ok(page) = page {
-                page.items.sort_by_key(|thread| !thread.pinned);
-            }
-        }),
-        "threads::a_pinned_thread_is_not_lifted",
+        Plant::Threads(Twist::Granted(|page, _| {
+            page.items.sort_by_key(|thread| !thread.pinned);
+        })),
     ),
 ];
+
+async fn by_offset(
+    sound: &Sound,
+    question: &Question<(ForumId, ListThreads)>,
+) -> Result<Page<Thread>> {
+    let (forum, list) = &question.it;
+    let mut whole = ListThreads::default();
+    whole.limit = Limit::new(100).unwrap();
+    let all = sound.board.threads(&question.by, forum.clone(), whole).await?;
+    Ok(page(all.items, list.after.as_ref(), list.limit))
+}
+
+/// The page of a whole list that begins after so many items.
+pub fn page<T>(all: Vec<T>, after: Option<&Position>, limit: Limit) -> Page<T> {
+    let start = after.and_then(|after| after.as_str().parse().ok()).unwrap_or(0);
+    let end = start + limit.get();
+    Page {
+        next: (end < all.len()).then(|| Position::new(end)),
+        items: all.into_iter().skip(start).take(limit.get()).collect(),
+    }
+}

@@ -5,7 +5,7 @@ use crate::clock::{Entropy, NoEntropy};
 const ALPHABET: [u8; 62] = *b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// `bytes` as a big-endian number of `N` digits, padded with `0`; digits that find no place are lost.
-pub(super) fn number<const N: usize>(bytes: &[u8]) -> [u8; N] {
+pub(crate) fn number<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut rest = bytes.to_vec();
     let mut digits = [0; N];
     for digit in digits.iter_mut().rev() {
@@ -24,7 +24,7 @@ fn divide_by_62(number: &mut [u8]) -> u16 {
 }
 
 /// `N` random characters, each as likely as any other.
-pub(super) fn random<const N: usize>(entropy: &dyn Entropy) -> Result<[u8; N], NoEntropy> {
+pub(crate) fn random<const N: usize>(entropy: &dyn Entropy) -> Result<[u8; N], NoEntropy> {
     let mut text = [0; N];
     let mut filled = 0;
     while filled < N {

@@ -1,0 +1,108 @@
+//! What is told to whom.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::host::Stored;
+use crate::model::{DeliveryId, EndpointId, Timestamp};
+use crate::webhook::{Attempted, Delivery, Endpoint, Event, Progress, State, Topic};
+
+/// What a worker can start now.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// How many attempts it has room for in all.
+    pub room: u32,
+    /// How many may go to one endpoint at once.
+    pub per_endpoint: u32,
+    /// How many go to which endpoint already.
+    pub running: HashMap<EndpointId, u32>,
+    /// How long what is claimed is this worker's alone.
+    pub lease: Duration,
+}
+
+/// What a worker got.
+#[derive(Clone, Debug, Default)]
+pub struct Claims {
+    /// What it may start, the oldest due first.
+    pub taken: Vec<Claimed>,
+    /// When the next delivery is due of those that were not taken and whose endpoint has room; `None` for none.
+    pub next: Option<Timestamp>,
+}
+
+/// A delivery that is one worker's until its lease runs out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claimed {
+    /// The delivery, as it was before.
+    pub delivery: Delivery,
+    /// Where it goes, as it is now.
+    pub endpoint: Endpoint,
+    /// What is sent.
+    pub event: Event,
+    /// Whether another lease on it ran out unsettled: an attempt that failed.
+    pub lease_expired: bool,
+    /// Tells this lease on the delivery from every other one.
+    pub lease: i64,
+}
+
+/// Which deliveries are listed.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Only those in this state.
+    pub state: Option<State>,
+    /// Only those to this endpoint.
+    pub endpoint: Option<EndpointId>,
+    /// Only those of this topic.
+    pub topic: Option<Topic>,
+    /// Only those that come after this one in the list.
+    pub after: Option<(Timestamp, DeliveryId)>,
+    /// At most so many.
+    pub limit: u32,
+}
+
+/// Keeps deliveries. What is due is found at a cost that does not depend on how many wait.
+#[async_trait]
+pub trait Deliveries: Send + Sync + 'static {
+    /// Takes what is due and a worker has room for, of enabled endpoints: no other claim gets it before the lease
+    /// runs out. A delivery whose lease ran out is due.
+    async fn claim(&self, claim: &Claim, now: Timestamp) -> Stored<Claims>;
+
+    /// Notes how an attempt ended; `false` when the lease is another's by now, and nothing was changed.
+    async fn settle(
+        &self,
+        claimed: &Claimed,
+        progress: &Progress,
+        attempted: Option<&Attempted>,
+        now: Timestamp,
+    ) -> Stored<bool>;
+
+    /// Gives back what was claimed and not attempted, uncounted, to be due at `due_at`. What is another's by now is
+    /// left alone.
+    async fn release(&self, claimed: &[Claimed], due_at: Timestamp) -> Stored<()>;
+
+    /// Adds an event and its delivery to this endpoint alone, whatever its topics; `None` when there is no such
+    /// endpoint, or it is disabled, and nothing was changed.
+    async fn send(
+        &self,
+        event: &Event,
+        endpoint: &EndpointId,
+        now: Timestamp,
+    ) -> Stored<Option<DeliveryId>>;
+
+    /// Queues a delivery again; `false` unless it is dead or gone.
+    async fn retry(&self, id: &DeliveryId, now: Timestamp) -> Stored<bool>;
+
+    /// Removes a delivery, in any state; `false` when there is none.
+    async fn remove(&self, id: &DeliveryId) -> Stored<bool>;
+
+    /// A delivery and its attempts, in their order.
+    async fn find(&self, id: &DeliveryId) -> Stored<Option<(Delivery, Vec<Attempted>)>>;
+
+    /// Deliveries, the newest first (by `created_at`, then id).
+    async fn list(&self, filter: &Filter) -> Stored<Vec<Delivery>>;
+
+    /// Removes up to `limit` deliveries that were delivered, gone or withheld before `before`, what removed
+    /// endpoints left, and events that no delivery needs any more; gives how many deliveries.
+    async fn sweep(&self, before: Timestamp, limit: u32) -> Stored<u64>;
+}

@@ -1,0 +1,145 @@
+//! A delivery of an event to an endpoint, and its states (spec, States; contract, section 8).
+
+use super::{Backoff, Topic};
+use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
+
+/// After so many failed attempts a delivery is dead.
+pub const ATTEMPTS: u32 = 6;
+
+/// The state of a delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// Waits for its first attempt.
+    Queued,
+    /// Failed, and waits for another attempt.
+    Retrying,
+    /// The receiver has it.
+    Delivered,
+    /// Failed six times: kept until an operator retries or removes it.
+    Dead,
+    /// The receiver answered 410.
+    Gone,
+    /// The endpoint's owner may not be told any more.
+    Withheld,
+}
+
+impl State {
+    /// Every state.
+    pub const ALL: [Self; 6] = [
+        Self::Queued,
+        Self::Retrying,
+        Self::Delivered,
+        Self::Dead,
+        Self::Gone,
+        Self::Withheld,
+    ];
+
+    /// Its name, as `queued`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Retrying => "retrying",
+            Self::Delivered => "delivered",
+            Self::Dead => "dead",
+            Self::Gone => "gone",
+            Self::Withheld => "withheld",
+        }
+    }
+
+    /// The state of this name.
+    pub fn new(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == name)
+    }
+}
+
+/// How far a delivery has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Its state.
+    pub state: State,
+    /// How many attempts have ended since it was queued.
+    pub attempts: u32,
+    /// When the next one is due; `None` when there is none to come.
+    pub due_at: Option<Timestamp>,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The receiver answered with this status.
+    Answered(u16),
+    /// There was no answer in time.
+    Unanswered,
+    /// The worker that had taken it never said how it ended.
+    LeaseExpired,
+    /// Nothing was sent: the endpoint's owner can no longer act, or no longer sees the forum.
+    Withheld,
+}
+
+impl Progress {
+    /// Queued at `now`, for the first time or again.
+    pub const fn queued(now: Timestamp) -> Self {
+        Self {
+            state: State::Queued,
+            attempts: 0,
+            due_at: Some(now),
+        }
+    }
+
+    /// What follows from an attempt that ended so at `now`; `random` (0 to 1, without 1) spreads the wait.
+    #[must_use]
+    pub fn after(self, outcome: Outcome, backoff: &Backoff, now: Timestamp, random: f64) -> Self {
+        let attempts = self.attempts + u32::from(outcome != Outcome::Withheld);
+        let (state, wait) = match outcome {
+            Outcome::Withheld => (State::Withheld, None),
+            Outcome::Answered(200..=299) => (State::Delivered, None),
+            Outcome::Answered(410) => (State::Gone, None),
+            _ if attempts >= ATTEMPTS => (State::Dead, None),
+            _ => (State::Retrying, Some(backoff.wait(attempts, random))),
+        };
+        Self {
+            state,
+            attempts,
+            due_at: wait.map(|wait| now.plus(wait)),
+        }
+    }
+
+    /// Queued again by an operator; `None` in any state but dead and gone.
+    pub fn retried(self, now: Timestamp) -> Option<Self> {
+        matches!(self.state, State::Dead | State::Gone).then(|| Self::queued(now))
+    }
+}
+
+/// A delivery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// Its id, the same on every attempt: `x-forum-delivery`.
+    pub id: DeliveryId,
+    /// The event that is delivered.
+    pub event: EventId,
+    /// What the event is about.
+    pub topic: Topic,
+    /// Where it goes.
+    pub endpoint: EndpointId,
+    /// When it was first queued.
+    pub created_at: Timestamp,
+    /// How far it has come.
+    pub progress: Progress,
+}
+
+/// An attempt, as it is kept for the operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempted {
+    /// Which one since the delivery was queued, from 1.
+    pub attempt: u32,
+    /// When it began.
+    pub at: Timestamp,
+    /// The status of the answer, if there was one.
+    pub status: Option<u16>,
+    /// What went wrong, in one sentence.
+    pub error: Option<String>,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// The beginning of the answer's body, at most 4 KiB.
+    pub answer: Option<String>,
+}

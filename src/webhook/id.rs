@@ -1,0 +1,47 @@
+//! How the ids of webhooks come to be.
+
+use sha2::{Digest as _, Sha256};
+
+use crate::base62;
+use crate::clock::{Entropy, NoEntropy};
+use crate::model::{DeliveryId, EndpointId, EventId};
+
+/// As many characters as 128 bits take.
+const LENGTH: usize = 22;
+
+impl EventId {
+    /// A new id, `evt_` and 22 random characters.
+    ///
+    /// # Errors
+    /// When the source of randomness does not answer.
+    pub fn mint(entropy: &dyn Entropy) -> Result<Self, NoEntropy> {
+        let random = base62::random::<LENGTH>(entropy)?;
+        Ok(Self::new(&spell("evt_", random)).unwrap_or_else(Self::nothing))
+    }
+}
+
+impl EndpointId {
+    /// A new id, `whe_` and 22 random characters.
+    ///
+    /// # Errors
+    /// When the source of randomness does not answer.
+    pub fn mint(entropy: &dyn Entropy) -> Result<Self, NoEntropy> {
+        let random = base62::random::<LENGTH>(entropy)?;
+        Ok(Self::new(&spell("whe_", random)).unwrap_or_else(Self::nothing))
+    }
+}
+
+impl DeliveryId {
+    /// The id of the delivery of an event to an endpoint: `dlv_` and 22 characters that follow from the two, so that
+    /// it is the same however often it is queued.
+    pub fn of(event: &EventId, endpoint: &EndpointId) -> Self {
+        let digest: [u8; 32] = Sha256::digest(format!("{event} {endpoint}")).into();
+        let (half, _) = digest.split_at(16);
+        Self::new(&spell("dlv_", base62::number::<LENGTH>(half))).unwrap_or_else(Self::nothing)
+    }
+}
+
+fn spell(prefix: &str, characters: [u8; LENGTH]) -> String {
+    let characters = characters.iter().map(|byte| char::from(*byte));
+    prefix.chars().chain(characters).collect()
+}

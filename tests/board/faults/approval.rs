@@ -1,0 +1,79 @@
+//! Approval.
+
+use forum_api::model::State;
+
+use super::Fault;
+use super::plant::Plant;
+use super::sound::member;
+use super::twist::Twist;
+
+pub const FAULTS: &[Fault] = &[
+    (
+        "an_approved_reply_is_for_everybody",
+        "what was approved is counted when its thread is written in again",
+        Plant::Thread(Twist::Granted(|thread, _| {
+            thread.reply_count = thread.reply_count.min(1);
+        })),
+    ),
+    (
+        "an_approved_reply_is_for_everybody",
+        "to approve is to do nothing",
+        Plant::Approve(Twist::Made(|_| Ok(()))),
+    ),
+    (
+        "an_approved_thread_is_for_everybody",
+        "a thread is approved without its first post",
+        Plant::Posts(Twist::Granted(|page, _| {
+            if let [first] = &mut page.it.items[..] {
+                first.state = State::AwaitingApproval;
+            }
+        })),
+    ),
+    (
+        "an_author_changes_what_awaits",
+        "an edit publishes what awaits approval",
+        Plant::EditPost(Twist::Instead(|sound, question| {
+            Box::pin(async {
+                let ((at, edit), by) = (question.it.clone(), member(&question.by)?);
+                drop(sound.stage.approve(&at.post).await);
+                sound.board.edit_post(by, at, edit).await
+            })
+        })),
+    ),
+    (
+        "a_restored_reply_awaits_again",
+        "what is restored is approved",
+        Plant::Restore(Twist::Instead(|sound, question| {
+            Box::pin(async {
+                let (post,) = &question.it;
+                sound.set(sound.stage.restore(post)).await?;
+                drop(sound.stage.approve(post).await);
+                Ok(())
+            })
+        })),
+    ),
+    (
+        "a_reply_is_approved_in_a_deleted_thread",
+        "an approved reply brings its thread back",
+        Plant::Approve(Twist::Instead(|sound, question| {
+            Box::pin(async {
+                let (post,) = &question.it;
+                sound.set(sound.stage.approve(post)).await?;
+                let thread = sound.thread(&sound.thread_of(post).await?).await?;
+                drop(sound.stage.restore(&thread.first_post_id).await);
+                Ok(())
+            })
+        })),
+    ),
+    (
+        "a_restored_thread_awaits_again",
+        "what is deleted is approved before",
+        Plant::DeletePost(Twist::Instead(|sound, question| {
+            Box::pin(async {
+                let ((at,), by) = (question.it.clone(), member(&question.by)?);
+                drop(sound.stage.approve(&at.post).await);
+                sound.board.delete_post(by, at).await
+            })
+        })),
+    ),
+];

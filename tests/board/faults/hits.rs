@@ -1,0 +1,61 @@
+//! The order of the hits.
+
+use forum_api::host::Refusal;
+use forum_api::model::{Limit, Show, Sort};
+
+use super::Fault;
+use super::plant::Plant;
+use super::threads::page;
+use super::twist::Twist;
+
+pub const FAULTS: &[Fault] = &[
+    (
+        "pages_of_any_size_meet",
+        "the oldest do not come first",
+        Plant::Search(Twist::Ask(|question| {
+            let sort = &mut question.it.0.sort;
+            if let Sort::Oldest = sort {
+                *sort = Sort::Newest;
+            }
+        })),
+    ),
+    (
+        "the_best_come_first",
+        "the best come last",
+        Plant::Search(Twist::Granted(|page, question| {
+            if let Sort::Relevance = question.it.0.sort {
+                page.items.reverse();
+            }
+        })),
+    ),
+    (
+        "a_walk_meets_each_hit_once_while_others_write",
+        "pages are counted from the top of the list",
+        Plant::Search(Twist::Instead(|sound, question| {
+            Box::pin(async {
+                let (search,) = &question.it;
+                let mut whole = search.clone();
+                (whole.limit, whole.after) = (Limit::new(100).unwrap(), None);
+                let all = sound.board.search(&question.by, whole).await?.items;
+                Ok(page(all, search.after.as_ref(), search.limit))
+            })
+        })),
+    ),
+    (
+        "a_walk_meets_each_thread_once",
+        "posts are shown from the second page on",
+        Plant::Search(Twist::Ask(|question| {
+            let search = &mut question.it.0;
+            if search.after.is_some() {
+                search.show = Show::Posts;
+            }
+        })),
+    ),
+    (
+        "a_forged_place_is_no_failure",
+        "a place that no list gave is a failure",
+        Plant::Search(Twist::Refused(|refusal| {
+            *refusal = Refusal::failed("no place");
+        })),
+    ),
+];

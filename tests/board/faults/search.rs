@@ -1,0 +1,111 @@
+//! What is found, and what is not.
+
+use forum_api::host::Refusal;
+use forum_api::model::{Query, SearchIn, Show, UserRef};
+
+use super::Fault;
+use super::plant::Plant;
+use super::twist::Twist;
+
+pub const FAULTS: &[Fault] = &[
+    (
+        "every_word_is_required",
+        "the first word is enough",
+        Plant::Search(Twist::Ask(|question| {
+            let q = &mut question.it.0.q;
+            if q.terms().iter().all(|term| !term.excluded && term.words.len() == 1) {
+                *q = Query::parse(&q.terms()[0].words[0]).unwrap();
+            }
+        })),
+    ),
+    (
+        "the_most_common_word_is_found",
+        "there are stop words",
+        Plant::Search(Twist::Granted(|page, question| {
+            if question.it.0.q == Query::parse("the").unwrap() {
+                page.items.clear();
+            }
+        })),
+    ),
+    (
+        "a_phrase_stands_together",
+        "a phrase is its words",
+        Plant::Search(Twist::Ask(|question| {
+            rewrite(&mut question.it.0.q, |text| text.replace('"', ""));
+        })),
+    ),
+    (
+        "what_is_excluded_is_in_no_hit",
+        "nothing is excluded",
+        Plant::Search(Twist::Ask(|question| {
+            rewrite(&mut question.it.0.q, |text| {
+                text.split(" -").next().unwrap().into()
+            });
+        })),
+    ),
+    (
+        "a_title_belongs_to_the_first_post",
+        "titles are not searched",
+        Plant::Search(Twist::Ask(|question| {
+            let within = &mut question.it.0.within;
+            if let SearchIn::All = within {
+                *within = SearchIn::Posts;
+            }
+        })),
+    ),
+    (
+        "titles_and_posts_are_searched_apart",
+        "`in` is ignored",
+        Plant::Search(Twist::Ask(|question| question.it.0.within = SearchIn::All)),
+    ),
+    (
+        "a_hit_tells_what_was_found",
+        "an excerpt is HTML",
+        Plant::Search(Twist::Granted(|page, _| {
+            for hit in &mut page.items {
+                hit.excerpt = format!("<p>{}</p>", hit.excerpt);
+            }
+        })),
+    ),
+    (
+        "a_thread_is_one_hit",
+        "`show` is ignored",
+        Plant::Search(Twist::Ask(|question| question.it.0.show = Show::Posts)),
+    ),
+    (
+        "a_forum_is_searched_with_its_sub_forums",
+        "a forum is searched without its sub-forums",
+        Plant::Search(Twist::Granted(|page, question| {
+            let forums = &question.it.0.forum;
+            page.items.retain(|hit| forums.is_empty() || forums.contains(&hit.forum_id));
+        })),
+    ),
+    (
+        "an_author_is_named_by_id_or_by_name",
+        "an author who is named by name is ignored",
+        Plant::Search(Twist::Ask(|question| {
+            let by = &mut question.it.0.by;
+            by.take_if(|by| matches!(by, UserRef::Name(name) if name == "bob"));
+        })),
+    ),
+    (
+        "a_span_of_time_has_a_beginning_and_an_end",
+        "`when` is ignored",
+        Plant::Search(Twist::Ask(|question| question.it.0.when = None)),
+    ),
+    (
+        "what_is_not_there_gives_no_hits",
+        "a forum that is not there is absent",
+        Plant::Search(Twist::Answer(|page, question| {
+            let nothing = page.as_ref().is_ok_and(|page| page.items.is_empty());
+            if nothing && !question.it.0.forum.is_empty() {
+                *page = Err(Refusal::Absent);
+            }
+        })),
+    ),
+];
+
+fn rewrite(q: &mut Query, change: fn(&str) -> String) {
+    let text = serde_json::to_value(&*q).unwrap();
+    *q = Query::parse(&change(text.as_str().unwrap())).unwrap();
+}
