@@ -15,8 +15,8 @@ use crate::webhook::Event;
 /// A post is told with its thread as a reader finds both afterwards, also when a moderator changed it.
 pub async fn a_post_is_told_as_everybody_finds_it(suite: &Suite) -> Verdict {
     let Scene { otto, at, .. } = scene(suite).await?;
-    let root = suite.join("root", Role::Administrator).await?;
-    root.edit_post(&at, &edit("Moderated words"))
+    let ada = suite.join("ada", Role::Administrator).await?;
+    ada.edit_post(&at, &edit("Moderated words"))
         .await?
         .granted()?;
     let told = one(suite).await?;
@@ -124,8 +124,8 @@ pub async fn what_awaits_approval_shows_in_no_event(suite: &Suite) -> Verdict {
 /// Who did it is told: the moderator who edited, not the author.
 pub async fn who_did_it_is_told(suite: &Suite) -> Verdict {
     let Scene { at, alice, .. } = scene(suite).await?;
-    let root = suite.join("root", Role::Administrator).await?;
-    for editor in [&alice, &root] {
+    let ada = suite.join("ada", Role::Administrator).await?;
+    for editor in [&alice, &ada] {
         editor
             .edit_post(&at, &edit("Other words"))
             .await?
