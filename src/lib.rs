@@ -44,7 +44,7 @@
 //! - [`host`]: the traits that a host implements, and how it says no.
 //! - [`model`]: the wire types, used by the host and by the JSON alike.
 //! - [`ForumApi`], [`Builder`], [`Settings`]: the service.
-//! - [`store`]: where tokens, budgets and first answers are kept, a backend each.
+//! - [`store`]: where tokens, budgets, first answers and webhooks are kept, a backend each.
 //! - [`token`], [`budget`], [`scope`]: their rules, as plain values and functions.
 //! - `conformance` (feature): the rules that any host's board and stores must keep, as named tests.
 //! - [`clock`]: the only doors to time, randomness and tasks.
@@ -61,7 +61,7 @@
 //! None is on by default; each adds and never changes.
 //!
 //! - `tokio`: [`clock::TokioRuntime`], so that writes run to their end whoever hangs up, and deadlines ring.
-//! - `sqlite`: tokens and idempotency keys in SQLite.
+//! - `sqlite`: tokens, idempotency keys and webhooks in SQLite.
 //! - `webhooks`: webhooks are sent, and their secrets sealed with a key.
 //! - `testing`: the in-process client for a host's own tests.
 //! - `conformance`: the rules that a host's board and stores must keep, as tests.

@@ -26,9 +26,12 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("store", &["budget", "host", "model", "token", "webhook"]),
     (
         "store/memory",
-        &["budget", "host", "model", "store", "token"],
+        &["budget", "host", "model", "store", "token", "webhook"],
     ),
-    ("store/sqlite", &["host", "model", "store", "token"]),
+    (
+        "store/sqlite",
+        &["host", "model", "store", "token", "webhook"],
+    ),
     ("token/issue", &["clock", "host", "model", "scope", "store"]),
     (
         "api",
@@ -43,7 +46,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     (
         "conformance",
         &[
-            "api", "budget", "clock", "host", "model", "store", "testing", "token",
+            "api", "budget", "clock", "host", "model", "store", "testing", "token", "webhook",
         ],
     ),
 ];

@@ -10,6 +10,8 @@
 mod backend;
 mod budgets;
 mod database;
+mod faults;
 mod group;
 mod restart;
+mod webhooks;
 mod window;

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::Shelf;
-use super::queue::{event, progress};
+use super::queue::{endpoint_id, event, progress};
 use crate::conformance::{Verdict, equal};
 use crate::store::Filter;
 use crate::webhook::{Delivery, Event, State, Topic};
@@ -20,30 +20,27 @@ async fn many(shelf: &Shelf) -> Verdict<Vec<Delivery>> {
         shelf.add(3).await?,
     ];
     let topics = [Topic::POST_CREATED, Topic::POLL_VOTED];
-    let states = [State::Delivered, State::Dead];
+    let states = [State::Delivered, State::Dead, State::Queued];
+    let states = states.iter().flat_map(|state| [state; 6]).cycle();
+    let kinds = endpoints
+        .iter()
+        .cycle()
+        .zip(topics.iter().cycle())
+        .zip(states);
     let mut all = Vec::new();
-    let places = endpoints.iter().cycle().zip(topics.iter().cycle());
-    for (number, (endpoint, topic)) in (0..36_u64).zip(places) {
+    for (number, ((endpoint, topic), state)) in (0..36_u64).zip(kinds) {
         let now = number.cast_signed() / 8;
         let event = Event {
             topic: topic.clone(),
             ..event(number)?
         };
-        for id in shelf.deliver(&event, &[endpoint], now).await? {
-            let state = states.get(usize::try_from(number / 6 % 3).unwrap_or_default());
-            if let Some(state) = state {
-                let claimed = shelf.take(now).await?;
-                equal("what was claimed", &claimed.delivery.id, &id)?;
-                shelf
-                    .settle(&claimed, progress(*state, 2, None), now)
-                    .await?;
-            } else {
-                let queued = shelf.take(now).await?;
-                let waits = progress(State::Queued, 0, Some(1_000));
-                shelf.settle(&queued, waits, now).await?;
-            }
-            all.push(shelf.found(&id).await?.0);
-        }
+        shelf.deliver(&event, &[endpoint], now).await?;
+        let claimed = shelf.take(now).await?;
+        let waits = (*state == State::Queued).then_some(1_000);
+        shelf
+            .settle(&claimed, progress(*state, 2, waits), now)
+            .await?;
+        all.push(shelf.found(&claimed.delivery.id).await?.0);
     }
     all.sort_by_key(|one| Reverse((one.created_at, one.id.clone())));
     Ok(all)
@@ -72,37 +69,43 @@ pub async fn the_newest_come_first_and_page_by_page(shelf: &Shelf) -> Verdict {
 /// A list holds what is asked for, in each combination and on each page, and nothing of removed endpoints.
 pub async fn a_list_holds_what_its_filter_lets_through(shelf: &Shelf) -> Verdict {
     let mut all = many(shelf).await?;
-    let gone = super::queue::endpoint_id(3)?;
+    let gone = endpoint_id(3)?;
     shelf.webhooks.endpoints.remove(&gone).await?;
     all.retain(|one| one.endpoint != gone);
-    let states = [
-        None,
-        Some(State::Dead),
-        Some(State::Queued),
-        Some(State::Gone),
-    ];
-    let endpoints = [None, Some(super::queue::endpoint_id(1)?), Some(gone)];
-    let topics = [None, Some(Topic::POLL_VOTED), Some(Topic::PING)];
-    let middle = all
-        .get(all.len() / 2)
-        .map(|one| (one.created_at, one.id.clone()));
-    for state in states {
-        for endpoint in &endpoints {
-            for topic in &topics {
-                for after in [None, middle.clone()] {
-                    let filter = Filter {
-                        state,
-                        endpoint: endpoint.clone(),
-                        topic: topic.clone(),
-                        after,
-                        limit: 5,
-                    };
-                    holds_it(shelf, &all, &filter).await?;
-                }
-            }
-        }
+    let first = Filter {
+        limit: 5,
+        ..Filter::default()
+    };
+    let states = [State::Dead, State::Queued, State::Gone];
+    let filters = each(vec![first], &states, |filter, it| filter.state = it);
+    let endpoints = [endpoint_id(1)?, gone];
+    let filters = each(filters, &endpoints, |filter, it| filter.endpoint = it);
+    let topics = [Topic::POLL_VOTED, Topic::PING];
+    let filters = each(filters, &topics, |filter, it| filter.topic = it);
+    let middle = all.get(all.len() / 2);
+    let middle = middle.map(|one| (one.created_at, one.id.clone()));
+    let filters = each(filters, middle.as_slice(), |filter, it| filter.after = it);
+    equal("how many filters there are", filters.len(), 4 * 3 * 3 * 2)?;
+    for filter in &filters {
+        holds_it(shelf, &all, filter).await?;
     }
     Ok(())
+}
+
+/// Each of the filters without a value there, and with each of these.
+fn each<T: Clone>(
+    filters: Vec<Filter>,
+    values: &[T],
+    set: fn(&mut Filter, Option<T>),
+) -> Vec<Filter> {
+    let values = values.iter().cloned().map(Some);
+    let with = |value: Option<T>| {
+        filters.iter().cloned().map(move |mut filter| {
+            set(&mut filter, value.clone());
+            filter
+        })
+    };
+    std::iter::once(None).chain(values).flat_map(with).collect()
 }
 
 async fn holds_it(shelf: &Shelf, all: &[Delivery], filter: &Filter) -> Verdict {

@@ -62,10 +62,10 @@ impl Events {
 
     /// Forgets the event if it neither waits nor is needed.
     pub(super) fn forget_unneeded(&mut self, id: &EventId) {
-        let needed = self.kept.get(id);
-        let unneeded =
-            needed.filter(|(event, needed)| *needed == 0 && !self.waiting.contains(&place(event)));
-        if unneeded.is_some() {
+        let is_unneeded = |(event, needed): &(Event, usize)| {
+            *needed == 0 && !self.waiting.contains(&place(event))
+        };
+        if self.kept.get(id).is_some_and(is_unneeded) {
             self.kept.remove(id);
         }
     }

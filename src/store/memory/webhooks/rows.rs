@@ -95,7 +95,7 @@ impl Rows {
         ended.map(|(_, id)| id)
     }
 
-    /// Those of endpoints that are none of `these`.
+    /// Those of endpoints that are not there any more.
     pub(super) fn left_behind(
         &self,
         is_there: impl Fn(&EndpointId) -> bool,

@@ -1,0 +1,185 @@
+//! How long the stores of webhooks in SQLite take, however many deliveries wait: `cargo bench --bench claims`.
+//!
+//! Beside twenty endpoints with 200 deliveries each, one has 1,000,000, all due. Each figure is the median and the
+//! worst, in milliseconds, of calls that take turns. Two minutes and 2 GB of disk are enough.
+//! `PENDING=100000 cargo bench --bench claims` has fewer wait.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a measurement that goes wrong is to fail"
+)]
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use forum_api::model::{EndpointId, EventId, Timestamp, UserId};
+use forum_api::store::sqlite::rusqlite::{Connection, params_from_iter};
+use forum_api::store::sqlite::{Database, Location};
+use forum_api::store::{Claim, Claimed, FanOut, Filter, Webhooks};
+use forum_api::webhook::{Endpoint, Event, Progress, Sealed, State, Topic, Topics};
+
+/// How many endpoints there are beside the flooded one, and how many deliveries wait for each.
+const OTHERS: (u64, u64) = (20, 200);
+
+/// How often each thing is done.
+const ROUNDS: u64 = 30;
+
+#[tokio::main]
+async fn main() {
+    let pending = std::env::var("PENDING").map_or(1_000_000, |pending| pending.parse().unwrap());
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("forum.db");
+    let location = Location::File {
+        path: path.clone(),
+        create: true,
+    };
+    let webhooks = Webhooks::in_sqlite(&Database::open(&location).unwrap());
+    for number in 0..=OTHERS.0 {
+        let endpoint = endpoint(number);
+        webhooks.endpoints.add(&endpoint).await.unwrap();
+    }
+    let others: Vec<_> = (1..=OTHERS.0).map(|number| endpoint(number).id).collect();
+    fill(&webhooks, &path, 0..OTHERS.1, &others).await;
+    measure(&webhooks, &path, 0).await;
+    let flood = 1_000_000..1_000_000 + pending;
+    fill(&webhooks, &path, flood, &[endpoint(0).id]).await;
+    measure(&webhooks, &path, pending).await;
+}
+
+async fn measure(webhooks: &Webhooks, path: &Path, pending: u64) {
+    println!("{pending} wait for one endpoint");
+    let (mut claims, mut settlements, mut nothing, mut fans, mut lists) =
+        (vec![], vec![], vec![], vec![], vec![]);
+    for round in 0..ROUNDS {
+        let now = at(round.cast_signed());
+        let (taken, claiming) = time(webhooks.deliveries.claim(&claim(), now)).await;
+        claims.push(claiming);
+        settlements.push(time(settle(webhooks, &taken.unwrap().taken, now)).await.1);
+        nothing.push(time(webhooks.deliveries.claim(&claim(), at(-1))).await.1);
+        let first = 10_000_000 + pending + round * 64;
+        put(path, first..first + 64);
+        let ten: Vec<_> = (1..=10).map(|number| endpoint(number).id).collect();
+        fans.push(time(fan_out(webhooks, first..first + 64, &ten)).await.1);
+        lists.push(time(webhooks.deliveries.list(&dead())).await.1);
+    }
+    for (what, times) in [
+        ("claim of 64", claims),
+        ("settlement of 64, one by one", settlements),
+        ("claim of nothing", nothing),
+        ("fan-out of 64 events to 10 endpoints", fans),
+        ("list of the dead", lists),
+    ] {
+        tell(what, times);
+    }
+}
+
+/// One after the other, as attempts end.
+async fn settle(webhooks: &Webhooks, taken: &[Claimed], now: Timestamp) {
+    assert_eq!(taken.len(), 64);
+    let delivered = Progress {
+        state: State::Delivered,
+        attempts: 1,
+        due_at: None,
+    };
+    for claimed in taken {
+        let settled = webhooks.deliveries.settle(claimed, &delivered, None, now);
+        assert!(settled.await.unwrap());
+    }
+}
+
+/// What comes of `work`, and how long it takes.
+async fn time<T>(work: impl Future<Output = T>) -> (T, Duration) {
+    let start = Instant::now();
+    (work.await, start.elapsed())
+}
+
+fn tell(what: &str, mut times: Vec<Duration>) {
+    times.sort_unstable();
+    let [median, worst] = [times[times.len() / 2], times[times.len() - 1]];
+    let millis = |time: Duration| time.as_secs_f64() * 1_000.0;
+    println!(
+        "  {what}: {:.2}, at worst {:.2}",
+        millis(median),
+        millis(worst)
+    );
+}
+
+/// Puts the events with these numbers as a host does, and fans them out.
+async fn fill(webhooks: &Webhooks, path: &Path, numbers: Range<u64>, to: &[EndpointId]) {
+    put(path, numbers.clone());
+    for first in numbers.clone().step_by(2_000) {
+        fan_out(webhooks, first..numbers.end.min(first + 2_000), to).await;
+    }
+}
+
+fn put(path: &Path, numbers: Range<u64>) {
+    let mut host = Connection::open(path).unwrap();
+    host.busy_timeout(Duration::from_secs(5)).unwrap();
+    let transaction = host.transaction().unwrap();
+    for number in numbers {
+        let mut put = transaction.prepare_cached(Event::INSERT).unwrap();
+        put.execute(params_from_iter(event(number).parameters()))
+            .unwrap();
+    }
+    transaction.commit().unwrap();
+}
+
+async fn fan_out(webhooks: &Webhooks, numbers: Range<u64>, to: &[EndpointId]) {
+    let fan_outs: Vec<_> = numbers
+        .map(|number| FanOut {
+            event: event(number).id,
+            endpoints: to.to_vec(),
+        })
+        .collect();
+    webhooks.outbox.fan_out(&fan_outs, at(0)).await.unwrap();
+}
+
+fn claim() -> Claim {
+    Claim {
+        room: 64,
+        per_endpoint: 4,
+        running: HashMap::new(),
+        lease: Duration::from_secs(60),
+    }
+}
+
+fn dead() -> Filter {
+    Filter {
+        state: Some(State::Dead),
+        limit: 20,
+        ..Filter::default()
+    }
+}
+
+fn endpoint(number: u64) -> Endpoint {
+    Endpoint {
+        id: EndpointId::new(&format!("whe_{number:022}")).unwrap(),
+        url: "https://example.com".into(),
+        topics: Topics {
+            all: true,
+            named: BTreeSet::new(),
+        },
+        owner: UserId::from(3),
+        enabled: true,
+        created_at: at(0),
+        secret: Sealed::new(vec![7; 49]),
+        pending: None,
+        version: 1,
+    }
+}
+
+fn event(number: u64) -> Event {
+    Event {
+        id: EventId::new(&format!("evt_{number:022}")).unwrap(),
+        topic: Topic::POST_CREATED,
+        occurred_at: at(0),
+        forum: None,
+        body: "x".repeat(400),
+    }
+}
+
+fn at(millis: i64) -> Timestamp {
+    Timestamp::from_millis(1_767_225_600_000 + millis)
+}

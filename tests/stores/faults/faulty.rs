@@ -1,0 +1,193 @@
+//! Stores of webhooks that do what those in memory do, but for one fault.
+
+use forum_api::async_trait;
+use forum_api::host::Stored;
+use forum_api::model::{DeliveryId, EndpointId, Timestamp};
+use forum_api::store::{
+    Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Webhooks,
+};
+use forum_api::webhook::{Attempted, Delivery, Endpoint, Event, Progress};
+
+/// Where a fault sits: what it does to a question before the store hears it, or to the answer afterwards.
+#[derive(Clone, Copy)]
+pub(super) enum Plant {
+    Put(fn(&mut Event)),
+    AskWaiting(fn(&mut u32)),
+    Waiting(fn(&mut Vec<Event>)),
+    FanOut(fn(&mut Vec<FanOut>)),
+    Add(fn(&mut Endpoint)),
+    Added(fn(&mut bool)),
+    /// A change is made to whatever version there is.
+    Overwrites,
+    All(fn(&mut Vec<Endpoint>)),
+    AskClaim(fn(&mut Claim, &mut Timestamp)),
+    Claims(fn(&mut Claims)),
+    AskSettle(fn(&mut Progress, &mut Option<Attempted>)),
+    Settled(fn(&mut bool)),
+    /// What is given back comes when its lease ends.
+    Keeps,
+    AskRelease(fn(&mut Vec<Claimed>, &mut Timestamp)),
+    Sent(fn(&mut Option<DeliveryId>)),
+    AskRetry(fn(&mut Timestamp)),
+    Retried(fn(&mut bool)),
+    /// What is removed stays.
+    Hoards,
+    Found(fn(&mut Option<(Delivery, Vec<Attempted>)>)),
+    AskList(fn(&mut Filter)),
+    List(fn(&mut Vec<Delivery>)),
+    AskSweep(fn(&mut Timestamp, &mut u32)),
+}
+
+/// The stores.
+pub(super) struct Faulty {
+    pub plant: Plant,
+    pub kept: Webhooks,
+}
+
+/// Spoils the values, if this is where the fault sits.
+macro_rules! spoil {
+    ($faulty:ident, $plant:ident($($value:ident),+)) => {
+        if let Plant::$plant(spoil) = $faulty.plant {
+            spoil($(&mut $value),+);
+        }
+    };
+}
+
+#[async_trait]
+impl Outbox for Faulty {
+    async fn put(&self, event: &Event) -> Stored<()> {
+        let mut event = event.clone();
+        spoil!(self, Put(event));
+        self.kept.outbox.put(&event).await
+    }
+
+    async fn waiting(&self, mut limit: u32) -> Stored<Vec<Event>> {
+        spoil!(self, AskWaiting(limit));
+        let mut waiting = self.kept.outbox.waiting(limit).await?;
+        spoil!(self, Waiting(waiting));
+        Ok(waiting)
+    }
+
+    async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> Stored<()> {
+        let mut events = events.to_vec();
+        spoil!(self, FanOut(events));
+        self.kept.outbox.fan_out(&events, now).await
+    }
+}
+
+#[async_trait]
+impl Endpoints for Faulty {
+    async fn add(&self, endpoint: &Endpoint) -> Stored<bool> {
+        let mut endpoint = endpoint.clone();
+        spoil!(self, Add(endpoint));
+        let mut added = self.kept.endpoints.add(&endpoint).await?;
+        spoil!(self, Added(added));
+        Ok(added)
+    }
+
+    async fn find(&self, id: &EndpointId) -> Stored<Option<Endpoint>> {
+        self.kept.endpoints.find(id).await
+    }
+
+    async fn update(&self, endpoint: &Endpoint) -> Stored<bool> {
+        let mut endpoint = endpoint.clone();
+        if let Plant::Overwrites = self.plant {
+            let former = self.kept.endpoints.find(&endpoint.id).await?;
+            endpoint.version = former.map_or(1, |former| former.version);
+        }
+        self.kept.endpoints.update(&endpoint).await
+    }
+
+    async fn remove(&self, id: &EndpointId) -> Stored<bool> {
+        match self.plant {
+            Plant::Hoards => Ok(true),
+            _ => self.kept.endpoints.remove(id).await,
+        }
+    }
+
+    async fn all(&self) -> Stored<Vec<Endpoint>> {
+        let mut all = self.kept.endpoints.all().await?;
+        spoil!(self, All(all));
+        Ok(all)
+    }
+}
+
+#[async_trait]
+impl Deliveries for Faulty {
+    async fn claim(&self, claim: &Claim, mut now: Timestamp) -> Stored<Claims> {
+        let mut claim = claim.clone();
+        spoil!(self, AskClaim(claim, now));
+        let mut claims = self.kept.deliveries.claim(&claim, now).await?;
+        spoil!(self, Claims(claims));
+        Ok(claims)
+    }
+
+    async fn settle(
+        &self,
+        claimed: &Claimed,
+        progress: &Progress,
+        attempted: Option<&Attempted>,
+        now: Timestamp,
+    ) -> Stored<bool> {
+        let (mut progress, mut attempted) = (*progress, attempted.cloned());
+        spoil!(self, AskSettle(progress, attempted));
+        let deliveries = &self.kept.deliveries;
+        let settled = deliveries.settle(claimed, &progress, attempted.as_ref(), now);
+        let mut settled = settled.await?;
+        spoil!(self, Settled(settled));
+        Ok(settled)
+    }
+
+    async fn release(&self, claimed: &[Claimed], mut due_at: Timestamp) -> Stored<()> {
+        let mut claimed = claimed.to_vec();
+        spoil!(self, AskRelease(claimed, due_at));
+        match self.plant {
+            Plant::Keeps => Ok(()),
+            _ => self.kept.deliveries.release(&claimed, due_at).await,
+        }
+    }
+
+    async fn send(
+        &self,
+        event: &Event,
+        endpoint: &EndpointId,
+        now: Timestamp,
+    ) -> Stored<Option<DeliveryId>> {
+        let mut sent = self.kept.deliveries.send(event, endpoint, now).await?;
+        spoil!(self, Sent(sent));
+        Ok(sent)
+    }
+
+    async fn retry(&self, id: &DeliveryId, mut now: Timestamp) -> Stored<bool> {
+        spoil!(self, AskRetry(now));
+        let mut retried = self.kept.deliveries.retry(id, now).await?;
+        spoil!(self, Retried(retried));
+        Ok(retried)
+    }
+
+    async fn remove(&self, id: &DeliveryId) -> Stored<bool> {
+        match self.plant {
+            Plant::Hoards => Ok(true),
+            _ => self.kept.deliveries.remove(id).await,
+        }
+    }
+
+    async fn find(&self, id: &DeliveryId) -> Stored<Option<(Delivery, Vec<Attempted>)>> {
+        let mut found = self.kept.deliveries.find(id).await?;
+        spoil!(self, Found(found));
+        Ok(found)
+    }
+
+    async fn list(&self, filter: &Filter) -> Stored<Vec<Delivery>> {
+        let mut filter = filter.clone();
+        spoil!(self, AskList(filter));
+        let mut list = self.kept.deliveries.list(&filter).await?;
+        spoil!(self, List(list));
+        Ok(list)
+    }
+
+    async fn sweep(&self, mut before: Timestamp, mut limit: u32) -> Stored<u64> {
+        spoil!(self, AskSweep(before, limit));
+        self.kept.deliveries.sweep(before, limit).await
+    }
+}
