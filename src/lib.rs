@@ -46,6 +46,7 @@
 //! - [`ForumApi`], [`Builder`], [`Settings`]: the service.
 //! - [`store`]: where tokens, budgets, first answers and webhooks are kept, a backend each.
 //! - [`token`], [`budget`], [`scope`]: their rules, as plain values and functions.
+//! - [`webhook`]: what is told to whom, and in which states; [`webhook::verify`] for who receives it.
 //! - `conformance` (feature): the rules that any host's board and stores must keep, as named tests.
 //! - [`clock`]: the only doors to time, randomness and tasks.
 //!

@@ -36,7 +36,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     (
         "api",
         &[
-            "budget", "clock", "host", "model", "scope", "store", "token",
+            "budget", "clock", "host", "model", "scope", "store", "token", "webhook",
         ],
     ),
     (

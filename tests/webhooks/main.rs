@@ -1,0 +1,30 @@
+//! Webhooks: their states, signatures and secrets, and the example receiver.
+//!
+//! `cargo test` builds the receiver; for this binary alone, `cargo build --example receiver` has to come first.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    unreachable_pub,
+    reason = "a test that goes wrong is to fail, and nobody imports it"
+)]
+
+#[path = "../server/client.rs"]
+#[allow(dead_code, reason = "the server's tests use the rest")]
+mod client;
+#[path = "../server/program.rs"]
+#[allow(dead_code, reason = "the server's tests use the rest")]
+mod program;
+
+mod ids;
+mod python;
+mod receiver;
+mod rotation;
+mod sample;
+mod sealing;
+mod secrets;
+mod signatures;
+mod states;
+mod topics;
+mod waits;

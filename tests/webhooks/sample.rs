@@ -1,0 +1,50 @@
+//! An endpoint, an event, and its deliveries.
+
+use forum_api::model::{DeliveryId, EndpointId, EventId, Timestamp, UserId};
+use forum_api::webhook::{Endpoint, Event, Outgoing, Plain, Secret, SecretBox, Topic};
+
+/// When everything begins, in seconds.
+pub const START: i64 = 1_700_000_000;
+
+/// So many milliseconds after the beginning.
+pub fn after(millis: i64) -> Timestamp {
+    Timestamp::from_millis(START * 1000 + millis)
+}
+
+/// A secret of one letter, 43 times.
+pub fn secret(letter: &str) -> Secret {
+    Secret::new(&format!("whsec_{}", letter.repeat(43))).unwrap()
+}
+
+/// An endpoint with the secret of this letter.
+pub fn endpoint(letter: &str) -> Endpoint {
+    Endpoint {
+        id: EndpointId::new("whe_1").unwrap(),
+        url: "https://receiver.example/hook".into(),
+        topics: "*".parse().unwrap(),
+        owner: UserId::from(1),
+        enabled: true,
+        created_at: after(0),
+        secret: Plain.seal(&secret(letter)).unwrap(),
+        pending: None,
+        version: 1,
+    }
+}
+
+/// An attempt at the beginning to deliver this body, signed with `secret`.
+pub fn signed(secret: &Secret, body: &str) -> Outgoing {
+    attempt(secret, "dlv_1", body, after(999))
+}
+
+/// An attempt at `now` to deliver this body under this id, signed with `secret`.
+pub fn attempt(secret: &Secret, delivery: &str, body: &str, now: Timestamp) -> Outgoing {
+    let event = Event {
+        id: EventId::new("evt_1").unwrap(),
+        topic: Topic::THREAD_CREATED,
+        occurred_at: after(-5000),
+        forum: None,
+        body: body.into(),
+    };
+    let delivery = DeliveryId::new(delivery).unwrap();
+    Outgoing::signed(&endpoint("A"), &delivery, &event, secret, now).unwrap()
+}
