@@ -41,7 +41,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     (
         "api",
         &[
-            "budget", "clock", "host", "model", "scope", "store", "token", "unwind",
+            "budget", "clock", "host", "model", "scope", "store", "token", "unwind", "webhook",
         ],
     ),
     (

@@ -67,10 +67,10 @@ pub async fn a_deletion_is_told_of(suite: &Suite) -> Verdict {
 /// What becomes of a first post is told of its thread alone, and what becomes of the replies meanwhile is not.
 pub async fn a_first_post_is_told_of_as_its_thread(suite: &Suite) -> Verdict {
     let Scene { first, at, .. } = scene(suite).await?;
-    let root = suite.join("root", Role::Administrator).await?;
-    root.delete_post(&first).await?.granted()?;
+    let ada = suite.join("ada", Role::Administrator).await?;
+    ada.delete_post(&first).await?.granted()?;
     tells_one(suite, &Topic::THREAD_DELETED, &first.thread).await?;
-    root.delete_post(&at).await?.granted()?;
+    ada.delete_post(&at).await?.granted()?;
     suite.stage.restore(&at.post).await?;
     silent(suite).await?;
     suite.stage.restore(&first.post).await?;

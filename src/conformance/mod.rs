@@ -133,6 +133,8 @@
 mod asked;
 mod asking;
 #[macro_use]
+mod event_cases;
+#[macro_use]
 mod cases;
 mod commands;
 mod found;
@@ -193,5 +195,5 @@ pub use suite::{Suite, Written};
 pub use verdict::{Stop, Verdict, equal, holds};
 
 #[doc(hidden)]
-pub use super::{__board_cases, __board_tests, __store_cases, __store_tests};
+pub use super::{__board_cases, __board_tests, __event_cases, __store_cases, __store_tests};
 pub use super::{board_tests, store_tests};

@@ -2,10 +2,11 @@
 
 use std::fmt::Display;
 
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::Value;
 
-use super::{Part, Suite, Verdict, equal, holds};
-use crate::model::{EventId, ForumId};
+use super::{Part, Stop, Suite, Verdict, equal, holds};
+use crate::model::{EventId, ForumId, Timestamp};
 use crate::webhook::{Event, Topic};
 
 /// An event, and what it holds.
@@ -21,6 +22,16 @@ pub(super) struct Told {
     pub(super) text: String,
 }
 
+/// What is sent of an event.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Body {
+    event: EventId,
+    topic: String,
+    occurred_at: Timestamp,
+    data: Value,
+}
+
 /// Where the id stands of what an event is about.
 const SUBJECTS: [(&str, &str); 5] = [
     ("thread.", "/thread/threadId"),
@@ -33,9 +44,15 @@ const SUBJECTS: [(&str, &str); 5] = [
 impl Told {
     /// An event of the library's topics, whose body has to say what the event does.
     fn of(event: Event) -> Verdict<Self> {
-        let body: Value = serde_json::from_str(&event.body).unwrap_or_default();
-        let said = json!([body["event"], body["topic"], body["occurredAt"]]);
-        let expected = json!([event.id, event.topic.as_str(), event.occurred_at]);
+        let body: Body = serde_json::from_str(&event.body).map_err(|error| {
+            Stop::broken(
+                "the body of an event",
+                error,
+                "event, topic, occurredAt and data",
+            )
+        })?;
+        let said = (body.event, body.topic.as_str(), body.occurred_at);
+        let expected = (event.id.clone(), event.topic.as_str(), event.occurred_at);
         equal("event, topic and occurredAt in the body", said, expected)?;
         holds(
             "a body has at most 256 KiB",
@@ -50,14 +67,19 @@ impl Told {
         }
         let mut subjects = SUBJECTS.iter();
         let subject = subjects.find(|(topic, _)| event.topic.as_str().starts_with(topic));
-        let id = subject.and_then(|(_, place)| body["data"].pointer(place)?.as_str());
+        let id = subject.and_then(|(_, place)| body.data.pointer(place)?.as_str());
         Ok(Self {
             of: of(&event.topic, id.unwrap_or_default()),
             id: event.id,
             forum: event.forum,
-            data: body["data"].clone(),
+            data: body.data,
             text: event.body,
         })
+    }
+
+    /// What it holds in this place; null where there is nothing.
+    pub(super) fn at(&self, place: &str) -> &Value {
+        self.data.pointer(place).unwrap_or(&Value::Null)
     }
 
     /// Nothing that is sent may show any of these.
@@ -95,7 +117,7 @@ pub(super) async fn tells(suite: &Suite, expected: &[String]) -> Verdict<Vec<Tol
 pub(super) async fn tells_one(suite: &Suite, topic: &Topic, id: impl Display) -> Verdict<Told> {
     let mut told = tells(suite, &[of(topic, id)]).await?;
     told.pop()
-        .ok_or_else(|| super::Stop::broken("what is told", "nothing", "an event"))
+        .ok_or_else(|| Stop::broken("what is told", "nothing", "an event"))
 }
 
 /// Nothing was put into the outbox since this was last asked.

@@ -18,7 +18,8 @@ use crate::board::{Board, accounts, demo, moderation};
 pub struct Demo {
     /// Behind the API.
     pub api: TestBoard,
-    board: Board,
+    /// The board itself.
+    pub board: Board,
     clock: Arc<ManualClock>,
 }
 

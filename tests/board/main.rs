@@ -15,11 +15,14 @@ mod board;
 mod changes;
 mod conformance;
 mod demo;
+mod events;
 mod faults;
 mod flood;
 mod forums;
 mod posts;
 mod profiles;
+#[path = "../api/support/schema.rs"]
+mod schema;
 mod search;
 mod stage;
 mod standing;

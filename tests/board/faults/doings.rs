@@ -6,6 +6,7 @@ use forum_api::async_trait;
 use forum_api::conformance::{Audience, NewForum, Role, Set, Stage};
 use forum_api::host::{Authority, Board, Caller, Refusal};
 use forum_api::model::{ForumId, PostId, ThreadId, UserId};
+use forum_api::webhook::Event;
 
 use super::faulty::Faulty;
 use super::plant::Plant;
@@ -24,6 +25,14 @@ macro_rules! doings {
 
             async fn add_forum(&self, new: &NewForum) -> Set<ForumId> {
                 self.sound().stage.add_forum(new).await
+            }
+
+            async fn events(&self) -> Set<Vec<Event>> {
+                let mut events = self.sound().events().await?;
+                if let Plant::Events(spoil) = self.plant() {
+                    spoil(&mut events);
+                }
+                Ok(events)
             }
 
             $(async fn $name(&self, $($id: &$kind,)* $($flag: $type)?) -> Set<()> {

@@ -31,6 +31,7 @@ macro_rules! files {
 files! {
     visibility standing service forums threads starting posts replies permission members edits deletion counting approval
     subscriptions polls votes poll_edits reputation messages sending receipts search sought hits
+    events silence telling
 }
 
 /// How many rules of a file may catch the fault that is planted for one of them: of more, none would be about it.

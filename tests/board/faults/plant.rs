@@ -3,6 +3,7 @@
 use forum_api::conformance::Audience;
 use forum_api::host::{In, Standing};
 use forum_api::model::*;
+use forum_api::webhook::Event;
 
 use super::twist::Twist;
 
@@ -43,4 +44,6 @@ pub enum Plant {
     Restore(Twist<(PostId,), ()>),
     Ignore(Twist<(UserId, UserId), ()>),
     RemoveAccount(Twist<(UserId,), ()>),
+    /// What is found in the outbox.
+    Events(fn(&mut Vec<Event>)),
 }

@@ -1,11 +1,12 @@
 //! The board that keeps every rule, and what a faulty one finds out about it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use forum_api::clock::ManualClock;
+use forum_api::clock::{ManualClock, SystemEntropy};
 use forum_api::conformance::{Host, Role, Set, Stage};
 use forum_api::host::{Authority, Board, Caller, Member, Refusal, Result};
 use forum_api::model::*;
+use forum_api::webhook::{Event, Occasion};
 
 use super::twist::Question;
 use crate::stage::Reference;
@@ -16,6 +17,7 @@ pub struct Sound {
     pub authority: Arc<dyn Authority>,
     pub board: Arc<dyn Board>,
     root: UserId,
+    told: Mutex<Vec<Event>>,
 }
 
 impl Sound {
@@ -29,7 +31,21 @@ impl Sound {
             authority,
             board,
             root,
+            told: Mutex::default(),
         })
+    }
+
+    /// Tells of what nobody is to be told of.
+    pub fn tell(&self) {
+        let on = Occasion::new(&SystemEntropy, Timestamp::default()).unwrap();
+        self.told.lock().unwrap().push(Event::ping(on));
+    }
+
+    /// What is told.
+    pub async fn events(&self) -> Set<Vec<Event>> {
+        let mut events = self.stage.events().await?;
+        events.append(&mut self.told.lock().unwrap());
+        Ok(events)
     }
 
     /// The same question, asked by root.

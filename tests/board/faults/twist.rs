@@ -38,6 +38,8 @@ pub enum Twist<Q: 'static, A: 'static> {
     Forced(fn(&Refusal, &Question<Q>) -> bool),
     /// What is refused like this gets the last answer that was granted, to whatever question.
     Repeats(fn(&Refusal, &Question<Q>) -> bool),
+    /// Somebody is told of it who is not to be.
+    Tells(fn(&Result<A>, &Question<Q>) -> bool),
     /// The first answer to a question is the last one, too.
     Stale,
     /// Something else is done.
@@ -109,6 +111,12 @@ where
             }
             (Self::Repeats(these), Err(refusal)) if these(&refusal, &question) => {
                 recalled(memory, LAST).ok_or(refusal)
+            }
+            (Self::Tells(these), answer) => {
+                if these(&answer, &question) {
+                    sound.tell();
+                }
+                answer
             }
             (Self::Repeats(_), answer) => noted(memory, LAST.into(), answer),
             (_, answer) => answer,

@@ -1,4 +1,4 @@
-//! Bulk content, to see how the board does with much of it: the same for the same seed.
+//! Bulk content, to see how the board does with much of it: the same for the same seed. Nobody is told of it.
 
 mod maker;
 mod random;

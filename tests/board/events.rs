@@ -1,0 +1,166 @@
+//! What the reference board tells of: all of it as the document says, and nothing that is private.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use forum_api::clock::SystemClock;
+use forum_api::host::Refusal;
+use forum_api::store::sqlite::{Database, Location};
+use forum_api::webhook::Topic;
+use forum_api::{Language, Settings, openapi};
+use serde_json::{Value, json};
+
+use crate::board::generate::{self, Amount};
+use crate::board::{Board, demo, moderation};
+use crate::demo::{Demo, body, posts_of};
+use crate::schema::check;
+
+/// What nobody but those concerned may ever read: of messages, of edits, and of what awaits approval.
+const PRIVATE: [&str; 4] = ["quince", "medlar", "rowan", "damson"];
+
+/// A board on which everything happened that is told of, and some that is not. Carol votes, and gets a message.
+async fn eventful() -> Demo {
+    let demo = Demo::new().await;
+    let threads = demo.threads_of("General").await;
+    let poll = json!({ "question": "Which tea?", "options": ["Green", "Black"] });
+    let new = json!({ "title": "Tea", "body": "Which one?", "poll": poll });
+    let thread = done(&demo, "alice", "POST", &threads, new).await;
+    let posts = posts_of(&thread);
+    let reply = done(&demo, "bob", "POST", &posts, body("Green.")).await;
+    let place = format!("{posts}/{}", reply["postId"].as_str().unwrap());
+    let edit = json!({ "body": "Black.", "reason": PRIVATE[2] });
+    done(&demo, "bob", "PATCH", &place, edit).await;
+    done(&demo, "mod", "DELETE", &place, Value::Null).await;
+    demo.restore(number(&reply["postId"])).await.unwrap();
+    done(&demo, "newbie", "POST", &posts, body(PRIVATE[3])).await;
+    let rating = json!({ "points": 1, "comment": "Well said.", "postId": reply["postId"] });
+    done(&demo, "alice", "POST", "/members/@bob/reputation", rating).await;
+    let poll = demo.get("alice", &posts.replace("posts", "poll")).await.1;
+    let place = format!("/polls/{}", poll["pollId"].as_str().unwrap());
+    let vote = json!({ "optionIds": [poll["options"][1]["optionId"]] });
+    done(&demo, "carol", "POST", &format!("{place}/votes"), vote).await;
+    done(
+        &demo,
+        "alice",
+        "PATCH",
+        &place,
+        json!({ "question": "Which?" }),
+    )
+    .await;
+    let message = json!({ "to": ["@carol"], "subject": PRIVATE[0], "body": PRIVATE[1], "requestReceipt": true });
+    done(&demo, "alice", "POST", "/messages", message).await;
+    let inbox = demo.get("carol", "/messages").await.1;
+    let copy = inbox["items"][0]["messageId"].as_str().unwrap();
+    assert_eq!(demo.get("carol", &format!("/messages/{copy}")).await.0, 200);
+    let first = format!("{posts}/{}", thread["firstPostId"].as_str().unwrap());
+    done(&demo, "mod", "DELETE", &first, Value::Null).await;
+    demo.restore(number(&thread["firstPostId"])).await.unwrap();
+    demo
+}
+
+#[tokio::test]
+async fn every_event_is_as_the_document_says() {
+    let document = openapi(&Settings::default());
+    let mut topics = BTreeSet::new();
+    for body in told(&eventful().await.board).await {
+        let body: Value = serde_json::from_str(&body).unwrap();
+        let topic = body["topic"].as_str().unwrap();
+        let request = &document["webhooks"][topic]["post"]["requestBody"];
+        let checked = check(
+            &document,
+            &request["content"]["application/json"]["schema"],
+            &body,
+        );
+        checked.unwrap_or_else(|reason| panic!("{reason}: {body}"));
+        topics.insert(topic.to_owned());
+    }
+    assert_eq!(
+        topics,
+        Topic::STANDARD.iter().map(Topic::to_string).collect()
+    );
+}
+
+#[tokio::test]
+async fn no_event_tells_what_is_private() {
+    let demo = eventful().await;
+    let carol = demo.get("alice", "/members/@carol").await.1["userId"].to_string();
+    let carol = format!(r#""userId":{carol}"#);
+    for body in told(&demo.board).await {
+        for private in PRIVATE
+            .into_iter()
+            .chain(["carol", &carol, "forum_pat_", "whsec_"])
+        {
+            assert!(!body.contains(private), "{private}: {body}");
+        }
+    }
+}
+
+/// Nobody wrote it, and the receivers of a real board would drown in it.
+#[tokio::test]
+async fn made_up_content_is_told_to_nobody() {
+    let demo = Demo::new().await;
+    let amount = Amount {
+        members: 2,
+        threads: 2,
+        posts: 10,
+    };
+    generate::run(&demo.board, amount, 1, |_| ()).await.unwrap();
+    assert_eq!(told(&demo.board).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_is_rolled_back_is_told_to_nobody_and_wakes_nobody() {
+    let woken = Arc::new(AtomicUsize::new(0));
+    let (database, count) = (Database::open(&Location::Memory).unwrap(), woken.clone());
+    let board = Board::new(database, Arc::new(SystemClock), Language::English);
+    let board = board.with_wake(move || {
+        count.fetch_add(1, Ordering::SeqCst);
+    });
+    let begun = board.begin(|tx, now| demo::begin(tx, "", false, now)).await;
+    begun.unwrap().unwrap();
+    let waiting = board.read(|connection| {
+        let waiting = "SELECT min(id) FROM post WHERE state = 'awaiting_approval'";
+        Ok(connection.query_row(waiting, [], |row| row.get(0))?)
+    });
+    let post: i64 = waiting.await.unwrap();
+    let refused = board.write(move |tx, events| {
+        moderation::approve(tx, events, post)?;
+        Err::<(), _>(Refusal::Forbidden("not today".into()))
+    });
+    refused.await.unwrap_err();
+    assert_eq!(
+        (told(&board).await.len(), woken.load(Ordering::SeqCst)),
+        (0, 0)
+    );
+    let approved = board.write(move |tx, events| moderation::approve(tx, events, post));
+    approved.await.unwrap();
+    assert!(!told(&board).await.is_empty());
+    assert_eq!(woken.load(Ordering::SeqCst), 1);
+}
+
+/// What somebody's request answers, which has to be granted, a minute after what was before.
+async fn done(demo: &Demo, name: &'static str, method: &str, path: &str, body: Value) -> Value {
+    demo.wait(60);
+    let client = demo.as_member(name).await;
+    let answer = client
+        .ask(method.parse().unwrap(), path)
+        .body(body.to_string());
+    let answer = answer.header("content-type", "application/json").await;
+    assert!(answer.status < 300, "{method} {path}: {answer:?}");
+    answer.json()
+}
+
+fn number(id: &Value) -> i64 {
+    id.as_str().unwrap().parse().unwrap()
+}
+
+/// What was put into the outbox until now, in its order.
+async fn told(board: &Board) -> Vec<String> {
+    let told = board.read(|connection| {
+        let mut query = connection.prepare("SELECT body FROM forum_api_events ORDER BY rowid")?;
+        let bodies = query.query_map([], |row| row.get(0))?;
+        Ok(bodies.collect::<rusqlite::Result<_>>()?)
+    });
+    told.await.unwrap()
+}
