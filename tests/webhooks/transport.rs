@@ -27,7 +27,7 @@ async fn check<T: Copy + Send + Sync + 'static>(
             let mut receiver = Receiver::new(act).await;
             let url = receiver.url("http://receiver.test");
             let answer = transport.post(outgoing(&url)).await;
-            println!("{act:?}");
+            println!("{act:?} ends as {answer:?}");
             expect(outcome, answer);
             assert_eq!(receiver.ended().await.len(), 1);
         });
@@ -138,6 +138,25 @@ async fn what_is_no_answer_says_why() {
         (Say(b"HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n"), "no answer: invalid content-length parsed"),
     ];
     check(LONG, &rows, is_unsent).await;
+}
+
+#[tokio::test]
+async fn a_head_is_of_64_lines_and_16_kib_at_most() {
+    let head = |lines: usize, letters: usize| {
+        let line = format!("x: {}\r\n", "y".repeat(letters));
+        let head = format!("HTTP/1.1 204 No Content\r\n{}\r\n", line.repeat(lines));
+        Say(head.leak().as_bytes())
+    };
+    let rows = [
+        (head(64, 1), Some(204)),
+        (head(65, 1), None),
+        (head(1, 16_000), Some(204)),
+        (head(1, 17_000), None),
+    ];
+    check(LONG, &rows, |status, outcome| {
+        assert_eq!(outcome.ok().map(|answer| answer.status), status);
+    })
+    .await;
 }
 
 #[tokio::test]
