@@ -33,6 +33,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
         "store/sqlite",
         &["host", "model", "store", "token", "webhook"],
     ),
+    ("webhook/registry", &["clock", "host", "model", "store"]),
     (
         "webhook/worker",
         &["clock", "host", "model", "store", "unwind", "webhook"],

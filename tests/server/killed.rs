@@ -32,7 +32,7 @@ fn nothing_is_lost_by_kill_9() {
     let kills = std::env::var("FORUM_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
     let requests = AtomicU32::new(0);
     let receiver = Receiver::answering(move |_| {
-        let fails = requests.fetch_add(1, Ordering::SeqCst) % 3 == 0;
+        let fails = requests.fetch_add(1, Ordering::SeqCst).is_multiple_of(3);
         Some(if fails { 503 } else { 204 })
     });
     let server = Server::new(&ARGUMENTS);

@@ -1,5 +1,6 @@
 //! Options: where they may stand, and what makes no sense.
 
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::program::{Server, run};
@@ -15,6 +16,16 @@ fn options_stand_before_or_after_the_command() {
     ] {
         let listed = server.command(&arguments);
         assert_eq!(listed.json()["post.per_hour"], 60, "{arguments:?}");
+    }
+    let private = "--allow-private-webhooks";
+    for arguments in [
+        [private, "webhook", "list", "--json"],
+        ["webhook", private, "list", "--json"],
+        ["webhook", "list", "--json", private],
+    ] {
+        assert_eq!(server.command(&arguments).status, 1, "{arguments:?}");
+        let arguments = [&[database][..], &arguments].concat();
+        assert_eq!(server.command(&arguments).json(), json!([]));
     }
     for arguments in [
         ["--surface", "compact", "openapi"],
@@ -46,7 +57,9 @@ fn what_makes_no_sense_is_status_2() {
         &["--cors-origin", "board.example"],
         &["--cors-origin", "https://board.example/"],
         &["--redis", "redis://localhost"],
-        &["--allow-private-webhooks"],
+        &["--webhook-timeout", "0"],
+        &["--webhook-initial-backoff", "-1"],
+        &["--webhook-max-backoff", "soon"],
         &["token"],
         &["token", "issue", "--owner", "bob", "--scopes", "all"],
         &["token", "issue", "--scopes", "all", "--password-stdin"],
@@ -60,8 +73,19 @@ fn what_makes_no_sense_is_status_2() {
         &["setting"],
         &["setting", "post.per_hour"],
         &["board"],
-        &["worker"],
-        &["webhook", "list"],
+        &["webhook"],
+        &["webhook", "add"],
+        &["webhook", "rotate"],
+        &["webhook", "list", "--webhook-timeout", "1"],
+        &["delivery", "list", "--state", "lost"],
+        &["delivery", "list", "--allow-private-webhooks"],
+        &["delivery", "retry"],
+        &["delivery", "retry", "--dead"],
+        &["delivery", "retry", "--endpoint", "whe_1"],
+        &["delivery", "retry", "dlv_1", "--dead"],
+        &["worker", "--no-worker"],
+        &["--no-worker", "worker"],
+        &["--allow-private-webhooks", "token", "list"],
         &["--empty", "token", "list"],
         &["--surface", "compact", "token", "list"],
         &["token", "list", "--surface", "compact"],
@@ -132,7 +156,7 @@ fn help_names_only_what_works() {
     ] {
         let help = run(directory.path(), arguments, "");
         assert_eq!(help.status, 0);
-        for later in ["redis", "postgres", "panel", "delivery", "poll"] {
+        for later in ["redis", "postgres", "panel"] {
             assert!(!help.out.contains(later), "{later}: {}", help.out);
         }
     }
