@@ -235,6 +235,9 @@ macro_rules! __board_cases {
                 the_most_common_word_is_found
                 a_phrase_stands_together
                 what_is_excluded_is_in_no_hit
+                a_word_is_found_however_it_is_coded
+                a_word_is_excluded_however_it_is_coded
+                a_word_with_marks_is_found
                 a_title_belongs_to_the_first_post
                 titles_and_posts_are_searched_apart
                 a_hit_tells_what_was_found

@@ -53,6 +53,45 @@ pub async fn what_is_excluded_is_in_no_hit(suite: &Suite) -> Verdict {
     library.finds("tea -\"tea bag\"", &[apart, tea]).await
 }
 
+/// A letter and its accent are the same as the letter that has it, in what is searched and in what is searched for.
+pub async fn a_word_is_found_however_it_is_coded(suite: &Suite) -> Verdict {
+    let library = Library::open(suite).await?;
+    let (_, posts) = library.posts(&["Grün", "Gru\u{308}n", "Gr"]).await?;
+    let [one, two, _] = &posts[..] else {
+        return Ok(());
+    };
+    library.finds("grün", &[two, one]).await?;
+    library.finds("gru\u{308}n", &[two, one]).await
+}
+
+/// What is excluded is in no hit, whichever of the two is written.
+pub async fn a_word_is_excluded_however_it_is_coded(suite: &Suite) -> Verdict {
+    let library = Library::open(suite).await?;
+    let texts = ["tea", "tea, grün", "tea, gru\u{308}n"];
+    let (_, posts) = library.posts(&texts).await?;
+    let [tea, ..] = &posts[..] else {
+        return Ok(());
+    };
+    library.finds("tea -grün", &[tea]).await?;
+    library.finds("tea -gru\u{308}n", &[tea]).await
+}
+
+/// A word whose marks are no letters, as in Hindi, is found as any other, and its hit shows it.
+pub async fn a_word_with_marks_is_found(suite: &Suite) -> Verdict {
+    let library = Library::open(suite).await?;
+    let (_, posts) = library.posts(&["हिन्दी चाय", "चाय", "एक कप हिन्दी"]).await?;
+    let [both, tea, hindi] = &posts[..] else {
+        return Ok(());
+    };
+    library.finds("हिन्दी", &[hindi, both]).await?;
+    library.finds("चाय -हिन्दी", &[tea]).await?;
+    for hit in hits(&library.alice, &newest("हिन्दी")?).await? {
+        let told = hit.excerpt.contains("हिन्दी");
+        holds(format_args!("{:?} has it", hit.excerpt), told)?;
+    }
+    Ok(())
+}
+
 /// A title belongs to its thread's first post, and to no other: for what is excluded, too.
 pub async fn a_title_belongs_to_the_first_post(suite: &Suite) -> Verdict {
     let library = Library::open(suite).await?;

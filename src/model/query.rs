@@ -1,4 +1,5 @@
-//! What is searched for: words, `"phrases"` and `-words` (contract, section 7).
+//! What is searched for: words, `"phrases"` and `-words` (contract, section 7). What a word is, the board decides: its
+//! index knows.
 
 use std::borrow::Cow;
 
@@ -15,8 +16,9 @@ pub struct Query {
 /// A word, or several that must stand side by side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
-    /// The words, runs of letters and digits as the client wrote them; never empty.
-    pub words: Vec<String>,
+    /// What the client wrote, without `-` and quotes. A letter or a digit is in it, so it has a word; what is neither may
+    /// part it into several.
+    pub text: String,
     /// Whether it must be absent (`-word`).
     pub excluded: bool,
 }
@@ -55,9 +57,9 @@ fn terms(mut rest: &str) -> Vec<Term> {
         let unsigned = rest.strip_prefix('-').unwrap_or(rest);
         let (chunk, after) = chunk(unsigned);
         rest = after;
-        let words: Vec<String> = words(chunk).map(Into::into).collect();
-        if !words.is_empty() {
-            terms.push(Term { words, excluded });
+        if chunk.contains(char::is_alphanumeric) {
+            let text = chunk.into();
+            terms.push(Term { text, excluded });
         }
     }
 }
@@ -73,12 +75,6 @@ fn chunk(text: &str) -> (&str, &str) {
             text.split_at(end)
         }
     }
-}
-
-fn words(chunk: &str) -> impl Iterator<Item = &str> {
-    chunk
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
 }
 
 impl Serialize for Query {
@@ -116,26 +112,30 @@ mod tests {
 
     fn parsed(text: &str) -> Option<String> {
         let term = |term: &super::Term| {
-            format!(
-                "{}{}",
-                if term.excluded { "-" } else { "" },
-                term.words.join("+")
-            )
+            let sign = if term.excluded { "-" } else { "" };
+            format!("{sign}{}", term.text)
         };
-        Query::parse(text).map(|query| query.terms().iter().map(term).collect::<Vec<_>>().join(" "))
+        Query::parse(text).map(|query| {
+            query
+                .terms()
+                .iter()
+                .map(term)
+                .collect::<Vec<_>>()
+                .join("; ")
+        })
     }
 
     #[test]
     fn words_phrases_and_exclusions() {
         for (text, terms) in [
             ("tea", "tea"),
-            ("  green   tea ", "green tea"),
-            ("\"green leaf\" -bag", "green+leaf -bag"),
-            ("-\"tea bag\" cup", "-tea+bag cup"),
-            ("don't", "don+t"),
-            ("tea\"cup", "tea cup"),
-            ("tea - -- \"\" cup", "tea cup"),
-            ("Grün ١", "Grün ١"),
+            ("  green   tea ", "green; tea"),
+            ("\"green leaf\" -bag", "green leaf; -bag"),
+            ("-\"tea bag\" cup", "-tea bag; cup"),
+            ("don't", "don't"),
+            ("tea\"cup", "tea; cup"),
+            ("tea - -- \"\" cup", "tea; cup"),
+            ("-gru\u{308}n ١", "-gru\u{308}n; ١"),
         ] {
             assert_eq!(parsed(text).as_deref(), Some(terms), "{text}");
         }

@@ -1,8 +1,9 @@
 //! Search, where the reference board does more than every board must.
 
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use crate::demo::{Demo, all, body};
+use crate::demo::{Demo, all, body, code};
 
 /// The hits of `query`, to somebody.
 async fn hits(demo: &Demo, name: &'static str, query: &str) -> Value {
@@ -29,6 +30,22 @@ async fn what_awaits_approval_is_found_by_nobody() {
     for name in ["guest", "newbie", "mod", "admin"] {
         assert_eq!(hits(&demo, name, "q=quokka").await, json!([]), "{name}");
     }
+}
+
+#[tokio::test]
+async fn what_is_a_word_to_look_for_is_one_in_a_text() {
+    let demo = Demo::new().await;
+    let tea = demo.tea().await;
+    let text = body("Ⓐ 🄰 ⅷ हिन्दी ٣ straße ❤\u{fe0f}");
+    assert_eq!(demo.post("bob", &tea, text).await.0, 201);
+    for word in ["Ⓐ", "🄰", "Ⅷ", "हिन्दी", "٣", "STRASSE"] {
+        let query = format!("q={}", utf8_percent_encode(word, NON_ALPHANUMERIC));
+        let found = hits(&demo, "guest", &query).await;
+        assert!(found[0]["score"].as_f64() > Some(0.0), "{word}: {found}");
+    }
+    let heart = utf8_percent_encode("❤\u{fe0f}", NON_ALPHANUMERIC);
+    let refused = demo.get("guest", &format!("/search?q={heart}")).await;
+    assert_eq!(code(&refused), (400, "bad_request"));
 }
 
 #[tokio::test]

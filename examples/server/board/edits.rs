@@ -10,7 +10,7 @@ use super::events::{EDITED, Events, Happening, REPLY_DELETED, THREAD_DELETED};
 use super::item::Item;
 use super::settings::{BODY_MAX, EDIT_WINDOW, TITLE_MAX};
 use super::texts::Texts;
-use super::{markdown, place, posts, rules};
+use super::{markdown, place, posts, rules, search};
 
 /// Gives a post another body.
 pub fn edit(
@@ -29,7 +29,7 @@ pub fn edit(
     }
     let mut update = tx.prepare_cached(
         "UPDATE post SET
-            body = :body, body_html = :html, version = version + 1,
+            body = :body, body_html = :html, body_words = :words, version = version + 1,
             edited_at = :now, edited_by = :editor, edit_reason = :reason
          WHERE id = :post",
     )?;
@@ -37,6 +37,7 @@ pub fn edit(
         ":post": post,
         ":body": edit.body,
         ":html": markdown::render(&edit.body),
+        ":words": search::folded(&edit.body),
         ":now": events.now,
         ":editor": actor.member,
         ":reason": edit.reason,

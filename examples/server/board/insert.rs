@@ -6,6 +6,7 @@ use rusqlite::{Result, Savepoint, named_params};
 use super::counts::{self, Counted};
 use super::markdown;
 use super::row::stored;
+use super::search;
 
 /// A post that was found good.
 #[derive(Clone, Copy, Debug)]
@@ -41,12 +42,14 @@ pub fn thread(
     first: NewPost<'_>,
 ) -> Result<(i64, i64)> {
     let mut insert = tx.prepare_cached(
-        "INSERT INTO thread (forum_id, title, author_id, state, created_at, last_activity_at, last_number)
-         VALUES (:forum, :title, :author, :state, :at, :at, 1)",
+        "INSERT INTO thread
+            (forum_id, title, title_words, author_id, state, created_at, last_activity_at, last_number)
+         VALUES (:forum, :title, :words, :author, :state, :at, :at, 1)",
     )?;
     let thread = insert.insert(named_params! {
         ":forum": forum,
         ":title": title,
+        ":words": search::folded(title),
         ":author": first.author,
         ":state": stored(first.state),
         ":at": first.at,
@@ -75,8 +78,8 @@ pub fn reply(tx: &Savepoint<'_>, thread: i64, reply: NewPost<'_>) -> Result<i64>
 
 fn row(tx: &Savepoint<'_>, (thread, number): (i64, i64), post: NewPost<'_>) -> Result<i64> {
     let mut insert = tx.prepare_cached(
-        "INSERT INTO post (thread_id, number, author_id, state, created_at, body, body_html)
-         VALUES (:thread, :number, :author, :state, :at, :body, :html)",
+        "INSERT INTO post (thread_id, number, author_id, state, created_at, body, body_html, body_words)
+         VALUES (:thread, :number, :author, :state, :at, :body, :html, :words)",
     )?;
     insert.insert(named_params! {
         ":thread": thread,
@@ -86,5 +89,6 @@ fn row(tx: &Savepoint<'_>, (thread, number): (i64, i64), post: NewPost<'_>) -> R
         ":at": post.at,
         ":body": post.body,
         ":html": markdown::render(post.body),
+        ":words": search::folded(post.body),
     })
 }

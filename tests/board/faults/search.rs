@@ -13,8 +13,8 @@ pub const FAULTS: &[Fault] = &[
         "the first word is enough",
         Plant::Search(Twist::Ask(|question| {
             let q = &mut question.it.0.q;
-            if q.terms().iter().all(|term| !term.excluded && term.words.len() == 1) {
-                *q = Query::parse(&q.terms()[0].words[0]).unwrap();
+            if q.terms().iter().all(|term| !term.excluded && !term.text.contains(' ')) {
+                *q = Query::parse(&q.terms()[0].text).unwrap();
             }
         })),
     ),
@@ -41,6 +41,29 @@ pub const FAULTS: &[Fault] = &[
             rewrite(&mut question.it.0.q, |text| {
                 text.split(" -").next().unwrap().into()
             });
+        })),
+    ),
+    (
+        "a_word_is_found_however_it_is_coded",
+        "a word ends at an accent",
+        Plant::Search(Twist::Ask(|question| {
+            rewrite(&mut question.it.0.q, |text| text.replace('\u{308}', " "));
+        })),
+    ),
+    (
+        "a_word_is_excluded_however_it_is_coded",
+        "a word that is excluded ends at an accent",
+        Plant::Search(Twist::Ask(|question| {
+            rewrite(&mut question.it.0.q, |text| text.replace("-gru\u{308}n", "-\"gru n\""));
+        })),
+    ),
+    (
+        "a_word_with_marks_is_found",
+        "an excerpt is without marks",
+        Plant::Search(Twist::Granted(|page, _| {
+            for hit in &mut page.items {
+                hit.excerpt.retain(|letter| letter.is_alphanumeric() || letter == ' ');
+            }
         })),
     ),
     (

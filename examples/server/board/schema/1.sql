@@ -1,4 +1,5 @@
 -- Times are milliseconds since 1970, groups are names with commas between them, counts are of visible content alone.
+-- Columns of words have those of a text, folded as a search folds them, with blanks between.
 
 CREATE TABLE setting (
     key TEXT PRIMARY KEY,
@@ -54,7 +55,8 @@ CREATE TABLE thread (
     reply_count INTEGER NOT NULL DEFAULT 0,
     pinned INTEGER NOT NULL DEFAULT FALSE,
     locked INTEGER NOT NULL DEFAULT FALSE,
-    version INTEGER NOT NULL DEFAULT 1
+    version INTEGER NOT NULL DEFAULT 1,
+    title_words TEXT NOT NULL
 ) STRICT;
 
 CREATE INDEX thread_by_activity ON thread (forum_id, last_activity_at DESC, id DESC);
@@ -70,7 +72,8 @@ CREATE TABLE post (
     edited_by INTEGER REFERENCES member ON DELETE SET NULL,
     body TEXT NOT NULL,
     body_html TEXT NOT NULL,
-    version INTEGER NOT NULL DEFAULT 1
+    version INTEGER NOT NULL DEFAULT 1,
+    body_words TEXT NOT NULL
 ) STRICT;
 
 CREATE INDEX post_by_time ON post (thread_id, created_at, id);

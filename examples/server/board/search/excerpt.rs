@@ -1,6 +1,6 @@
 //! Some text around a match.
 
-use super::words::Words;
+use super::terms::Terms;
 
 /// How many characters there are of it, at most.
 const LENGTH: usize = 200;
@@ -10,11 +10,11 @@ const BEFORE: usize = 60;
 
 const MORE: &str = "…";
 
-/// Some of `text` around the first of the `words`, or its beginning where none of them is in it. It begins and ends
+/// Some of `text` around the first of the `terms`, or its beginning where none of them is in it. It begins and ends
 /// between words, unless one is very long.
-pub fn excerpt(text: &str, words: &Words) -> String {
+pub fn excerpt(text: &str, terms: &Terms) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let place = words.first_in(&text).unwrap_or_default();
+    let place = terms.first_in(&text).unwrap_or_default();
     let (before, after) = text.split_at_checked(place).unwrap_or_default();
     let before = last(before, BEFORE);
     let cut_before = before.len() < place;
@@ -47,17 +47,17 @@ mod tests {
     use forum_api::model::{Query, Search};
     use proptest::prelude::{any, prop_assert, proptest};
 
-    use super::{BEFORE, LENGTH, Words, excerpt};
+    use super::{BEFORE, LENGTH, Terms, excerpt};
 
     fn about(query: &str, text: &str) -> String {
-        excerpt(text, &Words::of(&Search::new(Query::parse(query).unwrap())))
+        excerpt(text, &Terms::of(&Search::new(Query::parse(query).unwrap())))
     }
 
     proptest! {
         #[test]
         fn any_text_is_cut(text in any::<String>(), query in "\\PC{1,20}") {
             if let Some(query) = Query::parse(&query) {
-                let excerpt = excerpt(&text, &Words::of(&Search::new(query)));
+                let excerpt = excerpt(&text, &Terms::of(&Search::new(query)));
                 prop_assert!(excerpt.chars().count() <= LENGTH + 2);
             }
         }

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use forum_api::model::{Query, Search, SearchIn};
 
+use super::words::folded;
+
 /// What is searched for, by this author if one is named.
 pub fn text(search: &Search, author: Option<i64>) -> String {
     let columns = match search.within {
@@ -38,7 +40,7 @@ fn quoted(query: &Query, excluded: bool) -> BTreeSet<String> {
     let terms = query.terms().iter();
     let terms = terms.filter(|term| term.excluded == excluded);
     terms
-        .map(|term| format!("\"{}\"", term.words.join(" ")))
+        .map(|term| format!("\"{}\"", folded(&term.text)))
         .collect()
 }
 
@@ -55,13 +57,13 @@ mod tests {
         for (query, within, author, expression) in [
             ("tea", SearchIn::All, None, r#"{title body} : ("tea")"#),
             (
-                "tea AND tea",
+                "Tea AND tea",
                 SearchIn::Titles,
                 Some(7),
-                r#"title : ("AND" AND "tea") AND place : m7"#,
+                r#"title : ("and" AND "tea") AND place : m7"#,
             ),
             (
-                r#""green leaf" tea -bag -"tea cup""#,
+                r#""Green, leaf" tea -bag -"tea-cup""#,
                 SearchIn::Posts,
                 None,
                 r#"body : (("green leaf" AND "tea") NOT ("bag" OR "tea cup"))"#,

@@ -7,12 +7,12 @@ use rusqlite::{Connection, Row};
 use super::super::markdown;
 use super::super::row::Columns;
 use super::excerpt::excerpt;
-use super::words::Words;
+use super::terms::{Terms, beginning};
 
 const HITS: &str = "
     SELECT
         thread.forum_id, thread.id, post.id, thread.title, author.id, author.username, author.avatar_url,
-        post.created_at, post.number = 1, post.body
+        post.created_at, post.body, iif(post.number = 1, thread.title_words, ''), post.body_words
     FROM json_each(?1) AS found
     CROSS JOIN post ON post.id = found.value
     CROSS JOIN thread ON thread.id = post.thread_id
@@ -21,17 +21,17 @@ const HITS: &str = "
 
 /// The hits on these `posts`, in their order.
 pub fn read(connection: &Connection, posts: &[i64], search: &Search) -> Result<Vec<SearchHit>> {
-    let words = Words::of(search);
+    let terms = Terms::of(search);
     let kind = match search.show {
         Show::Posts => HitKind::Post,
         Show::Threads => HitKind::Thread,
     };
     let mut query = connection.prepare_cached(HITS)?;
-    let hits = query.query_map([json(posts)], |row| hit(row, kind, &words))?;
+    let hits = query.query_map([json(posts)], |row| hit(row, kind, &terms))?;
     Ok(hits.collect::<rusqlite::Result<_>>()?)
 }
 
-fn hit(row: &Row<'_>, kind: HitKind, words: &Words) -> rusqlite::Result<SearchHit> {
+fn hit(row: &Row<'_>, kind: HitKind, terms: &Terms) -> rusqlite::Result<SearchHit> {
     let mut columns = Columns::of(row);
     let mut hit = SearchHit {
         kind,
@@ -44,11 +44,10 @@ fn hit(row: &Row<'_>, kind: HitKind, words: &Words) -> rusqlite::Result<SearchHi
         excerpt: String::new(),
         score: 0.0,
     };
-    let has_title: bool = columns.value()?;
     let body: String = columns.value()?;
-    let title = if has_title { &*hit.title } else { "" };
-    hit.score = words.score(title, &body) as f64 / 1e6;
-    hit.excerpt = excerpt(&markdown::plain(&body), words);
+    let mut words = || columns.text().map(Option::unwrap_or_default);
+    hit.score = terms.score(words()?, words()?) as f64 / 1e6;
+    hit.excerpt = excerpt(&markdown::plain(beginning(&body)), terms);
     Ok(hit)
 }
 

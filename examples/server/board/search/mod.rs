@@ -10,6 +10,7 @@ mod expression;
 mod hits;
 mod index;
 mod relevance;
+mod terms;
 mod walk;
 mod words;
 
@@ -21,6 +22,7 @@ use super::actor::Actor;
 use aim::Aim;
 pub use index::together;
 use walk::Way;
+pub use words::folded;
 
 /// What walks the index.
 #[cfg(test)]

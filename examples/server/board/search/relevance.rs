@@ -13,7 +13,7 @@ use rusqlite::{Connection, Row, named_params};
 use super::super::position;
 use super::super::settings::SEARCH_WINDOW;
 use super::aim::Aim;
-use super::words::Words;
+use super::terms::Terms;
 
 /// A match, in the order of rank: by score, then by age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,8 +69,8 @@ fn rank(matches: &mut Vec<Ranked>, show: Show) {
 
 pub const WINDOW: &str = "
     SELECT
-        post.id, post.thread_id, post.body,
-        iif(post.number = 1, (SELECT title FROM thread WHERE thread.id = post.thread_id), '')
+        post.id, post.thread_id, post.body_words,
+        iif(post.number = 1, (SELECT title_words FROM thread WHERE thread.id = post.thread_id), '')
     FROM post_text CROSS JOIN post ON post.id = post_text.rowid
     WHERE post_text MATCH :expression AND post_text.rowid BETWEEN :first AND :last
     ORDER BY post_text.rowid DESC LIMIT :rows";
@@ -83,7 +83,7 @@ fn find(
     rows: i64,
     search: &Search,
 ) -> Result<Vec<Ranked>> {
-    let words = Words::of(search);
+    let terms = Terms::of(search);
     let mut query = connection.prepare_cached(WINDOW)?;
     let parameters = named_params! {
         ":expression": expression,
@@ -91,15 +91,15 @@ fn find(
         ":last": posts.end(),
         ":rows": rows,
     };
-    let found = query.query_map(parameters, |row| score(row, &words))?;
+    let found = query.query_map(parameters, |row| score(row, &terms))?;
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
 /// The texts stay where they are.
-fn score(row: &Row<'_>, words: &Words) -> rusqlite::Result<Ranked> {
+fn score(row: &Row<'_>, terms: &Terms) -> rusqlite::Result<Ranked> {
     let (body, title) = (row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str()?);
     Ok(Ranked {
-        score: words.score(title, body),
+        score: terms.score(title, body),
         post: row.get(0)?,
         thread: row.get(1)?,
     })
