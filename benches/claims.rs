@@ -57,7 +57,15 @@ async fn measure(webhooks: &Webhooks, path: &Path, pending: u64) {
         let (taken, claiming) = time(webhooks.deliveries.claim(&claim(), now)).await;
         claims.push(claiming);
         settlements.push(time(settle(webhooks, &taken.unwrap().taken, now)).await.1);
-        nothing.push(time(webhooks.deliveries.claim(&claim(), at(-1))).await.1);
+        nothing.push(
+            time(
+                webhooks
+                    .deliveries
+                    .claim(&claim(), happened(0).minus(Duration::from_secs(1))),
+            )
+            .await
+            .1,
+        );
         let first = 10_000_000 + pending + round * 64;
         put(path, first..first + 64);
         let ten: Vec<_> = (1..=10).map(|number| endpoint(number).id).collect();
@@ -128,12 +136,14 @@ fn put(path: &Path, numbers: Range<u64>) {
 
 async fn fan_out(webhooks: &Webhooks, numbers: Range<u64>, to: &[EndpointId]) {
     let fan_outs: Vec<_> = numbers
+        .clone()
         .map(|number| FanOut {
             event: event(number).id,
             endpoints: to.to_vec(),
         })
         .collect();
-    webhooks.outbox.fan_out(&fan_outs, at(0)).await.unwrap();
+    let now = happened(numbers.start);
+    webhooks.outbox.fan_out(&fan_outs, now).await.unwrap();
 }
 
 fn claim() -> Claim {
@@ -174,10 +184,15 @@ fn event(number: u64) -> Event {
     Event {
         id: EventId::new(&format!("evt_{number:022}")).unwrap(),
         topic: Topic::POST_CREATED,
-        occurred_at: at(0),
+        occurred_at: happened(number),
         forum: None,
         body: "x".repeat(400),
     }
+}
+
+/// When the event with this number happened: one after the other, all in the past.
+fn happened(number: u64) -> Timestamp {
+    at(number.cast_signed() - 100_000_000)
 }
 
 fn at(millis: i64) -> Timestamp {
