@@ -20,7 +20,21 @@ pub use surroundings::{ForumName, Surroundings};
 /// Something that happened on the board, as it is kept in the outbox and sent.
 ///
 /// There is a constructor for each of the library's topics, which takes what a command has at hand when it has made
-/// its change, and a general one for a host's own.
+/// its change, and a [general one](Self::new) for a host's own. None tells what depends on a reader:
+///
+/// ```
+/// use forum_api::clock::{NoEntropy, SystemEntropy};
+/// use forum_api::model::{Author, Post, Thread, Timestamp};
+/// use forum_api::webhook::{Event, Occasion, Surroundings};
+///
+/// fn replied(post: &Post, thread: &Thread, by: &Author, now: Timestamp) -> Result<Event, NoEntropy> {
+///     let (forum_title, actor) = ("General", Some(by));
+///     let around = Surroundings { thread, forum_title, actor };
+///     Ok(Event::post_created(Occasion::new(&SystemEntropy, now)?, post, around))
+/// }
+/// ```
+///
+/// What awaits approval is told of when it is approved, and a first post's deletion as its thread's alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Its id.
