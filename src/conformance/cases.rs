@@ -263,6 +263,7 @@ macro_rules! __board_cases {
                 the_best_come_first
                 a_walk_meets_each_hit_once_while_others_write
                 a_walk_meets_each_thread_once
+                a_walk_meets_each_thread_once_while_others_write
                 a_forged_place_is_no_failure
             }
         }

@@ -3,7 +3,7 @@
 use super::found::{Library, newest, reply};
 use super::walk::{Walk, forged, once};
 use super::{Someone, Suite, Verdict, equal, holds};
-use crate::model::{PostId, Search, SearchHit, Show, Sort};
+use crate::model::{PostAt, PostId, Search, SearchHit, Show, Sort, ThreadId};
 
 const SORTS: [Sort; 3] = [Sort::Relevance, Sort::Newest, Sort::Oldest];
 
@@ -85,6 +85,53 @@ pub async fn a_walk_meets_each_thread_once(suite: &Suite) -> Verdict {
             equal(what, found, threads.clone())?;
             let pages = threads.len().div_ceil(limit.into());
             equal(format_args!("the pages of {limit}"), walk.pages(), pages)?;
+        }
+    }
+    Ok(())
+}
+
+/// A walk through threads in any order meets each that was there all along once, whatever is written meanwhile: matches
+/// in threads that it has met and in others, and new threads. Nor does a match take its thread along that is deleted
+/// before the walk comes to it, or is not the one by which the thread was met.
+pub async fn a_walk_meets_each_thread_once_while_others_write(suite: &Suite) -> Verdict {
+    let library = Library::open(suite).await?;
+    let mia = suite.moderator("mia", &library.forum).await?;
+    for sort in SORTS {
+        let (mut search, mut walk) = (by(sort)?, Walk::of(1));
+        search.show = Show::Threads;
+        let mut talks = Vec::new();
+        for _ in 0..4 {
+            talks.push(library.posts(&["tea"; 5]).await?);
+        }
+        while walk.goes_on() {
+            read(&library.alice, &search, &mut walk).await?;
+            if walk.pages() <= talks.len() {
+                library.posts(&["tea"]).await?;
+                stir(&library, &mia, &mut talks, &walk).await?;
+            }
+        }
+        let threads: Vec<_> = talks.into_iter().map(|(thread, _)| thread).collect();
+        once(&ids(&walk, |hit| hit.thread_id.clone()), &threads)?;
+    }
+    Ok(())
+}
+
+/// In each of the threads a new match is written, and one of these posts deleted that is no hit and not the first.
+async fn stir(
+    library: &Library<'_>,
+    moderator: &Someone,
+    talks: &mut [(ThreadId, Vec<PostId>)],
+    walk: &Walk<SearchHit>,
+) -> Verdict {
+    let hits = ids(walk, |hit| hit.post_id.clone());
+    for (thread, posts) in talks {
+        reply(library.suite, &library.alice, thread, "tea tea").await?;
+        let spare = posts.iter().rposition(|post| !hits.contains(post));
+        let spare = spare.filter(|place| *place > 0);
+        if let Some(post) = spare.map(|place| posts.remove(place)) {
+            let thread = thread.clone();
+            let deleted = moderator.delete_post(&PostAt { thread, post }).await?;
+            deleted.granted()?;
         }
     }
     Ok(())

@@ -9,9 +9,10 @@ use forum_api::store::Stores;
 use forum_api::store::sqlite::{Database, Location};
 use forum_api::testing::{Client, TestBoard};
 use forum_api::{Language, Settings};
-use rusqlite::Savepoint;
+use rusqlite::{Connection, Savepoint};
 use serde_json::{Value, json};
 
+use crate::board::generate::{self, Amount};
 use crate::board::{Board, accounts, demo, moderation};
 
 /// The demo board.
@@ -78,6 +79,19 @@ impl Demo {
         change: impl FnOnce(&Savepoint<'_>) -> forum_api::host::Result<()> + Send + 'static,
     ) {
         self.board.write(move |tx, _| change(tx)).await.unwrap();
+    }
+
+    /// Looks at the board behind the API's back.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Connection) -> forum_api::host::Result<T> + Send + 'static,
+    ) -> T {
+        self.board.read(look).await.unwrap()
+    }
+
+    /// Fills the board with so much.
+    pub async fn generate(&self, amount: Amount) {
+        generate::run(&self.board, amount, 1, |_| ()).await.unwrap();
     }
 
     /// Approves a post, as an operator does.

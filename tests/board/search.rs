@@ -3,6 +3,7 @@
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
+use crate::board::generate::Amount;
 use crate::demo::{Demo, all, body, code};
 
 /// The hits of `query`, to somebody.
@@ -65,39 +66,100 @@ async fn the_best_are_found_among_the_newest_of_a_window() {
     assert_eq!(found, expected);
 }
 
+/// Most of the matches are in threads that the walk has met, and many pages are short.
 #[tokio::test]
-async fn a_walk_through_threads_goes_on_after_a_window_of_one_thread() {
+async fn a_walk_through_threads_meets_each_and_no_page_is_empty() {
     let demo = Demo::new().await;
+    let amount = Amount {
+        members: 2,
+        threads: 150,
+        posts: 3000,
+    };
+    demo.generate(amount).await;
     for sort in ["newest", "oldest"] {
-        let query = format!("q=tea&show=threads&sort={sort}");
-        demo.sql("DELETE FROM setting WHERE key = 'search.window'")
-            .await;
-        let whole = hits(&demo, "alice", &query).await;
-        demo.sql("INSERT INTO setting VALUES ('search.window', '1')")
-            .await;
-        let (mut walked, mut path) = (Vec::new(), format!("/search?{query}"));
-        loop {
-            let (_, page) = demo.get("alice", &path).await;
-            walked.extend(page["items"].as_array().unwrap().clone());
-            let Some(next) = page["next"].as_str() else {
-                break;
-            };
-            path = format!("/search?{query}&after={next}");
+        let query = format!("q=da&sort={sort}");
+        let posts = walk(&demo, &query, 100).await;
+        let mut threads = Vec::new();
+        for hit in &posts {
+            if !threads.contains(&hit["threadId"]) {
+                threads.push(hit["threadId"].clone());
+            }
         }
-        assert_eq!(Value::from(walked), whole);
+        assert!(threads.len() > 100);
+        for limit in [1, 3, 100] {
+            let walked = walk(&demo, &format!("{query}&show=threads"), limit).await;
+            let walked: Vec<_> = walked.iter().map(|hit| hit["threadId"].clone()).collect();
+            assert_eq!(walked, threads, "{sort} by {limit}");
+        }
     }
+}
+
+/// All hits of `query`, which come by so many, and on each page there are some.
+async fn walk(demo: &Demo, query: &str, limit: u8) -> Vec<Value> {
+    let (mut walked, mut after) = (Vec::new(), String::new());
+    loop {
+        let path = format!("/search?{query}&limit={limit}{after}");
+        let (_, page) = demo.get("alice", &path).await;
+        let hits = page["items"].as_array().unwrap();
+        assert!(!hits.is_empty(), "{path}");
+        walked.extend(hits.clone());
+        match page["next"].as_str() {
+            Some(next) => after = format!("&after={next}"),
+            None => return walked,
+        }
+    }
+}
+
+/// Its posts stay in the index, all but the first.
+#[tokio::test]
+async fn a_long_thread_is_not_found_while_it_is_deleted() {
+    let demo = Demo::new().await;
+    demo.sql("UPDATE thread SET last_number = last_number + 1000")
+        .await;
+    let (before, indexed) = (hits(&demo, "mod", "q=tea").await, indexed(&demo).await);
+    let tea = demo.tea().await;
+    let posts = demo.get("mod", &tea).await.1;
+    let thread = posts["items"][0]["threadId"].clone();
+    let [first, second, ..] = all(&posts, "postId")[..] else {
+        panic!("{posts}");
+    };
+    let moderator = demo.as_member("mod").await;
+    for post in [first, second] {
+        let deleted = moderator.delete(&format!("{tea}/{post}")).await;
+        assert_eq!(deleted.status, 204);
+    }
+    demo.restore(second.parse().unwrap()).await.unwrap();
+    assert_eq!(self::indexed(&demo).await, indexed - 1);
+    for sort in ["relevance", "newest", "oldest"] {
+        for show in ["posts", "threads"] {
+            let found = hits(&demo, "mod", &format!("q=tea&sort={sort}&show={show}")).await;
+            let found = json!({ "items": found });
+            let found = all(&found, "threadId");
+            assert!(!found.is_empty() && found.iter().all(|found| thread != *found));
+        }
+    }
+    demo.restore(first.parse().unwrap()).await.unwrap();
+    assert_eq!(hits(&demo, "mod", "q=tea").await, before);
+}
+
+/// How many posts are in the index.
+async fn indexed(demo: &Demo) -> i64 {
+    let count = "SELECT count(*) FROM post_text_docsize";
+    demo.read(move |connection| Ok(connection.query_row(count, [], |row| row.get(0))?))
+        .await
 }
 
 #[tokio::test]
 async fn what_was_there_before_search_was_is_found() {
     let demo = Demo::new().await;
     let before = hits(&demo, "alice", "q=tea").await;
-    demo.sql("DROP TABLE post_text; DROP VIEW readable_post; DROP INDEX post_by_age")
+    demo.sql("DROP TABLE post_text; DROP VIEW indexed_post; DROP INDEX post_by_age; DROP INDEX thread_long_and_hidden")
         .await;
     for trigger in ["new", "changed", "gone", "thread"] {
         let drop = format!("DROP TRIGGER post_text_of_{trigger}");
         demo.change(move |tx| Ok(tx.execute_batch(&drop)?)).await;
     }
+    demo.sql("ALTER TABLE thread DROP COLUMN is_long").await;
     demo.sql(include_str!("../../examples/server/board/schema/5.sql"))
         .await;
     assert_eq!(hits(&demo, "alice", "q=tea").await, before);

@@ -108,7 +108,7 @@ impl Town {
             let (limit, writes) = pages
                 .next()
                 .map_or((100, &[][..]), |(limit, writes)| (*limit, writes));
-            let (ids, next) = page(&reader, &format!("{list}?limit={limit}{cursor}"), id).await;
+            let (ids, next) = page(&reader, &format!("{list}limit={limit}{cursor}"), id).await;
             found.extend(ids);
             for write in writes {
                 self.write(write).await;
@@ -131,7 +131,7 @@ async fn whole(town: &Town, list: &str, id: &str) -> Vec<String> {
     let api = town.suite.api();
     page(
         &api.as_member(&town.people[0].id().to_string()),
-        &format!("{list}?limit=100"),
+        &format!("{list}limit=100"),
         id,
     )
     .await
@@ -152,7 +152,7 @@ proptest! {
     ) {
         run(async {
             let mut town = Town::new(&before).await;
-            let list = format!("/forums/{}/threads", town.forum);
+            let list = format!("/forums/{}/threads?", town.forum);
             let mut resting = whole(&town, &list, "threadId").await;
             let mut walked = town.walk(&list, "threadId", &pages).await;
             let moved: Vec<_> = town.replied.iter().map(ToString::to_string).collect();
@@ -170,12 +170,29 @@ proptest! {
     ) {
         run(async {
             let mut town = Town::new(&before).await;
-            let list = format!("/threads/{}/posts", town.threads[0]);
+            let list = format!("/threads/{}/posts?", town.threads[0]);
             let there = whole(&town, &list, "postId").await;
             let walked = town.walk(&list, "postId", &pages).await;
             let afterwards = whole(&town, &list, "postId").await;
             prop_assert_eq!(&walked[..there.len()], there);
             prop_assert_eq!(&walked[..], &afterwards[..walked.len()]);
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn threads_that_are_found_are_met_once(
+        before in prop::collection::vec(write(), 0..20),
+        pages in walk(),
+        sort in prop_oneof!["relevance", "newest", "oldest"],
+    ) {
+        run(async {
+            let mut town = Town::new(&before).await;
+            let list = format!("/search?q=words&show=threads&sort={sort}&");
+            let there = whole(&town, &list, "threadId").await;
+            let mut walked = town.walk(&list, "threadId", &pages).await;
+            walked.retain(|thread| there.contains(thread));
+            prop_assert_eq!(walked, there);
             Ok(())
         })?;
     }

@@ -50,7 +50,12 @@ fn what_is_invisible_now_is_still_unfollowed() {
     let server = Server::new(&[]);
     let bob = server.token("bob");
     follow(&server, &bob);
-    assert_eq!(server.command(&["member", "groups", "bob", ""]).status, 0);
+    assert_eq!(
+        server
+            .command(&["member", "groups", "bob", "guests"])
+            .status,
+        0
+    );
     let unfollow = || server.ask("DELETE", &bob, "/subscriptions/forum/4", "");
     assert_eq!(server.get(&bob, "/forums/4/threads").status, 404);
     assert_eq!(unfollow().status, 204);

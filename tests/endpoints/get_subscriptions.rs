@@ -72,7 +72,7 @@ fn what_becomes_invisible_is_absent_and_comes_back() {
     let followed = || all(&server.get(&bob, "/subscriptions"), "title");
     assert_eq!(followed(), ["General", "Members"]);
     let groups = |groups| server.command(&["member", "groups", "bob", groups]).status;
-    assert_eq!(groups(""), 0);
+    assert_eq!(groups("guests"), 0);
     assert_eq!(followed(), ["General"]);
     assert_eq!(groups("members"), 0);
     assert_eq!(followed(), ["General", "Members"]);

@@ -44,6 +44,10 @@ fn a_forum_is_added_below_another_with_lists_of_its_own() {
             "there is no group \"x\"",
         ),
         (
+            ["forum", "add", "x", "--reply", ""],
+            "name one group or more",
+        ),
+        (
             ["forum", "add", " ", "--read", "staff"],
             "a forum needs a title",
         ),

@@ -41,6 +41,10 @@ fn a_member_is_added() {
             ["member", "add", "finn", "--groups", "strangers"],
             "there is no group \"strangers\"",
         ),
+        (
+            ["member", "add", "finn", "--groups", ""],
+            "name one group or more",
+        ),
     ] {
         let refused = server.command(&arguments);
         assert!(refused.refusal().starts_with(reason), "{refused:?}");
@@ -87,7 +91,12 @@ fn a_group_that_is_lost_takes_its_forums_along_between_two_requests_of_one_token
         0
     );
     assert_eq!(forums(), 5);
-    assert_eq!(server.command(&["member", "groups", "bob", ""]).status, 0);
+    assert_eq!(
+        server
+            .command(&["member", "groups", "bob", "guests"])
+            .status,
+        0
+    );
     assert_eq!(forums(), 3);
 }
 
@@ -149,10 +158,12 @@ fn nobody_is_no_member() {
             json!({ "error": "there is no member \"nobody\"" })
         );
     }
-    assert!(
-        server
-            .command(&["member", "groups", "admin", "x"])
-            .refusal()
-            .starts_with("there is no group")
-    );
+    for (groups, reason) in [
+        ("x", "there is no group"),
+        ("", "name one group"),
+        (" , ", "name one group"),
+    ] {
+        let refused = server.command(&["member", "groups", "admin", groups]);
+        assert!(refused.refusal().starts_with(reason), "{refused:?}");
+    }
 }

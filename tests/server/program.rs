@@ -144,7 +144,7 @@ impl Server {
     }
 
     /// Throws its log away from now on: a pipe that nobody reads is full soon, and then the server waits.
-    #[allow(dead_code, reason = "the benchmark uses it")]
+    #[allow(dead_code, reason = "whoever asks very often uses it")]
     pub fn ignore_log(&mut self) {
         let mut log = self.child.stderr.take().unwrap();
         thread::spawn(move || io::copy(&mut log, &mut io::sink()));

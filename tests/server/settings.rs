@@ -79,6 +79,16 @@ fn unknown_keys_and_malformed_values_are_refused() {
         ),
         (
             "post.per_hour",
+            "+5",
+            "post.per_hour is a whole number from 1",
+        ),
+        (
+            "post.edit_window_minutes",
+            "+5",
+            "post.edit_window_minutes is a whole number from 0, or unlimited",
+        ),
+        (
+            "post.per_hour",
             "many",
             "post.per_hour is a whole number from 1",
         ),

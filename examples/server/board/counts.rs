@@ -34,21 +34,22 @@ pub fn reply(tx: &Savepoint<'_>, reply: Counted) -> Result<()> {
         forum(tx, of, 0, reply.by)?;
     }
     if there && reply.on_profiles {
-        tx.prepare_cached("UPDATE member SET post_count = post_count + ?2 WHERE id = ?1")?
-            .execute((reply.author, reply.by))?;
+        profile(tx, reply)?;
     }
     Ok(())
 }
 
 /// Counts a thread with its `first` post and all replies that are there with it.
 pub fn thread(tx: &Savepoint<'_>, first: Counted) -> Result<()> {
-    let mut query =
-        tx.prepare_cached("SELECT forum_id, reply_count + 1 FROM thread WHERE id = ?1")?;
-    let (of, posts): (i64, i64) =
+    let mut query = tx.prepare_cached("SELECT forum_id, reply_count FROM thread WHERE id = ?1")?;
+    let (of, replies): (i64, i64) =
         query.query_row([first.thread], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    forum(tx, of, first.by, first.by * posts)?;
+    forum(tx, of, first.by, first.by * (1 + replies))?;
     if first.on_profiles {
-        profiles(tx, first.thread, first.by)?;
+        profile(tx, first)?;
+    }
+    if first.on_profiles && replies > 0 {
+        profiles_of_replies(tx, first.thread, first.by)?;
     }
     Ok(())
 }
@@ -68,18 +69,26 @@ fn forum(tx: &Savepoint<'_>, forum: i64, threads: i64, posts: i64) -> Result<()>
     Ok(())
 }
 
-/// Counts all posts of a thread on their authors' profiles.
-fn profiles(tx: &Savepoint<'_>, thread: i64, by: i64) -> Result<()> {
-    let mut update = tx.prepare_cached(
-        "UPDATE member SET post_count = post_count + :by * written.posts
-         FROM (
-            SELECT post.author_id, count(*) AS posts
-            FROM thread JOIN post ON post.thread_id = thread.id
-            WHERE thread.id = :thread AND (post.state = 'visible' OR post.id = thread.first_post_id)
-            GROUP BY post.author_id
-         ) AS written
-         WHERE member.id = written.author_id",
-    )?;
+/// Counts a post on its author's profile.
+fn profile(tx: &Savepoint<'_>, post: Counted) -> Result<()> {
+    tx.prepare_cached("UPDATE member SET post_count = post_count + ?2 WHERE id = ?1")?
+        .execute((post.author, post.by))?;
+    Ok(())
+}
+
+/// Counts all replies of a thread on their authors' profiles, by an index alone: there may be very many.
+fn profiles_of_replies(tx: &Savepoint<'_>, thread: i64, by: i64) -> Result<()> {
+    let mut update = tx.prepare_cached(PROFILES_OF_REPLIES)?;
     update.execute(named_params! { ":thread": thread, ":by": by })?;
     Ok(())
 }
+
+pub(super) const PROFILES_OF_REPLIES: &str = "
+    UPDATE member SET post_count = post_count + :by * written.posts
+    FROM (
+        SELECT author_id, count(*) AS posts FROM post
+        WHERE thread_id = :thread AND state = 'visible'
+            AND id <> (SELECT first_post_id FROM thread WHERE id = :thread)
+        GROUP BY author_id
+    ) AS written
+    WHERE member.id = written.author_id";

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use forum_api::host::Refusal;
+use forum_api::host::{self, Refusal};
 use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
 
@@ -62,6 +62,15 @@ impl Groups {
         Self(bits)
     }
 
+    /// Those that somebody names: one at least.
+    pub fn named(text: &str) -> host::Result<Self> {
+        let groups: Self = text.parse()?;
+        let none = || Refusal::Invalid("name one group or more".into());
+        (groups != Self::default())
+            .then_some(groups)
+            .ok_or_else(none)
+    }
+
     /// These and `group`.
     pub const fn with(self, group: Group) -> Self {
         Self(self.0 | group.bit())
@@ -117,15 +126,14 @@ impl FromStr for Groups {
     type Err = NoSuchGroup;
 
     fn from_str(text: &str) -> Result<Self, NoSuchGroup> {
-        let names = text.split(',').filter(|name| !name.is_empty());
-        names
-            .map(str::trim)
-            .try_fold(Self::default(), |groups, name| {
-                let group = Group::ALL.into_iter().find(|group| group.name() == name);
-                group
-                    .map(|group| groups.with(group))
-                    .ok_or_else(|| NoSuchGroup(name.into()))
-            })
+        let names = text.split(',').map(str::trim);
+        let mut names = names.filter(|name| !name.is_empty());
+        names.try_fold(Self::default(), |groups, name| {
+            let group = Group::ALL.into_iter().find(|group| group.name() == name);
+            group
+                .map(|group| groups.with(group))
+                .ok_or_else(|| NoSuchGroup(name.into()))
+        })
     }
 }
 
@@ -162,6 +170,13 @@ mod tests {
             Groups::of([Group::Members, Group::Staff])
         );
         assert!("members,strangers".parse::<Groups>().is_err());
+    }
+
+    #[test]
+    fn who_names_groups_names_one_at_least() {
+        for (text, named) in [("guests", true), ("", false), (",", false), ("x", false)] {
+            assert_eq!(Groups::named(text).is_ok(), named, "{text:?}");
+        }
     }
 
     #[test]

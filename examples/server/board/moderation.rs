@@ -55,20 +55,21 @@ pub enum Mark {
 }
 
 impl Mark {
-    const fn column(self) -> &'static str {
+    const fn update(self) -> &'static str {
         match self {
-            Self::Locked => "locked",
-            Self::Pinned => "pinned",
+            Self::Locked => {
+                "UPDATE thread SET locked = ?2, version = version + (locked <> ?2) WHERE id = ?1"
+            }
+            Self::Pinned => {
+                "UPDATE thread SET pinned = ?2, version = version + (pinned <> ?2) WHERE id = ?1"
+            }
         }
     }
 }
 
 /// Marks a thread, or takes a mark away. One that is as it is to be does not change.
 pub fn mark(tx: &Savepoint<'_>, thread: i64, mark: Mark, on: bool) -> Result<()> {
-    let column = mark.column();
-    let mut update = tx.prepare_cached(&format!(
-        "UPDATE thread SET {column} = ?2, version = version + ({column} <> ?2) WHERE id = ?1"
-    ))?;
+    let mut update = tx.prepare_cached(mark.update())?;
     match update.execute((thread, on))? {
         0 => Err(Refusal::NotFound(format!("there is no thread {thread}"))),
         _ => Ok(()),

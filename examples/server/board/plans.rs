@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::{STEPS, messages, polls, posts, search, subscriptions, threads};
+use super::{STEPS, counts, messages, polls, posts, search, subscriptions, threads};
 
 #[test]
 fn a_forums_threads_walk_the_index_by_activity() {
@@ -77,6 +77,27 @@ fn a_search_walks_the_index_of_words() {
         let others = plan.replace("SCAN post_text VIRTUAL TABLE INDEX", "");
         assert_walk(&others, "post USING INTEGER PRIMARY KEY");
     }
+}
+
+#[test]
+fn a_search_looks_behind_by_the_index_of_words() {
+    let plan = plan(search::TOLD);
+    let walk = plan.contains("SCAN post_text EXISTS VIRTUAL TABLE INDEX");
+    assert!(walk && !plan.contains("TEMP B-TREE"), "{plan}");
+}
+
+#[test]
+fn long_threads_that_are_hidden_have_an_index_of_their_own() {
+    let plan = plan(search::LONG_AND_HIDDEN);
+    assert_eq!(plan, "SCAN thread USING INDEX thread_long_and_hidden");
+}
+
+#[test]
+fn the_authors_of_a_thread_are_counted_by_an_index_alone() {
+    let plan = plan(counts::PROFILES_OF_REPLIES);
+    let search = "SEARCH post USING COVERING INDEX post_by_writer (thread_id=?";
+    assert!(plan.contains(search), "{plan}");
+    assert!(!plan.contains("TEMP B-TREE"), "{plan}");
 }
 
 /// The index is searched, nothing is sorted, and no table is read from end to end.

@@ -80,7 +80,7 @@ impl<T: Kind> Setting<T> {
 
     /// Its value now.
     pub fn get(&self, connection: &Connection) -> Result<T> {
-        let mut query = connection.prepare_cached("SELECT value FROM setting where key = ?1")?;
+        let mut query = connection.prepare_cached("SELECT value FROM setting WHERE key = ?1")?;
         let value: Option<String> = query.query_row([self.key], |row| row.get(0)).optional()?;
         Ok(self.read(value.as_deref()))
     }
@@ -146,7 +146,9 @@ impl<T: Kind> Adjustable for Setting<T> {
     }
 
     fn set(&self, tx: &Savepoint<'_>, text: &str) -> Result<Option<()>> {
-        let value = text.parse().ok().filter(|value: &T| *value >= self.least);
+        let unsigned = (!text.starts_with('+')).then_some(text);
+        let value = unsigned.and_then(|text| text.parse().ok());
+        let value = value.filter(|value: &T| *value >= self.least);
         value
             .map(|value| put(tx, self.key, &value.to_string()))
             .transpose()

@@ -59,9 +59,9 @@ async fn add(board: &Board, new: Add) -> Result<Output> {
         description: String::new(),
         parent: new.parent,
         lists: Lists {
-            read: parse(new.read)?,
-            start: parse(new.start)?,
-            reply: parse(new.reply)?,
+            read: named(new.read)?,
+            start: named(new.start)?,
+            reply: named(new.reply)?,
         },
     };
     let id = board.write(move |tx, _| forums::add(tx, &forum)).await?;
@@ -77,6 +77,6 @@ async fn name_moderator(board: &Board, forum: i64, name: String) -> Result<Outpu
     Output::done()
 }
 
-fn parse(groups: Option<String>) -> Result<Option<Groups>> {
-    Ok(groups.map(|groups| groups.parse()).transpose()?)
+fn named(groups: Option<String>) -> Result<Option<Groups>> {
+    groups.map(|groups| Groups::named(&groups)).transpose()
 }

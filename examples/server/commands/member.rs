@@ -62,7 +62,7 @@ impl Member {
 }
 
 async fn add(board: &Board, name: String, groups: String) -> Result<Output> {
-    let groups = groups.parse::<Groups>()?;
+    let groups = Groups::named(&groups)?;
     let add = board.write(move |tx, events| accounts::add(tx, &name, groups, events.now));
     let id = add.await?;
     Output::new(id, json!({ "userId": id.to_string() }))
@@ -88,7 +88,7 @@ async fn set_banned(board: &Board, name: String, banned: bool) -> Result<Output>
 }
 
 async fn set_groups(board: &Board, name: String, groups: String) -> Result<Output> {
-    let groups = groups.parse::<Groups>()?;
+    let groups = Groups::named(&groups)?;
     let set = board.write(move |tx, _| {
         let member = accounts::named(tx, &name)?;
         Ok(accounts::set_groups(tx, member, groups)?)

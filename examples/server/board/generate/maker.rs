@@ -26,6 +26,8 @@ pub struct Maker {
     posts: u64,
     begin: Timestamp,
     end: Timestamp,
+    /// When the board's newest post was written.
+    newest: Timestamp,
 }
 
 /// A forum or a thread.
@@ -42,6 +44,7 @@ impl Maker {
     /// Ready to make it, in the time from the board's newest post (from a year ago where there is none) until `now`:
     /// ids follow time.
     pub fn begin(tx: &Savepoint<'_>, amount: Amount, seed: u64, now: Timestamp) -> Result<Self> {
+        let begin = newest(tx)?.unwrap_or(now.minus(YEAR));
         Ok(Self {
             amount,
             random: Random::new(seed),
@@ -51,8 +54,9 @@ impl Maker {
             members: Vec::new(),
             threads: Vec::new(),
             posts: 0,
-            begin: newest(tx)?.unwrap_or(now.minus(YEAR)),
+            begin,
             end: now,
+            newest: begin,
         })
     }
 
@@ -61,8 +65,13 @@ impl Maker {
         self.members.len() as u64 + self.posts
     }
 
-    /// Makes one more, unless all is made.
-    pub fn make(&mut self, tx: &Savepoint<'_>) -> Result<()> {
+    /// Makes so many more, unless all is made. Nothing is older than what others have written meanwhile.
+    pub fn make(&mut self, tx: &Savepoint<'_>, count: u64) -> Result<()> {
+        self.newest = newest(tx)?.unwrap_or(self.begin);
+        (0..count).try_for_each(|_| self.make_one(tx))
+    }
+
+    fn make_one(&mut self, tx: &Savepoint<'_>) -> Result<()> {
         if (self.members.len() as u64) < self.amount.members {
             self.add_member(tx)
         } else if self.posts < self.amount.posts {
@@ -124,7 +133,8 @@ impl Maker {
     /// When the next post is written.
     fn time(&self) -> Timestamp {
         let part = (self.posts + 1) as f64 / self.amount.posts as f64;
-        self.begin.plus(self.end.since(self.begin).mul_f64(part))
+        let time = self.begin.plus(self.end.since(self.begin).mul_f64(part));
+        time.max(self.newest)
     }
 }
 
@@ -145,4 +155,53 @@ fn newest(connection: &Connection) -> rusqlite::Result<Option<Timestamp>> {
 fn next_member(connection: &Connection) -> rusqlite::Result<i64> {
     let mut query = connection.prepare_cached("SELECT ifnull(max(id), 0) + 1 FROM member")?;
     query.query_row([], |row| row.get(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::super::super::{STEPS, forums};
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_767_225_600_000);
+
+    #[test]
+    fn what_is_made_is_newer_than_what_others_write_meanwhile() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        STEPS
+            .iter()
+            .for_each(|step| connection.execute_batch(step).unwrap());
+        let tx = connection.savepoint().unwrap();
+        for title in ["General", "Help", "Members"] {
+            let new = forums::NewForum {
+                title: title.into(),
+                ..forums::NewForum::default()
+            };
+            forums::add(&tx, &new).unwrap();
+        }
+        let amount = Amount {
+            members: 1,
+            threads: 2,
+            posts: 9,
+        };
+        let mut maker = Maker::begin(&tx, amount, 1, NOW).unwrap();
+        maker.make(&tx, 5).unwrap();
+        let new = NewPost {
+            author: None,
+            body: "x",
+            state: State::Visible,
+            at: NOW.plus(YEAR),
+            counts: false,
+        };
+        insert::thread(&tx, 1, "x", new).unwrap();
+        maker.make(&tx, 5).unwrap();
+        let mut query = tx
+            .prepare("SELECT created_at FROM post ORDER BY id")
+            .unwrap();
+        let times = query.query_map([], |row| row.get(0)).unwrap();
+        let times: Vec<Timestamp> = times.map(|time| time.unwrap()).collect();
+        assert_eq!(times.len(), 10);
+        assert!(times.is_sorted(), "{times:?}");
+    }
 }

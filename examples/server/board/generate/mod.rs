@@ -40,8 +40,7 @@ pub async fn run(board: &Board, amount: Amount, seed: u64, tell: impl Fn(u64)) -
     let mut maker = begin.await?;
     while maker.made() < amount.total() {
         let step = board.write(move |tx, _| {
-            let make = || (0..BATCH).try_for_each(|_| maker.make(tx));
-            search::together(tx, make)?;
+            search::together(tx, || maker.make(tx, BATCH))?;
             Ok(maker)
         });
         maker = step.await?;

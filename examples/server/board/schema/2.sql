@@ -1,6 +1,9 @@
 -- The state of a deleted post before that is the one that it is restored to.
 ALTER TABLE post ADD COLUMN state_before TEXT;
 
+-- How many posts of a thread each author wrote is counted here when it is deleted or restored.
+CREATE INDEX post_by_writer ON post (thread_id, author_id) WHERE state = 'visible';
+
 -- Why it was last edited.
 ALTER TABLE post ADD COLUMN edit_reason TEXT;
 

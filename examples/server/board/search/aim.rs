@@ -17,7 +17,7 @@ pub struct Aim {
     /// What the posts say, in the language of the index.
     pub text: String,
     /// Where they are.
-    forums: String,
+    place: String,
     /// The posts among which it is.
     pub posts: RangeInclusive<i64>,
 }
@@ -42,14 +42,14 @@ impl Aim {
         let posts = search.when.as_ref().map(|when| span(connection, when, now));
         Ok(Some(Self {
             text: expression::text(search, author.flatten()),
-            forums: expression::in_forums(&forums),
+            place: expression::place(&forums, &long_and_hidden(connection)?),
             posts: posts.transpose()?.unwrap_or(i64::MIN..=i64::MAX),
         }))
     }
 
     /// What the index is asked for.
     pub fn expression(&self) -> String {
-        format!("{} AND {}", self.text, self.forums)
+        format!("{} AND {}", self.text, self.place)
     }
 }
 
@@ -73,6 +73,15 @@ fn below(
     let found = found.collect::<rusqlite::Result<BTreeSet<i64>>>()?;
     Ok(&found & seen)
 }
+
+/// The threads whose posts stay in the index although nobody is to find them. They are few: each is long.
+fn long_and_hidden(connection: &Connection) -> Result<BTreeSet<i64>> {
+    let mut query = connection.prepare_cached(LONG_AND_HIDDEN)?;
+    let threads = query.query_map([], |row| row.get(0))?;
+    Ok(threads.collect::<rusqlite::Result<_>>()?)
+}
+
+pub const LONG_AND_HIDDEN: &str = "SELECT id FROM thread WHERE is_long AND state <> 'visible'";
 
 /// `None` when there is no such member.
 fn member(connection: &Connection, by: &UserRef) -> Result<Option<i64>> {

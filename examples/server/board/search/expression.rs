@@ -20,10 +20,19 @@ pub fn text(search: &Search, author: Option<i64>) -> String {
     }
 }
 
-/// That a post is in one of these forums.
-pub fn in_forums(forums: &BTreeSet<i64>) -> String {
-    let forums = forums.iter().map(|forum| format!("f{forum}"));
-    format!("place : ({})", join(forums, " OR "))
+/// That a post is in one of these forums, and in none of these threads.
+pub fn place(forums: &BTreeSet<i64>, left_out: &BTreeSet<i64>) -> String {
+    let forums = one_of('f', forums);
+    match left_out.is_empty() {
+        true => forums,
+        false => format!("({forums} NOT {})", one_of('t', left_out)),
+    }
+}
+
+/// That its place is one with this letter and one of these ids.
+fn one_of(letter: char, ids: &BTreeSet<i64>) -> String {
+    let words = ids.iter().map(|id| format!("{letter}{id}"));
+    format!("place : ({})", join(words, " OR "))
 }
 
 fn terms(query: &Query) -> String {
@@ -50,7 +59,7 @@ fn join(parts: impl IntoIterator<Item = String>, by: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{BTreeSet, Query, Search, SearchIn, in_forums, text};
+    use super::{BTreeSet, Query, Search, SearchIn, place, text};
 
     #[test]
     fn says_what_to_look_for_and_where() {
@@ -73,6 +82,11 @@ mod tests {
             search.within = within;
             assert_eq!(text(&search, author), expression, "{query}");
         }
-        assert_eq!(in_forums(&BTreeSet::from([3, 2])), "place : (f2 OR f3)");
+        let (forums, threads) = (BTreeSet::from([3, 2]), BTreeSet::from([17]));
+        assert_eq!(place(&forums, &BTreeSet::new()), "place : (f2 OR f3)");
+        assert_eq!(
+            place(&forums, &threads),
+            "(place : (f2 OR f3) NOT place : (t17))"
+        );
     }
 }

@@ -14,7 +14,7 @@ pub fn together(tx: &Savepoint<'_>, write: impl FnOnce() -> Result<()>) -> Resul
     written?;
     let mut add = tx.prepare_cached(
         "INSERT INTO post_text (rowid, title, body, place)
-         SELECT id, title, body, place FROM readable_post WHERE id > ?1 ORDER BY id",
+         SELECT id, title, body, place FROM indexed_post WHERE id > ?1 ORDER BY id",
     )?;
     add.execute([last])?;
     Ok(())

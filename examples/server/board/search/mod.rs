@@ -11,11 +11,12 @@ mod hits;
 mod index;
 mod relevance;
 mod terms;
+mod threads;
 mod walk;
 mod words;
 
 use forum_api::host::Result;
-use forum_api::model::{Page, Search, SearchHit, Sort, Timestamp};
+use forum_api::model::{Page, Search, SearchHit, Show, Sort, Timestamp};
 use rusqlite::Connection;
 
 use super::actor::Actor;
@@ -23,6 +24,10 @@ use aim::Aim;
 pub use index::together;
 use walk::Way;
 pub use words::folded;
+
+/// What finds the threads that a search leaves out, and what looks for threads that a walk has met.
+#[cfg(test)]
+pub use self::{aim::LONG_AND_HIDDEN, threads::TOLD};
 
 /// What walks the index.
 #[cfg(test)]
@@ -45,10 +50,14 @@ pub fn page(
             next: None,
         });
     };
+    let walk = match search.show {
+        Show::Posts => walk::page,
+        Show::Threads => threads::page,
+    };
     let found = match search.sort {
         Sort::Relevance => relevance::page(connection, &aim, search)?,
-        Sort::Newest => walk::page(connection, &aim, search, Way::Back)?,
-        Sort::Oldest => walk::page(connection, &aim, search, Way::Forth)?,
+        Sort::Newest => walk(connection, &aim, search, Way::Back)?,
+        Sort::Oldest => walk(connection, &aim, search, Way::Forth)?,
     };
     Ok(Page {
         items: hits::read(connection, &found.items, search)?,

@@ -1,16 +1,14 @@
 //! The newest, or the oldest, matches first: they come out of the index in that order, and no more of them than a page
 //! needs.
 
-use std::collections::HashSet;
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 use forum_api::host::Result;
-use forum_api::model::{Page, Position, Search, Show};
-use rusqlite::{Connection, Row, named_params};
+use forum_api::model::{Page, Position, Search};
+use rusqlite::{Connection, Row};
 
 use super::super::position;
-use super::super::settings::SEARCH_WINDOW;
 use super::aim::Aim;
 
 /// Which way a search walks.
@@ -23,82 +21,39 @@ pub enum Way {
 }
 
 /// A post that matches.
-struct Match {
-    post: i64,
-    thread: i64,
-    /// Whether its thread was a hit on an earlier page.
-    is_told: bool,
+#[derive(Clone, Copy, Debug)]
+pub struct Match {
+    /// The post.
+    pub post: i64,
+    /// Its thread.
+    pub thread: i64,
 }
 
-/// A page of what is found; one for which a whole window of matches was passed over is short.
+/// A page of the posts that are found. It begins after a post.
 pub fn page(connection: &Connection, aim: &Aim, search: &Search, way: Way) -> Result<Page<i64>> {
-    let window = SEARCH_WINDOW.get(connection)? as usize;
-    let (walked, ahead) = match position::numbers(search.after.as_ref())? {
-        Some([post]) => way.split(&aim.posts, post),
-        None => (None, aim.posts.clone()),
+    let ahead = match position::numbers(search.after.as_ref())? {
+        Some([post]) => way.ahead(&aim.posts, way.next(post)),
+        None => aim.posts.clone(),
     };
-    let walked = walked.filter(|_| search.show == Show::Threads);
     let mut query = connection.prepare_cached(way.matches())?;
-    let parameters = named_params! {
-        ":expression": aim.expression(),
-        ":first": ahead.start(),
-        ":last": ahead.end(),
-        ":text": aim.text,
-        ":first_walked": walked.as_ref().map(RangeInclusive::start),
-        ":last_walked": walked.as_ref().map(RangeInclusive::end),
-    };
-    let mut matches = query.query_map(parameters, Match::read)?;
-    let (hits, last) = hits(matches.by_ref().take(window), search)?;
-    let more = matches.next().transpose()?;
-    let mut page = Page::cut(hits, search.limit, |post| Position::new(post));
-    page.next = page.next.or_else(|| more.and(last).map(Position::new));
-    Ok(page)
-}
-
-/// The hits among the `matches`, one more than a page holds at most, and the last match that was looked at. A thread is
-/// a hit by the first of its matches on the way; the others are passed over.
-fn hits(
-    matches: impl Iterator<Item = rusqlite::Result<Match>>,
-    search: &Search,
-) -> rusqlite::Result<(Vec<i64>, Option<i64>)> {
-    let (mut hits, mut threads, mut last) = (Vec::new(), HashSet::new(), None);
-    for found in matches {
-        let found = found?;
-        let is_news = !found.is_told && threads.insert(found.thread);
-        if is_news || search.show == Show::Posts {
-            hits.push(found.post);
-        }
-        last = Some(found.post);
-        if hits.len() > search.limit.get() {
-            break;
-        }
-    }
-    Ok((hits, last))
+    let matches = query.query_map((aim.expression(), ahead.start(), ahead.end()), Match::read)?;
+    let posts = matches.map(|found| Ok(found?.post));
+    let posts = posts.take(search.limit.get() + 1);
+    let posts = posts.collect::<rusqlite::Result<_>>()?;
+    Ok(Page::cut(posts, search.limit, |post| Position::new(post)))
 }
 
 impl Match {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+    /// One that [`Way::matches`] gives.
+    pub fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             post: row.get(0)?,
             thread: row.get(1)?,
-            is_told: row.get(2)?,
         })
     }
 }
 
-/// A span of posts.
-type Posts = RangeInclusive<i64>;
-
 impl Way {
-    /// Which of the `posts` stand on the way up to `post`, and which behind it.
-    fn split(self, posts: &Posts, post: i64) -> (Option<Posts>, Posts) {
-        let (first, last) = (*posts.start(), *posts.end());
-        match self {
-            Self::Back => (Some(post..=last), first..=post.saturating_sub(1)),
-            Self::Forth => (Some(first..=post), post.saturating_add(1)..=last),
-        }
-    }
-
     /// The matches along the way.
     pub fn matches(self) -> &'static str {
         static BACK: LazyLock<String> = LazyLock::new(|| matches("DESC"));
@@ -108,18 +63,37 @@ impl Way {
             Self::Forth => &FORTH,
         }
     }
+
+    /// What comes right after `post`.
+    pub const fn next(self, post: i64) -> i64 {
+        match self {
+            Self::Back => post.saturating_sub(1),
+            Self::Forth => post.saturating_add(1),
+        }
+    }
+
+    /// Those of the `posts` that the way leads to from `post` on.
+    pub const fn ahead(self, posts: &RangeInclusive<i64>, post: i64) -> RangeInclusive<i64> {
+        match self {
+            Self::Back => *posts.start()..=post,
+            Self::Forth => post..=*posts.end(),
+        }
+    }
+
+    /// The posts from `first` on that the way leads to before `last`.
+    pub const fn behind(self, first: i64, last: i64) -> RangeInclusive<i64> {
+        match self {
+            Self::Back => last.saturating_add(1)..=first,
+            Self::Forth => first..=last.saturating_sub(1),
+        }
+    }
 }
 
 fn matches(order: &str) -> String {
     format!(
-        "SELECT post.id, post.thread_id, :first_walked IS NOT NULL AND (
-            SELECT TRUE FROM post_text
-            WHERE post_text MATCH :text || ' AND place : t' || post.thread_id
-                AND post_text.rowid BETWEEN :first_walked AND :last_walked
-            ORDER BY post_text.rowid {order} LIMIT 1
-        ) IS NOT NULL
+        "SELECT post.id, post.thread_id
         FROM post_text CROSS JOIN post ON post.id = post_text.rowid
-        WHERE post_text MATCH :expression AND post_text.rowid BETWEEN :first AND :last
+        WHERE post_text MATCH ?1 AND post_text.rowid BETWEEN ?2 AND ?3
         ORDER BY post_text.rowid {order}"
     )
 }

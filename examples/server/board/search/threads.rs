@@ -1,0 +1,90 @@
+//! Threads, by the first of their matches on the way: the others are passed over.
+//!
+//! A walk knows the threads that it has met by their matches between the place where it began and the one where a page
+//! begins. So what is written meanwhile, which comes before the one or after the other, takes no thread away and brings
+//! none back. A match that is approved, restored or edited in between, and a hit that is deleted, may move its thread.
+
+use std::collections::HashSet;
+use std::ops::RangeInclusive;
+
+use forum_api::host::Result;
+use forum_api::model::{Page, Position, Search};
+use rusqlite::{Connection, named_params};
+
+use super::super::position;
+use super::aim::Aim;
+use super::hits::json;
+use super::walk::{Match, Way};
+
+/// For how many threads that the walk has met before a page looks behind for each hit that it may hold, before it is
+/// short.
+const PASSED: usize = 10;
+
+/// A page of the posts by which threads are found. It begins at the first of them.
+pub fn page(connection: &Connection, aim: &Aim, search: &Search, way: Way) -> Result<Page<i64>> {
+    let limit = search.limit.get();
+    let after: Option<[i64; 2]> = position::numbers(search.after.as_ref())?;
+    let ahead = after.map_or(aim.posts.clone(), |[from, _]| way.ahead(&aim.posts, from));
+    let behind = after.map(|[from, begun]| way.behind(begun, from));
+    let mut query = connection.prepare_cached(way.matches())?;
+    let mut matches =
+        query.query_map((aim.expression(), ahead.start(), ahead.end()), Match::read)?;
+    let (mut hits, mut met, mut more) = (Vec::new(), HashSet::new(), true);
+    while more && hits.len() <= limit && (hits.len() < 2 || met.len() < PASSED * limit) {
+        let fresh = fresh(&mut matches, &mut met, limit + 1)?;
+        more = fresh.len() > limit;
+        let told = told(connection, aim, behind.as_ref(), &fresh)?;
+        let news = fresh.iter().filter(|found| !told.contains(&found.thread));
+        hits.extend(news.map(|found| found.post));
+    }
+    let kept = match more {
+        true => limit.min(hits.len().saturating_sub(1)),
+        false => limit,
+    };
+    let begun = after.map(|[_, begun]| begun).or(hits.first().copied());
+    let next = hits.get(kept).zip(begun);
+    let next = next.map(|(from, begun)| Position::new(format_args!("{from}.{begun}")));
+    hits.truncate(kept);
+    Ok(Page { items: hits, next })
+}
+
+/// The next few matches in threads that were not `met` yet on this page.
+fn fresh(
+    matches: &mut impl Iterator<Item = rusqlite::Result<Match>>,
+    met: &mut HashSet<i64>,
+    most: usize,
+) -> rusqlite::Result<Vec<Match>> {
+    let fresh = matches.filter(|found| match found {
+        Ok(found) => met.insert(found.thread),
+        Err(_) => true,
+    });
+    fresh.take(most).collect()
+}
+
+/// Those threads of the `found` matches that have another one `behind`.
+fn told(
+    connection: &Connection,
+    aim: &Aim,
+    behind: Option<&RangeInclusive<i64>>,
+    found: &[Match],
+) -> Result<HashSet<i64>> {
+    let Some(behind) = behind else {
+        return Ok(HashSet::new());
+    };
+    let threads: Vec<i64> = found.iter().map(|found| found.thread).collect();
+    let mut query = connection.prepare_cached(TOLD)?;
+    let parameters = named_params! {
+        ":threads": json(&threads),
+        ":text": aim.text,
+        ":first": behind.start(),
+        ":last": behind.end(),
+    };
+    let told = query.query_map(parameters, |row| row.get(0))?;
+    Ok(told.collect::<rusqlite::Result<_>>()?)
+}
+
+pub const TOLD: &str = "
+    SELECT value FROM json_each(:threads) WHERE EXISTS (
+        SELECT 1 FROM post_text
+        WHERE post_text MATCH :text || ' AND place : t' || value AND post_text.rowid BETWEEN :first AND :last
+    )";
