@@ -1,12 +1,14 @@
 //! The order of the hits.
 
-use forum_api::host::Refusal;
-use forum_api::model::{Limit, Show, Sort};
+use forum_api::clock::BoxFuture;
+use forum_api::host::{Refusal, Result};
+use forum_api::model::{Limit, Page, Search, SearchHit, Show, Sort};
 
 use super::Fault;
 use super::plant::Plant;
+use super::sound::Sound;
 use super::threads::page;
-use super::twist::Twist;
+use super::twist::{Question, Twist};
 
 pub const FAULTS: &[Fault] = &[
     (
@@ -31,15 +33,7 @@ pub const FAULTS: &[Fault] = &[
     (
         "a_walk_meets_each_hit_once_while_others_write",
         "pages are counted from the top of the list",
-        Plant::Search(Twist::Instead(|sound, question| {
-            Box::pin(async {
-                let (search,) = &question.it;
-                let mut whole = search.clone();
-                (whole.limit, whole.after) = (Limit::new(100).unwrap(), None);
-                let all = sound.board.search(&question.by, whole).await?.items;
-                Ok(page(all, search.after.as_ref(), search.limit))
-            })
-        })),
+        Plant::Search(Twist::Instead(counted)),
     ),
     (
         "a_walk_meets_each_thread_once",
@@ -52,6 +46,11 @@ pub const FAULTS: &[Fault] = &[
         })),
     ),
     (
+        "a_walk_meets_each_thread_once_while_others_write",
+        "pages of threads are counted from the top of the list",
+        Plant::Search(Twist::Instead(counted)),
+    ),
+    (
         "a_forged_place_is_no_failure",
         "a place that no list gave is a failure",
         Plant::Search(Twist::Refused(|refusal| {
@@ -59,3 +58,17 @@ pub const FAULTS: &[Fault] = &[
         })),
     ),
 ];
+
+/// The page that begins so many hits below the top.
+fn counted<'a>(
+    sound: &'a Sound,
+    question: &'a Question<(Search,)>,
+) -> BoxFuture<'a, Result<Page<SearchHit>>> {
+    Box::pin(async {
+        let (search,) = &question.it;
+        let mut whole = search.clone();
+        (whole.limit, whole.after) = (Limit::new(100).unwrap(), None);
+        let all = sound.board.search(&question.by, whole).await?.items;
+        Ok(page(all, search.after.as_ref(), search.limit))
+    })
+}
