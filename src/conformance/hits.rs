@@ -106,8 +106,8 @@ pub async fn a_walk_meets_each_thread_once_while_others_write(suite: &Suite) -> 
         while walk.goes_on() {
             read(&library.alice, &search, &mut walk).await?;
             if walk.pages() <= talks.len() {
-                library.posts(&["tea"]).await?;
                 stir(&library, &mia, &mut talks, &walk).await?;
+                library.posts(&["tea"]).await?;
             }
         }
         let threads: Vec<_> = talks.into_iter().map(|(thread, _)| thread).collect();
