@@ -69,6 +69,7 @@
 //! - `testing`: the in-process client for a host's own tests, and an executor whose time goes on when it is told.
 //! - `conformance`: the rules that a host's board and stores must keep, as tests.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     test,
     allow(
