@@ -5,7 +5,7 @@ use std::time::Duration;
 use forum_api::webhook::State;
 
 use super::post::{GONE, LATER, OK, Post};
-use crate::board::accounts;
+use super::withheld::ban;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -19,10 +19,6 @@ async fn eight_days_later_the_dead_alone_are_there_and_can_be_retried() {
     let (mut failing, dead) = post.add("admin", "thread.created", &acts).await;
     post.happen().await;
     let worker = post.work().await;
-    let ban = |tx: &rusqlite::Savepoint<'_>| {
-        let alice = accounts::named(tx, "alice")?;
-        Ok(accounts::set_banned(tx, alice, true)?)
-    };
     post.demo.change(ban).await;
     worker.pass(6 * DAY).await;
     for (endpoint, state) in [

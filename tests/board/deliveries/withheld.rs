@@ -19,21 +19,15 @@ const CHANGES: [(&str, fn(&Savepoint<'_>) -> Result<()>, State); 4] = [
     ("the forum becomes the staff's", close, State::Withheld),
 ];
 
-fn ban(tx: &Savepoint<'_>) -> Result<()> {
-    Ok(accounts::set_banned(
-        tx,
-        accounts::named(tx, "alice")?,
-        true,
-    )?)
+pub fn ban(tx: &Savepoint<'_>) -> Result<()> {
+    let alice = accounts::named(tx, "alice")?;
+    Ok(accounts::set_banned(tx, alice, true)?)
 }
 
 fn leave(tx: &Savepoint<'_>) -> Result<()> {
+    let alice = accounts::named(tx, "alice")?;
     let newcomers = Groups::of([Group::Newcomers]);
-    Ok(accounts::set_groups(
-        tx,
-        accounts::named(tx, "alice")?,
-        newcomers,
-    )?)
+    Ok(accounts::set_groups(tx, alice, newcomers)?)
 }
 
 fn close(tx: &Savepoint<'_>) -> Result<()> {
