@@ -50,6 +50,16 @@ async fn what_is_a_word_to_look_for_is_one_in_a_text() {
 }
 
 #[tokio::test]
+async fn words_are_few_in_phrases_too() {
+    let demo = Demo::new().await;
+    for (count, status) in [(32, 200), (33, 400)] {
+        let phrase = vec!["tea"; count].join(".");
+        let found = demo.get("guest", &format!("/search?q={phrase}")).await;
+        assert_eq!(found.0, status, "{found:?}");
+    }
+}
+
+#[tokio::test]
 async fn the_best_are_found_among_the_newest_of_a_window() {
     let demo = Demo::new().await;
     let newest = hits(&demo, "guest", "q=tea&sort=newest").await;
