@@ -15,7 +15,8 @@ use forum_api::webhook::{
     Backoff, HttpSettings, HttpTransport, KeyBox, Plain, Registry, SecretBox,
 };
 
-use crate::board::Board;
+use crate::board::{Board, Unseen};
+use crate::stop::patiently;
 
 /// What registering endpoints takes, and sending to them.
 #[derive(Clone, Debug, Default, Args)]
@@ -118,8 +119,18 @@ pub async fn work(
         ..Settings::default()
     };
     are_readable(&webhooks, &*secrets).await?;
-    let worker = Worker::new(webhooks, Arc::new(board.clone()), transport, TokioRuntime);
+    let worker = Worker::new(
+        webhooks,
+        Arc::new(Unseen(board.clone())),
+        transport,
+        TokioRuntime,
+    );
     Ok(worker.secrets(secrets).settings(settings).start())
+}
+
+/// Stops a worker. What is cut off counts as failed once its lease has run out.
+pub async fn stop(worker: &WorkerHandle) {
+    patiently("webhooks", worker.stop()).await;
 }
 
 /// Without the key, every delivery would wait for it.
