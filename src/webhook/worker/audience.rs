@@ -6,6 +6,7 @@ use super::crew::Crew;
 use crate::host::{Standing, Stored};
 use crate::model::UserId;
 use crate::store::FanOut;
+use crate::unwind::{caught, within};
 use crate::webhook::{Endpoint, Event};
 
 /// Whether one may be told of an event whose standing is this.
@@ -22,30 +23,20 @@ pub(super) fn may_be_told(standing: &Standing, event: &Event) -> bool {
 /// The endpoints that listen, and what their owners may see.
 pub(super) struct Audience {
     endpoints: Vec<Endpoint>,
-    /// Without those for whom the authority failed.
+    /// Without those of whom the authority said nothing.
     standings: HashMap<UserId, Option<Standing>>,
 }
 
 impl Audience {
-    /// The audience of these events. Each owner is asked for once.
+    /// The audience of these events.
     pub(super) async fn of(crew: &Crew, events: &[Event]) -> Stored<Self> {
         let mut endpoints = crew.stores.endpoints.all().await?;
         let is_told = |endpoint: &Endpoint| events.iter().any(|event| listens(endpoint, event));
         endpoints.retain(is_told);
-        let owners: HashSet<_> = endpoints.iter().map(|one| one.owner.clone()).collect();
-        let mut standings = HashMap::new();
-        for owner in owners {
-            let asked = crew.step(async { crew.authority.member(&owner).await });
-            match asked.await {
-                Ok(standing) => drop(standings.insert(owner, standing)),
-                Err(fault) => {
-                    tracing::error!(%fault, %owner, "what an owner may see is not known, and asked again later")
-                }
-            }
-        }
+        let owners = endpoints.iter().map(|endpoint| endpoint.owner.clone());
         Ok(Self {
+            standings: standings(crew, owners.collect()).await,
             endpoints,
-            standings,
         })
     }
 
@@ -66,6 +57,26 @@ impl Audience {
         let standing = self.standings.get(owner);
         standing.is_none_or(|standing| standing.as_ref().is_some_and(|one| may_be_told(one, event)))
     }
+}
+
+/// What these members may see. Each is asked for once, and all together take no more than a step.
+async fn standings(crew: &Crew, owners: HashSet<UserId>) -> HashMap<UserId, Option<Standing>> {
+    let mut standings = HashMap::new();
+    let ask = async {
+        for owner in owners {
+            match caught(async { crew.authority.member(&owner).await }).await {
+                Ok(standing) => drop(standings.insert(owner, standing)),
+                Err(fault) => tracing::error!(%fault, %owner, "what an owner may see is not known"),
+            }
+        }
+    };
+    if within(&*crew.runtime, crew.settings.step, ask)
+        .await
+        .is_none()
+    {
+        tracing::error!("what all owners may see was not told in time");
+    }
+    standings
 }
 
 fn listens(endpoint: &Endpoint, event: &Event) -> bool {
