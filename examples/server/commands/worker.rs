@@ -31,6 +31,7 @@ impl Worker {
         let addresses = self.addresses.or(&before.addresses);
         let pace = self.pace.or(&before.pace);
         let worker = work(database, board, &addresses, &pace).await?;
+        tracing::info!("webhooks are sent");
         told.await;
         stop(&worker).await;
         Output::done()
