@@ -20,7 +20,7 @@ pub(super) fn start(crew: &Arc<Crew>, alive: &watch::Sender<()>) {
     });
 }
 
-/// Fans a batch out. When an owner's standing is not to be had, all of it goes on waiting.
+/// Fans a batch out.
 async fn turn(crew: &Crew) -> Stored<Duration> {
     let events = crew.stores.outbox.waiting(BATCH).await?;
     if events.is_empty() {
