@@ -22,6 +22,7 @@ mod ids;
 mod python;
 mod ranges;
 mod receiver;
+mod registry;
 mod rotation;
 mod sample;
 mod sealing;
