@@ -66,6 +66,19 @@ async fn the_best_are_found_among_the_newest_of_a_window() {
     assert_eq!(found, expected);
 }
 
+/// Nobody has the id that stands for those who are gone.
+#[tokio::test]
+async fn who_is_gone_is_found_by_no_id() {
+    let demo = Demo::new().await;
+    assert_ne!(hits(&demo, "guest", "q=tea&by=@alice").await, json!([]));
+    demo.sql("DELETE FROM member WHERE username = 'alice'")
+        .await;
+    for by in ["0", "-1", "-0", "@", "@alice"] {
+        let (status, page) = demo.get("guest", &format!("/search?q=tea&by={by}")).await;
+        assert!(status == 400 || page["items"] == json!([]), "{by}: {page}");
+    }
+}
+
 /// Most of the matches are in threads that the walk has met, and many pages are short.
 #[tokio::test]
 async fn a_walk_through_threads_meets_each_and_no_page_is_empty() {

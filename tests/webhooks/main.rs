@@ -19,6 +19,7 @@ mod program;
 
 mod addresses;
 mod ids;
+mod paths;
 mod python;
 mod ranges;
 mod receiver;
