@@ -36,16 +36,14 @@ CREATE TABLE forum_api_deliveries (
     ended_at INTEGER,
     lease INTEGER NOT NULL DEFAULT 0,
     leased INTEGER NOT NULL DEFAULT FALSE
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE INDEX forum_api_deliveries_pending ON forum_api_deliveries (endpoint, due_at, id) WHERE due_at IS NOT NULL;
 CREATE INDEX forum_api_deliveries_ended ON forum_api_deliveries (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX forum_api_deliveries_by_event ON forum_api_deliveries (event);
 CREATE INDEX forum_api_deliveries_by_time ON forum_api_deliveries (created_at, id);
 CREATE INDEX forum_api_deliveries_by_state ON forum_api_deliveries (state, created_at, id);
-CREATE INDEX forum_api_deliveries_by_topic ON forum_api_deliveries (topic, created_at, id);
 CREATE INDEX forum_api_deliveries_by_endpoint ON forum_api_deliveries (endpoint, created_at, id);
-CREATE INDEX forum_api_deliveries_by_endpoint_and_state ON forum_api_deliveries (endpoint, state, created_at, id);
 
 CREATE TABLE forum_api_attempts (
     delivery TEXT NOT NULL REFERENCES forum_api_deliveries ON DELETE CASCADE,
@@ -57,7 +55,7 @@ CREATE TABLE forum_api_attempts (
     duration_ms INTEGER NOT NULL,
     answer TEXT,
     PRIMARY KEY (delivery, number)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE TRIGGER forum_api_events_end AFTER DELETE ON forum_api_deliveries
 BEGIN
