@@ -49,9 +49,8 @@ WHERE id IN (SELECT id FROM event) AND NOT EXISTS (SELECT FROM queued)";
 ///
 /// # Errors
 /// When it is no such row.
-pub fn event(columns: &[impl AsRef<str>]) -> Stored<Event> {
-    let columns: Vec<_> = columns.iter().map(AsRef::as_ref).collect();
-    read(&columns).ok_or_else(|| Fault::new("a row of forum_api_events holds no event"))
+pub fn event(columns: &[&str]) -> Stored<Event> {
+    read(columns).ok_or_else(|| Fault::new("a row of forum_api_events holds no event"))
 }
 
 fn read(columns: &[&str]) -> Option<Event> {

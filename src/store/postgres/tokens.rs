@@ -64,9 +64,8 @@ WHERE lookup = $1 AND (last_used_at IS NULL OR last_used_at <= $3::TEXT::BIGINT)
 ///
 /// # Errors
 /// When it is no such row.
-pub fn record(columns: &[impl AsRef<str>]) -> Stored<TokenRecord> {
-    let columns: Vec<_> = columns.iter().map(AsRef::as_ref).collect();
-    read(&columns).ok_or_else(|| Fault::new("a row of forum_api_tokens holds no token"))
+pub fn record(columns: &[&str]) -> Stored<TokenRecord> {
+    read(columns).ok_or_else(|| Fault::new("a row of forum_api_tokens holds no token"))
 }
 
 fn read(columns: &[&str]) -> Option<TokenRecord> {
