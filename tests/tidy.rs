@@ -30,6 +30,10 @@ const IMPORTS: &[(&str, &[&str])] = &[
         &["budget", "host", "model", "store", "token", "webhook"],
     ),
     (
+        "store/postgres",
+        &["host", "model", "store", "token", "webhook"],
+    ),
+    (
         "store/sqlite",
         &["host", "model", "store", "token", "webhook"],
     ),
@@ -59,8 +63,10 @@ const IMPORTS: &[(&str, &[&str])] = &[
 
 /// Where SQL is.
 const SQL: &[&str] = &[
+    "src/store/postgres",
     "src/store/sqlite",
     "src/webhook/insert.rs",
+    "examples/existing_board",
     "examples/server/board",
 ];
 
