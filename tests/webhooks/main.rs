@@ -23,6 +23,7 @@ mod paths;
 mod python;
 mod ranges;
 mod receiver;
+mod registry;
 mod rotation;
 mod sample;
 mod sealing;
