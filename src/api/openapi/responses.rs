@@ -156,5 +156,5 @@ fn error_content(codes: &[Code]) -> Value {
         )
     };
     let examples: Map<_, _> = codes.iter().map(example).collect();
-    json!({ "application/json": { "schema": { "$ref": "#/components/schemas/Error" }, "examples": examples } })
+    json!({ "application/json": { "schema": { "$ref": "#/components/schemas/ErrorBody" }, "examples": examples } })
 }
