@@ -1,5 +1,4 @@
-//! Budgets: fixed windows of units, each starting with the first charge after the last one ended (spec, Limits;
-//! contract, section 3).
+//! Budgets: fixed windows of units, each starting with the first charge after the last one ended (spec, Limits).
 
 use std::time::Duration;
 

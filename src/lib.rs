@@ -1,15 +1,12 @@
 //! Gives any forum board a complete, safe JSON REST API.
 //!
 //! A host program implements [`Authority`](host::Authority) and [`Board`](host::Board) over its own data; the library
-//! gives it a [`tower_service::Service`] with every v1 endpoint, scoped tokens, unit-metered budgets, safe repeats
-//! and a live OpenAPI document. What the host has not written yet answers 501, so that it grows into the traits:
+//! gives it a [`tower_service::Service`] with every v1 endpoint, scoped tokens, unit-metered budgets, safe repeats, a
+//! live OpenAPI document and webhooks. What the host has not written yet answers 501, so that it grows into the traits:
 //!
 //! ```no_run
 //! use std::sync::Arc;
-//! use forum_api::clock::TokioRuntime;
-//! use forum_api::host::{Authority, Board, Caller, Forums, Result, Standing, Stored};
-//! use forum_api::model::{Forum, UserId};
-//! use forum_api::{ForumApi, async_trait, store::Stores};
+//! use forum_api::{ForumApi, async_trait, clock::TokioRuntime, host::*, model::*, store::Stores};
 //!
 //! struct MyBoard; // holds your pool
 //!
@@ -26,21 +23,22 @@
 //! #[async_trait]
 //! impl Board for MyBoard {
 //!     async fn forums(&self, caller: &Caller) -> Result<Vec<Forum>> {
-//!         Ok(vec![]) // your query; the other twenty methods answer 501 until you write them
+//!         Ok(vec![]) // your query; every other method answers 501 until you write it
 //!     }
 //! }
 //!
-//! # #[tokio::main]
-//! # async fn main() -> std::io::Result<()> {
-//! let board = Arc::new(MyBoard);
-//! let api = ForumApi::builder(board.clone(), board, Stores::in_memory(), TokioRuntime).build();
-//! let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
-//! axum::serve(listener, axum::Router::new().fallback_service(api)).await
-//! # }
+//! #[tokio::main]
+//! async fn main() -> std::io::Result<()> {
+//!     let board = Arc::new(MyBoard);
+//!     let api = ForumApi::builder(board.clone(), board, Stores::in_memory(), TokioRuntime).build();
+//!     let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
+//!     axum::serve(listener, axum::Router::new().fallback_service(api)).await
+//! }
 //! ```
 //!
 //! # Where what is
 //!
+//! - [`guide`]: how a board gets this API, a chapter at a time. **Begin there.**
 //! - [`host`]: the traits that a host implements, and how it says no.
 //! - [`model`]: the wire types, used by the host and by the JSON alike.
 //! - [`ForumApi`], [`Builder`], [`Settings`]: the service.
@@ -51,12 +49,7 @@
 //! - `conformance` (feature): the rules that any host's board and stores must keep, as named tests.
 //! - [`clock`]: the only doors to time, randomness and tasks.
 //!
-//! # A request's road
-//!
-//! Route, token, budget, scope, standing, offline, input, visibility, `Idempotency-Key`, command: one order for every
-//! endpoint, and the first step that refuses gives the answer. What a caller may not see is answered as if it were not
-//! there. The library checks that itself, beside the board: an item from a forum that the caller's
-//! [`Standing`](host::Standing) does not cover is dropped, and logged as the host's fault.
+//! Pages that say *spec* mean the specification of the Forum Board REST API v1, by its sections.
 //!
 //! # Features
 //!
@@ -69,6 +62,7 @@
 //! - `testing`: the in-process client for a host's own tests, and an executor whose time goes on when it is told.
 //! - `conformance`: the rules that a host's board and stores must keep, as tests.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     test,
     allow(
@@ -84,6 +78,7 @@ pub mod budget;
 pub mod clock;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+pub mod guide;
 pub mod host;
 pub mod model;
 pub mod scope;

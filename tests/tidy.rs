@@ -15,6 +15,7 @@ use std::process::Command;
 /// Each room with the rooms that it names, in the order of the house: what it names stands above it. A room below
 /// another is a room of its own.
 const IMPORTS: &[(&str, &[&str])] = &[
+    ("guide", &[]),
     ("scope", &[]),
     ("model", &[]),
     ("clock", &["model"]),
@@ -28,6 +29,10 @@ const IMPORTS: &[(&str, &[&str])] = &[
     (
         "store/memory",
         &["budget", "host", "model", "store", "token", "webhook"],
+    ),
+    (
+        "store/postgres",
+        &["host", "model", "store", "token", "webhook"],
     ),
     (
         "store/sqlite",
@@ -59,8 +64,10 @@ const IMPORTS: &[(&str, &[&str])] = &[
 
 /// Where SQL is.
 const SQL: &[&str] = &[
+    "src/store/postgres",
     "src/store/sqlite",
     "src/webhook/insert.rs",
+    "examples/existing_board",
     "examples/server/board",
 ];
 
@@ -231,6 +238,26 @@ fn features_are_documented_as_they_are_declared() {
         .filter_map(|line| line.strip_prefix("//! - `"));
     let documented: BTreeSet<_> = bullets.filter_map(|line| line.split('`').next()).collect();
     assert_eq!(declared, documented);
+}
+
+/// Where the crate's documentation compiles it.
+#[test]
+fn the_readme_embeds_as_the_documentation_does() {
+    let block = |text: &str, fence: &str| {
+        let code = text.split(fence).nth(1).unwrap();
+        code.split("```").next().unwrap().to_owned()
+    };
+    let shown = fs::read_to_string(root().join("README.md")).unwrap();
+    let docs = fs::read_to_string(root().join("src/lib.rs")).unwrap();
+    let docs: Vec<_> = docs
+        .lines()
+        .filter_map(|line| line.strip_prefix("//!"))
+        .map(|line| line.strip_prefix(' ').unwrap_or(line))
+        .collect();
+    let compiled = block(&docs.join("\n"), "```no_run\n");
+    assert_eq!(block(&shown, "```rust\n"), compiled);
+    let lines = compiled.lines().filter(|line| !line.is_empty());
+    assert_eq!(lines.count(), 25);
 }
 
 #[test]

@@ -17,8 +17,10 @@ use crate::store::{Stores, memory::MemoryBudgets};
 pub struct Builder(Core);
 
 impl ForumApi {
-    /// A service over a host's board.
+    /// A service over a host's board: all that it cannot do without. The rest has a default.
     ///
+    /// `authority` and `board` may be one value in two [`Arc`]s. `stores` are where the library keeps what is its own:
+    /// [`Stores::in_memory`] forgets tokens when the process ends.
     /// `runtime` is the executor that the host's server runs on: [`TokioRuntime`](crate::clock::TokioRuntime) behind
     /// the feature `tokio`.
     pub fn builder(

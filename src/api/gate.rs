@@ -51,7 +51,8 @@ pub(super) async fn sees(
         Place::Forum(forum) => seen(forum),
         _ if row.is_read() => true,
         place => {
-            let forum = board.forum_of(caller, place).await?;
+            let forum = board.forum_of(caller, place).await;
+            let forum = forum.inspect_err(|refusal| log::unplaced(row.name, refusal))?;
             let sees = seen(&forum);
             if !sees {
                 log::withheld(row.name, &forum);

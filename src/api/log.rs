@@ -1,4 +1,4 @@
-//! What the log says of a request (contract, section 13). Never a token, a secret, a body or a query.
+//! What the log says of a request. Never a token, a secret, a body or a query.
 
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use super::answer::Answer;
 use super::auth::Bearer;
 use super::problem::Problem;
 use super::row::Row;
+use crate::host::Refusal;
 use crate::model::ForumId;
 
 const CLIENTS_OWN: &str = "x-request-id";
@@ -64,6 +65,16 @@ pub(super) fn bearer(bearer: Option<&Bearer>) {
 /// A board that answered what the caller does not see is at fault.
 pub(super) fn withheld(command: &str, forum: &ForumId) {
     tracing::warn!(command, %forum, "the board answered what the caller may not see; it was withheld");
+}
+
+/// Whoever has written a command, and not what is asked before it, would look for the 501 in the command.
+pub(super) fn unplaced(command: &str, refusal: &Refusal) {
+    if let Refusal::NotImplemented = refusal {
+        tracing::info!(
+            command,
+            "not tried: `Board::forum_of` does not say where such a thing is"
+        );
+    }
 }
 
 pub(super) fn answered(answer: &Answer, row: Option<&Row>, elapsed: Duration) {

@@ -1,4 +1,4 @@
-//! The API itself: the table of endpoints, and the road that every request takes (contract, section 1).
+//! The API itself: the table of endpoints, and the road that every request takes.
 
 mod address;
 mod answer;
@@ -33,7 +33,7 @@ pub use openapi::document as openapi;
 pub use service::ForumApi;
 pub use settings::{Language, Settings};
 
-/// Every error code there is (contract, section 4).
+/// Every error code there is.
 #[cfg(feature = "testing")]
 pub(crate) fn codes() -> impl Iterator<Item = &'static str> {
     problem::Code::EVERY.iter().map(|code| code.as_str())

@@ -10,8 +10,8 @@ use super::log;
 use super::problem::{Problem, Unauthenticated};
 use crate::host::{Caller, In, Member};
 use crate::model::{
-    Account, Followed, Forum, ForumId, Me, Message, MessageSummary, Page, Poll, Post, Profile,
-    Rating, SearchHit, Subscription, Thread,
+    Account, Followed, Forum, ForumId, Me, Message, MessageSummary, Page, Poll, Position, Post,
+    Profile, Rating, SearchHit, Subscription, Thread,
 };
 use crate::scope::Scope;
 
@@ -105,12 +105,18 @@ impl<T: Item> Reply for Page<T> {
             let cursor = view
                 .list
                 .seal(position)
-                .ok_or_else(|| Problem::internal("a position is too long"))?;
+                .ok_or_else(|| Problem::internal(too_long(position)))?;
             view.next = Some(cursor.as_str().to_owned());
             self.next = Some(cursor);
         }
         Ok(self)
     }
+}
+
+/// For the log: a host's own text, which no client sees.
+fn too_long(position: &Position) -> String {
+    let (is, most) = (position.as_str().len(), Position::MAX);
+    format!("a position has {is} bytes, and {most} at most: make it of the sort key alone")
 }
 
 impl<T: Reply> Reply for In<T> {

@@ -106,7 +106,7 @@ fn loaded<T: 'static>(standing: &Standing) -> Result<&T> {
     let found = standing.loaded.downcast_ref();
     found.ok_or_else(|| {
         Refusal::failed(format!(
-            "the authority did not load a {}",
+            "the authority did not load a {}: `Standing::with` keeps it for the commands",
             std::any::type_name::<T>()
         ))
     })

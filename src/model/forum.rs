@@ -1,4 +1,4 @@
-//! Forums (contract, section 6).
+//! Forums.
 
 use schemars::JsonSchema;
 use serde::Serialize;

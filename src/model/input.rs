@@ -1,5 +1,4 @@
-//! What inputs may hold, and how they tell a field that was left out from one that is null (contract, sections 4
-//! and 5).
+//! What inputs may hold, and how they tell a field that was left out from one that is null.
 
 use serde::{Deserialize, Deserializer};
 

@@ -1,4 +1,4 @@
-//! The token's owner and the token itself: `GET /me` (contract, section 6).
+//! The token's owner and the token itself: `GET /me`.
 
 use schemars::JsonSchema;
 use serde::Serialize;

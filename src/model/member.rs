@@ -1,4 +1,4 @@
-//! Members' public profiles (contract, section 6).
+//! Members' public profiles.
 
 use schemars::JsonSchema;
 use serde::Serialize;

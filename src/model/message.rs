@@ -1,4 +1,4 @@
-//! Private messages (contract, section 6).
+//! Private messages.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Polls and votes (contract, section 6).
+//! Polls and votes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -96,6 +96,19 @@ pub struct NewPoll {
     pub closes_at: Option<Timestamp>,
 }
 
+impl NewPoll {
+    /// A poll with these choices, of which a vote names one, that stands for ever.
+    pub fn new(question: impl Into<String>, options: Vec<String>) -> Self {
+        Self {
+            question: question.into(),
+            options,
+            max_choices: one(),
+            can_change_vote: false,
+            closes_at: None,
+        }
+    }
+}
+
 fn one() -> i64 {
     1
 }
@@ -120,6 +133,16 @@ pub struct EditOption {
     pub option_id: Option<OptionId>,
     /// What it says.
     pub text: String,
+}
+
+impl EditOption {
+    /// An option that says `text`: the old one with this id, or a new one for `None`.
+    pub fn new(option_id: Option<OptionId>, text: impl Into<String>) -> Self {
+        Self {
+            option_id,
+            text: text.into(),
+        }
+    }
 }
 
 /// What `PATCH /polls/{pollId}` takes; a field left out stays.

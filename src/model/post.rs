@@ -1,4 +1,4 @@
-//! Posts (contract, section 6).
+//! Posts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Reputation ratings (contract, section 6).
+//! Reputation ratings.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

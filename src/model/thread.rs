@@ -1,4 +1,4 @@
-//! Threads (contract, section 6).
+//! Threads.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

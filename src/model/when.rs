@@ -1,4 +1,4 @@
-//! The span of time that a search is narrowed to (contract, section 7).
+//! The span of time that a search is narrowed to.
 
 use std::borrow::Cow;
 use std::fmt;
