@@ -31,6 +31,10 @@ const IMPORTS: &[(&str, &[&str])] = &[
         &["budget", "host", "model", "store", "token", "webhook"],
     ),
     (
+        "store/postgres",
+        &["host", "model", "store", "token", "webhook"],
+    ),
+    (
         "store/sqlite",
         &["host", "model", "store", "token", "webhook"],
     ),
@@ -60,8 +64,10 @@ const IMPORTS: &[(&str, &[&str])] = &[
 
 /// Where SQL is.
 const SQL: &[&str] = &[
+    "src/store/postgres",
     "src/store/sqlite",
     "src/webhook/insert.rs",
+    "examples/existing_board",
     "examples/server/board",
 ];
 
@@ -89,7 +95,7 @@ const DOORS: &[(&str, &[&str])] = &[
 #[rustfmt::skip]
 const FOREIGN: &[&str] = &[
     "async-std", "axum", "hyper", "hyper-util", "native-tls", "openssl", "reqwest", "ring", "rusqlite", "rustls",
-    "smol", "sqlx", "tokio", "url",
+    "smol", "sqlx", "tokio", "tokio-postgres", "url",
 ];
 
 struct Source {

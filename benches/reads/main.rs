@@ -77,14 +77,13 @@ fn build() {
 /// A board with this much on it, and a member of staff.
 fn filled(amount: &[&str]) -> Server {
     let plenty = u32::MAX.to_string();
-    let mut server = Server::new(&[
+    let server = Server::new(&[
         "--empty",
         "--guest-budget",
         &plenty,
         "--token-budget",
         &plenty,
     ]);
-    server.ignore_log();
     let run = |arguments: &[&str]| assert_eq!(server.command(arguments).status, 0, "{arguments:?}");
     for (title, read) in FORUMS {
         run(&["forum", "add", title, "--read", read]);

@@ -25,20 +25,32 @@ mod webhooks;
 use std::process::ExitCode;
 
 use cli::Cli;
+use forum_api::host::{Refusal, Result};
+use tokio::runtime::Runtime;
 
-#[tokio::main]
-async fn main() -> ExitCode {
+fn main() -> ExitCode {
+    let cli = Cli::read();
+    let json = cli.common.json;
+    match run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(refusal) => output::refuse(refusal, json),
+    }
+}
+
+/// Does what was asked for, and waits for nothing else: a name whose resolver hangs would hold the process up.
+fn run(cli: Cli) -> Result<()> {
     let Cli {
         common,
         serve,
         command,
-    } = Cli::read();
-    let outcome = match command {
-        Some(command) => command.run(&common, &serve).await,
-        None => serve::serve(&common, &serve).await,
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(refusal) => output::refuse(refusal, common.json),
-    }
+    } = cli;
+    let runtime = Runtime::new().map_err(Refusal::failed)?;
+    let outcome = runtime.block_on(async {
+        match command {
+            Some(command) => command.run(&common, &serve).await,
+            None => serve::serve(&common, &serve).await,
+        }
+    });
+    runtime.shutdown_background();
+    outcome
 }

@@ -27,7 +27,12 @@ impl Output {
 
     /// Nothing but that it is done.
     pub fn done() -> Result<Self> {
-        Self::new("", json!({ "ok": true }))
+        Self::done_with("")
+    }
+
+    /// That it is done: to people this `text`.
+    pub fn done_with(text: impl Display) -> Result<Self> {
+        Self::new(text, json!({ "ok": true }))
     }
 
     /// Says it on standard output.

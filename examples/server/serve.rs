@@ -29,11 +29,8 @@ use crate::cli::{self, Common};
 use crate::front::{Front, MOUNT};
 use crate::greeting::Greeting;
 use crate::output::Output;
-use crate::stop::Stop;
+use crate::stop::{Stop, patiently};
 use crate::{beginning, cors, log, open, webhooks};
-
-/// How long what is in flight may take when the process is told to stop.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Serves the board, and prints where once it listens.
 pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
@@ -64,7 +61,7 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
     let work = async {
         stopped.await;
         if let Some(worker) = worker {
-            worker.stop().await
+            webhooks::stop(&worker).await;
         }
     };
     tokio::join!(run(listener, front, options, stop), work);
@@ -144,12 +141,7 @@ async fn run(listener: TcpListener, front: Front, options: &cli::Serve, stop: St
         () = stop.told() => {}
     }
     drop(listener);
-    if tokio::time::timeout(PATIENCE, connections.shutdown())
-        .await
-        .is_err()
-    {
-        tracing::warn!("requests were cut off that took longer than 10 s to finish");
-    }
+    patiently("requests", connections.shutdown()).await;
 }
 
 /// A connection that is gone before it is taken does not matter; where there is no room for one, others end first.

@@ -1,9 +1,14 @@
-//! When to stop.
+//! When to stop, and how long that may take.
 
 use std::io;
+use std::time::Duration;
 
 use tokio::signal;
 use tokio::sync::watch;
+use tokio::time::timeout;
+
+/// How long what is in flight may take when the process is told to stop.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Becomes ready when the process is told to stop; any number of tasks may wait for it.
 #[derive(Clone, Debug)]
@@ -31,5 +36,12 @@ impl Stop {
     /// Waits until then.
     pub async fn told(mut self) {
         while self.0.changed().await.is_ok() {}
+    }
+}
+
+/// Waits for the end of `what` is in flight; after 10 s it is cut off.
+pub async fn patiently(what: &str, end: impl Future<Output = ()>) {
+    if timeout(PATIENCE, end).await.is_err() {
+        tracing::warn!("{what} were cut off that took longer than 10 s to finish");
     }
 }

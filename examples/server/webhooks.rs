@@ -15,7 +15,8 @@ use forum_api::webhook::{
     Backoff, HttpSettings, HttpTransport, KeyBox, Plain, Registry, SecretBox,
 };
 
-use crate::board::Board;
+use crate::board::{Board, Unseen};
+use crate::stop::patiently;
 
 /// What registering endpoints takes, and sending to them.
 #[derive(Clone, Debug, Default, Args)]
@@ -118,24 +119,38 @@ pub async fn work(
         ..Settings::default()
     };
     are_readable(&webhooks, &*secrets).await?;
-    let worker = Worker::new(webhooks, Arc::new(board.clone()), transport, TokioRuntime);
+    let worker = Worker::new(
+        webhooks,
+        Arc::new(Unseen(board.clone())),
+        transport,
+        TokioRuntime,
+    );
     Ok(worker.secrets(secrets).settings(settings).start())
+}
+
+/// Stops a worker. What is cut off counts as failed once its lease has run out.
+pub async fn stop(worker: &WorkerHandle) {
+    patiently("webhooks", worker.stop()).await;
 }
 
 /// Without the key, every delivery would wait for it.
 async fn are_readable(webhooks: &Webhooks, secrets: &dyn SecretBox) -> Result<()> {
     for endpoint in webhooks.endpoints.all().await? {
-        secrets.open(&endpoint.secret).map_err(|error| {
-            let id = endpoint.id;
-            Refusal::Invalid(format!("the secret of {id} cannot be read: {error}"))
-        })?;
+        let pending = endpoint.pending.map(|pending| pending.secret);
+        for secret in [Some(endpoint.secret), pending].iter().flatten() {
+            secrets.open(secret).map_err(|error| {
+                let id = &endpoint.id;
+                Refusal::Invalid(format!("a secret of {id} cannot be read: {error}"))
+            })?;
+        }
     }
     Ok(())
 }
 
-/// Seconds, with a fraction or without.
+/// Seconds, with a fraction or without: from a millisecond to a year.
 fn seconds(text: &str) -> Result<Duration, &'static str> {
-    let seconds: Option<f64> = text.parse().ok().filter(|seconds| *seconds > 0.0);
-    let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    duration.ok_or("expected a number of seconds above 0")
+    let seconds: Option<f64> = text.parse().ok();
+    let fits = seconds.filter(|seconds| (0.001..=31_536_000.0).contains(seconds));
+    fits.map(Duration::from_secs_f64)
+        .ok_or("expected a number of seconds from 0.001 to 31536000")
 }

@@ -28,16 +28,16 @@ pub(super) struct Answer {
 
 /// The body of every refusal.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Error")]
 pub(super) struct ErrorBody<'a> {
     /// What was refused, and why.
     error: ErrorObject<'a>,
 }
 
+/// What was refused, and why.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ErrorObject<'a> {
-    /// Stable and machine-readable: one of those under `x-errors`.
+    /// Stable and machine-readable: one of those in the table of errors.
     code: &'static str,
     /// For humans, in the board's language.
     message: &'a str,

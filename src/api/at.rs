@@ -1,11 +1,11 @@
 //! What a path names.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::query::percent_decode;
 use crate::host::Place;
 use crate::model::{
-    ForumId, MessageId, PollId, PostAt, PostId, Target, TargetId, ThreadId, UserRef,
+    ForumId, MessageId, PollId, PostAt, PostId, Target, TargetId, TargetKind, ThreadId, UserRef,
 };
 
 /// The variable segments of a path, as they were sent.
@@ -118,7 +118,11 @@ impl At for Target {
     }
 
     fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema> {
-        let kind = json_schema!({ "type": "string", "enum": ["thread", "forum"], "description": "What kind of thing is followed." });
+        let mut kind = generator.subschema_for::<TargetKind>();
+        kind.insert(
+            "description".into(),
+            "What kind of thing is followed.".into(),
+        );
         vec![kind, TargetId::json_schema(generator)]
     }
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::Language;
 use super::complaint::{Complaint, Wrong};
+use crate::model::Query;
 
 type Text = Cow<'static, str>;
 
@@ -120,7 +121,7 @@ fn german() -> Messages {
 const GERMAN_PHRASES: &[(&str, &str)] = &[
     ("1 to 100", "1 bis 100"),
     (
-        "1 to 200 characters, with a word to look for and at most 32 in all",
+        Query::EXPECTED,
         "1 bis 200 Zeichen, mit einem Wort, nach dem zu suchen ist, und höchstens 32 im Ganzen",
     ),
     (

@@ -248,6 +248,7 @@ pub async fn what_is_not_there_gives_no_hits(suite: &Suite) -> Verdict {
         (None, Some(nobody)),
         (None, UserId::new("nobody").map(UserRef::Id)),
         (None, UserId::new("987654321").map(UserRef::Id)),
+        (None, UserId::new("-1").map(UserRef::Id)),
     ] {
         let mut search = newest("tea")?;
         search.forum.extend(forum);

@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// The `q` of a search: 1-200 characters, with at least one word to look for, and at most 32 words and phrases.
+/// The `q` of a search: 1-200 characters, with at least one word to look for, and at most 32 words and phrases. A board
+/// that counts the words of phrases, too, refuses more of them with [`EXPECTED`](Self::EXPECTED).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
     text: String,
@@ -26,6 +27,9 @@ pub struct Term {
 impl Query {
     /// How many words and phrases it may have: each of them costs the board a look.
     pub const TERMS: usize = 32;
+
+    /// What is expected of it, as a refusal says it.
+    pub const EXPECTED: &str = "1 to 200 characters, with a word to look for and at most 32 in all";
 
     /// `None` when it is too long, or has no word to look for.
     pub fn parse(text: &str) -> Option<Self> {
@@ -86,9 +90,7 @@ impl Serialize for Query {
 impl<'de> Deserialize<'de> for Query {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| {
-            de::Error::custom("1 to 200 characters, with a word to look for and at most 32 in all")
-        })
+        Self::parse(&text).ok_or_else(|| de::Error::custom(Self::EXPECTED))
     }
 }
 

@@ -5,6 +5,7 @@
 mod budgets;
 mod idempotency;
 pub mod memory;
+pub mod postgres;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 mod tokens;

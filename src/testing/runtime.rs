@@ -39,6 +39,8 @@ struct Tasks {
     /// By the time at which they wake, and a number of their own.
     sleepers: Mutex<BTreeMap<(Timestamp, u64), Waker>>,
     slept: AtomicU64,
+    /// Who is told when something from outside wakes a task.
+    watcher: Mutex<Option<Waker>>,
 }
 
 struct Task {
@@ -54,6 +56,7 @@ impl ManualRuntime {
             ready: Mutex::default(),
             sleepers: Mutex::default(),
             slept: AtomicU64::default(),
+            watcher: Mutex::default(),
         }))
     }
 
@@ -77,17 +80,43 @@ impl ManualRuntime {
     pub fn pass(&self, duration: Duration) {
         self.run();
         let end = self.0.clock.now().plus(duration);
-        while let Some(next) = self.asleep_until().filter(|next| *next <= end) {
-            self.0.clock.advance(next.since(self.0.clock.now()));
+        while self.wake_by(end) {
             self.run();
         }
-        self.0.clock.advance(end.since(self.0.clock.now()));
+    }
+
+    /// Lets time pass until the next task wakes, or until `end` if that is sooner; tells whether one does.
+    pub fn wake_by(&self, end: Timestamp) -> bool {
+        let next = self.asleep_until().filter(|next| *next <= end);
+        let now = self.0.clock.now();
+        self.0.clock.advance(next.unwrap_or(end).since(now));
+        next.is_some()
+    }
+
+    /// Runs all tasks until `done`, and waits in between for whatever wakes them that is outside: a socket, or a
+    /// thread. No time passes.
+    pub async fn until(&self, done: impl Fn() -> bool) {
+        let run = |context: &mut Context<'_>| {
+            *lock(&self.0.watcher) = Some(context.waker().clone());
+            self.run();
+            if done() {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
+        };
+        poll_fn(run).await;
     }
 
     /// When the next task wakes by itself; `None` when none sleeps.
     pub fn asleep_until(&self) -> Option<Timestamp> {
         let sleepers = lock(&self.0.sleepers);
         sleepers.first_key_value().map(|((at, _), _)| *at)
+    }
+
+    /// How many sleeps have not ended.
+    pub fn asleep(&self) -> usize {
+        lock(&self.0.sleepers).len()
     }
 
     /// Runs `future`, and all tasks beside it, to its end. No time passes.
@@ -169,6 +198,7 @@ impl Wake for Task {
     fn wake(self: Arc<Self>) {
         if let Some(home) = self.home.upgrade() {
             lock(&home.ready).push_back(self);
+            lock(&home.watcher).iter().for_each(Waker::wake_by_ref);
         }
     }
 }

@@ -140,8 +140,8 @@ impl Registry {
             version: 1,
         };
         let added = self.webhooks.endpoints.add(&endpoint).await?;
-        debug_assert!(added, "nobody has minted this id before");
-        Ok(Revealed { endpoint, secret })
+        let revealed = added.then_some(Revealed { endpoint, secret });
+        revealed.ok_or_else(|| failed("the new endpoint's id is taken"))
     }
 
     /// Begins a rotation: the new secret pends until it is activated, or 24 hours have passed.

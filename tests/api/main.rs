@@ -24,6 +24,7 @@ mod documents;
 mod endpoints;
 mod faults;
 mod following;
+mod generators;
 mod headers;
 mod incidents;
 mod interrupted;

@@ -21,7 +21,8 @@ pub struct Demo {
     pub api: TestBoard,
     /// The board itself.
     pub board: Board,
-    clock: Arc<ManualClock>,
+    /// The clock that both go by.
+    pub clock: Arc<ManualClock>,
 }
 
 impl Demo {
@@ -32,8 +33,12 @@ impl Demo {
 
     /// A new one that refuses in `language`.
     pub async fn that_speaks(language: Language) -> Self {
+        Self::within(Database::open(&Location::Memory).unwrap(), language).await
+    }
+
+    /// A new one in this database.
+    pub async fn within(database: Database, language: Language) -> Self {
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
-        let database = Database::open(&Location::Memory).unwrap();
         let board = Board::new(database, clock.clone(), language);
         let begun = board.begin(|tx, now| demo::begin(tx, "", false, now)).await;
         assert_eq!(begun.unwrap().unwrap().unwrap().name, "alice");

@@ -14,6 +14,7 @@ mod board;
 
 mod changes;
 mod conformance;
+mod deliveries;
 mod demo;
 mod events;
 mod faults;
@@ -29,3 +30,6 @@ mod standing;
 mod statements;
 mod threads;
 mod walks;
+#[path = "../webhooks/wire/mod.rs"]
+#[allow(dead_code, reason = "the webhooks' own tests use the rest")]
+mod wire;

@@ -1,7 +1,10 @@
 //! Members as others see them.
 
+use forum_api::host::Authority;
+use forum_api::model::UserId;
 use serde_json::json;
 
+use crate::board::Unseen;
 use crate::demo::Demo;
 
 #[tokio::test]
@@ -24,6 +27,17 @@ async fn being_seen_is_noted_every_five_minutes() {
     demo.wait(1);
     demo.get("bob", "/me").await;
     assert_eq!(seen().await, "2026-01-01T00:05:00.000Z");
+}
+
+#[tokio::test]
+async fn whose_webhooks_are_sent_is_not_seen() {
+    let demo = Demo::new().await;
+    let (_, bob) = demo.get("guest", "/members/@bob").await;
+    let id = UserId::new(bob["userId"].as_str().unwrap()).unwrap();
+    let board = Unseen(demo.board.clone());
+    assert!(board.member(&id).await.unwrap().is_some());
+    assert_eq!(demo.get("guest", "/members/@bob").await.1, bob);
+    assert_eq!(bob["lastSeenAt"], json!(null));
 }
 
 #[tokio::test]

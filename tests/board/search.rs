@@ -50,6 +50,16 @@ async fn what_is_a_word_to_look_for_is_one_in_a_text() {
 }
 
 #[tokio::test]
+async fn words_are_few_in_phrases_too() {
+    let demo = Demo::new().await;
+    for (count, status) in [(32, 200), (33, 400)] {
+        let phrase = vec!["tea"; count].join(".");
+        let found = demo.get("guest", &format!("/search?q={phrase}")).await;
+        assert_eq!(found.0, status, "{found:?}");
+    }
+}
+
+#[tokio::test]
 async fn the_best_are_found_among_the_newest_of_a_window() {
     let demo = Demo::new().await;
     let newest = hits(&demo, "guest", "q=tea&sort=newest").await;
@@ -64,6 +74,19 @@ async fn the_best_are_found_among_the_newest_of_a_window() {
     let mut expected = [0, 1].map(|hit| newest[hit]["postId"].as_str().unwrap().to_owned());
     expected.sort();
     assert_eq!(found, expected);
+}
+
+/// Nobody has the id that stands for those who are gone.
+#[tokio::test]
+async fn who_is_gone_is_found_by_no_id() {
+    let demo = Demo::new().await;
+    assert_ne!(hits(&demo, "guest", "q=tea&by=@alice").await, json!([]));
+    demo.sql("DELETE FROM member WHERE username = 'alice'")
+        .await;
+    for by in ["0", "-1", "-0", "@", "@alice"] {
+        let (status, page) = demo.get("guest", &format!("/search?q=tea&by={by}")).await;
+        assert!(status == 400 || page["items"] == json!([]), "{by}: {page}");
+    }
 }
 
 /// Most of the matches are in threads that the walk has met, and many pages are short.

@@ -33,8 +33,7 @@ fn noted(server: &Server, token: &str) -> Answer {
 
 #[test]
 fn the_owner_is_the_member_whom_everybody_sees() {
-    let mut server = Server::new(&[]);
-    server.ignore_log();
+    let server = Server::new(&[]);
     for name in ["alice", "mod", "newbie", "admin"] {
         let token = server.token(name);
         let me = noted(&server, &token).json();
@@ -72,8 +71,7 @@ fn it_takes_no_query() {
 
 #[test]
 fn its_head_and_its_tag_save_the_body() {
-    let mut server = Server::new(&[]);
-    server.ignore_log();
+    let server = Server::new(&[]);
     let token = server.token("bob");
     let first = noted(&server, &token);
     let tag = first.header("etag").unwrap();

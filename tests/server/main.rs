@@ -20,6 +20,7 @@ mod killed;
 mod members;
 mod posts;
 mod program;
+mod proxies;
 mod receiver;
 mod serving;
 mod settings;

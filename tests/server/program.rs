@@ -1,9 +1,9 @@
 //! The program: run to its end, or served in a directory of its own.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -37,17 +37,18 @@ impl Ended {
 
 /// Runs the program in `directory` until it ends.
 pub fn run(directory: &Path, arguments: &[&str], input: &str) -> Ended {
-    let mut child = start(directory, arguments);
+    let mut child = start(directory, arguments, &[]);
     // One that is refused early reads nothing.
     drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
     ended(child)
 }
 
-fn start(directory: &Path, arguments: &[&str]) -> Child {
+fn start(directory: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Child {
     Command::new(example("server"))
         .args(arguments)
         .current_dir(directory)
         .env_remove("RUST_LOG")
+        .envs(environment.iter().copied())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -100,6 +101,8 @@ pub struct Server {
     /// What it printed when it listened.
     pub greeting: Value,
     child: Child,
+    /// Reads what it logs: a pipe that nobody reads is full soon, and then the server waits.
+    log: Option<JoinHandle<String>>,
 }
 
 impl Server {
@@ -110,8 +113,18 @@ impl Server {
 
     /// Starts one in a directory that may have a database, with this on standard input.
     pub fn with_input(directory: TempDir, arguments: &[&str], input: &str) -> Self {
+        Self::with_environment(directory, &[], arguments, input)
+    }
+
+    /// The same, with these variables in its environment.
+    pub fn with_environment(
+        directory: TempDir,
+        environment: &[(&str, &str)],
+        arguments: &[&str],
+        input: &str,
+    ) -> Self {
         let arguments = [&["--json"], arguments].concat();
-        let (mut server, text) = Self::greet(directory, &arguments, input, |_| true);
+        let (mut server, text) = Self::greet(directory, environment, &arguments, input, |_| true);
         server.greeting = serde_json::from_str(&text).unwrap();
         server
     }
@@ -119,18 +132,21 @@ impl Server {
     /// Starts one, and gives what it printed up to the line that is the `last`.
     pub fn greet(
         directory: TempDir,
+        environment: &[(&str, &str)],
         arguments: &[&str],
         input: &str,
         mut last: impl FnMut(&str) -> bool,
     ) -> (Self, String) {
         let arguments = [&["--listen", "127.0.0.1:0"], arguments].concat();
-        let mut child = start(directory.path(), &arguments);
+        let mut child = start(directory.path(), &arguments, environment);
         drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let stderr = child.stderr.take().unwrap();
         let mut server = Self {
             directory,
             greeting: Value::Null,
             child,
+            log: Some(thread::spawn(|| io::read_to_string(stderr).unwrap())),
         };
         let mut text = String::new();
         for line in lines.map(Result::unwrap) {
@@ -143,18 +159,8 @@ impl Server {
         panic!("{text}{}", server.log());
     }
 
-    /// Throws its log away from now on: a pipe that nobody reads is full soon, and then the server waits.
-    #[allow(dead_code, reason = "whoever asks very often uses it")]
-    pub fn ignore_log(&mut self) {
-        let mut log = self.child.stderr.take().unwrap();
-        thread::spawn(move || io::copy(&mut log, &mut io::sink()));
-    }
-
     fn log(&mut self) -> String {
-        let mut log = String::new();
-        let mut stderr = self.child.stderr.take().unwrap();
-        stderr.read_to_string(&mut log).unwrap();
-        log
+        self.log.take().unwrap().join().unwrap()
     }
 
     /// Runs a command beside it, on its database.
@@ -169,7 +175,7 @@ impl Server {
 
     /// Starts a command beside it that goes on until it is told to stop.
     pub fn beside_it(&self, arguments: &[&str]) -> Beside {
-        Beside(start(self.directory.path(), arguments))
+        Beside(start(self.directory.path(), arguments, &[]))
     }
 
     /// Ends it at once, wherever it is, and gives its directory.

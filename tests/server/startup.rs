@@ -33,7 +33,7 @@ fn the_printed_lines_work_when_they_are_pasted() {
         (vec!["--surface", "compact"], [200, 200, 201]),
     ] {
         let mut lines = 0;
-        let (server, text) = Server::greet(TempDir::new().unwrap(), &arguments, "", |line| {
+        let (server, text) = Server::greet(TempDir::new().unwrap(), &[], &arguments, "", |line| {
             lines += usize::from(line.starts_with("curl "));
             lines == 3
         });

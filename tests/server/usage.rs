@@ -58,6 +58,7 @@ fn what_makes_no_sense_is_status_2() {
         &["--cors-origin", "https://board.example/"],
         &["--redis", "redis://localhost"],
         &["--webhook-timeout", "0"],
+        &["--webhook-timeout", "1e19"],
         &["--webhook-initial-backoff", "-1"],
         &["--webhook-max-backoff", "soon"],
         &["token"],
@@ -104,7 +105,7 @@ fn what_makes_no_sense_is_status_2() {
 #[test]
 fn every_command_but_openapi_needs_a_board() {
     let directory = TempDir::new().unwrap();
-    let commands: [&[&str]; 14] = [
+    let commands: [&[&str]; 17] = [
         &[
             "token",
             "issue",
@@ -127,6 +128,9 @@ fn every_command_but_openapi_needs_a_board() {
         &["post", "approve", "1"],
         &["setting", "list"],
         &["setting", "post.per_hour", "1"],
+        &["webhook", "list"],
+        &["delivery", "list"],
+        &["worker"],
     ];
     for arguments in commands {
         let ended = run(directory.path(), arguments, "x\n");

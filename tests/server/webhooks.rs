@@ -273,10 +273,13 @@ fn secrets_are_sealed_with_the_key_of_a_file() {
     });
     assert!(!holds_it);
     std::fs::write(directory.path().join("other"), [8; 32]).unwrap();
+    let rotate = ["webhook", "rotate", id, "--secret-key-file", "other"];
+    assert_eq!(run(directory.path(), &rotate, "").status, 0);
     for arguments in [
         &["--listen", "127.0.0.1:0"][..],
         &["--listen", "127.0.0.1:0", "--secret-key-file", "other"],
         &["worker", "--secret-key-file", "other"],
+        &["worker", "--secret-key-file", "key"], // in which the new secret is not sealed
         &["worker", "--secret-key-file", "none"],
     ] {
         let refused = run(directory.path(), arguments, "");

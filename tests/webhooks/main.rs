@@ -19,9 +19,11 @@ mod program;
 
 mod addresses;
 mod ids;
+mod paths;
 mod python;
 mod ranges;
 mod receiver;
+mod registry;
 mod rotation;
 mod sample;
 mod sealing;

@@ -38,13 +38,17 @@ pub fn signed(secret: &Secret, body: &str) -> Outgoing {
 
 /// An attempt at `now` to deliver this body under this id, signed with `secret`.
 pub fn attempt(secret: &Secret, delivery: &str, body: &str, now: Timestamp) -> Outgoing {
-    let event = Event {
+    let delivery = DeliveryId::new(delivery).unwrap();
+    Outgoing::signed(&endpoint("A"), &delivery, &event(body), secret, now).unwrap()
+}
+
+/// An event with this body, of a little before the beginning.
+pub fn event(body: &str) -> Event {
+    Event {
         id: EventId::new("evt_1").unwrap(),
         topic: Topic::THREAD_CREATED,
         occurred_at: after(-5000),
         forum: None,
         body: body.into(),
-    };
-    let delivery = DeliveryId::new(delivery).unwrap();
-    Outgoing::signed(&endpoint("A"), &delivery, &event, secret, now).unwrap()
+    }
 }

@@ -194,9 +194,8 @@ async fn each_byte_of_a_request_is_known() {
 
 #[tokio::test]
 async fn where_nobody_listens_there_is_no_connection() {
-    let deaf = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = deaf.local_addr().unwrap();
-    drop(deaf);
+    let deaf = Receiver::deaf();
+    let address = deaf.address();
     let url = format!("http://{address}/hook");
     let why = format!("no connection to {address}: connection refused");
     is_unsent(&why, loopback(LONG).post(outgoing(&url)).await);

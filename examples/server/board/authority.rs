@@ -18,16 +18,35 @@ impl Authority for Board {
     }
 
     async fn member(&self, owner: &UserId) -> Stored<Option<Standing>> {
-        let Ok(member) = owner.number() else {
-            return Ok(None);
-        };
-        let actor = self.load(Some(member)).await?;
-        actor.iter().for_each(|actor| self.note_seen(member, actor));
+        let actor = self.owner(owner).await?;
+        actor.iter().for_each(|actor| self.note_seen(actor));
         Ok(actor.map(standing))
     }
 }
 
+/// The board as it is asked for members who are not there themselves, such as the owners of webhooks: nobody is seen.
+#[derive(Clone, Debug)]
+pub struct Unseen(pub Board);
+
+#[async_trait]
+impl Authority for Unseen {
+    async fn guest(&self) -> Stored<Standing> {
+        self.0.guest().await
+    }
+
+    async fn member(&self, owner: &UserId) -> Stored<Option<Standing>> {
+        Ok(self.0.owner(owner).await?.map(standing))
+    }
+}
+
 impl Board {
+    async fn owner(&self, owner: &UserId) -> Stored<Option<Actor>> {
+        match owner.number() {
+            Ok(member) => self.load(Some(member)).await,
+            Err(_) => Ok(None),
+        }
+    }
+
     async fn load(&self, member: Option<i64>) -> Stored<Option<Actor>> {
         let load = self
             .database
@@ -35,10 +54,11 @@ impl Board {
         load.await
     }
 
-    fn note_seen(&self, member: i64, actor: &Actor) {
+    fn note_seen(&self, actor: &Actor) {
         let now = self.clock.now();
-        let is_news = |last: Timestamp| now >= last.plus(members::SEEN_GRAIN);
-        if actor.last_seen.is_none_or(is_news) {
+        let is_over = |last: Timestamp| now >= last.plus(members::SEEN_GRAIN);
+        let is_news = actor.last_seen.is_none_or(is_over);
+        if let Some(member) = actor.member.filter(|_| is_news) {
             self.database
                 .write_later(move |tx| Ok(members::note_seen(tx, member, now)?));
         }

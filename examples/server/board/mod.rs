@@ -54,6 +54,7 @@ use forum_api::webhook::Event;
 use rusqlite::{Connection, Savepoint};
 
 use actor::Actor;
+pub use authority::Unseen;
 use events::Events;
 use texts::Texts;
 use wake::Wake;

@@ -186,16 +186,25 @@ impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             id,
+            endpoint_id,
             state,
             topic,
             attempts,
             created_at,
             ..
         } = self;
+        let noun = if *attempts == 1 {
+            "attempt"
+        } else {
+            "attempts"
+        };
         write!(
             f,
-            "{id}  {state:9}  {topic:15}  {attempts} attempts  {created_at}"
+            "{id}  {state:9}  {topic:15}  {endpoint_id}  {created_at}  {attempts} {noun}"
         )?;
+        if let Some(next) = self.next_attempt_at {
+            write!(f, ", the next at {next}")?;
+        }
         for attempted in self.log.iter().flatten() {
             write!(f, "\n  {}  {}", attempted.at, told(attempted))?;
         }
@@ -203,11 +212,16 @@ impl fmt::Display for Shown {
     }
 }
 
-/// What came of an attempt: `#2  503  17 ms  the answer`.
+/// What came of an attempt: `#2  17 ms  503  "the answer"`, quoted, so that no receiver writes lines of its own.
 fn told(attempted: &Attempted) -> String {
     let (number, took) = (attempted.attempt, attempted.duration_ms);
     let status = attempted.status.map(|status| status.to_string());
-    let came = [&status, &attempted.error, &attempted.answer];
+    let answer = attempted
+        .answer
+        .as_ref()
+        .filter(|answer| !answer.is_empty());
+    let answer = answer.map(|answer| format!("{answer:?}"));
+    let came = [&status, &attempted.error, &answer];
     let came: Vec<&str> = came.into_iter().flatten().map(String::as_str).collect();
     format!("#{number}  {took} ms  {}", came.join("  "))
 }

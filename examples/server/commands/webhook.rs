@@ -47,7 +47,7 @@ enum Action {
         /// The endpoint's id
         id: String,
     },
-    /// Send a ping
+    /// Send a ping, and print its delivery's id
     Ping {
         /// The endpoint's id
         id: String,
@@ -99,7 +99,10 @@ impl Webhook {
                 reveal(rotated.map_err(refusal)?, board).await
             }
             Action::Activate { id } => done(registry.activate(&endpoint(&id)?).await),
-            Action::Ping { id } => done(registry.ping(&endpoint(&id)?).await),
+            Action::Ping { id } => {
+                let sent = registry.ping(&endpoint(&id)?).await;
+                Output::done_with(sent.map_err(refusal)?)
+            }
             Action::Enable { id } => done(registry.enable(&endpoint(&id)?, true).await),
             Action::Disable { id } => done(registry.enable(&endpoint(&id)?, false).await),
         }

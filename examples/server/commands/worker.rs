@@ -9,7 +9,7 @@ use crate::cli::{Log, Serve};
 use crate::log;
 use crate::output::Output;
 use crate::stop::Stop;
-use crate::webhooks::{Addresses, Pace, work};
+use crate::webhooks::{Addresses, Pace, stop, work};
 
 /// Sends webhooks beside any number of servers and workers.
 #[derive(Debug, Args)]
@@ -27,12 +27,13 @@ impl Worker {
     /// Works until the process is told to stop. `before` is what stood before the command.
     pub async fn run(self, database: &Database, board: &Board, before: &Serve) -> Result<Output> {
         log::start(self.log.unwrap_or(before.log));
-        let stop = Stop::listen().map_err(Refusal::failed)?;
+        let told = Stop::listen().map_err(Refusal::failed)?.told();
         let addresses = self.addresses.or(&before.addresses);
         let pace = self.pace.or(&before.pace);
         let worker = work(database, board, &addresses, &pace).await?;
-        stop.told().await;
-        worker.stop().await;
+        tracing::info!("webhooks are sent");
+        told.await;
+        stop(&worker).await;
         Output::done()
     }
 }

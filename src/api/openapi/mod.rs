@@ -1,6 +1,9 @@
 //! The OpenAPI 3.1 document, made from the same rows and types that serve the requests.
 
+mod guide;
+mod notes;
 mod operation;
+mod plain;
 mod responses;
 mod schemas;
 mod webhooks;
@@ -24,13 +27,13 @@ pub fn document(settings: &Settings) -> Value {
     responses.extend(webhooks::responses());
     json!({
         "openapi": "3.1.0",
-        "info": info(surface),
+        "info": info(settings),
         "servers": [{ "url": format!("{}{}", settings.base_url, settings.mount) }],
         "tags": tags(surface),
         "paths": paths,
         "webhooks": webhooks,
         "components": {
-            "securitySchemes": { "bearerAuth": security_scheme() },
+            "securitySchemes": { "bearerAuth": security_scheme(surface) },
             "headers": headers,
             "parameters": webhooks::parameters(),
             "responses": responses,
@@ -39,13 +42,13 @@ pub fn document(settings: &Settings) -> Value {
     })
 }
 
-fn info(surface: Surface) -> Value {
+fn info(settings: &Settings) -> Value {
+    let surface = settings.surface;
     let scopes: Map<_, _> = surface
         .scopes()
         .map(|scope| (scope.to_string(), scope.allows().into()))
         .collect();
-    let codes = Code::EVERY.iter().filter(|code| code.on(surface));
-    let errors: Map<_, _> = codes
+    let errors: Map<_, _> = Code::of(surface)
         .map(|code| {
             (
                 code.as_str().into(),
@@ -56,7 +59,7 @@ fn info(surface: Surface) -> Value {
     json!({
         "title": "Forum Board REST API",
         "version": "1.0.0",
-        "description": DESCRIPTION,
+        "description": guide::guide(settings),
         "contact": { "name": "The operators of this board" },
         "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         "x-scopes": scopes,
@@ -64,21 +67,12 @@ fn info(surface: Surface) -> Value {
     })
 }
 
-const DESCRIPTION: &str = "\
-Read and write a discussion forum. A token restricts its owner, and never grants what the owner may not do; what a \
-caller may not see is answered as if it were not there.\n\n\
-**Budgets** are metered in units: each operation says its cost in `x-ratelimit-cost`, and each answer what is left.\n\n\
-**Lists** hold `items` and `next`, the cursor to send as `after`; it is null exactly when nothing follows.\n\n\
-**Members** are named by their id, or by `@username`, wherever a `userId` is taken.\n\n\
-**Repeating a POST** is safe with an `Idempotency-Key`: for 24 hours the same request gets the first answer again.\n\n\
-**Names** are camelCase; times are RFC 3339 in UTC; ids are opaque; fields without a value are null.";
-
-fn security_scheme() -> Value {
+fn security_scheme(surface: Surface) -> Value {
     json!({
         "type": "http",
         "scheme": "bearer",
         "bearerFormat": "forum_pat_<lookup>_<secret>",
-        "description": "A token from the API tokens area of the board's control panel. `x-scope` names the scope that each operation needs.",
+        "description": guide::authentication(surface),
     })
 }
 

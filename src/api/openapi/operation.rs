@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::notes::note;
 use super::responses;
 use super::schemas::{Schemas, never_null};
 use crate::api::args::Source;
@@ -49,7 +50,13 @@ fn description(row: &Row) -> String {
         true => "Needs a token that carries",
         false => "Needs no token; one that is sent must carry",
     };
-    format!("{summary} {token} `{scope}`. Costs {cost} {unit}.")
+    let rules = format!("{token} `{scope}`. Costs {cost} {unit}.");
+    let parts = [*summary, note(row.name), &rules];
+    parts
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("\n\n")
 }
 
 fn security(row: &Row) -> Value {
@@ -101,8 +108,8 @@ fn header(row: &Row) -> Option<Value> {
     let (name, description, schema) = match row.verb {
         Verb::Post => (
             "Idempotency-Key",
-            "Makes it safe to repeat this request: for 24 hours the same key with the same request gets the first answer again.",
-            json!({ "type": "string", "pattern": "^[!-~]{1,64}$" }),
+            "Of your own making, such as a UUID. It makes it safe to repeat this request: for 24 hours the same key with the same request gets the first answer again.",
+            json!({ "type": "string", "pattern": "^[!-~]{1,64}$", "examples": ["5e5c1a52-31d6-4d4e-a0a4-1c6b0f0e7a11"] }),
         ),
         Verb::Get if !row.acts() => (
             "If-None-Match",

@@ -1,10 +1,10 @@
 //! JSON Schemas of what goes in and what comes out.
 
+use schemars::SchemaGenerator;
 use schemars::generate::{Contract, SchemaSettings};
-use schemars::transform::{Transform, transform_subschemas};
-use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 
+use super::plain::Plain;
 use crate::api::answer::ErrorBody;
 
 /// Both directions: a field that may be left out of a request is always there in an answer.
@@ -37,42 +37,6 @@ fn generator(contract: Contract) -> SchemaGenerator {
         settings.contract = contract;
     });
     settings.with_transform(Plain).into_generator()
-}
-
-/// Unsigned formats are no formats of OpenAPI's: the minimum says it all. A default of null is none, and what is
-/// required has none.
-#[derive(Clone)]
-struct Plain;
-
-impl Transform for Plain {
-    fn transform(&mut self, schema: &mut Schema) {
-        let unsigned = schema
-            .get("format")
-            .and_then(Value::as_str)
-            .is_some_and(|format| format.starts_with("uint"));
-        if unsigned {
-            schema.insert("format".into(), "int64".into());
-        }
-        if schema.get("default") == Some(&Value::Null) {
-            schema.remove("default");
-        }
-        for name in required(schema) {
-            let property = schema.pointer_mut(&format!("/properties/{name}"));
-            property
-                .and_then(Value::as_object_mut)
-                .map(|property| property.remove("default"));
-        }
-        transform_subschemas(self, schema);
-    }
-}
-
-fn required(schema: &Schema) -> Vec<String> {
-    let names = schema
-        .get("required")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten();
-    names.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// A parameter is there or not: it is never null, and no list is its default.

@@ -1,6 +1,5 @@
 //! The webhooks of the document: one for each topic, made from the types of the events themselves.
 
-use schemars::Schema;
 use serde_json::{Map, Value, json};
 
 use super::schemas::Schemas;
@@ -53,13 +52,19 @@ const ANSWERS: &[Answer] = &[
 /// A webhook for each topic.
 pub(super) fn webhooks(schemas: &mut Schemas) -> Map<String, Value> {
     let mut webhook = |kind: &Kind| {
-        let operation = operation(kind, (kind.schema)(&mut schemas.outputs));
+        let (name, mut schema) = (name(kind), (kind.schema)(&mut schemas.outputs));
+        schema.insert("description".into(), kind.says.into());
+        let operation = operation(kind, &name);
+        schemas
+            .outputs
+            .definitions_mut()
+            .insert(name, schema.into());
         (kind.topic.to_string(), json!({ "post": operation }))
     };
     KINDS.iter().map(&mut webhook).collect()
 }
 
-fn operation(kind: &Kind, schema: Schema) -> Value {
+fn operation(kind: &Kind, name: &str) -> Value {
     let references = HEADERS
         .iter()
         .map(|(_, name, ..)| reference("parameters", name));
@@ -68,7 +73,7 @@ fn operation(kind: &Kind, schema: Schema) -> Value {
         .map(|(status, name, _)| ((*status).to_owned(), reference("responses", name)));
     let example: Value = serde_json::from_str(&(kind.example)().body).unwrap_or_default();
     json!({
-        "operationId": operation_id(kind.topic.as_str()),
+        "operationId": format!("on{name}"),
         "summary": kind.says.trim_end_matches('.'),
         "description": format!("{} {SEE}", kind.says),
         "tags": [TAG.0],
@@ -76,19 +81,19 @@ fn operation(kind: &Kind, schema: Schema) -> Value {
         "parameters": references.collect::<Vec<_>>(),
         "requestBody": {
             "required": true,
-            "content": { "application/json": { "schema": schema, "example": example } },
+            "content": { "application/json": { "schema": reference("schemas", name), "example": example } },
         },
         "responses": answers.collect::<Map<_, _>>(),
     })
 }
 
-/// `onPostCreated` for `post.created`.
-fn operation_id(topic: &str) -> String {
-    let words = topic.split(['.', '_']).map(|word| {
+/// `PostCreated` for `post.created`.
+fn name(kind: &Kind) -> String {
+    let words = kind.topic.as_str().split(['.', '_']).map(|word| {
         let (first, rest) = word.split_at(1);
         first.to_uppercase() + rest
     });
-    words.fold("on".into(), |name, word| name + &word)
+    words.collect()
 }
 
 fn reference(kind: &str, name: &str) -> Value {

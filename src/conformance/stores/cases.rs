@@ -45,8 +45,10 @@ macro_rules! __store_cases {
                 what_is_put_waits_whole
                 an_event_is_put_once
                 the_oldest_wait_first
+                of_one_moment_the_first_put_waits_first
                 what_comes_late_is_found_as_well
                 what_is_fanned_out_waits_no_more
+                what_waits_does_not_go_with_a_delivery
                 an_event_is_fanned_out_once
                 an_event_is_fanned_out_once_however_many_race
                 who_is_away_or_disabled_is_told_nothing

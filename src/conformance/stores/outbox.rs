@@ -4,7 +4,7 @@ use super::Shelf;
 use super::queue::{endpoint, event, ids, room, to};
 use super::shelf::at;
 use crate::conformance::{Verdict, equal};
-use crate::model::{ForumId, Timestamp};
+use crate::model::{DeliveryId, ForumId, Timestamp};
 use crate::store::Filter;
 use crate::webhook::{Endpoint, Event, Topic};
 
@@ -57,6 +57,20 @@ pub async fn the_oldest_wait_first(shelf: &Shelf) -> Verdict {
     wait(shelf, 3, &[event(1)?, event(2)?, event(3)?]).await
 }
 
+/// Events of one moment wait in the order in which they were put: a thread before its first post.
+pub async fn of_one_moment_the_first_put_waits_first(shelf: &Shelf) -> Verdict {
+    let mut waiting = Vec::new();
+    for number in [3, 1, 5, 2, 4] {
+        let event = Event {
+            occurred_at: at(0),
+            ..event(number)?
+        };
+        put(shelf, &event).await?;
+        waiting.push(event);
+    }
+    wait(shelf, 9, &waiting).await
+}
+
 /// An event that is committed after younger ones were fanned out is found all the same.
 pub async fn what_comes_late_is_found_as_well(shelf: &Shelf) -> Verdict {
     let endpoint = shelf.add(1).await?;
@@ -74,6 +88,18 @@ pub async fn what_is_fanned_out_waits_no_more(shelf: &Shelf) -> Verdict {
     let fan_out = [to(&event(1)?, &[&endpoint]), to(&event(3)?, &[])];
     shelf.webhooks.outbox.fan_out(&fan_out, at(0)).await?;
     wait(shelf, 9, &[event(2)?]).await
+}
+
+/// An event that was also sent to one endpoint by itself waits, whatever becomes of that delivery.
+pub async fn what_waits_does_not_go_with_a_delivery(shelf: &Shelf) -> Verdict {
+    let (endpoint, event) = (shelf.add(1).await?, event(1)?);
+    put(shelf, &event).await?;
+    let deliveries = &shelf.webhooks.deliveries;
+    deliveries.send(&event, &endpoint.id, at(0)).await?;
+    let id = DeliveryId::of(&event.id, &endpoint.id);
+    let removed = deliveries.remove(&id).await?;
+    equal("whether the delivery was removed", removed, true)?;
+    wait(shelf, 9, &[event]).await
 }
 
 /// What was fanned out to some is not fanned out again, to them or others.

@@ -23,7 +23,7 @@ pub trait Outbox: Send + Sync + 'static {
     /// Adds an event. One whose id is there already is left as it is.
     async fn put(&self, event: &Event) -> Stored<()>;
 
-    /// Up to `limit` events that were not fanned out yet, the oldest first.
+    /// Up to `limit` events that were not fanned out yet, the oldest first; those of one moment as they were put.
     ///
     /// They are found by their own state and not by their place: what is committed late is found as well.
     async fn waiting(&self, limit: u32) -> Stored<Vec<Event>>;

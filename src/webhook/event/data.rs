@@ -11,7 +11,10 @@ use crate::model::{Author, MessageId, Poll, Post, Rating, Thread, UserId};
 
 /// Something happened to a thread, or to what is in it. `A` is who did it: a member if any, or nobody who is told.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "ThreadEvent")]
+#[schemars(
+    rename = "ThreadEvent",
+    description = "Something happened to a thread."
+)]
 pub(super) struct ThreadEvent<'a, A = Option<&'a Author>> {
     /// The thread.
     thread: Snapshot<'a, Thread>,
@@ -141,6 +144,7 @@ pub(super) struct MessageEvent<'a> {
     actor: (),
 }
 
+/// Which message, from whom and to whom.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct MessageIds<'a> {

@@ -94,7 +94,9 @@ async fn settle(crew: &Crew, claimed: &Claimed, tried: &Tried) {
     let settled = crew.patiently(|| deliveries.settle(claimed, &progress, attempted, now));
     match settled.await {
         Some(true) => note(tried, &progress),
-        Some(false) => tracing::warn!("an attempt ended after its lease, which counts as failed"),
+        Some(false) => {
+            tracing::warn!("an attempt ended after its lease, or what it was of is away")
+        }
         None => tracing::error!("how an attempt ended was not noted, which counts as failed"),
     }
     if progress.due_at.is_some() {

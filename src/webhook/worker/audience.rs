@@ -1,11 +1,12 @@
 //! Who may be told of what: a webhook is a restriction, and never a grant.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::crew::Crew;
 use crate::host::{Standing, Stored};
 use crate::model::UserId;
 use crate::store::FanOut;
+use crate::unwind::{caught, within};
 use crate::webhook::{Endpoint, Event};
 
 /// Whether one may be told of an event whose standing is this.
@@ -19,42 +20,63 @@ pub(super) fn may_be_told(standing: &Standing, event: &Event) -> bool {
         .is_none_or(|forum| forums.contains(forum))
 }
 
-/// The endpoints that there are, and what their owners may see.
+/// The endpoints that listen, and what their owners may see.
 pub(super) struct Audience {
     endpoints: Vec<Endpoint>,
+    /// Without those of whom the authority said nothing.
     standings: HashMap<UserId, Option<Standing>>,
 }
 
 impl Audience {
-    /// The audience of these events. Each owner is asked for once.
+    /// The audience of these events.
     pub(super) async fn of(crew: &Crew, events: &[Event]) -> Stored<Self> {
         let mut endpoints = crew.stores.endpoints.all().await?;
         let is_told = |endpoint: &Endpoint| events.iter().any(|event| listens(endpoint, event));
         endpoints.retain(is_told);
-        let mut standings = HashMap::new();
-        for owner in endpoints.iter().map(|endpoint| &endpoint.owner) {
-            if !standings.contains_key(owner) {
-                let standing = crew.step(async { crew.authority.member(owner).await });
-                standings.insert(owner.clone(), standing.await?);
-            }
-        }
+        let owners = endpoints.iter().map(|endpoint| endpoint.owner.clone());
         Ok(Self {
+            standings: standings(crew, owners.collect()).await,
             endpoints,
-            standings,
         })
     }
 
     /// To whom an event goes.
     pub(super) fn told(&self, event: &Event) -> FanOut {
         let told = self.endpoints.iter().filter(|endpoint| {
-            let standing = self.standings.get(&endpoint.owner).and_then(Option::as_ref);
-            listens(endpoint, event) && standing.is_some_and(|owner| may_be_told(owner, event))
+            listens(endpoint, event) && self.may_be_told(&endpoint.owner, event)
         });
         FanOut {
             event: event.id.clone(),
             endpoints: told.map(|endpoint| endpoint.id.clone()).collect(),
         }
     }
+
+    /// Whether a delivery is queued. It is for an owner of whom nothing is known, so that nobody else waits for that
+    /// one: before each attempt the authority is asked again, and until it answers nothing is sent.
+    fn may_be_told(&self, owner: &UserId, event: &Event) -> bool {
+        let standing = self.standings.get(owner);
+        standing.is_none_or(|standing| standing.as_ref().is_some_and(|one| may_be_told(one, event)))
+    }
+}
+
+/// What these members may see. Each is asked for once, and all together take no more than a step.
+async fn standings(crew: &Crew, owners: HashSet<UserId>) -> HashMap<UserId, Option<Standing>> {
+    let mut standings = HashMap::new();
+    let ask = async {
+        for owner in owners {
+            match caught(async { crew.authority.member(&owner).await }).await {
+                Ok(standing) => drop(standings.insert(owner, standing)),
+                Err(fault) => tracing::error!(%fault, %owner, "what an owner may see is not known"),
+            }
+        }
+    };
+    if within(&*crew.runtime, crew.settings.step, ask)
+        .await
+        .is_none()
+    {
+        tracing::error!("what all owners may see was not told in time");
+    }
+    standings
 }
 
 fn listens(endpoint: &Endpoint, event: &Event) -> bool {

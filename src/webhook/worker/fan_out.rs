@@ -13,6 +13,9 @@ use crate::store::FanOut;
 /// So many events are fanned out at a time.
 const BATCH: u32 = 100;
 
+/// About so many deliveries are made in one step: whoever writes meanwhile waits for it.
+const STEP: usize = 100;
+
 pub(super) fn start(crew: &Arc<Crew>, alive: &watch::Sender<()>) {
     let own = Arc::clone(crew);
     crew.detach(alive, async move {
@@ -20,7 +23,7 @@ pub(super) fn start(crew: &Arc<Crew>, alive: &watch::Sender<()>) {
     });
 }
 
-/// Fans a batch out. When an owner's standing is not to be had, all of it goes on waiting.
+/// Fans a batch out.
 async fn turn(crew: &Crew) -> Stored<Duration> {
     let events = crew.stores.outbox.waiting(BATCH).await?;
     if events.is_empty() {
@@ -28,10 +31,9 @@ async fn turn(crew: &Crew) -> Stored<Duration> {
     }
     let audience = Audience::of(crew, &events).await?;
     let told: Vec<FanOut> = events.iter().map(|event| audience.told(event)).collect();
-    let outbox = &crew.stores.outbox;
-    outbox.fan_out(&told, crew.clock.now()).await?;
-    if told.iter().any(|event| !event.endpoints.is_empty()) {
-        crew.deliveries.ring();
+    let widest = told.iter().map(|event| event.endpoints.len()).max();
+    for step in told.chunks(STEP.div_ceil(widest.unwrap_or(0).max(1))) {
+        fan_out(crew, step).await?;
     }
     let more = told.len() >= BATCH as usize;
     Ok(if more {
@@ -39,4 +41,13 @@ async fn turn(crew: &Crew) -> Stored<Duration> {
     } else {
         crew.settings.poll
     })
+}
+
+async fn fan_out(crew: &Crew, events: &[FanOut]) -> Stored<()> {
+    let outbox = &crew.stores.outbox;
+    outbox.fan_out(events, crew.clock.now()).await?;
+    if events.iter().any(|event| !event.endpoints.is_empty()) {
+        crew.deliveries.ring();
+    }
+    Ok(())
 }

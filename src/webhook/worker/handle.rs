@@ -22,8 +22,8 @@ pub struct Health {
     /// How many attempts are under way.
     pub under_way: u32,
     /// When it last found out what there is to do, of events and of deliveries; `None` when it never did. One that is
-    /// well does so at least once a [`poll`](super::Settings::poll): this is old when the store, or the authority that
-    /// is asked at fan-out, fails or does not answer.
+    /// well does so at least once a [`poll`](super::Settings::poll): this is old when the store fails or does not
+    /// answer.
     pub looked_at: Option<Timestamp>,
     /// How often in a row it has failed to.
     pub failures: u32,

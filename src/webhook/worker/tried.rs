@@ -79,8 +79,9 @@ fn entry(claimed: &Claimed, at: Timestamp, took: Duration) -> Attempted {
 
 /// As much of a text as is kept, in whole characters.
 fn beginning(mut text: String) -> String {
-    let end = (0..=KEPT).rev().find(|end| text.is_char_boundary(*end));
-    text.truncate(end.filter(|_| text.len() > KEPT).unwrap_or(text.len()));
+    while text.len() > KEPT {
+        text.pop();
+    }
     text
 }
 

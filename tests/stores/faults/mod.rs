@@ -24,6 +24,7 @@ const FAULTS: &[Fault] = &[
     ("an event loses its forum", Plant::Put(|event| event.forum = None), "outbox::what_is_put_waits_whole"),
     ("a long body is cut", Plant::Put(|event| event.body.truncate(65_536)), "outbox::what_is_put_waits_whole"),
     ("the youngest event comes first", Plant::Waiting(|events| events.reverse()), "outbox::the_oldest_wait_first"),
+    ("events of one moment come by their ids", Plant::Waiting(|events| events.sort_by_key(|event| event.id.to_string())), "outbox::of_one_moment_the_first_put_waits_first"),
     ("all that waits comes at once", Plant::AskWaiting(|limit| *limit = 999), "outbox::the_oldest_wait_first"),
     (
         "an event that is older than another one that was fanned out is passed over",

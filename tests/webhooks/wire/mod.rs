@@ -1,7 +1,10 @@
-//! Both ends of an attempt: a transport, and a receiver that behaves as badly as it is told.
+//! Both ends of an attempt: a transport, and a receiver that behaves as badly as it is told; and the worker between.
 
+mod asked;
 mod names;
+mod paced;
 mod receiver;
+mod seen;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +14,7 @@ use forum_api::webhook::{HttpSettings, HttpTransport, Outgoing, Resolver};
 use http::HeaderMap;
 
 pub(crate) use names::Names;
+pub(crate) use paced::Paced;
 pub(crate) use receiver::{Act, Receiver};
 
 /// How long an attempt may take that is to end in time.

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio::task::yield_now;
 use tokio::time::{interval, timeout};
 use tokio_rustls::TlsAcceptor;
+
+use super::seen::{Seen, headers};
 
 /// Longer than anything that is awaited takes.
 const SOON: Duration = Duration::from_secs(20);
@@ -32,17 +34,6 @@ pub(crate) enum Act {
     Reset,
     /// Says this without being asked.
     Blurt(&'static [u8]),
-}
-
-/// A connection as its receiver saw it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Seen {
-    /// Whom the client asked for, over TLS.
-    pub(crate) name: Option<String>,
-    /// The request.
-    pub(crate) request: String,
-    /// Whether it has ended.
-    pub(crate) ended: bool,
 }
 
 /// Listens on loopback until the test ends.
@@ -77,6 +68,19 @@ impl Receiver {
                     note.that(|seen| seen.ended = true);
                 });
             }
+        });
+        Self { port, seen }
+    }
+
+    /// One whose port is taken, and at which nobody listens.
+    pub(crate) fn deaf() -> Self {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let port = socket.local_addr().unwrap().port();
+        let (noted, seen) = watch::channel(Vec::new());
+        tokio::spawn(async move {
+            noted.closed().await;
+            drop(socket);
         });
         Self { port, seen }
     }
@@ -176,21 +180,19 @@ where
 
 /// A request, as far as it comes.
 async fn read<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<String> {
-    let mut request = String::new();
-    while !is_whole(&request) {
-        let byte = stream.read_u8().await?;
-        request.push(byte.into());
+    let mut request = Vec::new();
+    while !request.ends_with(b"\r\n\r\n") {
+        request.push(stream.read_u8().await?);
     }
-    Ok(request)
+    let head = text(request)?;
+    let length = headers(&head)["content-length"].to_str().unwrap().parse();
+    let mut body = vec![0; length.unwrap()];
+    stream.read_exact(&mut body).await?;
+    Ok(head + &text(body)?)
 }
 
-fn is_whole(request: &str) -> bool {
-    request.split_once("\r\n\r\n").is_some_and(|(head, body)| {
-        let lengths = head
-            .lines()
-            .filter_map(|line| line.strip_prefix("content-length: "));
-        lengths.map(|length| length.parse()).eq([Ok(body.len())])
-    })
+fn text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(io::Error::other)
 }
 
 async fn until_hung_up<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<()> {

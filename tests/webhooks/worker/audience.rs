@@ -199,23 +199,40 @@ fn each_owner_is_asked_for_once_in_a_batch() {
 }
 
 #[test]
-fn while_the_authority_fails_events_wait() {
+fn of_an_owner_who_cannot_be_asked_for_it_is_known_later() {
+    for word in [Word::Fails, Word::Panics, Word::NeverSays] {
+        for (later, state, attempts) in [
+            (Word::Sees(vec![1]), State::Delivered, 1),
+            (Word::Sees(vec![2]), State::Withheld, 0),
+            (Word::CannotAct, State::Withheld, 0),
+        ] {
+            let scene = Scene::new();
+            scene.add("a");
+            scene.people.say(1, word.clone());
+            scene.happen();
+            scene.start();
+            scene.pass(seconds(600));
+            assert_eq!(scene.stands(), (State::Queued, 0));
+            assert!(scene.receivers.sent().is_empty());
+            scene.people.say(1, later);
+            scene.pass(seconds(60));
+            assert_eq!(scene.stands(), (state, attempts));
+        }
+    }
+}
+
+#[test]
+fn an_owner_who_cannot_be_asked_for_keeps_no_event_from_others() {
     for word in [Word::Fails, Word::Panics, Word::NeverSays] {
         let scene = Scene::new();
-        scene.add("a");
+        scene.add("stuck");
+        scene.add_of(2, "other");
         scene.people.say(1, word);
         scene.happen();
         scene.start();
-        scene.pass(seconds(600));
-        assert!(scene.deliveries().is_empty());
-        let asked = scene.people.asked.load(Ordering::SeqCst);
-        assert!(
-            (10..60).contains(&asked),
-            "asked {asked} times in ten minutes"
-        );
-        scene.people.say(1, Word::Sees(vec![1]));
-        scene.pass(seconds(60));
-        assert_eq!(scene.stands(), (State::Delivered, 1));
+        scene.pass(seconds(15));
+        assert_eq!(scene.receivers.times(&url("other")).len(), 1);
+        assert_eq!(scene.receivers.times(&url("stuck")).len(), 0);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The worker over stores in memory, a transport that plays the receivers, and a clock that stands still.
 
-mod people;
+pub(crate) mod people;
 mod receivers;
 mod scene;
 mod stores;

@@ -101,3 +101,17 @@ fn a_store_that_fails_does_not_hold_it_up() {
     scene.runtime.block_on(handle.stop());
     assert!(handle.health().stopped);
 }
+
+#[test]
+fn owners_who_cannot_be_asked_for_hold_it_up_for_a_step() {
+    let scene = Scene::new();
+    for owner in 1..=20 {
+        scene.add_of(owner, &format!("of-{owner}"));
+        scene.people.say(owner, Word::NeverSays);
+    }
+    scene.happen();
+    let handle = scene.start();
+    stop(&scene, &handle);
+    scene.pass(seconds(15));
+    assert!(handle.health().stopped);
+}

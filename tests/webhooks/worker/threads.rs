@@ -22,25 +22,26 @@ const ALL: usize = NAMES.len() * EVENTS as usize;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_workers_share_what_is_in_memory() {
-    share(&Webhooks::in_memory()).await;
+    let stores = Webhooks::in_memory();
+    share([stores.clone(), stores]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn two_workers_share_a_database() {
+async fn two_workers_share_a_file_that_each_has_opened() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("forum.db");
     let file = Location::File { path, create: true };
-    share(&Webhooks::in_sqlite(&Database::open(&file).unwrap())).await;
+    share([(); 2].map(|()| Webhooks::in_sqlite(&Database::open(&file).unwrap()))).await;
 }
 
 /// Both keep to their bounds, everything is delivered, and nothing twice.
-async fn share(stores: &Webhooks) {
-    let now = SystemClock.now();
+async fn share(each: [Webhooks; 2]) {
+    let (now, [stores, _]) = (SystemClock.now(), &each);
     for name in NAMES {
         let added = stores.endpoints.add(&endpoint(name, now)).await;
         assert!(added.unwrap());
     }
-    let workers = [worker(stores), worker(stores)];
+    let workers = each.each_ref().map(worker);
     for number in 0..EVENTS {
         let event = event(number, &Topic::POST_CREATED, Some(1), now);
         stores.outbox.put(&event).await.unwrap();

@@ -86,7 +86,7 @@ pub const LONG_AND_HIDDEN: &str = "SELECT id FROM thread WHERE is_long AND state
 /// `None` when there is no such member.
 fn member(connection: &Connection, by: &UserRef) -> Result<Option<i64>> {
     let name = match by {
-        UserRef::Id(id) => return Ok(id.number().ok()),
+        UserRef::Id(id) => return Ok(id.number().ok().filter(|id| *id > 0)),
         UserRef::Name(name) => name,
     };
     let mut query = connection.prepare_cached("SELECT id FROM member WHERE username = ?1")?;

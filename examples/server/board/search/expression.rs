@@ -59,7 +59,40 @@ fn join(parts: impl IntoIterator<Item = String>, by: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{BTreeSet, Query, Search, SearchIn, place, text};
+    use proptest::prelude::{Strategy, prop, prop_assert_eq, prop_oneof, proptest};
+    use rusqlite::Connection;
+
+    use super::super::super::STEPS;
+    use super::{BTreeSet, Query, Search, SearchIn, folded, place, text};
+
+    /// With words of the index's language among others.
+    fn queries() -> impl Strategy<Value = String> {
+        let command = prop::sample::select(vec![
+            "AND", "-OR", "NOT", "NEAR(", ")", "^", "tea*", "+", "title : ", "{body}", "-", "\"",
+            "'",
+        ]);
+        let part = prop_oneof![command.prop_map(str::to_owned), "\\PC{1,6}"];
+        prop::collection::vec(part, 1..12).prop_map(|parts| parts.join(" "))
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_with_all_words_is_found_unless_one_of_them_is_excluded(query in queries()) {
+            let Some(query) = Query::parse(&query) else {
+                return Ok(());
+            };
+            let index = Connection::open_in_memory().unwrap();
+            STEPS.iter().for_each(|step| index.execute_batch(step).unwrap());
+            let (excluded, required): (Vec<_>, Vec<_>) = query.terms().iter().partition(|term| term.excluded);
+            let required: Vec<_> = required.iter().map(|term| folded(&term.text)).collect();
+            let body = format!(" {} ", required.join(" "));
+            let spoilt = excluded.iter().any(|term| body.contains(&format!(" {} ", folded(&term.text))));
+            index.execute("INSERT INTO post_text (body) VALUES (?1)", [&body]).unwrap();
+            let expression = text(&Search::new(query), None);
+            let found = index.query_row("SELECT count(*) FROM post_text (?1)", [expression], |row| row.get(0));
+            prop_assert_eq!(found, Ok(i32::from(!spoilt)));
+        }
+    }
 
     #[test]
     fn says_what_to_look_for_and_where() {

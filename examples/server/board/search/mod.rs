@@ -15,8 +15,8 @@ mod threads;
 mod walk;
 mod words;
 
-use forum_api::host::Result;
-use forum_api::model::{Page, Search, SearchHit, Show, Sort, Timestamp};
+use forum_api::host::{Refusal, Result};
+use forum_api::model::{Page, Query, Search, SearchHit, Show, Sort, Timestamp};
 use rusqlite::Connection;
 
 use super::actor::Actor;
@@ -44,6 +44,7 @@ pub fn page(
     search: &Search,
     now: Timestamp,
 ) -> Result<Page<SearchHit>> {
+    few_words(&search.q)?;
     let Some(aim) = Aim::of(connection, actor, search, now)? else {
         return Ok(Page {
             items: Vec::new(),
@@ -63,4 +64,15 @@ pub fn page(
         items: hits::read(connection, &found.items, search)?,
         next: found.next,
     })
+}
+
+/// Each word costs the index a look at all posts that have it, those of a phrase as well.
+fn few_words(query: &Query) -> Result<()> {
+    let words = query
+        .terms()
+        .iter()
+        .map(|term| words::words(&term.text).count());
+    let few = words.sum::<usize>() <= Query::TERMS;
+    few.then_some(())
+        .ok_or(Refusal::Unusable("q", Query::EXPECTED))
 }

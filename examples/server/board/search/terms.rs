@@ -84,10 +84,8 @@ fn occurrences(term: &[String], words: &[&str]) -> f64 {
 
 /// As much of a text as is looked at, but for a letter that would be cut.
 pub fn beginning(text: &str) -> &str {
-    let ends = (0..=LOOK.min(text.len())).rev();
-    ends.into_iter()
-        .find_map(|end| text.get(..end))
-        .unwrap_or_default()
+    let mut ends = (0..=LOOK.min(text.len())).rev();
+    ends.find_map(|end| text.get(..end)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 CREATE TABLE forum_api_events (
-    id TEXT PRIMARY KEY,
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
     topic TEXT NOT NULL,
     occurred_at INTEGER NOT NULL,
     forum TEXT,
@@ -7,7 +8,7 @@ CREATE TABLE forum_api_events (
     fanned_out_at INTEGER
 ) STRICT;
 
-CREATE INDEX forum_api_events_waiting ON forum_api_events (occurred_at, id) WHERE fanned_out_at IS NULL;
+CREATE INDEX forum_api_events_waiting ON forum_api_events (occurred_at, number) WHERE fanned_out_at IS NULL;
 
 CREATE TABLE forum_api_endpoints (
     number INTEGER PRIMARY KEY,
@@ -25,7 +26,7 @@ CREATE TABLE forum_api_endpoints (
 
 CREATE TABLE forum_api_deliveries (
     id TEXT PRIMARY KEY,
-    event TEXT NOT NULL REFERENCES forum_api_events,
+    event TEXT NOT NULL REFERENCES forum_api_events (id),
     topic TEXT NOT NULL,
     endpoint TEXT NOT NULL,
     created_at INTEGER NOT NULL,
@@ -35,16 +36,14 @@ CREATE TABLE forum_api_deliveries (
     ended_at INTEGER,
     lease INTEGER NOT NULL DEFAULT 0,
     leased INTEGER NOT NULL DEFAULT FALSE
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE INDEX forum_api_deliveries_pending ON forum_api_deliveries (endpoint, due_at, id) WHERE due_at IS NOT NULL;
 CREATE INDEX forum_api_deliveries_ended ON forum_api_deliveries (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX forum_api_deliveries_by_event ON forum_api_deliveries (event);
 CREATE INDEX forum_api_deliveries_by_time ON forum_api_deliveries (created_at, id);
 CREATE INDEX forum_api_deliveries_by_state ON forum_api_deliveries (state, created_at, id);
-CREATE INDEX forum_api_deliveries_by_topic ON forum_api_deliveries (topic, created_at, id);
 CREATE INDEX forum_api_deliveries_by_endpoint ON forum_api_deliveries (endpoint, created_at, id);
-CREATE INDEX forum_api_deliveries_by_endpoint_and_state ON forum_api_deliveries (endpoint, state, created_at, id);
 
 CREATE TABLE forum_api_attempts (
     delivery TEXT NOT NULL REFERENCES forum_api_deliveries ON DELETE CASCADE,
@@ -56,10 +55,11 @@ CREATE TABLE forum_api_attempts (
     duration_ms INTEGER NOT NULL,
     answer TEXT,
     PRIMARY KEY (delivery, number)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE TRIGGER forum_api_events_end AFTER DELETE ON forum_api_deliveries
 BEGIN
     DELETE FROM forum_api_events
-    WHERE id = OLD.event AND NOT EXISTS (SELECT 1 FROM forum_api_deliveries WHERE event = OLD.event);
+    WHERE id = OLD.event AND fanned_out_at IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM forum_api_deliveries WHERE event = OLD.event);
 END;

@@ -11,16 +11,16 @@ use crate::webhook::Delivery;
 ///
 /// Whatever it filters by, its parameters are the place to go on from, the limit, state, endpoint and topic.
 pub(super) fn statement(filter: &Filter) -> String {
-    // Few are in the state that is asked for, as a rule: by it they are found, and `+` keeps from the topic's index.
-    let topic = match filter.state {
-        Some(_) => "+topic = ?6",
-        None => "topic = ?6",
+    // Few are in the state that is asked for, as a rule: by it they are found, and `+` keeps from the endpoint's index.
+    let endpoint = match filter.state {
+        Some(_) => "+endpoint = ?5",
+        None => "endpoint = ?5",
     };
     let conditions = [
         condition("(created_at, id) < (?1, ?2)", 1, filter.after.is_some()),
         condition("state = ?4", 4, filter.state.is_some()),
-        condition("endpoint = ?5", 5, filter.endpoint.is_some()),
-        condition(topic, 6, filter.topic.is_some()),
+        condition(endpoint, 5, filter.endpoint.is_some()),
+        condition("topic = ?6", 6, filter.topic.is_some()),
     ];
     format!(
         "SELECT * FROM forum_api_deliveries

@@ -11,7 +11,7 @@ use crate::store::{FanOut, Outbox};
 use crate::webhook::Event;
 
 pub(super) const WAITING: &str = "
-    SELECT * FROM forum_api_events WHERE fanned_out_at IS NULL ORDER BY occurred_at, id LIMIT ?1";
+    SELECT * FROM forum_api_events WHERE fanned_out_at IS NULL ORDER BY occurred_at, number LIMIT ?1";
 
 pub(super) const FANNED_OUT: &str = "
     UPDATE forum_api_events SET fanned_out_at = ?2 WHERE id = ?1 AND fanned_out_at IS NULL";

@@ -6,18 +6,18 @@ use crate::model::Timestamp;
 use crate::store::sqlite::run::change;
 
 pub(super) const ENDED: &str = "
-    DELETE FROM forum_api_deliveries WHERE id IN (
-        SELECT id FROM forum_api_deliveries WHERE ended_at < ?1 ORDER BY ended_at LIMIT ?2)";
+    DELETE FROM forum_api_deliveries WHERE rowid IN (
+        SELECT rowid FROM forum_api_deliveries WHERE ended_at < ?1 ORDER BY ended_at LIMIT ?2)";
 
 /// Hops through the index from one endpoint that has deliveries to the next, and takes those of removed ones.
 pub(super) const LEFT_BEHIND: &str = "
-    DELETE FROM forum_api_deliveries WHERE id IN (
+    DELETE FROM forum_api_deliveries WHERE rowid IN (
         WITH RECURSIVE hop (endpoint) AS (
             SELECT min(endpoint) FROM forum_api_deliveries
             UNION ALL
             SELECT (SELECT min(endpoint) FROM forum_api_deliveries WHERE endpoint > hop.endpoint)
             FROM hop WHERE hop.endpoint IS NOT NULL)
-        SELECT delivery.id FROM hop
+        SELECT delivery.rowid FROM hop
         CROSS JOIN forum_api_deliveries delivery ON delivery.endpoint = hop.endpoint
         WHERE hop.endpoint NOT IN (SELECT id FROM forum_api_endpoints) LIMIT ?1)";
 

@@ -1,0 +1,136 @@
+//! A board in a file, and its webhooks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use forum_api::Language;
+use forum_api::clock::{Clock, SystemClock, SystemEntropy, TokioRuntime};
+use forum_api::model::{EndpointId, UserId};
+use forum_api::store::sqlite::rusqlite::params_from_iter;
+use forum_api::store::sqlite::{Database, Location};
+use forum_api::store::{FanOut, Webhooks};
+use forum_api::webhook::worker::{Settings, Worker, WorkerHandle};
+use forum_api::webhook::{
+    Event, HttpSettings, HttpTransport, Occasion, Registration, Registry, Topic, Topics,
+};
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::board::groups::{Group, Groups};
+use crate::board::{Board, accounts};
+
+/// So many events are put there in one transaction.
+const BATCH: usize = 1_000;
+
+/// A board in a file, and its webhooks.
+pub struct Rig {
+    pub database: Database,
+    pub board: Board,
+    pub webhooks: Webhooks,
+    /// For whom endpoints act.
+    owner: UserId,
+    _directory: TempDir,
+}
+
+impl Rig {
+    /// A board with nothing but one member.
+    pub async fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("forum.db");
+        let database = Database::open(&Location::File { path, create: true }).unwrap();
+        let board = Board::new(database.clone(), Arc::new(SystemClock), Language::English);
+        board.migrate().await.unwrap();
+        let groups = Groups::of([Group::Members, Group::Administrators]);
+        let owner = board.write(move |tx, events| accounts::add(tx, "owner", groups, events.now));
+        Self {
+            owner: owner.await.unwrap().into(),
+            webhooks: Webhooks::in_sqlite(&database),
+            database,
+            board,
+            _directory: directory,
+        }
+    }
+
+    /// Adds an endpoint that is told of this topic.
+    pub async fn endpoint(&self, url: &str, topic: &Topic) -> EndpointId {
+        let registry = Registry::new(self.webhooks.clone()).allow_private(true);
+        let topics = Topics {
+            all: false,
+            named: [topic.clone()].into(),
+        };
+        let new = Registration {
+            url: url.into(),
+            topics: topics.clone(),
+            owner: self.owner.clone(),
+            secret: None,
+        };
+        let registry = registry.topics(topics.named.into_iter().collect());
+        registry.register(new).await.unwrap().endpoint.id
+    }
+
+    /// A worker with the default settings.
+    pub fn work(&self) -> WorkerHandle {
+        self.work_with(Settings::default())
+    }
+
+    /// A worker with these settings.
+    pub fn work_with(&self, settings: Settings) -> WorkerHandle {
+        let authority = Arc::new(self.board.clone());
+        Worker::new(self.webhooks.clone(), authority, transport(), TokioRuntime)
+            .settings(settings)
+            .start()
+    }
+
+    /// Writes so many events of this topic, as a host does.
+    pub async fn put(&self, topic: &Topic, count: usize) {
+        for first in (0..count).step_by(BATCH) {
+            self.write(events(topic, BATCH.min(count - first))).await;
+        }
+    }
+
+    /// Queues so many deliveries for this endpoint alone.
+    pub async fn queue(&self, topic: &Topic, to: &EndpointId, count: usize) {
+        for first in (0..count).step_by(BATCH) {
+            let events = events(topic, BATCH.min(count - first));
+            let to = |event: &Event| FanOut {
+                event: event.id.clone(),
+                endpoints: vec![to.clone()],
+            };
+            let fan_out: Vec<_> = events.iter().map(to).collect();
+            self.write(events).await;
+            let now = SystemClock.now().minus(Duration::from_secs(1));
+            self.webhooks.outbox.fan_out(&fan_out, now).await.unwrap();
+        }
+    }
+
+    async fn write(&self, events: Vec<Event>) {
+        let write = self.board.write(move |tx, _| {
+            let mut insert = tx.prepare_cached(Event::INSERT)?;
+            for event in &events {
+                insert.execute(params_from_iter(event.parameters()))?;
+            }
+            Ok(())
+        });
+        write.await.unwrap();
+    }
+}
+
+/// A transport that sends to loopback, too.
+pub fn transport() -> HttpTransport {
+    let settings = HttpSettings {
+        allow_private: true,
+        ..HttpSettings::default()
+    };
+    HttpTransport::new(settings).unwrap()
+}
+
+/// An event of 1 KB.
+pub fn event(topic: &Topic) -> Event {
+    let on = Occasion::new(&SystemEntropy, SystemClock.now()).unwrap();
+    let event = |letters| json!({ "text": "x".repeat(letters) });
+    Event::new(topic.clone(), on, None, &event(890))
+}
+
+fn events(topic: &Topic, count: usize) -> Vec<Event> {
+    (0..count).map(|_| event(topic)).collect()
+}

@@ -1,0 +1,92 @@
+//! How many deliveries of 1 KB a second one worker makes.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use forum_api::webhook::worker::Settings;
+use forum_api::webhook::{Outgoing, Topic, Transport as _};
+use http::HeaderMap;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use crate::ROUNDS;
+use crate::figures::Figures;
+use crate::receiver::{Receipt, fast};
+use crate::rig::{Rig, event, transport};
+
+/// How many deliveries a round has.
+const COUNT: usize = 5_000;
+
+/// How many are under way at once.
+const AT_ONCE: u32 = 64;
+
+pub async fn measure() {
+    println!("deliveries of 1 KB a second (least, median, most of {ROUNDS})");
+    let (mut bare, mut default, mut wide) =
+        (Figures::default(), Figures::default(), Figures::default());
+    for _ in 0..ROUNDS {
+        bare.add(alone().await);
+        default.add(worker(Settings::default()).await);
+        let settings = Settings {
+            per_endpoint: AT_ONCE,
+            ..Settings::default()
+        };
+        wide.add(worker(settings).await);
+    }
+    bare.tell(&format!("the transport alone, {AT_ONCE} at once"));
+    default.tell("a worker, 4 at once");
+    wide.tell(&format!("a worker, {AT_ONCE} at once"));
+    let ratio = wide.most() / bare.most();
+    println!("  a worker, in transports alone, {AT_ONCE} at once: {ratio:.2}");
+}
+
+/// The same bytes to the same receiver, with no queue.
+async fn alone() -> f64 {
+    let (transport, topic) = (transport(), Topic::new("bench.event").unwrap());
+    let (url, _receipts) = fast();
+    let outgoing = Outgoing {
+        url,
+        headers: HeaderMap::new(),
+        body: Bytes::from(event(&topic).body),
+    };
+    let start = Instant::now();
+    let mut senders = JoinSet::new();
+    for _ in 0..AT_ONCE {
+        let (transport, outgoing) = (transport.clone(), outgoing.clone());
+        senders.spawn(async move {
+            for _ in 0..COUNT / AT_ONCE as usize {
+                transport.post(outgoing.clone()).await.unwrap();
+            }
+        });
+    }
+    senders.join_all().await;
+    per_second(start)
+}
+
+/// From the outbox to the receiver, and noted as delivered.
+async fn worker(settings: Settings) -> f64 {
+    let (rig, topic) = (Rig::new().await, Topic::new("bench.event").unwrap());
+    let (url, receipts) = fast();
+    rig.endpoint(&url, &topic).await;
+    rig.put(&topic, COUNT).await;
+    let start = Instant::now();
+    let worker = rig.work_with(settings);
+    all(receipts).await;
+    while worker.health().under_way > 0 {
+        sleep(Duration::from_millis(1)).await;
+    }
+    let per_second = per_second(start);
+    worker.stop().await;
+    per_second
+}
+
+async fn all(mut receipts: UnboundedReceiver<Receipt>) {
+    for _ in 0..COUNT {
+        receipts.recv().await.unwrap();
+    }
+}
+
+fn per_second(start: Instant) -> f64 {
+    COUNT as f64 / start.elapsed().as_secs_f64()
+}

@@ -1,0 +1,169 @@
+//! Added: the board's sections, topics and entries in the words of the API, a query a method.
+
+use forum_api::async_trait;
+use forum_api::host::{Board, Caller, In, Member, Place, Refusal, Result};
+use forum_api::model::{
+    Account, BodyFormat, Forum, ForumId, Limit, ListPosts, ListThreads, Page, Position, Post,
+    PostId, Profile, Reply, Thread, ThreadId, Timestamp, UserRef,
+};
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use super::standing::rank;
+use super::words::{forum, post, profile, thread};
+use crate::before::topics::{self, Entry, Topic};
+use crate::before::{Club, Refused, reply};
+
+const FORUMS: &str = "
+    SELECT section.id, title, count(topic.id) AS topics, coalesce(sum(entries), 0)::bigint AS entries,
+        max(active_at) AS active_at
+    FROM section LEFT JOIN topic ON topic.section = section.id
+    WHERE section.rank <= $1 GROUP BY section.id ORDER BY section.id";
+
+const THREADS: &str = "
+    SELECT * FROM topic_view WHERE section = $1 AND (active_at, id) < ($2, $3) AND active_at > $4
+    ORDER BY active_at DESC, id DESC LIMIT $5";
+
+const POSTS: &str = "
+    SELECT * FROM entry_view WHERE topic = $1 AND number > $2 AND written_at > $3
+    ORDER BY number LIMIT $4";
+
+const NUMBER: &str = "SELECT number FROM entry WHERE topic = $1 AND id = $2";
+
+const PROFILE: &str = "
+    SELECT id, name, joined_at, (
+        SELECT count(*) FROM entry
+        JOIN topic ON topic.id = entry.topic JOIN section ON section.id = topic.section
+        WHERE writer = member.id AND section.rank <= 1
+    ) AS entries
+    FROM member WHERE id = $1 OR name = $2";
+
+#[async_trait]
+impl Board for Club {
+    async fn forum_of(&self, caller: &Caller, place: Place<'_>) -> Result<ForumId> {
+        match place {
+            Place::Thread(thread) => Ok(self.topic(caller, thread).await?.section.into()),
+            _ => Err(Refusal::NotImplemented),
+        }
+    }
+
+    async fn me(&self, by: &Member) -> Result<Account> {
+        Ok(Account {
+            owner: self.member(Some(by.user().number()?), None).await?,
+            unread_messages: None,
+        })
+    }
+
+    async fn profile(&self, _: &Caller, user: UserRef) -> Result<Profile> {
+        match user {
+            UserRef::Id(id) => self.member(Some(id.number()?), None).await,
+            UserRef::Name(name) => self.member(None, Some(&name)).await,
+        }
+    }
+
+    async fn forums(&self, caller: &Caller) -> Result<Vec<Forum>> {
+        let rows = self.rows(FORUMS, &[&rank(caller)?]).await?;
+        Ok((1..).zip(&rows).map(forum).collect())
+    }
+
+    async fn threads(
+        &self,
+        caller: &Caller,
+        forum: ForumId,
+        list: ListThreads,
+    ) -> Result<Page<Thread>> {
+        let (section, rank) = (forum.number()?, rank(caller)?);
+        let [active_at, id] = after(list.after.as_ref())?.unwrap_or([i64::MAX; 2]);
+        let (since, rows) = (millis(list.since), rows(list.limit));
+        let rows = self
+            .rows(THREADS, &[&section, &active_at, &id, &since, &rows])
+            .await?;
+        let threads = rows.iter().map(|row| thread(&Topic::from(row), rank));
+        Ok(Page::cut(threads.collect(), list.limit, |last| {
+            let active_at = last.last_activity_at.as_millis();
+            Position::new(format_args!("{active_at}.{}", last.thread_id))
+        }))
+    }
+
+    async fn thread(&self, caller: &Caller, id: ThreadId) -> Result<Thread> {
+        Ok(thread(&self.topic(caller, &id).await?, rank(caller)?))
+    }
+
+    async fn posts(
+        &self,
+        caller: &Caller,
+        thread: ThreadId,
+        list: ListPosts,
+    ) -> Result<In<Page<Post>>> {
+        let topic = self.topic(caller, &thread).await?;
+        let after = match (&list.from, after(list.after.as_ref())?) {
+            (Some(from), _) => self.number(topic.id, from).await? - 1,
+            (None, after) => after.map_or(0, |[number]| number),
+        };
+        let (since, rows) = (millis(list.since), rows(list.limit));
+        let rows = self
+            .rows(POSTS, &[&topic.id, &after, &since, &rows])
+            .await?;
+        let posts = rows.iter().map(|row| post(&Entry::from(row), list.body));
+        let page = Page::cut(posts.collect(), list.limit, |last| {
+            Position::new(last.number)
+        });
+        Ok(In::new(topic.section.into(), page))
+    }
+
+    async fn reply(&self, by: &Member, thread: ThreadId, reply: Reply) -> Result<In<Post>> {
+        let (member, topic) = (by.user().number()?, thread.number()?);
+        let (topic, entry) = reply::reply(self, member, topic, &reply.body).await?;
+        Ok(In::new(
+            topic.section.into(),
+            post(&entry, BodyFormat::Both),
+        ))
+    }
+}
+
+impl Club {
+    async fn rows(
+        &self,
+        query: &str,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, Refused> {
+        let client = self.pool.get().await?;
+        let query = client.prepare_cached(query).await?;
+        Ok(client.query(&query, parameters).await?)
+    }
+
+    async fn topic(&self, caller: &Caller, id: &ThreadId) -> Result<Topic> {
+        let client = self.pool.get().await.map_err(Refused::from)?;
+        let topic = topics::find(&client, id.number()?, rank(caller)?).await?;
+        topic.ok_or(Refusal::Absent)
+    }
+
+    async fn number(&self, topic: i64, entry: &PostId) -> Result<i64> {
+        let found = match entry.number() {
+            Ok(entry) => self.rows(NUMBER, &[&topic, &entry]).await?,
+            Err(_) => Vec::new(),
+        };
+        let number = found.first().map(|row| row.get("number"));
+        number.ok_or(Refusal::Unusable("from", "a post of this thread"))
+    }
+
+    async fn member(&self, id: Option<i64>, name: Option<&str>) -> Result<Profile> {
+        let found = self.rows(PROFILE, &[&id, &name]).await?;
+        found.first().map(profile).ok_or(Refusal::Absent)
+    }
+}
+
+/// The numbers of a place in a list.
+fn after<const N: usize>(place: Option<&Position>) -> Result<Option<[i64; N]>> {
+    let numbers = place.map(Position::numbers).transpose();
+    numbers.map_err(|_| Refusal::Unusable("after", "a cursor that this list gave"))
+}
+
+fn millis(since: Option<Timestamp>) -> i64 {
+    since.map_or(i64::MIN, Timestamp::as_millis)
+}
+
+/// The one beyond the limit tells that more follows.
+fn rows(limit: Limit) -> i64 {
+    limit.get() as i64 + 1
+}

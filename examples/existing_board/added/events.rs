@@ -1,0 +1,30 @@
+//! Added: what is put into the outbox.
+
+use deadpool_postgres::GenericClient;
+use forum_api::clock::SystemEntropy;
+use forum_api::model::{BodyFormat, Timestamp};
+use forum_api::store::postgres::outbox;
+use forum_api::webhook::{Event, Occasion, Surroundings};
+
+use super::stores::change;
+use super::words::{author, post, thread};
+use crate::before::Refused;
+use crate::before::topics::{Entry, Topic};
+
+/// Tells of a new entry, in the transaction in which it was written.
+pub async fn tell(
+    transaction: &impl GenericClient,
+    topic: &Topic,
+    entry: &Entry,
+) -> Result<(), Refused> {
+    let now = Timestamp::from_millis(entry.written_at);
+    let on = Occasion::new(&SystemEntropy, now).map_err(|none| Refused::Failed(none.into()))?;
+    let around = Surroundings {
+        thread: &thread(topic, 0),
+        forum_title: &topic.section_title,
+        actor: Some(&author(&entry.writer)),
+    };
+    let event = Event::post_created(on, &post(entry, BodyFormat::Both), around);
+    change(transaction, &outbox::put(&event)).await?;
+    Ok(())
+}

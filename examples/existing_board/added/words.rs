@@ -1,0 +1,95 @@
+//! Added: a section is a forum, a topic a thread, an entry a post, and a writer an author.
+
+use forum_api::model::{
+    Author, BodyFormat, Forum, ForumId, LastPost, Post, Profile, State, Thread, ThreadId, Timestamp,
+};
+use tokio_postgres::Row;
+
+use crate::before::pages;
+use crate::before::topics::{Entry, Topic, Writer};
+
+/// A section in this place.
+pub fn forum((position, row): (u32, &Row)) -> Forum {
+    let (topics, entries): (i64, i64) = (row.get("topics"), row.get("entries"));
+    let active_at: Option<i64> = row.get("active_at");
+    Forum {
+        forum_id: ForumId::from(row.get::<_, i64>("id")),
+        parent_id: None,
+        title: row.get("title"),
+        description: String::new(),
+        position,
+        thread_count: topics.unsigned_abs(),
+        post_count: entries.unsigned_abs(),
+        last_activity_at: active_at.map(Timestamp::from_millis),
+        can_start_thread: false,
+    }
+}
+
+/// A topic, as this rank sees it.
+pub fn thread(topic: &Topic, rank: i16) -> Thread {
+    let active_at = Timestamp::from_millis(topic.active_at);
+    Thread {
+        thread_id: topic.id.into(),
+        forum_id: topic.section.into(),
+        title: topic.subject.clone(),
+        author: Some(author(&topic.writer)),
+        state: State::Visible,
+        created_at: Timestamp::from_millis(topic.started_at),
+        last_activity_at: active_at,
+        last_post: Some(LastPost {
+            post_id: topic.last.into(),
+            author: Some(author(&topic.last_writer)),
+            created_at: active_at,
+        }),
+        reply_count: (topic.entries - 1).unsigned_abs(),
+        pinned: false,
+        locked: topic.locked,
+        first_post_id: topic.first.into(),
+        poll_id: None,
+        can_reply: topic.takes_entries_of(rank),
+        version: 1,
+    }
+}
+
+/// An entry, with its text in these forms.
+pub fn post(entry: &Entry, forms: BodyFormat) -> Post {
+    Post {
+        post_id: entry.id.into(),
+        thread_id: ThreadId::from(entry.topic),
+        number: entry.number.unsigned_abs(),
+        author: Some(author(&entry.writer)),
+        state: State::Visible,
+        created_at: Timestamp::from_millis(entry.written_at),
+        edited_at: None,
+        edited_by: None,
+        body: (forms != BodyFormat::Html).then(|| entry.body.clone()),
+        body_html: (forms != BodyFormat::Source).then(|| pages::html(&entry.body)),
+        can_edit: false,
+        can_delete: false,
+        version: 1,
+    }
+}
+
+/// A member's profile.
+pub fn profile(row: &Row) -> Profile {
+    let entries: i64 = row.get("entries");
+    Profile {
+        user_id: row.get::<_, i64>("id").into(),
+        username: row.get("name"),
+        title: None,
+        avatar_url: None,
+        joined_at: Timestamp::from_millis(row.get("joined_at")),
+        last_seen_at: None,
+        post_count: entries.unsigned_abs(),
+        reputation: 0,
+    }
+}
+
+/// Who wrote something.
+pub fn author(writer: &Writer) -> Author {
+    Author {
+        user_id: writer.id.into(),
+        username: writer.name.clone(),
+        avatar_url: None,
+    }
+}

@@ -1,0 +1,15 @@
+//! The way to the database.
+
+use deadpool_postgres::{Manager, ManagerConfig, RecyclingMethod};
+use tokio_postgres::NoTls;
+
+pub use deadpool_postgres::Pool;
+
+/// A pool of up to eight connections to this database.
+pub fn connect(database: &str) -> Result<Pool, Box<dyn std::error::Error>> {
+    let fast = ManagerConfig {
+        recycling_method: RecyclingMethod::Fast,
+    };
+    let manager = Manager::from_config(database.parse()?, NoTls, fast);
+    Ok(Pool::builder(manager).max_size(8).build()?)
+}

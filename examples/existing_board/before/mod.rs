@@ -1,0 +1,34 @@
+//! The board as it was: members, sections, topics, and a form to reply with.
+
+mod connect;
+pub mod members;
+pub mod pages;
+pub mod refused;
+pub mod reply;
+pub mod topics;
+
+use std::time::Duration;
+
+pub use connect::{Pool, connect};
+pub use refused::Refused;
+
+/// The club's board.
+#[derive(Clone, Debug)]
+pub struct Club {
+    /// Its database.
+    pub pool: Pool,
+    /// How long a member waits from one entry to the next.
+    pub pause: Duration,
+}
+
+impl Club {
+    /// The board in this database, whose tables are made where they are missing.
+    pub async fn open(pool: Pool, pause: Duration) -> Result<Self, Refused> {
+        let client = pool.get().await?;
+        client.batch_execute(include_str!("schema.sql")).await?;
+        client
+            .batch_execute(forum_api::store::postgres::MIGRATE) // Added.
+            .await?;
+        Ok(Self { pool, pause })
+    }
+}

@@ -1,0 +1,135 @@
+//! The board's own pages.
+
+use axum::Router;
+use axum::extract::{Path, RawForm, State};
+use axum::http::header::{COOKIE, SET_COOKIE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{Html, IntoResponse, Redirect, Response};
+use axum::routing::get;
+use url::form_urlencoded;
+
+use super::{Club, Refused, members, reply, topics};
+
+/// The routes of the pages.
+pub fn routes(club: Club) -> Router {
+    Router::new()
+        .route("/", get(index))
+        .route("/topics/{id}", get(topic).post(answer))
+        .route("/in/{session}", get(sign_in))
+        .with_state(club)
+}
+
+/// The topics that the visitor sees.
+async fn index(State(club): State<Club>, headers: HeaderMap) -> Result<Html<String>, Refused> {
+    let rank = rank(&club, &headers).await?;
+    let topics = topics::all(&club.pool.get().await?, rank).await?;
+    let lines = topics.iter().map(|topic| {
+        let (section, subject) = (escaped(&topic.section_title), escaped(&topic.subject));
+        format!(
+            "<li>{section}: <a href=\"/topics/{}\">{subject}</a>",
+            topic.id
+        )
+    });
+    Ok(page(
+        "Topics",
+        &format!("<ul>{}</ul>", lines.collect::<String>()),
+    ))
+}
+
+/// A topic with its entries, and a form to reply with.
+async fn topic(
+    State(club): State<Club>,
+    Path(id): Path<i64>,
+    headers: HeaderMap,
+) -> Result<Html<String>, Refused> {
+    let rank = rank(&club, &headers).await?;
+    let client = club.pool.get().await?;
+    let topic = topics::find(&client, id, rank).await?;
+    let topic = topic.ok_or(Refused::NoTopic)?;
+    let entries = topics::entries(&client, id).await?;
+    let entries = entries.iter().map(|entry| {
+        let (name, body) = (escaped(&entry.writer.name), html(&entry.body));
+        format!(
+            "<article id=\"{}\"><h2>{name}</h2>{body}</article>",
+            entry.number
+        )
+    });
+    let form = if topic.takes_entries_of(rank) {
+        FORM
+    } else {
+        ""
+    };
+    Ok(page(
+        &topic.subject,
+        &format!("{}{form}", entries.collect::<String>()),
+    ))
+}
+
+const FORM: &str = "<form method=post><textarea name=body></textarea><button>Reply</button></form>";
+
+/// What the form does.
+async fn answer(
+    State(club): State<Club>,
+    Path(id): Path<i64>,
+    headers: HeaderMap,
+    RawForm(form): RawForm,
+) -> Result<Response, Refused> {
+    let Some(member) = session(&club, &headers).await? else {
+        let sign_in = page("Please sign in", "Follow the link that you were sent.");
+        return Ok((StatusCode::UNAUTHORIZED, sign_in).into_response());
+    };
+    let body = form_urlencoded::parse(&form).find(|(name, _)| name == "body");
+    let body = body.map(|(_, body)| body).unwrap_or_default();
+    let (_, entry) = reply::reply(&club, member, id, &body).await?;
+    Ok(Redirect::to(&format!("/topics/{id}#{}", entry.number)).into_response())
+}
+
+/// The link that a member was sent.
+async fn sign_in(Path(session): Path<String>) -> Response {
+    let cookie = format!("session={session}; Path=/; HttpOnly; SameSite=Lax");
+    ([(SET_COOKIE, cookie)], Redirect::to("/")).into_response()
+}
+
+/// The rank of who asks.
+async fn rank(club: &Club, headers: &HeaderMap) -> Result<i16, Refused> {
+    let member = match session(club, headers).await? {
+        Some(member) => members::find(&club.pool.get().await?, member).await?,
+        None => None,
+    };
+    Ok(member.map_or(0, |member| member.rank))
+}
+
+/// Who is signed in.
+async fn session(club: &Club, headers: &HeaderMap) -> Result<Option<i64>, Refused> {
+    let cookies = headers
+        .get(COOKIE)
+        .and_then(|cookies| cookies.to_str().ok());
+    let mut cookies = cookies.unwrap_or_default().split("; ");
+    match cookies.find_map(|cookie| cookie.strip_prefix("session=")) {
+        Some(session) => members::signed_in(&club.pool.get().await?, session).await,
+        None => Ok(None),
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        (self.status(), page("No", &escaped(&self.to_string()))).into_response()
+    }
+}
+
+fn page(title: &str, content: &str) -> Html<String> {
+    let title = escaped(title);
+    Html(format!(
+        "<!doctype html><title>{title}</title><h1>{title}</h1>{content}"
+    ))
+}
+
+/// An entry's plain text as HTML.
+pub fn html(body: &str) -> String {
+    format!("<p>{}</p>", escaped(body).replace('\n', "<br>"))
+}
+
+fn escaped(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    text.replace('>', "&gt;").replace('"', "&quot;")
+}

@@ -1,0 +1,78 @@
+//! The command behind the form: a reply to a topic.
+
+use super::members::{self, Member};
+use super::topics::{self, Entry, Topic, Writer};
+use super::{Club, Refused};
+use crate::added::events;
+
+/// The longest entry, in characters.
+const LONGEST: usize = 10_000;
+
+/// Nobody else writes in this topic, or as this member, until the end of the transaction.
+const LOCK: &str = "
+    SELECT FROM member, topic WHERE member.id = $1 AND topic.id = $2 FOR NO KEY UPDATE";
+
+const WRITE: &str = "
+    WITH written AS (
+        INSERT INTO entry (topic, number, writer, body) VALUES ($1, $2, $3, $4) RETURNING *
+    ), counted AS (
+        UPDATE topic SET entries = written.number, active_at = written.written_at
+        FROM written WHERE topic.id = written.topic
+    ), noted AS (
+        UPDATE member SET wrote_at = written.written_at FROM written WHERE member.id = written.writer
+    )
+    SELECT id, written_at FROM written";
+
+/// Writes an entry into a topic, and gives both.
+pub async fn reply(
+    club: &Club,
+    member: i64,
+    topic: i64,
+    body: &str,
+) -> Result<(Topic, Entry), Refused> {
+    let mut client = club.pool.get().await?;
+    let transaction = client.transaction().await?;
+    transaction.execute(LOCK, &[&member, &topic]).await?;
+    let writer = members::find(&transaction, member).await?;
+    let writer = writer.ok_or(Refused::Banned)?;
+    let topic = topics::find(&transaction, topic, writer.rank).await?;
+    let topic = topic.ok_or(Refused::NoTopic)?;
+    judge(club, &writer, &topic, body)?;
+
+    let number = topic.entries + 1;
+    let written = transaction
+        .query_one(WRITE, &[&topic.id, &number, &writer.id, &body])
+        .await?;
+    let entry = Entry {
+        id: written.get("id"),
+        topic: topic.id,
+        number,
+        writer: Writer {
+            id: writer.id,
+            name: writer.name,
+        },
+        body: body.into(),
+        written_at: written.get("written_at"),
+    };
+    let topic = topic.and(&entry);
+    events::tell(&transaction, &topic, &entry).await?; // Added.
+    transaction.commit().await?;
+    Ok((topic, entry))
+}
+
+/// The rules.
+fn judge(club: &Club, writer: &Member, topic: &Topic, body: &str) -> Result<(), Refused> {
+    if !topic.takes_entries_of(writer.rank) {
+        return Err(Refused::Locked);
+    }
+    if body.trim().is_empty() {
+        return Err(Refused::Empty);
+    }
+    if body.chars().count() > LONGEST {
+        return Err(Refused::TooLong);
+    }
+    match writer.quiet_for {
+        Some(quiet) if quiet < club.pause => Err(Refused::TooSoon(club.pause - quiet)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,74 @@
+//! Makes schemas such that tools and generators of clients take them as they are meant.
+
+use schemars::Schema;
+use schemars::transform::{Transform, transform_subschemas};
+use serde_json::Value;
+
+/// Unsigned formats are no formats of OpenAPI's: the minimum says it all. Choices become an enumeration. A default
+/// moves to the description, as generators make a field with one required; where it says nothing it goes.
+#[derive(Clone)]
+pub(super) struct Plain;
+
+impl Transform for Plain {
+    fn transform(&mut self, schema: &mut Schema) {
+        let format = schema.get("format").and_then(Value::as_str);
+        if format.is_some_and(|format| format.starts_with("uint")) {
+            schema.insert("format".into(), "int64".into());
+        }
+        if let Some(choices) = choices(schema) {
+            enumerate(schema, choices);
+        }
+        let required = required(schema);
+        let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+        for (name, property) in properties.into_iter().flatten() {
+            tell_default(property, required.contains(name));
+        }
+        transform_subschemas(self, schema);
+    }
+}
+
+/// The values of an enumeration that says of each what it means, and these lines.
+fn choices(schema: &Schema) -> Option<(Vec<Value>, Vec<String>)> {
+    let choices = schema.get("oneOf")?.as_array()?.iter();
+    let choice = |choice: &Value| {
+        let value = choice.get("const")?.as_str()?;
+        let meaning = choice.get("description")?.as_str()?;
+        Some((value.into(), format!("- `{value}`: {meaning}")))
+    };
+    choices.map(choice).collect()
+}
+
+fn enumerate(schema: &mut Schema, (values, lines): (Vec<Value>, Vec<String>)) {
+    schema.remove("oneOf");
+    schema.insert("type".into(), "string".into());
+    schema.insert("enum".into(), values.into());
+    append(
+        schema.get_mut("description"),
+        &format!("\n\n{}", lines.join("\n")),
+    );
+}
+
+fn required(schema: &Schema) -> Vec<String> {
+    let names = schema.get("required").and_then(Value::as_array);
+    let names = names.into_iter().flatten().filter_map(Value::as_str);
+    names.map(str::to_owned).collect()
+}
+
+fn tell_default(property: &mut Value, required: bool) {
+    let default = property
+        .as_object_mut()
+        .and_then(|fields| fields.remove("default"));
+    let told = default.filter(|default| !required && !default.is_null());
+    if let Some(default) = told {
+        append(
+            property.get_mut("description"),
+            &format!(" Default: `{default}`."),
+        );
+    }
+}
+
+fn append(description: Option<&mut Value>, text: &str) {
+    if let Some(Value::String(description)) = description {
+        description.push_str(text);
+    }
+}

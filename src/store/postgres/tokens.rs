@@ -1,0 +1,98 @@
+//! Statements about tokens: an operation of [`Tokens`](crate::store::Tokens) each.
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
+use super::Statement;
+use super::statement::{millis_if_any, statements, time, time_if_any};
+use crate::host::{Fault, Stored};
+use crate::model::{Timestamp, UserId};
+use crate::token::{Digest, Lookup, TokenRecord};
+
+macro_rules! columns {
+    () => {
+        "\
+SELECT lookup, encode(digest, 'base64'), owner, label, scopes, created_at::TEXT,
+    coalesce(expires_at::TEXT, ''), coalesce(revoked_at::TEXT, ''), coalesce(last_used_at::TEXT, '')
+FROM forum_api_tokens"
+    };
+}
+
+statements! {
+    /// Adds a token. It changes one row, or none when the lookup is taken.
+    create(token: &TokenRecord) binds [
+        token.lookup,
+        BASE64_STANDARD.encode(token.digest.as_bytes()),
+        token.owner,
+        token.label,
+        serde_json::json!(token.scopes),
+        token.created_at.as_millis(),
+        millis_if_any(token.expires_at),
+        millis_if_any(token.revoked_at),
+        millis_if_any(token.last_used_at),
+    ] to "\
+INSERT INTO forum_api_tokens
+    (lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at)
+VALUES ($1, decode($2, 'base64'), $3, $4, $5, $6::TEXT::BIGINT,
+    NULLIF($7, '')::BIGINT, NULLIF($8, '')::BIGINT, NULLIF($9, '')::BIGINT)
+ON CONFLICT (lookup) DO NOTHING";
+
+    /// Finds a token: one row for [`record`], or none.
+    find(lookup: &Lookup) binds [lookup] to concat!(columns!(), "\nWHERE lookup = $1");
+
+    /// Revokes a token. It changes one row, or none when there is no such token.
+    revoke(lookup: &Lookup, at: Timestamp) binds [lookup, at.as_millis()] to "\
+UPDATE forum_api_tokens SET revoked_at = coalesce(revoked_at, $2::TEXT::BIGINT) WHERE lookup = $1";
+
+    /// Notes a use, if it is news. The third parameter is the latest noted use beside which it is.
+    used(lookup: &Lookup, at: Timestamp) binds [
+        lookup,
+        at.as_millis(),
+        at.minus(TokenRecord::USE_GRAIN).as_millis(),
+    ] to "\
+UPDATE forum_api_tokens SET last_used_at = $2::TEXT::BIGINT
+WHERE lookup = $1 AND (last_used_at IS NULL OR last_used_at <= $3::TEXT::BIGINT)";
+
+    /// Lists tokens: rows for [`record`], in the order of their lookups. After the empty text come all.
+    list(after: Option<&Lookup>, limit: u32) binds [
+        after.map(Lookup::as_str).unwrap_or_default(),
+        limit,
+    ] to concat!(columns!(), "\nWHERE lookup > $1 ORDER BY lookup LIMIT $2::TEXT::BIGINT");
+}
+
+/// The token that a row of [`find`] or [`list`] holds, of which every column is a text.
+///
+/// # Errors
+/// When it is no such row.
+pub fn record(columns: &[&str]) -> Stored<TokenRecord> {
+    read(columns).ok_or_else(|| Fault::new("a row of forum_api_tokens holds no token"))
+}
+
+fn read(columns: &[&str]) -> Option<TokenRecord> {
+    let [
+        lookup,
+        digest,
+        owner,
+        label,
+        scopes,
+        created,
+        expires,
+        revoked,
+        used,
+    ] = columns
+    else {
+        return None;
+    };
+    let digest = BASE64_STANDARD.decode(digest).ok()?;
+    Some(TokenRecord {
+        lookup: Lookup::parse(lookup)?,
+        digest: Digest::new(digest.try_into().ok()?),
+        owner: UserId::new(owner)?,
+        label: (*label).into(),
+        scopes: serde_json::from_str(scopes).ok()?,
+        created_at: time(created)?,
+        expires_at: time_if_any(expires)?,
+        revoked_at: time_if_any(revoked)?,
+        last_used_at: time_if_any(used)?,
+    })
+}

@@ -1,0 +1,148 @@
+//! What generators of clients, and whoever reads what they make, need of the OpenAPI document (contract, section 9).
+
+use forum_api::scope::Surface;
+use forum_api::{Settings, openapi};
+use serde_json::Value;
+
+use crate::support::rows::{COMPACT_SCOPES, FULL_SCOPES};
+
+fn document(surface: Surface) -> Value {
+    openapi(&Settings {
+        surface,
+        ..Settings::default()
+    })
+}
+
+/// Every object and list of the document, with the path to it.
+fn parts(document: &Value) -> Vec<(String, &Value)> {
+    let mut found = vec![(String::new(), document)];
+    let mut next = 0;
+    while let Some((path, part)) = found.get(next).cloned() {
+        let fields = part.as_object().into_iter().flatten();
+        let items = part.as_array().into_iter().flatten().enumerate();
+        found.extend(fields.map(|(name, field)| (format!("{path}/{name}"), field)));
+        found.extend(items.map(|(index, item)| (format!("{path}/{index}"), item)));
+        next += 1;
+    }
+    found
+}
+
+fn schemas(document: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    let schemas = document["components"]["schemas"].as_object().unwrap();
+    schemas.iter().map(|(name, schema)| (name.as_str(), schema))
+}
+
+/// A property that is called as its schema shadows it in languages that name variables after both.
+#[test]
+fn no_schema_has_a_property_of_its_own_name() {
+    for (name, schema) in schemas(&document(Surface::Full)) {
+        let own = name.to_lowercase();
+        let fields = schema["properties"].as_object().into_iter().flatten();
+        let shadows: Vec<_> = fields
+            .filter(|(field, _)| field.to_lowercase() == own)
+            .collect();
+        assert!(shadows.is_empty(), "{name}");
+    }
+}
+
+/// Where a field of a body has a default, a client that is generated must send it.
+#[test]
+fn what_may_be_left_out_of_a_body_has_its_default_in_words() {
+    let document = document(Surface::Full);
+    for (name, schema) in schemas(&document) {
+        for (field, property) in schema["properties"].as_object().into_iter().flatten() {
+            assert!(property.get("default").is_none(), "{name}.{field}");
+        }
+    }
+    let subscribe = &document["components"]["schemas"]["Reply"]["properties"]["subscribe"];
+    let says = subscribe["description"].as_str().unwrap();
+    assert!(says.ends_with("Default: `false`."), "{says}");
+}
+
+/// They become enumerations in every language, and tell what each value means.
+#[test]
+fn choices_are_enumerations() {
+    let document = document(Surface::Full);
+    for (path, part) in parts(&document) {
+        assert!(part.get("oneOf").is_none(), "{path}");
+    }
+    let state = &document["components"]["schemas"]["State"];
+    let says = state["description"].as_str().unwrap();
+    for value in state["enum"].as_array().unwrap() {
+        assert!(
+            says.contains(&format!("- `{}`: ", value.as_str().unwrap())),
+            "{says}"
+        );
+    }
+}
+
+/// A body without a name is one that a receiver has to name.
+#[test]
+fn bodies_are_named() {
+    let document = document(Surface::Full);
+    let parts = parts(&document).into_iter();
+    let bodies: Vec<_> = parts
+        .filter(|(path, _)| path.ends_with("/application/json/schema"))
+        .collect();
+    assert!(bodies.iter().any(|(path, _)| path.starts_with("/webhooks")));
+    for (path, body) in bodies {
+        assert!(body.get("$ref").is_some(), "{path}");
+    }
+}
+
+#[test]
+fn everything_is_described() {
+    for surface in [Surface::Full, Surface::Compact] {
+        let document = document(surface);
+        for (path, part) in parts(&document) {
+            let is_property = path.rsplit('/').nth(1) == Some("properties");
+            let named =
+                part.get("operationId").is_some() || part.get("in").is_some() || is_property;
+            let says = part.get("description").and_then(Value::as_str);
+            let is_example = path.contains("/example");
+            assert!(
+                is_example || !named || says.is_some_and(|says| !says.is_empty()),
+                "{path}"
+            );
+        }
+        for (name, schema) in schemas(&document) {
+            assert!(schema["description"].is_string(), "{name}");
+        }
+    }
+}
+
+/// Who has nothing but the document knows how to begin.
+#[test]
+fn it_tells_of_scopes_errors_and_budgets() {
+    for (surface, scopes) in [
+        (Surface::Full, &FULL_SCOPES[..]),
+        (Surface::Compact, &COMPACT_SCOPES),
+    ] {
+        let mut settings = Settings {
+            surface,
+            ..Settings::default()
+        };
+        settings.token_window.units = 7000;
+        settings.guest_window.units = 90;
+        let document = openapi(&settings);
+        let authentication = document["components"]["securitySchemes"]["bearerAuth"]["description"]
+            .as_str()
+            .unwrap();
+        for scope in scopes {
+            assert!(
+                authentication.contains(&format!("| `{scope}` |")),
+                "{scope}"
+            );
+        }
+        let guide = document["info"]["description"].as_str().unwrap();
+        for (code, error) in document["info"]["x-errors"].as_object().unwrap() {
+            assert!(
+                guide.contains(&format!("| {} | `{code}` |", error["status"])),
+                "{code}"
+            );
+        }
+        for budget in ["7000 units in 300 seconds", "90 units in 300 seconds"] {
+            assert!(guide.contains(budget), "{budget}");
+        }
+    }
+}

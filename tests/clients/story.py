@@ -1,0 +1,111 @@
+"""A program's first minutes on a board, through a client that is generated from the document alone."""
+
+from os import environ
+from time import sleep
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from full import AuthenticatedClient
+from full.api.forums import list_forums, list_threads
+from full.api.me import get_me
+from full.api.polls import vote
+from full.api.search import search
+from full.api.threads import edit_post, get_poll, get_thread, list_posts, reply
+from full.models.body_format import BodyFormat
+from full.models.edit_post import EditPost
+from full.models.error_body import ErrorBody
+from full.models.forum_list import ForumList
+from full.models.me import Me
+from full.models.poll import Poll
+from full.models.post import Post
+from full.models.post_page import PostPage
+from full.models.reply import Reply
+from full.models.search_hit_page import SearchHitPage
+from full.models.sort import Sort
+from full.models.thread import Thread
+from full.models.thread_page import ThreadPage
+from full.models.vote import Vote
+from full.types import UNSET, Response
+
+T = TypeVar("T")
+
+board = AuthenticatedClient(base_url=environ["API"], token=environ["TOKEN"])
+
+
+def given(kind: type[T], answer: Response[Any]) -> T:
+    assert isinstance(answer.parsed, kind), answer.content
+    return answer.parsed
+
+
+def refused(answer: Response[Any], status: int, code: str) -> Response[Any]:
+    assert answer.status_code == status, answer.content
+    assert isinstance(answer.parsed, ErrorBody)
+    assert answer.parsed.error.code == code
+    assert answer.parsed.error.request_id == answer.headers["x-request-id"]
+    return answer
+
+
+# The token.
+me = given(Me, get_me.sync_detailed(client=board))
+assert me.owner.username == "alice"
+assert "posts:write" in me.scopes
+
+# Forums.
+forums = given(ForumList, list_forums.sync_detailed(client=board)).items
+[general] = [forum for forum in forums if forum.title == "General"]
+assert general.can_start_thread
+
+# Threads, page by page.
+threads: list[Thread] = []
+after: str | None = None
+while True:
+    answer = list_threads.sync_detailed(general.forum_id, client=board, limit=3, after=after or UNSET)
+    page = given(ThreadPage, answer)
+    threads += page.items
+    after = page.next_
+    if after is None:
+        break
+assert len(threads) > 3
+assert len({thread.thread_id for thread in threads}) == general.thread_count
+
+# A vote.
+[(thread_id, poll_id)] = [(thread.thread_id, thread.poll_id) for thread in threads if thread.poll_id]
+poll = given(Poll, get_poll.sync_detailed(thread_id, client=board))
+assert poll.own_vote is None
+ballot = Vote(option_ids=[poll.options[0].option_id])
+voted = given(Poll, vote.sync_detailed(poll_id, client=board, body=ballot))
+assert voted.own_vote == ballot.option_ids
+assert voted.total_votes == poll.total_votes + 1
+
+# A reply, sent twice and posted once.
+key, text = str(uuid4()), Reply(body="Marmalade, *obviously*.")
+post = given(Post, reply.sync_detailed(thread_id, client=board, body=text, idempotency_key=key))
+again = reply.sync_detailed(thread_id, client=board, body=text, idempotency_key=key)
+assert again.headers["idempotency-replayed"] == "true"
+assert given(Post, again) == post
+
+# An edit, and one that comes too late.
+edit = EditPost(body="Marmalade, of course.", expected_version=post.version)
+edited = given(Post, edit_post.sync_detailed(thread_id, post.post_id, client=board, body=edit))
+assert edited.version == post.version + 1
+refused(edit_post.sync_detailed(thread_id, post.post_id, client=board, body=edit), 409, "CONFLICT")
+
+# What was posted is the thread's last post, and found.
+recent = list_posts.sync_detailed(thread_id, client=board, from_=post.post_id, body=BodyFormat.SOURCE)
+assert [item.body for item in given(PostPage, recent).items] == ["Marmalade, of course."]
+newer = list_posts.sync_detailed(thread_id, client=board, since=post.created_at)
+assert given(PostPage, newer).items == []
+found = given(SearchHitPage, search.sync_detailed(client=board, q="marmalade", sort=Sort.NEWEST))
+assert found.items[0].post_id == post.post_id
+
+# Refusals.
+refused(get_thread.sync_detailed("nowhere", client=board), 404, "not_found")
+refused(reply.sync_detailed(thread_id, client=board, body=Reply(body=" ")), 422, "VALIDATION")
+
+# A budget is spent at last; when it is time, work goes on.
+answers = (search.sync_detailed(client=board, q="marmalade") for _ in range(100))
+tired = next(answer for answer in answers if answer.status_code != 200)
+wait = int(refused(tired, 429, "rate_limited").headers["retry-after"])
+assert wait >= 1
+sleep(wait)
+given(SearchHitPage, search.sync_detailed(client=board, q="marmalade"))

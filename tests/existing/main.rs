@@ -1,0 +1,26 @@
+//! The board that was there before, with the API in it, in a real Postgres.
+//!
+//! `tests/run` starts one and puts its address into `FORUM_API_POSTGRES`; without it, nothing here is tried.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    unreachable_pub,
+    reason = "a test that goes wrong is to fail, and nobody imports it"
+)]
+
+#[path = "../../examples/existing_board/added/mod.rs"]
+mod added;
+#[path = "../../examples/existing_board/before/mod.rs"]
+#[allow(dead_code, reason = "the program uses the rest")]
+mod before;
+
+mod conformance;
+mod database;
+mod migration;
+mod outbox;
+mod refusals;
+mod replies;
+mod site;
+mod stage;
+mod tokens;
