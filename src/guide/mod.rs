@@ -14,7 +14,8 @@
 //! | [`operating`] | Which commands does the example server have? |
 //!
 //! For a board in an hour: the first section of [`board`], then [`testing`], then the rest of [`board`] with
-//! [`fields`] beside it.
+//! [`fields`] beside it. `examples/existing_board` is a board that had its own tables, pages and form before, and
+//! `examples/server` one that answers everything.
 
 #[doc = include_str!("board.md")]
 pub mod board {}
