@@ -10,9 +10,11 @@ use super::post::{LATER, OK, Post};
 use crate::board::accounts;
 use crate::board::groups::{Group, Groups};
 
+type Change = fn(&Savepoint<'_>) -> Result<()>;
+
 /// What happens to alice, on whose behalf a receiver is told of a thread that members alone read; and what becomes of
 /// the delivery.
-const CHANGES: [(&str, fn(&Savepoint<'_>) -> Result<()>, State); 4] = [
+const CHANGES: [(&str, Change, State); 4] = [
     ("nothing happens", |_| Ok(()), State::Delivered),
     ("she is banned", ban, State::Withheld),
     ("she leaves the members", leave, State::Withheld),
