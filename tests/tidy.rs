@@ -95,7 +95,7 @@ const DOORS: &[(&str, &[&str])] = &[
 #[rustfmt::skip]
 const FOREIGN: &[&str] = &[
     "async-std", "axum", "hyper", "hyper-util", "native-tls", "openssl", "reqwest", "ring", "rusqlite", "rustls",
-    "smol", "sqlx", "tokio", "url",
+    "smol", "sqlx", "tokio", "tokio-postgres", "url",
 ];
 
 struct Source {

@@ -1,27 +1,25 @@
 //! A board that was there before, and the API that was added to it.
 //!
-//! **What was there** is in `before`: a club's board in Postgres ([`before/schema.sql`]). Its members sign in with a link
-//! that they are sent, read topics and reply to them with an HTML form; some sections are for members or staff alone. It
-//! has ids, times and words of its own (a forum is a *section*, a thread a *topic*, a post an *entry*), and nothing of it
-//! was moved or renamed for the API.
+//! **What was there** is in `before`: a club's board in Postgres. Its members sign in with a link that they are sent,
+//! read topics, and reply to them with an HTML form; some sections are for members or for staff alone. It has words, ids
+//! and tables of its own (a forum is a *section*, a thread a *topic*, a post an *entry*), and none of them changed.
 //!
-//! **What was added** is in `added`, and it is all that was:
+//! **What was added** is in `added`, a file for each thing that the API has to know:
 //!
 //! - `standing`: what a member may see, by the rank that the pages go by (the trait `Authority`);
-//! - `board`: the API's words for sections, topics and entries, a query a method (the trait `Board`). `reply` runs the
-//!   command of the form, and what this board does not have stays unwritten and answers 501;
-//! - `refused`: which refusal of the form is which of the API;
-//! - `stores`: tokens and the outbox in the board's own database, through its own pool and driver;
-//! - `events`: what is put into the outbox.
+//! - `board`: sections, topics and entries, a query a method (the trait `Board`). `reply` is the command behind the form;
+//!   what this board does not have stays unwritten, and answers 501;
+//! - `words`: which of the board's words is which of the API's;
+//! - `refused`: which of the form's refusals is which of the API's;
+//! - `events`: what an entry puts into the outbox;
+//! - `stores`: tokens and the outbox in the board's own database, through its own pool and driver.
 //!
-//! In `before` itself two lines are new, marked *Added*: the command puts its event into its own transaction, and the
-//! tables of tokens and events are made where the board's own are. Here it is the one that mounts the API.
+//! Elsewhere three lines are new, marked *Added*: here the one that mounts the API, in `before/mod.rs` the one that makes
+//! the tables of `stores`, and in `before/reply.rs` the one that puts an entry's event into the entry's transaction.
 //!
 //! ```sh
 //! cargo run --example existing_board -- postgres://user:password@localhost/database [ADDRESS]
 //! ```
-//!
-//! [`before/schema.sql`]: https://www.postgresql.org/docs/current/sql-createtable.html
 
 #![expect(
     unreachable_pub,

@@ -62,7 +62,13 @@ codes! {
 }
 
 impl Code {
-    pub(crate) fn on(self, surface: Surface) -> bool {
+    /// Those that the error table of `surface` lists.
+    pub(crate) fn of(surface: Surface) -> impl Iterator<Item = Self> {
+        let every = Self::EVERY.iter().copied();
+        every.filter(move |code| code.on(surface))
+    }
+
+    fn on(self, surface: Surface) -> bool {
         surface == Surface::Full || self.listed_on() == Surface::Compact
     }
 

@@ -45,10 +45,11 @@ impl Keeper for Own {
 }
 
 /// The rules about the outbox that ask for endpoints need them in the same store.
-const OUTBOX: [&str; 3] = [
+const OUTBOX: [&str; 4] = [
     "outbox::what_is_put_waits_whole",
     "outbox::an_event_is_put_once",
     "outbox::the_oldest_wait_first",
+    "outbox::of_one_moment_the_first_put_waits_first",
 ];
 
 #[test]

@@ -39,10 +39,11 @@ pub async fn schema() -> Pool {
         MADE.fetch_add(1, Ordering::Relaxed)
     );
     let address = env::var(ADDRESS).unwrap();
-    let client = connect(&address).unwrap().get().await.unwrap();
+    let pool = connect(&format!("{address}?options=-csearch_path%3D{name}")).unwrap();
     let create = format!("CREATE SCHEMA {name}");
+    let client = pool.get().await.unwrap();
     client.batch_execute(&create).await.unwrap();
-    connect(&format!("{address}?options=-csearch_path%3D{name}")).unwrap()
+    pool
 }
 
 /// A board that nothing is in, whose members wait for so long between two entries.

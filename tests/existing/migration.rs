@@ -35,7 +35,8 @@ fn an_event_goes_with_its_last_delivery() {
         let (mut one, mut other) = (pool.get().await.unwrap(), pool.get().await.unwrap());
         one.batch_execute(MIGRATE).await.unwrap();
         let rows = "
-            INSERT INTO forum_api_events (id, topic, occurred_at, body) VALUES ('evt_1', 'post.created', 0, '{}');
+            INSERT INTO forum_api_events (id, topic, occurred_at, body, fanned_out_at)
+            VALUES ('evt_1', 'post.created', 0, '{}', 0);
             INSERT INTO forum_api_deliveries (id, event, topic, endpoint, created_at, state, attempts)
             SELECT 'dlv_' || place, 'evt_1', 'post.created', 'whe_1', 0, 'delivered', 1
             FROM generate_series(1, 3) AS place;";

@@ -84,3 +84,19 @@ fn a_reply_through_one_door_makes_the_next_wait_at_the_other() {
         assert_eq!(other.type_reply(TOPIC, "Black.").await.status, 429);
     });
 }
+
+#[test]
+fn a_guest_is_kept_out_at_both_doors() {
+    try_in_postgres(async {
+        let site = Site::new(PAUSE).await;
+        let doors = ["/topics/1", "/api/v1/threads/1/posts"];
+        for (hidden, method, status) in [(0_i16, "GET", 200), (0, "POST", 401), (1, "GET", 404)] {
+            let hide = "UPDATE section SET rank = $1";
+            site.change(hide, &[&hidden]).await;
+            for door in doors {
+                let answer = site.ask_as_guest(method, door).await;
+                assert_eq!(answer.status, status, "{method} {door}, {hidden}");
+            }
+        }
+    });
+}

@@ -26,7 +26,7 @@ fn a_reply_through_the_api_is_on_the_page() {
         let site = Site::new(Duration::ZERO).await;
         let post = site.post_reply(TOPIC, "Green & <b>").await;
         assert_eq!(post.status, 201);
-        let page = site.look(TOPIC).await;
+        let page = site.ask_as_guest("GET", "/topics/1").await;
         let shown = post.json()["bodyHtml"].as_str().unwrap().to_owned();
         assert!(page.text.contains(&shown), "{page:?}");
     });

@@ -29,6 +29,8 @@ pub struct Site {
     app: Router,
 }
 
+const FORM: &str = "application/x-www-form-urlencoded";
+
 /// What came back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
@@ -77,7 +79,7 @@ impl Site {
             .finish();
         let request = Request::post(format!("/topics/{topic}"))
             .header("cookie", format!("theme=dark; session={}", self.session))
-            .header("content-type", "application/x-www-form-urlencoded");
+            .header("content-type", FORM);
         self.send(request.body(body.into()).unwrap()).await
     }
 
@@ -96,9 +98,12 @@ impl Site {
         self.send(request.body(Body::empty()).unwrap()).await
     }
 
-    /// Looks at a topic's page without being signed in.
-    pub async fn look(&self, topic: i64) -> Answer {
-        let request = Request::get(format!("/topics/{topic}"));
+    /// Asks for a path without being signed in, and without a token.
+    pub async fn ask_as_guest(&self, method: &str, path: &str) -> Answer {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("content-type", FORM);
         self.send(request.body(Body::empty()).unwrap()).await
     }
 

@@ -17,7 +17,7 @@ use forum_api::store::Stores;
 
 use crate::before::Club;
 
-/// The API, to be mounted at `/api/v1`.
+/// The API, to be mounted at `/api/v1`. Budgets, and first answers by `Idempotency-Key`, are in memory: for one node.
 pub fn api(club: &Club) -> ForumApi {
     let board = Arc::new(club.clone());
     let stores = Stores {

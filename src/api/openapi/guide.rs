@@ -30,13 +30,8 @@ pub(super) fn authentication(surface: Surface) -> String {
     [AUTHENTICATION, &scopes].join("\n\n")
 }
 
-/// The codes of a surface, with the status of each.
-pub(super) fn codes(surface: Surface) -> impl Iterator<Item = &'static Code> {
-    Code::EVERY.iter().filter(move |code| code.on(surface))
-}
-
 fn errors(surface: Surface) -> impl Iterator<Item = [String; 3]> {
-    codes(surface).map(|code| {
+    Code::of(surface).map(|code| {
         let (status, name) = (code.status().to_string(), format!("`{}`", code.as_str()));
         [status, name, code.meaning().into()]
     })
@@ -58,9 +53,9 @@ fn table<const N: usize>(heads: [&str; N], rows: impl Iterator<Item = [String; N
 }
 
 const AUTHENTICATION: &str = "\
-A token, as `authorization: Bearer forum_pat_…`. The board's administrators issue it in the control panel. It restricts \
-its owner, and never grants what the owner may not do: each request asks anew what that is. `x-scope` names the scope \
-that each operation needs.";
+A token, as `authorization: Bearer forum_pat_<lookup>_<secret>`. The board's administrators issue it in the control \
+panel, under API tokens. It restricts its owner, and never grants what the owner may not do: each request asks anew what \
+that is. `x-scope` names the scope that each operation needs.";
 
 const BEGIN: &str = "\
 Read and write a discussion forum. All paths stand below the address under `servers`, and take and answer JSON.

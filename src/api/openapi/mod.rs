@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use self::schemas::Schemas;
 use super::Settings;
+use super::problem::Code;
 use super::route::rows;
 use crate::scope::Surface;
 
@@ -47,7 +48,7 @@ fn info(settings: &Settings) -> Value {
         .scopes()
         .map(|scope| (scope.to_string(), scope.allows().into()))
         .collect();
-    let errors: Map<_, _> = guide::codes(surface)
+    let errors: Map<_, _> = Code::of(surface)
         .map(|code| {
             (
                 code.as_str().into(),

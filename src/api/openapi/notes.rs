@@ -37,3 +37,19 @@ pub(super) fn note(name: &str) -> &'static str {
     let found = NOTES.iter().find(|(operation, _)| *operation == name);
     found.map_or("", |(_, note)| note)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::NOTES;
+    use crate::api::table::TABLE;
+
+    #[test]
+    fn each_is_of_an_operation() {
+        for (operation, _) in NOTES {
+            assert!(
+                TABLE.iter().any(|row| row.name == *operation),
+                "{operation}"
+            );
+        }
+    }
+}

@@ -16,15 +16,15 @@ const HEADERS: &[(&str, &str, &str, bool)] = &[
     ("vary", "That answers differ from token to token.", "string", true),
     ("x-content-type-options", "nosniff: the content type is to be believed.", "string", true),
     ("x-ratelimit-limit", "The budget of the window, in units.", "integer", true),
-    ("x-ratelimit-remaining", "What is left of it after this request.", "integer", true),
+    ("x-ratelimit-remaining", "What is left of it after this request, in units.", "integer", true),
     ("x-ratelimit-reset", "When the window ends: Unix time in seconds.", "integer", true),
     ("x-request-id", "The id of this request in the board's log.", "string", true),
-    ("retry-after", "How many seconds to wait.", "integer", false),
+    ("retry-after", "How many seconds to wait before the request is sent again.", "integer", false),
     ("www-authenticate", "The scheme to authenticate with: Bearer.", "string", false),
-    ("etag", "A strong tag of the body, for if-none-match.", "string", false),
-    ("link", "The path of the next page, rel=\"next\".", "string", false),
+    ("etag", "A strong tag of the body, to be sent as if-none-match.", "string", false),
+    ("link", "The path of the next page, rel=\"next\"; absent when nothing follows.", "string", false),
     ("location", "The path of what was created.", "string", false),
-    ("idempotency-replayed", "true when this is the first answer, given again.", "string", false),
+    ("idempotency-replayed", "true when this is the first answer, given again; absent otherwise.", "string", false),
 ];
 
 /// The headers that these parts of the document refer to.
@@ -109,11 +109,8 @@ fn brought(row: &Row, status: u16, described: &Described) -> Vec<&'static str> {
 /// The codes that an operation can answer and the surface lists.
 fn by_status(row: &Row, surface: Surface) -> BTreeMap<u16, Vec<Code>> {
     let mut by_status: BTreeMap<u16, Vec<Code>> = BTreeMap::new();
-    for code in Code::EVERY
-        .iter()
-        .filter(|code| code.on(surface) && can_answer(row, **code))
-    {
-        by_status.entry(code.status()).or_default().push(*code);
+    for code in Code::of(surface).filter(|code| can_answer(row, *code)) {
+        by_status.entry(code.status()).or_default().push(code);
     }
     by_status
 }

@@ -1,23 +1,23 @@
 //! Tokens and the outbox in a host's own Postgres, through its own pool and driver: the tables as text
 //! ([`MIGRATE`]), and the statements that keep them.
 //!
-//! Whatever a [`Statement`] binds is text, and each column that one selects is a text that is not null, empty where there
-//! is nothing. So any driver runs it: with tokio-postgres
+//! What a [`Statement`] binds is text, whatever the columns are, and what it selects are texts that are not null, empty
+//! where there is nothing. So any driver runs it, such as tokio-postgres:
 //!
-//! ```ignore
-//! let parameters = statement.parameters.iter().map(|text| text as _).collect::<Vec<&(dyn ToSql + Sync)>>();
-//! let rows = client.query(statement.sql, &parameters).await?;
+//! ```
+//! use forum_api::store::postgres::Statement;
+//! use tokio_postgres::types::ToSql;
+//! use tokio_postgres::{Client, Error, Row};
+//!
+//! async fn rows(client: &Client, statement: &Statement) -> Result<Vec<Row>, Error> {
+//!     let parameters = statement.parameters.iter().map(|text| text as &(dyn ToSql + Sync));
+//!     client.query(statement.sql, &parameters.collect::<Vec<_>>()).await
+//! }
 //! ```
 //!
-//! and with sqlx
-//!
-//! ```ignore
-//! let query = statement.parameters.into_iter().fold(sqlx::query(statement.sql), |query, text| query.bind(text));
-//! let rows = query.fetch_all(&pool).await?;
-//! ```
-//!
-//! Around these, an implementation of [`Tokens`](super::Tokens) and [`Outbox`](super::Outbox) is a line a method:
-//! `examples/existing_board/added/stores.rs` is one.
+//! Around that, an implementation of [`Tokens`](super::Tokens) and [`Outbox`](super::Outbox) is a line or two a method:
+//! `examples/existing_board/added/stores.rs` is one. What a row holds is read by [`tokens::record`] and
+//! [`outbox::event`]:
 //!
 //! ```
 //! use forum_api::store::postgres::tokens;
@@ -36,14 +36,18 @@
 //!
 //! # Tables
 //!
-//! Times are milliseconds since 1970-01-01T00:00:00Z; scopes and topics are JSON arrays. They mean what they mean in
-//! SQLite (module `sqlite`), and what a host writes into them by itself stays as it is.
+//! Times are milliseconds since 1970-01-01T00:00:00Z; scopes are a JSON array; an `Idempotency-Key` that has ended
+//! without a status has an outcome that nobody knows.
 //!
 //! ```sql
 #![doc = include_str!("schema/1.sql")]
 //! ```
 //!
-//! `forum_api_events` is the outbox. An event waits while `fanned_out_at` is null, and goes with its last delivery.
+//! `forum_api_events` is the outbox, into which a host writes in its own transactions. An event waits while
+//! `fanned_out_at` is null, and goes with its last delivery. An endpoint's topics are a JSON array; `*` stands for all but
+//! `message.sent`. A delivery is pending while `due_at` says when its next attempt is due, or when the `lease` on it runs
+//! out, and `ended_at` says when it was delivered, gone or withheld. What has an endpoint that is not there any more is as
+//! good as away.
 //!
 //! ```sql
 #![doc = include_str!("schema/2.sql")]

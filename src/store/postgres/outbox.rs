@@ -14,11 +14,11 @@ pub fn put(event: &Event) -> Statement {
 }
 
 statements! {
-    /// Lists events that were not fanned out yet, the oldest first: rows for [`event`].
+    /// Lists events that were not fanned out yet, the oldest first: rows for [`event()`].
     waiting(limit: u32) binds [limit] to "\
 SELECT id, topic, occurred_at::TEXT, coalesce(forum, ''), body
 FROM forum_api_events event WHERE fanned_out_at IS NULL
-ORDER BY event.occurred_at, event.id LIMIT $1::TEXT::BIGINT";
+ORDER BY event.occurred_at, number LIMIT $1::TEXT::BIGINT";
 
     /// Queues a delivery of an event to each endpoint that is there and enabled; an event that goes to nobody is taken
     /// away, and one that was fanned out already is left alone. Of many, all belong into one transaction.

@@ -144,6 +144,7 @@ pub(super) struct MessageEvent<'a> {
     actor: (),
 }
 
+/// Which message, from whom and to whom.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct MessageIds<'a> {

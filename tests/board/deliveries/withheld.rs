@@ -10,6 +10,7 @@ use super::post::{LATER, OK, Post};
 use crate::board::accounts;
 use crate::board::groups::{Group, Groups};
 
+/// Something that happens on the board.
 type Change = fn(&Savepoint<'_>) -> Result<()>;
 
 /// What happens to alice, on whose behalf a receiver is told of a thread that members alone read; and what becomes of

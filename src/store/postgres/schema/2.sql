@@ -1,5 +1,6 @@
 CREATE TABLE forum_api_events (
-    id TEXT COLLATE "C" PRIMARY KEY,
+    number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id TEXT COLLATE "C" NOT NULL UNIQUE,
     topic TEXT NOT NULL,
     occurred_at BIGINT NOT NULL,
     forum TEXT,
@@ -7,7 +8,7 @@ CREATE TABLE forum_api_events (
     fanned_out_at BIGINT
 );
 
-CREATE INDEX forum_api_events_waiting ON forum_api_events (occurred_at, id) WHERE fanned_out_at IS NULL;
+CREATE INDEX forum_api_events_waiting ON forum_api_events (occurred_at, number) WHERE fanned_out_at IS NULL;
 
 CREATE TABLE forum_api_endpoints (
     number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -25,7 +26,7 @@ CREATE TABLE forum_api_endpoints (
 
 CREATE TABLE forum_api_deliveries (
     id TEXT COLLATE "C" PRIMARY KEY,
-    event TEXT COLLATE "C" NOT NULL REFERENCES forum_api_events,
+    event TEXT COLLATE "C" NOT NULL REFERENCES forum_api_events (id),
     topic TEXT NOT NULL,
     endpoint TEXT COLLATE "C" NOT NULL,
     created_at BIGINT NOT NULL,
@@ -42,9 +43,7 @@ CREATE INDEX forum_api_deliveries_ended ON forum_api_deliveries (ended_at) WHERE
 CREATE INDEX forum_api_deliveries_by_event ON forum_api_deliveries (event);
 CREATE INDEX forum_api_deliveries_by_time ON forum_api_deliveries (created_at, id);
 CREATE INDEX forum_api_deliveries_by_state ON forum_api_deliveries (state, created_at, id);
-CREATE INDEX forum_api_deliveries_by_topic ON forum_api_deliveries (topic, created_at, id);
 CREATE INDEX forum_api_deliveries_by_endpoint ON forum_api_deliveries (endpoint, created_at, id);
-CREATE INDEX forum_api_deliveries_by_endpoint_and_state ON forum_api_deliveries (endpoint, state, created_at, id);
 
 CREATE TABLE forum_api_attempts (
     delivery TEXT COLLATE "C" NOT NULL REFERENCES forum_api_deliveries ON DELETE CASCADE,
@@ -63,7 +62,8 @@ BEGIN
     -- Of two that take the last deliveries at once, the second is to see that the first has.
     PERFORM FROM forum_api_events WHERE id = OLD.event FOR UPDATE;
     DELETE FROM forum_api_events
-    WHERE id = OLD.event AND NOT EXISTS (SELECT FROM forum_api_deliveries WHERE event = OLD.event);
+    WHERE id = OLD.event AND fanned_out_at IS NOT NULL
+        AND NOT EXISTS (SELECT FROM forum_api_deliveries WHERE event = OLD.event);
     RETURN NULL;
 END
 $ends$;
