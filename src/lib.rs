@@ -15,14 +15,14 @@
 //!     async fn guest(&self) -> Stored<Standing> {
 //!         Ok(Standing::new(Forums::none())) // what may a guest see?
 //!     }
-//!     async fn member(&self, owner: &UserId) -> Stored<Option<Standing>> {
+//!     async fn member(&self, _owner: &UserId) -> Stored<Option<Standing>> {
 //!         Ok(Some(Standing::new(Forums::all()))) // what may this member see, now?
 //!     }
 //! }
 //!
 //! #[async_trait]
 //! impl Board for MyBoard {
-//!     async fn forums(&self, caller: &Caller) -> Result<Vec<Forum>> {
+//!     async fn forums(&self, _caller: &Caller) -> Result<Vec<Forum>> {
 //!         Ok(vec![]) // your query; every other method answers 501 until you write it
 //!     }
 //! }

@@ -1,6 +1,6 @@
 //! Polls to try the rules with.
 
-use super::{Asked, Audience, Someone, Suite, Verdict};
+use super::{Asked, Audience, Part, Someone, Suite, Verdict};
 use crate::host::In;
 use crate::model::{
     EditOption, EditPoll, ForumId, NewPoll, OptionId, Poll, PollId, StartThread, ThreadId, Vote,
@@ -17,14 +17,15 @@ pub(super) fn tea() -> NewPoll {
     }
 }
 
-/// A thread that carries `poll`.
-pub(super) fn carrying(poll: NewPoll) -> StartThread {
-    StartThread {
+/// A thread that carries `poll`. What a board without polls does with one is its own matter.
+pub(super) fn carrying(suite: &Suite, poll: NewPoll) -> Verdict<StartThread> {
+    suite.needs(Part::Polls)?;
+    Ok(StartThread {
         title: "What to drink".into(),
         body: "There is hot water.".into(),
         poll: Some(poll),
         ..StartThread::default()
-    }
+    })
 }
 
 /// A poll in a new thread of alice's that everybody sees.
@@ -43,7 +44,7 @@ impl Asking {
     pub(super) async fn new(suite: &Suite, poll: NewPoll) -> Verdict<Self> {
         let forum = suite.forum(Audience::Guests).await?;
         let (alice, bob) = (suite.member("alice").await?, suite.member("bob").await?);
-        let thread = alice.start_thread(&forum, &carrying(poll)).await?;
+        let thread = alice.start_thread(&forum, &carrying(suite, poll)?).await?;
         let thread = thread.granted()?.thread_id;
         let poll = alice.poll(&thread).await?.granted()?.it;
         let options = poll.options.into_iter();

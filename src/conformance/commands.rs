@@ -129,6 +129,11 @@ impl Road {
                 format_args!("{reply:?}"),
                 "Refusal::Absent, as the caller does not see the place",
             )),
+            (Err(Refusal::NotImplemented), Ok(_)) => Err(Stop::broken(
+                what,
+                "501, for `Board::forum_of` is not written for such a place",
+                "`Board::forum_of` says where it is, before each write",
+            )),
             (Err(refusal), Ok(_) | Err(Refusal::Absent)) => Ok(Err(refusal)),
             (_, reply) => Ok(reply),
         }

@@ -67,7 +67,7 @@ pub async fn a_refused_poll_leaves_no_thread(suite: &Suite) -> Verdict {
         (over, "closesAt"),
     ] {
         alice
-            .start_thread(&forum, &carrying(poll))
+            .start_thread(&forum, &carrying(suite, poll)?)
             .await?
             .invalid(field)?;
     }
@@ -138,7 +138,9 @@ pub async fn a_poll_awaits_approval_with_its_thread(suite: &Suite) -> Verdict {
         suite.newcomer("newbie").await?,
         suite.member("alice").await?,
     );
-    let thread = newbie.start_thread(&forum, &carrying(tea())).await?;
+    let thread = newbie
+        .start_thread(&forum, &carrying(suite, tea())?)
+        .await?;
     let thread = thread.granted()?.thread_id;
     let poll = newbie.poll(&thread).await?.granted()?.it;
     let options = poll.options.iter().take(1);

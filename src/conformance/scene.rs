@@ -75,7 +75,8 @@ pub(super) async fn forum(someone: &Someone, forum: &ForumId) -> Verdict<Forum> 
 }
 
 fn missing(someone: &Someone, what: std::fmt::Arguments<'_>) -> Stop {
-    let seen = format_args!("{} finds it nowhere", someone.name());
+    let name = someone.name();
+    let seen = format_args!("{name} finds it nowhere");
     Stop::broken(what, seen, "it is in the list")
 }
 

@@ -58,7 +58,7 @@ pub async fn a_poll_that_awaits_approval_is_silent(suite: &Suite) -> Verdict {
         suite.newcomer("nora").await?,
     );
     let thread = nora
-        .start_thread(&forum, &carrying(tea()))
+        .start_thread(&forum, &carrying(suite, tea())?)
         .await?
         .granted()?;
     let poll = nora.poll(&thread.thread_id).await?.granted()?.it;

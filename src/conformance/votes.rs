@@ -90,7 +90,7 @@ pub async fn a_vote_names_what_can_be_chosen(suite: &Suite) -> Verdict {
     }
     let other = poll
         .alice
-        .start_thread(&poll.forum, &carrying(tea()))
+        .start_thread(&poll.forum, &carrying(suite, tea())?)
         .await?;
     let other = poll
         .alice
@@ -150,7 +150,7 @@ pub async fn voting_takes_sight_alone(suite: &Suite) -> Verdict {
         .forum_of(None, Audience::Guests, Audience::Staff)
         .await?;
     let sam = suite.join("sam", Role::Staff).await?;
-    let thread = sam.start_thread(&forum, &carrying(tea())).await?;
+    let thread = sam.start_thread(&forum, &carrying(suite, tea())?).await?;
     let poll = sam.poll(&thread.granted()?.thread_id).await?.granted()?.it;
     let options = poll.options.into_iter().take(1);
     let vote = Vote {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::model::NoSuchId;
+use crate::model::{NoSuchId, NoSuchPosition};
 
 /// Any error of a host or a backend, as a source.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -43,9 +43,41 @@ impl Refusal {
     }
 }
 
+/// For logs and tests; clients get the text alone.
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Absent => f.write_str("what the path names is not there for this caller"),
+            Self::Unusable(name, expected) => write!(f, "{name}: expected {expected}"),
+            Self::Forbidden(text)
+            | Self::NotFound(text)
+            | Self::Conflict(text)
+            | Self::Invalid(text)
+            | Self::TooFast(text, _) => f.write_str(text),
+            Self::NotImplemented => f.write_str("the board has not written this command"),
+            Self::Failed(source) => source.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Failed(source) => source.source(),
+            _ => None,
+        }
+    }
+}
+
 impl From<NoSuchId> for Refusal {
     fn from(_: NoSuchId) -> Self {
         Self::Absent
+    }
+}
+
+impl From<NoSuchPosition> for Refusal {
+    fn from(_: NoSuchPosition) -> Self {
+        Self::Unusable("after", "a cursor that this list gave")
     }
 }
 
@@ -85,6 +117,16 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.0.source()
+    }
+}
+
+/// So that an authority can ask the same queries as the board.
+impl From<Refusal> for Fault {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Failed(source) => Self(source),
+            other => Self::new(other),
+        }
     }
 }
 

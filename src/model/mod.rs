@@ -32,7 +32,7 @@ pub(crate) use input::UNTYPED;
 pub use me::{Account, Me, TokenInfo};
 pub use member::Profile;
 pub use message::{Folder, ListMessages, Message, MessageSummary, Opening, SendMessage};
-pub use page::{Limit, Page, Position};
+pub use page::{Limit, NoSuchPosition, Page, Position};
 pub use poll::{EditOption, EditPoll, NewPoll, Poll, PollOption, Vote};
 pub use post::{BodyFormat, EditPost, ListPosts, Post, PostAt, Reply};
 pub use query::{Query, Term};

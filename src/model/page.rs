@@ -6,8 +6,6 @@ use std::fmt::Display;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::NoSuchId;
-
 /// One page of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "{T}Page")]
@@ -36,6 +34,12 @@ impl<T> Page<T> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Position(String);
 
+/// A position was asked for its numbers, and has others, or none: no list of this board gave it.
+///
+/// `?` in a command turns it into [`Refusal::Unusable`](crate::host::Refusal::Unusable), of `after`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoSuchPosition;
+
 impl Position {
     /// The longest position, in bytes.
     pub const MAX: usize = 120;
@@ -53,13 +57,13 @@ impl Position {
     /// The numbers of a position that was made of numbers with dots between them.
     ///
     /// # Errors
-    /// [`NoSuchId`] when it holds anything else.
-    pub fn numbers<const N: usize>(&self) -> Result<[i64; N], NoSuchId> {
+    /// [`NoSuchPosition`] when it holds anything else.
+    pub fn numbers<const N: usize>(&self) -> Result<[i64; N], NoSuchPosition> {
         let numbers: Result<Vec<i64>, _> = self.0.split('.').map(str::parse).collect();
         numbers
             .ok()
             .and_then(|numbers| numbers.try_into().ok())
-            .ok_or(NoSuchId)
+            .ok_or(NoSuchPosition)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Places in lists that are ordered by time and id.
 
-use forum_api::host::{Refusal, Result};
+use forum_api::host::Result;
 use forum_api::model::{Limit, Position, Timestamp};
 
 /// The place of what happened at `time` and has this id.
@@ -15,8 +15,7 @@ pub fn read(place: Option<&Position>) -> Result<Option<(i64, i64)>> {
 
 /// The numbers of a place.
 pub fn numbers<const N: usize>(place: Option<&Position>) -> Result<Option<[i64; N]>> {
-    let numbers = place.map(Position::numbers).transpose();
-    numbers.map_err(|_| Refusal::Unusable("after", "a cursor that this list gave"))
+    Ok(place.map(Position::numbers).transpose()?)
 }
 
 /// How many rows to ask for: the one beyond the limit tells whether more follow.
