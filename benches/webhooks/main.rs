@@ -7,6 +7,8 @@
 //! Three minutes and 1 GB of disk are enough. `QUEUED=1000000` has more wait for the one that hangs.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
     clippy::indexing_slicing,
     unreachable_pub,
     reason = "a measurement that goes wrong is to fail, and nobody imports it"
