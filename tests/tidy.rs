@@ -208,6 +208,26 @@ fn every_file_says_what_it_is_and_is_short() {
     }
 }
 
+/// A new parameter breaks no host, and of a new field the compiler tells each.
+#[test]
+fn what_a_host_receives_may_grow_and_what_it_builds_may_not() {
+    let mut kinds = [Vec::new(), Vec::new()];
+    for source in sources(&["src/model"]) {
+        for item in source.text.split("\n\n") {
+            if let Some((attributes, rest)) = item.split_once("\npub struct ") {
+                let name = rest.split(['<', '(', ' ', ';']).next().unwrap().to_owned();
+                let received = attributes.contains(" Deserialize,");
+                let grows = attributes.contains("#[non_exhaustive]");
+                assert_eq!(received, grows, "{name}");
+                kinds[usize::from(received)].push(name);
+            }
+        }
+    }
+    let [built, received] = kinds;
+    assert!(built.contains(&"Post".to_owned()), "{built:?}");
+    assert!(received.contains(&"ListPosts".to_owned()), "{received:?}");
+}
+
 #[test]
 fn features_are_documented_as_they_are_declared() {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
