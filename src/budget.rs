@@ -1,4 +1,5 @@
-//! Budgets: fixed windows of units, each starting with the first charge after the last one ended (spec, Limits).
+//! Budgets: fixed windows of units, each starting with the first charge after the last one ended (spec, Limits;
+//! contract, section 3).
 
 use std::time::Duration;
 

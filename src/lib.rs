@@ -49,7 +49,8 @@
 //! - `conformance` (feature): the rules that any host's board and stores must keep, as named tests.
 //! - [`clock`]: the only doors to time, randomness and tasks.
 //!
-//! Pages that say *spec* mean the specification of the Forum Board REST API v1, by its sections.
+//! Pages that say *spec* mean the specification of the Forum Board REST API v1, and *contract* its wire contract, which
+//! decides what the specification leaves open; both by their sections.
 //!
 //! # Features
 //!

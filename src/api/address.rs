@@ -1,4 +1,4 @@
-//! Where a request comes from, and which guests share a budget.
+//! Where a request comes from, and which guests share a budget (contract, section 3).
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 

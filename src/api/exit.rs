@@ -1,4 +1,4 @@
-//! The one exit: the headers that every response carries.
+//! The one exit: the headers that every response carries (contract, section 1).
 
 use bytes::Bytes;
 use http::header::{

@@ -1,4 +1,4 @@
-//! What the log says of a request. Never a token, a secret, a body or a query.
+//! What the log says of a request (contract, section 13). Never a token, a secret, a body or a query.
 
 use std::time::Duration;
 

@@ -8,7 +8,7 @@ use crate::model::Query;
 
 type Text = Cow<'static, str>;
 
-/// What the library itself says to clients. A board's commands bring their own texts.
+/// What the library itself says to clients (contract, section 4). A board's commands bring their own texts.
 #[derive(Clone, Debug)]
 pub struct Messages {
     /// 401 `unauthenticated`: one sentence, the same for every reason.

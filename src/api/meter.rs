@@ -1,4 +1,4 @@
-//! Step 3: what a request costs, and whose budget it is charged to.
+//! Step 3: what a request costs, and whose budget it is charged to (contract, section 3).
 
 use super::problem::Problem;
 use super::service::{Core, Trail};

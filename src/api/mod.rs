@@ -1,4 +1,4 @@
-//! The API itself: the table of endpoints, and the road that every request takes.
+//! The API itself: the table of endpoints, and the road that every request takes (contract, section 1).
 
 mod address;
 mod answer;
@@ -33,7 +33,7 @@ pub use openapi::document as openapi;
 pub use service::ForumApi;
 pub use settings::{Language, Settings};
 
-/// Every error code there is.
+/// Every error code there is (contract, section 4).
 #[cfg(feature = "testing")]
 pub(crate) fn codes() -> impl Iterator<Item = &'static str> {
     problem::Code::EVERY.iter().map(|code| code.as_str())

@@ -1,4 +1,4 @@
-//! Step 9: `Idempotency-Key`, at most once whatever happens.
+//! Step 9: `Idempotency-Key`, at most once whatever happens (contract, section 5).
 
 use std::future::Future;
 

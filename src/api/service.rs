@@ -1,4 +1,4 @@
-//! The service, and the road of a request: one line a step.
+//! The service, and the road of a request (contract, section 1): one line a step.
 
 use std::convert::Infallible;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Forums.
+//! Forums (contract, section 6).
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Ids: opaque strings of 1-64 `[A-Za-z0-9_-]`, made from `i64` without ceremony.
+//! Ids: opaque strings of 1-64 `[A-Za-z0-9_-]` (contract, section 5), made from `i64` without ceremony.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -169,7 +169,7 @@ same_id! {
     TargetId => ForumId;
 }
 
-/// A member as a client names one: by id, or by `@username`.
+/// A member as a client names one: by id, or by `@username` (contract, section 5).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum UserRef {
     /// By id.

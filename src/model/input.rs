@@ -1,4 +1,5 @@
-//! What inputs may hold, and how they tell a field that was left out from one that is null.
+//! What inputs may hold, and how they tell a field that was left out from one that is null (contract, sections 4
+//! and 5).
 
 use serde::{Deserialize, Deserializer};
 

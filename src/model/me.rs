@@ -1,4 +1,4 @@
-//! The token's owner and the token itself: `GET /me`.
+//! The token's owner and the token itself: `GET /me` (contract, section 6).
 
 use schemars::JsonSchema;
 use serde::Serialize;

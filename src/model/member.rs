@@ -1,4 +1,4 @@
-//! Members' public profiles.
+//! Members' public profiles (contract, section 6).
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Private messages.
+//! Private messages (contract, section 6).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

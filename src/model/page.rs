@@ -1,4 +1,4 @@
-//! Lists: `{"items":[…],"next":…}`, keyset-paged.
+//! Lists: `{"items":[…],"next":…}`, keyset-paged (contract, section 5).
 
 use std::borrow::Cow;
 use std::fmt::Display;

@@ -1,4 +1,4 @@
-//! Polls and votes.
+//! Polls and votes (contract, section 6).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

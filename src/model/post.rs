@@ -1,4 +1,4 @@
-//! Posts.
+//! Posts (contract, section 6).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What is searched for: words, `"phrases"` and `-words`. What a word is, the board decides: its
+//! What is searched for: words, `"phrases"` and `-words` (contract, section 7). What a word is, the board decides: its
 //! index knows.
 
 use std::borrow::Cow;

@@ -1,4 +1,4 @@
-//! Reputation ratings.
+//! Reputation ratings (contract, section 6).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

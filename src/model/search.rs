@@ -1,4 +1,4 @@
-//! Search and its hits.
+//! Search and its hits (contract, sections 6 and 7).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};

@@ -1,4 +1,4 @@
-//! Subscriptions: follows of threads and forums.
+//! Subscriptions: follows of threads and forums (contract, section 6).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Threads.
+//! Threads (contract, section 6).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

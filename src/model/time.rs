@@ -1,4 +1,4 @@
-//! Times: RFC 3339 in UTC with millisecond precision and `Z`.
+//! Times: RFC 3339 in UTC with millisecond precision and `Z` (contract, section 5).
 
 use std::borrow::Cow;
 use std::fmt;

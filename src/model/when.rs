@@ -1,4 +1,4 @@
-//! The span of time that a search is narrowed to.
+//! The span of time that a search is narrowed to (contract, section 7).
 
 use std::borrow::Cow;
 use std::fmt;

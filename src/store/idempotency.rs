@@ -1,4 +1,4 @@
-//! Where the first answers to requests with an `Idempotency-Key` are kept.
+//! Where the first answers to requests with an `Idempotency-Key` are kept (contract, section 5).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! "Expires in (days)": a whole number of days, or nothing for never.
+//! "Expires in (days)": a whole number of days, or nothing for never (contract, section 2).
 
 use std::fmt;
 use std::time::Duration;

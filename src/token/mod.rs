@@ -1,4 +1,4 @@
-//! Tokens: `forum_pat_<lookup>_<secret>` (spec, Authentication).
+//! Tokens: `forum_pat_<lookup>_<secret>` (spec, Authentication; contract, section 2).
 
 mod expiry;
 mod issue;

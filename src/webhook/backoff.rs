@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The waits between attempts.
+/// The waits between attempts (contract, section 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     /// After the first failure.

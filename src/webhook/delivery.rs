@@ -1,4 +1,4 @@
-//! A delivery of an event to an endpoint, and its states (spec, States).
+//! A delivery of an event to an endpoint, and its states (spec, States; contract, section 8).
 
 use serde::Serialize;
 

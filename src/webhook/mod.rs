@@ -1,4 +1,4 @@
-//! Webhooks: what happened, who is told, and how it is signed and delivered (spec, Events).
+//! Webhooks: what happened, who is told, and how it is signed and delivered (spec, Events; contract, section 8).
 //!
 //! Values and functions of values, but for `worker` (feature `webhooks`), which does what they say. Where they are kept
 //! is in [`store`](crate::store).

@@ -15,7 +15,7 @@ use crate::store::{Filter, Webhooks};
 /// How many dead deliveries are looked at a time.
 const PAGE: u32 = 100;
 
-/// Registers endpoints and changes them.
+/// Registers endpoints and changes them (contract, section 8).
 #[derive(Clone)]
 pub struct Registry {
     webhooks: Webhooks,

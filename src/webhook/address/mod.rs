@@ -1,4 +1,4 @@
-//! Which addresses webhooks may go to.
+//! Which addresses webhooks may go to (contract, section 8).
 //!
 //! A webhook must not become a way into the network that the board itself stands in. So a [`Target`] is checked when
 //! it is registered and again at each attempt, by the same rules: a [`verdict`] on each address that its name leads

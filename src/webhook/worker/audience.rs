@@ -1,4 +1,4 @@
-//! Who may be told of what: a webhook is a restriction, and never a grant.
+//! Who may be told of what (contract, section 8): a webhook is a restriction, and never a grant.
 
 use std::collections::{HashMap, HashSet};
 

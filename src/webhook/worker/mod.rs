@@ -1,4 +1,4 @@
-//! The worker: tells each endpoint what happened, and keeps at it (spec, Delivery rules).
+//! The worker: tells each endpoint what happened, and keeps at it (spec, Delivery rules; contract, section 8).
 //!
 //! Three loops go side by side: events are fanned out to deliveries, deliveries that are due are claimed and
 //! attempted, and what is old is swept away. None waits for another, and each attempt is a task of its own, so that
