@@ -6,6 +6,8 @@
 #[cfg(feature = "webhooks")]
 mod address;
 mod backoff;
+#[cfg(feature = "webhooks")]
+mod declined;
 mod delivery;
 mod endpoint;
 mod event;
@@ -33,6 +35,8 @@ pub use self::http::{HttpSettings, HttpTransport};
 #[cfg(feature = "webhooks")]
 pub use address::{Refused, Resolver, SystemResolver, Target, Verdict, verdict};
 pub use backoff::Backoff;
+#[cfg(feature = "webhooks")]
+pub use declined::Declined;
 pub use delivery::{ATTEMPTS, Attempted, Delivery, Outcome, Progress, State};
 pub use endpoint::{Endpoint, NothingPending, Pending};
 pub use event::{Event, ForumName, Occasion, Surroundings};
@@ -41,7 +45,7 @@ pub(crate) use event::{KINDS, Kind};
 pub use key_box::{KeyBox, KeyTooShort};
 pub use outgoing::Outgoing;
 #[cfg(feature = "webhooks")]
-pub use registry::{Declined, Registration, Registry, Revealed};
+pub use registry::{Registration, Registry, Revealed};
 pub use sealed::{Plain, Sealed, SecretBox};
 pub use secret::{Secret, TooShort};
 pub use topic::Topic;

@@ -1,0 +1,63 @@
+//! Why an operator's wish was not carried out.
+
+use std::fmt;
+
+use super::{NothingPending, Refused, UnknownTopic};
+use crate::host::{BoxError, Fault};
+
+/// Why an operator's wish was not carried out. It prints as a sentence.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Declined {
+    /// There is no endpoint with this id.
+    NoSuchEndpoint,
+    /// Nothing may be sent to this address.
+    Address(Refused),
+    /// The board never sends this topic.
+    Topic(UnknownTopic),
+    /// There is no secret to activate.
+    NothingPending,
+    /// A disabled endpoint is not pinged.
+    Disabled,
+    /// A backend failed.
+    Failed(BoxError),
+}
+
+impl From<Fault> for Declined {
+    fn from(fault: Fault) -> Self {
+        Self::Failed(fault.into_source())
+    }
+}
+
+impl From<Refused> for Declined {
+    fn from(refused: Refused) -> Self {
+        Self::Address(refused)
+    }
+}
+
+impl From<UnknownTopic> for Declined {
+    fn from(unknown: UnknownTopic) -> Self {
+        Self::Topic(unknown)
+    }
+}
+
+impl From<NothingPending> for Declined {
+    fn from(_: NothingPending) -> Self {
+        Self::NothingPending
+    }
+}
+
+impl fmt::Display for Declined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchEndpoint => f.write_str("there is no endpoint with this id"),
+            Self::Address(refused) => refused.fmt(f),
+            Self::Topic(unknown) => unknown.fmt(f),
+            Self::NothingPending => f.write_str("no new secret waits to be activated"),
+            Self::Disabled => f.write_str("the endpoint is disabled: enable it first"),
+            Self::Failed(source) => source.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Declined {}
