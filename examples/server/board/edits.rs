@@ -61,12 +61,7 @@ pub fn delete(
     let was_public = item.is_public();
     item.shift(tx, State::Deleted)?;
     if was_public {
-        let tell = if item.first {
-            THREAD_DELETED
-        } else {
-            REPLY_DELETED
-        };
-        events.note(Happening::Post(tell, item.at));
+        events.note(item.happening(THREAD_DELETED, REPLY_DELETED));
     }
     Ok(())
 }

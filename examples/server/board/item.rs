@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Result, Row, Savepoint, named_para
 use super::actor::Actor;
 use super::changes::Subject;
 use super::counts::{self, Counted};
-use super::events::PostAt;
+use super::events::{Happening, PostAt, Tell};
 use super::row::{Columns, stored};
 
 /// A post with its thread.
@@ -56,6 +56,12 @@ impl Item {
     /// Whether everybody who sees the forum sees it.
     pub fn is_public(&self) -> bool {
         (self.state, self.thread_state) == (State::Visible, State::Visible)
+    }
+
+    /// What happens to it: to its thread, as `thread` tells, if it is the first; or else as `reply` does.
+    pub fn happening(&self, thread: Tell, reply: Tell) -> Happening {
+        let tell = if self.first { thread } else { reply };
+        Happening::Post(tell, self.at)
     }
 
     /// Brings it, and its thread if it is the first, into another state; the counts follow.

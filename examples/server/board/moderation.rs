@@ -4,7 +4,7 @@ use forum_api::host::{Refusal, Result};
 use forum_api::model::State;
 use rusqlite::Savepoint;
 
-use super::events::{Events, Happening, REPLIED, REPLY_RESTORED, STARTED, THREAD_RESTORED};
+use super::events::{Events, REPLIED, REPLY_RESTORED, STARTED, THREAD_RESTORED};
 use super::item::Item;
 
 /// Lets everybody see a post that awaits approval; with a first post, its thread.
@@ -13,8 +13,7 @@ pub fn approve(tx: &Savepoint<'_>, events: &mut Events, post: i64) -> Result<()>
     must_be(&item, State::AwaitingApproval, "awaiting approval")?;
     item.shift(tx, State::Visible)?;
     if item.is_public() {
-        let tell = if item.first { STARTED } else { REPLIED };
-        events.note(Happening::Post(tell, item.at));
+        events.note(item.happening(STARTED, REPLIED));
     }
     Ok(())
 }
@@ -25,12 +24,7 @@ pub fn restore(tx: &Savepoint<'_>, events: &mut Events, post: i64) -> Result<()>
     must_be(&item, State::Deleted, "deleted")?;
     item.shift(tx, item.state_before.unwrap_or(State::Visible))?;
     if item.is_public() {
-        let tell = if item.first {
-            THREAD_RESTORED
-        } else {
-            REPLY_RESTORED
-        };
-        events.note(Happening::Post(tell, item.at));
+        events.note(item.happening(THREAD_RESTORED, REPLY_RESTORED));
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use rusqlite::{Savepoint, params_from_iter};
 
 pub use happening::{
     EDITED, Happening, OfPoll, PostAt, REPLIED, REPLY_DELETED, REPLY_RESTORED, STARTED,
-    THREAD_DELETED, THREAD_RESTORED,
+    THREAD_DELETED, THREAD_RESTORED, Tell,
 };
 
 /// The time of one transaction, and what happened in it.
