@@ -16,6 +16,7 @@ use std::process::Command;
 /// another is a room of its own.
 const IMPORTS: &[(&str, &[&str])] = &[
     ("guide", &[]),
+    ("docs", &[]),
     ("scope", &[]),
     ("model", &[]),
     ("clock", &["model"]),

@@ -1,7 +1,8 @@
-//! What the server answers: the API, and beside it whether all is well.
+//! What the server answers: the API, and beside it its reference and whether all is well.
 
 use axum::body::Body;
 use forum_api::ForumApi;
+use forum_api::docs::Docs;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request, Response, StatusCode};
 use tower::ServiceExt;
@@ -11,11 +12,16 @@ use crate::board::Board;
 /// Below which path the API answers.
 pub const MOUNT: &str = "/api/v1";
 
+/// Below which path the reference answers.
+pub const DOCS: &str = "/docs";
+
 /// The routes.
 #[derive(Clone, Debug)]
 pub struct Front {
     /// Answers everything below [`MOUNT`].
     pub api: ForumApi,
+    /// Answers everything below [`DOCS`].
+    pub docs: Docs,
     /// Tells whether its database is within reach.
     pub board: Board,
 }
@@ -24,9 +30,12 @@ impl Front {
     /// Answers a request. The API sees its path as it was sent, for it judges odd ones itself.
     pub async fn answer(self, request: Request<Body>) -> Response<Body> {
         let path = request.uri().path();
-        let below = path.strip_prefix(MOUNT);
-        if below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
+        if is_below(MOUNT, path) {
             let Ok(response) = self.api.oneshot(request).await;
+            return response.map(Body::new);
+        }
+        if is_below(DOCS, path) {
+            let Ok(response) = self.docs.oneshot(request).await;
             return response.map(Body::new);
         }
         match path {
@@ -34,6 +43,11 @@ impl Front {
             _ => json(StatusCode::NOT_FOUND, r#"{"status":"not found"}"#),
         }
     }
+}
+
+fn is_below(mount: &str, path: &str) -> bool {
+    let below = path.strip_prefix(mount);
+    below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 async fn health(board: &Board) -> Response<Body> {

@@ -9,6 +9,7 @@ use axum::body::Body;
 use forum_api::ForumApi;
 use forum_api::budget::Window;
 use forum_api::clock::TokioRuntime;
+use forum_api::docs::Docs;
 use forum_api::host::{Refusal, Result};
 use forum_api::store::Stores;
 use forum_api::store::sqlite::Database;
@@ -26,7 +27,7 @@ use tower::{Layer, ServiceExt, service_fn};
 
 use crate::board::Board;
 use crate::cli::{self, Common};
-use crate::front::{Front, MOUNT};
+use crate::front::{DOCS, Front, MOUNT};
 use crate::greeting::Greeting;
 use crate::output::Output;
 use crate::stop::{Stop, patiently};
@@ -54,6 +55,7 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
     };
     let front = Front {
         api: api(&database, board.clone(), settings),
+        docs: Docs::new(DOCS, MOUNT),
         board,
     };
     Output::new(&greeting, greeting.keys())?.print(common.json);
