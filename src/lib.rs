@@ -87,6 +87,9 @@ pub mod conformance;
 pub mod docs;
 pub mod guide;
 pub mod host;
+mod measure;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 pub mod model;
 pub mod scope;
 pub mod store;
