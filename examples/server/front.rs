@@ -1,4 +1,4 @@
-//! What the server answers: the API, and beside it its reference and whether all is well.
+//! What the server answers: the API, and beside it its reference, what was counted, and whether all is well.
 
 use axum::body::Body;
 use forum_api::ForumApi;
@@ -8,6 +8,7 @@ use http::{HeaderValue, Request, Response, StatusCode};
 use tower::ServiceExt;
 
 use crate::board::Board;
+use crate::metrics::{self, Metrics};
 
 /// Below which path the API answers.
 pub const MOUNT: &str = "/api/v1";
@@ -22,6 +23,8 @@ pub struct Front {
     pub api: ForumApi,
     /// Answers everything below [`DOCS`].
     pub docs: Docs,
+    /// Knows what was counted and timed.
+    pub metrics: Metrics,
     /// Tells whether its database is within reach.
     pub board: Board,
 }
@@ -40,7 +43,21 @@ impl Front {
         }
         match path {
             "/health" => health(&self.board).await,
+            "/metrics" => self.counted(),
             _ => json(StatusCode::NOT_FOUND, r#"{"status":"not found"}"#),
+        }
+    }
+
+    fn counted(&self) -> Response<Body> {
+        match self.metrics.text() {
+            Ok(text) => answer(StatusCode::OK, metrics::KIND, text),
+            Err(fault) => {
+                tracing::error!(%fault, "what was counted could not be written");
+                json(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    r#"{"status":"unavailable"}"#,
+                )
+            }
         }
     }
 }
@@ -64,9 +81,13 @@ async fn health(board: &Board) -> Response<Body> {
 }
 
 fn json(status: StatusCode, body: &'static str) -> Response<Body> {
-    let mut response = Response::new(Body::from(body));
+    answer(status, "application/json", body)
+}
+
+fn answer(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
     *response.status_mut() = status;
-    let json = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(CONTENT_TYPE, json);
+    let kind = HeaderValue::from_static(kind);
+    response.headers_mut().insert(CONTENT_TYPE, kind);
     response
 }

@@ -29,13 +29,15 @@ use crate::board::Board;
 use crate::cli::{self, Common};
 use crate::front::{DOCS, Front, MOUNT};
 use crate::greeting::Greeting;
+use crate::metrics::Metrics;
 use crate::output::Output;
 use crate::stop::{Stop, patiently};
 use crate::{beginning, cors, log, open, webhooks};
 
 /// Serves the board, and prints where once it listens.
 pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
-    log::start(options.log);
+    let _log = log::start(options.log);
+    let metrics = Metrics::install()?;
     let stop = Stop::listen().map_err(Refusal::failed)?;
     let (listener, address) = listen(options.listen).await?;
     let password = beginning::password(options, open::is_board(&common.database)?)?;
@@ -56,6 +58,7 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
     let front = Front {
         api: api(&database, board.clone(), settings),
         docs: Docs::new(DOCS, MOUNT),
+        metrics,
         board,
     };
     Output::new(&greeting, greeting.keys())?.print(common.json);
