@@ -30,6 +30,7 @@ mod incidents;
 mod interrupted;
 mod keys;
 mod language;
+mod leaks;
 mod order;
 mod paths;
 mod queries;

@@ -27,8 +27,8 @@ struct State {
     lines: VecDeque<Vec<u8>>,
     /// How many were lost since that was last told.
     lost: u64,
-    /// Whether a line is being written.
-    writing: bool,
+    /// Whether a line is being written, or told.
+    busy: bool,
 }
 
 /// What there is to do.
@@ -56,7 +56,7 @@ impl Queue {
 
     /// Waits until all is written, but not for long.
     pub fn finish(&self) {
-        let waits = |state: &mut State| state.writing || !state.lines.is_empty();
+        let waits = |state: &mut State| state.busy || state.lost > 0 || !state.lines.is_empty();
         let changed = &self.0.changed;
         drop(changed.wait_timeout_while(self.lock(), PATIENCE, waits));
     }
@@ -64,15 +64,12 @@ impl Queue {
     /// The lines in their order, and when none is left, whether some are missing.
     fn next(&self) -> Work {
         let mut state = self.lock();
-        state.writing = false;
+        state.busy = false;
         self.0.changed.notify_all();
         loop {
-            if let Some(line) = state.lines.pop_front() {
-                state.writing = true;
-                return Work::Write(line);
-            }
-            if state.lost > 0 {
-                return Work::Tell(std::mem::take(&mut state.lost));
+            if let Some(work) = state.work() {
+                state.busy = true;
+                return work;
             }
             let woken = self.0.changed.wait(state);
             state = woken.unwrap_or_else(PoisonError::into_inner);
@@ -82,6 +79,14 @@ impl Queue {
     /// No code that could panic runs under this lock.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn work(&mut self) -> Option<Work> {
+        let line = self.lines.pop_front().map(Work::Write);
+        let lost = (line.is_none() && self.lost > 0).then(|| std::mem::take(&mut self.lost));
+        line.or(lost.map(Work::Tell))
     }
 }
 
