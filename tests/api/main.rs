@@ -31,6 +31,7 @@ mod interrupted;
 mod keys;
 mod language;
 mod leaks;
+mod metrics;
 mod order;
 mod paths;
 mod queries;

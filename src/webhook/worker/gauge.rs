@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use super::crew::{Crew, STORE};
 use crate::measure;
 
-/// How long it is from one look to the next.
+/// How long it is from one look to the next, unless the worker polls less often.
 const BEAT: Duration = Duration::from_secs(5);
 
 pub(super) fn start(crew: &Arc<Crew>, alive: &watch::Sender<()>) {
@@ -16,7 +16,7 @@ pub(super) fn start(crew: &Arc<Crew>, alive: &watch::Sender<()>) {
     crew.detach(alive, async move {
         while !own.stopping() {
             look(&own).await;
-            own.pause(BEAT).await;
+            own.pause(BEAT.max(own.settings.poll)).await;
         }
     });
 }
