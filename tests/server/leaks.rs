@@ -96,7 +96,7 @@ fn everything(format: &str) {
     let alice = server.greeting["token"].as_str().unwrap().to_owned();
     hidden.token(&alice);
     let receiver = endpoints(&server, &mut hidden, &mut said);
-    command(&server, "setting post.body_max 0", "", &mut said);
+    command(&server, "setting post.interval_seconds 0", "", &mut said);
     for (method, path, body, status) in REQUESTS {
         let bearer = format!("Bearer {alice}");
         let cookie = format!("session={MARK}");
