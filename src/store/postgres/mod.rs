@@ -53,10 +53,16 @@
 #![doc = include_str!("schema/2.sql")]
 //! ```
 
+#[cfg(feature = "postgres")]
+mod driver;
 pub mod outbox;
 mod schema;
 mod statement;
 pub mod tokens;
 
+#[cfg(feature = "postgres")]
+pub use deadpool_postgres;
 pub use schema::MIGRATE;
 pub use statement::Statement;
+#[cfg(feature = "postgres")]
+pub use tokio_postgres;

@@ -1,0 +1,3 @@
+//! Stores over tokio-postgres and deadpool.
+
+mod values;
