@@ -29,10 +29,11 @@ impl PostgresError {
 impl fmt::Display for PostgresError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Cause::Postgres(error) => match error.as_db_error() {
+            Cause::Postgres(error) => match (error.as_db_error(), error.source()) {
                 // What Postgres adds as a detail shows values.
-                Some(error) => write!(f, "{} ({})", error.message(), error.code().code()),
-                None => error.fmt(f),
+                (Some(error), _) => write!(f, "{} ({})", error.message(), error.code().code()),
+                (None, Some(source)) => write!(f, "{error}: {source}"),
+                (None, None) => error.fmt(f),
             },
             Cause::Unusable(sentence) => f.write_str(sentence),
             Cause::NoneFree => f.write_str("no connection to Postgres was free in time"),
