@@ -41,6 +41,18 @@ const IMPORTS: &[(&str, &[&str])] = &[
         "store/sqlite",
         &["host", "model", "store", "token", "webhook"],
     ),
+    (
+        "store/redis",
+        &[
+            "budget",
+            "clock",
+            "host",
+            "measure",
+            "model",
+            "store",
+            "store/memory",
+        ],
+    ),
     ("webhook/registry", &["clock", "host", "model", "store"]),
     (
         "webhook/worker",
@@ -88,7 +100,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("insert into ", SQL),
     ("delete from ", SQL),
     ("rusqlite", &["src/store/sqlite", "examples/server"]),
-    ("MemoryBudgets", &["src/store", "src/api/builder.rs", "src/api/service.rs", "examples"]),
+    ("MemoryBudgets", &["src/store", "examples"]),
     ("rustls", &["src/webhook/http"]),
     ("Url::parse", &["src/webhook/address/target.rs"]),
     ("lookup_host", &["src/webhook/address/resolver.rs"]),
