@@ -82,6 +82,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("insert into ", SQL),
     ("delete from ", SQL),
     ("rusqlite", &["src/store/sqlite", "examples/server"]),
+    ("tokio_postgres", &["src/store/postgres", "examples"]),
     ("MemoryBudgets", &["src/store", "src/api/builder.rs", "src/api/service.rs", "examples"]),
     ("rustls", &["src/webhook/http"]),
     ("Url::parse", &["src/webhook/address/target.rs"]),
