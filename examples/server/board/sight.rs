@@ -1,8 +1,7 @@
 //! What a caller sees, as queries ask it: what is hidden is not read.
 
-use rusqlite::ToSql;
-
 use super::actor::Actor;
+use super::db::Bound;
 
 /// The parameters of a query that asks [`sees_thread`] or [`sees_post`].
 #[derive(Clone, Debug)]
@@ -26,11 +25,8 @@ impl Sight {
     }
 
     /// Its parameters and the `others` of the query.
-    pub fn with<'a>(
-        &'a self,
-        others: &[(&'a str, &'a dyn ToSql)],
-    ) -> Vec<(&'a str, &'a dyn ToSql)> {
-        let mut all: Vec<(&str, &dyn ToSql)> = vec![
+    pub fn with<'a>(&'a self, others: &[Bound<'a>]) -> Vec<Bound<'a>> {
+        let mut all: Vec<Bound<'a>> = vec![
             (":sees", &self.sees),
             (":moderates", &self.moderates),
             (":member", &self.member),

@@ -1,34 +1,58 @@
 //! Reads a row's columns one after the other, so that a query's columns and a type's fields stand in the same order.
 
 use forum_api::model::{Author, State, UserId};
-use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
-use rusqlite::{Error, Result, Row};
+use rusqlite::types::FromSql;
+use tokio_postgres::types;
+
+use super::{Error, Result};
 
 /// The columns of a row that were not read yet.
 #[derive(Debug)]
 pub struct Columns<'a> {
-    row: &'a Row<'a>,
+    row: Row<'a>,
     next: usize,
 }
 
+#[derive(Clone, Copy, Debug)]
+enum Row<'a> {
+    Sqlite(&'a rusqlite::Row<'a>),
+    Postgres(&'a tokio_postgres::Row),
+}
+
 impl<'a> Columns<'a> {
-    /// All columns of `row`.
-    pub fn of(row: &'a Row<'a>) -> Self {
+    /// All columns of SQLite's `row`.
+    pub(super) const fn sqlite(row: &'a rusqlite::Row<'a>) -> Self {
+        let row = Row::Sqlite(row);
+        Self { row, next: 0 }
+    }
+
+    /// All columns of Postgres's `row`.
+    pub(super) const fn postgres(row: &'a tokio_postgres::Row) -> Self {
+        let row = Row::Postgres(row);
         Self { row, next: 0 }
     }
 
     /// The next column.
-    pub fn value<T: FromSql>(&mut self) -> Result<T> {
-        let column = self.next;
-        self.next += 1;
-        self.row.get(column)
+    pub fn value<T: FromSql + types::FromSql<'a>>(&mut self) -> Result<T> {
+        let column = self.pass();
+        match self.row {
+            Row::Sqlite(row) => Ok(row.get(column)?),
+            Row::Postgres(row) => Ok(row.try_get(column)?),
+        }
     }
 
     /// The next column, a text or null.
     pub fn text(&mut self) -> Result<Option<&'a str>> {
-        let column = self.next;
+        let column = self.pass();
+        match self.row {
+            Row::Sqlite(row) => Ok(row.get_ref(column)?.as_str_or_null().map_err(rusqlite::Error::from)?),
+            Row::Postgres(row) => Ok(row.try_get(column)?),
+        }
+    }
+
+    fn pass(&mut self) -> usize {
         self.next += 1;
-        Ok(self.row.get_ref(column)?.as_str_or_null()?)
+        self.next - 1
     }
 
     /// The next column, an id.
@@ -44,19 +68,18 @@ impl<'a> Columns<'a> {
 
     /// The next column, a count.
     pub fn count(&mut self) -> Result<u64> {
-        let count = self.value()?;
-        u64::try_from(count).map_err(|_| Error::IntegralValueOutOfRange(self.next - 1, count))
+        let count: i64 = self.value()?;
+        u64::try_from(count).map_err(|_| Error::Wrong("a count is below zero"))
     }
 
     /// The next column, a thread's or post's state.
     pub fn state(&mut self) -> Result<State> {
-        self.value().map(|Stored(state)| state)
+        self.maybe_state()?.ok_or(Error::Wrong("a state is null"))
     }
 
     /// The next column, a state or null.
     pub fn maybe_state(&mut self) -> Result<Option<State>> {
-        let state: Option<Stored> = self.value()?;
-        Ok(state.map(|Stored(state)| state))
+        self.text()?.map(state).transpose()
     }
 
     /// The next three columns: a member's id, name and picture. All null where the account is gone.
@@ -72,14 +95,9 @@ impl<'a> Columns<'a> {
     }
 }
 
-struct Stored(State);
-
-impl FromSql for Stored {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        let text = value.as_str()?;
-        let state = STATES.into_iter().find(|state| stored(*state) == text);
-        state.map(Self).ok_or(FromSqlError::InvalidType)
-    }
+fn state(text: &str) -> Result<State> {
+    let state = STATES.into_iter().find(|state| stored(*state) == text);
+    state.ok_or(Error::Wrong("a state is stored that there is not"))
 }
 
 const STATES: [State; 3] = [State::Visible, State::AwaitingApproval, State::Deleted];
