@@ -82,7 +82,7 @@ struct Head {
 
 impl Head {
     fn read(columns: &mut Columns<'_>) -> Result<Self> {
-        let groups: Option<Groups> = columns.value()?;
+        let groups: Option<Groups> = columns.parsed()?;
         Ok(Self {
             groups: groups.unwrap_or_default().with(Group::Guests),
             last_seen: columns.value()?,
@@ -100,9 +100,9 @@ fn rules(columns: &mut Columns<'_>) -> Result<Option<Rules>> {
         forum,
         parent: columns.value()?,
         lists: Lists {
-            read: columns.value()?,
-            start: columns.value()?,
-            reply: columns.value()?,
+            read: columns.parsed()?,
+            start: columns.parsed()?,
+            reply: columns.parsed()?,
         },
         moderator: columns.value()?,
     }))

@@ -23,7 +23,9 @@ use super::{
 impl host::Board for Board {
     async fn forum_of(&self, caller: &Caller, place: Place<'_>) -> Result<ForumId> {
         let (actor, named) = (actor(caller)?, Named::try_from(place)?);
-        let forum = self.read(move |connection| Box::pin(async move { place::forum(connection, &actor, named).await }));
+        let forum = self.read(move |connection| {
+            Box::pin(async move { place::forum(connection, &actor, named).await })
+        });
         forum.await.map(ForumId::from)
     }
 
@@ -54,8 +56,10 @@ impl host::Board for Board {
         list: ListThreads,
     ) -> Result<Page<Thread>> {
         let (actor, forum) = (actor(caller)?, forum.number()?);
-        self.read(move |connection| Box::pin(async move { threads::list(connection, &actor, forum, &list).await }))
-            .await
+        self.read(move |connection| {
+            Box::pin(async move { threads::list(connection, &actor, forum, &list).await })
+        })
+        .await
     }
 
     async fn start_thread(&self, by: &Member, forum: ForumId, new: StartThread) -> Result<Thread> {
@@ -68,8 +72,10 @@ impl host::Board for Board {
 
     async fn thread(&self, caller: &Caller, thread: ThreadId) -> Result<Thread> {
         let (actor, thread) = (actor(caller)?, thread.number()?);
-        self.read(move |connection| Box::pin(async move { threads::one(connection, &actor, thread).await }))
-            .await
+        self.read(move |connection| {
+            Box::pin(async move { threads::one(connection, &actor, thread).await })
+        })
+        .await
     }
 
     async fn posts(
@@ -79,8 +85,10 @@ impl host::Board for Board {
         list: ListPosts,
     ) -> Result<In<Page<Post>>> {
         let (actor, thread, now) = (actor(caller)?, thread.number()?, self.clock.now());
-        self.read(move |connection| Box::pin(async move { posts::list(connection, &actor, thread, &list, now).await }))
-            .await
+        self.read(move |connection| {
+            Box::pin(async move { posts::list(connection, &actor, thread, &list, now).await })
+        })
+        .await
     }
 
     async fn reply(&self, by: &Member, thread: ThreadId, reply: Reply) -> Result<In<Post>> {
@@ -108,8 +116,10 @@ impl host::Board for Board {
     }
 
     async fn profile(&self, _: &Caller, user: UserRef) -> Result<Profile> {
-        self.read(move |connection| Box::pin(async move { members::profile(connection, &user).await }))
-            .await
+        self.read(move |connection| {
+            Box::pin(async move { members::profile(connection, &user).await })
+        })
+        .await
     }
 
     async fn rate(&self, by: &Member, user: UserRef, rating: Rate) -> Result<Rating> {
@@ -121,8 +131,10 @@ impl host::Board for Board {
 
     async fn messages(&self, by: &Member, list: ListMessages) -> Result<Page<MessageSummary>> {
         let owner = by.user().number()?;
-        self.read(move |connection| Box::pin(async move { messages::list(connection, owner, &list).await }))
-            .await
+        self.read(move |connection| {
+            Box::pin(async move { messages::list(connection, owner, &list).await })
+        })
+        .await
     }
 
     async fn send_message(&self, by: &Member, new: SendMessage) -> Result<Message> {
@@ -140,8 +152,10 @@ impl host::Board for Board {
 
     async fn poll(&self, caller: &Caller, thread: ThreadId) -> Result<In<Poll>> {
         let (actor, thread, now) = (actor(caller)?, thread.number()?, self.clock.now());
-        self.read(move |connection| Box::pin(async move { polls::of_thread(connection, &actor, thread, now).await }))
-            .await
+        self.read(move |connection| {
+            Box::pin(async move { polls::of_thread(connection, &actor, thread, now).await })
+        })
+        .await
     }
 
     async fn vote(&self, by: &Member, poll: PollId, vote: Vote) -> Result<In<Poll>> {
@@ -166,8 +180,10 @@ impl host::Board for Board {
         list: ListSubscriptions,
     ) -> Result<Page<Subscription>> {
         let actor: Arc<Actor> = by.loaded().cloned()?;
-        self.read(move |connection| Box::pin(async move { subscriptions::list(connection, &actor, &list).await }))
-            .await
+        self.read(move |connection| {
+            Box::pin(async move { subscriptions::list(connection, &actor, &list).await })
+        })
+        .await
     }
 
     async fn follow(&self, by: &Member, what: Target) -> Result<Followed> {
@@ -186,8 +202,10 @@ impl host::Board for Board {
 
     async fn search(&self, caller: &Caller, search: Search) -> Result<Page<SearchHit>> {
         let (actor, now) = (actor(caller)?, self.clock.now());
-        self.read(move |connection| Box::pin(async move { search::page(connection, &actor, &search, now).await }))
-            .await
+        self.read(move |connection| {
+            Box::pin(async move { search::page(connection, &actor, &search, now).await })
+        })
+        .await
     }
 }
 

@@ -125,7 +125,9 @@ impl Board {
     /// the outbox with the change.
     pub async fn write<T: Send + 'static>(
         &self,
-        change: impl for<'a> FnOnce(&'a Transaction<'a>, &'a mut Events) -> Doing<'a, T> + Send + 'static,
+        change: impl for<'a> FnOnce(&'a Transaction<'a>, &'a mut Events) -> Doing<'a, T>
+        + Send
+        + 'static,
     ) -> Result<T> {
         let clock = self.clock.clone();
         let change = self.database.write(move |tx| {
@@ -144,7 +146,12 @@ impl Board {
     async fn act<T: Send + 'static>(
         &self,
         by: &Member,
-        command: impl for<'a> FnOnce(&'a Transaction<'a>, &'a mut Events, &'a Actor, &'static Texts) -> Doing<'a, T>
+        command: impl for<'a> FnOnce(
+            &'a Transaction<'a>,
+            &'a mut Events,
+            &'a Actor,
+            &'static Texts,
+        ) -> Doing<'a, T>
         + Send
         + 'static,
     ) -> Result<T> {

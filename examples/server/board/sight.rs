@@ -43,7 +43,7 @@ pub fn between_commas(forums: impl Iterator<Item = i64>) -> String {
 
 /// SQL: whether the caller sees the forum with the id `forum`.
 pub fn sees_forum(forum: &str) -> String {
-    format!("instr(:sees, ',' || {forum} || ',')")
+    format!("instr(:sees, ',' || {forum} || ',') > 0")
 }
 
 /// SQL: whether the caller sees the row `thread`.
@@ -62,6 +62,6 @@ fn sees_state(row: &str) -> String {
     format!(
         "({row}.state = 'visible'
             OR {row}.state = 'awaiting_approval' AND {row}.author_id = :member
-            OR instr(:moderates, ',' || thread.forum_id || ','))"
+            OR instr(:moderates, ',' || thread.forum_id || ',') > 0)"
     )
 }

@@ -1,5 +1,7 @@
 //! Reads a row's columns one after the other, so that a query's columns and a type's fields stand in the same order.
 
+use std::str::FromStr;
+
 use forum_api::model::{Author, State, UserId};
 use rusqlite::types::FromSql;
 use tokio_postgres::types;
@@ -45,7 +47,10 @@ impl<'a> Columns<'a> {
     pub fn text(&mut self) -> Result<Option<&'a str>> {
         let column = self.pass();
         match self.row {
-            Row::Sqlite(row) => Ok(row.get_ref(column)?.as_str_or_null().map_err(rusqlite::Error::from)?),
+            Row::Sqlite(row) => Ok(row
+                .get_ref(column)?
+                .as_str_or_null()
+                .map_err(rusqlite::Error::from)?),
             Row::Postgres(row) => Ok(row.try_get(column)?),
         }
     }
@@ -53,6 +58,14 @@ impl<'a> Columns<'a> {
     fn pass(&mut self) -> usize {
         self.next += 1;
         self.next - 1
+    }
+
+    /// The next column, a text that means something, or null.
+    pub fn parsed<T: FromStr>(&mut self) -> Result<Option<T>> {
+        let meaning = |text: &str| text.parse().ok();
+        let text = self.text()?;
+        let wrong = Error::Wrong("a text is stored that means nothing");
+        text.map(|text| meaning(text).ok_or(wrong)).transpose()
     }
 
     /// The next column, an id.

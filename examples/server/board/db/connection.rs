@@ -42,7 +42,9 @@ impl Connection<'_> {
             }
             Self::Postgres(connection) => {
                 let rows = connection.query(sql, parameters).await?;
-                rows.iter().map(|row| read(&mut Columns::postgres(row))).collect()
+                rows.iter()
+                    .map(|row| read(&mut Columns::postgres(row)))
+                    .collect()
             }
         }
     }
@@ -65,7 +67,9 @@ impl Connection<'_> {
             Self::Postgres(connection) => {
                 let rows = connection.query(sql, parameters).await?;
                 let first = rows.first();
-                first.map(|row| read(&mut Columns::postgres(row))).transpose()
+                first
+                    .map(|row| read(&mut Columns::postgres(row)))
+                    .transpose()
             }
         }
     }

@@ -86,7 +86,9 @@ fn on_sqlite<T>(
     tx: &rusqlite::Connection,
     change: impl for<'a> FnOnce(&'a Transaction<'a>) -> Doing<'a, T>,
 ) -> Result<T> {
-    at_once(change(&Transaction::of(Connection::Sqlite(SendWrapper::new(tx)))))
+    at_once(change(&Transaction::of(Connection::Sqlite(
+        SendWrapper::new(tx),
+    ))))
 }
 
 async fn in_line<T>(
@@ -96,7 +98,10 @@ async fn in_line<T>(
     let mut client = pool.get().await.map_err(super::Error::from)?;
     let tx = client.transaction().await.map_err(super::Error::from)?;
     tx.batch_execute(LINE).await.map_err(super::Error::from)?;
-    let done = change(&Transaction::of(Connection::Postgres(Postgres::Together(&tx)))).await?;
+    let done = change(&Transaction::of(Connection::Postgres(Postgres::Together(
+        &tx,
+    ))))
+    .await?;
     tx.commit().await.map_err(super::Error::from)?;
     Ok(done)
 }
@@ -105,7 +110,9 @@ async fn in_line<T>(
 fn at_once<T>(mut doing: Doing<'_, T>) -> Result<T> {
     match doing.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(done) => done,
-        Poll::Pending => Err(Refusal::failed("a command waited for something other than SQLite")),
+        Poll::Pending => Err(Refusal::failed(
+            "a command waited for something other than SQLite",
+        )),
     }
 }
 

@@ -16,5 +16,5 @@ pub use columns::{Columns, stored};
 pub use connection::{Connection, Transaction};
 pub use database::{Database, Doing};
 pub use error::{Error, Result};
-pub(super) use value::bind;
+pub(crate) use value::bind;
 pub use value::{Bound, Value};

@@ -14,8 +14,13 @@ pub struct Numbered {
 
 /// The statement for this text. There are as many as the board's source has.
 pub fn numbered(sql: &'static str) -> Arc<Numbered> {
-    static KNOWN: LazyLock<RwLock<HashMap<&'static str, Arc<Numbered>>>> = LazyLock::new(RwLock::default);
-    let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner).get(sql).cloned();
+    static KNOWN: LazyLock<RwLock<HashMap<&'static str, Arc<Numbered>>>> =
+        LazyLock::new(RwLock::default);
+    let known = KNOWN
+        .read()
+        .unwrap_or_else(PoisonError::into_inner)
+        .get(sql)
+        .cloned();
     known.unwrap_or_else(|| {
         let numbered = Arc::new(Numbered::of(sql));
         let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
@@ -65,7 +70,8 @@ fn skipped(from: &str) -> usize {
 }
 
 fn name(from: &str) -> &str {
-    let end = |(at, letter): (usize, char)| at > 0 && !(letter.is_ascii_alphanumeric() || letter == '_');
+    let end =
+        |(at, letter): (usize, char)| at > 0 && !(letter.is_ascii_alphanumeric() || letter == '_');
     let end = from.char_indices().find(|place| end(*place));
     end.map_or(from, |(at, _)| from.split_at(at).0)
 }
@@ -87,13 +93,24 @@ mod tests {
     fn a_parameter_has_one_number_wherever_it_stands() {
         for (text, sql, names) in [
             ("SELECT 1", "SELECT 1", vec![]),
-            ("a = :a AND b = :b OR :a", "a = $1 AND b = $2 OR $1", vec![":a", ":b"]),
+            (
+                "a = :a AND b = :b OR :a",
+                "a = $1 AND b = $2 OR $1",
+                vec![":a", ":b"],
+            ),
             ("?2 + ?1 + ?2", "$1 + $2 + $1", vec!["?2", "?1"]),
-            ("':no', :yes::TEXT, '?1' || ','", "':no', $1::TEXT, '?1' || ','", vec![":yes"]),
+            (
+                "':no', :yes::TEXT, '?1' || ','",
+                "':no', $1::TEXT, '?1' || ','",
+                vec![":yes"],
+            ),
             ("x ? 'k' : y", "x ? 'k' : y", vec![]),
         ] {
             let numbered = Numbered::of(text);
-            assert_eq!((numbered.sql.as_str(), numbered.names), (sql, names.iter().map(ToString::to_string).collect()));
+            assert_eq!(
+                (numbered.sql.as_str(), numbered.names),
+                (sql, names.iter().map(ToString::to_string).collect())
+            );
         }
     }
 }

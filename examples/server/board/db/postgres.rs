@@ -19,7 +19,11 @@ pub enum Postgres<'a> {
 }
 
 impl Postgres<'_> {
-    pub(super) async fn query(&self, sql: &'static str, parameters: &[Bound<'_>]) -> Result<Vec<Row>> {
+    pub(super) async fn query(
+        &self,
+        sql: &'static str,
+        parameters: &[Bound<'_>],
+    ) -> Result<Vec<Row>> {
         let statement = numbered(sql);
         let values = values(&statement, parameters)?;
         match self {
@@ -35,7 +39,10 @@ impl Postgres<'_> {
     }
 
     pub(super) async fn execute_texts(&self, sql: &str, parameters: &[String]) -> Result<u64> {
-        let values: Vec<_> = parameters.iter().map(|text| text as &(dyn ToSql + Sync)).collect();
+        let values: Vec<_> = parameters
+            .iter()
+            .map(|text| text as &(dyn ToSql + Sync))
+            .collect();
         self.change(sql, &values).await
     }
 
@@ -60,22 +67,35 @@ impl fmt::Debug for Postgres<'_> {
     }
 }
 
-async fn query(client: &impl GenericClient, sql: &str, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
+async fn query(
+    client: &impl GenericClient,
+    sql: &str,
+    values: &[&(dyn ToSql + Sync)],
+) -> Result<Vec<Row>> {
     tracing::trace!(sql, "statement");
     let statement = client.prepare_cached(sql).await?;
     Ok(client.query(&statement, values).await?)
 }
 
-async fn execute(client: &impl GenericClient, sql: &str, values: &[&(dyn ToSql + Sync)]) -> Result<u64> {
+async fn execute(
+    client: &impl GenericClient,
+    sql: &str,
+    values: &[&(dyn ToSql + Sync)],
+) -> Result<u64> {
     tracing::trace!(sql, "statement");
     let statement = client.prepare_cached(sql).await?;
     Ok(client.execute(&statement, values).await?)
 }
 
 /// The values in the order of the statement's numbers.
-fn values<'a>(statement: &Numbered, parameters: &[Bound<'a>]) -> Result<Vec<&'a (dyn ToSql + Sync)>> {
+fn values<'a>(
+    statement: &Numbered,
+    parameters: &[Bound<'a>],
+) -> Result<Vec<&'a (dyn ToSql + Sync)>> {
     if parameters.len() != statement.names.len() {
-        return Err(Error::Wrong("a statement has other parameters than were bound"));
+        return Err(Error::Wrong(
+            "a statement has other parameters than were bound",
+        ));
     }
     let value = |name: &String| {
         let bound = parameters.iter().find(|(bound, _)| bound == name);

@@ -27,4 +27,4 @@ macro_rules! bind {
     };
 }
 
-pub(in crate::board) use bind;
+pub(crate) use bind;
