@@ -12,13 +12,15 @@ pub async fn add(tx: &Transaction<'_>, name: &str, groups: Groups, now: Timestam
         let rule = "a name is 1 to 64 of a-z, A-Z, 0-9, dot, hyphen and underscore";
         return Err(Refusal::Invalid(rule.into()));
     }
-    let insert = tx.first(
-        "INSERT INTO member (username, groups, joined_at) VALUES (:name, :groups, :now)
+    let insert = tx
+        .first(
+            "INSERT INTO member (username, groups, joined_at) VALUES (:name, :groups, :now)
          ON CONFLICT DO NOTHING RETURNING id",
-        bind! { ":name": name, ":groups": groups.to_string(), ":now": now },
-        |columns| columns.value(),
-    );
-    let id = insert.await?;
+            bind! { ":name": name, ":groups": groups.to_string(), ":now": now },
+            |columns| columns.value(),
+        )
+        .await;
+    let id = insert?;
     id.ok_or_else(|| Refusal::Conflict(format!("the name {name:?} is taken")))
 }
 
@@ -30,16 +32,19 @@ fn is_name(text: &str) -> bool {
 /// The member of this name.
 pub async fn named(connection: &Connection<'_>, name: &str) -> Result<i64> {
     let find = "SELECT id FROM member WHERE lower(username) = lower(?1)";
-    let id = connection.first(find, bind![name], |columns| columns.value());
-    id.await?
-        .ok_or_else(|| Refusal::NotFound(format!("there is no member {name:?}")))
+    let id = connection
+        .first(find, bind![name], |columns| columns.value())
+        .await;
+    id?.ok_or_else(|| Refusal::NotFound(format!("there is no member {name:?}")))
 }
 
 /// A member's name; `None` when the account is gone.
 pub async fn name(connection: &Connection<'_>, member: i64) -> Result<Option<String>> {
     let find = "SELECT username FROM member WHERE id = ?1";
-    let name = connection.first(find, bind![member], |columns| columns.value());
-    Ok(name.await?)
+    let name = connection
+        .first(find, bind![member], |columns| columns.value())
+        .await;
+    Ok(name?)
 }
 
 /// Bans a member, who can no longer act from then on, or takes the ban back.
@@ -53,14 +58,16 @@ pub async fn ignore(tx: &Transaction<'_>, member: i64, ignored: i64) -> db::Resu
     let insert = tx.change(
         "INSERT INTO member_ignore (member_id, ignored_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
         bind![member, ignored],
-    );
-    insert.await.map(drop)
+    ).await;
+    insert.map(drop)
 }
 
 /// Puts a member into these groups and no others.
 pub async fn set_groups(tx: &Transaction<'_>, member: i64, groups: Groups) -> db::Result<()> {
     let update = "UPDATE member SET groups = ?2 WHERE id = ?1";
-    tx.change(update, bind![member, groups]).await.map(drop)
+    tx.change(update, bind![member, groups.to_string()])
+        .await
+        .map(drop)
 }
 
 /// Gives a member a new password, of which this is the hash.
@@ -71,13 +78,15 @@ pub async fn set_password(tx: &Transaction<'_>, member: i64, hash: &str) -> db::
 
 /// The hash of an administrator's password; the same refusal whatever is missing.
 pub async fn administrators_password(connection: &Connection<'_>, name: &str) -> Result<String> {
-    let found = connection.first(
-        "SELECT password_hash, groups FROM member
+    let found = connection
+        .first(
+            "SELECT password_hash, groups FROM member
          WHERE lower(username) = lower(?1) AND banned = FALSE AND password_hash IS NOT NULL",
-        bind![name],
-        |columns| Ok((columns.value()?, columns.parsed()?)),
-    );
-    match found.await? {
+            bind![name],
+            |columns| Ok((columns.value()?, columns.parsed()?)),
+        )
+        .await;
+    match found? {
         Some((hash, Some(groups))) if Groups::contains(groups, Group::Administrators) => Ok(hash),
         _ => Err(Refusal::Forbidden(format!(
             "{name:?} is no administrator with a password"

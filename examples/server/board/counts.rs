@@ -17,8 +17,9 @@ pub struct Counted {
 
 /// Counts a reply: in its thread, and beyond it if the thread is there for everybody.
 pub async fn reply(tx: &Transaction<'_>, reply: Counted) -> Result<()> {
-    let update = tx.one(
-        "UPDATE thread SET
+    let update = tx
+        .one(
+            "UPDATE thread SET
             reply_count = reply_count + :by,
             (last_post_id, last_activity_at) = (
                 SELECT id, created_at FROM post
@@ -26,10 +27,11 @@ pub async fn reply(tx: &Transaction<'_>, reply: Counted) -> Result<()> {
                 ORDER BY created_at DESC, id DESC LIMIT 1
             )
          WHERE id = :thread RETURNING forum_id, state = 'visible'",
-        bind! { ":thread": reply.thread, ":by": reply.by },
-        |columns| Ok((columns.value()?, columns.value()?)),
-    );
-    let (of, there) = update.await?;
+            bind! { ":thread": reply.thread, ":by": reply.by },
+            |columns| Ok((columns.value()?, columns.value()?)),
+        )
+        .await;
+    let (of, there) = update?;
     if there {
         forum(tx, of, 0, reply.by).await?;
     }
@@ -41,12 +43,14 @@ pub async fn reply(tx: &Transaction<'_>, reply: Counted) -> Result<()> {
 
 /// Counts a thread with its `first` post and all replies that are there with it.
 pub async fn thread(tx: &Transaction<'_>, first: Counted) -> Result<()> {
-    let query = tx.one(
-        "SELECT forum_id, reply_count FROM thread WHERE id = ?1",
-        bind![first.thread],
-        |columns| Ok((columns.value()?, columns.value()?)),
-    );
-    let (of, replies): (i64, i64) = query.await?;
+    let query = tx
+        .one(
+            "SELECT forum_id, reply_count FROM thread WHERE id = ?1",
+            bind![first.thread],
+            |columns| Ok((columns.value()?, columns.value()?)),
+        )
+        .await;
+    let (of, replies): (i64, i64) = query?;
     forum(tx, of, first.by, first.by * (1 + replies)).await?;
     if first.on_profiles {
         profile(tx, first).await?;
@@ -58,8 +62,9 @@ pub async fn thread(tx: &Transaction<'_>, first: Counted) -> Result<()> {
 }
 
 async fn forum(tx: &Transaction<'_>, forum: i64, threads: i64, posts: i64) -> Result<()> {
-    let update = tx.change(
-        "UPDATE forum SET
+    let update = tx
+        .change(
+            "UPDATE forum SET
             thread_count = thread_count + :threads,
             post_count = post_count + :posts,
             last_activity_at = (
@@ -67,9 +72,10 @@ async fn forum(tx: &Transaction<'_>, forum: i64, threads: i64, posts: i64) -> Re
                 ORDER BY last_activity_at DESC LIMIT 1
             )
          WHERE id = :forum",
-        bind! { ":forum": forum, ":threads": threads, ":posts": posts },
-    );
-    update.await.map(drop)
+            bind! { ":forum": forum, ":threads": threads, ":posts": posts },
+        )
+        .await;
+    update.map(drop)
 }
 
 /// Counts a post on its author's profile.

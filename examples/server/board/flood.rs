@@ -31,11 +31,13 @@ async fn nth_last(
     n: u32,
     since: Timestamp,
 ) -> db::Result<Option<Timestamp>> {
-    let query = connection.first(
-        "SELECT created_at FROM post WHERE author_id = ?1 AND created_at > ?3
+    let query = connection
+        .first(
+            "SELECT created_at FROM post WHERE author_id = ?1 AND created_at > ?3
          ORDER BY created_at DESC LIMIT 1 OFFSET ?2 - 1",
-        bind![actor.member, i64::from(n), since],
-        |columns| columns.value(),
-    );
-    query.await
+            bind![actor.member, i64::from(n), since],
+            |columns| columns.value(),
+        )
+        .await;
+    query
 }

@@ -110,8 +110,8 @@ pub async fn add(tx: &Transaction<'_>, new: &NewForum) -> Result<i64> {
             ":start": stored(new.lists.start),
             ":reply": stored(new.lists.reply),
         },
-    );
-    Ok(insert.await?)
+    ).await;
+    Ok(insert?)
 }
 
 fn stored(groups: Option<Groups>) -> Option<String> {

@@ -52,8 +52,8 @@ pub async fn thread(
             ":state": stored(first.state),
             ":at": first.at,
         },
-    );
-    let thread = insert.await?;
+    ).await;
+    let thread = insert?;
     let post = row(tx, (thread, 1), first).await?;
     let update = "UPDATE thread SET first_post_id = ?2, last_post_id = ?2 WHERE id = ?1";
     tx.change(update, bind![thread, post]).await?;
@@ -67,8 +67,8 @@ pub async fn thread(
 pub async fn reply(tx: &Transaction<'_>, thread: i64, reply: NewPost<'_>) -> Result<i64> {
     let next =
         "UPDATE thread SET last_number = last_number + 1 WHERE id = ?1 RETURNING last_number";
-    let number = tx.one(next, bind![thread], |columns| columns.value());
-    let post = row(tx, (thread, number.await?), reply).await?;
+    let number = tx.one(next, bind![thread], |columns| columns.value()).await;
+    let post = row(tx, (thread, number?), reply).await?;
     if reply.state == State::Visible {
         counts::reply(tx, reply.counted(thread)).await?;
     }
@@ -89,6 +89,6 @@ async fn row(tx: &Transaction<'_>, (thread, number): (i64, i64), post: NewPost<'
             ":html": markdown::render(post.body),
             ":words": search::folded(post.body),
         },
-    );
-    insert.await
+    ).await;
+    insert
 }

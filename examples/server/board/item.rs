@@ -30,17 +30,19 @@ pub struct Item {
 impl Item {
     /// The post with this id.
     pub async fn load(connection: &Connection<'_>, post: i64) -> Result<Option<Self>> {
-        let query = connection.first(
-            "SELECT
+        let query = connection
+            .first(
+                "SELECT
                 thread.forum_id, thread.id, post.id, post.id = thread.first_post_id,
                 post.state, post.state_before, post.version,
                 thread.state, thread.locked, post.author_id, post.created_at
              FROM post JOIN thread ON thread.id = post.thread_id
              WHERE post.id = ?1",
-            bind![post],
-            read,
-        );
-        query.await
+                bind![post],
+                read,
+            )
+            .await;
+        query
     }
 
     /// What the rules on changing it ask, when `member` wants to.
@@ -72,8 +74,8 @@ impl Item {
                 state = :to, version = version + 1, state_before = CASE WHEN :to = 'deleted' THEN state END
              WHERE id = :post",
             bind! { ":post": self.at.post, ":to": stored(to) },
-        );
-        post.await?;
+        ).await;
+        post?;
         if self.first {
             let thread = "UPDATE thread SET state = ?2, version = version + 1 WHERE id = ?1";
             tx.change(thread, bind![self.at.thread, stored(to)]).await?;

@@ -32,8 +32,8 @@ pub async fn profile(connection: &Connection<'_>, user: &UserRef) -> Result<Prof
                 reputation: columns.value()?,
             })
         },
-    );
-    profile.await?.ok_or(Refusal::Absent)
+    ).await;
+    profile?.ok_or(Refusal::Absent)
 }
 
 /// Notes that a member was seen, unless that was noted within [`SEEN_GRAIN`] before.
@@ -41,6 +41,6 @@ pub async fn note_seen(tx: &Transaction<'_>, member: i64, now: Timestamp) -> db:
     let update = tx.change(
         "UPDATE member SET last_seen_at = ?2 WHERE id = ?1 AND coalesce(last_seen_at <= ?3, TRUE)",
         bind![member, now, now.minus(SEEN_GRAIN)],
-    );
-    update.await.map(drop)
+    ).await;
+    update.map(drop)
 }

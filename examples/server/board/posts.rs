@@ -73,7 +73,7 @@ pub async fn list(
         .as_ref()
         .map(|from| from.number().unwrap_or(NO_POST));
     let sight = Sight::of(actor);
-    let parameters = sight.with(bind! {
+    let parameters = bind! {
         ":thread": thread,
         ":time": time,
         ":id": id,
@@ -82,13 +82,15 @@ pub async fn list(
         ":html": list.body != BodyFormat::Source,
         ":rows": position::rows(list.limit),
         ":window": EDIT_WINDOW.key,
-    });
-    let rows = connection.all(&PAGE, &parameters, |columns| {
-        let from_is_seen: bool = columns.value()?;
-        let view = View::read(columns, actor, now)?;
-        Ok((from_is_seen, view.forum, view.post(columns)?))
-    });
-    let rows = rows.await?;
+    };
+    let rows = connection
+        .all(&PAGE, &sight.with(parameters), |columns| {
+            let from_is_seen: bool = columns.value()?;
+            let view = View::read(columns, actor, now)?;
+            Ok((from_is_seen, view.forum, view.post(columns)?))
+        })
+        .await;
+    let rows = rows?;
     let (from_is_seen, forum, _) = rows.first().ok_or(Refusal::Absent)?;
     if !from_is_seen {
         return Err(Refusal::Unusable("from", "a post of this thread"));
@@ -121,10 +123,12 @@ pub async fn one(
         ":html": true,
         ":window": EDIT_WINDOW.key,
     };
-    let post = connection.one(&QUERY, parameters, |columns| {
-        View::read(columns, actor, now)?.post(columns)
-    });
-    post.await?.ok_or(Refusal::Absent)
+    let post = connection
+        .one(&QUERY, parameters, |columns| {
+            View::read(columns, actor, now)?.post(columns)
+        })
+        .await;
+    post?.ok_or(Refusal::Absent)
 }
 
 /// How somebody looks at a thread's posts.

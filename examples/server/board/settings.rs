@@ -187,6 +187,6 @@ async fn put(tx: &Transaction<'_>, key: &str, value: &str) -> Result<()> {
     let put = tx.change(
         "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
         bind![key, value],
-    );
-    put.await.map(drop)
+    ).await;
+    put.map(drop)
 }

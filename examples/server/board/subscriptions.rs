@@ -49,14 +49,14 @@ pub async fn list(
 ) -> Result<Page<Subscription>> {
     let (time, id) = position::read(list.after.as_ref())?.unwrap_or((i64::MAX, i64::MAX));
     let sight = Sight::of(actor);
-    let parameters = sight.with(bind! {
+    let parameters = bind! {
         ":target": list.target.map(stored),
         ":time": time,
         ":id": id,
         ":rows": position::rows(list.limit),
-    });
+    };
     let query = list.target.map_or(&*ALL, |_| &*OF_TARGET);
-    let rows = connection.all(query, &parameters, read).await?;
+    let rows = connection.all(query, &sight.with(parameters), read).await?;
     let page = Page::cut(rows, list.limit, |(id, last): &(i64, Subscription)| {
         position::of(last.created_at, id)
     });
@@ -93,18 +93,20 @@ pub async fn put(
     (target, id): (TargetKind, i64),
     now: Timestamp,
 ) -> db::Result<bool> {
-    let insert = tx.change(
-        "INSERT INTO subscription (member_id, forum_id, target, target_id, created_at)
+    let insert = tx
+        .change(
+            "INSERT INTO subscription (member_id, forum_id, target, target_id, created_at)
          VALUES (:member, :forum, :target, :id, :now) ON CONFLICT DO NOTHING",
-        bind! {
-            ":member": actor.member,
-            ":forum": forum,
-            ":target": stored(target),
-            ":id": id,
-            ":now": now,
-        },
-    );
-    Ok(insert.await? > 0)
+            bind! {
+                ":member": actor.member,
+                ":forum": forum,
+                ":target": stored(target),
+                ":id": id,
+                ":now": now,
+            },
+        )
+        .await;
+    Ok(insert? > 0)
 }
 
 /// Stops following, what is hidden now too.
@@ -116,11 +118,13 @@ pub async fn unfollow(
 ) -> Result<()> {
     let not_followed = || Refusal::NotFound(say.not_followed.into());
     let (target, id) = key(what).ok_or_else(not_followed)?;
-    let delete = tx.change(
-        "DELETE FROM subscription WHERE member_id = ?1 AND target = ?2 AND target_id = ?3",
-        bind![actor.member, stored(target), id],
-    );
-    (delete.await? > 0).then_some(()).ok_or_else(not_followed)
+    let delete = tx
+        .change(
+            "DELETE FROM subscription WHERE member_id = ?1 AND target = ?2 AND target_id = ?3",
+            bind![actor.member, stored(target), id],
+        )
+        .await;
+    (delete? > 0).then_some(()).ok_or_else(not_followed)
 }
 
 async fn one(

@@ -50,15 +50,19 @@ pub async fn list(
 ) -> Result<Page<Thread>> {
     let (time, id) = position::read(list.after.as_ref())?.unwrap_or((i64::MAX, i64::MAX));
     let sight = Sight::of(actor);
-    let parameters = sight.with(bind! {
+    let parameters = bind! {
         ":forum": forum,
         ":time": time,
         ":id": id,
         ":since": list.since.map_or(i64::MIN, Timestamp::as_millis),
         ":rows": position::rows(list.limit),
-    });
-    let threads = connection.all(&LIST, &parameters, |columns| read(columns, actor));
-    let threads = threads.await?;
+    };
+    let threads = connection
+        .all(&LIST, &sight.with(parameters), |columns| {
+            read(columns, actor)
+        })
+        .await;
+    let threads = threads?;
     Ok(Page::cut(threads, list.limit, |last| {
         position::of(last.last_activity_at, &last.thread_id)
     }))
@@ -73,9 +77,13 @@ pub async fn one(connection: &Connection<'_>, actor: &Actor, thread: i64) -> Res
         )
     });
     let sight = Sight::of(actor);
-    let parameters = sight.with(bind! { ":thread": thread });
-    let thread = connection.first(&QUERY, &parameters, |columns| read(columns, actor));
-    thread.await?.ok_or(Refusal::Absent)
+    let parameters = bind! { ":thread": thread };
+    let thread = connection
+        .first(&QUERY, &sight.with(parameters), |columns| {
+            read(columns, actor)
+        })
+        .await;
+    thread?.ok_or(Refusal::Absent)
 }
 
 /// Starts a thread, with its poll.

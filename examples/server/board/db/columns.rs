@@ -80,9 +80,9 @@ impl<'a> Columns<'a> {
     }
 
     /// The next column, a count.
-    pub fn count(&mut self) -> Result<u64> {
+    pub fn count<T: TryFrom<i64>>(&mut self) -> Result<T> {
         let count: i64 = self.value()?;
-        u64::try_from(count).map_err(|_| Error::Wrong("a count is below zero"))
+        T::try_from(count).map_err(|_| Error::Wrong("a count is out of range"))
     }
 
     /// The next column, a thread's or post's state.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use deadpool_postgres::{ClientWrapper, GenericClient};
+use deadpool_postgres::{Client, GenericClient};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
@@ -13,7 +13,7 @@ use super::{Bound, Error, Result};
 #[derive(Clone, Copy)]
 pub enum Postgres<'a> {
     /// Each statement sees the state that there is by then.
-    Alone(&'a ClientWrapper),
+    Alone(&'a Client),
     /// All of them are one transaction.
     Together(&'a deadpool_postgres::Transaction<'a>),
 }

@@ -62,7 +62,5 @@ fn steps(connection: &Connection<'_>) -> &'static [&'static str] {
 
 async fn had(connection: &Connection<'_>) -> db::Result<usize> {
     let count = "SELECT count(*) FROM board_migrations";
-    connection
-        .one(count, &[], |columns| Ok(columns.count()? as usize))
-        .await
+    connection.one(count, &[], |columns| columns.count()).await
 }

@@ -5,6 +5,11 @@
 CREATE FUNCTION instr (text TEXT, part TEXT) RETURNS INTEGER
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS 'SELECT strpos(text, part)';
 
+-- The items of a list.
+CREATE FUNCTION json_each (list TEXT) RETURNS TABLE (key BIGINT, value JSONB)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
+'SELECT place - 1, item FROM jsonb_array_elements(CAST(list AS JSONB)) WITH ORDINALITY AS items (item, place)';
+
 CREATE TABLE setting (
     key TEXT PRIMARY KEY,
     value TEXT NOT NULL
