@@ -12,15 +12,14 @@ pub async fn add(tx: &Transaction<'_>, name: &str, groups: Groups, now: Timestam
         let rule = "a name is 1 to 64 of a-z, A-Z, 0-9, dot, hyphen and underscore";
         return Err(Refusal::Invalid(rule.into()));
     }
-    let insert = tx
+    let id = tx
         .first(
             "INSERT INTO member (username, groups, joined_at) VALUES (:name, :groups, :now)
          ON CONFLICT DO NOTHING RETURNING id",
             bind! { ":name": name, ":groups": groups.to_string(), ":now": now },
             |columns| columns.value(),
         )
-        .await;
-    let id = insert?;
+        .await?;
     id.ok_or_else(|| Refusal::Conflict(format!("the name {name:?} is taken")))
 }
 

@@ -27,14 +27,13 @@ pub struct Actor {
 impl Actor {
     /// The guest for `None`, or this member; `None` when that one is not there, or banned.
     pub async fn load(connection: &Connection<'_>, member: Option<i64>) -> Result<Option<Self>> {
-        let load = connection
+        let rows = connection
             .all(
                 include_str!("actor.sql"),
                 bind! { ":member": member },
                 |columns| Ok((Head::read(columns)?, rules(columns)?)),
             )
-            .await;
-        let rows = load?;
+            .await?;
         let rules: Vec<Rules> = rows.iter().filter_map(|(_, rules)| *rules).collect();
         Ok(rows.first().map(|(head, _)| Self {
             member,

@@ -17,7 +17,7 @@ pub struct Counted {
 
 /// Counts a reply: in its thread, and beyond it if the thread is there for everybody.
 pub async fn reply(tx: &Transaction<'_>, reply: Counted) -> Result<()> {
-    let update = tx
+    let (of, there) = tx
         .one(
             "UPDATE thread SET
             reply_count = reply_count + :by,
@@ -30,8 +30,7 @@ pub async fn reply(tx: &Transaction<'_>, reply: Counted) -> Result<()> {
             bind! { ":thread": reply.thread, ":by": reply.by },
             |columns| Ok((columns.value()?, columns.value()?)),
         )
-        .await;
-    let (of, there) = update?;
+        .await?;
     if there {
         forum(tx, of, 0, reply.by).await?;
     }
@@ -43,14 +42,13 @@ pub async fn reply(tx: &Transaction<'_>, reply: Counted) -> Result<()> {
 
 /// Counts a thread with its `first` post and all replies that are there with it.
 pub async fn thread(tx: &Transaction<'_>, first: Counted) -> Result<()> {
-    let query = tx
+    let (of, replies): (i64, i64) = tx
         .one(
             "SELECT forum_id, reply_count FROM thread WHERE id = ?1",
             bind![first.thread],
             |columns| Ok((columns.value()?, columns.value()?)),
         )
-        .await;
-    let (of, replies): (i64, i64) = query?;
+        .await?;
     forum(tx, of, first.by, first.by * (1 + replies)).await?;
     if first.on_profiles {
         profile(tx, first).await?;

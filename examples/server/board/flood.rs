@@ -34,8 +34,8 @@ async fn nth_last(
     let query = connection
         .first(
             "SELECT created_at FROM post WHERE author_id = ?1 AND created_at > ?3
-         ORDER BY created_at DESC LIMIT 1 OFFSET ?2 - 1",
-            bind![actor.member, i64::from(n), since],
+         ORDER BY created_at DESC LIMIT 1 OFFSET ?2",
+            bind![actor.member, i64::from(n.saturating_sub(1)), since],
             |columns| columns.value(),
         )
         .await;

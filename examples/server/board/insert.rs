@@ -40,7 +40,7 @@ pub async fn thread(
     title: &str,
     first: NewPost<'_>,
 ) -> Result<(i64, i64)> {
-    let insert = tx.insert(
+    let thread = tx.insert(
         "INSERT INTO thread
             (forum_id, title, title_words, author_id, state, created_at, last_activity_at, last_number)
          VALUES (:forum, :title, :words, :author, :state, :at, :at, 1) RETURNING id",
@@ -52,8 +52,7 @@ pub async fn thread(
             ":state": stored(first.state),
             ":at": first.at,
         },
-    ).await;
-    let thread = insert?;
+    ).await?;
     let post = row(tx, (thread, 1), first).await?;
     let update = "UPDATE thread SET first_post_id = ?2, last_post_id = ?2 WHERE id = ?1";
     tx.change(update, bind![thread, post]).await?;

@@ -69,13 +69,12 @@ impl Item {
 
     /// Brings it, and its thread if it is the first, into another state; the counts follow.
     pub async fn shift(&mut self, tx: &Transaction<'_>, to: State) -> Result<()> {
-        let post = tx.change(
+        tx.change(
             "UPDATE post SET
                 state = :to, version = version + 1, state_before = CASE WHEN :to = 'deleted' THEN state END
              WHERE id = :post",
             bind! { ":post": self.at.post, ":to": stored(to) },
-        ).await;
-        post?;
+        ).await?;
         if self.first {
             let thread = "UPDATE thread SET state = ?2, version = version + 1 WHERE id = ?1";
             tx.change(thread, bind![self.at.thread, stored(to)]).await?;

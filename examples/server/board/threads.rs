@@ -61,8 +61,7 @@ pub async fn list(
         .all(&LIST, &sight.with(parameters), |columns| {
             read(columns, actor)
         })
-        .await;
-    let threads = threads?;
+        .await?;
     Ok(Page::cut(threads, list.limit, |last| {
         position::of(last.last_activity_at, &last.thread_id)
     }))
