@@ -83,8 +83,7 @@ async fn receive(
     };
     let insert = tx.change(
         "INSERT INTO message_copy (message_id, owner_id, folder, sent_at)
-         SELECT CAST(:text AS BIGINT), CAST(value AS BIGINT), CAST(:folder AS TEXT), CAST(:at AS BIGINT)
-         FROM json_each(:recipients) ORDER BY key",
+         SELECT :text, CAST(value AS BIGINT), :folder, :at FROM json_each(:recipients) ORDER BY key",
         parameters,
     );
     insert.await?;

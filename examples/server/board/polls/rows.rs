@@ -58,7 +58,7 @@ static PUT_ON_POSTGRES: LazyLock<String> = LazyLock::new(|| {
 fn put(id: &str) -> String {
     format!(
         "INSERT INTO poll_option (id, poll_id, position, text)
-         SELECT {id}, CAST(?1 AS BIGINT), key, value ->> 'text' FROM json_each(?2) WHERE TRUE
+         SELECT {id}, ?1, key, value ->> 'text' FROM json_each(?2) WHERE TRUE
          ON CONFLICT (id) DO UPDATE SET position = excluded.position, text = excluded.text"
     )
 }
@@ -97,7 +97,7 @@ pub async fn cast(
     let ballot = "INSERT INTO ballot (poll_id, member_id) VALUES (?1, ?2) RETURNING id";
     let ballot = tx.insert(ballot, bind![poll, member]).await?;
     let vote = "INSERT INTO vote (ballot_id, option_id)
-         SELECT CAST(?1 AS BIGINT), CAST(value AS BIGINT) FROM json_each(?2)";
+         SELECT ?1, CAST(value AS BIGINT) FROM json_each(?2)";
     tx.change(vote, bind![ballot, options]).await?;
     let count = "UPDATE poll_option SET votes = votes + 1
          WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
