@@ -132,7 +132,12 @@ impl NewRating<'_> {
             Some(_) => (i64::MIN, say.ratings.post_rated),
             None => (self.at.minus(DAY).as_millis(), say.ratings.member_rated),
         };
-        let parameters = bind! { ":rater": self.rater, ":member": self.member, ":post": self.post, ":since": since };
+        let parameters = bind! {
+            ":rater": self.rater,
+            ":member": self.member,
+            ":post": self.post,
+            ":since": since,
+        };
         let is_there = tx.any(
             "SELECT 1 FROM rating
              WHERE rater_id = :rater AND member_id = :member AND post_id IS NOT DISTINCT FROM :post
