@@ -64,3 +64,13 @@ async fn had(connection: &Connection<'_>) -> db::Result<usize> {
     let count = "SELECT count(*) FROM board_migrations";
     connection.one(count, &[], |columns| columns.count()).await
 }
+
+/// The tables of a board, in SQLite.
+#[cfg(test)]
+pub fn in_memory() -> rusqlite::Connection {
+    let connection = rusqlite::Connection::open_in_memory().unwrap();
+    SQLITE
+        .iter()
+        .for_each(|step| connection.execute_batch(step).unwrap());
+    connection
+}
