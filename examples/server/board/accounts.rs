@@ -12,13 +12,12 @@ pub async fn add(tx: &Transaction<'_>, name: &str, groups: Groups, now: Timestam
         let rule = "a name is 1 to 64 of a-z, A-Z, 0-9, dot, hyphen and underscore";
         return Err(Refusal::Invalid(rule.into()));
     }
+    let insert = "
+        INSERT INTO member (username, groups, joined_at) VALUES (:name, :groups, :now)
+        ON CONFLICT DO NOTHING RETURNING id";
+    let parameters = bind! { ":name": name, ":groups": groups.to_string(), ":now": now };
     let id = tx
-        .first(
-            "INSERT INTO member (username, groups, joined_at) VALUES (:name, :groups, :now)
-         ON CONFLICT DO NOTHING RETURNING id",
-            bind! { ":name": name, ":groups": groups.to_string(), ":now": now },
-            |columns| columns.value(),
-        )
+        .first(insert, parameters, |columns| columns.value())
         .await?;
     id.ok_or_else(|| Refusal::Conflict(format!("the name {name:?} is taken")))
 }
@@ -54,11 +53,12 @@ pub async fn set_banned(tx: &Transaction<'_>, member: i64, banned: bool) -> db::
 
 /// Has a member take no more messages from another.
 pub async fn ignore(tx: &Transaction<'_>, member: i64, ignored: i64) -> db::Result<()> {
-    let insert = tx.change(
+    tx.change(
         "INSERT INTO member_ignore (member_id, ignored_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
         bind![member, ignored],
-    ).await;
-    insert.map(drop)
+    )
+    .await
+    .map(drop)
 }
 
 /// Puts a member into these groups and no others.
@@ -77,13 +77,13 @@ pub async fn set_password(tx: &Transaction<'_>, member: i64, hash: &str) -> db::
 
 /// The hash of an administrator's password; the same refusal whatever is missing.
 pub async fn administrators_password(connection: &Connection<'_>, name: &str) -> Result<String> {
+    let query = "
+        SELECT password_hash, groups FROM member
+        WHERE lower(username) = lower(?1) AND banned = FALSE AND password_hash IS NOT NULL";
     let found = connection
-        .first(
-            "SELECT password_hash, groups FROM member
-         WHERE lower(username) = lower(?1) AND banned = FALSE AND password_hash IS NOT NULL",
-            bind![name],
-            |columns| Ok((columns.value()?, columns.parsed()?)),
-        )
+        .first(query, bind![name], |columns| {
+            Ok((columns.value()?, columns.parsed()?))
+        })
         .await;
     match found? {
         Some((hash, Some(groups))) if Groups::contains(groups, Group::Administrators) => Ok(hash),

@@ -17,19 +17,20 @@ pub struct Counted {
 
 /// Counts a reply: in its thread, and beyond it if the thread is there for everybody.
 pub async fn reply(tx: &Transaction<'_>, reply: Counted) -> Result<()> {
-    let (of, there) = tx
-        .one(
-            "UPDATE thread SET
+    let update = "
+        UPDATE thread SET
             reply_count = reply_count + :by,
             (last_post_id, last_activity_at) = (
                 SELECT id, created_at FROM post
                 WHERE thread_id = thread.id AND (state = 'visible' OR id = thread.first_post_id)
                 ORDER BY created_at DESC, id DESC LIMIT 1
             )
-         WHERE id = :thread RETURNING forum_id, state = 'visible'",
-            bind! { ":thread": reply.thread, ":by": reply.by },
-            |columns| Ok((columns.value()?, columns.value()?)),
-        )
+        WHERE id = :thread RETURNING forum_id, state = 'visible'";
+    let parameters = bind! { ":thread": reply.thread, ":by": reply.by };
+    let (of, there) = tx
+        .one(update, parameters, |columns| {
+            Ok((columns.value()?, columns.value()?))
+        })
         .await?;
     if there {
         forum(tx, of, 0, reply.by).await?;
@@ -60,20 +61,17 @@ pub async fn thread(tx: &Transaction<'_>, first: Counted) -> Result<()> {
 }
 
 async fn forum(tx: &Transaction<'_>, forum: i64, threads: i64, posts: i64) -> Result<()> {
-    let update = tx
-        .change(
-            "UPDATE forum SET
+    let update = "
+        UPDATE forum SET
             thread_count = thread_count + :threads,
             post_count = post_count + :posts,
             last_activity_at = (
                 SELECT last_activity_at FROM thread WHERE forum_id = forum.id AND state = 'visible'
                 ORDER BY last_activity_at DESC LIMIT 1
             )
-         WHERE id = :forum",
-            bind! { ":forum": forum, ":threads": threads, ":posts": posts },
-        )
-        .await;
-    update.map(drop)
+        WHERE id = :forum";
+    let parameters = bind! { ":forum": forum, ":threads": threads, ":posts": posts };
+    tx.change(update, parameters).await.map(drop)
 }
 
 /// Counts a post on its author's profile.

@@ -27,22 +27,21 @@ pub async fn edit(
     if let Some(reason) = &edit.reason {
         rules::reason(reason, TITLE_MAX.get(tx).await?, say)?;
     }
-    tx.change(
-        "UPDATE post SET
+    let update = "
+        UPDATE post SET
             body = :body, body_html = :html, body_words = :words, version = version + 1,
             edited_at = :now, edited_by = :editor, edit_reason = :reason
-         WHERE id = :post",
-        bind! {
-            ":post": post,
-            ":body": edit.body,
-            ":html": markdown::render(&edit.body),
-            ":words": search::folded(&edit.body),
-            ":now": events.now,
-            ":editor": actor.member,
-            ":reason": edit.reason,
-        },
-    )
-    .await?;
+        WHERE id = :post";
+    let parameters = bind! {
+        ":post": post,
+        ":body": edit.body,
+        ":html": markdown::render(&edit.body),
+        ":words": search::folded(&edit.body),
+        ":now": events.now,
+        ":editor": actor.member,
+        ":reason": edit.reason,
+    };
+    tx.change(update, parameters).await?;
     if item.is_public() {
         events.note(Happening::Post(EDITED, item.at));
     }

@@ -31,13 +31,14 @@ async fn nth_last(
     n: u32,
     since: Timestamp,
 ) -> db::Result<Option<Timestamp>> {
-    let query = connection
+    let query = "
+        SELECT created_at FROM post WHERE author_id = ?1 AND created_at > ?3
+        ORDER BY created_at DESC LIMIT 1 OFFSET ?2";
+    connection
         .first(
-            "SELECT created_at FROM post WHERE author_id = ?1 AND created_at > ?3
-         ORDER BY created_at DESC LIMIT 1 OFFSET ?2",
+            query,
             bind![actor.member, i64::from(n.saturating_sub(1)), since],
             |columns| columns.value(),
         )
-        .await;
-    query
+        .await
 }

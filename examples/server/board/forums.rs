@@ -95,22 +95,22 @@ pub async fn add(tx: &Transaction<'_>, new: &NewForum) -> Result<i64> {
     if let Some(parent) = new.parent {
         must_exist(tx, parent).await?;
     }
-    let insert = tx.insert(
-        "INSERT INTO forum (parent_id, position, title, description, read_groups, start_groups, reply_groups)
-         VALUES (
+    let insert = "
+        INSERT INTO forum (parent_id, position, title, description, read_groups, start_groups, reply_groups)
+        VALUES (
             :parent,
             (SELECT coalesce(max(position), 0) + 1 FROM forum WHERE parent_id IS NOT DISTINCT FROM :parent),
             :title, :description, :read, :start, :reply
-         ) RETURNING id",
-        bind! {
-            ":parent": new.parent,
-            ":title": new.title.trim(),
-            ":description": new.description,
-            ":read": stored(new.lists.read),
-            ":start": stored(new.lists.start),
-            ":reply": stored(new.lists.reply),
-        },
-    ).await;
+        ) RETURNING id";
+    let parameters = bind! {
+        ":parent": new.parent,
+        ":title": new.title.trim(),
+        ":description": new.description,
+        ":read": stored(new.lists.read),
+        ":start": stored(new.lists.start),
+        ":reply": stored(new.lists.reply),
+    };
+    let insert = tx.insert(insert, parameters).await;
     Ok(insert?)
 }
 

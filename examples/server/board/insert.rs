@@ -40,19 +40,19 @@ pub async fn thread(
     title: &str,
     first: NewPost<'_>,
 ) -> Result<(i64, i64)> {
-    let thread = tx.insert(
-        "INSERT INTO thread
+    let insert = "
+        INSERT INTO thread
             (forum_id, title, title_words, author_id, state, created_at, last_activity_at, last_number)
-         VALUES (:forum, :title, :words, :author, :state, :at, :at, 1) RETURNING id",
-        bind! {
-            ":forum": forum,
-            ":title": title,
-            ":words": search::folded(title),
-            ":author": first.author,
-            ":state": stored(first.state),
-            ":at": first.at,
-        },
-    ).await?;
+        VALUES (:forum, :title, :words, :author, :state, :at, :at, 1) RETURNING id";
+    let parameters = bind! {
+        ":forum": forum,
+        ":title": title,
+        ":words": search::folded(title),
+        ":author": first.author,
+        ":state": stored(first.state),
+        ":at": first.at,
+    };
+    let thread = tx.insert(insert, parameters).await?;
     let post = row(tx, (thread, 1), first).await?;
     let update = "UPDATE thread SET first_post_id = ?2, last_post_id = ?2 WHERE id = ?1";
     tx.change(update, bind![thread, post]).await?;
@@ -75,19 +75,18 @@ pub async fn reply(tx: &Transaction<'_>, thread: i64, reply: NewPost<'_>) -> Res
 }
 
 async fn row(tx: &Transaction<'_>, (thread, number): (i64, i64), post: NewPost<'_>) -> Result<i64> {
-    let insert = tx.insert(
-        "INSERT INTO post (thread_id, number, author_id, state, created_at, body, body_html, body_words)
-         VALUES (:thread, :number, :author, :state, :at, :body, :html, :words) RETURNING id",
-        bind! {
-            ":thread": thread,
-            ":number": number,
-            ":author": post.author,
-            ":state": stored(post.state),
-            ":at": post.at,
-            ":body": post.body,
-            ":html": markdown::render(post.body),
-            ":words": search::folded(post.body),
-        },
-    ).await;
-    insert
+    let insert = "
+        INSERT INTO post (thread_id, number, author_id, state, created_at, body, body_html, body_words)
+        VALUES (:thread, :number, :author, :state, :at, :body, :html, :words) RETURNING id";
+    let parameters = bind! {
+        ":thread": thread,
+        ":number": number,
+        ":author": post.author,
+        ":state": stored(post.state),
+        ":at": post.at,
+        ":body": post.body,
+        ":html": markdown::render(post.body),
+        ":words": search::folded(post.body),
+    };
+    tx.insert(insert, parameters).await
 }

@@ -30,19 +30,14 @@ pub struct Item {
 impl Item {
     /// The post with this id.
     pub async fn load(connection: &Connection<'_>, post: i64) -> Result<Option<Self>> {
-        let query = connection
-            .first(
-                "SELECT
+        let query = "
+            SELECT
                 thread.forum_id, thread.id, post.id, post.id = thread.first_post_id,
                 post.state, post.state_before, post.version,
                 thread.state, thread.locked, post.author_id, post.created_at
-             FROM post JOIN thread ON thread.id = post.thread_id
-             WHERE post.id = ?1",
-                bind![post],
-                read,
-            )
-            .await;
-        query
+            FROM post JOIN thread ON thread.id = post.thread_id
+            WHERE post.id = ?1";
+        connection.first(query, bind![post], read).await
     }
 
     /// What the rules on changing it ask, when `member` wants to.
@@ -69,12 +64,12 @@ impl Item {
 
     /// Brings it, and its thread if it is the first, into another state; the counts follow.
     pub async fn shift(&mut self, tx: &Transaction<'_>, to: State) -> Result<()> {
-        tx.change(
-            "UPDATE post SET
+        let update = "
+            UPDATE post SET
                 state = :to, version = version + 1, state_before = CASE WHEN :to = 'deleted' THEN state END
-             WHERE id = :post",
-            bind! { ":post": self.at.post, ":to": stored(to) },
-        ).await?;
+            WHERE id = :post";
+        tx.change(update, bind! { ":post": self.at.post, ":to": stored(to) })
+            .await?;
         if self.first {
             let thread = "UPDATE thread SET state = ?2, version = version + 1 WHERE id = ?1";
             tx.change(thread, bind![self.at.thread, stored(to)]).await?;

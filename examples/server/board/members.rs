@@ -16,11 +16,11 @@ pub async fn profile(connection: &Connection<'_>, user: &UserRef) -> Result<Prof
         UserRef::Id(id) => (Some(id.number()?), None),
         UserRef::Name(name) => (None, Some(name)),
     };
-    let profile = connection.first(
-        "SELECT id, username, title, avatar_url, joined_at, last_seen_at, post_count, reputation
-         FROM member WHERE id = ?1 OR lower(username) = lower(?2)",
-        bind![id, name],
-        |columns| {
+    let query = "
+        SELECT id, username, title, avatar_url, joined_at, last_seen_at, post_count, reputation
+        FROM member WHERE id = ?1 OR lower(username) = lower(?2)";
+    let profile = connection
+        .first(query, bind![id, name], |columns| {
             Ok(Profile {
                 user_id: columns.id()?,
                 username: columns.value()?,
@@ -31,16 +31,17 @@ pub async fn profile(connection: &Connection<'_>, user: &UserRef) -> Result<Prof
                 post_count: columns.count()?,
                 reputation: columns.value()?,
             })
-        },
-    ).await;
+        })
+        .await;
     profile?.ok_or(Refusal::Absent)
 }
 
 /// Notes that a member was seen, unless that was noted within [`SEEN_GRAIN`] before.
 pub async fn note_seen(tx: &Transaction<'_>, member: i64, now: Timestamp) -> db::Result<()> {
-    let update = tx.change(
+    tx.change(
         "UPDATE member SET last_seen_at = ?2 WHERE id = ?1 AND coalesce(last_seen_at <= ?3, TRUE)",
         bind![member, now, now.minus(SEEN_GRAIN)],
-    ).await;
-    update.map(drop)
+    )
+    .await
+    .map(drop)
 }

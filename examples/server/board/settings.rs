@@ -184,9 +184,8 @@ pub async fn set_offline(tx: &Transaction<'_>, offline: bool) -> Result<()> {
 }
 
 async fn put(tx: &Transaction<'_>, key: &str, value: &str) -> Result<()> {
-    let put = tx.change(
+    tx.change(
         "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
         bind![key, value],
-    ).await;
-    put.map(drop)
+    ).await.map(drop)
 }

@@ -93,19 +93,17 @@ pub async fn put(
     (target, id): (TargetKind, i64),
     now: Timestamp,
 ) -> db::Result<bool> {
-    let insert = tx
-        .change(
-            "INSERT INTO subscription (member_id, forum_id, target, target_id, created_at)
-         VALUES (:member, :forum, :target, :id, :now) ON CONFLICT DO NOTHING",
-            bind! {
-                ":member": actor.member,
-                ":forum": forum,
-                ":target": stored(target),
-                ":id": id,
-                ":now": now,
-            },
-        )
-        .await;
+    let insert = "
+        INSERT INTO subscription (member_id, forum_id, target, target_id, created_at)
+        VALUES (:member, :forum, :target, :id, :now) ON CONFLICT DO NOTHING";
+    let parameters = bind! {
+        ":member": actor.member,
+        ":forum": forum,
+        ":target": stored(target),
+        ":id": id,
+        ":now": now,
+    };
+    let insert = tx.change(insert, parameters).await;
     Ok(insert? > 0)
 }
 

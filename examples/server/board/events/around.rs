@@ -74,23 +74,22 @@ pub async fn rating(
     actor: Option<i64>,
     forum: Option<i64>,
 ) -> Result<(Option<Author>, Option<ForumName>)> {
+    let query = "
+        SELECT actor.id, actor.username, actor.avatar_url, forum.id, forum.title
+        FROM (SELECT 1) AS nothing
+        LEFT JOIN member AS actor ON actor.id = :actor
+        LEFT JOIN forum ON forum.id = :forum";
+    let parameters = bind! { ":actor": actor, ":forum": forum };
     let found = connection
-        .one(
-            "SELECT actor.id, actor.username, actor.avatar_url, forum.id, forum.title
-         FROM (SELECT 1) AS nothing
-         LEFT JOIN member AS actor ON actor.id = :actor
-         LEFT JOIN forum ON forum.id = :forum",
-            bind! { ":actor": actor, ":forum": forum },
-            |columns| {
-                let actor = columns.author()?;
-                let (forum_id, title) = (columns.maybe_id()?, columns.value::<Option<String>>()?);
-                let forum = forum_id.zip(title);
-                Ok((
-                    actor,
-                    forum.map(|(forum_id, title)| ForumName { forum_id, title }),
-                ))
-            },
-        )
+        .one(query, parameters, |columns| {
+            let actor = columns.author()?;
+            let (forum_id, title) = (columns.maybe_id()?, columns.value::<Option<String>>()?);
+            let forum = forum_id.zip(title);
+            Ok((
+                actor,
+                forum.map(|(forum_id, title)| ForumName { forum_id, title }),
+            ))
+        })
         .await;
     Ok(found?)
 }
