@@ -53,15 +53,21 @@
 #![doc = include_str!("schema/2.sql")]
 //! ```
 
+pub mod deliveries;
 #[cfg(feature = "postgres")]
 mod driver;
+pub mod endpoints;
+pub mod idempotency;
 pub mod outbox;
 mod schema;
 mod statement;
+mod text;
 pub mod tokens;
 
 #[cfg(feature = "postgres")]
 pub use deadpool_postgres;
+#[cfg(feature = "postgres")]
+pub use driver::{Postgres, PostgresError, connect, migrate};
 pub use schema::MIGRATE;
 pub use statement::Statement;
 #[cfg(feature = "postgres")]
