@@ -12,6 +12,7 @@
 
 mod board;
 mod client;
+mod database;
 mod deliveries;
 mod documents;
 mod forums;
