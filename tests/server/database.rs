@@ -26,7 +26,7 @@ fn what_is_no_database_is_refused() {
         "forum:secret@localhost",
         "postgres://forum:secret@localhost:port/forum",
         "postgres://forum:secret/secret@localhost/forum",
-        "postgres://forum:secret@localhost/forum?secret=secret",
+        "postgres://forum:secret@localhost/forum?sslmode=maybe",
     ] {
         refused(url);
     }
