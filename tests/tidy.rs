@@ -38,6 +38,10 @@ const IMPORTS: &[(&str, &[&str])] = &[
         "store/sqlite",
         &["host", "model", "store", "token", "webhook"],
     ),
+    (
+        "store/redis",
+        &["budget", "clock", "host", "model", "store", "store/memory"],
+    ),
     ("webhook/registry", &["clock", "host", "model", "store"]),
     (
         "webhook/worker",
@@ -83,7 +87,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("delete from ", SQL),
     ("rusqlite", &["src/store/sqlite", "examples/server"]),
     ("tokio_postgres", &["src/store/postgres", "examples"]),
-    ("MemoryBudgets", &["src/store", "src/api/builder.rs", "src/api/service.rs", "examples"]),
+    ("MemoryBudgets", &["src/store", "examples"]),
     ("rustls", &["src/webhook/http"]),
     ("Url::parse", &["src/webhook/address/target.rs"]),
     ("lookup_host", &["src/webhook/address/resolver.rs"]),

@@ -1,10 +1,13 @@
-//! Opens the database that `--database` names.
+//! Opens what `--database` and `--redis` name.
 
 use std::sync::Arc;
 
 use forum_api::Language;
 use forum_api::clock::SystemClock;
 use forum_api::host::{Refusal, Result};
+use forum_api::store::Budgets;
+use forum_api::store::memory::MemoryBudgets;
+use forum_api::store::redis::{self, RedisBudgets};
 use forum_api::store::sqlite::{Database, Location};
 
 use crate::board::{Board, look};
@@ -29,6 +32,14 @@ pub fn to_serve(url: &str, language: Language) -> Result<(Database, Board)> {
 /// Whether there is a board to be served.
 pub fn is_board(url: &str) -> Result<bool> {
     Ok(holds_board(&location(url, true)?) == Some(true))
+}
+
+/// Budgets in this Redis, or else in memory.
+pub async fn budgets(redis: Option<&str>) -> Result<Arc<dyn Budgets>> {
+    Ok(match redis {
+        Some(url) => Arc::new(RedisBudgets::connect(url, redis::Settings::default()).await?),
+        None => Arc::new(MemoryBudgets::default()),
+    })
 }
 
 /// `None` where there is no database that could be asked.

@@ -38,6 +38,7 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
     let stop = Stop::listen().map_err(Refusal::failed)?;
     let (listener, address) = listen(options.listen).await?;
     let password = beginning::password(options, open::is_board(&common.database)?)?;
+    let budgets = open::budgets(options.redis.as_deref()).await?;
     let (database, board) = open::to_serve(&common.database, options.language.into())?;
     let greeting = Greeting {
         base_url: options
@@ -47,13 +48,17 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
         new: beginning::begin(&database, &board, options, password).await?,
     };
     let worker = worker(&database, &board, options).await?;
+    let stores = Stores {
+        budgets,
+        ..Stores::in_sqlite(&database)
+    };
     let settings = settings(options, &greeting.base_url);
     let board = match worker.clone() {
         Some(worker) => board.with_wake(move || worker.wake()),
         None => board,
     };
     let front = Front {
-        api: api(&database, board.clone(), settings),
+        api: api(stores, board.clone(), settings),
         board,
     };
     Output::new(&greeting, greeting.keys())?.print(common.json);
@@ -109,8 +114,8 @@ fn settings(options: &cli::Serve, base_url: &str) -> Settings {
     }
 }
 
-fn api(database: &Database, board: Board, settings: Settings) -> ForumApi {
-    let (stores, board) = (Stores::in_sqlite(database), Arc::new(board));
+fn api(stores: Stores, board: Board, settings: Settings) -> ForumApi {
+    let board = Arc::new(board);
     ForumApi::builder(board.clone(), board, stores, TokioRuntime)
         .settings(settings)
         .build()
