@@ -51,7 +51,8 @@ pub async fn begin(
         return board.migrate().await.map(|()| None);
     };
     let (hash, empty) = (passwords::hash(text.clone()).await?, options.empty);
-    let begun = board.begin(move |tx, now| demo::begin(tx, &hash, empty, now));
+    let begun = board
+        .begin(move |tx, now| Box::pin(async move { demo::begin(tx, &hash, empty, now).await }));
     let Some(trial) = begun.await? else {
         return Ok(None);
     };

@@ -125,23 +125,25 @@ async fn what_is_rolled_back_is_told_to_nobody_and_wakes_nobody() {
     let board = board.with_wake(move || {
         count.fetch_add(1, Ordering::SeqCst);
     });
-    let begun = board.begin(|tx, now| demo::begin(tx, "", false, now)).await;
-    begun.unwrap().unwrap();
+    let begun = board.begin(|tx, now| Box::pin(demo::begin(tx, "", false, now)));
+    begun.await.unwrap().unwrap();
     let waiting = board.read(|connection| {
         let waiting = "SELECT min(id) FROM post WHERE state = 'awaiting_approval'";
-        Ok(connection.query_row(waiting, [], |row| row.get(0))?)
+        Box::pin(async { Ok(connection.one(waiting, &[], |row| row.value()).await?) })
     });
     let post: i64 = waiting.await.unwrap();
     let refused = board.write(move |tx, events| {
-        moderation::approve(tx, events, post)?;
-        Err::<(), _>(Refusal::Forbidden("not today".into()))
+        Box::pin(async move {
+            moderation::approve(tx, events, post).await?;
+            Err::<(), _>(Refusal::Forbidden("not today".into()))
+        })
     });
     refused.await.unwrap_err();
     assert_eq!(
         (told(&board).await.len(), woken.load(Ordering::SeqCst)),
         (0, 0)
     );
-    let approved = board.write(move |tx, events| moderation::approve(tx, events, post));
+    let approved = board.write(move |tx, events| Box::pin(moderation::approve(tx, events, post)));
     approved.await.unwrap();
     assert!(!told(&board).await.is_empty());
     assert_eq!(woken.load(Ordering::SeqCst), 1);
@@ -166,9 +168,8 @@ fn number(id: &Value) -> i64 {
 /// What was put into the outbox until now, in its order.
 async fn told(board: &Board) -> Vec<String> {
     let told = board.read(|connection| {
-        let mut query = connection.prepare("SELECT body FROM forum_api_events ORDER BY rowid")?;
-        let bodies = query.query_map([], |row| row.get(0))?;
-        Ok(bodies.collect::<rusqlite::Result<_>>()?)
+        let bodies = "SELECT body FROM forum_api_events ORDER BY number";
+        Box::pin(async { Ok(connection.all(bodies, &[], |row| row.value()).await?) })
     });
     told.await.unwrap()
 }

@@ -167,9 +167,7 @@ async fn a_long_thread_is_not_found_while_it_is_deleted() {
 
 /// How many posts are in the index.
 async fn indexed(demo: &Demo) -> i64 {
-    let count = "SELECT count(*) FROM post_text_docsize";
-    demo.read(move |connection| Ok(connection.query_row(count, [], |row| row.get(0))?))
-        .await
+    demo.one("SELECT count(*) FROM post_text_docsize").await
 }
 
 #[tokio::test]
@@ -180,10 +178,13 @@ async fn what_was_there_before_search_was_is_found() {
         .await;
     for trigger in ["new", "changed", "gone", "thread"] {
         let drop = format!("DROP TRIGGER post_text_of_{trigger}");
-        demo.change(move |tx| Ok(tx.execute_batch(&drop)?)).await;
+        demo.change(move |tx| Box::pin(async move { Ok(tx.run(&drop).await?) }))
+            .await;
     }
     demo.sql("ALTER TABLE thread DROP COLUMN is_long").await;
-    demo.sql(include_str!("../../examples/server/board/schema/5.sql"))
-        .await;
+    demo.sql(include_str!(
+        "../../examples/server/board/schema/sqlite/5.sql"
+    ))
+    .await;
     assert_eq!(hits(&demo, "alice", "q=tea").await, before);
 }

@@ -83,7 +83,10 @@ async fn every_request_costs_its_number_of_statements() {
         assert!(first.status < 300, "the first time takes others: {first:?}");
     }
     let mut message = String::new();
-    let thread = board.read(|_| Ok(thread::current().id())).await.unwrap();
+    let thread = board
+        .read(|_| Box::pin(async { Ok(thread::current().id()) }))
+        .await
+        .unwrap();
     for (post, who) in [("61", "@alice"), ("64", "@bob")] {
         for (method, path, body, expected) in REQUESTS {
             let named = path.replace("{}", post).replace("{who}", who);
@@ -135,8 +138,8 @@ async fn demo() -> (Database, Arc<Board>, TestBoard) {
     let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
     let database = Database::open(&Location::Memory).unwrap();
     let board = Board::new(database.clone(), clock.clone(), Language::English);
-    let begun = board.begin(|tx, now| demo::begin(tx, "", false, now)).await;
-    begun.unwrap().unwrap();
+    let begun = board.begin(|tx, now| Box::pin(demo::begin(tx, "", false, now)));
+    begun.await.unwrap().unwrap();
     let board = Arc::new(board);
     let api = TestBoard::with(
         board.clone(),

@@ -17,7 +17,6 @@ mod before;
 
 mod conformance;
 mod database;
-mod migration;
 mod outbox;
 mod refusals;
 mod replies;

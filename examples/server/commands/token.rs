@@ -96,9 +96,10 @@ impl Wanted {
     ) -> Result<Output> {
         check_password(board, self.admin, password::from_stdin()?).await?;
         let surface = self.surface.map_or(before, Into::into);
-        let owner = board
-            .read(move |connection| accounts::named(connection, &self.owner))
-            .await?;
+        let owner = board.read(move |connection| {
+            Box::pin(async move { accounts::named(connection, &self.owner).await })
+        });
+        let owner = owner.await?;
         let wanted = Issue {
             owner: &UserId::from(owner),
             label: &self.label,
@@ -125,7 +126,9 @@ pub fn scopes(text: &str, surface: scope::Surface) -> Vec<String> {
 }
 
 async fn check_password(board: &Board, admin: String, password: String) -> Result<()> {
-    let hash = board.read(move |connection| accounts::administrators_password(connection, &admin));
+    let hash = board.read(move |connection| {
+        Box::pin(async move { accounts::administrators_password(connection, &admin).await })
+    });
     let right = passwords::is_right(password, hash.await?).await?;
     right
         .then_some(())
@@ -174,7 +177,7 @@ struct Shown {
 impl Shown {
     async fn new(board: &Board, record: TokenRecord, now: Timestamp) -> Result<Self> {
         let owner = record.owner.number()?;
-        let owner = board.read(move |connection| accounts::name(connection, owner));
+        let owner = board.read(move |connection| Box::pin(accounts::name(connection, owner)));
         Ok(Self {
             lookup: record.lookup.to_string(),
             owner: owner.await?,

@@ -112,7 +112,9 @@ impl Webhook {
 impl Wanted {
     async fn add(self, registry: &Registry, board: &Board) -> Result<Output> {
         let topics = self.topics.parse::<Topics>();
-        let owner = board.read(move |connection| accounts::named(connection, &self.owner));
+        let owner = board.read(move |connection| {
+            Box::pin(async move { accounts::named(connection, &self.owner).await })
+        });
         let new = Registration {
             url: self.url,
             topics: topics.map_err(|unknown| refusal(unknown.into()))?,
@@ -185,7 +187,7 @@ struct Shown {
 impl Shown {
     async fn new(board: &Board, endpoint: Endpoint) -> Result<Self> {
         let owner = endpoint.owner.number()?;
-        let owner = board.read(move |connection| accounts::name(connection, owner));
+        let owner = board.read(move |connection| Box::pin(accounts::name(connection, owner)));
         Ok(Self {
             owner: owner.await?,
             topics: endpoint

@@ -12,7 +12,6 @@ use forum_api::webhook::{Registration, Registry, State, Topic};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::board::accounts;
 use crate::demo::Demo;
 use crate::wire::{Act, LONG, Paced, Receiver, loopback};
 
@@ -47,16 +46,13 @@ impl Post {
         acts: &[Act],
     ) -> (Receiver, EndpointId) {
         let receiver = Receiver::acting(acts.to_vec(), None).await;
-        let id = self
-            .demo
-            .read(move |connection| accounts::named(connection, owner));
         let registry = Registry::new(self.webhooks.clone())
             .clock(self.demo.clock.clone())
             .allow_private(true);
         let added = registry.register(Registration {
             url: receiver.url("http://127.0.0.1"),
             topics: topics.parse().unwrap(),
-            owner: id.await.into(),
+            owner: self.demo.id(owner).await.into(),
             secret: None,
         });
         (receiver, added.await.unwrap().endpoint.id)

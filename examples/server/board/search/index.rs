@@ -2,25 +2,36 @@
 
 use forum_api::host::Result;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, Savepoint};
 
-/// Runs `write`, and puts the posts that it adds into the index together: one after the other, as the triggers do it,
-/// they would take three times as long. It changes no post that is there.
-pub fn together(tx: &Savepoint<'_>, write: impl FnOnce() -> Result<()>) -> Result<()> {
-    let last = last_post(tx)?;
-    tx.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
-    let written = write();
-    tx.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, true)?;
+use super::super::db::{self, Connection, Transaction, bind};
+
+/// Runs `write`, and puts the posts that it adds into the index together: one after the other, as SQLite's triggers do
+/// it, they would take three times as long. It changes no post that is there.
+pub async fn together(
+    tx: &Transaction<'_>,
+    write: impl Future<Output = Result<()>> + Send,
+) -> Result<()> {
+    let Connection::Sqlite(sqlite) = &**tx else {
+        return write.await;
+    };
+    let last = last_post(tx).await?;
+    sqlite_triggers(sqlite, false)?;
+    let written = write.await;
+    sqlite_triggers(sqlite, true)?;
     written?;
-    let mut add = tx.prepare_cached(
-        "INSERT INTO post_text (rowid, title, body, place)
-         SELECT id, title, body, place FROM indexed_post WHERE id > ?1 ORDER BY id",
-    )?;
-    add.execute([last])?;
+    let add = "
+        INSERT INTO post_text (rowid, title, body, place)
+        SELECT id, title, body, place FROM indexed_post WHERE id > ?1 ORDER BY id";
+    tx.change(add, bind![last]).await?;
     Ok(())
 }
 
-fn last_post(connection: &Connection) -> rusqlite::Result<i64> {
-    let mut query = connection.prepare_cached("SELECT ifnull(max(id), 0) FROM post")?;
-    query.query_row([], |row| row.get(0))
+fn sqlite_triggers(connection: &rusqlite::Connection, on: bool) -> db::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, on)?;
+    Ok(())
+}
+
+async fn last_post(connection: &Connection<'_>) -> db::Result<i64> {
+    let find = "SELECT coalesce(max(id), 0) FROM post";
+    connection.one(find, &[], |columns| columns.value()).await
 }
