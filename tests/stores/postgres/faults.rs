@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use forum_api::host::{Fault, Refusal};
-use forum_api::store::postgres::connect;
 use forum_api::store::Stores;
+use forum_api::store::postgres::connect;
 
 use super::database::{pool, schema, try_in_postgres};
 use super::tables;

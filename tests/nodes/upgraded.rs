@@ -1,0 +1,106 @@
+//! Nodes that start at once on a new database, and nodes of two versions beside each other.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::task::{block_in_place, spawn_blocking};
+use tokio::time::{Instant, sleep};
+
+use crate::audit::figures::statuses;
+use crate::cluster::Cluster;
+use crate::crowd::{Crowd, KINDS, people};
+use crate::database::Database;
+use crate::extent::Extent;
+use crate::needs::{Addresses, drill};
+use crate::node::Node;
+
+/// How many start at once.
+const NODES: usize = 4;
+
+/// How long each of the crowd waits from one request to the next.
+const PACE: Duration = Duration::from_millis(40);
+
+/// What a later version does to the tables when its first node starts: it adds, and takes nothing away.
+const LATER: &str = "
+    BEGIN;
+    ALTER TABLE forum_api_tokens ADD COLUMN later TEXT;
+    ALTER TABLE forum_api_idempotency_keys ADD COLUMN later TEXT;
+    ALTER TABLE forum_api_events ADD COLUMN later TEXT;
+    ALTER TABLE forum_api_endpoints ADD COLUMN later TEXT NOT NULL DEFAULT 'later';
+    ALTER TABLE forum_api_deliveries ADD COLUMN later BIGINT NOT NULL DEFAULT 0;
+    ALTER TABLE forum_api_attempts ADD COLUMN later TEXT;
+    INSERT INTO forum_api_migrations SELECT max(step) + 1 FROM forum_api_migrations;
+    ALTER TABLE member ADD COLUMN later TEXT;
+    ALTER TABLE forum ADD COLUMN later TEXT;
+    ALTER TABLE thread ADD COLUMN later BIGINT NOT NULL DEFAULT 0;
+    ALTER TABLE post ADD COLUMN later TEXT;
+    ALTER TABLE poll ADD COLUMN later TEXT;
+    ALTER TABLE subscription ADD COLUMN later TEXT;
+    ALTER TABLE message ADD COLUMN later TEXT;
+    INSERT INTO board_migrations SELECT max(step) + 1 FROM board_migrations;
+    COMMIT";
+
+#[test]
+fn nodes_that_start_at_once_make_one_board() {
+    drill(at_once);
+}
+
+#[test]
+fn nodes_of_the_version_before_go_on() {
+    drill(|addresses| beside_a_later_one(addresses, Extent::new(2, 1)));
+}
+
+async fn at_once(addresses: Addresses) {
+    let (database, directory) = (
+        Database::new(&addresses.postgres).await,
+        TempDir::new().unwrap(),
+    );
+    let starting = (0..NODES).map(|number| {
+        let (url, log) = (
+            database.url.clone(),
+            directory.path().join(number.to_string()),
+        );
+        spawn_blocking(move || Node::serve(&log, &["--database", &url]))
+    });
+    let (mut nodes, mut passwords) = (Vec::new(), BTreeSet::new());
+    for node in starting.collect::<Vec<_>>() {
+        let (node, greeting) = node.await.unwrap();
+        passwords.extend(greeting["password"].as_str().map(str::to_owned));
+        nodes.push(node);
+    }
+    assert_eq!(passwords.len(), 1, "one of them made the board");
+    let admins = "SELECT count(*) FROM member WHERE username = 'admin'";
+    assert_eq!(database.count(admins).await, 1);
+    block_in_place(|| nodes.into_iter().for_each(Node::stop));
+}
+
+async fn beside_a_later_one(addresses: Addresses, extent: Extent) {
+    let budgets = ["--token-budget", "1000000", "--guest-budget", "1000000"];
+    let mut cluster = Cluster::new(&addresses, extent, &budgets).await;
+    let tokens = ["alice", "bob", "mod"].map(|name| (name, cluster.token(name)));
+    let crowd = Crowd::start(&cluster.nodes, people(&tokens), PACE);
+    sleep(extent.load / 4).await;
+    cluster.database.run(LATER).await;
+    let later = Instant::now();
+    sleep(extent.load / 4).await;
+    // The version before may still be started, too.
+    block_in_place(|| cluster.add_server());
+    cluster.add_worker();
+    sleep(extent.load / 4).await;
+    let sent = crowd.finish().await;
+    let after = || sent.iter().filter(|sent| sent.at > later);
+    println!("beside a later version: {:?}", statuses(after()));
+    assert!(
+        statuses(after())
+            .keys()
+            .all(|status| (200..500).contains(status))
+    );
+    let done: BTreeSet<_> = after()
+        .filter(|sent| sent.is_done())
+        .map(|sent| sent.kind.name)
+        .collect();
+    let all: BTreeSet<_> = KINDS.iter().map(|kind| kind.name).collect();
+    assert_eq!(done, all, "every endpoint answers still");
+    block_in_place(|| cluster.stop());
+}
