@@ -27,7 +27,7 @@ pub struct Cli {
 /// What every command takes.
 #[derive(Debug, Args)]
 pub struct Common {
-    /// Where the board is kept: sqlite:PATH or sqlite::memory:
+    /// Where the board is kept: sqlite:PATH, sqlite::memory: or postgres://…
     #[arg(
         long,
         global = true,

@@ -10,8 +10,6 @@ use forum_api::ForumApi;
 use forum_api::budget::Window;
 use forum_api::clock::TokioRuntime;
 use forum_api::host::{Refusal, Result};
-use forum_api::store::Stores;
-use forum_api::store::sqlite::Database;
 use forum_api::webhook::worker::WorkerHandle;
 use forum_api::{Messages, Settings};
 use http::Request;
@@ -25,20 +23,24 @@ use tower::util::option_layer;
 use tower::{Layer, ServiceExt, service_fn};
 
 use crate::board::Board;
+use crate::board::db::Database;
 use crate::cli::{self, Common};
 use crate::front::{Front, MOUNT};
 use crate::greeting::Greeting;
+use crate::open::Place;
 use crate::output::Output;
 use crate::stop::{Stop, patiently};
-use crate::{beginning, cors, log, open, webhooks};
+use crate::{beginning, cors, log, webhooks};
 
 /// Serves the board, and prints where once it listens.
 pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
     log::start(options.log);
     let stop = Stop::listen().map_err(Refusal::failed)?;
     let (listener, address) = listen(options.listen).await?;
-    let password = beginning::password(options, open::is_board(&common.database)?)?;
-    let (database, board) = open::to_serve(&common.database, options.language.into())?;
+    let place = Place::named(&common.database, true)?;
+    let is_board = place.holds_board().await? == Some(true);
+    let password = beginning::password(options, is_board)?;
+    let (database, board) = place.open(options.language.into()).await?;
     let greeting = Greeting {
         base_url: options
             .base_url
@@ -110,7 +112,7 @@ fn settings(options: &cli::Serve, base_url: &str) -> Settings {
 }
 
 fn api(database: &Database, board: Board, settings: Settings) -> ForumApi {
-    let (stores, board) = (Stores::in_sqlite(database), Arc::new(board));
+    let (stores, board) = (database.stores(), Arc::new(board));
     ForumApi::builder(board.clone(), board, stores, TokioRuntime)
         .settings(settings)
         .build()

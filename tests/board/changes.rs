@@ -3,7 +3,7 @@
 use forum_api::Language;
 use serde_json::json;
 
-use crate::board::settings::{Adjustable, EDIT_WINDOW};
+use crate::board::settings::EDIT_WINDOW;
 use crate::demo::{Demo, all, body};
 
 /// A new reply by bob in the thread about tea: where it is.

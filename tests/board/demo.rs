@@ -7,13 +7,13 @@ use forum_api::clock::{Clock, ManualClock};
 use forum_api::host::Result;
 use forum_api::model::Timestamp;
 use forum_api::store::Stores;
-use forum_api::store::sqlite::{Database, Location};
 use forum_api::testing::{Client, TestBoard};
 use forum_api::{Language, Settings};
 use rusqlite::types::FromSql;
 use serde_json::{Value, json};
 use tokio_postgres::types::FromSqlOwned;
 
+use crate::backend::{Backend, Place};
 use crate::board::db::{Connection, Doing, Transaction};
 use crate::board::generate::{self, Amount};
 use crate::board::{Board, accounts, demo, moderation, settings};
@@ -26,23 +26,26 @@ pub struct Demo {
     pub board: Board,
     /// The clock that both go by.
     pub clock: Arc<ManualClock>,
+    /// Where it is.
+    _place: Place,
 }
 
 impl Demo {
-    /// A new one, in memory.
+    /// A new one.
     pub async fn new() -> Self {
         Self::that_speaks(Language::English).await
     }
 
     /// A new one that refuses in `language`.
     pub async fn that_speaks(language: Language) -> Self {
-        Self::within(Database::open(&Location::Memory).unwrap(), language).await
+        let place = Backend::Memory.unless_chosen().place().await;
+        Self::within(place, language).await
     }
 
-    /// A new one in this database.
-    pub async fn within(database: Database, language: Language) -> Self {
+    /// A new one in this place.
+    pub async fn within(place: Place, language: Language) -> Self {
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
-        let board = Board::new(database, clock.clone(), language);
+        let board = Board::new(place.database.clone(), clock.clone(), language);
         let begun = board.begin(|tx, now| Box::pin(demo::begin(tx, "", false, now)));
         assert_eq!(begun.await.unwrap().unwrap().unwrap().name, "alice");
         let shared: Arc<Board> = Arc::new(board.clone());
@@ -54,7 +57,12 @@ impl Demo {
             Settings::default(),
             |builder| builder.clock(ticking as Arc<dyn Clock>),
         );
-        Self { api, board, clock }
+        Self {
+            api,
+            board,
+            clock,
+            _place: place,
+        }
     }
 
     /// A member of the demo board, with all scopes.

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forum_api::clock::SystemClock;
 use forum_api::host::Refusal;
-use forum_api::store::sqlite::{Database, Location};
 use forum_api::webhook::Topic;
 use forum_api::{Language, Settings, openapi};
 use serde_json::{Value, json};
 
+use crate::backend::Backend;
 use crate::board::generate::{self, Amount};
 use crate::board::{Board, demo, moderation};
 use crate::demo::{Demo, body, posts_of};
@@ -120,8 +120,8 @@ async fn made_up_content_is_told_to_nobody() {
 #[tokio::test]
 async fn what_is_rolled_back_is_told_to_nobody_and_wakes_nobody() {
     let woken = Arc::new(AtomicUsize::new(0));
-    let (database, count) = (Database::open(&Location::Memory).unwrap(), woken.clone());
-    let board = Board::new(database, Arc::new(SystemClock), Language::English);
+    let (place, count) = (Backend::Memory.unless_chosen().place().await, woken.clone());
+    let board = Board::new(place.database.clone(), Arc::new(SystemClock), Language::English);
     let board = board.with_wake(move || {
         count.fetch_add(1, Ordering::SeqCst);
     });

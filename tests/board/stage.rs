@@ -1,4 +1,4 @@
-//! The reference board as the conformance suite meets it: empty, in memory or in a file.
+//! The reference board as the conformance suite meets it: empty, in any database.
 
 use std::sync::Arc;
 
@@ -8,49 +8,31 @@ use forum_api::clock::{Clock, ManualClock, Runtime, TokioRuntime};
 use forum_api::conformance::{self, Audience, Host, NewForum, Part, Role, Set};
 use forum_api::host::{self, Authority, Refusal};
 use forum_api::model::{EventId, ForumId, PostId, ThreadId, UserId};
-use forum_api::store::sqlite::{Database, Location};
 use forum_api::webhook::{Event, Topic};
-use tempfile::TempDir;
 
+use crate::backend::{Backend, Place};
 use crate::board::access::Lists;
 use crate::board::db::{self, Columns, Doing, Transaction, bind};
 use crate::board::groups::{Group, Groups};
 use crate::board::moderation::{self, Mark};
 use crate::board::{Board, accounts, forums, settings};
 
-/// The kinds of database that the board can be in.
-#[derive(Clone, Copy, Debug)]
-pub enum Reference {
-    Memory,
-    File,
-}
-
-/// One board, and the directory of its file.
+/// One board, and where it is.
 struct Stage {
     board: Arc<Board>,
-    _directory: Option<TempDir>,
+    _place: Place,
 }
 
 #[async_trait]
-impl Host for Reference {
+impl Host for Backend {
     async fn empty(&self, clock: Arc<ManualClock>) -> Set<Box<dyn conformance::Stage>> {
-        let (location, directory) = match self {
-            Self::Memory => (Location::Memory, None),
-            Self::File => {
-                let directory = tempfile::tempdir()?;
-                let path = directory.path().join("forum.db");
-                (Location::File { path, create: true }, Some(directory))
-            }
-        };
-        let board = Board::new(
-            Database::open(&location)?,
-            clock as Arc<dyn Clock>,
-            Language::English,
-        );
+        let place = self.place().await;
+        let clock: Arc<dyn Clock> = clock;
+        let board = Board::new(place.database.clone(), clock, Language::English);
         board.migrate().await.map_err(text)?;
         Ok(Box::new(Stage {
             board: Arc::new(board),
-            _directory: directory,
+            _place: place,
         }))
     }
 
@@ -104,7 +86,7 @@ impl conformance::Stage for Stage {
         self.change(move |tx| {
             Box::pin(async move {
                 let set = "UPDATE forum SET read_groups = ?2 WHERE id = ?1";
-                tx.change(set, bind![forum, readers]).await?;
+                tx.change(set, bind![forum, readers.to_string()]).await?;
                 Ok(())
             })
         })

@@ -8,8 +8,6 @@ use std::thread::{self, ThreadId};
 use forum_api::clock::{Clock, ManualClock, SeededEntropy};
 use forum_api::model::{Timestamp, UserId};
 use forum_api::scope::Surface;
-use forum_api::store::Stores;
-use forum_api::store::sqlite::{Database, Location};
 use forum_api::testing::{Answer, Client, TestBoard};
 use forum_api::token::{Issue, issue};
 use forum_api::{Language, Settings};
@@ -18,6 +16,8 @@ use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
+use crate::backend::{Backend, Place};
+use crate::board::db::Database;
 use crate::board::generate::{self, Amount};
 use crate::board::{Board, demo};
 
@@ -72,8 +72,8 @@ const REQUESTS: [(&str, &str, &str, usize); 23] = [
 
 #[tokio::test]
 async fn every_request_costs_its_number_of_statements() {
-    let (database, board, api) = demo().await;
-    let moderator = api.client(Some(token(&database).await));
+    let (place, board, api) = demo().await;
+    let moderator = api.client(Some(token(&place.database).await));
     for (method, path, body) in [
         ("GET", "/me", ""),
         ("PATCH", "/polls/1", r#"{"canChangeVote":true}"#),
@@ -132,23 +132,23 @@ async fn ask(client: &Client<'_>, method: &str, path: &str, body: &str) -> Answe
     ask.await
 }
 
-async fn demo() -> (Database, Arc<Board>, TestBoard) {
+async fn demo() -> (Place, Arc<Board>, TestBoard) {
     static LISTEN: Once = Once::new();
     LISTEN.call_once(|| tracing_subscriber::registry().with(Listener).init());
     let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
-    let database = Database::open(&Location::Memory).unwrap();
-    let board = Board::new(database.clone(), clock.clone(), Language::English);
+    let place = Backend::Memory.unless_chosen().place().await;
+    let board = Board::new(place.database.clone(), clock.clone(), Language::English);
     let begun = board.begin(|tx, now| Box::pin(demo::begin(tx, "", false, now)));
     begun.await.unwrap().unwrap();
     let board = Arc::new(board);
     let api = TestBoard::with(
         board.clone(),
         board.clone(),
-        Stores::in_sqlite(&database),
+        place.database.stores(),
         Settings::default(),
         |builder| builder.clock(clock as Arc<dyn Clock>),
     );
-    (database, board, api)
+    (place, board, api)
 }
 
 async fn token(database: &Database) -> String {
@@ -162,7 +162,7 @@ async fn token(database: &Database) -> String {
         scopes: &scopes,
         expires_in_days: "",
     };
-    let stores = Stores::in_sqlite(database);
+    let stores = database.stores();
     let now = Timestamp::from_millis(1_767_225_600_000);
     let issued = issue(
         &*stores.tokens,

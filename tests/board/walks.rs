@@ -8,7 +8,7 @@ use forum_api::testing::Client;
 use proptest::prelude::*;
 
 use crate::demo::all;
-use crate::stage::Reference;
+use crate::backend::Backend;
 
 /// What happens after a page.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ struct Town {
 
 impl Town {
     async fn new(before: &[Write]) -> Self {
-        let suite = Suite::new(&Reference::Memory).await.unwrap();
+        let suite = Suite::new(&Backend::Memory.unless_chosen()).await.unwrap();
         let forum = suite.forum(Audience::Guests).await.unwrap();
         let mut people = Vec::new();
         for number in 0..8 {

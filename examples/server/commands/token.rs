@@ -8,10 +8,10 @@ use forum_api::host::{Refusal, Result};
 use forum_api::model::{Timestamp, UserId};
 use forum_api::scope;
 use forum_api::store::Tokens;
-use forum_api::store::sqlite::{Database, SqliteTokens};
 use forum_api::token::{Issue, Lookup, TokenRecord, issue};
 use serde::Serialize;
 
+use crate::board::db::Database;
 use crate::board::{Board, accounts, passwords};
 use crate::cli::Surface;
 use crate::output::Output;
@@ -78,11 +78,11 @@ impl Token {
         board: &Board,
         surface: scope::Surface,
     ) -> Result<Output> {
-        let tokens = SqliteTokens::new(database.clone());
+        let tokens = &*database.stores().tokens;
         match self {
-            Self::Issue(wanted) => wanted.issue(&tokens, board, surface).await,
-            Self::List => list(&tokens, board).await,
-            Self::Revoke { lookup } => revoke(&tokens, &lookup).await,
+            Self::Issue(wanted) => wanted.issue(tokens, board, surface).await,
+            Self::List => list(tokens, board).await,
+            Self::Revoke { lookup } => revoke(tokens, &lookup).await,
         }
     }
 }
@@ -90,7 +90,7 @@ impl Token {
 impl Wanted {
     async fn issue(
         self,
-        tokens: &SqliteTokens,
+        tokens: &dyn Tokens,
         board: &Board,
         before: scope::Surface,
     ) -> Result<Output> {
@@ -135,7 +135,7 @@ async fn check_password(board: &Board, admin: String, password: String) -> Resul
         .ok_or_else(|| Refusal::Forbidden("the password is wrong".into()))
 }
 
-async fn list(tokens: &SqliteTokens, board: &Board) -> Result<Output> {
+async fn list(tokens: &dyn Tokens, board: &Board) -> Result<Output> {
     let now = SystemClock.now();
     let mut all = Vec::new();
     let mut page = tokens.list(None, PAGE).await?;
@@ -149,7 +149,7 @@ async fn list(tokens: &SqliteTokens, board: &Board) -> Result<Output> {
     Output::new(lines.join("\n"), all)
 }
 
-async fn revoke(tokens: &SqliteTokens, lookup: &str) -> Result<Output> {
+async fn revoke(tokens: &dyn Tokens, lookup: &str) -> Result<Output> {
     let absent = || Refusal::NotFound(format!("there is no token {lookup:?}"));
     let lookup = Lookup::parse(lookup).ok_or_else(absent)?;
     let revoked = tokens.revoke(&lookup, SystemClock.now()).await?;

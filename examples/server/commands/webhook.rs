@@ -6,12 +6,12 @@ use clap::{Args, Subcommand};
 use forum_api::host::{Refusal, Result};
 use forum_api::model::{EndpointId, Timestamp, UserId};
 use forum_api::store::Webhooks;
-use forum_api::store::sqlite::Database;
 use forum_api::webhook::{
     Declined, Endpoint, Refused, Registration, Registry, Revealed, Secret, Topics,
 };
 use serde::Serialize;
 
+use crate::board::db::Database;
 use crate::board::{Board, accounts};
 use crate::output::Output;
 use crate::password;
@@ -92,7 +92,7 @@ impl Webhook {
         let registry = self.addresses.or(before).registry(database)?;
         match self.action {
             Action::Add(wanted) => wanted.add(&registry, board).await,
-            Action::List => list(&Webhooks::in_sqlite(database), board).await,
+            Action::List => list(&database.webhooks(), board).await,
             Action::Remove { id } => done(registry.remove(&endpoint(&id)?).await),
             Action::Rotate { id } => {
                 let rotated = registry.rotate(&endpoint(&id)?).await;

@@ -44,7 +44,7 @@ fn close<'a>(tx: &'a Transaction<'a>) -> Doing<'a, ()> {
     Box::pin(async {
         let staff = Groups::of([Group::Staff]);
         let update = "UPDATE forum SET read_groups = ?1 WHERE title = 'Members'";
-        tx.change(update, bind![staff]).await?;
+        tx.change(update, bind![staff.to_string()]).await?;
         Ok(())
     })
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use deadpool_postgres::PoolError;
 use forum_api::host::{Fault, Refusal};
+use forum_api::store::postgres::PostgresError;
 use forum_api::store::sqlite::SqliteError;
 
 /// What a query gives.
@@ -15,9 +16,7 @@ pub enum Error {
     /// SQLite's reason.
     Sqlite(SqliteError),
     /// Postgres's reason.
-    Postgres(tokio_postgres::Error),
-    /// No connection to Postgres could be had.
-    Pool(PoolError),
+    Postgres(PostgresError),
     /// The board asked for something that is not so.
     Wrong(&'static str),
 }
@@ -26,12 +25,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sqlite(error) => error.fmt(f),
-            // The error itself says no more than that the database has one.
-            Self::Postgres(error) => match error.as_db_error() {
-                Some(told) => f.write_str(told.message()),
-                None => error.fmt(f),
-            },
-            Self::Pool(error) => error.fmt(f),
+            Self::Postgres(error) => error.fmt(f),
             Self::Wrong(sentence) => f.write_str(sentence),
         }
     }
@@ -42,7 +36,6 @@ impl std::error::Error for Error {
         match self {
             Self::Sqlite(error) => error.source(),
             Self::Postgres(error) => error.source(),
-            Self::Pool(error) => error.source(),
             Self::Wrong(_) => None,
         }
     }
@@ -62,13 +55,13 @@ impl From<rusqlite::Error> for Error {
 
 impl From<tokio_postgres::Error> for Error {
     fn from(error: tokio_postgres::Error) -> Self {
-        Self::Postgres(error)
+        Self::Postgres(error.into())
     }
 }
 
 impl From<PoolError> for Error {
     fn from(error: PoolError) -> Self {
-        Self::Pool(error)
+        Self::Postgres(error.into())
     }
 }
 

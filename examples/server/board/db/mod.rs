@@ -10,11 +10,14 @@ mod database;
 mod error;
 mod numbered;
 mod postgres;
+mod stores;
+mod table;
 mod value;
 
 pub use columns::{Columns, stored};
 pub use connection::{Connection, Transaction};
 pub use database::{Database, Doing};
 pub use error::{Error, Result};
+pub use table::Table;
 pub(crate) use value::bind;
 pub use value::{Bound, Value};

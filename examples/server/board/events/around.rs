@@ -76,7 +76,7 @@ pub async fn rating(
 ) -> Result<(Option<Author>, Option<ForumName>)> {
     let query = "
         SELECT actor.id, actor.username, actor.avatar_url, forum.id, forum.title
-        FROM (SELECT 1) AS nothing
+        FROM (SELECT 1) AS alone
         LEFT JOIN member AS actor ON actor.id = :actor
         LEFT JOIN forum ON forum.id = :forum";
     let parameters = bind! { ":actor": actor, ":forum": forum };

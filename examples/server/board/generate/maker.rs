@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use forum_api::host::{Refusal, Result};
-use forum_api::model::{State, Timestamp};
+use forum_api::model::Timestamp;
 
 use super::super::accounts;
 use super::super::actor::Actor;
 use super::super::db::{self, Connection, Transaction, bind};
 use super::super::groups::{Group, Groups};
-use super::super::insert::{self, NewPost};
 use super::Amount;
+use super::batch::Batch;
 use super::random::Random;
 
 /// What was made, and what is still to be made.
@@ -18,11 +18,11 @@ use super::random::Random;
 pub struct Maker {
     amount: Amount,
     random: Random,
-    general: Place,
-    help: Place,
-    members_only: Place,
+    general: Forum,
+    help: Forum,
+    members_only: Forum,
     members: Vec<i64>,
-    threads: Vec<Place>,
+    threads: Vec<i64>,
     posts: u64,
     begin: Timestamp,
     end: Timestamp,
@@ -30,9 +30,9 @@ pub struct Maker {
     newest: Timestamp,
 }
 
-/// A forum or a thread.
+/// A forum.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Forum {
     id: i64,
     /// Whether posts in it count on their authors' profiles.
     counts: bool,
@@ -73,20 +73,18 @@ impl Maker {
     /// Makes so many more, unless all is made. Nothing is older than what others have written meanwhile.
     pub async fn make(&mut self, tx: &Transaction<'_>, count: u64) -> Result<()> {
         self.newest = newest(tx).await?.unwrap_or(self.begin);
+        let mut batch = Batch::begin(tx).await?;
         for _ in 0..count {
-            self.make_one(tx).await?;
+            if (self.members.len() as u64) < self.amount.members {
+                self.add_member(tx).await?;
+            } else if self.posts < self.amount.posts {
+                self.write(&mut batch);
+            }
         }
-        Ok(())
-    }
-
-    async fn make_one(&mut self, tx: &Transaction<'_>) -> Result<()> {
-        if (self.members.len() as u64) < self.amount.members {
-            self.add_member(tx).await
-        } else if self.posts < self.amount.posts {
-            self.write(tx).await
-        } else {
-            Ok(())
-        }
+        let forums = [self.general, self.help, self.members_only];
+        let on_profiles = forums.iter().filter(|forum| forum.counts);
+        let on_profiles: Vec<i64> = on_profiles.map(|forum| forum.id).collect();
+        Ok(batch.write(tx, &on_profiles).await?)
     }
 
     async fn add_member(&mut self, tx: &Transaction<'_>) -> Result<()> {
@@ -97,40 +95,29 @@ impl Maker {
     }
 
     /// Threads are started at even intervals, and the first post starts one.
-    async fn write(&mut self, tx: &Transaction<'_>) -> Result<()> {
+    fn write(&mut self, batch: &mut Batch) {
         let (body, author) = (self.random.text(), self.random.one_of(&self.members));
-        let new = NewPost {
-            author,
-            body: &body,
-            state: State::Visible,
-            at: self.time(),
-            counts: false,
-        };
         let (started, amount) = (self.threads.len() as u64, self.amount);
         let due = ((self.posts + 1) * amount.threads).div_ceil(amount.posts);
-        match self.threads.split_first() {
+        let thread = match self.threads.split_first() {
             Some((first, others)) if started >= due => {
                 let is_for_first = (self.posts - started).is_multiple_of(2);
-                let other = self
-                    .random
-                    .one_of_the_last(others)
-                    .filter(|_| !is_for_first);
-                let Place { id, counts } = other.unwrap_or(*first);
-                insert::reply(tx, id, NewPost { counts, ..new }).await?;
+                let other = self.random.one_of_the_last(others);
+                other.filter(|_| !is_for_first).unwrap_or(*first)
             }
             _ => {
-                let Place { id: forum, counts } = self.forum();
-                let first = NewPost { counts, ..new };
-                let (id, _) = insert::thread(tx, forum, &self.random.title(), first).await?;
-                self.threads.push(Place { id, counts });
+                let (forum, title) = (self.forum().id, self.random.title());
+                let thread = batch.thread(forum, title, author, self.time());
+                self.threads.push(thread);
+                thread
             }
-        }
+        };
+        batch.post(thread, body, author, self.time());
         self.posts += 1;
-        Ok(())
     }
 
     /// Where the next thread goes.
-    fn forum(&self) -> Place {
+    fn forum(&self) -> Forum {
         match self.threads.len() % 4 {
             1 => self.help,
             3 => self.members_only,
@@ -146,7 +133,7 @@ impl Maker {
     }
 }
 
-async fn forum(connection: &Connection<'_>, title: &str) -> Result<Place> {
+async fn forum(connection: &Connection<'_>, title: &str) -> Result<Forum> {
     let find = "SELECT id FROM forum WHERE title = ?1 ORDER BY id";
     let id: Option<i64> = connection
         .first(find, bind![title], |columns| columns.value())
@@ -154,7 +141,7 @@ async fn forum(connection: &Connection<'_>, title: &str) -> Result<Place> {
     let id = id.ok_or_else(|| Refusal::NotFound(format!("there is no forum {title:?} to fill")))?;
     let guest = Actor::load(connection, None).await?;
     let counts = guest.is_some_and(|guest| guest.access(id).counts);
-    Ok(Place { id, counts })
+    Ok(Forum { id, counts })
 }
 
 async fn newest(connection: &Connection<'_>) -> db::Result<Option<Timestamp>> {
@@ -173,8 +160,10 @@ mod tests {
 
     use forum_api::Language;
     use forum_api::clock::ManualClock;
+    use forum_api::model::State;
     use forum_api::store::sqlite::{Database, Location};
 
+    use super::super::super::insert::{self, NewPost};
     use super::super::super::{Board, forums};
     use super::*;
 

@@ -1,5 +1,7 @@
 //! Bulk content, to see how the board does with much of it: the same for the same seed. Nobody is told of it.
 
+mod batch;
+mod counts;
 mod maker;
 mod random;
 pub mod words;
@@ -50,5 +52,7 @@ pub async fn run(board: &Board, amount: Amount, seed: u64, tell: impl Fn(u64)) -
         maker = step.await?;
         tell(maker.made());
     }
-    Ok(())
+    board
+        .write(|tx, _| Box::pin(async move { Ok(search::learn(tx).await?) }))
+        .await
 }

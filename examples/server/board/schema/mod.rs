@@ -12,7 +12,10 @@ const SQLITE: &[&str] = &[
     include_str!("sqlite/5.sql"),
 ];
 
-const POSTGRES: &[&str] = &[include_str!("postgres/1.sql")];
+const POSTGRES: &[&str] = &[
+    include_str!("postgres/1.sql"),
+    include_str!("postgres/2.sql"),
+];
 
 /// Whether this database has a board.
 pub async fn is_there(connection: &Connection<'_>) -> db::Result<bool> {

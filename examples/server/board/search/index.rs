@@ -26,6 +26,11 @@ pub async fn together(
     Ok(())
 }
 
+/// Lets Postgres know soon, after many posts were added, which words are common by now. Later it finds out by itself.
+pub async fn learn(tx: &Transaction<'_>) -> db::Result<()> {
+    tx.run(tx.either("", "ANALYZE")).await
+}
+
 fn sqlite_triggers(connection: &rusqlite::Connection, on: bool) -> db::Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, on)?;
     Ok(())

@@ -21,20 +21,21 @@ use forum_api::model::{Page, Query, Search, SearchHit, Show, Sort, Timestamp};
 use super::actor::Actor;
 use super::db::Connection;
 use aim::Aim;
-pub use index::together;
+pub use hits::json;
+pub use index::{learn, together};
 use walk::Way;
 pub use words::folded;
 
 /// What finds the threads that a search leaves out, and what looks for threads that a walk has met.
 #[cfg(test)]
-pub use self::{aim::LONG_AND_HIDDEN, threads::TOLD};
+pub use self::{aim::LONG_AND_HIDDEN, threads::ON_SQLITE as TOLD};
 
 /// What walks the index.
 #[cfg(test)]
 pub const WALKS: [fn() -> &'static str; 3] = [
-    || Way::Back.sql(),
-    || Way::Forth.sql(),
-    || relevance::WINDOW,
+    || Way::Back.on_sqlite(),
+    || Way::Forth.on_sqlite(),
+    || relevance::ON_SQLITE,
 ];
 
 /// A page of the hits that the caller may read.

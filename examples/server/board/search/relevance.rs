@@ -67,13 +67,20 @@ fn rank(matches: &mut Vec<Ranked>, show: Show) {
     }
 }
 
-pub const WINDOW: &str = "
+pub const ON_SQLITE: &str = "
     SELECT
         post.id, post.thread_id, post.body_words,
         CASE WHEN post.number = 1 THEN (SELECT title_words FROM thread WHERE thread.id = post.thread_id) ELSE '' END
     FROM post_text CROSS JOIN post ON post.id = post_text.rowid
     WHERE post_text MATCH :expression AND post_text.rowid BETWEEN :first AND :last
     ORDER BY post_text.rowid DESC LIMIT :rows";
+
+const ON_POSTGRES: &str = "
+    SELECT
+        post.id, post.thread_id, post.body_words,
+        CASE WHEN post.number = 1 THEN (SELECT title_words FROM thread WHERE thread.id = post.thread_id) ELSE '' END
+    FROM newest_matches(:expression, :first, :last, :rows) AS found JOIN post ON post.id = found.post_id
+    ORDER BY post.id DESC";
 
 /// The newest matches among `posts`, newest first.
 async fn find(
@@ -90,8 +97,9 @@ async fn find(
         ":last": posts.end(),
         ":rows": rows,
     };
+    let find = connection.either(ON_SQLITE, ON_POSTGRES);
     connection
-        .all(WINDOW, parameters, |columns| score(columns, &terms))
+        .all(find, parameters, |columns| score(columns, &terms))
         .await
 }
 

@@ -85,12 +85,16 @@ async fn told(
         ":first": behind.start(),
         ":last": behind.end(),
     };
-    let told = connection.all(TOLD, parameters, |columns| columns.value());
+    let find = connection.either(ON_SQLITE, ON_POSTGRES);
+    let told = connection.all(find, parameters, |columns| columns.value());
     Ok(HashSet::from_iter(told.await?))
 }
 
-pub const TOLD: &str = "
+pub const ON_SQLITE: &str = "
     SELECT value FROM json_each(:threads) WHERE EXISTS (
         SELECT 1 FROM post_text
         WHERE post_text MATCH :text || ' AND place : t' || value AND post_text.rowid BETWEEN :first AND :last
     )";
+
+const ON_POSTGRES: &str =
+    "SELECT thread_id FROM threads_with_match(:threads, :text, :first, :last)";

@@ -132,16 +132,28 @@ impl Way {
                 thread: columns.value()?,
             })
         };
-        connection.all(self.sql(), parameters, read).await
+        let find = connection.either(self.on_sqlite(), self.on_postgres());
+        connection.all(find, parameters, read).await
     }
 
-    /// What asks for them.
-    pub fn sql(self) -> &'static str {
-        static BACK: LazyLock<String> = LazyLock::new(|| matches("DESC"));
-        static FORTH: LazyLock<String> = LazyLock::new(|| matches("ASC"));
+    /// What asks SQLite for them.
+    pub fn on_sqlite(self) -> &'static str {
+        static BACK: LazyLock<String> = LazyLock::new(|| on_sqlite("DESC"));
+        static FORTH: LazyLock<String> = LazyLock::new(|| on_sqlite("ASC"));
         match self {
             Self::Back => &BACK,
             Self::Forth => &FORTH,
+        }
+    }
+
+    const fn on_postgres(self) -> &'static str {
+        match self {
+            Self::Back => {
+                "SELECT post_id, thread_id FROM newest_matches(:expression, :first, :last, :rows)"
+            }
+            Self::Forth => {
+                "SELECT post_id, thread_id FROM oldest_matches(:expression, :first, :last, :rows)"
+            }
         }
     }
 
@@ -170,7 +182,7 @@ impl Way {
     }
 }
 
-fn matches(order: &str) -> String {
+fn on_sqlite(order: &str) -> String {
     format!(
         "SELECT post.id, post.thread_id
         FROM post_text CROSS JOIN post ON post.id = post_text.rowid

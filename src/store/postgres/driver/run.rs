@@ -11,6 +11,7 @@ use crate::store::postgres::Statement;
 /// How many rows the statement changed.
 pub(super) async fn change(pool: &Pool, statement: Statement) -> Result<u64, PostgresError> {
     let client = pool.get().await?;
+    tracing::trace!(sql = statement.sql, "statement");
     let prepared = client.prepare_cached(statement.sql).await?;
     Ok(client.execute(&prepared, &bound(&statement)).await?)
 }
@@ -23,6 +24,7 @@ pub(super) async fn changes(pool: &Pool, statement: Statement) -> Result<bool, P
 /// The rows that the statement gives.
 pub(super) async fn rows(pool: &Pool, statement: Statement) -> Result<Vec<Row>, PostgresError> {
     let client = pool.get().await?;
+    tracing::trace!(sql = statement.sql, "statement");
     let prepared = client.prepare_cached(statement.sql).await?;
     Ok(client.query(&prepared, &bound(&statement)).await?)
 }
