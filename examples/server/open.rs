@@ -1,4 +1,4 @@
-//! Opens the database that `--database` names.
+//! Opens what `--database` and `--redis` name.
 
 use std::sync::Arc;
 
@@ -6,7 +6,9 @@ use deadpool_postgres::Pool;
 use forum_api::Language;
 use forum_api::clock::SystemClock;
 use forum_api::host::{Refusal, Result};
-use forum_api::store::{postgres, sqlite};
+use forum_api::store::memory::MemoryBudgets;
+use forum_api::store::redis::{self, RedisBudgets};
+use forum_api::store::{Budgets, postgres, sqlite};
 
 use crate::board::db::Database;
 use crate::board::{Board, look};
@@ -78,6 +80,14 @@ impl Place {
         };
         Ok((database.clone(), board(database, language)))
     }
+}
+
+/// Budgets in this Redis, or else in memory.
+pub async fn budgets(redis: Option<&str>) -> Result<Arc<dyn Budgets>> {
+    Ok(match redis {
+        Some(url) => Arc::new(RedisBudgets::connect(url, redis::Settings::default()).await?),
+        None => Arc::new(MemoryBudgets::default()),
+    })
 }
 
 fn board(database: impl Into<Database>, language: Language) -> Board {

@@ -10,6 +10,7 @@ use forum_api::ForumApi;
 use forum_api::budget::Window;
 use forum_api::clock::TokioRuntime;
 use forum_api::host::{Refusal, Result};
+use forum_api::store::Stores;
 use forum_api::webhook::worker::WorkerHandle;
 use forum_api::{Messages, Settings};
 use http::Request;
@@ -30,7 +31,7 @@ use crate::greeting::Greeting;
 use crate::open::Place;
 use crate::output::Output;
 use crate::stop::{Stop, patiently};
-use crate::{beginning, cors, log, webhooks};
+use crate::{beginning, cors, log, open, webhooks};
 
 /// Serves the board, and prints where once it listens.
 pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
@@ -40,6 +41,7 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
     let place = Place::named(&common.database, true)?;
     let is_board = place.holds_board().await? == Some(true);
     let password = beginning::password(options, is_board)?;
+    let budgets = open::budgets(options.redis.as_deref()).await?;
     let (database, board) = place.open(options.language.into()).await?;
     let greeting = Greeting {
         base_url: options
@@ -49,13 +51,17 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
         new: beginning::begin(&database, &board, options, password).await?,
     };
     let worker = worker(&database, &board, options).await?;
+    let stores = Stores {
+        budgets,
+        ..database.stores()
+    };
     let settings = settings(options, &greeting.base_url);
     let board = match worker.clone() {
         Some(worker) => board.with_wake(move || worker.wake()),
         None => board,
     };
     let front = Front {
-        api: api(&database, board.clone(), settings),
+        api: api(stores, board.clone(), settings),
         board,
     };
     Output::new(&greeting, greeting.keys())?.print(common.json);
@@ -111,8 +117,8 @@ fn settings(options: &cli::Serve, base_url: &str) -> Settings {
     }
 }
 
-fn api(database: &Database, board: Board, settings: Settings) -> ForumApi {
-    let (stores, board) = (database.stores(), Arc::new(board));
+fn api(stores: Stores, board: Board, settings: Settings) -> ForumApi {
+    let board = Arc::new(board);
     ForumApi::builder(board.clone(), board, stores, TokioRuntime)
         .settings(settings)
         .build()

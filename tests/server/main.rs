@@ -11,6 +11,7 @@
 )]
 
 mod board;
+mod budgets;
 mod client;
 mod deliveries;
 mod documents;

@@ -178,6 +178,10 @@ fn what_cannot_be_served_is_refused_in_one_sentence() {
             ["--database", "postgres://localhost/forum"],
             "expected sqlite:PATH".into(),
         ),
+        (
+            ["--redis", "http://localhost"],
+            "expected the address of a Redis".into(),
+        ),
     ] {
         let listen: &[&str] = match arguments[0] {
             "--listen" => &[],
