@@ -47,7 +47,9 @@ impl Place {
                 path: path.into(),
                 create,
             }),
-            Some(("postgres" | "postgresql", _)) => Ok(Self::Postgres(postgres::connect(url, CONNECTIONS)?)),
+            Some(("postgres" | "postgresql", _)) => {
+                Ok(Self::Postgres(postgres::connect(url, CONNECTIONS)?))
+            }
             _ => Err(Refusal::Invalid(
                 "the database is none that this server can use: \
                  expected sqlite:PATH, sqlite::memory: or postgres://…"

@@ -121,7 +121,11 @@ async fn made_up_content_is_told_to_nobody() {
 async fn what_is_rolled_back_is_told_to_nobody_and_wakes_nobody() {
     let woken = Arc::new(AtomicUsize::new(0));
     let (place, count) = (Backend::Memory.unless_chosen().place().await, woken.clone());
-    let board = Board::new(place.database.clone(), Arc::new(SystemClock), Language::English);
+    let board = Board::new(
+        place.database.clone(),
+        Arc::new(SystemClock),
+        Language::English,
+    );
     let board = board.with_wake(move || {
         count.fetch_add(1, Ordering::SeqCst);
     });

@@ -7,8 +7,8 @@ use forum_api::model::{ForumId, Reply, StartThread, ThreadId};
 use forum_api::testing::Client;
 use proptest::prelude::*;
 
-use crate::demo::all;
 use crate::backend::Backend;
+use crate::demo::all;
 
 /// What happens after a page.
 #[derive(Clone, Debug)]

@@ -173,11 +173,12 @@ impl Connections {
     }
 
     async fn open(&mut self, node: SocketAddr) -> Option<Sender> {
-        let open = self.open.remove(&node);
-        match open.filter(|sender| !sender.is_closed()) {
-            Some(sender) => Some(sender),
-            None => connect(node).await,
+        if let Some(mut sender) = self.open.remove(&node)
+            && sender.ready().await.is_ok()
+        {
+            return Some(sender);
         }
+        connect(node).await
     }
 
     async fn send(&mut self, node: SocketAddr, mut sender: Sender, ask: &Ask) -> Option<Reply> {

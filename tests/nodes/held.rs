@@ -39,7 +39,10 @@ impl Held {
         let mut connections = Connections::new(&cluster.nodes, Random::new(0));
         let (node, sent) = (cluster.nodes.all()[0], ask.clone());
         let sender = tokio::spawn(async move { connections.ask_of(node, &sent).await });
-        let waits = async || cluster.database.count(WAITING).await == 1;
+        let waits = async || {
+            assert!(!sender.is_finished(), "it was not held up");
+            cluster.database.count(WAITING).await > 0
+        };
         until("the reply is held up", waits).await;
         Self { ask, sender, lock }
     }

@@ -33,7 +33,7 @@ const BUDGETS: [&str; 8] = [
     "--window",
     "2",
     "--token-budget",
-    "150",
+    "60",
     "--guest-budget",
     "30",
     "--trusted-proxies",

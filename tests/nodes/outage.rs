@@ -79,7 +79,7 @@ async fn outage(extent: Extent) {
 
     let during = |from: Instant, to: Instant| {
         sent.iter()
-            .filter(move |sent| from <= sent.at && sent.at < to)
+            .filter(move |sent| from <= sent.ended() && sent.ended() < to)
     };
     let (began, ended) = (
         sent.iter().map(|sent| sent.at).min().unwrap(),
@@ -103,7 +103,7 @@ async fn outage(extent: Extent) {
     let last_failure = sent
         .iter()
         .filter(|sent| is_failure(sent))
-        .map(|sent| sent.at)
+        .map(Sent::ended)
         .max();
     println!(
         "last failure {:?} after the return of Postgres",

@@ -35,6 +35,11 @@ pub struct Sent {
 }
 
 impl Sent {
+    /// When the answer came, or the connection dropped.
+    pub fn ended(&self) -> Instant {
+        self.at + self.took
+    }
+
     /// Whether it was done, as far as its sender knows.
     pub fn is_done(&self) -> bool {
         self.answered().is_some_and(|reply| reply.status < 300)
