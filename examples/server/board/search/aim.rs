@@ -14,11 +14,10 @@ use super::expression::{FTS5, Language, TSQUERY};
 /// Where a search looks.
 #[derive(Debug)]
 pub struct Aim {
-    language: &'static Language,
     /// What the posts say, in the language of the index.
     pub text: String,
     /// Where they are.
-    place: String,
+    pub place: String,
     /// The posts among which it is.
     pub posts: RangeInclusive<i64>,
 }
@@ -46,18 +45,13 @@ impl Aim {
             Some(when) => span(connection, when, now).await?,
             None => i64::MIN..=i64::MAX,
         };
-        let language = connection.either(&FTS5, &TSQUERY);
+        let language: &Language = connection.either(&FTS5, &TSQUERY);
+        let left_out = long_and_hidden(connection).await?;
         Ok(Some(Self {
-            language,
             text: language.text(search, author.flatten()),
-            place: language.place(&forums, &long_and_hidden(connection).await?),
+            place: (language.place)(&forums, &left_out),
             posts,
         }))
-    }
-
-    /// What the index is asked for.
-    pub fn expression(&self) -> String {
-        self.language.and(&self.text, &self.place)
     }
 }
 

@@ -35,7 +35,7 @@ pub use self::{aim::LONG_AND_HIDDEN, threads::ON_SQLITE as TOLD};
 pub const WALKS: [fn() -> &'static str; 3] = [
     || Way::Back.on_sqlite(),
     || Way::Forth.on_sqlite(),
-    || relevance::ON_SQLITE,
+    relevance::on_sqlite,
 ];
 
 /// A page of the hits that the caller may read.

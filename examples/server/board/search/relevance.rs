@@ -5,6 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
+use std::sync::LazyLock;
 
 use forum_api::host::Result;
 use forum_api::model::{Page, Position, Search, Show};
@@ -35,7 +36,7 @@ pub async fn page(connection: &Connection<'_>, aim: &Aim, search: &Search) -> Re
             // Some may have been restored since.
             Some([score, post, first, last]) => (Some((score, post)), first..=last, 2 * window),
         };
-    let mut matches = find(connection, &aim.expression(), &posts, rows, search).await?;
+    let mut matches = find(connection, aim, &posts, rows, search).await?;
     let ranked = match after {
         None => span(&matches),
         Some(_) => posts,
@@ -67,37 +68,52 @@ fn rank(matches: &mut Vec<Ranked>, show: Show) {
     }
 }
 
-pub const ON_SQLITE: &str = "
-    SELECT
-        post.id, post.thread_id, post.body_words,
-        CASE WHEN post.number = 1 THEN (SELECT title_words FROM thread WHERE thread.id = post.thread_id) ELSE '' END
-    FROM post_text CROSS JOIN post ON post.id = post_text.rowid
-    WHERE post_text MATCH :expression AND post_text.rowid BETWEEN :first AND :last
-    ORDER BY post_text.rowid DESC LIMIT :rows";
+static ON_SQLITE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "{COLUMNS}
+        FROM post_text CROSS JOIN post ON post.id = post_text.rowid
+        WHERE post_text MATCH :text || ' AND ' || :place AND post_text.rowid BETWEEN :first AND :last
+        ORDER BY post_text.rowid DESC LIMIT :rows"
+    )
+});
 
-const ON_POSTGRES: &str = "
+static ON_POSTGRES: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "{COLUMNS}
+        FROM newest_matches(:text, CAST(:place AS TEXT)::jsonb, :first, :last, :rows) AS found
+        JOIN post ON post.id = found.post_id
+        ORDER BY post.id DESC"
+    )
+});
+
+const COLUMNS: &str = "
     SELECT
         post.id, post.thread_id, post.body_words,
-        CASE WHEN post.number = 1 THEN (SELECT title_words FROM thread WHERE thread.id = post.thread_id) ELSE '' END
-    FROM newest_matches(:expression, :first, :last, :rows) AS found JOIN post ON post.id = found.post_id
-    ORDER BY post.id DESC";
+        CASE WHEN post.number = 1 THEN (SELECT title_words FROM thread WHERE thread.id = post.thread_id) ELSE '' END";
+
+/// What asks SQLite for the matches.
+#[cfg(test)]
+pub fn on_sqlite() -> &'static str {
+    &ON_SQLITE
+}
 
 /// The newest matches among `posts`, newest first.
 async fn find(
     connection: &Connection<'_>,
-    expression: &str,
+    aim: &Aim,
     posts: &RangeInclusive<i64>,
     rows: i64,
     search: &Search,
 ) -> db::Result<Vec<Ranked>> {
     let terms = Terms::of(search);
     let parameters = bind! {
-        ":expression": expression,
+        ":text": aim.text,
+        ":place": aim.place,
         ":first": posts.start(),
         ":last": posts.end(),
         ":rows": rows,
     };
-    let find = connection.either(ON_SQLITE, ON_POSTGRES);
+    let find: &str = connection.either(&ON_SQLITE, &ON_POSTGRES);
     connection
         .all(find, parameters, |columns| score(columns, &terms))
         .await

@@ -97,4 +97,4 @@ pub const ON_SQLITE: &str = "
     )";
 
 const ON_POSTGRES: &str =
-    "SELECT thread_id FROM threads_with_match(:threads, :text, :first, :last)";
+    "SELECT thread_id FROM threads_with_match(CAST(:threads AS TEXT)::jsonb, :text, :first, :last)";

@@ -42,9 +42,7 @@ pub async fn page(
         None => aim.posts.clone(),
     };
     let rows = position::rows(search.limit);
-    let matches = way
-        .matches(connection, &aim.expression(), &ahead, rows)
-        .await?;
+    let matches = way.matches(connection, aim, &ahead, rows).await?;
     let posts = matches.into_iter().map(|found| found.post).collect();
     Ok(Page::cut(posts, search.limit, |post| Position::new(post)))
 }
@@ -53,8 +51,8 @@ pub async fn page(
 #[derive(Debug)]
 pub struct Matches<'a> {
     connection: &'a Connection<'a>,
+    aim: &'a Aim,
     way: Way,
-    expression: String,
     ahead: RangeInclusive<i64>,
     step: i64,
     read: IntoIter<Match>,
@@ -65,15 +63,15 @@ impl<'a> Matches<'a> {
     /// Those of the posts `ahead`. The first step reads so many.
     pub fn new(
         connection: &'a Connection<'a>,
-        aim: &Aim,
+        aim: &'a Aim,
         way: Way,
         ahead: RangeInclusive<i64>,
         step: i64,
     ) -> Self {
         Self {
             connection,
+            aim,
             way,
-            expression: aim.expression(),
             ahead,
             step,
             read: Vec::new().into_iter(),
@@ -92,15 +90,12 @@ impl<'a> Matches<'a> {
     async fn read_on(&mut self) -> db::Result<()> {
         let Self {
             connection,
-            expression,
+            aim,
             ahead,
             step,
             ..
         } = self;
-        let read = self
-            .way
-            .matches(connection, expression, ahead, *step)
-            .await?;
+        let read = self.way.matches(connection, aim, ahead, *step).await?;
         self.more = read.len() as i64 == *step;
         if let Some(last) = read.last() {
             self.ahead = self.way.ahead(ahead, self.way.next(last.post));
@@ -116,12 +111,13 @@ impl Way {
     async fn matches(
         self,
         connection: &Connection<'_>,
-        expression: &str,
+        aim: &Aim,
         ahead: &RangeInclusive<i64>,
         rows: i64,
     ) -> db::Result<Vec<Match>> {
         let parameters = bind! {
-            ":expression": expression,
+            ":text": aim.text,
+            ":place": aim.place,
             ":first": ahead.start(),
             ":last": ahead.end(),
             ":rows": rows,
@@ -149,10 +145,10 @@ impl Way {
     const fn on_postgres(self) -> &'static str {
         match self {
             Self::Back => {
-                "SELECT post_id, thread_id FROM newest_matches(:expression, :first, :last, :rows)"
+                "SELECT post_id, thread_id FROM newest_matches(:text, CAST(:place AS TEXT)::jsonb, :first, :last, :rows)"
             }
             Self::Forth => {
-                "SELECT post_id, thread_id FROM oldest_matches(:expression, :first, :last, :rows)"
+                "SELECT post_id, thread_id FROM oldest_matches(:text, CAST(:place AS TEXT)::jsonb, :first, :last, :rows)"
             }
         }
     }
@@ -186,7 +182,7 @@ fn on_sqlite(order: &str) -> String {
     format!(
         "SELECT post.id, post.thread_id
         FROM post_text CROSS JOIN post ON post.id = post_text.rowid
-        WHERE post_text MATCH :expression AND post_text.rowid BETWEEN :first AND :last
+        WHERE post_text MATCH :text || ' AND ' || :place AND post_text.rowid BETWEEN :first AND :last
         ORDER BY post_text.rowid {order} LIMIT :rows"
     )
 }

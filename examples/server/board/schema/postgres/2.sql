@@ -5,10 +5,11 @@ CREATE INDEX thread_long_and_hidden ON thread (id) WHERE is_long AND state <> 'v
 
 -- What search finds: a row for each post that everybody who sees its forum may read, and one for each that is hidden with
 -- a long thread alone: a search leaves such threads out by name. A title's words begin with =, and stand with the
--- thread's first post; #f, #t and #m with the ids of forum, thread and member tell where a post is and by whom.
+-- thread's first post; one with # and the author's id tells by whom a post is.
 CREATE TABLE post_text (
     post_id BIGINT PRIMARY KEY REFERENCES post ON DELETE CASCADE,
     thread_id BIGINT NOT NULL,
+    forum_id BIGINT NOT NULL,
     words TSVECTOR NOT NULL
 );
 
@@ -19,6 +20,7 @@ ALTER TABLE post_text ALTER words SET STATISTICS 1000;
 -- Each search reads all that waits to be put into the index: kilobytes of it, no more.
 CREATE INDEX post_text_by_word ON post_text USING gin (words) WITH (gin_pending_list_limit = 256);
 CREATE INDEX post_text_by_thread ON post_text (thread_id, post_id);
+CREATE INDEX post_text_by_forum ON post_text (forum_id, post_id);
 
 -- Folded words as Postgres reads them, with this sign and their places. It holds no word of more than 2,046 bytes, and
 -- no text of a megabyte: so much of them is searched. It knows no place from 16,383 on, and 255 of one word: beyond
@@ -31,15 +33,21 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     FROM unnest(string_to_array(left(words, 100000), ' ')) WITH ORDINALITY AS said (word, place)
 $$;
 
+CREATE FUNCTION ids (list JSONB) RETURNS BIGINT []
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT coalesce(array_agg(id::BIGINT), '{}') FROM jsonb_array_elements_text(list) AS id
+$$;
+
 CREATE VIEW indexed_post AS
 SELECT
     post.id AS post_id,
     post.thread_id,
+    thread.forum_id,
     concat_ws(
         ' ',
         CASE WHEN post.number = 1 THEN placed(thread.title_words, '=') END,
         placed(post.body_words, ''),
-        format('''#f%s'' ''#t%s'' ''#m%s''', thread.forum_id, thread.id, coalesce(post.author_id, 0))
+        '#' || post.author_id
     )::TSVECTOR AS words
 FROM post JOIN thread ON thread.id = post.thread_id
 WHERE post.state = 'visible' AND (thread.state = 'visible' OR thread.is_long);
@@ -52,8 +60,10 @@ BEGIN
 END
 $$;
 
+-- Who adds many posts puts them into the index together.
 CREATE TRIGGER post_text_of_post AFTER INSERT OR UPDATE OF author_id, state, body_words ON post
-FOR EACH ROW EXECUTE FUNCTION index_post();
+FOR EACH ROW WHEN (current_setting('board.together', TRUE) IS DISTINCT FROM 'on')
+EXECUTE FUNCTION index_post();
 
 CREATE FUNCTION index_thread () RETURNS TRIGGER LANGUAGE plpgsql AS $$
 BEGIN
@@ -73,40 +83,46 @@ EXECUTE FUNCTION index_thread();
 
 INSERT INTO post_text SELECT * FROM indexed_post;
 
--- What finds posts is planned for each search anew: how depends on how common its words are.
-CREATE FUNCTION newest_matches (expression TEXT, first BIGINT, last BIGINT, rows BIGINT)
-RETURNS TABLE (post_id BIGINT, thread_id BIGINT) LANGUAGE plpgsql STABLE AS $$
+-- What finds posts is planned for each search anew: how depends on how common its words are, and how large its forums.
+-- Pages cost little beside rows, for what is searched is in memory.
+CREATE FUNCTION newest_matches (query TEXT, place JSONB, first BIGINT, last BIGINT, rows BIGINT)
+RETURNS TABLE (post_id BIGINT, thread_id BIGINT) LANGUAGE plpgsql STABLE
+SET seq_page_cost = 0.1 SET random_page_cost = 0.1 SET jit = off AS $$
 BEGIN
     RETURN QUERY EXECUTE
-        'SELECT post_id, thread_id FROM post_text WHERE words @@ $1 AND post_id BETWEEN $2 AND $3
-        ORDER BY post_id DESC LIMIT $4'
-    USING expression::TSQUERY, first, last, rows;
+        'SELECT post_id, thread_id FROM post_text
+        WHERE words @@ $1 AND forum_id = ANY ($2) AND thread_id <> ALL ($3) AND post_id BETWEEN $4 AND $5
+        ORDER BY post_id DESC LIMIT $6'
+    USING query::TSQUERY, ids(place -> 'forums'), ids(place -> 'leftOut'), first, last, rows;
 END
 $$;
 
-CREATE FUNCTION oldest_matches (expression TEXT, first BIGINT, last BIGINT, rows BIGINT)
-RETURNS TABLE (post_id BIGINT, thread_id BIGINT) LANGUAGE plpgsql STABLE AS $$
+CREATE FUNCTION oldest_matches (query TEXT, place JSONB, first BIGINT, last BIGINT, rows BIGINT)
+RETURNS TABLE (post_id BIGINT, thread_id BIGINT) LANGUAGE plpgsql STABLE
+SET seq_page_cost = 0.1 SET random_page_cost = 0.1 SET jit = off AS $$
 BEGIN
     RETURN QUERY EXECUTE
-        'SELECT post_id, thread_id FROM post_text WHERE words @@ $1 AND post_id BETWEEN $2 AND $3
-        ORDER BY post_id LIMIT $4'
-    USING expression::TSQUERY, first, last, rows;
+        'SELECT post_id, thread_id FROM post_text
+        WHERE words @@ $1 AND forum_id = ANY ($2) AND thread_id <> ALL ($3) AND post_id BETWEEN $4 AND $5
+        ORDER BY post_id LIMIT $6'
+    USING query::TSQUERY, ids(place -> 'forums'), ids(place -> 'leftOut'), first, last, rows;
 END
 $$;
 
--- Those of the threads, which come as JSON, that have a match among these posts.
-CREATE FUNCTION threads_with_match (threads TEXT, expression TEXT, first BIGINT, last BIGINT)
-RETURNS TABLE (thread_id BIGINT) LANGUAGE plpgsql STABLE AS $$
+-- Those of the threads that have a match among these posts.
+CREATE FUNCTION threads_with_match (threads JSONB, query TEXT, first BIGINT, last BIGINT)
+RETURNS TABLE (thread_id BIGINT) LANGUAGE plpgsql STABLE
+SET seq_page_cost = 0.1 SET random_page_cost = 0.1 SET jit = off AS $$
 DECLARE
     has_match BOOLEAN;
 BEGIN
-    FOR thread_id IN SELECT value::BIGINT FROM jsonb_array_elements_text(threads::JSONB) LOOP
+    FOREACH thread_id IN ARRAY ids(threads) LOOP
         EXECUTE
             'SELECT EXISTS (
                 SELECT FROM post_text WHERE thread_id = $1 AND words @@ $2 AND post_id BETWEEN $3 AND $4
             )'
         INTO has_match
-        USING thread_id, (expression || format(' & ''#t%s''', thread_id))::TSQUERY, first, last;
+        USING thread_id, query::TSQUERY, first, last;
         IF has_match THEN
             RETURN NEXT;
         END IF;
