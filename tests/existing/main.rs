@@ -23,3 +23,4 @@ mod replies;
 mod site;
 mod stage;
 mod tokens;
+mod webhooks;
