@@ -1,11 +1,10 @@
-//! What a charge takes with 64 at once: in memory, in Redis, and on the node alone while Redis is out of reach.
-//!
-//! `FORUM_API_REDIS` names the Redis, as after `source tests/redis`.
+//! What a charge takes with 64 at once, in memory, in Redis, and while Redis is out of reach:
+//! `cargo bench --bench budgets`, after `source tests/redis`.
 
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    reason = "a measurement that goes wrong is to end"
+    reason = "a measurement that goes wrong is to fail"
 )]
 
 use std::env;
@@ -55,7 +54,7 @@ async fn measure(place: &str, budgets: Arc<dyn Budgets>) {
     }
     let rate = times.len() as f64 / start.elapsed().as_secs_f64();
     times.sort_unstable();
-    let of_hundred = |part| times[times.len() * part / 100].as_secs_f64() * 1e6;
+    let of_hundred = |part: usize| times[times.len() * part / 100].as_secs_f64() * 1e6;
     println!(
         "{place}: {rate:.0} charges/s, median {:.1} us, 99 of 100 within {:.1} us",
         of_hundred(50),

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::server::Server;
 use super::{WINDOW, charge, left, node, prefix, try_in_redis, until};
-use crate::backend::{at, lookup};
+use crate::backend::{at, lookup, waits};
 
 const GUESTS: BudgetKey = BudgetKey::NoAddress;
 
@@ -126,7 +126,7 @@ fn a_charge_that_is_given_up_leaves_the_next_ones_alone() {
         let node = node(&prefix()).await;
         for _ in 0..50 {
             let mut given_up = Box::pin(charge(&node, GUESTS, 1));
-            assert!(crate::backend::waits(&mut given_up).await);
+            waits(&mut given_up).await;
         }
         let charge = charge(&node, GUESTS, 1).await;
         assert!(charge.granted && (69..=119).contains(&charge.remaining));
