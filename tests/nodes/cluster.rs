@@ -13,7 +13,6 @@ use crate::extent::Extent;
 use crate::needs::Addresses;
 use crate::node::{Node, address};
 use crate::program::{Ended, run};
-use crate::receiver::Receiver;
 
 /// What would hold a crowd up, and is not what is tried here.
 const SETTINGS: [(&str, &str); 5] = [
@@ -153,9 +152,9 @@ impl Cluster {
         issued.out.trim_end().into()
     }
 
-    /// Registers a receiver of these topics; gives its secret.
-    pub fn register(&self, receiver: &Receiver, topics: &str) -> String {
-        let add = ["webhook", "add", "--url", &receiver.url, "--json"];
+    /// Registers a receiver at this address of these topics; gives its secret.
+    pub fn register(&self, url: &str, topics: &str) -> String {
+        let add = ["webhook", "add", "--url", url, "--json"];
         let options = ["--topics", topics, "--allow-private-webhooks"];
         let added = self.command(&[&add[..], &options].concat()).json();
         added["secret"].as_str().unwrap().into()

@@ -44,4 +44,5 @@ mod redis;
 mod restrained;
 mod stopped;
 mod stores;
+mod told;
 mod upgraded;

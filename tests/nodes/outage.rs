@@ -17,6 +17,7 @@ use crate::random::Random;
 use crate::receiver::Receiver;
 use crate::redis::Server as Redis;
 use crate::stores::Postgres;
+use crate::told::a_reply_is_told;
 
 /// How long after a store's return all is normal again.
 const RECOVERY: Duration = Duration::from_secs(2);
@@ -43,7 +44,7 @@ async fn outage(extent: Extent) {
     };
     let mut cluster = Cluster::new(&addresses, extent, &BUDGETS).await;
     let receiver = Receiver::new();
-    cluster.register(&receiver, "post.created");
+    cluster.register(&receiver.url, "post.created");
     let tokens = ["alice", "bob", "carol", "mod"].map(|name| (name, cluster.token(name)));
     let quiet = cluster.token("admin");
     let mut connections = Connections::new(&cluster.nodes, Random::new(0));
@@ -125,7 +126,7 @@ async fn outage(extent: Extent) {
         during(postgres_went, postgres_returned).any(is_failure),
         "it was missed"
     );
-    told_again(&receiver, &mut connections, &tokens[0].1).await;
+    a_reply_is_told(&cluster.nodes, &receiver, &tokens[0].1, "Back again.").await;
     block_in_place(|| cluster.stop());
 }
 
@@ -144,19 +145,4 @@ async fn left(cluster: &Cluster, connections: &mut Connections, token: &str) -> 
         left.push((named("x-ratelimit-remaining"), named("x-ratelimit-reset")));
     }
     left
-}
-
-/// Workers are at work again.
-async fn told_again(receiver: &Receiver, connections: &mut Connections, token: &str) {
-    let words = "Back again.";
-    let body = serde_json::json!({ "body": words });
-    let reply = connections
-        .ask(&Ask::new("POST", token, "/threads/1/posts", &body))
-        .await;
-    assert_eq!(reply.unwrap().status, 201);
-    until("its event", async || {
-        std::iter::from_fn(|| receiver.already())
-            .any(|received| received.json()["data"]["post"]["body"] == words)
-    })
-    .await;
 }

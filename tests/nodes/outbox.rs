@@ -22,7 +22,7 @@ fn of_two_transactions_that_commit_in_the_other_order_both_are_told() {
 async fn in_the_other_order(addresses: Addresses, extent: Extent) {
     let mut cluster = Cluster::new(&addresses, extent, &[]).await;
     let receiver = Receiver::new();
-    cluster.register(&receiver, "*");
+    cluster.register(&receiver.url, "*");
     let next = || block_in_place(|| receiver.next()).json()["event"].clone();
     for _ in 0..ROUNDS {
         let [one, other] = [begun(&cluster).await, begun(&cluster).await];

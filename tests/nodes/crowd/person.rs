@@ -98,6 +98,15 @@ impl Person {
     /// Sends the next request; none when they do not know enough for what they wished.
     pub async fn turn(&mut self, connections: &mut Connections) -> Option<Sent> {
         let kind = self.kind();
+        self.act(kind, connections).await
+    }
+
+    /// Sends a request of this kind; none when they do not know enough for it.
+    pub async fn act(
+        &mut self,
+        kind: &'static Kind,
+        connections: &mut Connections,
+    ) -> Option<Sent> {
         let (path, wish) = (kind.wish)(self)?;
         let body = Some(&wish).filter(|wish| !wish.is_null());
         let mut ask = Ask {
