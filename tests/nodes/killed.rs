@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use tokio::task::block_in_place;
@@ -28,12 +29,15 @@ const PAUSE: Duration = Duration::from_secs(2);
 /// How long each of the crowd waits from one request to the next.
 const PACE: Duration = Duration::from_millis(25);
 
+/// How long a receiver takes, so that many a worker is killed while it waits for one.
+const SLOW: Duration = Duration::from_millis(200);
+
 /// Budgets that the crowd spends in each window.
 const BUDGETS: [&str; 8] = [
     "--window",
     "2",
     "--token-budget",
-    "60",
+    "100",
     "--guest-budget",
     "30",
     "--trusted-proxies",
@@ -83,8 +87,11 @@ async fn killed(addresses: Addresses, extent: Extent) {
         let fails = requests.fetch_add(1, Ordering::SeqCst).is_multiple_of(3);
         Some(if fails { 503 } else { 204 })
     });
-    let mut listening =
-        [Receiver::new(), failing].map(|receiver| Listening::new(&cluster, receiver));
+    let slow = Receiver::answering(|_| {
+        thread::sleep(SLOW);
+        Some(204)
+    });
+    let mut listening = [slow, failing].map(|receiver| Listening::new(&cluster, receiver));
     let tokens = MEMBERS.map(|member| (member, cluster.token(member)));
     let (reader, address) = cluster.reader();
     let mut admin = Reader::new(address, &cluster.token("admin"));

@@ -158,10 +158,11 @@ impl Person {
         format!("Still here {}.", self.name_anew())
     }
 
-    /// A thread that they know.
+    /// A thread of theirs, or the one in which all meet.
     pub fn thread(&mut self) -> String {
-        let thread = self.random.one_of(&self.threads);
-        thread.map_or(THREAD.into(), Clone::clone)
+        let meets = self.random.below(2) == 0;
+        let own = self.random.one_of(&self.threads).filter(|_| !meets);
+        own.map_or(THREAD.into(), Clone::clone)
     }
 
     /// A reply of theirs.
