@@ -86,6 +86,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("insert into ", SQL),
     ("delete from ", SQL),
     ("rusqlite", &["src/store/sqlite", "examples/server"]),
+    ("tokio_postgres", &["src/store/postgres", "examples"]),
     ("MemoryBudgets", &["src/store", "examples"]),
     ("rustls", &["src/webhook/http"]),
     ("Url::parse", &["src/webhook/address/target.rs"]),
