@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 use tokio_postgres::types::FromSqlOwned;
 
 use crate::backend::{Backend, Place};
-use crate::board::db::{Connection, Doing, Transaction};
+use crate::board::db::{Connection, Database, Doing, Transaction};
 use crate::board::generate::{self, Amount};
-use crate::board::{Board, accounts, demo, moderation, settings};
+use crate::board::{Board, accounts, moderation, settings};
 
 /// The demo board.
 pub struct Demo {
@@ -27,7 +27,7 @@ pub struct Demo {
     /// The clock that both go by.
     pub clock: Arc<ManualClock>,
     /// Where it is.
-    _place: Place,
+    place: Place,
 }
 
 impl Demo {
@@ -45,9 +45,7 @@ impl Demo {
     /// A new one in this place.
     pub async fn within(place: Place, language: Language) -> Self {
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
-        let board = Board::new(place.database.clone(), clock.clone(), language);
-        let begun = board.begin(|tx, now| Box::pin(demo::begin(tx, "", false, now)));
-        assert_eq!(begun.await.unwrap().unwrap().unwrap().name, "alice");
+        let board = place.demo(clock.clone(), language).await;
         let shared: Arc<Board> = Arc::new(board.clone());
         let ticking = clock.clone();
         let api = TestBoard::with(
@@ -61,7 +59,7 @@ impl Demo {
             api,
             board,
             clock,
-            _place: place,
+            place,
         }
     }
 
@@ -117,6 +115,14 @@ impl Demo {
             Box::pin(async move { Ok(connection.one(sql, &[], |row| row.value()).await?) })
         })
         .await
+    }
+
+    /// What is for SQLite, or what is for Postgres.
+    pub fn either<T>(&self, sqlite: T, postgres: T) -> T {
+        match self.place.database {
+            Database::Sqlite(_) => sqlite,
+            Database::Postgres(_) => postgres,
+        }
     }
 
     /// Fills the board with so much.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::backend::Backend;
 use crate::board::generate::{self, Amount};
-use crate::board::{Board, demo, moderation};
+use crate::board::{Board, moderation};
 use crate::demo::{Demo, body, posts_of};
 use crate::schema::check;
 
@@ -121,16 +121,10 @@ async fn made_up_content_is_told_to_nobody() {
 async fn what_is_rolled_back_is_told_to_nobody_and_wakes_nobody() {
     let woken = Arc::new(AtomicUsize::new(0));
     let (place, count) = (Backend::Memory.unless_chosen().place().await, woken.clone());
-    let board = Board::new(
-        place.database.clone(),
-        Arc::new(SystemClock),
-        Language::English,
-    );
+    let board = place.demo(Arc::new(SystemClock), Language::English).await;
     let board = board.with_wake(move || {
         count.fetch_add(1, Ordering::SeqCst);
     });
-    let begun = board.begin(|tx, now| Box::pin(demo::begin(tx, "", false, now)));
-    begun.await.unwrap().unwrap();
     let waiting = board.read(|connection| {
         let waiting = "SELECT min(id) FROM post WHERE state = 'awaiting_approval'";
         Box::pin(async { Ok(connection.one(waiting, &[], |row| row.value()).await?) })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use forum_api::Language;
 use forum_api::async_trait;
-use forum_api::clock::{Clock, ManualClock, Runtime, TokioRuntime};
+use forum_api::clock::{ManualClock, Runtime, TokioRuntime};
 use forum_api::conformance::{self, Audience, Host, NewForum, Part, Role, Set};
 use forum_api::host::{self, Authority, Refusal};
 use forum_api::model::{EventId, ForumId, PostId, ThreadId, UserId};
@@ -27,11 +27,8 @@ struct Stage {
 impl Host for Backend {
     async fn empty(&self, clock: Arc<ManualClock>) -> Set<Box<dyn conformance::Stage>> {
         let place = self.place().await;
-        let clock: Arc<dyn Clock> = clock;
-        let board = Board::new(place.database.clone(), clock, Language::English);
-        board.migrate().await.map_err(text)?;
         Ok(Box::new(Stage {
-            board: Arc::new(board),
+            board: Arc::new(place.board(clock, Language::English)),
             _place: place,
         }))
     }

@@ -17,9 +17,9 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::backend::{Backend, Place};
+use crate::board::Board;
 use crate::board::db::Database;
 use crate::board::generate::{self, Amount};
-use crate::board::{Board, demo};
 
 /// What mod asks for, and how many statements it takes. One finds the token, one the standing, and before a write one
 /// finds the place; one reads what its events tell (of a message nothing), and one writes each event. `{}` is a post of
@@ -70,6 +70,9 @@ const REQUESTS: [(&str, &str, &str, usize); 23] = [
     ("GET", "/messages/{message}", "", 3),
 ];
 
+/// Where rows go with another, which SQLite tells of as a statement, and Postgres does not.
+const CASCADES: [&str; 1] = ["/polls/1/votes"];
+
 #[tokio::test]
 async fn every_request_costs_its_number_of_statements() {
     let (place, board, api) = demo().await;
@@ -82,6 +85,9 @@ async fn every_request_costs_its_number_of_statements() {
         let first = ask(&moderator, method, path, body).await;
         assert!(first.status < 300, "the first time takes others: {first:?}");
     }
+    // That a member was seen is noted by and by.
+    let profile = async || ask(&moderator, "GET", "/members/@mod", "").await.json();
+    while profile().await["lastSeenAt"].is_null() {}
     let mut message = String::new();
     let thread = board
         .read(|_| Box::pin(async { Ok(thread::current().id()) }))
@@ -99,6 +105,9 @@ async fn every_request_costs_its_number_of_statements() {
             )
             .await;
             let statements = take(thread);
+            let untold =
+                matches!(place.database, Database::Postgres(_)) && CASCADES.contains(&path);
+            let expected = expected - usize::from(untold);
             assert!(
                 (200..300).contains(&answer.status),
                 "{method} {path}: {answer:?}"
@@ -137,10 +146,7 @@ async fn demo() -> (Place, Arc<Board>, TestBoard) {
     LISTEN.call_once(|| tracing_subscriber::registry().with(Listener).init());
     let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
     let place = Backend::Memory.unless_chosen().place().await;
-    let board = Board::new(place.database.clone(), clock.clone(), Language::English);
-    let begun = board.begin(|tx, now| Box::pin(demo::begin(tx, "", false, now)));
-    begun.await.unwrap().unwrap();
-    let board = Arc::new(board);
+    let board = Arc::new(place.demo(clock.clone(), Language::English).await);
     let api = TestBoard::with(
         board.clone(),
         board.clone(),
@@ -187,9 +193,7 @@ struct Listener;
 
 impl<S: Subscriber> Layer<S> for Listener {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        if event.metadata().target() == "forum_api::store::sqlite::connection" {
-            event.record(&mut Statement);
-        }
+        event.record(&mut Statement);
     }
 }
 

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 #[path = "../support/databases.rs"]
 #[allow(dead_code, unused_imports, reason = "the board's tests use the rest")]
-mod databases;
+pub mod databases;
 
 use super::{Ended, run};
 use databases::Database;
@@ -72,6 +72,12 @@ impl Home {
         let database = postgres.map(|database| format!("--database={}", database.url()));
         let arguments = arguments.iter().map(ToString::to_string);
         database.into_iter().chain(arguments).collect()
+    }
+
+    /// What a server is told beside: where the environment has its budgets.
+    pub fn budgets(&self) -> Option<String> {
+        let redis = env::var(BACKEND).is_ok_and(|backend| backend == "redis");
+        redis.then(|| format!("--redis={}", env::var("FORUM_API_REDIS").unwrap()))
     }
 
     /// Runs the program here until it ends.

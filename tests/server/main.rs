@@ -13,6 +13,7 @@
 mod board;
 mod budgets;
 mod client;
+mod database;
 mod deliveries;
 mod documents;
 mod forums;

@@ -12,7 +12,8 @@ use serde_json::Value;
 mod home;
 
 use crate::client::{self, Answer};
-pub use home::Home;
+#[allow(unused_imports, reason = "the program's own tests use the rest")]
+pub use home::{Home, databases};
 
 /// What a run left behind.
 #[derive(Debug)]
@@ -142,7 +143,11 @@ impl Server {
         mut last: impl FnMut(&str) -> bool,
     ) -> (Self, String) {
         let arguments = [&["--listen", "127.0.0.1:0"], arguments].concat();
-        let arguments = home.arguments(&arguments);
+        let arguments = [
+            home.arguments(&arguments),
+            home.budgets().into_iter().collect(),
+        ]
+        .concat();
         let mut child = start(home.path(), &arguments, environment);
         drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();

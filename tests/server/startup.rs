@@ -175,7 +175,7 @@ fn what_cannot_be_served_is_refused_in_one_sentence() {
         (["--database", "sqlite:."], "is a directory".into()),
         (["--database", "sqlite:"], "expected sqlite:PATH".into()),
         (
-            ["--database", "postgres://localhost/forum"],
+            ["--database", "mysql://localhost/forum"],
             "expected sqlite:PATH".into(),
         ),
         (

@@ -70,13 +70,18 @@ fn address() -> String {
     env::var(ADDRESS).unwrap_or_else(|_| panic!("{ADDRESS} is to name a Postgres"))
 }
 
-/// Tests wait for this, whether they are in a runtime or not.
-fn ask(url: String, sql: String) -> Vec<String> {
-    let ask = thread::spawn(move || {
+/// Does this in a runtime of its own, so that no connection outlives it. Tests wait for it, whether they are in a runtime
+/// or not.
+pub fn apart<T: Send + 'static>(doing: impl Future<Output = T> + Send + 'static) -> T {
+    let apart = thread::spawn(move || {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(rows(&url, &sql))
+        runtime.block_on(doing)
     });
-    ask.join().unwrap()
+    apart.join().unwrap()
+}
+
+fn ask(url: String, sql: String) -> Vec<String> {
+    apart(async move { rows(&url, &sql).await })
 }
 
 async fn rows(url: &str, sql: &str) -> Vec<String> {

@@ -41,8 +41,8 @@ pub const FTS5: Language = Language {
     },
 };
 
-/// Postgres's, where a place is JSON. A sign before a word tells what it is of: `=` of a title, `#` of an author, none of
-/// a body. No word has a sign or a quote in it, and of long ones the index has the beginning.
+/// Postgres's, where a place is JSON. A sign before a word tells what it is of: `=` of a title, `#` of an author, none
+/// of a body. No word has a sign or a quote in it, and of long ones the index has the beginning.
 pub const TSQUERY: Language = Language {
     and: " & ",
     or: " | ",

@@ -145,10 +145,14 @@ impl Way {
     const fn on_postgres(self) -> &'static str {
         match self {
             Self::Back => {
-                "SELECT post_id, thread_id FROM newest_matches(:text, CAST(:place AS TEXT)::jsonb, :first, :last, :rows)"
+                "
+                SELECT post_id, thread_id
+                FROM newest_matches(:text, CAST(:place AS TEXT)::jsonb, :first, :last, :rows)"
             }
             Self::Forth => {
-                "SELECT post_id, thread_id FROM oldest_matches(:text, CAST(:place AS TEXT)::jsonb, :first, :last, :rows)"
+                "
+                SELECT post_id, thread_id
+                FROM oldest_matches(:text, CAST(:place AS TEXT)::jsonb, :first, :last, :rows)"
             }
         }
     }

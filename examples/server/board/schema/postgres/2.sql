@@ -3,8 +3,8 @@ ALTER TABLE thread ADD COLUMN is_long BOOLEAN NOT NULL GENERATED ALWAYS AS (last
 
 CREATE INDEX thread_long_and_hidden ON thread (id) WHERE is_long AND state <> 'visible';
 
--- What search finds: a row for each post that everybody who sees its forum may read, and one for each that is hidden with
--- a long thread alone: a search leaves such threads out by name. A title's words begin with =, and stand with the
+-- What search finds: a row for each post that everybody who sees its forum may read, and one for each that is hidden
+-- with a long thread alone: a search leaves such threads out by name. A title's words begin with =, and stand with the
 -- thread's first post; one with # and the author's id tells by whom a post is.
 CREATE TABLE post_text (
     post_id BIGINT PRIMARY KEY REFERENCES post ON DELETE CASCADE,
