@@ -28,7 +28,7 @@ use crate::board::db::Database;
 use crate::cli::{self, Common};
 use crate::front::{Front, MOUNT};
 use crate::greeting::Greeting;
-use crate::open::Place;
+use crate::open::{self, Place};
 use crate::output::Output;
 use crate::stop::{Stop, patiently};
 use crate::{beginning, cors, log, open, webhooks};

@@ -72,7 +72,7 @@ async fn query(
     sql: &str,
     values: &[&(dyn ToSql + Sync)],
 ) -> Result<Vec<Row>> {
-    tracing::trace!(sql, "statement");
+    tracing::trace!(sql, "run");
     let statement = client.prepare_cached(sql).await?;
     Ok(client.query(&statement, values).await?)
 }
@@ -82,7 +82,7 @@ async fn execute(
     sql: &str,
     values: &[&(dyn ToSql + Sync)],
 ) -> Result<u64> {
-    tracing::trace!(sql, "statement");
+    tracing::trace!(sql, "run");
     let statement = client.prepare_cached(sql).await?;
     Ok(client.execute(&statement, values).await?)
 }
