@@ -84,14 +84,6 @@ impl Place {
     }
 }
 
-/// Budgets in this Redis, or else in memory.
-pub async fn budgets(redis: Option<&str>) -> Result<Arc<dyn Budgets>> {
-    Ok(match redis {
-        Some(url) => Arc::new(RedisBudgets::connect(url, redis::Settings::default()).await?),
-        None => Arc::new(MemoryBudgets::default()),
-    })
-}
-
 fn board(database: impl Into<Database>, language: Language) -> Board {
     Board::new(database, Arc::new(SystemClock), language)
 }

@@ -31,7 +31,7 @@ use crate::greeting::Greeting;
 use crate::open::{self, Place};
 use crate::output::Output;
 use crate::stop::{Stop, patiently};
-use crate::{beginning, cors, log, open, webhooks};
+use crate::{beginning, cors, log, webhooks};
 
 /// Serves the board, and prints where once it listens.
 pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
