@@ -46,6 +46,7 @@
 //! - [`token`], [`budget`], [`scope`]: their rules, as plain values and functions.
 //! - [`webhook`]: what is told to whom, and in which states; [`webhook::verify`] for who receives it; `webhook::worker`
 //!   (feature) sends it.
+//! - `panel` (feature): the control panel, a service beside the API for the board's administrators.
 //! - `conformance` (feature): the rules that any host's board and stores must keep, as named tests.
 //! - [`clock`]: the only doors to time, randomness and tasks.
 //!
@@ -60,6 +61,7 @@
 //! - `sqlite`: tokens, idempotency keys and webhooks in SQLite.
 //! - `webhooks`: a worker sends webhooks over HTTP and TLS, only to addresses that they may go to, and their secrets
 //!   are sealed with a key.
+//! - `panel`: the control panel; it brings `webhooks` along.
 //! - `testing`: the in-process client for a host's own tests, and an executor whose time goes on when it is told.
 //! - `conformance`: the rules that a host's board and stores must keep, as tests.
 
@@ -82,6 +84,8 @@ pub mod conformance;
 pub mod guide;
 pub mod host;
 pub mod model;
+#[cfg(feature = "panel")]
+pub mod panel;
 pub mod scope;
 pub mod store;
 #[cfg(feature = "testing")]
@@ -90,6 +94,6 @@ pub mod token;
 mod unwind;
 pub mod webhook;
 
-pub use api::{Builder, ForumApi, Language, Messages, Settings, openapi};
+pub use api::{Builder, ForumApi, Language, Messages, Settings, client_address, openapi};
 pub use async_trait::async_trait;
 pub use ipnet::IpNet;

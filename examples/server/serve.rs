@@ -10,8 +10,10 @@ use forum_api::ForumApi;
 use forum_api::budget::Window;
 use forum_api::clock::TokioRuntime;
 use forum_api::host::{Refusal, Result};
+use forum_api::panel::Panel;
 use forum_api::store::Stores;
-use forum_api::store::sqlite::Database;
+use forum_api::store::sqlite::{Database, SqliteTokens};
+use forum_api::webhook::Registry;
 use forum_api::webhook::worker::WorkerHandle;
 use forum_api::{Messages, Settings};
 use http::Request;
@@ -26,9 +28,10 @@ use tower::{Layer, ServiceExt, service_fn};
 
 use crate::board::Board;
 use crate::cli::{self, Common};
-use crate::front::{Front, MOUNT};
+use crate::front::{Front, MOUNT, PANEL};
 use crate::greeting::Greeting;
 use crate::output::Output;
+use crate::sign_in::SignIn;
 use crate::stop::{Stop, patiently};
 use crate::{beginning, cors, log, open, webhooks};
 
@@ -52,8 +55,12 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
         Some(worker) => board.with_wake(move || worker.wake()),
         None => board,
     };
+    let sign_in = SignIn::new(board.clone(), &greeting.base_url, &options.trusted_proxies);
+    let registry = options.addresses.registry(&database)?;
     let front = Front {
+        panel: panel(&database, registry, sign_in.clone(), &settings),
         api: api(&database, board.clone(), settings),
+        sign_in,
         board,
     };
     Output::new(&greeting, greeting.keys())?.print(common.json);
@@ -112,6 +119,19 @@ fn settings(options: &cli::Serve, base_url: &str) -> Settings {
 fn api(database: &Database, board: Board, settings: Settings) -> ForumApi {
     let (stores, board) = (Stores::in_sqlite(database), Arc::new(board));
     ForumApi::builder(board.clone(), board, stores, TokioRuntime)
+        .settings(settings)
+        .build()
+}
+
+fn panel(database: &Database, registry: Registry, sign_in: SignIn, settings: &Settings) -> Panel {
+    let tokens = Arc::new(SqliteTokens::new(database.clone()));
+    let settings = forum_api::panel::Settings {
+        mount: PANEL.into(),
+        base_url: settings.base_url.clone(),
+        surface: settings.surface,
+        ..forum_api::panel::Settings::default()
+    };
+    Panel::builder(Arc::new(sign_in), tokens, registry, TokioRuntime)
         .settings(settings)
         .build()
 }

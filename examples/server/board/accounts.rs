@@ -82,3 +82,32 @@ pub fn administrators_password(connection: &Connection, name: &str) -> Result<St
         ))),
     }
 }
+
+/// An account that can sign in.
+pub struct Login {
+    /// The member.
+    pub member: i64,
+    /// The member's name.
+    pub name: String,
+    /// The hash of the member's password.
+    pub password_hash: String,
+    /// The groups that the member is in.
+    pub groups: Groups,
+}
+
+/// The account of a member who may act and has a password.
+pub fn login(connection: &Connection, member: i64) -> rusqlite::Result<Option<Login>> {
+    let mut query = connection.prepare_cached(
+        "SELECT id, username, password_hash, groups FROM member
+         WHERE id = ?1 AND banned = FALSE AND password_hash IS NOT NULL",
+    )?;
+    let login = query.query_row([member], |row| {
+        Ok(Login {
+            member: row.get(0)?,
+            name: row.get(1)?,
+            password_hash: row.get(2)?,
+            groups: row.get(3)?,
+        })
+    });
+    login.optional()
+}
