@@ -51,6 +51,13 @@ const IMPORTS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "panel",
+        &[
+            "api", "base62", "clock", "host", "model", "scope", "store", "token", "unwind",
+            "webhook",
+        ],
+    ),
+    (
         "testing",
         &["api", "clock", "host", "model", "store", "token"],
     ),

@@ -50,6 +50,7 @@ fn document(mount: &str, title: &str, inside: Markup) -> Markup {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (title) " · Control panel" }
+                link rel="icon" href="data:,";
                 link rel="stylesheet" href={ (mount) (style::PATH) };
             }
             body { (inside) }

@@ -29,12 +29,19 @@ pub(super) fn cell(column: &str, content: Markup) -> Markup {
     html! { td data-label=(column) { div { (content) } } }
 }
 
-/// A secret that is shown once: one click selects it.
+/// A text of any length, of which a list shows the beginning.
+pub(super) fn long(text: &str) -> Markup {
+    html! { span.long { (text) } }
+}
+
+/// A secret that is shown once, in a read-only field that one click selects. No script runs, and of an `input` a style
+/// sheet cannot ask that.
 pub(super) fn revealed(name: &str, label: &str, secret: &str) -> Markup {
     html! {
         div.revealed {
-            label for=(name) { (label) }
-            input id=(name) name=(name) value=(secret) readonly autofocus autocomplete="off" spellcheck="false";
+            p id={ (name) "-label" } { (label) }
+            code id=(name) role="textbox" aria-readonly="true" aria-labelledby={ (name) "-label" } tabindex="0"
+                autofocus { (secret) }
         }
     }
 }

@@ -3,29 +3,29 @@
 use crate::model::Timestamp;
 
 /// Each unit with how many milliseconds it has, the longest first.
-const UNITS: [(&str, i64); 5] = [
+const UNITS: [(&str, i64); 4] = [
     ("year", 365 * DAY),
-    ("month", 30 * DAY),
     ("day", DAY),
     ("hour", 60 * 60 * 1000),
-    ("minute", 60 * 1000),
+    ("minute", MINUTE),
 ];
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
+const MINUTE: i64 = 60 * 1000;
 
-/// How long before `now` it was, or how long after it will be, in the longest unit of which there is a whole one.
+/// How long before `now` it was, or how long after it will be, in the longest unit of which there is a whole one. What
+/// is to come is rounded up to the minute: a token for 30 days that was issued just now ends in 30 days.
 pub(super) fn words(at: Timestamp, now: Timestamp) -> String {
     let apart = at.as_millis().saturating_sub(now.as_millis());
-    let length = apart.saturating_abs();
-    let Some((unit, count)) = UNITS
-        .iter()
-        .find_map(|(unit, millis)| match length / millis {
-            0 => None,
-            count => Some((unit, count)),
-        })
-    else {
+    if apart.saturating_abs() < MINUTE {
         return if apart > 0 { "in a moment" } else { "just now" }.into();
+    }
+    let length = match apart > 0 {
+        true => apart.saturating_add(MINUTE - 1),
+        false => apart.saturating_neg(),
     };
+    let whole = |(unit, millis)| (length >= millis).then(|| (unit, length / millis));
+    let (unit, count) = UNITS.into_iter().find_map(whole).unwrap_or(("minute", 1));
     let plural = if count == 1 { "" } else { "s" };
     match apart > 0 {
         true => format!("in {count} {unit}{plural}"),
@@ -54,8 +54,10 @@ mod tests {
             (-60, "1 minute ago"),
             (-3 * 3600 - 5, "3 hours ago"),
             (-86_400, "1 day ago"),
-            (30 * 86_400, "in 1 month"),
-            (29 * 86_400 + 10, "in 29 days"),
+            (30 * 86_400, "in 30 days"),
+            (30 * 86_400 - 5, "in 30 days"),
+            (3 * 3600 - 90, "in 2 hours"),
+            (-59 * 60 - 59, "59 minutes ago"),
             (36_500 * 86_400, "in 100 years"),
         ] {
             let at = Timestamp::from_millis(now.as_millis() + seconds * 1000);

@@ -24,6 +24,7 @@ mod proxies;
 mod receiver;
 mod serving;
 mod settings;
+mod sign_in;
 mod startup;
 mod stopping;
 mod tokens;

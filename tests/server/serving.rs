@@ -16,7 +16,9 @@ fn health_is_told_and_other_paths_are_not_there() {
     for path in [
         "/",
         "/docs",
-        "/panel",
+        "/panels",
+        "/sign-in/",
+        "/sign-out",
         "/metrics",
         "/health/",
         "/api",

@@ -19,7 +19,11 @@ fn six_keys_tell_a_program_where_everything_is() {
     assert!(server.api("").starts_with("http://127.0.0.1:") && server.api("").ends_with("/api/v1"));
     assert_eq!(
         (&keys["docs"], &keys["panel"], &keys["user"]),
-        (&json!(null), &json!(null), &json!("admin"))
+        (
+            &json!(null),
+            &json!(server.beside("/panel")),
+            &json!("admin")
+        )
     );
     let me = server.get(keys["token"].as_str().unwrap(), "/me").json();
     assert_eq!(me["owner"]["username"], "alice");
@@ -41,6 +45,7 @@ fn the_printed_lines_work_when_they_are_pasted() {
         assert_eq!(lines.map(paste).collect::<Vec<_>>(), statuses, "{text}");
         for printed in [
             "/health",
+            "/panel",
             "/api/v1/openapi.json",
             "admin, password ",
             "forum_pat_",

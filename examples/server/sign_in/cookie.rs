@@ -44,3 +44,20 @@ impl Cookie {
         SessionId::parse(value)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Cookie, SessionId};
+
+    #[test]
+    fn over_https_it_stays_there() {
+        let session = SessionId::parse(&"x".repeat(43)).unwrap();
+        let set = |base_url| Cookie::at(base_url).set(&session);
+        let plain = format!(
+            "forum_session={}; HttpOnly; SameSite=Lax; Path=/",
+            "x".repeat(43)
+        );
+        assert_eq!(set("http://board.example"), plain);
+        assert_eq!(set("https://board.example"), format!("{plain}; Secure"));
+    }
+}

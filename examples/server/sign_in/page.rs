@@ -20,6 +20,7 @@ pub fn asking(status: StatusCode, typed: &Typed, reason: Option<&str>) -> Respon
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { "Sign in" }
+                link rel="icon" href="data:,";
                 link rel="stylesheet" href={ (PANEL) "/style.css" };
             }
             body {

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::filter;
 use crate::model::EndpointId;
 use crate::panel::answer::Outcome;
-use crate::panel::parts::{badge, cell, empty, further, head};
+use crate::panel::parts::{badge, cell, empty, further, head, long};
 use crate::panel::visit::Visit;
 use crate::store::Filter;
 use crate::webhook::{Delivery, Endpoint};
@@ -90,9 +90,9 @@ fn row(visit: &Visit, delivery: &Delivery, endpoints: &[Endpoint]) -> Markup {
     let path = visit.at(&format!("/deliveries/{}", delivery.id));
     html! {
         tr {
-            (cell("Delivery", html! { a href=(path) { code { (delivery.id) } } }))
+            (cell("Delivery", html! { a href=(path) { code { (long(&delivery.id.to_string())) } } }))
             (cell("Topic", html! { (delivery.topic) }))
-            (cell("Endpoint", html! { (url(&delivery.endpoint, endpoints)) }))
+            (cell("Endpoint", long(&url(&delivery.endpoint, endpoints))))
             (cell("State", badge(progress.state.as_str())))
             (cell("Attempts", html! { (progress.attempts) }))
             (cell("Queued", visit.time(delivery.created_at)))

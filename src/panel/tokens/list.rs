@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use crate::model::UserId;
 use crate::panel::answer::Outcome;
-use crate::panel::parts::{badge, cell, empty, further, head};
+use crate::panel::parts::{badge, cell, empty, further, head, long};
 use crate::panel::problem::Problem;
 use crate::panel::visit::Visit;
 use crate::token::{Lookup, TokenRecord, TokenState};
@@ -81,8 +81,8 @@ fn row(visit: &Visit, token: &TokenRecord, owner: Option<&String>) -> Markup {
     };
     html! {
         tr {
-            (cell("Token", html! { strong { (label.unwrap_or("No label")) } br; code { (lookup) } }))
-            (cell("Owner", html! { (owner.map_or("", String::as_str)) }))
+            (cell("Token", html! { strong { (long(label.unwrap_or("No label"))) } code { (lookup) } }))
+            (cell("Owner", long(owner.map_or("", String::as_str))))
             (cell("Scopes", html! { small { (scopes(visit, token)) } }))
             (cell("Created", visit.time(token.created_at)))
             (cell("Expires", visit.time_or(token.expires_at, "never")))

@@ -57,21 +57,22 @@ fn bar(row: &Bar, most: usize) -> Markup {
 pub(super) fn columns(id: &str, title: &str, hours: &Hours) -> Markup {
     let (most, width) = (hours.most(), STEP * hours.0.len());
     let total: usize = hours.0.iter().map(Hour::total).sum();
-    let says = format!("{total} deliveries in 24 hours, {most} at most in one");
+    let noun = if total == 1 { "delivery" } else { "deliveries" };
+    let says = format!("{total} {noun} in 24 hours, {most} at most in one");
     html! {
         section aria-labelledby=(id) {
             h2 id=(id) { (title) }
             figure {
-                svg.columns role="img" aria-label=(says) viewBox={ "0 0 " (width) " " (HEIGHT + 20) } {
+                svg.columns role="img" aria-label=(says) viewBox={ "0 0 " (width) " " (HEIGHT) }
+                    preserveAspectRatio="none" {
                     line.axis x1="0" x2=(width) y1=(HEIGHT) y2=(HEIGHT) {}
                     @for (place, hour) in hours.0.iter().enumerate() { (column(place, hour, most)) }
-                    text x="0" y=(HEIGHT + 16) { "24 hours ago" }
-                    text x=(width) y=(HEIGHT + 16) text-anchor="end" { "now" }
                 }
+                p.span { span { "24 hours ago" } span { "now" } }
                 figcaption {
-                    (says) ". "
-                    span.key.of-delivered { "delivered" } " "
-                    span.key.of-queued { "still to be sent" } " "
+                    span { (says) }
+                    span.key.of-delivered { "delivered" }
+                    span.key.of-queued { "still to be sent" }
                     span.key.of-dead { "dead, gone or withheld" }
                 }
             }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use maud::{Markup, html};
 
 use super::answer::Outcome;
-use super::parts::{badge, empty};
+use super::parts::{badge, empty, long};
 use super::problem::Problem;
 use super::visit::Visit;
 use crate::store::Filter;
@@ -90,7 +90,7 @@ fn receivers(visit: &Visit, deliveries: &[Delivery], endpoints: &[Endpoint]) -> 
     let counted = by_endpoint(deliveries).into_iter();
     counted
         .map(|(id, count)| Bar {
-            label: html! { a href=(visit.at(&format!("/webhooks/{id}"))) { (url(id)) } },
+            label: html! { a href=(visit.at(&format!("/webhooks/{id}"))) { (long(&url(id))) } },
             class: "plain",
             count,
         })

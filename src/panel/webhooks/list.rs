@@ -9,7 +9,7 @@ use crate::model::UserId;
 use crate::panel::answer::Outcome;
 use crate::panel::fields::Wrong;
 use crate::panel::form::Form;
-use crate::panel::parts::{badge, cell, empty, head};
+use crate::panel::parts::{badge, cell, empty, head, long};
 use crate::panel::problem::Problem;
 use crate::panel::visit::Visit;
 use crate::webhook::Endpoint;
@@ -57,9 +57,9 @@ fn row(visit: &Visit, endpoint: &Endpoint, names: &HashMap<&UserId, String>) -> 
     let path = visit.at(&format!("/webhooks/{}", endpoint.id));
     html! {
         tr {
-            (cell("Endpoint", html! { a href=(path) { (endpoint.url) } }))
+            (cell("Endpoint", html! { a href=(path) { (long(&endpoint.url)) } }))
             (cell("Topics", html! { small { (endpoint.topics.to_string().replace(',', ", ")) } }))
-            (cell("Owner", html! { (owner) }))
+            (cell("Owner", long(owner)))
             (cell("Added", visit.time(endpoint.created_at)))
             (cell("State", badge(state(endpoint))))
         }
