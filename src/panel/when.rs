@@ -7,25 +7,21 @@ const UNITS: [(&str, i64); 4] = [
     ("year", 365 * DAY),
     ("day", DAY),
     ("hour", 60 * 60 * 1000),
-    ("minute", MINUTE),
+    ("minute", 60 * 1000),
 ];
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
-const MINUTE: i64 = 60 * 1000;
 
-/// How long before `now` it was, or how long after it will be, in the longest unit of which there is a whole one. What
-/// is to come is rounded up to the minute: a token for 30 days that was issued just now ends in 30 days.
+/// How long before `now` it was, in the longest unit of which there is a whole one; or how long after it will be,
+/// rounded, so that a token that was just issued for 30 days does not expire in 29.
 pub(super) fn words(at: Timestamp, now: Timestamp) -> String {
     let apart = at.as_millis().saturating_sub(now.as_millis());
-    if apart.saturating_abs() < MINUTE {
+    let length = apart.saturating_abs();
+    let Some((unit, millis)) = UNITS.into_iter().find(|(_, millis)| length >= *millis) else {
         return if apart > 0 { "in a moment" } else { "just now" }.into();
-    }
-    let length = match apart > 0 {
-        true => apart.saturating_add(MINUTE - 1),
-        false => apart.saturating_neg(),
     };
-    let whole = |(unit, millis)| (length >= millis).then(|| (unit, length / millis));
-    let (unit, count) = UNITS.into_iter().find_map(whole).unwrap_or(("minute", 1));
+    let half = if apart > 0 { millis / 2 } else { 0 };
+    let count = length.saturating_add(half) / millis;
     let plural = if count == 1 { "" } else { "s" };
     match apart > 0 {
         true => format!("in {count} {unit}{plural}"),
@@ -56,7 +52,7 @@ mod tests {
             (-86_400, "1 day ago"),
             (30 * 86_400, "in 30 days"),
             (30 * 86_400 - 5, "in 30 days"),
-            (3 * 3600 - 90, "in 2 hours"),
+            (3 * 3600 - 90, "in 3 hours"),
             (-59 * 60 - 59, "59 minutes ago"),
             (36_500 * 86_400, "in 100 years"),
         ] {

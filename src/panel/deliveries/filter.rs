@@ -71,7 +71,7 @@ fn choice(
     html! {
         div {
             label for=(name) { (label) }
-            select id=(name) name=(name) {
+            select.choice id=(name) name=(name) {
                 option value="" { (any) }
                 @for (value, text) in options {
                     option value=(value) selected[chosen == Some(value.as_str())] { (text) }
