@@ -77,7 +77,7 @@ pub struct House {
 }
 
 impl House {
-    /// An empty one, but for what is in `furnished`.
+    /// An empty one.
     pub async fn new() -> Self {
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
         let (tokens, webhooks) = (Arc::new(MemoryTokens::default()), Webhooks::in_memory());

@@ -102,7 +102,7 @@ fn row(visit: &Visit, delivery: &Delivery, endpoints: &[Endpoint]) -> Markup {
 }
 
 /// Where it goes, as far as the endpoint is there.
-pub(super) fn url(id: &EndpointId, endpoints: &[Endpoint]) -> String {
+pub(in crate::panel) fn url(id: &EndpointId, endpoints: &[Endpoint]) -> String {
     let found = endpoints.iter().find(|endpoint| endpoint.id == *id);
     found.map_or_else(|| id.to_string(), |endpoint| endpoint.url.clone())
 }

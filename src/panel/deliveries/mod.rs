@@ -4,5 +4,5 @@ mod filter;
 mod list;
 mod show;
 
-pub(super) use list::{list, table};
+pub(super) use list::{list, table, url};
 pub(super) use show::{remove, retry, show};

@@ -8,6 +8,7 @@ use std::time::Duration;
 use maud::{Markup, html};
 
 use super::answer::Outcome;
+use super::deliveries::url;
 use super::parts::{badge, empty, long};
 use super::problem::Problem;
 use super::visit::Visit;
@@ -83,14 +84,10 @@ fn states(visit: &Visit, deliveries: &[Delivery]) -> Vec<Bar> {
 }
 
 fn receivers(visit: &Visit, deliveries: &[Delivery], endpoints: &[Endpoint]) -> Vec<Bar> {
-    let url = |id: &crate::model::EndpointId| {
-        let found = endpoints.iter().find(|endpoint| endpoint.id == *id);
-        found.map_or_else(|| id.to_string(), |endpoint| endpoint.url.clone())
-    };
     let counted = by_endpoint(deliveries).into_iter();
     counted
         .map(|(id, count)| Bar {
-            label: html! { a href=(visit.at(&format!("/webhooks/{id}"))) { (long(&url(id))) } },
+            label: html! { a href=(visit.at(&format!("/webhooks/{id}"))) { (long(&url(id, endpoints))) } },
             class: "plain",
             count,
         })
