@@ -12,14 +12,18 @@
 //! - `words`: which of the board's words is which of the API's;
 //! - `refused`: which of the form's refusals is which of the API's;
 //! - `events`: what an entry puts into the outbox;
-//! - `stores`: tokens and the outbox in the board's own database, through its own pool and driver.
+//! - `webhooks`: who is told of events, and the worker that tells them.
 //!
-//! Elsewhere three lines are new, marked *Added*: here the one that mounts the API, in `before/mod.rs` the one that makes
-//! the tables of `stores`, and in `before/reply.rs` the one that puts an entry's event into the entry's transaction.
+//! What the library keeps for itself is in the board's own database, through the board's own pool. Elsewhere a few lines
+//! are new, marked *Added*: here those that mount the API and start the worker, in `before/mod.rs` the one that makes the
+//! library's tables, and in `before/reply.rs` the one that puts an entry's event into the entry's transaction.
 //!
 //! ```sh
-//! cargo run --example existing_board -- postgres://user:password@localhost/database [ADDRESS]
+//! cargo run --example existing_board -- postgres://user:password@localhost/database [ADDRESS [RECEIVER]]
 //! ```
+//!
+//! `RECEIVER` is a URL that is told of each new entry, such as `http://127.0.0.1:9090`, where the example `receiver`
+//! listens.
 
 #![expect(
     unreachable_pub,
@@ -36,6 +40,7 @@ use std::time::Duration;
 use before::{Club, connect, members, pages};
 use forum_api::clock::{Clock, SystemClock, SystemEntropy};
 use forum_api::scope::Surface;
+use forum_api::store::postgres::Postgres;
 use forum_api::token::{Issue, issue};
 
 #[tokio::main]
@@ -43,16 +48,23 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let database = arguments.next().ok_or("say which database: postgres://…")?;
     let address = arguments.next().unwrap_or("127.0.0.1:8080".into());
+    let receiver = arguments.next();
     let club = Club::open(connect(&database)?, Duration::from_secs(15)).await?;
     let (alice, link) = members::sample(&club).await?;
 
     let app = pages::routes(club.clone()).nest_service("/api/v1", added::api(&club)); // Added.
+    added::webhooks::start(&club)?; // Added.
 
     let listener = tokio::net::TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
     println!("Sign in as alice: http://{address}/in/{link}");
     let token = token(&club, alice).await?;
     println!("curl -H 'authorization: Bearer {token}' http://{address}/api/v1/forums");
+    if let Some(url) = receiver {
+        let secret = added::webhooks::register(&club, alice, url).await?;
+        let secret = secret.reveal();
+        println!("WEBHOOK_SECRETS={secret} cargo run --example receiver");
+    }
     let service = app.into_make_service_with_connect_info::<SocketAddr>();
     Ok(axum::serve(listener, service).await?)
 }
@@ -69,7 +81,7 @@ async fn token(club: &Club, member: i64) -> Result<String, Box<dyn Error>> {
         scopes: &scopes,
         expires_in_days: "1",
     };
-    let tokens = added::stores::OwnTables(club.pool.clone());
+    let tokens = Postgres::new(club.pool.clone());
     let now = SystemClock.now();
     let (token, _) = issue(&tokens, &SystemEntropy, Surface::Full, wanted, now).await?;
     Ok(token.reveal().to_owned())

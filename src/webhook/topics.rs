@@ -6,6 +6,9 @@ use std::str::FromStr;
 
 use super::Topic;
 
+/// The name that stands for all.
+const ALL: &str = "*";
+
 /// What an endpoint is told of. As text: names with commas between, of which one may be `*`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topics {
@@ -48,6 +51,27 @@ impl Topics {
     }
 }
 
+/// As stores keep them: a JSON array, in which `*` stands for all.
+impl Topics {
+    pub(crate) fn to_json(&self) -> String {
+        serde_json::json!(self.names().collect::<Vec<_>>()).to_string()
+    }
+
+    /// `None` for what is no such text.
+    pub(crate) fn from_json(text: &str) -> Option<Self> {
+        let mut names: BTreeSet<String> = serde_json::from_str(text).ok()?;
+        let all = names.remove(ALL);
+        let named = names.iter().map(|name| Topic::new(name));
+        let named = named.collect::<Option<_>>()?;
+        Some(Self { all, named })
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let all = self.all.then_some(ALL);
+        all.into_iter().chain(self.named.iter().map(Topic::as_str))
+    }
+}
+
 impl FromStr for Topics {
     type Err = UnknownTopic;
 
@@ -57,7 +81,7 @@ impl FromStr for Topics {
         for name in text.split(',').map(str::trim) {
             match Topic::new(name).filter(|topic| *topic != Topic::PING) {
                 Some(topic) => drop(topics.named.insert(topic)),
-                None if name == "*" => topics.all = true,
+                None if name == ALL => topics.all = true,
                 None => return Err(UnknownTopic(name.chars().take(64).collect())),
             }
         }
@@ -67,8 +91,6 @@ impl FromStr for Topics {
 
 impl fmt::Display for Topics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = self.all.then_some("*");
-        let names = all.into_iter().chain(self.named.iter().map(Topic::as_str));
-        f.write_str(&names.collect::<Vec<_>>().join(","))
+        f.write_str(&self.names().collect::<Vec<_>>().join(","))
     }
 }

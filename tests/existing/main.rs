@@ -17,10 +17,10 @@ mod before;
 
 mod conformance;
 mod database;
-mod migration;
 mod outbox;
 mod refusals;
 mod replies;
 mod site;
 mod stage;
 mod tokens;
+mod webhooks;

@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use forum_api::model::{DeliveryId, EndpointId, ForumId, Timestamp};
+use forum_api::store::postgres::Postgres;
 use forum_api::store::{FanOut, Outbox};
 use forum_api::webhook::{Event, Topic};
 use serde_json::Value;
 
-use crate::added::stores::OwnTables;
 use crate::database::try_in_postgres;
 use crate::site::Site;
 
 const TOPIC: i64 = 1;
 
 async fn waiting(site: &Site) -> Vec<Event> {
-    let outbox = OwnTables(site.club.pool.clone());
+    let outbox = Postgres::new(site.club.pool.clone());
     outbox.waiting(9).await.unwrap()
 }
 
@@ -99,7 +99,7 @@ fn an_event_is_fanned_out_once() {
             panic!("one event");
         };
         let endpoints = ["whe_1", "whe_2", "whe_4"].map(|id| EndpointId::new(id).unwrap());
-        let outbox = OwnTables(site.club.pool.clone());
+        let outbox = Postgres::new(site.club.pool.clone());
         let to = |endpoints: &[EndpointId]| FanOut {
             event: event.id.clone(),
             endpoints: endpoints.to_vec(),
@@ -136,7 +136,7 @@ fn what_goes_to_nobody_is_not_kept() {
             event: event.id,
             endpoints: Vec::new(),
         });
-        let outbox = OwnTables(site.club.pool.clone());
+        let outbox = Postgres::new(site.club.pool.clone());
         let fan_out: Vec<_> = fan_out.collect();
         outbox
             .fan_out(&fan_out, Timestamp::default())

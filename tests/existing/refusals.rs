@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use forum_api::store::Outbox;
+use forum_api::store::postgres::Postgres;
 
-use crate::added::stores::OwnTables;
 use crate::database::try_in_postgres;
 use crate::site::Site;
 
@@ -68,7 +68,7 @@ fn the_form_and_the_api_fail_alike() {
                 assert_eq!(error["message"], refusal.says);
             }
             assert_eq!(site.count("entry").await, 1, "nothing was written");
-            let outbox = OwnTables(site.club.pool.clone());
+            let outbox = Postgres::new(site.club.pool.clone());
             assert_eq!(outbox.waiting(9).await.unwrap(), []);
         }
     });

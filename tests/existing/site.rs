@@ -7,6 +7,7 @@ use axum::body::Body;
 use forum_api::clock::{Clock, SystemClock, SystemEntropy};
 use forum_api::scope::Surface;
 use forum_api::store::Tokens;
+use forum_api::store::postgres::Postgres;
 use forum_api::token::{Issue, PlainToken, issue};
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
@@ -16,7 +17,6 @@ use tower::ServiceExt;
 use url::form_urlencoded;
 
 use crate::added;
-use crate::added::stores::OwnTables;
 use crate::before::{Club, members, pages};
 use crate::{database, stage};
 
@@ -56,7 +56,7 @@ impl Site {
             scopes: &["posts:read".into(), "posts:write".into()],
             expires_in_days: "",
         };
-        let (tokens, now) = (OwnTables(club.pool.clone()), SystemClock.now());
+        let (tokens, now) = (Postgres::new(club.pool.clone()), SystemClock.now());
         let issued = issue(&tokens, &SystemEntropy, Surface::Full, wanted, now).await;
         Self {
             token: issued.unwrap().0,
@@ -69,7 +69,7 @@ impl Site {
 
     /// The board's tokens.
     pub fn tokens(&self) -> impl Tokens {
-        OwnTables(self.club.pool.clone())
+        Postgres::new(self.club.pool.clone())
     }
 
     /// Types a reply into the form.

@@ -9,10 +9,10 @@ use forum_api::conformance::{Audience, Host, NewForum, Part, Role, Set, Stage};
 use forum_api::host::{Authority, Board};
 use forum_api::model::{ForumId, PostId, StartThread, ThreadId, UserId};
 use forum_api::store::Outbox;
+use forum_api::store::postgres::Postgres;
 use forum_api::webhook::Event;
 use tokio_postgres::types::ToSql;
 
-use crate::added::stores::OwnTables;
 use crate::before::Club;
 use crate::database::club;
 
@@ -94,7 +94,7 @@ impl Stage for Club {
     }
 
     async fn events(&self) -> Set<Vec<Event>> {
-        let waiting = OwnTables(self.pool.clone()).waiting(1000).await?;
+        let waiting = Postgres::new(self.pool.clone()).waiting(1000).await?;
         change(self, "DELETE FROM forum_api_events", &[]).await?;
         Ok(waiting)
     }

@@ -12,6 +12,7 @@ mod budgets;
 mod database;
 mod faults;
 mod group;
+mod postgres;
 mod restart;
 mod webhooks;
 mod window;

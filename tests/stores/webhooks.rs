@@ -16,7 +16,7 @@ use crate::backend::{at, open, path};
 
 const LEASE: i64 = 60_000;
 
-fn endpoint() -> Endpoint {
+pub(crate) fn endpoint() -> Endpoint {
     Endpoint {
         id: EndpointId::new("whe_1").unwrap(),
         url: "https://example.com".into(),
@@ -33,7 +33,7 @@ fn endpoint() -> Endpoint {
     }
 }
 
-fn event(name: &str) -> Event {
+pub(crate) fn event(name: &str) -> Event {
     Event {
         id: EventId::new(name).unwrap(),
         topic: Topic::POST_CREATED,

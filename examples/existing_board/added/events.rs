@@ -3,10 +3,8 @@
 use deadpool_postgres::GenericClient;
 use forum_api::clock::SystemEntropy;
 use forum_api::model::{BodyFormat, Timestamp};
-use forum_api::store::postgres::outbox;
 use forum_api::webhook::{Event, Occasion, Surroundings};
 
-use super::stores::change;
 use super::words::{author, post, thread};
 use crate::before::Refused;
 use crate::before::topics::{Entry, Topic};
@@ -25,6 +23,9 @@ pub async fn tell(
         actor: Some(&author(&entry.writer)),
     };
     let event = Event::post_created(on, &post(entry, BodyFormat::Both), around);
-    change(transaction, &outbox::put(&event)).await?;
+    let put = transaction.prepare_cached(Event::INSERT).await?;
+    let parameters = event.parameters();
+    let parameters: Vec<_> = parameters.iter().map(|text| text as _).collect();
+    transaction.execute(&put, &parameters).await?;
     Ok(())
 }

@@ -4,7 +4,7 @@ mod board;
 pub mod events;
 mod refused;
 mod standing;
-pub mod stores;
+pub mod webhooks;
 mod words;
 
 use std::net::SocketAddr;
@@ -17,13 +17,11 @@ use forum_api::store::Stores;
 
 use crate::before::Club;
 
-/// The API, to be mounted at `/api/v1`. Budgets, and first answers by `Idempotency-Key`, are in memory: for one node.
+/// The API, to be mounted at `/api/v1`. Tokens, and first answers by `Idempotency-Key`, are in the board's own database,
+/// through its own pool; budgets are in memory: for one node.
 pub fn api(club: &Club) -> ForumApi {
     let board = Arc::new(club.clone());
-    let stores = Stores {
-        tokens: Arc::new(stores::OwnTables(club.pool.clone())),
-        ..Stores::in_memory()
-    };
+    let stores = Stores::in_postgres(&club.pool);
     ForumApi::builder(board.clone(), board, stores, TokioRuntime)
         .original_uri(|extensions| extensions.get::<OriginalUri>().map(|uri| &uri.0))
         .peer(|extensions| {

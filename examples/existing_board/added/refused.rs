@@ -17,12 +17,6 @@ impl From<Refused> for Refusal {
     }
 }
 
-impl From<Fault> for Refused {
-    fn from(fault: Fault) -> Self {
-        Self::Failed(fault.into_source())
-    }
-}
-
 impl From<Refused> for Fault {
     fn from(refused: Refused) -> Self {
         Self::new(refused)

@@ -53,10 +53,22 @@
 #![doc = include_str!("schema/2.sql")]
 //! ```
 
+pub mod deliveries;
+#[cfg(feature = "postgres")]
+mod driver;
+pub mod endpoints;
+pub mod idempotency;
 pub mod outbox;
 mod schema;
 mod statement;
+mod text;
 pub mod tokens;
 
+#[cfg(feature = "postgres")]
+pub use deadpool_postgres;
+#[cfg(feature = "postgres")]
+pub use driver::{Postgres, PostgresError, connect, migrate};
 pub use schema::MIGRATE;
 pub use statement::Statement;
+#[cfg(feature = "postgres")]
+pub use tokio_postgres;

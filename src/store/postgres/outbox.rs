@@ -1,9 +1,10 @@
 //! Statements about the outbox: an operation of [`Outbox`](crate::store::Outbox) each.
 
 use super::Statement;
-use super::statement::{statements, time};
+use super::statement::statements;
+use super::text::{if_any, joined, time};
 use crate::host::{Fault, Stored};
-use crate::model::{DeliveryId, EventId, ForumId, Timestamp};
+use crate::model::{DeliveryId, EndpointId, EventId, ForumId, Timestamp};
 use crate::store::FanOut;
 use crate::webhook::{Event, Topic};
 
@@ -13,36 +14,64 @@ pub fn put(event: &Event) -> Statement {
     Statement::new(Event::INSERT, event.parameters())
 }
 
+/// The columns of an event, as [`event`](event()) reads them.
+macro_rules! columns {
+    () => {
+        "event.id, event.topic, event.occurred_at::TEXT, event.forum, event.body"
+    };
+}
+
+pub(super) use columns;
+
+/// How many they are.
+pub(super) const COLUMNS: usize = 5;
+
 statements! {
     /// Lists events that were not fanned out yet, the oldest first: rows for [`event()`].
-    waiting(limit: u32) binds [limit] to "\
-SELECT id, topic, occurred_at::TEXT, coalesce(forum, ''), body
+    waiting(limit: u32) binds [limit] to concat!("SELECT ", columns!(), "
 FROM forum_api_events event WHERE fanned_out_at IS NULL
-ORDER BY event.occurred_at, number LIMIT $1::TEXT::BIGINT";
+ORDER BY event.occurred_at, number LIMIT $1::TEXT::BIGINT");
 
-    /// Queues a delivery of an event to each endpoint that is there and enabled; an event that goes to nobody is taken
-    /// away, and one that was fanned out already is left alone. Of many, all belong into one transaction.
-    fan_out(fan_out: &FanOut, now: Timestamp) binds [
-        fan_out.event,
+    /// Queues a delivery of each event to each of its endpoints that is there and enabled; an event that goes to nobody
+    /// is taken away, and one that was fanned out already is left alone.
+    fan_out(events: &[FanOut], now: Timestamp) binds [
+        joined(events.iter().map(|one| &one.event)),
         now.as_millis(),
-        joined(fan_out.endpoints.iter().map(|to| DeliveryId::of(&fan_out.event, to))),
-        joined(&fan_out.endpoints),
+        joined(each(events).map(|(event, endpoint)| DeliveryId::of(event, endpoint))),
+        joined(each(events).map(|(event, _)| event)),
+        joined(each(events).map(|(_, endpoint)| endpoint)),
     ] to "\
-WITH event AS (
-    SELECT id, topic FROM forum_api_events WHERE id = $1 AND fanned_out_at IS NULL FOR UPDATE
+WITH event AS MATERIALIZED (
+    SELECT id, topic FROM forum_api_events
+    WHERE id = ANY (string_to_array($1, ',')) AND fanned_out_at IS NULL
+    ORDER BY id FOR NO KEY UPDATE
 ), queued AS (
     INSERT INTO forum_api_deliveries (id, event, topic, endpoint, created_at, state, attempts, due_at)
     SELECT delivery.id, event.id, event.topic, endpoint.id, $2::TEXT::BIGINT, 'queued', 0, $2::TEXT::BIGINT
-    FROM event
-    CROSS JOIN unnest(string_to_array($3, ','), string_to_array($4, ',')) AS delivery (id, endpoint)
+    FROM unnest(string_to_array($3, ','), string_to_array($4, ','), string_to_array($5, ','))
+        AS delivery (id, event, endpoint)
+    JOIN event ON event.id = delivery.event
     JOIN forum_api_endpoints endpoint ON endpoint.id = delivery.endpoint AND endpoint.enabled
+    FOR KEY SHARE OF endpoint
     ON CONFLICT (id) DO NOTHING
     RETURNING event
+), told AS (
+    SELECT event AS id FROM queued
+    UNION
+    SELECT event.id FROM event WHERE EXISTS (SELECT FROM forum_api_deliveries WHERE event = event.id)
 ), kept AS (
-    UPDATE forum_api_events SET fanned_out_at = $2::TEXT::BIGINT WHERE id IN (SELECT event FROM queued)
+    UPDATE forum_api_events SET fanned_out_at = $2::TEXT::BIGINT
+    WHERE id IN (SELECT id FROM event) AND id IN (SELECT id FROM told)
 )
 DELETE FROM forum_api_events
-WHERE id IN (SELECT id FROM event) AND NOT EXISTS (SELECT FROM queued)";
+WHERE id IN (SELECT id FROM event) AND id NOT IN (SELECT id FROM told)";
+}
+
+fn each(events: &[FanOut]) -> impl Iterator<Item = (&EventId, &EndpointId)> {
+    let each = events
+        .iter()
+        .map(|one| one.endpoints.iter().map(|to| (&one.event, to)));
+    each.flatten()
 }
 
 /// The event that a row of [`waiting`] holds, of which every column is a text.
@@ -53,25 +82,15 @@ pub fn event(columns: &[&str]) -> Stored<Event> {
     read(columns).ok_or_else(|| Fault::new("a row of forum_api_events holds no event"))
 }
 
-fn read(columns: &[&str]) -> Option<Event> {
+pub(super) fn read(columns: &[&str]) -> Option<Event> {
     let [id, topic, occurred_at, forum, body] = columns else {
         return None;
-    };
-    let forum = match *forum {
-        "" => None,
-        forum => Some(ForumId::new(forum)?),
     };
     Some(Event {
         id: EventId::new(id)?,
         topic: Topic::new(topic)?,
         occurred_at: time(occurred_at)?,
-        forum,
+        forum: if_any(forum, ForumId::new)?,
         body: (*body).into(),
     })
-}
-
-/// Ids hold no comma.
-fn joined<T: ToString>(ids: impl IntoIterator<Item = T>) -> String {
-    let ids: Vec<_> = ids.into_iter().map(|id| id.to_string()).collect();
-    ids.join(",")
 }

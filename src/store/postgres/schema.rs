@@ -28,5 +28,6 @@ pub const MIGRATE: &str = concat!(
     "END IF;\n",
     step!(1),
     step!(2),
+    step!(3),
     "END\n$forum_api$"
 );

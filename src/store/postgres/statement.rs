@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::model::Timestamp;
-
 /// A statement, and what is bound to it. A host runs it with whatever driver it has.
 ///
 /// It prints without what is bound.
@@ -32,11 +30,17 @@ impl fmt::Debug for Statement {
     }
 }
 
+/// What is bound: values, each as a text, or `(texts)` that are made elsewhere.
+macro_rules! bound {
+    ([$($value:expr),* $(,)?]) => { [$($value.to_string()),*] };
+    (($texts:expr)) => { $texts };
+}
+
 /// Functions that give a statement each, with its text in their documentation.
 macro_rules! statements {
     ($(
         $(#[doc = $doc:literal])+
-        $name:ident($($argument:ident: $type:ty),*) binds [$($parameter:expr),+ $(,)?] to $sql:expr;
+        $name:ident($($argument:ident: $type:ty),*) binds $parameters:tt to $sql:expr;
     )+) => {$(
         $(#[doc = $doc])+
         ///
@@ -44,28 +48,9 @@ macro_rules! statements {
         #[doc = $sql]
         /// ```
         pub fn $name($($argument: $type),*) -> Statement {
-            Statement::new($sql, [$($parameter.to_string()),+])
+            Statement::new($sql, $crate::store::postgres::statement::bound!($parameters))
         }
     )+};
 }
 
-pub(super) use statements;
-
-/// A time that may be missing, as a parameter: empty where it is.
-pub(super) fn millis_if_any(time: Option<Timestamp>) -> String {
-    time.map(|time| time.as_millis().to_string())
-        .unwrap_or_default()
-}
-
-/// A time as a column; `None` for what is none.
-pub(super) fn time(column: &str) -> Option<Timestamp> {
-    column.parse().ok().map(Timestamp::from_millis)
-}
-
-/// A time that may be missing, as a column; `None` for what is neither.
-pub(super) fn time_if_any(column: &str) -> Option<Option<Timestamp>> {
-    match column {
-        "" => Some(None),
-        column => time(column).map(Some),
-    }
-}
+pub(super) use {bound, statements};

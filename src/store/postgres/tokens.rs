@@ -1,10 +1,8 @@
 //! Statements about tokens: an operation of [`Tokens`](crate::store::Tokens) each.
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
-
 use super::Statement;
-use super::statement::{millis_if_any, statements, time, time_if_any};
+use super::statement::statements;
+use super::text::{base64, bytes, if_any, millis_if_any, time};
 use crate::host::{Fault, Stored};
 use crate::model::{Timestamp, UserId};
 use crate::token::{Digest, Lookup, TokenRecord};
@@ -13,7 +11,7 @@ macro_rules! columns {
     () => {
         "\
 SELECT lookup, encode(digest, 'base64'), owner, label, scopes, created_at::TEXT,
-    coalesce(expires_at::TEXT, ''), coalesce(revoked_at::TEXT, ''), coalesce(last_used_at::TEXT, '')
+    expires_at::TEXT, revoked_at::TEXT, last_used_at::TEXT
 FROM forum_api_tokens"
     };
 }
@@ -22,7 +20,7 @@ statements! {
     /// Adds a token. It changes one row, or none when the lookup is taken.
     create(token: &TokenRecord) binds [
         token.lookup,
-        BASE64_STANDARD.encode(token.digest.as_bytes()),
+        base64(token.digest.as_bytes()),
         token.owner,
         token.label,
         serde_json::json!(token.scopes),
@@ -44,14 +42,20 @@ ON CONFLICT (lookup) DO NOTHING";
     revoke(lookup: &Lookup, at: Timestamp) binds [lookup, at.as_millis()] to "\
 UPDATE forum_api_tokens SET revoked_at = coalesce(revoked_at, $2::TEXT::BIGINT) WHERE lookup = $1";
 
-    /// Notes a use, if it is news. The third parameter is the latest noted use beside which it is.
+    /// Notes a use, if it is news: the third parameter is the latest noted use beside which it is. It waits for nobody
+    /// else who notes one, and its commit waits for no disk (`synchronous_commit`): it is run outside transactions.
     used(lookup: &Lookup, at: Timestamp) binds [
         lookup,
         at.as_millis(),
         at.minus(TokenRecord::USE_GRAIN).as_millis(),
     ] to "\
+WITH noted AS (
+    SELECT lookup, set_config('synchronous_commit', 'off', TRUE) FROM forum_api_tokens
+    WHERE lookup = $1 AND (last_used_at IS NULL OR last_used_at <= $3::TEXT::BIGINT)
+    FOR NO KEY UPDATE SKIP LOCKED
+)
 UPDATE forum_api_tokens SET last_used_at = $2::TEXT::BIGINT
-WHERE lookup = $1 AND (last_used_at IS NULL OR last_used_at <= $3::TEXT::BIGINT)";
+FROM noted WHERE forum_api_tokens.lookup = noted.lookup";
 
     /// Lists tokens: rows for [`record`], in the order of their lookups. After the empty text come all.
     list(after: Option<&Lookup>, limit: u32) binds [
@@ -83,16 +87,15 @@ fn read(columns: &[&str]) -> Option<TokenRecord> {
     else {
         return None;
     };
-    let digest = BASE64_STANDARD.decode(digest).ok()?;
     Some(TokenRecord {
         lookup: Lookup::parse(lookup)?,
-        digest: Digest::new(digest.try_into().ok()?),
+        digest: Digest::new(bytes(digest)?.try_into().ok()?),
         owner: UserId::new(owner)?,
         label: (*label).into(),
         scopes: serde_json::from_str(scopes).ok()?,
         created_at: time(created)?,
-        expires_at: time_if_any(expires)?,
-        revoked_at: time_if_any(revoked)?,
-        last_used_at: time_if_any(used)?,
+        expires_at: if_any(expires, time)?,
+        revoked_at: if_any(revoked, time)?,
+        last_used_at: if_any(used, time)?,
     })
 }

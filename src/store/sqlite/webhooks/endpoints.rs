@@ -1,7 +1,5 @@
 //! Endpoints in SQLite.
 
-use std::collections::BTreeSet;
-
 use async_trait::async_trait;
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Result, Row, params};
@@ -11,7 +9,7 @@ use crate::host::Stored;
 use crate::model::EndpointId;
 use crate::store::Endpoints;
 use crate::store::sqlite::run::{all, changes, first};
-use crate::webhook::{Endpoint, Pending, Sealed, Topic, Topics};
+use crate::webhook::{Endpoint, Pending, Sealed, Topics};
 
 /// What a removed endpoint left would become the new one's.
 pub(super) const ADD: &str = "
@@ -32,9 +30,6 @@ pub(super) const FIND: &str = "SELECT * FROM forum_api_endpoints WHERE id = ?1";
 const REMOVE: &str = "DELETE FROM forum_api_endpoints WHERE id = ?1";
 
 const ALL: &str = "SELECT * FROM forum_api_endpoints ORDER BY number";
-
-/// The topic that stands for all.
-const EVERY: &str = "*";
 
 #[async_trait]
 impl Endpoints for SqliteWebhooks {
@@ -78,7 +73,7 @@ fn put(connection: &Connection, sql: &str, endpoint: &Endpoint) -> Result<bool> 
         endpoint.id,
         endpoint.version,
         endpoint.url,
-        topics_text(&endpoint.topics),
+        endpoint.topics.to_json(),
         endpoint.owner,
         endpoint.enabled,
         endpoint.created_at,
@@ -95,7 +90,7 @@ pub(super) fn every(connection: &Connection) -> Result<Vec<Endpoint>> {
 }
 
 fn endpoint(row: &Row<'_>) -> Result<Endpoint> {
-    let topics = topics(row.get_ref("topics")?.as_str()?);
+    let topics = Topics::from_json(row.get_ref("topics")?.as_str()?);
     Ok(Endpoint {
         id: row.get("id")?,
         url: row.get("url")?,
@@ -117,19 +112,4 @@ fn pending(row: &Row<'_>) -> Result<Option<Pending>> {
         secret: Sealed::new(secret),
         from,
     }))
-}
-
-fn topics_text(topics: &Topics) -> String {
-    let all = topics.all.then_some(EVERY);
-    let named = topics.named.iter().map(Topic::as_str);
-    let names: Vec<_> = all.into_iter().chain(named).collect();
-    serde_json::json!(names).to_string()
-}
-
-fn topics(text: &str) -> Option<Topics> {
-    let mut names: BTreeSet<String> = serde_json::from_str(text).ok()?;
-    let all = names.remove(EVERY);
-    let named = names.iter().map(|name| Topic::new(name));
-    let named = named.collect::<Option<_>>()?;
-    Some(Topics { all, named })
 }

@@ -1,39 +1,37 @@
 //! The tables, as they are made.
 
-use forum_api::store::postgres::MIGRATE;
+use forum_api::store::postgres::deadpool_postgres::Pool;
+use forum_api::store::postgres::{MIGRATE, migrate};
 
-use crate::database::{schema, try_in_postgres};
+use super::database::{pool, schema, try_in_postgres};
+use super::tables;
 
 #[test]
 fn tables_are_made_once_however_many_nodes_start() {
     try_in_postgres(async {
-        let pool = schema().await;
-        let nodes: Vec<_> = (0..6)
+        let address = schema().await;
+        let nodes: Vec<_> = (0..12)
             .map(|_| {
-                let pool = pool.clone();
-                tokio::spawn(async move {
-                    let client = pool.get().await.unwrap();
-                    client.execute(MIGRATE, &[]).await.unwrap();
-                })
+                let pool = pool(&address, 1);
+                tokio::spawn(async move { migrate(&pool).await })
             })
             .collect();
         for node in nodes {
-            node.await.unwrap();
+            node.await.unwrap().unwrap();
         }
-        let client = pool.get().await.unwrap();
-        client.batch_execute(MIGRATE).await.unwrap();
+        let client = pool(&address, 1).get().await.unwrap();
+        client.execute(MIGRATE, &[]).await.unwrap();
         let steps = "SELECT array_agg(step ORDER BY step) FROM forum_api_migrations";
         let steps: Vec<i32> = client.query_one(steps, &[]).await.unwrap().get(0);
-        assert_eq!(steps, [1, 2]);
+        assert_eq!(steps, [1, 2, 3]);
     });
 }
 
 #[test]
 fn an_event_goes_with_its_last_delivery() {
     try_in_postgres(async {
-        let pool = schema().await;
+        let pool = tables().await;
         let (mut one, mut other) = (pool.get().await.unwrap(), pool.get().await.unwrap());
-        one.batch_execute(MIGRATE).await.unwrap();
         let rows = "
             INSERT INTO forum_api_events (id, topic, occurred_at, body, fanned_out_at)
             VALUES ('evt_1', 'post.created', 0, '{}', 0);
@@ -70,7 +68,7 @@ fn an_event_goes_with_its_last_delivery() {
 }
 
 /// How many statements wait for a lock of another one's in this schema.
-async fn waits(pool: &crate::before::Pool) -> i64 {
+async fn waits(pool: &Pool) -> i64 {
     let waits = "
         SELECT count(*) FROM pg_locks JOIN pg_class ON pg_class.oid = pg_locks.relation
         WHERE relnamespace = current_schema()::regnamespace AND locktype = 'tuple'";

@@ -1,0 +1,89 @@
+//! The way to the database.
+
+use std::time::Duration;
+
+use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use tokio_postgres::{Config, NoTls};
+
+use super::PostgresError;
+use crate::store::postgres::MIGRATE;
+
+/// How long a connection is waited for: until one is free, and until a new one is made.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long what was sent may stay unacknowledged, and a connection silent before it is asked whether it is there.
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// How long a statement may take.
+const STATEMENT: &str = "-c statement_timeout=10s";
+
+/// A pool of up to `size` connections to the database at `address`, as
+/// `postgres://user:password@host/database`. They are made when they are first needed, so that it does not fail while
+/// Postgres is away.
+///
+/// Nothing takes for ever: a connection is waited for during 5 s at most, a statement takes 10 s at most, and a server
+/// that is not there any more is noticed within 25 s. What the address says itself about any of it goes first:
+/// `connect_timeout`, `tcp_user_timeout`, `keepalives_interval`, `keepalives_retries`, and, in `options`,
+/// `-c statement_timeout`.
+///
+/// A node needs some ten to twenty, beside what the board itself needs; all nodes together stay below the server's
+/// `max_connections`. There is no TLS: across a network that is not your own make the pool yourself, with a connector
+/// for TLS, and take this one's settings from its source. A connection that broke is noticed when it is next taken, and
+/// replaced (`RecyclingMethod::Fast`), so that a statement can fail only if its connection breaks while it runs.
+///
+/// # Errors
+/// When the address is none.
+pub fn connect(address: &str, size: usize) -> Result<Pool, PostgresError> {
+    let manager = Manager::from_config(
+        config(address)?,
+        NoTls,
+        ManagerConfig {
+            recycling_method: RecyclingMethod::Fast,
+        },
+    );
+    let pool = Pool::builder(manager)
+        .max_size(size)
+        .runtime(Runtime::Tokio1)
+        .wait_timeout(Some(PATIENCE))
+        .create_timeout(Some(PATIENCE))
+        .build();
+    pool.map_err(PostgresError::unusable)
+}
+
+/// What the address says, and beside it what bounds each wait.
+fn config(address: &str) -> Result<Config, PostgresError> {
+    let mut config: Config = address.parse()?;
+    let options = config.get_options().unwrap_or_default();
+    let options = format!("{STATEMENT} {options}");
+    config.options(options).keepalives_idle(SILENCE);
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(PATIENCE);
+    }
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(SILENCE);
+    }
+    if config.get_keepalives_interval().is_none() {
+        config.keepalives_interval(PATIENCE);
+    }
+    if config.get_keepalives_retries().is_none() {
+        config.keepalives_retries(3);
+    }
+    if config.get_application_name().is_none() {
+        config.application_name("forum-api");
+    }
+    Ok(config)
+}
+
+/// Makes the library's tables, or brings them up to date: [`MIGRATE`], for which no statement is too long.
+///
+/// # Errors
+/// When Postgres cannot be reached, or the tables cannot be made.
+pub async fn migrate(pool: &Pool) -> Result<(), PostgresError> {
+    let mut client = pool.get().await?;
+    let transaction = client.transaction().await?;
+    transaction
+        .batch_execute("SET LOCAL statement_timeout = 0")
+        .await?;
+    transaction.batch_execute(MIGRATE).await?;
+    Ok(transaction.commit().await?)
+}

@@ -1,0 +1,57 @@
+//! Stores over tokio-postgres and deadpool.
+
+mod connect;
+mod error;
+mod idempotency;
+mod run;
+mod tokens;
+mod values;
+mod webhooks;
+
+use std::fmt;
+use std::sync::Arc;
+
+use deadpool_postgres::Pool;
+
+pub use connect::{connect, migrate};
+pub use error::PostgresError;
+
+use crate::store::{Stores, Webhooks};
+
+/// Tokens, first answers and webhooks in the library's tables, through a pool of connections, which a host may share.
+/// Each operation is one statement.
+#[derive(Clone)]
+pub struct Postgres(Pool);
+
+impl Postgres {
+    /// All in the database behind `pool`, whose tables [`migrate`] has made.
+    pub const fn new(pool: Pool) -> Self {
+        Self(pool)
+    }
+}
+
+impl fmt::Debug for Postgres {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Postgres")
+    }
+}
+
+impl Stores {
+    /// Tokens and first answers in the database behind `pool`, for any number of nodes; budgets in memory, a node's own
+    /// (feature `postgres`).
+    pub fn in_postgres(pool: &Pool) -> Self {
+        let postgres = Arc::new(Postgres::new(pool.clone()));
+        Self {
+            tokens: postgres.clone(),
+            idempotency: postgres,
+            ..Self::in_memory()
+        }
+    }
+}
+
+impl Webhooks {
+    /// All in the database behind `pool`, for any number of nodes and workers (feature `postgres`).
+    pub fn in_postgres(pool: &Pool) -> Self {
+        Self::in_one(Postgres::new(pool.clone()))
+    }
+}

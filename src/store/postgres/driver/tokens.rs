@@ -1,0 +1,35 @@
+//! Tokens in Postgres.
+
+use async_trait::async_trait;
+
+use super::Postgres;
+use super::run::{all, change, changes, first};
+use crate::host::Stored;
+use crate::model::Timestamp;
+use crate::store::Tokens;
+use crate::store::postgres::tokens;
+use crate::token::{Lookup, TokenRecord};
+
+#[async_trait]
+impl Tokens for Postgres {
+    async fn create(&self, token: &TokenRecord) -> Stored<bool> {
+        Ok(changes(&self.0, tokens::create(token)).await?)
+    }
+
+    async fn find(&self, lookup: &Lookup) -> Stored<Option<TokenRecord>> {
+        first(&self.0, tokens::find(lookup), tokens::record).await
+    }
+
+    async fn revoke(&self, lookup: &Lookup, at: Timestamp) -> Stored<bool> {
+        Ok(changes(&self.0, tokens::revoke(lookup, at)).await?)
+    }
+
+    async fn used(&self, lookup: &Lookup, at: Timestamp) -> Stored<()> {
+        change(&self.0, tokens::used(lookup, at)).await?;
+        Ok(())
+    }
+
+    async fn list(&self, after: Option<&Lookup>, limit: u32) -> Stored<Vec<TokenRecord>> {
+        all(&self.0, tokens::list(after, limit), tokens::record).await
+    }
+}

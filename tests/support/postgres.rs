@@ -1,0 +1,54 @@
+//! A Postgres to try things in.
+
+use std::env;
+use std::io::{Write, stderr};
+use std::process;
+use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use forum_api::store::postgres::connect;
+use forum_api::store::postgres::deadpool_postgres::Pool;
+
+/// The address of a Postgres in which anything may be made.
+const ADDRESS: &str = "FORUM_API_POSTGRES";
+
+/// Runs a test, where there is a Postgres.
+pub fn try_in_postgres(test: impl Future<Output = ()>) {
+    static LEFT_OUT: Once = Once::new();
+    if env::var_os(ADDRESS).is_none() {
+        let say = || {
+            writeln!(
+                stderr(),
+                "left out: all in Postgres, as {ADDRESS} names none"
+            )
+        };
+        return LEFT_OUT.call_once(|| say().unwrap());
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    runtime.unwrap().block_on(test);
+}
+
+/// The address of a schema that nothing is in.
+pub async fn schema() -> String {
+    static MADE: AtomicU32 = AtomicU32::new(0);
+    let name = format!(
+        "test_{}_{}",
+        process::id(),
+        MADE.fetch_add(1, Ordering::Relaxed)
+    );
+    let address = format!(
+        "{}?options=-csearch_path%3D{name}",
+        env::var(ADDRESS).unwrap()
+    );
+    let client = pool(&address, 1).get().await.unwrap();
+    let create = format!("CREATE SCHEMA {name}");
+    client.batch_execute(&create).await.unwrap();
+    address
+}
+
+/// So many connections to that schema.
+pub fn pool(address: &str, size: usize) -> Pool {
+    connect(address, size).unwrap()
+}
