@@ -47,6 +47,8 @@
 //! - [`webhook`]: what is told to whom, and in which states; [`webhook::verify`] for who receives it; `webhook::worker`
 //!   (feature) sends it.
 //! - `panel` (feature): the control panel, a service beside the API for the board's administrators.
+//! - `docs` (feature): the interactive reference, a service beside the API.
+//! - `metrics` (feature): what is counted and timed, in a table.
 //! - `conformance` (feature): the rules that any host's board and stores must keep, as named tests.
 //! - [`clock`]: the only doors to time, randomness and tasks.
 //!
@@ -63,6 +65,8 @@
 //! - `webhooks`: a worker sends webhooks over HTTP and TLS, only to addresses that they may go to, and their secrets
 //!   are sealed with a key.
 //! - `panel`: the control panel; it brings `webhooks` along.
+//! - `docs`: the interactive reference, a page on which calls can be tried; its files are 0.5 MB.
+//! - `metrics`: counts and times for the operator, through the facade of that name.
 //! - `testing`: the in-process client for a host's own tests, and an executor whose time goes on when it is told.
 //! - `conformance`: the rules that a host's board and stores must keep, as tests.
 
@@ -82,8 +86,13 @@ pub mod budget;
 pub mod clock;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+#[cfg(feature = "docs")]
+pub mod docs;
 pub mod guide;
 pub mod host;
+mod measure;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 pub mod model;
 #[cfg(feature = "panel")]
 pub mod panel;

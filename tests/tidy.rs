@@ -16,6 +16,9 @@ use std::process::Command;
 /// another is a room of its own.
 const IMPORTS: &[(&str, &[&str])] = &[
     ("guide", &[]),
+    ("docs", &[]),
+    ("metrics", &[]),
+    ("measure", &["metrics"]),
     ("scope", &[]),
     ("model", &[]),
     ("clock", &["model"]),
@@ -41,13 +44,16 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("webhook/registry", &["clock", "host", "model", "store"]),
     (
         "webhook/worker",
-        &["clock", "host", "model", "store", "unwind", "webhook"],
+        &[
+            "clock", "host", "measure", "model", "store", "unwind", "webhook",
+        ],
     ),
     ("token/issue", &["clock", "host", "model", "scope", "store"]),
     (
         "api",
         &[
-            "budget", "clock", "host", "model", "scope", "store", "token", "unwind", "webhook",
+            "budget", "clock", "host", "measure", "model", "scope", "store", "token", "unwind",
+            "webhook",
         ],
     ),
     (

@@ -1,13 +1,16 @@
-//! What the server answers: the API, the control panel with its sign-in, and whether all is well.
+//! What the server answers: the API, and beside it its reference, the control panel with its sign-in, what was counted, and
+//! whether all is well.
 
 use axum::body::Body;
 use forum_api::ForumApi;
+use forum_api::docs::Docs;
 use forum_api::panel::Panel;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request, Response, StatusCode};
 use tower::ServiceExt;
 
 use crate::board::Board;
+use crate::metrics::{self, Metrics};
 use crate::sign_in::SignIn;
 
 /// Below which path the API answers.
@@ -15,6 +18,8 @@ pub const MOUNT: &str = "/api/v1";
 
 /// Below which path the control panel answers.
 pub const PANEL: &str = "/panel";
+/// Below which path the reference answers.
+pub const DOCS: &str = "/docs";
 
 /// The routes.
 #[derive(Clone, Debug)]
@@ -25,6 +30,10 @@ pub struct Front {
     pub panel: Panel,
     /// Signs in and out.
     pub sign_in: SignIn,
+    /// Answers everything below [`DOCS`].
+    pub docs: Docs,
+    /// Knows what was counted and timed.
+    pub metrics: Metrics,
     /// Tells whether its database is within reach.
     pub board: Board,
 }
@@ -33,25 +42,47 @@ impl Front {
     /// Answers a request. The API sees its path as it was sent, for it judges odd ones itself.
     pub async fn answer(self, request: Request<Body>) -> Response<Body> {
         let path = request.uri().path();
-        if is_below(path, MOUNT) {
+        if is_below(MOUNT, path) {
             let Ok(response) = self.api.oneshot(request).await;
             return response.map(Body::new);
         }
-        if is_below(path, PANEL) {
+        if is_below(DOCS, path) {
+            let Ok(response) = self.docs.oneshot(request).await;
+            return response.map(Body::new);
+        }
+        if is_below(PANEL, path) {
             let Ok(response) = self.panel.oneshot(request).await;
             return response.map(Body::new);
         }
-        if path == "/health" {
-            return health(&self.board).await;
+        match path {
+            "/health" => health(&self.board).await,
+            "/metrics" => self.counted(),
+            _ => self.signing(request).await,
         }
+    }
+
+    async fn signing(&self, request: Request<Body>) -> Response<Body> {
         let signing = self.sign_in.answer(request).await;
         signing.unwrap_or_else(|| json(StatusCode::NOT_FOUND, r#"{"status":"not found"}"#))
     }
+
+    fn counted(&self) -> Response<Body> {
+        match self.metrics.text() {
+            Ok(text) => answer(StatusCode::OK, metrics::KIND, text),
+            Err(fault) => {
+                tracing::error!(%fault, "what was counted could not be written");
+                json(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    r#"{"status":"unavailable"}"#,
+                )
+            }
+        }
+    }
 }
 
-fn is_below(path: &str, mount: &str) -> bool {
-    let rest = path.strip_prefix(mount);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+fn is_below(mount: &str, path: &str) -> bool {
+    let below = path.strip_prefix(mount);
+    below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 async fn health(board: &Board) -> Response<Body> {
@@ -68,9 +99,13 @@ async fn health(board: &Board) -> Response<Body> {
 }
 
 fn json(status: StatusCode, body: &'static str) -> Response<Body> {
-    let mut response = Response::new(Body::from(body));
+    answer(status, "application/json", body)
+}
+
+fn answer(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
     *response.status_mut() = status;
-    let json = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(CONTENT_TYPE, json);
+    let kind = HeaderValue::from_static(kind);
+    response.headers_mut().insert(CONTENT_TYPE, kind);
     response
 }

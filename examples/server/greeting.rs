@@ -5,7 +5,7 @@ use std::fmt;
 use forum_api::token::PlainToken;
 use serde::Serialize;
 
-use crate::front::{MOUNT, PANEL};
+use crate::front::{DOCS, MOUNT, PANEL};
 
 /// Where the server is reached, and how to begin.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ pub struct Try {
 #[derive(Serialize)]
 pub struct Keys<'a> {
     api: String,
-    docs: (),
+    docs: String,
     panel: String,
     user: &'static str,
     password: Option<&'a str>,
@@ -56,7 +56,7 @@ impl Greeting {
         let new = self.new.as_ref();
         Keys {
             api: self.api(),
-            docs: (),
+            docs: self.docs(),
             panel: self.panel(),
             user: ADMIN,
             password: new.and_then(|new| new.password.as_deref()),
@@ -70,6 +70,10 @@ impl Greeting {
         format!("{}{MOUNT}", self.base_url)
     }
 
+    fn docs(&self) -> String {
+        format!("{}{DOCS}", self.base_url)
+    }
+
     fn panel(&self) -> String {
         format!("{}{PANEL}", self.base_url)
     }
@@ -79,6 +83,7 @@ impl fmt::Display for Greeting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (api, base_url) = (self.api(), &self.base_url);
         writeln!(f, "API       {api}")?;
+        writeln!(f, "docs      {}", self.docs())?;
         writeln!(f, "document  {api}/openapi.json")?;
         writeln!(f, "panel     {}", self.panel())?;
         writeln!(f, "health    {base_url}/health")?;

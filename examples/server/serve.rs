@@ -9,6 +9,7 @@ use axum::body::Body;
 use forum_api::ForumApi;
 use forum_api::budget::Window;
 use forum_api::clock::TokioRuntime;
+use forum_api::docs::Docs;
 use forum_api::host::{Refusal, Result};
 use forum_api::panel::Panel;
 use forum_api::store::Stores;
@@ -28,8 +29,9 @@ use tower::{Layer, ServiceExt, service_fn};
 
 use crate::board::Board;
 use crate::cli::{self, Common};
-use crate::front::{Front, MOUNT, PANEL};
+use crate::front::{DOCS, Front, MOUNT, PANEL};
 use crate::greeting::Greeting;
+use crate::metrics::Metrics;
 use crate::output::Output;
 use crate::sign_in::SignIn;
 use crate::stop::{Stop, patiently};
@@ -37,7 +39,8 @@ use crate::{beginning, cors, log, open, webhooks};
 
 /// Serves the board, and prints where once it listens.
 pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
-    log::start(options.log);
+    let _log = log::start(options.log);
+    let metrics = Metrics::install()?;
     let stop = Stop::listen().map_err(Refusal::failed)?;
     let (listener, address) = listen(options.listen).await?;
     let password = beginning::password(options, open::is_board(&common.database)?)?;
@@ -61,6 +64,8 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
         panel: panel(&database, registry, sign_in.clone(), &settings),
         api: api(&database, board.clone(), settings),
         sign_in,
+        docs: Docs::new(DOCS, MOUNT),
+        metrics,
         board,
     };
     Output::new(&greeting, greeting.keys())?.print(common.json);

@@ -10,7 +10,7 @@
 //! | [`stores`] | Where are tokens, budgets, repeats and webhooks kept? |
 //! | [`outbox`] | How do my transactions tell what happened? |
 //! | [`webhooks`] | How are events sent, to whom, and how are they received? |
-//! | [`logging`] | What is in the log, and what should wake me up? |
+//! | [`logging`] | What is in the log, what is counted, and what should wake me up? |
 //! | [`operating`] | Which commands does the example server have? |
 //!
 //! For a board in an hour: the first section of [`board`], then [`testing`], then the rest of [`board`] with

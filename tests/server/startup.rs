@@ -20,7 +20,7 @@ fn six_keys_tell_a_program_where_everything_is() {
     assert_eq!(
         (&keys["docs"], &keys["panel"], &keys["user"]),
         (
-            &json!(null),
+            &json!(server.beside("/docs")),
             &json!(server.beside("/panel")),
             &json!("admin")
         )
