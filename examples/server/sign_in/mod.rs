@@ -15,7 +15,7 @@ use std::time::Duration;
 use axum::body::Body;
 use forum_api::clock::{Clock, SystemClock};
 use forum_api::host::{Refusal, Result};
-use forum_api::panel::is_own_form;
+use forum_api::panel::{is_own_form, page_headers};
 use forum_api::{IpNet, client_address};
 use http::header::{CACHE_CONTROL, LOCATION, RETRY_AFTER, SET_COOKIE};
 use http::request::Parts;
@@ -212,6 +212,7 @@ fn elsewhere(path: &str, cookie: &str) -> Response<Body> {
     let mut answer = Response::new(Body::empty());
     *answer.status_mut() = StatusCode::SEE_OTHER;
     let headers = answer.headers_mut();
+    headers.extend(page_headers());
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     for (name, value) in [(LOCATION, path), (SET_COOKIE, cookie)] {
         headers.extend(HeaderValue::from_str(value).ok().map(|value| (name, value)));
