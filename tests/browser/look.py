@@ -2,6 +2,7 @@
 
 from os import environ
 from pathlib import Path
+from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
@@ -10,8 +11,9 @@ DESK, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 
 KINDS = [(name, size, scheme) for name, size in (("desk", DESK), ("phone", PHONE)) for scheme in ("light", "dark")]
 
-# What axe finds in Swagger UI itself, whose files are served as they are.
-TOLERATED = {"docs": set[str]()}
+# In the reference the head of each operation is a button that holds a link to itself: that is Swagger UI's own doing, and
+# its files are served as they are.
+TOLERATED = "nested-interactive"
 
 seen = set[str]()
 
@@ -26,11 +28,14 @@ def look(page: Page, name: str) -> None:
         page.emulate_media(color_scheme=scheme)
         photograph(page, f"{name}-{kind}-{scheme}")
         assert fits(page), f"{name} is wider than a {kind}: {too_wide(page)}"
-        found = Axe().run(page)
-        faults = [fault for fault in found.response["violations"] if fault["id"] not in TOLERATED.get(name, ())]
+        faults = [fault for fault in barriers(page) if not (name.startswith("docs") and fault["id"] == TOLERATED)]
         assert not faults, [(name, kind, scheme, fault["id"], fault["nodes"][:3]) for fault in faults]
     page.set_viewport_size(DESK)
     page.emulate_media(color_scheme="light")
+
+
+def barriers(page: Page) -> list[Any]:
+    return list(Axe().run(page).response["violations"])
 
 
 def fits(page: Page) -> bool:
