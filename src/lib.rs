@@ -46,6 +46,7 @@
 //! - [`token`], [`budget`], [`scope`]: their rules, as plain values and functions.
 //! - [`webhook`]: what is told to whom, and in which states; [`webhook::verify`] for who receives it; `webhook::worker`
 //!   (feature) sends it.
+//! - `panel` (feature): the control panel, a service beside the API for the board's administrators.
 //! - `docs` (feature): the interactive reference, a service beside the API.
 //! - `metrics` (feature): what is counted and timed, in a table.
 //! - `conformance` (feature): the rules that any host's board and stores must keep, as named tests.
@@ -64,6 +65,7 @@
 //! - `redis`: budgets in Redis or Valkey, shared by any number of nodes.
 //! - `webhooks`: a worker sends webhooks over HTTP and TLS, only to addresses that they may go to, and their secrets
 //!   are sealed with a key.
+//! - `panel`: the control panel; it brings `webhooks` along.
 //! - `docs`: the interactive reference, a page on which calls can be tried; its files are 0.5 MB.
 //! - `metrics`: counts and times for the operator, through the facade of that name.
 //! - `testing`: the in-process client for a host's own tests, and an executor whose time goes on when it is told.
@@ -93,6 +95,8 @@ mod measure;
 #[cfg(feature = "metrics")]
 pub mod metrics;
 pub mod model;
+#[cfg(feature = "panel")]
+pub mod panel;
 pub mod scope;
 pub mod store;
 #[cfg(feature = "testing")]
@@ -101,6 +105,6 @@ pub mod token;
 mod unwind;
 pub mod webhook;
 
-pub use api::{Builder, ForumApi, Language, Messages, Settings, openapi};
+pub use api::{Builder, ForumApi, Language, Messages, Settings, client_address, openapi};
 pub use async_trait::async_trait;
 pub use ipnet::IpNet;

@@ -1,12 +1,15 @@
-//! What a panic and a deadline make of a future.
+//! What a panic, a deadline and a client that hangs up make of a future.
 
 use std::any::Any;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
+
+use tracing::Instrument;
 
 use crate::clock::Runtime;
 use crate::host::Fault;
@@ -67,4 +70,19 @@ pub(crate) async fn within<T>(
         bell.as_mut().poll(context).map(|()| None)
     })
     .await
+}
+
+/// Runs `future` to its end, whoever hangs up; `None` when the executor lost it.
+pub(crate) async fn to_its_end<T: Send + 'static>(
+    runtime: &dyn Runtime,
+    future: impl Future<Output = T> + Send + 'static,
+) -> Option<T> {
+    let slot = Arc::new(Mutex::new(None));
+    let filled = Arc::clone(&slot);
+    let work = async move {
+        let value = future.await;
+        *filled.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+    };
+    runtime.detach(Box::pin(work.in_current_span())).await;
+    slot.lock().unwrap_or_else(PoisonError::into_inner).take()
 }

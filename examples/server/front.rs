@@ -1,18 +1,23 @@
-//! What the server answers: the API, and beside it its reference, what was counted, and whether all is well.
+//! What the server answers: the API, and beside it its reference, the control panel with its sign-in, what was counted, and
+//! whether all is well.
 
 use axum::body::Body;
 use forum_api::ForumApi;
 use forum_api::docs::Docs;
+use forum_api::panel::Panel;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request, Response, StatusCode};
 use tower::ServiceExt;
 
 use crate::board::Board;
 use crate::metrics::{self, Metrics};
+use crate::sign_in::SignIn;
 
 /// Below which path the API answers.
 pub const MOUNT: &str = "/api/v1";
 
+/// Below which path the control panel answers.
+pub const PANEL: &str = "/panel";
 /// Below which path the reference answers.
 pub const DOCS: &str = "/docs";
 
@@ -21,6 +26,10 @@ pub const DOCS: &str = "/docs";
 pub struct Front {
     /// Answers everything below [`MOUNT`].
     pub api: ForumApi,
+    /// Answers everything below [`PANEL`].
+    pub panel: Panel,
+    /// Signs in and out.
+    pub sign_in: SignIn,
     /// Answers everything below [`DOCS`].
     pub docs: Docs,
     /// Knows what was counted and timed.
@@ -41,11 +50,20 @@ impl Front {
             let Ok(response) = self.docs.oneshot(request).await;
             return response.map(Body::new);
         }
+        if is_below(PANEL, path) {
+            let Ok(response) = self.panel.oneshot(request).await;
+            return response.map(Body::new);
+        }
         match path {
             "/health" => health(&self.board).await,
             "/metrics" => self.counted(),
-            _ => json(StatusCode::NOT_FOUND, r#"{"status":"not found"}"#),
+            _ => self.signing(request).await,
         }
+    }
+
+    async fn signing(&self, request: Request<Body>) -> Response<Body> {
+        let signing = self.sign_in.answer(request).await;
+        signing.unwrap_or_else(|| json(StatusCode::NOT_FOUND, r#"{"status":"not found"}"#))
     }
 
     fn counted(&self) -> Response<Body> {

@@ -5,7 +5,7 @@ use std::fmt;
 use forum_api::token::PlainToken;
 use serde::Serialize;
 
-use crate::front::{DOCS, MOUNT};
+use crate::front::{DOCS, MOUNT, PANEL};
 
 /// Where the server is reached, and how to begin.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub struct Try {
 pub struct Keys<'a> {
     api: String,
     docs: String,
-    panel: (),
+    panel: String,
     user: &'static str,
     password: Option<&'a str>,
     token: Option<&'a str>,
@@ -57,7 +57,7 @@ impl Greeting {
         Keys {
             api: self.api(),
             docs: self.docs(),
-            panel: (),
+            panel: self.panel(),
             user: ADMIN,
             password: new.and_then(|new| new.password.as_deref()),
             token: new
@@ -73,6 +73,10 @@ impl Greeting {
     fn docs(&self) -> String {
         format!("{}{DOCS}", self.base_url)
     }
+
+    fn panel(&self) -> String {
+        format!("{}{PANEL}", self.base_url)
+    }
 }
 
 impl fmt::Display for Greeting {
@@ -81,6 +85,7 @@ impl fmt::Display for Greeting {
         writeln!(f, "API       {api}")?;
         writeln!(f, "docs      {}", self.docs())?;
         writeln!(f, "document  {api}/openapi.json")?;
+        writeln!(f, "panel     {}", self.panel())?;
         writeln!(f, "health    {base_url}/health")?;
         let Some(new) = &self.new else { return Ok(()) };
         let shown = new.password.as_deref().unwrap_or("as it was given");

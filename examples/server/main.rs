@@ -20,6 +20,7 @@ mod open;
 mod output;
 mod password;
 mod serve;
+mod sign_in;
 mod stop;
 mod webhooks;
 

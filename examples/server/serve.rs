@@ -11,7 +11,9 @@ use forum_api::budget::Window;
 use forum_api::clock::TokioRuntime;
 use forum_api::docs::Docs;
 use forum_api::host::{Refusal, Result};
+use forum_api::panel::Panel;
 use forum_api::store::Stores;
+use forum_api::webhook::Registry;
 use forum_api::webhook::worker::WorkerHandle;
 use forum_api::{Messages, Settings};
 use http::Request;
@@ -27,11 +29,12 @@ use tower::{Layer, ServiceExt, service_fn};
 use crate::board::Board;
 use crate::board::db::Database;
 use crate::cli::{self, Common};
-use crate::front::{DOCS, Front, MOUNT};
+use crate::front::{DOCS, Front, MOUNT, PANEL};
 use crate::greeting::Greeting;
 use crate::metrics::Metrics;
 use crate::open::{self, Place};
 use crate::output::Output;
+use crate::sign_in::SignIn;
 use crate::stop::{Stop, patiently};
 use crate::{beginning, cors, log, webhooks};
 
@@ -63,8 +66,12 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
         Some(worker) => board.with_wake(move || worker.wake()),
         None => board,
     };
+    let sign_in = SignIn::new(board.clone(), &greeting.base_url, &options.trusted_proxies);
+    let registry = options.addresses.registry(&database)?;
     let front = Front {
+        panel: panel(&stores, registry, sign_in.clone(), &settings),
         api: api(stores, board.clone(), settings),
+        sign_in,
         docs: Docs::new(DOCS, MOUNT),
         metrics,
         board,
@@ -127,6 +134,23 @@ fn api(stores: Stores, board: Board, settings: Settings) -> ForumApi {
     ForumApi::builder(board.clone(), board, stores, TokioRuntime)
         .settings(settings)
         .build()
+}
+
+fn panel(stores: &Stores, registry: Registry, sign_in: SignIn, settings: &Settings) -> Panel {
+    let settings = forum_api::panel::Settings {
+        mount: PANEL.into(),
+        base_url: settings.base_url.clone(),
+        surface: settings.surface,
+        ..forum_api::panel::Settings::default()
+    };
+    Panel::builder(
+        Arc::new(sign_in),
+        stores.tokens.clone(),
+        registry,
+        TokioRuntime,
+    )
+    .settings(settings)
+    .build()
 }
 
 /// Answers until told to stop, then finishes what is in flight.

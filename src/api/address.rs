@@ -22,14 +22,16 @@ pub(super) fn budget_key(
     headers: &HeaderMap,
     settings: &Settings,
 ) -> BudgetKey {
-    let client = peer.map(|peer| client(peer.to_canonical(), headers, &settings.trusted_proxies));
+    let client = peer.map(|peer| client_address(peer, headers, &settings.trusted_proxies));
     client.map_or(BudgetKey::NoAddress, |client| {
         BudgetKey::Prefix(prefix(client, settings))
     })
 }
 
-/// The right-most address that no trusted proxy has; what is no address ends the walk at the last trusted hop.
-fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
+/// Where a request comes from (contract, section 3): its peer or, when that is a trusted proxy, the right-most address
+/// in `x-forwarded-for` that none has. What is no address ends the walk at the last trusted hop.
+pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
+    let peer = peer.to_canonical();
     let is_trusted = |address: &IpAddr| trusted.iter().any(|net| net.contains(address));
     if !is_trusted(&peer) {
         return peer;

@@ -27,11 +27,15 @@ mod service;
 mod settings;
 mod table;
 
+pub use address::client_address;
 pub use builder::Builder;
 pub use messages::Messages;
 pub use openapi::document as openapi;
 pub use service::ForumApi;
 pub use settings::{Language, Settings};
+
+#[cfg(feature = "panel")]
+pub(crate) use query::form_decode;
 
 /// Every error code there is (contract, section 4).
 #[cfg(feature = "testing")]

@@ -25,7 +25,8 @@ fn parameter(pair: &str) -> Result<(String, Node), Complaint> {
     Ok((name, Node::Parameter(value)))
 }
 
-pub(super) fn form_decode(text: &str) -> Option<String> {
+/// What a form or a query wrote with `+` and `%`; `None` for what is no such writing of UTF-8.
+pub(crate) fn form_decode(text: &str) -> Option<String> {
     let spaced = text.replace('+', " ");
     percent_decode(&spaced).map(Cow::into_owned)
 }

@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes};
@@ -32,7 +32,7 @@ use crate::host::{Authority, Board, BoxError};
 use crate::measure;
 use crate::model::Timestamp;
 use crate::store::Stores;
-use crate::unwind::{caught, within};
+use crate::unwind::{caught, to_its_end, within};
 
 /// The API over a host's board: a [`Service`] that answers every request below its mount, and never fails.
 ///
@@ -236,16 +236,12 @@ impl Core {
 
     /// Runs what changes something to its end, whoever hangs up, and takes its answer from there.
     async fn to_its_end(&self, ready: Ready, request_id: &str) -> Result<Answer, Problem> {
-        let slot = Arc::new(Mutex::new(None));
-        let (filled, id) = (Arc::clone(&slot), request_id.to_owned());
+        let id = request_id.to_owned();
         let work = async move {
-            let result = caught(ready)
-                .await
-                .map_err(|problem| log::noted(problem, &id));
-            *filled.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+            let noted = |problem| log::noted(problem, &id);
+            caught(ready).await.map_err(noted)
         };
-        self.runtime.detach(Box::pin(work.in_current_span())).await;
-        let result = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let result = to_its_end(&*self.runtime, work).await;
         result.unwrap_or_else(|| Err(Problem::internal("the executor lost a write")))
     }
 

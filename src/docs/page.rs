@@ -16,7 +16,7 @@ pub(super) fn page(mount: &str, api: &str, assets: &[File]) -> File {
 <link rel="icon" href="data:,">
 {links}</head>
 <body>
-<main id="reference" data-api="{api}"></main>
+<div id="reference" data-api="{api}"></div>
 <noscript>This page needs JavaScript. What it shows is in <a href="{api}/openapi.json">the document</a>.</noscript>
 </body>
 </html>

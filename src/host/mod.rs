@@ -1,10 +1,11 @@
 //! Every trait that a host implements, in reading order: who may see what ([`Authority`]), what the board does
-//! ([`Board`]), and how it says no ([`Refusal`]).
+//! ([`Board`]), who runs it ([`Operator`]), and how it says no ([`Refusal`]).
 
 mod authority;
 mod board;
 mod caller;
 mod error;
+mod operator;
 mod reply;
 
 pub use authority::{Authority, Forums, Standing};
@@ -12,6 +13,7 @@ pub use board::{Board, Place};
 pub(crate) use caller::Presented;
 pub use caller::{Caller, Member};
 pub use error::{BoxError, Fault, Refusal, Stored};
+pub use operator::{Operator, Session};
 pub use reply::In;
 
 /// What a command of the board gives.

@@ -102,6 +102,18 @@ impl Registry {
         }
     }
 
+    /// Every topic that an endpoint may be told of.
+    #[cfg(feature = "panel")]
+    pub(crate) fn known_topics(&self) -> impl Iterator<Item = Topic> {
+        Topic::STANDARD.into_iter().chain(self.own.clone())
+    }
+
+    /// Where it keeps what it registers.
+    #[cfg(feature = "panel")]
+    pub(crate) fn webhooks(&self) -> &Webhooks {
+        &self.webhooks
+    }
+
     /// Registers an endpoint, enabled.
     ///
     /// # Errors

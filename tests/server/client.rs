@@ -12,6 +12,8 @@ pub struct Answer {
     pub status: u16,
     /// The head, in lower case.
     pub head: String,
+    /// The head as it came.
+    pub raw: String,
     /// The body.
     pub body: String,
 }
@@ -84,6 +86,7 @@ fn try_read(mut stream: TcpStream) -> Option<Answer> {
     Some(Answer {
         status: head.split(' ').nth(1)?.parse().ok()?,
         head: head.to_lowercase(),
+        raw: head.into(),
         body: body.into(),
     })
 }

@@ -30,6 +30,7 @@ mod receiver;
 mod reference;
 mod serving;
 mod settings;
+mod sign_in;
 mod startup;
 mod stopping;
 mod tokens;

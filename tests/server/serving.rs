@@ -15,7 +15,9 @@ fn health_is_told_and_other_paths_are_not_there() {
     );
     for path in [
         "/",
-        "/panel",
+        "/panels",
+        "/sign-in/",
+        "/sign-out",
         "/health/",
         "/api",
         "/api/v10/forums",

@@ -21,7 +21,7 @@ fn six_keys_tell_a_program_where_everything_is() {
         (&keys["docs"], &keys["panel"], &keys["user"]),
         (
             &json!(server.beside("/docs")),
-            &json!(null),
+            &json!(server.beside("/panel")),
             &json!("admin")
         )
     );
@@ -45,6 +45,7 @@ fn the_printed_lines_work_when_they_are_pasted() {
         assert_eq!(lines.map(paste).collect::<Vec<_>>(), statuses, "{text}");
         for printed in [
             "/health",
+            "/panel",
             "/api/v1/openapi.json",
             "admin, password ",
             "forum_pat_",

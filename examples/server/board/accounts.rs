@@ -92,3 +92,32 @@ pub async fn administrators_password(connection: &Connection<'_>, name: &str) ->
         ))),
     }
 }
+
+/// An account that can sign in.
+pub struct Login {
+    /// The member.
+    pub member: i64,
+    /// The member's name.
+    pub name: String,
+    /// The hash of the member's password.
+    pub password_hash: String,
+    /// The groups that the member is in.
+    pub groups: Groups,
+}
+
+/// The account of a member who may act and has a password.
+pub async fn login(connection: &Connection<'_>, member: i64) -> db::Result<Option<Login>> {
+    let query = "
+        SELECT id, username, password_hash, groups FROM member
+        WHERE id = ?1 AND banned = FALSE AND password_hash IS NOT NULL";
+    connection
+        .first(query, bind![member], |columns| {
+            Ok(Login {
+                member: columns.value()?,
+                name: columns.value()?,
+                password_hash: columns.value()?,
+                groups: columns.parsed()?.unwrap_or_default(),
+            })
+        })
+        .await
+}

@@ -1,0 +1,60 @@
+//! What the control panel asks of the sessions.
+
+use forum_api::async_trait;
+use forum_api::clock::{Clock, SystemClock};
+use forum_api::host::{Operator, Session, Stored};
+use forum_api::model::UserId;
+use http::request::Parts;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::sessions::Holder;
+use super::{SIGN_IN, SIGN_OUT, SignIn, members};
+use crate::board::groups::Group;
+
+#[async_trait]
+impl Operator for SignIn {
+    async fn signed_in(&self, head: &Parts) -> Stored<Option<Session>> {
+        let desk = &self.0;
+        let Some(id) = desk.cookie.read(&head.headers) else {
+            return Ok(None);
+        };
+        let Some(holder) = desk.sessions.find(&id, SystemClock.now()) else {
+            return Ok(None);
+        };
+        let account = members::account(&desk.board, holder.member).await?;
+        let Some(account) = account.filter(|account| Holder::of(account) == holder) else {
+            desk.sessions.end(&id);
+            return Ok(None);
+        };
+        let administrator = account.groups.contains(Group::Administrators);
+        let member = UserId::from(account.member);
+        let session = Session::new(member, account.name, administrator, id.as_str());
+        Ok(Some(session))
+    }
+
+    async fn is_password(&self, session: &Session, password: &str) -> Stored<bool> {
+        let Ok(member) = session.member().number() else {
+            return Ok(false);
+        };
+        let account = members::account(&self.0.board, member).await?;
+        Ok(self.check_password(account, password).await?.is_some())
+    }
+
+    async fn find(&self, username: &str) -> Stored<Option<UserId>> {
+        let found = members::id(&self.0.board, username).await?;
+        Ok(found.map(UserId::from))
+    }
+
+    async fn name(&self, member: &UserId) -> Stored<Option<String>> {
+        Ok(members::name(&self.0.board, member).await?)
+    }
+
+    fn sign_in(&self, back: &str) -> String {
+        let back = utf8_percent_encode(back, NON_ALPHANUMERIC);
+        format!("{SIGN_IN}?back={back}")
+    }
+
+    fn sign_out(&self) -> Option<&str> {
+        Some(SIGN_OUT)
+    }
+}

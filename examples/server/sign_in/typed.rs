@@ -1,0 +1,83 @@
+//! What was typed to sign in.
+
+use axum::body::Body;
+use http_body_util::{BodyExt, Limited};
+use percent_encoding::percent_decode_str;
+
+use super::HOME;
+
+/// How much of a form is read.
+const LIMIT: usize = 64 * 1024;
+
+/// What was typed, and where to go afterwards.
+#[derive(Default)]
+pub struct Typed {
+    /// The name.
+    pub name: String,
+    /// The password.
+    pub password: String,
+    /// A path of this server.
+    pub back: String,
+}
+
+impl Typed {
+    /// What a link to the page says: where to go afterwards.
+    pub fn of_query(query: &str) -> Self {
+        Self::parse(query).unwrap_or_default()
+    }
+
+    /// What a form holds; `None` when it cannot be read.
+    pub async fn of_form(body: Body) -> Option<Self> {
+        let body = Limited::new(body, LIMIT).collect().await.ok()?.to_bytes();
+        Self::parse(std::str::from_utf8(&body).ok()?)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut typed = Self {
+            back: HOME.into(),
+            ..Self::default()
+        };
+        for (name, value) in text.split('&').filter_map(|pair| pair.split_once('=')) {
+            let value = value.replace('+', " ");
+            let value = percent_decode_str(&value).decode_utf8().ok()?.into_owned();
+            match name {
+                "name" => typed.name = value.trim().into(),
+                "password" => typed.password = value,
+                "back" if is_own_path(&value) => typed.back = value,
+                _ => {}
+            }
+        }
+        Some(typed)
+    }
+}
+
+/// Whether it leads to a page of this server, and not by way of it to another.
+fn is_own_path(path: &str) -> bool {
+    let begins = path.starts_with('/') && !path.starts_with("//");
+    begins
+        && path
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && byte != b'\\')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HOME, Typed};
+
+    #[test]
+    fn one_comes_back_to_this_server_alone() {
+        let back = |path| Typed::of_query(&format!("back={path}")).back;
+        assert_eq!(back("%2Fpanel%2Fusage%3Fx%3D1"), "/panel/usage?x=1");
+        for elsewhere in [
+            "",
+            "https:%2F%2Fevil.example",
+            "%2F%2Fevil.example",
+            "%2F%5Cevil.example",
+            "%5C%2Fevil.example",
+            "%2F%0D%0Aset-cookie:x",
+            "panel",
+        ] {
+            assert_eq!(back(elsewhere), HOME, "{elsewhere}");
+        }
+    }
+}

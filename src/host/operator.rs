@@ -1,0 +1,92 @@
+//! Who runs the board, for the control panel: the host's own sessions, names and passwords (contract, section 10).
+
+use std::fmt;
+
+use async_trait::async_trait;
+use http::request::Parts;
+use zeroize::Zeroizing;
+
+use super::Stored;
+use crate::model::UserId;
+
+/// The host's sign-in, as the control panel asks for it. No hash of a password passes through here.
+///
+/// Nothing of the answers is kept: who is no administrator any more is out with the next request.
+#[async_trait]
+pub trait Operator: Send + Sync + 'static {
+    /// Who is signed in, by the head of a request (its cookie, as a rule); `None` for nobody.
+    ///
+    /// # Errors
+    /// When the host's backend fails.
+    async fn signed_in(&self, head: &Parts) -> Stored<Option<Session>>;
+
+    /// Whether this is the password of the one who is signed in. The panel counts the wrong ones itself.
+    ///
+    /// # Errors
+    /// When the host's backend fails.
+    async fn is_password(&self, session: &Session, password: &str) -> Stored<bool>;
+
+    /// The member of this name.
+    ///
+    /// # Errors
+    /// When the host's backend fails.
+    async fn find(&self, username: &str) -> Stored<Option<UserId>>;
+
+    /// The name of this member; `None` when the account is gone.
+    ///
+    /// # Errors
+    /// When the host's backend fails.
+    async fn name(&self, member: &UserId) -> Stored<Option<String>>;
+
+    /// Where one signs in, as an absolute path, to come back to the path `back` afterwards.
+    fn sign_in(&self, back: &str) -> String;
+
+    /// Where a `POST` of the signed-in browser signs out, as an absolute path. Default: nowhere, so that no page of
+    /// the panel offers it.
+    fn sign_out(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// One who is signed in.
+#[derive(Clone)]
+pub struct Session {
+    pub(crate) member: UserId,
+    pub(crate) name: String,
+    pub(crate) administrator: bool,
+    pub(crate) secret: Zeroizing<Vec<u8>>,
+}
+
+impl Session {
+    /// The session of the member with this id and name. To one who is no `administrator` the panel does not exist.
+    ///
+    /// `secret` is what only this session knows, the same on every node, such as the random value of its cookie. What
+    /// the panel's forms carry against forgery follows from it; it appears nowhere itself.
+    pub fn new(
+        member: UserId,
+        name: impl Into<String>,
+        administrator: bool,
+        secret: impl Into<Vec<u8>>,
+    ) -> Self {
+        Self {
+            member,
+            name: name.into(),
+            administrator,
+            secret: Zeroizing::new(secret.into()),
+        }
+    }
+
+    /// The member.
+    pub fn member(&self) -> &UserId {
+        &self.member
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("member", &self.member)
+            .field("administrator", &self.administrator)
+            .finish_non_exhaustive()
+    }
+}

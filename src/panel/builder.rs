@@ -1,0 +1,93 @@
+//! How a panel is put together.
+
+use std::fmt;
+use std::sync::Arc;
+
+use http::{Extensions, Uri};
+
+use super::lock::Lock;
+use super::service::{Core, Panel};
+use super::settings::Settings;
+use super::spent::Spent;
+use crate::clock::{Clock, Entropy, Runtime, SystemClock, SystemEntropy};
+use crate::host::Operator;
+use crate::store::Tokens;
+use crate::webhook::Registry;
+
+/// Puts a [`Panel`] together; what is mandatory was said in [`Panel::builder`].
+pub struct Builder(Core);
+
+impl Panel {
+    /// A panel for the host's administrators: all that it cannot do without. The rest has a default.
+    ///
+    /// `tokens` are those of the API, `registry` goes by the settings and stores of the worker, and `runtime` is the
+    /// executor that the host's server runs on.
+    pub fn builder(
+        operator: Arc<dyn Operator>,
+        tokens: Arc<dyn Tokens>,
+        registry: Registry,
+        runtime: impl Runtime,
+    ) -> Builder {
+        Builder(Core {
+            operator,
+            tokens,
+            registry,
+            runtime: Arc::new(runtime),
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(SystemEntropy),
+            settings: Settings::default(),
+            original_uri: |_| None,
+            lock: Lock::default(),
+            spent: Spent::default(),
+        })
+    }
+}
+
+impl Builder {
+    /// Takes these settings. Default: [`Settings::default`].
+    #[must_use]
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.0.settings = settings;
+        self
+    }
+
+    /// Takes the time from `clock`. Default: [`SystemClock`].
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.0.clock = clock;
+        self
+    }
+
+    /// Takes randomness from `entropy`. Default: [`SystemEntropy`].
+    #[must_use]
+    pub fn entropy(mut self, entropy: Arc<dyn Entropy>) -> Self {
+        self.0.entropy = entropy;
+        self
+    }
+
+    /// Where a request's extensions hold the URI as it was sent, if a router cuts it. Default: nowhere.
+    ///
+    /// Under axum: `.original_uri(|e| e.get::<OriginalUri>().map(|uri| &uri.0))`.
+    #[must_use]
+    pub fn original_uri(mut self, original_uri: fn(&Extensions) -> Option<&Uri>) -> Self {
+        self.0.original_uri = original_uri;
+        self
+    }
+
+    /// The panel.
+    #[must_use]
+    pub fn build(self) -> Panel {
+        let mut core = self.0;
+        let mount = core.settings.mount.trim_end_matches('/').len();
+        core.settings.mount.truncate(mount);
+        Panel(Arc::new(core))
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("settings", &self.0.settings)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,82 @@
+//! The control panel (feature `panel`): where an administrator issues tokens, runs webhooks, and sees how deliveries
+//! fare (spec, Authentication 6 and 7; contract, section 10).
+//!
+//! A [`tower_service::Service`] like the API, of pages that are made on the server and run no script. The host mounts it
+//! where it likes, says who is signed in ([`Operator`](crate::host::Operator)), and keeps its own sign-in page:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use forum_api::clock::TokioRuntime;
+//! use forum_api::host::{Operator, Session, Stored};
+//! use forum_api::panel::{Panel, Settings};
+//! use forum_api::store::{Stores, Webhooks};
+//! use forum_api::webhook::Registry;
+//! use forum_api::{async_trait, model::UserId};
+//! use http::request::Parts;
+//!
+//! struct MyMembers; // your sessions and passwords
+//!
+//! #[async_trait]
+//! impl Operator for MyMembers {
+//!     async fn signed_in(&self, head: &Parts) -> Stored<Option<Session>> {
+//!         let _cookie = head.headers.get("cookie"); // your look-up
+//!         Ok(Some(Session::new(UserId::from(1), "admin", true, "the cookie's random value")))
+//!     }
+//!     async fn is_password(&self, _session: &Session, _password: &str) -> Stored<bool> {
+//!         Ok(false) // your check
+//!     }
+//!     async fn find(&self, username: &str) -> Stored<Option<UserId>> {
+//!         Ok((username == "admin").then(|| UserId::from(1)))
+//!     }
+//!     async fn name(&self, _member: &UserId) -> Stored<Option<String>> {
+//!         Ok(Some("admin".into()))
+//!     }
+//!     fn sign_in(&self, _back: &str) -> String {
+//!         "/sign-in".into()
+//!     }
+//! }
+//!
+//! let tokens = Stores::in_memory().tokens; // those that the API has
+//! let registry = Registry::new(Webhooks::in_memory()); // those that your worker has
+//! let settings = Settings { mount: "/admin/api".into(), ..Settings::default() };
+//! let panel = Panel::builder(Arc::new(MyMembers), tokens, registry, TokioRuntime).settings(settings).build();
+//! let app: axum::Router = axum::Router::new().route_service("/admin/api/{*rest}", panel);
+//! ```
+//!
+//! Whoever is not signed in is sent to the host's sign-in page, and to a member who is no administrator there is no
+//! panel: 404. What changes something is a `POST` that carries what only this session's pages hold, and that comes from
+//! no other site; a forged one is 403. Five wrong passwords in five minutes lock issuing for that administrator for five
+//! minutes, on that node.
+//!
+//! A host's own sign-in page may look like the panel: its style sheet is at `/style.css` below the mount, for anybody,
+//! [`page_headers`] are the headers that its pages carry, and [`is_own_form`] tells a form from a forged one.
+
+mod answer;
+mod builder;
+mod csrf;
+mod deliveries;
+mod exit;
+mod fields;
+mod form;
+mod gate;
+mod layout;
+mod lock;
+mod notice;
+mod parts;
+mod problem;
+mod service;
+mod settings;
+mod spent;
+mod style;
+mod table;
+mod tokens;
+mod usage;
+mod visit;
+mod webhooks;
+mod when;
+
+pub use builder::Builder;
+pub use exit::page_headers;
+pub use gate::is_own_form;
+pub use service::Panel;
+pub use settings::Settings;

@@ -1,0 +1,130 @@
+//! Issuing a token (spec, Authentication 6 and 7; contract, section 10).
+
+use std::time::Duration;
+
+use http::StatusCode;
+use maud::html;
+
+use super::wanted;
+use crate::model::UserId;
+use crate::panel::answer::{Answer, Outcome};
+use crate::panel::fields::Wrong;
+use crate::panel::form::Form;
+use crate::panel::parts::revealed;
+use crate::panel::problem::Problem;
+use crate::panel::visit::Visit;
+use crate::token::{self, Expiry, Issue, IssueError, PlainToken, TokenRecord};
+
+const TITLE: &str = "Issue a token";
+
+/// `GET /tokens/new`
+pub(in crate::panel) async fn ask(visit: &Visit) -> Outcome {
+    let form = wanted::form(visit, &Form::default(), &Wrong::default())?;
+    visit.page(TITLE, form)
+}
+
+/// `POST /tokens/new`
+pub(in crate::panel) async fn issue(visit: &Visit, form: &Form) -> Outcome {
+    if let Err(wait) = visit.core.lock.begin(&visit.session.member, visit.now) {
+        return locked(visit, form, wait);
+    }
+    let mut wrong = Wrong::default();
+    check_password(visit, form, &mut wrong).await?;
+    let owner = owner(visit, form, &mut wrong).await?;
+    let scopes: Vec<String> = form.all("scopes").map(Into::into).collect();
+    if scopes.is_empty() {
+        note(&mut wrong, IssueError::NoScope)?;
+    }
+    if let Err(bad) = Expiry::parse(form.get("expires_in_days")) {
+        note(&mut wrong, IssueError::Expiry(bad))?;
+    }
+    let Some(owner) = owner.filter(|_| wrong.is_empty()) else {
+        return refused(visit, form, &wrong);
+    };
+    if visit.is_repeated(form) {
+        let reason = "This form was sent before: its token was issued then and shown once. If it is lost, revoke it \
+                      and issue another.";
+        return visit.conflict(reason, "/tokens");
+    }
+    let wanted = Issue {
+        owner: &owner,
+        label: form.get("label"),
+        scopes: &scopes,
+        expires_in_days: form.get("expires_in_days"),
+    };
+    let core = &visit.core;
+    let surface = core.settings.surface;
+    match token::issue(&*core.tokens, &*core.entropy, surface, wanted, visit.now).await {
+        Ok((token, record)) => issued(visit, &token, &record),
+        Err(error) => {
+            note(&mut wrong, error)?;
+            refused(visit, form, &wrong)
+        }
+    }
+}
+
+async fn check_password(visit: &Visit, form: &Form, wrong: &mut Wrong) -> Result<(), Problem> {
+    let (core, session) = (&visit.core, &visit.session);
+    if core
+        .operator
+        .is_password(session, form.get("password"))
+        .await?
+    {
+        core.lock.forget(&session.member);
+    } else {
+        tracing::warn!(member = %session.member, "a wrong password was typed to issue a token");
+        wrong.note("password", "This is not your password.");
+    }
+    Ok(())
+}
+
+async fn owner(visit: &Visit, form: &Form, wrong: &mut Wrong) -> Result<Option<UserId>, Problem> {
+    let found = visit.core.operator.find(form.get("owner").trim()).await?;
+    if found.is_none() {
+        wrong.note("owner", "There is no member of this name.");
+    }
+    Ok(found)
+}
+
+/// Notes an error beside its field, unless it is nobody's fault here.
+fn note(wrong: &mut Wrong, error: IssueError) -> Result<(), Problem> {
+    match error {
+        IssueError::Failed(fault) => return Err(fault.into()),
+        IssueError::Expiry(bad) => wrong.note("expires_in_days", bad),
+        scope => wrong.note("scopes", scope),
+    }
+    Ok(())
+}
+
+fn refused(visit: &Visit, form: &Form, wrong: &Wrong) -> Outcome {
+    let main = html! {
+        p.alert role="alert" { "No token was issued. What is wrong stands beside each field." }
+        (wanted::form(visit, form, wrong)?)
+    };
+    Ok(visit.answer(StatusCode::UNPROCESSABLE_ENTITY, TITLE, main))
+}
+
+fn locked(visit: &Visit, form: &Form, wait: Duration) -> Outcome {
+    let minutes = wait.as_secs().div_ceil(60).max(1);
+    let plural = if minutes == 1 { "" } else { "s" };
+    let main = html! {
+        p.alert role="alert" {
+            "No token was issued: there were too many wrong passwords. Try again in "
+            (minutes) " minute" (plural) "."
+        }
+        (wanted::form(visit, form, &Wrong::default())?)
+    };
+    let answer: Answer = visit.answer(StatusCode::TOO_MANY_REQUESTS, TITLE, main);
+    Ok(answer.retry_after(wait))
+}
+
+fn issued(visit: &Visit, token: &PlainToken, record: &TokenRecord) -> Outcome {
+    tracing::info!(lookup = %record.lookup, by = %visit.session.member, "a token was issued");
+    let main = html! {
+        p.notice role="status" { "The token was issued. Copy it now: it is shown this once." }
+        (revealed("token", "Token", token.reveal()))
+        p { "Programs send it as " code { "Authorization: Bearer …" } " with each request." }
+        p { a.button href=(visit.at("/tokens")) { "I have copied it" } }
+    };
+    visit.page("Your new token", main)
+}

@@ -1,0 +1,120 @@
+//! One request of an administrator, as the pages see it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use http::StatusCode;
+use maud::{Markup, html};
+
+use super::answer::{Answer, Outcome};
+use super::form::Form;
+use super::problem::Problem;
+use super::service::Core;
+use super::table::Row;
+use super::{csrf, layout, spent, when};
+use crate::host::Session;
+use crate::model::{EndpointId, Timestamp, UserId};
+use crate::store::Webhooks;
+
+/// What a page is made from, and what a form is carried out with.
+pub(super) struct Visit {
+    pub(super) core: Arc<Core>,
+    pub(super) row: &'static Row,
+    pub(super) session: Session,
+    /// What stands for `{id}` in the path.
+    pub(super) id: String,
+    pub(super) query: Form,
+    pub(super) now: Timestamp,
+}
+
+impl Visit {
+    /// A path below the mount, as links and forms name it.
+    pub(super) fn at(&self, path: &str) -> String {
+        format!("{}{path}", self.core.settings.mount)
+    }
+
+    pub(super) fn page(&self, title: &str, main: Markup) -> Outcome {
+        Ok(self.answer(StatusCode::OK, title, main))
+    }
+
+    pub(super) fn answer(&self, status: StatusCode, title: &str, main: Markup) -> Answer {
+        Answer::page(status, layout::whole(self, title, main))
+    }
+
+    /// To another page, which says by its address what was done.
+    pub(super) fn done(&self, path: &str, notice: &str) -> Outcome {
+        let path = self.at(path);
+        Ok(Answer::see_other(format!("{path}?done={notice}")))
+    }
+
+    /// Something is not as the page that was sent thought it is.
+    pub(super) fn conflict(&self, reason: &str, back: &str) -> Outcome {
+        let main = html! {
+            p { (reason) }
+            p { a href=(self.at(back)) { "Back" } }
+        };
+        Ok(self.answer(StatusCode::CONFLICT, "Nothing was changed", main))
+    }
+
+    /// What makes a form one of this session's.
+    pub(super) fn csrf(&self) -> Markup {
+        html! { input type="hidden" name=(csrf::FIELD) value=(csrf::token(&self.session)); }
+    }
+
+    /// What makes a form one that is carried out once.
+    pub(super) fn once(&self) -> Result<Markup, Problem> {
+        let number = spent::number(&*self.core.entropy).map_err(Problem::internal)?;
+        Ok(html! { input type="hidden" name=(spent::FIELD) value=(number); })
+    }
+
+    /// Whether this form was carried out already, as one that is reloaded was.
+    pub(super) fn is_repeated(&self, form: &Form) -> bool {
+        !self.core.spent.spend(form.get(spent::FIELD), self.now)
+    }
+
+    /// A form of a single button, which says for whom reads aloud what it is `about`.
+    pub(super) fn button(&self, path: &str, text: &str, about: &str, class: &str) -> Markup {
+        html! {
+            form method="post" action=(self.at(path)) {
+                (self.csrf())
+                button type="submit" class=(class) { (text) span class="aloud" { " " (about) } }
+            }
+        }
+    }
+
+    /// A time in words, and exactly.
+    pub(super) fn time(&self, at: Timestamp) -> Markup {
+        html! {
+            time datetime=(at) { (when::words(at, self.now)) " " small { (when::exact(at)) } }
+        }
+    }
+
+    /// The same, or a word where there is none.
+    pub(super) fn time_or(&self, at: Option<Timestamp>, none: &str) -> Markup {
+        at.map_or_else(|| html! { (none) }, |at| self.time(at))
+    }
+
+    pub(super) fn webhooks(&self) -> &Webhooks {
+        self.core.registry.webhooks()
+    }
+
+    /// The names of these members; of one whose account is gone, that it is.
+    pub(super) async fn names<'a>(
+        &self,
+        members: impl Iterator<Item = &'a UserId>,
+    ) -> Result<HashMap<&'a UserId, String>, Problem> {
+        let mut names = HashMap::new();
+        for member in members {
+            if !names.contains_key(member) {
+                let name = self.core.operator.name(member).await?;
+                names.insert(member, name.unwrap_or_else(|| "(gone)".into()));
+            }
+        }
+        Ok(names)
+    }
+
+    /// The endpoint that the path names.
+    pub(super) fn endpoint(&self) -> Result<EndpointId, Problem> {
+        EndpointId::new(&self.id).ok_or(Problem::Absent)
+    }
+}

@@ -1,0 +1,59 @@
+"""Runs the whole afternoon; the one argument is the example server's program."""
+
+import sys
+from time import monotonic
+
+from playwright.sync_api import Browser, expect, sync_playwright
+
+import afternoon
+import forged
+import reference
+from look import look
+from receiver import Receiver
+from server import Server
+from watch import Window
+
+PROGRAM = sys.argv[1]
+
+
+def with_scripts(browser: Browser) -> None:
+    with Server(PROGRAM) as server, Receiver() as receiver, Window(browser, server.address) as page:
+        afternoon.spend(page, server, receiver, look)
+
+
+def without_scripts(browser: Browser) -> None:
+    with (
+        Server(PROGRAM) as server,
+        Receiver() as receiver,
+        Window(browser, server.address, java_script_enabled=False) as page,
+    ):
+        afternoon.spend(page, server, receiver, lambda *_: None)
+        reference.without_scripts(page)
+
+
+def at_the_reference(browser: Browser) -> None:
+    with Server(PROGRAM) as server, Window(browser, server.address) as page:
+        reference.spend(page, server)
+
+
+def with_forged_forms(browser: Browser) -> None:
+    with Server(PROGRAM) as server, Receiver() as receiver:
+        page = browser.new_page()
+        forged.spend(page, server, receiver)
+        page.context.close()
+
+
+# The machine may be busy.
+expect.set_options(timeout=20_000)
+
+PARTS = (with_scripts, without_scripts, at_the_reference, with_forged_forms)
+
+with sync_playwright() as playwright:
+    # Its sandbox cannot be had by root.
+    chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+    for part in PARTS:
+        if part.__name__ not in (sys.argv[2:] or [part.__name__]): continue
+        began = monotonic()
+        part(chromium)
+        print(f"{part.__name__}: {monotonic() - began:.1f} s", flush=True)
+    chromium.close()

@@ -1,0 +1,104 @@
+"""Forms that no administrator sent: refused for every route of the panel's table, and nothing is changed."""
+
+import re
+from pathlib import Path
+from urllib.parse import urlencode
+
+from playwright.sync_api import Page
+
+from receiver import Receiver
+from server import Answer, Server
+
+TABLE = Path("src/panel/table.rs").read_text()
+EVIL = "http://evil.example"
+
+# What every form could want: whatever was forged would be carried out.
+FIELDS = [
+    ("owner", "alice"),
+    ("label", "forged"),
+    ("scopes", "posts:read"),
+    ("expires_in_days", ""),
+    ("url", "http://127.0.0.1:1/"),
+    ("topics", "post.created"),
+]
+
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+
+
+class Caller:
+    """Somebody who signed in, with the cookie of a session and what its forms carry."""
+
+    def __init__(self, server: Server, name: str, password: str) -> None:
+        form = urlencode({"name": name, "password": password})
+        entered = server.ask("POST", "/sign-in", FORM, form)
+        assert entered.status == 303, entered.text
+        set_cookie = entered.headers["set-cookie"]
+        assert set_cookie.endswith("; HttpOnly; SameSite=Lax; Path=/"), set_cookie
+        self.cookie = {"cookie": set_cookie.split(";")[0]}
+        page = server.ask("GET", "/panel/tokens/new", self.cookie).text
+        found = re.search('name="csrf" value="([^"]+)"', page)
+        self.csrf = found.group(1) if found else ""
+
+
+def spend(page: Page, server: Server, receiver: Receiver) -> None:
+    """Tries each route in each forged way, by hand and from a page of another site."""
+    server.let_sign_in("mod", "secret", "members,staff")
+    admin, other = (Caller(server, "admin", server.password) for _ in range(2))
+    member = Caller(server, "mod", "secret")
+    assert admin.csrf and other.csrf and admin.csrf != other.csrf and not member.csrf
+    paths = furnish(server, receiver)
+    before = server.kept()
+
+    def post(path: str, cookie: dict[str, str], csrf: str | None, **headers: str) -> Answer:
+        fields = [*FIELDS, ("password", server.password)] + ([("csrf", csrf)] if csrf is not None else [])
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return server.ask("POST", path, FORM | cookie | named, urlencode(fields))
+
+    for path in paths:
+        for csrf in (None, "", other.csrf, admin.csrf[1:]):
+            assert post(path, admin.cookie, csrf).status == 403, (path, csrf)
+        foreign = [{"origin": EVIL}, {"origin": "null"}, {"referer": f"{EVIL}/"}, {"sec_fetch_site": "same-site"}]
+        for headers in (*foreign, {"sec_fetch_site": "cross-site"}):
+            assert post(path, admin.cookie, admin.csrf, **headers).status == 403, (path, headers)
+        assert post(path, {}, admin.csrf).headers["location"].startswith("/sign-in"), path
+        assert post(path, {"cookie": "forum_session=" + "x" * 43}, admin.csrf).status == 303, path
+        assert post(path, member.cookie, admin.csrf).status == 404, path
+        send_from_elsewhere(page, server, admin, path)
+    assert server.kept() == before
+
+    # In earnest each is taken up, though one that disables has the ping after it declined: it was the forgery that was refused.
+    for path in paths:
+        assert post(path, admin.cookie, admin.csrf).status in (200, 303, 409), path
+    assert server.kept() != before
+
+
+def furnish(server: Server, receiver: Receiver) -> list[str]:
+    """The paths of the table's forms, with ids that there are; what removes comes last."""
+    command = ("token", "issue", "--owner", "bob", "--scopes", "all", "--password-stdin")
+    token = server.command(*command, given=server.password + "\n")["lookup"]
+    endpoint = server.command("webhook", "add", "--url", receiver.address, "--allow-private-webhooks")
+    receiver.answers(410, "gone")
+    server.command("webhook", "rotate", endpoint["id"])
+    server.command("webhook", "ping", endpoint["id"])
+    receiver.next_ping(endpoint["secret"])
+    while (delivery := server.command("delivery", "list")[0])["state"] != "gone":
+        pass
+    ids = {"tokens": token, "webhooks": endpoint["id"], "deliveries": delivery["id"]}
+    templates = re.findall(r'^    changes\("/(\w+)([^"]*)"', TABLE, re.MULTILINE)
+    assert len(templates) == 13, templates
+    paths = [f"/panel/{area}{rest.replace('{id}', ids[area])}" for area, rest in templates]
+    return sorted(paths, key=lambda path: ("webhooks" in path, "remove" in path))
+
+
+def send_from_elsewhere(page: Page, server: Server, admin: Caller, path: str) -> None:
+    """A form on a page of another port, which a browser sends with the session's cookie."""
+    name, value = admin.cookie["cookie"].split("=")
+    page.context.add_cookies([{"name": name, "value": value, "url": server.address}])
+    form = f'<form method=post action="{server.address}{path}"><input name=csrf value="{admin.csrf}"><button>Win</button></form>'
+    page.route("http://127.0.0.1:9/", lambda route: route.fulfill(body=form, content_type="text/html"))
+    page.goto("http://127.0.0.1:9/")
+    with page.expect_navigation() as navigation:
+        page.get_by_role("button", name="Win").click()
+    sent = navigation.value.request.all_headers()
+    assert navigation.value.status == 403, path
+    assert sent["origin"] == "http://127.0.0.1:9" and name in sent["cookie"], sent

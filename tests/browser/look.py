@@ -1,0 +1,55 @@
+"""Looks at a page as each kind of reader does: light and dark, on a desk and on a phone."""
+
+from os import environ
+from pathlib import Path
+from typing import Any
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+DESK, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
+
+KINDS = [(name, size, scheme) for name, size in (("desk", DESK), ("phone", PHONE)) for scheme in ("light", "dark")]
+
+# In the reference the head of each operation is a button that holds a link to itself: that is Swagger UI's own doing, and
+# its files are served as they are.
+TOLERATED = "nested-interactive"
+
+seen = set[str]()
+
+
+def look(page: Page, name: str) -> None:
+    """Finds no barrier in the page, and nothing of it beside the screen; a page of the same name is looked at once."""
+    if name in seen:
+        return
+    seen.add(name)
+    for kind, size, scheme in KINDS:
+        page.set_viewport_size(size)
+        page.emulate_media(color_scheme=scheme)
+        photograph(page, f"{name}-{kind}-{scheme}")
+        assert fits(page), f"{name} is wider than a {kind}: {too_wide(page)}"
+        faults = [fault for fault in barriers(page) if not (name.startswith("docs") and fault["id"] == TOLERATED)]
+        assert not faults, [(name, kind, scheme, fault["id"], fault["nodes"][:3]) for fault in faults]
+    page.set_viewport_size(DESK)
+    page.emulate_media(color_scheme="light")
+
+
+def barriers(page: Page) -> list[Any]:
+    return list(Axe().run(page).response["violations"])
+
+
+def fits(page: Page) -> bool:
+    return bool(page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"))
+
+
+def too_wide(page: Page) -> object:
+    """The tags of what reaches beyond the screen."""
+    beyond = "element => element.getBoundingClientRect().right > innerWidth + 1"
+    tags = f"[...document.body.querySelectorAll('*')].filter({beyond}).map(element => element.outerHTML.slice(0, 120))"
+    return page.evaluate(tags)
+
+
+def photograph(page: Page, name: str) -> None:
+    folder = environ.get("SCREENSHOTS")
+    if folder:
+        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)

@@ -1,0 +1,84 @@
+"""What an administrator does in the control panel, step by step."""
+
+import re
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+EXPIRES = "Expires in (days)"
+PASSWORD = "Your password"
+
+
+def sign_in(page: Page, name: str, password: str) -> None:
+    """Fills in the page that asks for it."""
+    page.get_by_label("Username", exact=True).fill(name)
+    page.get_by_label("Password", exact=True).fill(password)
+    send(page, "Sign in", 200)
+
+
+def send(page: Page, button: str, status: int) -> dict[str, str]:
+    """Presses a button; gives the headers of the page that it leads to, which has this status."""
+    with page.expect_navigation() as navigation:
+        page.get_by_role("button", name=button, exact=True).click()
+    return arrived(navigation.value, status)
+
+
+def go(page: Page, path: str, status: int = 200) -> dict[str, str]:
+    """Opens a page, which has this status."""
+    return arrived(page.goto(path), status)
+
+
+def arrived(response: Any, status: int) -> dict[str, str]:
+    assert response and response.status == status, (response and response.status, response and response.url)
+    return dict(response.headers)
+
+
+def fill_in_token(page: Page, password: str, *, owner: str = "alice", label: str = "laptop", days: str = "") -> None:
+    """Fills in the form that issues a token, whatever stands in it."""
+    page.get_by_label("Owner", exact=True).fill(owner)
+    page.get_by_label("Label", exact=True).fill(label)
+    page.get_by_role("checkbox", name="members:read").check()
+    page.get_by_label(EXPIRES, exact=True).fill(days)
+    page.get_by_label(PASSWORD, exact=True).fill(password)
+
+
+def revealed(page: Page) -> str:
+    """What is shown once, selected by a click and copied from there."""
+    field = page.locator(".revealed code")
+    field.click()
+    text = field.inner_text()
+    assert page.evaluate("getSelection().toString()") == text
+    return text
+
+
+def add_endpoint(page: Page, address: str) -> str:
+    """Adds an endpoint of all topics, and goes to its page; gives its secret."""
+    go(page, "/panel/webhooks")
+    page.get_by_label("URL", exact=True).fill(address)
+    send(page, "Add the endpoint", 200)
+    secret = revealed(page)
+    page.get_by_role("link", name="I have copied it").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Endpoint")
+    return secret
+
+
+def delivery_becomes(page: Page, state: str) -> None:
+    """Reloads the page of a delivery until it has this state, as an operator does."""
+    for _ in range(400):
+        if page.locator("dl .badge").inner_text() == state:
+            return
+        go(page, page.url.split("?")[0])
+    raise AssertionError(f"the delivery does not become {state}")
+
+
+def reason(page: Page, field: str) -> str:
+    """What is wrong with a field, as is read aloud with it."""
+    described = page.get_by_label(field, exact=True).get_attribute("aria-describedby") or ""
+    named = [part for part in described.split() if part.endswith("-wrong")]
+    assert page.get_by_label(field, exact=True).get_attribute("aria-invalid") == "true" and len(named) == 1, described
+    return page.locator(f"#{named[0]}").inner_text()
+
+
+def state_of(page: Page, text: str) -> str:
+    """The state of the row of a table that has this text."""
+    return page.get_by_role("row").filter(has_text=re.compile(re.escape(text))).locator(".badge").inner_text()

@@ -1,0 +1,50 @@
+"""A client author's minutes at the interactive reference."""
+
+import json
+
+from playwright.sync_api import Page, expect
+
+from look import look
+from panel import go
+from server import Server
+
+METHODS = ("get", "post", "put", "patch", "delete")
+
+
+def spend(page: Page, server: Server) -> None:
+    """Every operation and every webhook is listed, and one is tried with a token."""
+    go(page, "/docs")
+    document = json.loads(server.ask("GET", f"{server.api}/openapi.json").text)
+    listed = [*document["paths"].values(), *document["webhooks"].values()]
+    operations = sum(method in METHODS for path in listed for method in path)
+    expect(page.locator(".opblock")).to_have_count(operations)
+    expect(page.get_by_role("heading", level=1)).to_contain_text(document["info"]["title"])
+    look(page, "docs")
+    authorize(page, server.token)
+    operation = page.locator(".opblock", has=page.locator(f".opblock-summary-path[data-path='/me']"))
+    operation.locator(".opblock-summary-control").click()
+    operation.get_by_role("button", name="Try it out").click()
+    operation.get_by_role("button", name="Execute").click()
+    answer = operation.locator(".live-responses-table")
+    expect(answer.locator("tbody .response-col_status")).to_have_text("200")
+    expect(answer.locator(".highlight-code")).to_contain_text('"username": "alice"')
+    look(page, "docs-tried")
+
+
+def authorize(page: Page, token: str) -> None:
+    """Pastes a token."""
+    page.get_by_role("button", name="Authorize").click()
+    dialog = page.locator(".dialog-ux")
+    dialog.get_by_role("textbox").fill(token)
+    look(page, "docs-authorize")
+    dialog.get_by_role("button", name="Apply credentials").click()
+    dialog.get_by_role("button", name="Close").last.click()
+
+
+def without_scripts(page: Page) -> None:
+    """It says why it is empty, and where to read the same."""
+    go(page, "/docs")
+    expect(page.get_by_text("This page needs JavaScript")).to_be_visible()
+    with page.expect_navigation() as navigation:
+        page.get_by_role("link", name="the document").click()
+    assert navigation.value.status == 200

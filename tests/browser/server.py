@@ -1,0 +1,94 @@
+"""The example server in a directory of its own, and its command line."""
+
+import json
+import signal
+import subprocess
+from http.client import HTTPConnection
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import urlsplit
+
+# Attempts follow each other at once, and receivers are on this machine.
+OPTIONS = "--listen 127.0.0.1:0 --json --allow-private-webhooks --webhook-initial-backoff 0.01 --webhook-max-backoff 0.02"
+
+
+class Answer:
+    """What came back."""
+
+    def __init__(self, response: Any) -> None:
+        self.status = response.status
+        self.headers = response.headers
+        self.text = response.read().decode()
+
+
+class Server:
+    """Serves from entering to leaving."""
+
+    def __init__(self, program: str, *options: str) -> None:
+        self.program, self.options = program, options
+
+    def __enter__(self) -> "Server":
+        self.directory = TemporaryDirectory()
+        self.log = open(Path(self.directory.name) / "log", "w+")
+        arguments = [self.program, *OPTIONS.split(), *self.options]
+        self.process = subprocess.Popen(
+            arguments, cwd=self.directory.name, stdout=subprocess.PIPE, stderr=self.log, text=True
+        )
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        assert line, self.told()
+        greeting = json.loads(line)
+        self.password, self.token = greeting["password"], greeting["token"]
+        self.api = urlsplit(greeting["api"]).path
+        self.address = greeting["panel"].removesuffix("/panel")
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(timeout=20)
+        told = self.told()
+        self.log.close()
+        self.directory.cleanup()
+        if kind:
+            print(told)
+        else:
+            assert status == 0, told
+
+    def told(self) -> str:
+        """Its log so far, or the end of it."""
+        self.log.flush()
+        return Path(self.log.name).read_text()[-4000:]
+
+    def command(self, *arguments: str, given: str = "") -> Any:
+        """Runs a command beside the server, and gives its JSON."""
+        ended = subprocess.run(
+            [self.program, "--json", *arguments],
+            cwd=self.directory.name,
+            input=given,
+            capture_output=True,
+            text=True,
+        )
+        assert ended.returncode == 0, ended.stderr
+        return json.loads(ended.stdout)
+
+    def let_sign_in(self, name: str, password: str, groups: str) -> None:
+        """Gives a member a password and groups."""
+        self.command("member", "password", name, "--password-stdin", given=password + "\n")
+        self.command("member", "groups", name, groups)
+
+    def kept(self) -> Any:
+        """All that the panel can change."""
+        return [self.command(kind, "list") for kind in ("token", "webhook", "delivery")]
+
+    def ask(self, method: str, path: str, headers: dict[str, str] = {}, body: str = "") -> Answer:
+        """Sends a request as no browser would, and follows nothing."""
+        connection = HTTPConnection(urlsplit(self.address).netloc, timeout=10)
+        connection.request(method, path, body, headers)
+        answer = Answer(connection.getresponse())
+        connection.close()
+        return answer
+
+    def me(self, token: str) -> Answer:
+        """Asks the API whose token this is."""
+        return self.ask("GET", f"{self.api}/me", {"authorization": f"Bearer {token}"})

@@ -1,0 +1,201 @@
+//! A panel over stores in memory: a token, an endpoint whose new secret pends, and a dead delivery to it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use forum_api::async_trait;
+use forum_api::clock::{Inline, ManualClock, SeededEntropy};
+use forum_api::host::{Operator, Session, Stored};
+use forum_api::model::{DeliveryId, Timestamp, UserId};
+use forum_api::panel::Panel;
+use forum_api::scope::Surface;
+use forum_api::store::memory::MemoryTokens;
+use forum_api::store::{Claim, Filter, Tokens, Webhooks};
+use forum_api::token::{Issue, TokenRecord, issue};
+use forum_api::webhook::{Attempted, Progress, Registration, Registry, State};
+use http::request::Parts;
+
+/// The administrator's password.
+pub const PASSWORD: &str = "correct horse";
+
+/// What a receiver answered that wants to be more than text.
+pub const ANSWER: &str = "<script>alert('\"')</script>";
+
+/// The members: `admin` is the administrator, and a cookie is the name of a member, with what tells sessions apart.
+struct Members;
+
+const NAMES: [&str; 3] = ["admin", "alice", "<b>bob</b>"];
+
+fn member(name: &str) -> Option<UserId> {
+    let place = NAMES.iter().position(|known| *known == name)?;
+    Some(UserId::from(place as i64 + 1))
+}
+
+#[async_trait]
+impl Operator for Members {
+    async fn signed_in(&self, head: &Parts) -> Stored<Option<Session>> {
+        let cookie = head
+            .headers
+            .get("cookie")
+            .map(|cookie| cookie.to_str().unwrap());
+        let name = cookie.and_then(|cookie| cookie.split('/').next());
+        Ok(name.and_then(|name| Some(Session::new(member(name)?, name, name == "admin", cookie?))))
+    }
+
+    async fn is_password(&self, _: &Session, password: &str) -> Stored<bool> {
+        Ok(password == PASSWORD)
+    }
+
+    async fn find(&self, username: &str) -> Stored<Option<UserId>> {
+        Ok(member(username))
+    }
+
+    async fn name(&self, member: &UserId) -> Stored<Option<String>> {
+        let place = usize::try_from(member.number().unwrap() - 1).unwrap();
+        Ok(NAMES.get(place).map(ToString::to_string))
+    }
+
+    fn sign_in(&self, back: &str) -> String {
+        format!("/sign-in?back={back}")
+    }
+
+    fn sign_out(&self) -> Option<&str> {
+        Some("/sign-out")
+    }
+}
+
+/// The panel, and what is behind it.
+pub struct House {
+    pub panel: Panel,
+    pub tokens: Arc<MemoryTokens>,
+    pub webhooks: Webhooks,
+    pub clock: Arc<ManualClock>,
+    /// The token, the endpoint and the delivery that there are.
+    pub token: String,
+    pub endpoint: String,
+    pub delivery: String,
+}
+
+impl House {
+    /// An empty one.
+    pub async fn new() -> Self {
+        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
+        let (tokens, webhooks) = (Arc::new(MemoryTokens::default()), Webhooks::in_memory());
+        let registry = Registry::new(webhooks.clone()).clock(clock.clone());
+        let panel = Panel::builder(Arc::new(Members), tokens.clone(), registry, Inline)
+            .clock(clock.clone())
+            .entropy(Arc::new(SeededEntropy::new(1)))
+            .build();
+        Self {
+            panel,
+            tokens,
+            webhooks,
+            clock,
+            token: String::new(),
+            endpoint: String::new(),
+            delivery: String::new(),
+        }
+    }
+
+    /// One with a token, an endpoint and a dead delivery, all with names that want to be more than text.
+    pub async fn furnished() -> Self {
+        let mut house = Self::new().await;
+        house.token = house.add_token("<script>alert(1)</script>").await;
+        house.endpoint = house.add_endpoint("https://93.184.215.14/?<script>").await;
+        house.delivery = house.add_dead().await;
+        house
+    }
+
+    pub async fn add_token(&self, label: &str) -> String {
+        let wanted = Issue {
+            owner: &member("<b>bob</b>").unwrap(),
+            label,
+            scopes: &["posts:read".to_owned()],
+            expires_in_days: "30",
+        };
+        let entropy = SeededEntropy::new(label.len() as u64 + 1_000);
+        let now = Timestamp::from_millis(1_767_225_600_000);
+        let issued = issue(&*self.tokens, &entropy, Surface::Full, wanted, now).await;
+        issued.unwrap().1.lookup.to_string()
+    }
+
+    pub async fn add_endpoint(&self, url: &str) -> String {
+        let registry = Registry::new(self.webhooks.clone()).clock(self.clock.clone());
+        let new = Registration {
+            url: url.into(),
+            topics: "*".parse().unwrap(),
+            owner: member("<b>bob</b>").unwrap(),
+            secret: None,
+        };
+        let id = registry.register(new).await.unwrap().endpoint.id;
+        registry.rotate(&id).await.unwrap();
+        id.to_string()
+    }
+
+    /// A ping to the endpoint that failed six times.
+    pub async fn add_dead(&self) -> String {
+        let registry = Registry::new(self.webhooks.clone()).clock(self.clock.clone());
+        let id = registry.ping(&self.endpoint.parse_id()).await.unwrap();
+        let claim = Claim {
+            room: 1,
+            per_endpoint: 1,
+            running: Default::default(),
+            lease: Duration::from_secs(60),
+        };
+        let now = Timestamp::from_millis(1_767_225_600_000);
+        let claimed = self.webhooks.deliveries.claim(&claim, now).await.unwrap();
+        let dead = Progress {
+            state: State::Dead,
+            attempts: 6,
+            due_at: None,
+        };
+        let attempted = Attempted {
+            attempt: 6,
+            at: now,
+            status: Some(500),
+            error: None,
+            duration_ms: 17,
+            answer: Some(ANSWER.into()),
+        };
+        let settle =
+            self.webhooks
+                .deliveries
+                .settle(&claimed.taken[0], &dead, Some(&attempted), now);
+        assert!(settle.await.unwrap());
+        id.to_string()
+    }
+
+    pub async fn all_tokens(&self) -> Vec<TokenRecord> {
+        self.tokens.list(None, 1_000).await.unwrap()
+    }
+
+    /// All that is kept, to be compared with what is kept later.
+    pub async fn kept(&self) -> String {
+        let tokens = self.all_tokens().await;
+        let endpoints = self.webhooks.endpoints.all().await.unwrap();
+        let filter = Filter {
+            limit: 1_000,
+            ..Filter::default()
+        };
+        let deliveries = self.webhooks.deliveries.list(&filter).await.unwrap();
+        format!("{tokens:?} {endpoints:?} {deliveries:?}")
+    }
+
+    /// The state of the delivery; `None` when it is not there.
+    pub async fn state(&self) -> Option<State> {
+        let id = DeliveryId::new(&self.delivery).unwrap();
+        let found = self.webhooks.deliveries.find(&id).await.unwrap();
+        found.map(|(delivery, _)| delivery.progress.state)
+    }
+}
+
+/// An id that was written.
+pub trait ParseId {
+    fn parse_id(&self) -> forum_api::model::EndpointId;
+}
+
+impl ParseId for String {
+    fn parse_id(&self) -> forum_api::model::EndpointId {
+        forum_api::model::EndpointId::new(self).unwrap()
+    }
+}

@@ -1,0 +1,192 @@
+//! Issuing and revoking tokens (spec, Authentication 6 and 7).
+
+use std::time::Duration;
+
+use forum_api::clock::Clock;
+use forum_api::token::{PlainToken, TokenState};
+
+use crate::ask::{Answer, Fields};
+use crate::house::{House, PASSWORD};
+
+async fn issue(house: &House, changed: &Fields<'_>) -> Answer {
+    let usual = [
+        ("owner", "alice"),
+        ("label", "a laptop"),
+        ("scopes", "posts:read"),
+        ("scopes", "forums:read"),
+        ("expires_in_days", "30"),
+        ("password", PASSWORD),
+    ];
+    let is_changed = |name: &str| changed.iter().any(|(changed, _)| *changed == name);
+    let kept = usual.into_iter().filter(|(name, _)| !is_changed(name));
+    let form: Vec<_> = kept.chain(changed.iter().copied()).collect();
+    house.post("/panel/tokens/new", &form).await
+}
+
+#[tokio::test]
+async fn a_token_is_shown_once_in_a_field_that_cannot_be_written() {
+    let house = House::new().await;
+    let issued = issue(&house, &[]).await;
+    assert_eq!(
+        (issued.status, issued.header("cache-control")),
+        (200, "no-store")
+    );
+    assert!(issued.body.contains("aria-readonly=\"true\""));
+    let token = PlainToken::parse(&format!("forum_pat_{}", issued.after("forum_pat_"))).unwrap();
+    let tokens = house.all_tokens().await;
+    assert_eq!((tokens.len(), tokens[0].digest), (1, token.digest()));
+    assert_eq!(tokens[0].scopes, ["forums:read", "posts:read"]);
+    assert_eq!(tokens[0].label, "a laptop");
+    let expires = house.clock.now().plus(Duration::from_secs(30 * 86_400));
+    assert_eq!(tokens[0].expires_at, Some(expires));
+    let list = house.get("/panel/tokens").await.body;
+    assert!(list.contains("a laptop") && list.contains("in 30 days") && list.contains("alice"));
+    assert!(!list.contains(token.reveal()));
+}
+
+#[tokio::test]
+async fn an_expiry_is_whole_days_or_nothing() {
+    let house = House::new().await;
+    for (text, days) in [
+        ("", None),
+        ("  ", None),
+        ("1", Some(1)),
+        (" 007 ", Some(7)),
+        ("36500", Some(36_500)),
+    ] {
+        let house = House::new().await;
+        assert_eq!(
+            issue(&house, &[("expires_in_days", text)]).await.status,
+            200,
+            "{text:?}"
+        );
+        let end = days.map(|days| house.clock.now().plus(Duration::from_secs(86_400 * days)));
+        assert_eq!(house.all_tokens().await[0].expires_at, end, "{text:?}");
+    }
+    for text in [
+        "0",
+        "-1",
+        "+1",
+        "1.5",
+        "1e3",
+        "ten",
+        "١",
+        "36501",
+        "99999999999999999999",
+        "1 0",
+        "<b>",
+    ] {
+        let refused = issue(&house, &[("expires_in_days", text)]).await;
+        assert_eq!(refused.status, 422, "{text}");
+        assert!(
+            refused.body.contains("id=\"expires_in_days-wrong\""),
+            "{text}"
+        );
+        let described = "aria-describedby=\"expires_in_days-hint expires_in_days-wrong\"";
+        assert!(refused.body.contains(described), "{text}");
+        let typed = text.replace('<', "&lt;").replace('>', "&gt;");
+        assert!(
+            refused.body.contains(&format!("value=\"{typed}\"")),
+            "{text}"
+        );
+        assert!(refused.body.contains("value=\"a laptop\"") && !refused.body.contains(PASSWORD));
+    }
+    assert!(house.all_tokens().await.is_empty());
+}
+
+#[tokio::test]
+async fn each_field_that_is_wrong_says_so() {
+    let house = House::new().await;
+    for (field, text) in [
+        ("owner", "nobody"),
+        ("owner", ""),
+        ("scopes", "admin:write"),
+        ("password", "wrong"),
+        ("password", ""),
+    ] {
+        let refused = issue(&house, &[(field, text)]).await;
+        assert_eq!(refused.status, 422, "{field} {text}");
+        let count = refused.body.matches("class=\"wrong\"").count();
+        assert_eq!(count, 1, "{field} {text}");
+        assert!(
+            refused.body.contains(&format!("id=\"{field}-wrong\"")),
+            "{field} {text}"
+        );
+    }
+    let all = house
+        .post("/panel/tokens/new", &[("expires_in_days", "x")])
+        .await;
+    assert_eq!(
+        (all.status, all.body.matches("class=\"wrong\"").count()),
+        (422, 4)
+    );
+    assert!(house.all_tokens().await.is_empty());
+}
+
+#[tokio::test]
+async fn five_wrong_passwords_lock_for_five_minutes() {
+    let house = House::new().await;
+    for _ in 0..5 {
+        assert_eq!(issue(&house, &[("password", "wrong")]).await.status, 422);
+    }
+    let locked = issue(&house, &[]).await;
+    assert_eq!((locked.status, locked.header("retry-after")), (429, "300"));
+    assert!(locked.body.contains("value=\"a laptop\""));
+    house.clock.advance(Duration::from_secs(299));
+    assert_eq!(issue(&house, &[]).await.header("retry-after"), "1");
+    assert!(house.all_tokens().await.is_empty());
+    house.clock.advance(Duration::from_secs(1));
+    assert_eq!(issue(&house, &[]).await.status, 200);
+    assert_eq!(house.all_tokens().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_form_that_is_sent_again_issues_nothing() {
+    let house = House::new().await;
+    let page = house.get("/panel/tokens/new").await;
+    let once = page.after("name=\"once\" value=\"");
+    assert_eq!(
+        issue(&house, &[("once", once), ("password", "wrong")])
+            .await
+            .status,
+        422
+    );
+    assert_eq!(issue(&house, &[("once", once)]).await.status, 200);
+    let again = issue(&house, &[("once", once)]).await;
+    assert_eq!(again.status, 409);
+    assert!(!again.body.contains("forum_pat_"));
+    assert_eq!(house.all_tokens().await.len(), 1);
+    let another = house.get("/panel/tokens/new").await;
+    assert_ne!(another.after("name=\"once\" value=\""), once);
+}
+
+#[tokio::test]
+async fn revoking_asks_for_no_password() {
+    let house = House::furnished().await;
+    let path = format!("/panel/tokens/{}/revoke", house.token);
+    let done = house.post(&path, &[]).await;
+    assert_eq!(done.status, 303);
+    let list = house.get(done.header("location")).await.body;
+    assert!(list.contains("The token was revoked.") && !list.contains("/revoke\""));
+    let token = &house.all_tokens().await[0];
+    assert_eq!(token.state(house.clock.now()), TokenState::Revoked);
+    for absent in ["0000000000000000", "x"] {
+        let path = format!("/panel/tokens/{absent}/revoke");
+        assert_eq!(house.post(&path, &[]).await.status, 404, "{absent}");
+    }
+}
+
+#[tokio::test]
+async fn a_long_list_goes_on() {
+    let house = House::new().await;
+    for number in 0..250 {
+        house.add_token(&"x".repeat(number * 7)).await;
+    }
+    let first = house.get("/panel/tokens").await;
+    let rest = house
+        .get(first.after("<p class=\"further\"><a href=\""))
+        .await;
+    let count = |page: &Answer| page.body.matches("/revoke\"").count();
+    assert_eq!((count(&first), count(&rest)), (200, 50));
+    assert!(!rest.body.contains("class=\"further\""));
+}

@@ -1,0 +1,160 @@
+//! Signing in and out, and the control panel behind it, over HTTP.
+
+use crate::client::{Answer, get, send};
+use crate::program::Server;
+
+const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
+
+fn sign_in(server: &Server, name: &str, password: &str) -> Answer {
+    let form = format!("name={name}&password={password}&back=%2Fpanel%2Fusage");
+    send("POST", &server.beside("/sign-in"), &[FORM], &form)
+}
+
+/// The cookie of an answer, as a browser sends it back.
+fn cookie(answer: &Answer) -> String {
+    let line = answer
+        .raw
+        .lines()
+        .find_map(|line| line.strip_prefix("set-cookie: "));
+    line.unwrap().split(';').next().unwrap().to_owned()
+}
+
+fn panel(server: &Server, cookie: &str, path: &str) -> Answer {
+    send("GET", &server.beside(path), &[("cookie", cookie)], "")
+}
+
+fn password(server: &Server) -> &str {
+    server.greeting["password"].as_str().unwrap()
+}
+
+#[test]
+fn an_administrator_signs_in_and_out() {
+    let server = Server::new(&[]);
+    assert_eq!(server.greeting["panel"], server.beside("/panel"));
+    let sent = get(&server.beside("/panel/webhooks"));
+    let to = sent.header("location").unwrap();
+    assert_eq!(
+        (sent.status, to),
+        (303, "/sign-in?back=%2fpanel%2fwebhooks")
+    );
+    let page = get(&server.beside(to));
+    assert!(page.status == 200 && page.body.contains("name=\"password\""));
+    assert!(page.body.contains("value=\"/panel/webhooks\""));
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none'; style-src 'self'"));
+
+    let entered = sign_in(&server, "ADMIN", password(&server));
+    assert_eq!(
+        (entered.status, entered.header("location")),
+        (303, Some("/panel/usage"))
+    );
+    let attributes = entered.header("set-cookie").unwrap();
+    assert!(
+        attributes.ends_with("; httponly; samesite=lax; path=/"),
+        "{attributes}"
+    );
+    let session = cookie(&entered);
+    let tokens = panel(&server, &session, "/panel/tokens");
+    assert!(tokens.status == 200 && tokens.body.contains("first steps"));
+    let style = get(&server.beside("/panel/style.css"));
+    assert_eq!(
+        style.header("content-type"),
+        Some("text/css; charset=utf-8")
+    );
+
+    let out = |headers: &[(&str, &str)]| {
+        let headers = [&[("cookie", session.as_str()), FORM], headers].concat();
+        send("POST", &server.beside("/sign-out"), &headers, "")
+    };
+    assert_eq!(out(&[("origin", "https://evil.example")]).status, 403);
+    assert_eq!(panel(&server, &session, "/panel/tokens").status, 200);
+    assert_eq!(out(&[]).header("location"), Some("/sign-in"));
+    assert_eq!(panel(&server, &session, "/panel/tokens").status, 303);
+}
+
+#[test]
+fn a_wrong_log_in_is_401_and_the_form_again() {
+    let server = Server::new(&[]);
+    for (name, password) in [("admin", "wrong"), ("nobody", "x"), ("alice", ""), ("", "")] {
+        let refused = sign_in(&server, name, password);
+        assert_eq!(
+            (refused.status, refused.header("set-cookie")),
+            (401, None),
+            "{name}"
+        );
+        assert!(refused.body.contains(&format!("value=\"{name}\"")));
+        assert!(
+            refused.body.contains("name=\"password\"") && !refused.body.contains("value=\"wrong\"")
+        );
+    }
+    let foreign = [FORM, ("origin", "https://evil.example")];
+    let form = format!("name=admin&password={}", password(&server));
+    let refused = send("POST", &server.beside("/sign-in"), &foreign, &form);
+    assert_eq!((refused.status, refused.header("set-cookie")), (403, None));
+    let garbage = send("POST", &server.beside("/sign-in"), &[FORM], "name=%ff");
+    assert_eq!(garbage.status, 400);
+}
+
+#[test]
+fn too_many_tries_have_to_wait() {
+    let server = Server::new(&["--empty"]);
+    for _ in 0..10 {
+        assert_eq!(sign_in(&server, "nobody", "x").status, 401);
+    }
+    let refused = sign_in(&server, "NOBODY", "x");
+    assert_eq!(refused.status, 429);
+    let wait: u32 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=300).contains(&wait));
+    assert_eq!(sign_in(&server, "admin", password(&server)).status, 303);
+}
+
+#[test]
+fn a_new_password_ends_the_sessions_before_it() {
+    let server = Server::new(&[]);
+    let session = cookie(&sign_in(&server, "admin", password(&server)));
+    assert_eq!(panel(&server, &session, "/panel/usage").status, 200);
+    let arguments = ["member", "password", "admin", "--password-stdin"];
+    assert_eq!(server.command_with(&arguments, "another\n").status, 0);
+    assert_eq!(panel(&server, &session, "/panel/usage").status, 303);
+    assert_eq!(sign_in(&server, "admin", password(&server)).status, 401);
+    let session = cookie(&sign_in(&server, "admin", "another"));
+    assert_eq!(panel(&server, &session, "/panel/usage").status, 200);
+}
+
+#[test]
+fn a_member_who_is_no_administrator_sees_no_panel() {
+    let server = Server::new(&[]);
+    let arguments = ["member", "password", "mod", "--password-stdin"];
+    assert_eq!(server.command_with(&arguments, "secret\n").status, 0);
+    let session = cookie(&sign_in(&server, "mod", "secret"));
+    assert_eq!(panel(&server, &session, "/panel/tokens").status, 404);
+    let groups = ["member", "groups", "mod", "members,administrators"];
+    assert_eq!(server.command(&groups).status, 0);
+    assert_eq!(panel(&server, &session, "/panel/tokens").status, 200);
+    assert_eq!(server.command(&["member", "ban", "mod"]).status, 0);
+    assert_eq!(panel(&server, &session, "/panel/tokens").status, 303);
+}
+
+#[test]
+fn a_token_is_issued_in_the_panel_and_opens_the_api() {
+    let server = Server::new(&[]);
+    let session = cookie(&sign_in(&server, "admin", password(&server)));
+    let page = panel(&server, &session, "/panel/tokens/new").body;
+    let hidden = |name: &str| {
+        let (_, rest) = page
+            .split_once(&format!("name=\"{name}\" value=\""))
+            .unwrap();
+        rest.split('"').next().unwrap().to_owned()
+    };
+    let form = format!(
+        "csrf={}&once={}&owner=bob&label=x&scopes=members%3Aread&expires_in_days=1&password={}",
+        hidden("csrf"),
+        hidden("once"),
+        password(&server)
+    );
+    let headers = [("cookie", session.as_str()), FORM];
+    let issued = send("POST", &server.beside("/panel/tokens/new"), &headers, &form);
+    let at = issued.body.find("forum_pat_").unwrap();
+    let token = &issued.body[at..at + 76];
+    assert_eq!(server.get(token, "/me").json()["owner"]["username"], "bob");
+}
