@@ -46,6 +46,8 @@
 //! - [`token`], [`budget`], [`scope`]: their rules, as plain values and functions.
 //! - [`webhook`]: what is told to whom, and in which states; [`webhook::verify`] for who receives it; `webhook::worker`
 //!   (feature) sends it.
+//! - `docs` (feature): the interactive reference, a service beside the API.
+//! - `metrics` (feature): what is counted and timed, in a table.
 //! - `conformance` (feature): the rules that any host's board and stores must keep, as named tests.
 //! - [`clock`]: the only doors to time, randomness and tasks.
 //!
@@ -62,6 +64,8 @@
 //! - `redis`: budgets in Redis or Valkey, shared by any number of nodes.
 //! - `webhooks`: a worker sends webhooks over HTTP and TLS, only to addresses that they may go to, and their secrets
 //!   are sealed with a key.
+//! - `docs`: the interactive reference, a page on which calls can be tried; its files are 0.5 MB.
+//! - `metrics`: counts and times for the operator, through the facade of that name.
 //! - `testing`: the in-process client for a host's own tests, and an executor whose time goes on when it is told.
 //! - `conformance`: the rules that a host's board and stores must keep, as tests.
 
@@ -81,8 +85,13 @@ pub mod budget;
 pub mod clock;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+#[cfg(feature = "docs")]
+pub mod docs;
 pub mod guide;
 pub mod host;
+mod measure;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 pub mod model;
 pub mod scope;
 pub mod store;

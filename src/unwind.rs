@@ -11,15 +11,15 @@ use std::time::Duration;
 use crate::clock::Runtime;
 use crate::host::Fault;
 
-/// The host's code panicked, with this text.
+/// The host's code panicked, with this text, if it is one of the program's own: what was put together may quote what
+/// somebody wrote, and is the panic hook's business.
 #[derive(Debug)]
-pub(crate) struct Panicked(String);
+pub(crate) struct Panicked(&'static str);
 
 impl Panicked {
     fn new(payload: &(dyn Any + Send)) -> Self {
-        let owned = || payload.downcast_ref().map(String::as_str);
-        let text = payload.downcast_ref().copied().or_else(owned);
-        Self(text.unwrap_or("no text").to_owned())
+        let text = payload.downcast_ref::<&'static str>();
+        Self(text.copied().unwrap_or("see what its panic hook says"))
     }
 }
 

@@ -14,8 +14,12 @@ use std::process::Command;
 
 /// Each room with the rooms that it names, in the order of the house: what it names stands above it. A room below
 /// another is a room of its own.
+#[rustfmt::skip]
 const IMPORTS: &[(&str, &[&str])] = &[
     ("guide", &[]),
+    ("docs", &[]),
+    ("metrics", &[]),
+    ("measure", &["metrics"]),
     ("scope", &[]),
     ("model", &[]),
     ("clock", &["model"]),
@@ -26,44 +30,16 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("webhook", &["base62", "clock", "host", "model"]),
     ("budget", &["model", "token"]),
     ("store", &["budget", "host", "model", "token", "webhook"]),
-    (
-        "store/memory",
-        &["budget", "host", "model", "store", "token", "webhook"],
-    ),
-    (
-        "store/postgres",
-        &["host", "model", "store", "token", "webhook"],
-    ),
-    (
-        "store/sqlite",
-        &["host", "model", "store", "token", "webhook"],
-    ),
-    (
-        "store/redis",
-        &["budget", "clock", "host", "model", "store", "store/memory"],
-    ),
+    ("store/memory", &["budget", "host", "model", "store", "token", "webhook"]),
+    ("store/postgres", &["host", "model", "store", "token", "webhook"]),
+    ("store/sqlite", &["host", "model", "store", "token", "webhook"]),
+    ("store/redis", &["budget", "clock", "host", "measure", "model", "store", "store/memory"]),
     ("webhook/registry", &["clock", "host", "model", "store"]),
-    (
-        "webhook/worker",
-        &["clock", "host", "model", "store", "unwind", "webhook"],
-    ),
+    ("webhook/worker", &["clock", "host", "measure", "model", "store", "unwind", "webhook"]),
     ("token/issue", &["clock", "host", "model", "scope", "store"]),
-    (
-        "api",
-        &[
-            "budget", "clock", "host", "model", "scope", "store", "token", "unwind", "webhook",
-        ],
-    ),
-    (
-        "testing",
-        &["api", "clock", "host", "model", "store", "token"],
-    ),
-    (
-        "conformance",
-        &[
-            "api", "budget", "clock", "host", "model", "store", "testing", "token", "webhook",
-        ],
-    ),
+    ("api", &["budget", "clock", "host", "measure", "model", "scope", "store", "token", "unwind", "webhook"]),
+    ("testing", &["api", "clock", "host", "model", "store", "token"]),
+    ("conformance", &["api", "budget", "clock", "host", "model", "store", "testing", "token", "webhook"]),
 ];
 
 /// Where SQL is.

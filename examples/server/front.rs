@@ -1,21 +1,30 @@
-//! What the server answers: the API, and beside it whether all is well.
+//! What the server answers: the API, and beside it its reference, what was counted, and whether all is well.
 
 use axum::body::Body;
 use forum_api::ForumApi;
+use forum_api::docs::Docs;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request, Response, StatusCode};
 use tower::ServiceExt;
 
 use crate::board::Board;
+use crate::metrics::{self, Metrics};
 
 /// Below which path the API answers.
 pub const MOUNT: &str = "/api/v1";
+
+/// Below which path the reference answers.
+pub const DOCS: &str = "/docs";
 
 /// The routes.
 #[derive(Clone, Debug)]
 pub struct Front {
     /// Answers everything below [`MOUNT`].
     pub api: ForumApi,
+    /// Answers everything below [`DOCS`].
+    pub docs: Docs,
+    /// Knows what was counted and timed.
+    pub metrics: Metrics,
     /// Tells whether its database is within reach.
     pub board: Board,
 }
@@ -24,16 +33,38 @@ impl Front {
     /// Answers a request. The API sees its path as it was sent, for it judges odd ones itself.
     pub async fn answer(self, request: Request<Body>) -> Response<Body> {
         let path = request.uri().path();
-        let below = path.strip_prefix(MOUNT);
-        if below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
+        if is_below(MOUNT, path) {
             let Ok(response) = self.api.oneshot(request).await;
+            return response.map(Body::new);
+        }
+        if is_below(DOCS, path) {
+            let Ok(response) = self.docs.oneshot(request).await;
             return response.map(Body::new);
         }
         match path {
             "/health" => health(&self.board).await,
+            "/metrics" => self.counted(),
             _ => json(StatusCode::NOT_FOUND, r#"{"status":"not found"}"#),
         }
     }
+
+    fn counted(&self) -> Response<Body> {
+        match self.metrics.text() {
+            Ok(text) => answer(StatusCode::OK, metrics::KIND, text),
+            Err(fault) => {
+                tracing::error!(%fault, "what was counted could not be written");
+                json(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    r#"{"status":"unavailable"}"#,
+                )
+            }
+        }
+    }
+}
+
+fn is_below(mount: &str, path: &str) -> bool {
+    let below = path.strip_prefix(mount);
+    below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 async fn health(board: &Board) -> Response<Body> {
@@ -50,9 +81,13 @@ async fn health(board: &Board) -> Response<Body> {
 }
 
 fn json(status: StatusCode, body: &'static str) -> Response<Body> {
-    let mut response = Response::new(Body::from(body));
+    answer(status, "application/json", body)
+}
+
+fn answer(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
     *response.status_mut() = status;
-    let json = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(CONTENT_TYPE, json);
+    let kind = HeaderValue::from_static(kind);
+    response.headers_mut().insert(CONTENT_TYPE, kind);
     response
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use forum_api::token::PlainToken;
 use serde::Serialize;
 
-use crate::front::MOUNT;
+use crate::front::{DOCS, MOUNT};
 
 /// Where the server is reached, and how to begin.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ pub struct Try {
 #[derive(Serialize)]
 pub struct Keys<'a> {
     api: String,
-    docs: (),
+    docs: String,
     panel: (),
     user: &'static str,
     password: Option<&'a str>,
@@ -56,7 +56,7 @@ impl Greeting {
         let new = self.new.as_ref();
         Keys {
             api: self.api(),
-            docs: (),
+            docs: self.docs(),
             panel: (),
             user: ADMIN,
             password: new.and_then(|new| new.password.as_deref()),
@@ -69,12 +69,17 @@ impl Greeting {
     fn api(&self) -> String {
         format!("{}{MOUNT}", self.base_url)
     }
+
+    fn docs(&self) -> String {
+        format!("{}{DOCS}", self.base_url)
+    }
 }
 
 impl fmt::Display for Greeting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (api, base_url) = (self.api(), &self.base_url);
         writeln!(f, "API       {api}")?;
+        writeln!(f, "docs      {}", self.docs())?;
         writeln!(f, "document  {api}/openapi.json")?;
         writeln!(f, "health    {base_url}/health")?;
         let Some(new) = &self.new else { return Ok(()) };

@@ -15,6 +15,7 @@ mod cors;
 mod front;
 mod greeting;
 mod log;
+mod metrics;
 mod open;
 mod output;
 mod password;

@@ -9,6 +9,7 @@ use axum::body::Body;
 use forum_api::ForumApi;
 use forum_api::budget::Window;
 use forum_api::clock::TokioRuntime;
+use forum_api::docs::Docs;
 use forum_api::host::{Refusal, Result};
 use forum_api::store::Stores;
 use forum_api::webhook::worker::WorkerHandle;
@@ -26,8 +27,9 @@ use tower::{Layer, ServiceExt, service_fn};
 use crate::board::Board;
 use crate::board::db::Database;
 use crate::cli::{self, Common};
-use crate::front::{Front, MOUNT};
+use crate::front::{DOCS, Front, MOUNT};
 use crate::greeting::Greeting;
+use crate::metrics::Metrics;
 use crate::open::{self, Place};
 use crate::output::Output;
 use crate::stop::{Stop, patiently};
@@ -35,7 +37,8 @@ use crate::{beginning, cors, log, webhooks};
 
 /// Serves the board, and prints where once it listens.
 pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
-    log::start(options.log);
+    let _log = log::start(options.log);
+    let metrics = Metrics::install()?;
     let stop = Stop::listen().map_err(Refusal::failed)?;
     let (listener, address) = listen(options.listen).await?;
     let place = Place::named(&common.database, true)?;
@@ -62,6 +65,8 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
     };
     let front = Front {
         api: api(stores, board.clone(), settings),
+        docs: Docs::new(DOCS, MOUNT),
+        metrics,
         board,
     };
     Output::new(&greeting, greeting.keys())?.print(common.json);

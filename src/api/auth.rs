@@ -6,10 +6,14 @@ use http::header::AUTHORIZATION;
 use super::problem::{Problem, Unauthenticated};
 use crate::budget::BudgetKey;
 use crate::host::Presented;
+use crate::measure;
 use crate::model::{Timestamp, TokenInfo, UserId};
 use crate::scope::Surface;
 use crate::store::Tokens;
 use crate::token::{Digest, Lookup, PlainToken, TokenRecord, TokenState};
+
+/// The store of tokens, as it is counted.
+const STORE: &str = "tokens";
 
 /// A token that is valid now.
 #[derive(Debug)]
@@ -31,7 +35,8 @@ pub(super) async fn bearer(
     let Some(token) = presented(headers).map_err(Problem::Unauthenticated)? else {
         return Ok(None);
     };
-    let found = tokens.find(token.lookup()).await?;
+    let found = tokens.find(token.lookup()).await;
+    let found = found.inspect_err(|_| measure::store_failed(STORE))?;
     let known = found
         .as_ref()
         .map_or(Digest::new([0; 32]), |record| record.digest);
@@ -54,6 +59,7 @@ async fn note_use(record: &TokenRecord, tokens: &dyn Tokens, now: Timestamp) {
         return;
     }
     if let Err(fault) = tokens.used(&record.lookup, now).await {
+        measure::store_failed(STORE);
         tracing::warn!(token = %record.lookup, %fault, "the use of a token was not noted");
     }
 }

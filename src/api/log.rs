@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
+use http::StatusCode;
 use http::request::Parts;
 use tracing::Span;
 use tracing::field::Empty;
 
-use super::answer::Answer;
 use super::auth::Bearer;
 use super::problem::Problem;
-use super::row::Row;
 use crate::host::Refusal;
 use crate::model::ForumId;
 
@@ -77,16 +76,21 @@ pub(super) fn unplaced(command: &str, refusal: &Refusal) {
     }
 }
 
-pub(super) fn answered(answer: &Answer, row: Option<&Row>, elapsed: Duration) {
+/// What was charged for the request, in units.
+pub(super) fn charged(units: u32) {
+    Span::current().record("cost", units);
+}
+
+pub(super) fn answered(
+    route: Option<&str>,
+    status: StatusCode,
+    code: Option<&str>,
+    elapsed: Duration,
+) {
     let span = Span::current();
-    if let Some(row) = row {
-        span.record("route", row.path);
-        span.record("cost", row.cost);
-    }
-    if let Some(code) = answer.code {
-        span.record("code", code);
-    }
-    span.record("status", answer.status);
+    span.record("route", route);
+    span.record("status", status.as_u16());
+    span.record("code", code);
     span.record(
         "elapsed_ms",
         u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),

@@ -1,8 +1,10 @@
 //! Step 3: what a request costs, and whose budget it is charged to (contract, section 3).
 
+use super::log;
 use super::problem::Problem;
 use super::service::{Core, Trail};
 use crate::budget::{BudgetKey, Charge, Window};
+use crate::measure;
 use crate::model::Timestamp;
 
 impl Core {
@@ -30,7 +32,10 @@ impl Core {
         trail: &mut Trail,
     ) -> Result<Charge, Problem> {
         let window = self.window(key);
-        let charge = self.stores.budgets.charge(key, cost, window, now).await?;
+        let charge = self.stores.budgets.charge(key, cost, window, now).await;
+        let charge = charge.inspect_err(|_| measure::store_failed("budgets"))?;
+        log::charged(if charge.granted { cost } else { 0 });
+        measure::charged(kind(key), cost, charge.granted);
         trail.charge = Some(charge);
         Ok(charge)
     }
@@ -45,5 +50,13 @@ impl Core {
             BudgetKey::Token(_) => self.settings.token_window,
             BudgetKey::Prefix(_) | BudgetKey::NoAddress => self.settings.guest_window,
         }
+    }
+}
+
+/// Whose budget it is, without saying who.
+const fn kind(key: &BudgetKey) -> &'static str {
+    match key {
+        BudgetKey::Token(_) => "token",
+        BudgetKey::Prefix(_) | BudgetKey::NoAddress => "guest",
     }
 }

@@ -11,11 +11,15 @@ use super::complaint::Complaint;
 use super::problem::{Code, KeyConflict, Problem};
 use super::row::Row;
 use super::service::Core;
+use crate::measure;
 use crate::store::{Attempt, Begin, Kept, Outcome, Ticket};
 use crate::token::Lookup;
 use crate::unwind::caught;
 
 const KEY: &str = "idempotency-key";
+
+/// The store of first answers, as it is counted.
+const STORE: &str = "idempotency";
 
 /// The request's key, if its row takes one and it has one: 1-64 visible ASCII characters.
 pub(super) fn key(row: &Row, headers: &HeaderMap) -> Result<Option<String>, Complaint> {
@@ -70,12 +74,9 @@ pub(super) async fn once(
     let Some(attempt) = attempt else {
         return command.await;
     };
-    match core
-        .stores
-        .idempotency
-        .begin(&attempt, core.clock.now())
-        .await?
-    {
+    let store = &core.stores.idempotency;
+    let begun = store.begin(&attempt, core.clock.now()).await;
+    match begun.inspect_err(|_| measure::store_failed(STORE))? {
         Begin::First(ticket) => first(core, &ticket, request_id, command).await,
         Begin::Repeat(kept) => Ok(kept.into()),
         Begin::Running => Err(Problem::Key(KeyConflict::Running)),
@@ -96,6 +97,7 @@ async fn first(
         Err(problem) => refused(core, problem, request_id),
     };
     if let Err(fault) = core.stores.idempotency.settle(ticket, outcome).await {
+        measure::store_failed(STORE);
         tracing::error!(%fault, request_id, "the outcome of an Idempotency-Key was not noted");
     }
     result

@@ -29,6 +29,7 @@ use super::{Settings, address, gate, log, query};
 use crate::budget::{BudgetKey, Charge};
 use crate::clock::{BoxFuture, Clock, Entropy, Runtime};
 use crate::host::{Authority, Board, BoxError};
+use crate::measure;
 use crate::model::Timestamp;
 use crate::store::Stores;
 use crate::unwind::{caught, within};
@@ -58,6 +59,8 @@ pub(super) struct Core {
 #[derive(Default)]
 pub(super) struct Trail {
     row: Option<&'static Row>,
+    /// The template of the route, if there is one.
+    route: Option<&'static str>,
     conditional: bool,
     pub(super) charge: Option<Charge>,
     reading: bool,
@@ -119,7 +122,6 @@ impl Core {
             let problem = log::noted(problem, &arrival.id);
             Answer::refusal(&problem, &self.settings.messages, &arrival.id)
         });
-        log::answered(&answer, trail.row, self.clock.now().since(arrival.at));
         let exit = Exit {
             head: &arrival.head,
             mount: &self.settings.mount,
@@ -128,7 +130,12 @@ impl Core {
             private: trail.row.is_some_and(Row::is_private),
             conditional: trail.conditional,
         };
-        exit.respond(answer)
+        let code = answer.code;
+        let response = exit.respond(answer);
+        let (status, took) = (response.status(), self.clock.now().since(arrival.at));
+        log::answered(trail.route, status, code, took);
+        measure::answered(&arrival.head.method, trail.route, status, code, took);
+        response
     }
 
     /// Steps 1 to 10. The first that refuses gives the answer.
@@ -150,6 +157,7 @@ impl Core {
             None => return Err(self.stranger(Problem::NoSuchRoute, arrival, trail).await),
         };
         trail.row = Some(row);
+        trail.route = Some(row.path);
         trail.conditional = !row.acts();
         let bearer = self.authenticate(row, arrival, trail).await?;
         let key = bearer.as_ref().map_or(*guest, Bearer::budget_key);
@@ -190,6 +198,7 @@ impl Core {
     /// The OpenAPI document: no token is looked at.
     async fn document(&self, arrival: &Arrival, trail: &mut Trail) -> Result<Answer, Problem> {
         trail.conditional = true;
+        trail.route = Some(route::DOCUMENT);
         self.pay(&arrival.guest, 1, arrival.at, trail).await?;
         let Nothing {} = Nothing::decode(query::parse(arrival.head.uri.query())?, false)?;
         Ok(Answer {

@@ -10,7 +10,8 @@
 //! | [`stores`] | Where are tokens, budgets, repeats and webhooks kept? |
 //! | [`outbox`] | How do my transactions tell what happened? |
 //! | [`webhooks`] | How are events sent, to whom, and how are they received? |
-//! | [`logging`] | What is in the log, and what should wake me up? |
+//! | [`nodes`] | How do many servers share one board, and what becomes of it when one of them fails? |
+//! | [`logging`] | What is in the log, what is counted, and what should wake me up? |
 //! | [`operating`] | Which commands does the example server have? |
 //!
 //! For a board in an hour: the first section of [`board`], then [`testing`], then the rest of [`board`] with
@@ -40,6 +41,9 @@ pub mod outbox {}
 
 #[doc = include_str!("webhooks.md")]
 pub mod webhooks {}
+
+#[doc = include_str!("nodes.md")]
+pub mod nodes {}
 
 #[doc = include_str!("logging.md")]
 pub mod logging {}

@@ -20,7 +20,8 @@ pub use idempotency::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, Ticket}
 pub use tokens::Tokens;
 pub(crate) use webhooks::ended_at;
 pub use webhooks::{
-    ATTEMPTS_KEPT, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Webhooks,
+    ATTEMPTS_KEPT, Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox,
+    Webhooks,
 };
 
 /// The stores that one service uses.

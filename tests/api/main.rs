@@ -30,6 +30,8 @@ mod incidents;
 mod interrupted;
 mod keys;
 mod language;
+mod leaks;
+mod metrics;
 mod order;
 mod paths;
 mod queries;

@@ -48,7 +48,12 @@ pub fn run(directory: &Path, arguments: &[impl AsRef<OsStr>], input: &str) -> En
     ended(child)
 }
 
-fn start(directory: &Path, arguments: &[impl AsRef<OsStr>], environment: &[(&str, &str)]) -> Child {
+/// Starts the program in `directory`; nobody reads what it says yet.
+pub fn start(
+    directory: &Path,
+    arguments: &[impl AsRef<OsStr>],
+    environment: &[(&str, &str)],
+) -> Child {
     Command::new(example("server"))
         .args(arguments)
         .current_dir(directory)
@@ -61,14 +66,16 @@ fn start(directory: &Path, arguments: &[impl AsRef<OsStr>], environment: &[(&str
         .expect("`cargo build --example server` comes first")
 }
 
-fn signal(child: &Child, name: &str) {
+/// Sends a signal such as `TERM`.
+pub fn signal(child: &Child, name: &str) {
     let kill = Command::new("kill")
         .args(["-s", name, &child.id().to_string()])
         .status();
     assert!(kill.unwrap().success());
 }
 
-fn ended(child: Child) -> Ended {
+/// Reads what it says, to its end.
+pub fn ended(child: Child) -> Ended {
     let output = child.wait_with_output().unwrap();
     Ended {
         status: output.status.code().unwrap(),

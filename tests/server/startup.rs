@@ -19,7 +19,11 @@ fn six_keys_tell_a_program_where_everything_is() {
     assert!(server.api("").starts_with("http://127.0.0.1:") && server.api("").ends_with("/api/v1"));
     assert_eq!(
         (&keys["docs"], &keys["panel"], &keys["user"]),
-        (&json!(null), &json!(null), &json!("admin"))
+        (
+            &json!(server.beside("/docs")),
+            &json!(null),
+            &json!("admin")
+        )
     );
     let me = server.get(keys["token"].as_str().unwrap(), "/me").json();
     assert_eq!(me["owner"]["username"], "alice");

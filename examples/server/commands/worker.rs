@@ -26,7 +26,7 @@ pub struct Worker {
 impl Worker {
     /// Works until the process is told to stop. `before` is what stood before the command.
     pub async fn run(self, database: &Database, board: &Board, before: &Serve) -> Result<Output> {
-        log::start(self.log.unwrap_or(before.log));
+        let _log = log::start(self.log.unwrap_or(before.log));
         let told = Stop::listen().map_err(Refusal::failed)?.told();
         let addresses = self.addresses.or(&before.addresses);
         let pace = self.pace.or(&before.pace);

@@ -65,6 +65,7 @@ macro_rules! __store_cases {
             claims {
                 what_is_claimed_is_told_whole
                 what_is_not_due_waits
+                the_backlog_is_what_could_be_claimed
                 each_is_claimed_once_however_many_race
                 no_more_is_claimed_than_there_is_room_for
                 no_more_goes_to_one_endpoint_than_it_has_room_for

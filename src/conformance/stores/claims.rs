@@ -5,7 +5,7 @@ use super::queue::{LEASE, event, ids, progress, room};
 use super::shelf::at;
 use crate::conformance::{Verdict, equal};
 use crate::model::{ForumId, Timestamp};
-use crate::store::{Claim, Claimed, Claims};
+use crate::store::{Backlog, Claim, Claimed, Claims};
 use crate::webhook::{Delivery, Endpoint, Event, Progress, State};
 
 fn next(claims: &Claims, expected: Option<Timestamp>) -> Verdict {
@@ -50,6 +50,35 @@ pub async fn what_is_not_due_waits(shelf: &Shelf) -> Verdict {
     shelf.nothing_due(49).await?;
     let again = shelf.take(50).await?;
     equal("how far it has come", again.delivery.progress, later)
+}
+
+/// The backlog is what is due and nobody has, of those who can be sent something.
+pub async fn the_backlog_is_what_could_be_claimed(shelf: &Shelf) -> Verdict {
+    let backlog = async |now, depth, since: Option<i64>| {
+        let found = shelf.webhooks.deliveries.backlog(at(now)).await?;
+        let since = since.map(at);
+        let expected = Backlog { depth, since };
+        equal(format_args!("the backlog at {now}"), found, expected)
+    };
+    backlog(0, 0, None).await?;
+    let (endpoint, other) = (shelf.add(1).await?, shelf.add(2).await?);
+    for number in 0..120 {
+        let to = if number % 2 == 0 { &endpoint } else { &other };
+        shelf.queue(number, to, 10 + number.cast_signed()).await?;
+    }
+    backlog(9, 0, None).await?;
+    backlog(10, 1, Some(10)).await?;
+    backlog(1_000, 120, Some(10)).await?;
+    shelf.take(1_000).await?;
+    backlog(1_000, 119, Some(11)).await?;
+    let disabled = Endpoint {
+        enabled: false,
+        ..other
+    };
+    shelf.webhooks.endpoints.update(&disabled).await?;
+    backlog(1_000, 59, Some(12)).await?;
+    shelf.webhooks.endpoints.remove(&endpoint.id).await?;
+    backlog(1_000, 0, None).await
 }
 
 /// However many workers claim at once, each delivery is one's.

@@ -13,6 +13,7 @@ use super::script::{Answer, Asked, script};
 use crate::budget::Window;
 use crate::clock::{Runtime, TokioRuntime};
 use crate::host::{Fault, Stored};
+use crate::measure;
 
 /// How long to wait from one attempt to connect to the next.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -133,6 +134,7 @@ impl Link {
         };
         answer.inspect_err(|fault| {
             self.failures.fetch_add(1, Ordering::Relaxed);
+            measure::store_failed("budgets");
             tracing::debug!(%fault, "Redis failed");
         })
     }

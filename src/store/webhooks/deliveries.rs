@@ -49,6 +49,15 @@ pub struct Claimed {
     pub lease: i64,
 }
 
+/// What waits for a worker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// How many deliveries are due.
+    pub depth: u64,
+    /// Since when the first of them has been; `None` for none.
+    pub since: Option<Timestamp>,
+}
+
 /// Which deliveries are listed.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
@@ -85,6 +94,10 @@ pub trait Deliveries: Send + Sync + 'static {
     /// Gives back what was claimed and not attempted, uncounted, to be due at `due_at`: as it was before, so that a
     /// lease that had run out is told to the next one again. What is another's by now is left alone.
     async fn release(&self, claimed: &[Claimed], due_at: Timestamp) -> Stored<()>;
+
+    /// What is due at `now`, of enabled endpoints: what a [`claim`](Self::claim) with room for everything would take.
+    /// It is asked for every few seconds, at a cost that depends on no more than how much is due.
+    async fn backlog(&self, now: Timestamp) -> Stored<Backlog>;
 
     /// Adds an event and its delivery to this endpoint alone, whatever its topics; `None` when there is no such
     /// endpoint, or it is disabled, and nothing was changed.

@@ -9,6 +9,7 @@ use super::audience::may_be_told;
 use super::crew::Crew;
 use super::tried::Tried;
 use crate::host::{Fault, Stored};
+use crate::measure;
 use crate::store::Claimed;
 use crate::webhook::{Outgoing, Progress, Secret, Unsent};
 
@@ -93,7 +94,7 @@ async fn settle(crew: &Crew, claimed: &Claimed, tried: &Tried) {
     let deliveries = &crew.stores.deliveries;
     let settled = crew.patiently(|| deliveries.settle(claimed, &progress, attempted, now));
     match settled.await {
-        Some(true) => note(tried, &progress),
+        Some(true) => note(claimed, tried, &progress),
         Some(false) => {
             tracing::warn!("an attempt ended after its lease, or what it was of is away")
         }
@@ -113,9 +114,10 @@ async fn release(crew: &Crew, claimed: &Claimed, wait: Duration) {
     }
 }
 
-fn note(tried: &Tried, progress: &Progress) {
-    let span = Span::current();
-    span.record("state", progress.state.as_str());
+fn note(claimed: &Claimed, tried: &Tried, progress: &Progress) {
+    let (span, state) = (Span::current(), progress.state.as_str());
+    measure::attempted(claimed.delivery.topic.as_str(), state, tried.took());
+    span.record("state", state);
     if let Some(attempted) = &tried.attempted {
         span.record("status", attempted.status);
         span.record("elapsed_ms", attempted.duration_ms);

@@ -11,6 +11,7 @@ use super::lane::Lane;
 use super::slots::Slots;
 use crate::clock::{Clock, Entropy, Runtime};
 use crate::host::{Authority, Fault, Stored};
+use crate::measure;
 use crate::store::Webhooks;
 use crate::unwind::{caught, within};
 use crate::webhook::{Backoff, SecretBox, Transport};
@@ -20,6 +21,9 @@ const PATIENCE: Backoff = Backoff {
     initial: Duration::from_millis(250),
     max: Duration::from_secs(30),
 };
+
+/// The stores of webhooks, as they are counted.
+pub(super) const STORE: &str = "webhooks";
 
 pub(super) struct Crew {
     pub(super) stores: Webhooks,
@@ -70,7 +74,8 @@ impl Crew {
                 match caught(work()).await {
                     Ok(done) => return Some(done),
                     Err(fault) => {
-                        tracing::warn!(%fault, failed, "a store failed, and is asked again")
+                        measure::store_failed(STORE);
+                        tracing::warn!(%fault, failed, "a store failed, and is asked again");
                     }
                 }
                 self.runtime.sleep(self.patience(failed)).await;

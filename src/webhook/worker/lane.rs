@@ -7,8 +7,9 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::yield_now;
 
-use super::crew::Crew;
+use super::crew::{Crew, STORE};
 use crate::host::Stored;
+use crate::measure;
 use crate::model::Timestamp;
 use crate::unwind::{caught, within};
 
@@ -54,6 +55,7 @@ impl Lane {
                 }
                 Err(fault) => {
                     let failed = self.failed();
+                    measure::store_failed(STORE);
                     tracing::error!(%fault, failed, "the webhook worker could not go on, and tries again");
                     crew.pause(crew.patience(failed)).await;
                 }

@@ -9,6 +9,8 @@ mod audience;
 mod crew;
 mod dispatch;
 mod fan_out;
+#[cfg(feature = "metrics")]
+mod gauge;
 mod handle;
 mod lane;
 mod settings;
@@ -108,6 +110,8 @@ impl Worker {
         fan_out::start(&crew, &alive);
         dispatch::start(&crew, &alive);
         sweep::start(&crew, &alive);
+        #[cfg(feature = "metrics")]
+        gauge::start(&crew, &alive);
         WorkerHandle::new(crew, ended)
     }
 }

@@ -34,6 +34,13 @@ impl Tried {
         }
     }
 
+    /// How long it took, if something was sent.
+    pub(super) fn took(&self) -> Option<Duration> {
+        let was_sent = matches!(self.outcome, Outcome::Answered(_) | Outcome::Unanswered);
+        let sent = self.attempted.as_ref().filter(|_| was_sent);
+        sent.map(|sent| Duration::from_millis(sent.duration_ms))
+    }
+
     /// It was sent at `at`, and this came of it.
     pub(super) fn sent(
         claimed: &Claimed,

@@ -4,7 +4,7 @@ use forum_api::async_trait;
 use forum_api::host::Stored;
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::store::{
-    Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Webhooks,
+    Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Webhooks,
 };
 use forum_api::webhook::{Attempted, Delivery, Endpoint, Event, Progress};
 
@@ -22,6 +22,8 @@ pub(super) enum Plant {
     All(fn(&mut Vec<Endpoint>)),
     AskClaim(fn(&mut Claim, &mut Timestamp)),
     Claims(fn(&mut Claims)),
+    AskBacklog(fn(&mut Timestamp)),
+    Backlog(fn(&mut Backlog)),
     AskSettle(fn(&mut Progress, &mut Option<Attempted>)),
     Settled(fn(&mut bool)),
     /// What is given back comes when its lease ends.
@@ -145,6 +147,13 @@ impl Deliveries for Faulty {
             Plant::Keeps => Ok(()),
             _ => self.kept.deliveries.release(&claimed, due_at).await,
         }
+    }
+
+    async fn backlog(&self, mut now: Timestamp) -> Stored<Backlog> {
+        spoil!(self, AskBacklog(now));
+        let mut backlog = self.kept.deliveries.backlog(now).await?;
+        spoil!(self, Backlog(backlog));
+        Ok(backlog)
     }
 
     async fn send(

@@ -79,12 +79,17 @@ impl Server {
     }
 
     pub(super) async fn node_with(&self, settings: Settings) -> RedisBudgets {
-        let (url, patience) = (format!("unix://{}", self.socket()), PATIENCE);
+        let (url, patience) = (self.url(), PATIENCE);
         let settings = Settings {
             patience,
             ..settings
         };
         RedisBudgets::connect(&url, settings).await.unwrap()
+    }
+
+    /// Its address.
+    pub(super) fn url(&self) -> String {
+        format!("unix://{}", self.socket())
     }
 
     fn socket(&self) -> String {

@@ -15,7 +15,7 @@ use tokio::task::unconstrained;
 use super::asked::Asked;
 
 /// A worker at rest sleeps in each of its loops.
-const LOOPS: usize = 3;
+const LOOPS: usize = 4;
 
 /// A worker that goes on when it is told.
 #[derive(Debug)]

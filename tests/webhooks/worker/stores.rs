@@ -7,7 +7,7 @@ use forum_api::async_trait;
 use forum_api::host::{Fault, Stored};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::store::{
-    Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Webhooks,
+    Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Webhooks,
 };
 use forum_api::webhook::{Attempted, Delivery, Endpoint, Event, Progress};
 use tokio::task::yield_now;
@@ -132,6 +132,11 @@ impl Deliveries for Counted {
     async fn release(&self, claimed: &[Claimed], due_at: Timestamp) -> Stored<()> {
         let deliveries = &self.called("release")?.deliveries;
         deliveries.release(claimed, due_at).await
+    }
+
+    /// Nothing depends on how often it is asked for.
+    async fn backlog(&self, now: Timestamp) -> Stored<Backlog> {
+        self.inner.deliveries.backlog(now).await
     }
 
     async fn send(

@@ -6,7 +6,7 @@ use super::{Kept, MemoryWebhooks};
 use crate::host::Stored;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::memory::lock;
-use crate::store::{Claim, Claimed, Claims, Deliveries, Filter};
+use crate::store::{Backlog, Claim, Claimed, Claims, Deliveries, Filter};
 use crate::webhook::{Attempted, Delivery, Event, Progress};
 
 #[async_trait]
@@ -47,6 +47,17 @@ impl Deliveries for MemoryWebhooks {
             }
         }
         Ok(())
+    }
+
+    async fn backlog(&self, now: Timestamp) -> Stored<Backlog> {
+        let kept = lock(&self.0);
+        let enabled = kept.endpoints.iter().filter(|endpoint| endpoint.enabled);
+        let pending = enabled.flat_map(|endpoint| kept.rows.due(&endpoint.id, u32::MAX));
+        let due = pending.map(|(due_at, _)| due_at).filter(|due| *due <= now);
+        Ok(due.fold(Backlog::default(), |backlog, due| Backlog {
+            depth: backlog.depth + 1,
+            since: Some(backlog.since.map_or(due, |since| since.min(due))),
+        }))
     }
 
     async fn send(

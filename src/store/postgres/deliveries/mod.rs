@@ -4,11 +4,13 @@
 //! waits for it: who needs an event and its deliveries locks the event first, and who locks several of a kind does so in
 //! the order of their ids, or passes over what another one holds.
 
+mod backlog;
 mod claim;
 mod lists;
 mod settle;
 mod sweep;
 
+pub use backlog::{backlog, counted};
 pub use claim::{claim, claims};
 pub use lists::{find, found, list};
 pub use settle::{release, retry, settle};

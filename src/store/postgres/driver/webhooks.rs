@@ -7,7 +7,9 @@ use super::run::{all, change, changes, first, together};
 use crate::host::Stored;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::postgres::{deliveries, endpoints, outbox};
-use crate::store::{Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox};
+use crate::store::{
+    Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox,
+};
 use crate::webhook::{Attempted, Delivery, Endpoint, Event, Progress};
 
 #[async_trait]
@@ -70,6 +72,11 @@ impl Deliveries for Postgres {
     async fn release(&self, claimed: &[Claimed], due_at: Timestamp) -> Stored<()> {
         change(&self.0, deliveries::release(claimed, due_at)).await?;
         Ok(())
+    }
+
+    async fn backlog(&self, now: Timestamp) -> Stored<Backlog> {
+        let counted = first(&self.0, deliveries::backlog(now), deliveries::counted);
+        Ok(counted.await?.unwrap_or_default())
     }
 
     async fn send(

@@ -8,7 +8,7 @@ use super::{SqliteWebhooks, claim, list, queue, sweep};
 use crate::host::Stored;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::sqlite::run::{all, changes, first};
-use crate::store::{Claim, Claimed, Claims, Deliveries, Filter};
+use crate::store::{Backlog, Claim, Claimed, Claims, Deliveries, Filter};
 use crate::webhook::{Attempted, Delivery, Event, Progress};
 
 pub(super) const FIND: &str = "
@@ -18,6 +18,11 @@ pub(super) const FIND: &str = "
 pub(super) const REMOVE: &str = "
     DELETE FROM forum_api_deliveries
     WHERE id = ?1 AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
+
+pub(super) const BACKLOG: &str = "
+    SELECT count(*) AS depth, min(delivery.due_at) AS since
+    FROM forum_api_endpoints endpoint CROSS JOIN forum_api_deliveries delivery ON delivery.endpoint = endpoint.id
+    WHERE endpoint.enabled AND delivery.due_at <= ?1";
 
 pub(super) const ATTEMPTS: &str =
     "SELECT * FROM forum_api_attempts WHERE delivery = ?1 ORDER BY number";
@@ -59,6 +64,20 @@ impl Deliveries for SqliteWebhooks {
                 settle::release(savepoint, lease, due_at)?;
             }
             Ok(())
+        })
+        .await
+    }
+
+    async fn backlog(&self, now: Timestamp) -> Stored<Backlog> {
+        self.read(move |connection| {
+            let found = first(connection, BACKLOG, [now], |row| {
+                let (depth, since) = (row.get::<_, i64>("depth")?, row.get("since")?);
+                Ok(Backlog {
+                    depth: depth.unsigned_abs(),
+                    since,
+                })
+            });
+            Ok(found?.unwrap_or_default())
         })
         .await
     }

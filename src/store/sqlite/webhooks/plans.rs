@@ -35,6 +35,7 @@ const STATEMENTS: &[(&str, &str)] = &[
     (settle::RETRY, BY_ID),
     (settle::LOG, "forum_api_attempts USING PRIMARY KEY (delivery=?)"),
     (settle::FORGET, "forum_api_attempts USING PRIMARY KEY (delivery=? AND number<?)"),
+    (deliveries::BACKLOG, "delivery USING COVERING INDEX forum_api_deliveries_pending (endpoint=? AND due_at<?)"),
     (deliveries::FIND, BY_ID),
     (deliveries::REMOVE, BY_ID),
     (deliveries::ATTEMPTS, "forum_api_attempts USING PRIMARY KEY (delivery=?)"),

@@ -1,0 +1,100 @@
+//! Where things are counted and timed while the feature `metrics` is on; while it is off, nothing is done here.
+
+#![cfg_attr(
+    not(feature = "metrics"),
+    allow(unused_variables, reason = "nothing is measured then")
+)]
+
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+#[cfg(feature = "metrics")]
+use metrics::{Label, SharedString, counter, histogram};
+
+#[cfg(feature = "metrics")]
+use crate::metrics as table;
+
+/// What a label says of what a client could make up.
+#[cfg(feature = "metrics")]
+const OTHER: &str = "other";
+
+/// A request was answered; `route` is the template of a route that there is.
+pub(crate) fn answered(
+    method: &Method,
+    route: Option<&'static str>,
+    status: StatusCode,
+    code: Option<&'static str>,
+    elapsed: Duration,
+) {
+    #[cfg(feature = "metrics")]
+    {
+        let method = SharedString::const_str(known(method));
+        let route = SharedString::const_str(route.unwrap_or(OTHER));
+        let status = SharedString::from_owned(status.as_str().to_owned());
+        let code = SharedString::const_str(code.unwrap_or_default());
+        let took = labels(&table::REQUEST_SECONDS, [method.clone(), route.clone()]);
+        histogram!(table::REQUEST_SECONDS.name, took).record(elapsed);
+        let labels = labels(&table::REQUESTS, [method, route, status, code]);
+        counter!(table::REQUESTS.name, labels).increment(1);
+    }
+}
+
+/// A budget, of a `token` or of a `guest`, was asked for units.
+pub(crate) fn charged(budget: &'static str, units: u32, granted: bool) {
+    #[cfg(feature = "metrics")]
+    {
+        let budget = SharedString::const_str(budget);
+        let (metric, by) = if granted {
+            (table::UNITS, units)
+        } else {
+            (table::REFUSALS, 1)
+        };
+        counter!(metric.name, labels(&metric, [budget])).increment(by.into());
+    }
+}
+
+/// A store failed to do what it was asked.
+pub(crate) fn store_failed(store: &'static str) {
+    #[cfg(feature = "metrics")]
+    {
+        let labels = labels(&table::STORE_ERRORS, [SharedString::const_str(store)]);
+        counter!(table::STORE_ERRORS.name, labels).increment(1);
+    }
+}
+
+/// An attempt ended, and its delivery is in this state now. It `took` so long if something was sent.
+#[cfg(feature = "webhooks")]
+pub(crate) fn attempted(topic: &str, state: &'static str, took: Option<Duration>) {
+    #[cfg(feature = "metrics")]
+    {
+        let topic = SharedString::from_owned(topic.to_owned());
+        let labels = labels(&table::DELIVERIES, [topic, SharedString::const_str(state)]);
+        counter!(table::DELIVERIES.name, labels).increment(1);
+        if let Some(took) = took {
+            histogram!(table::ATTEMPT_SECONDS.name).record(took);
+        }
+    }
+}
+
+/// So many deliveries are due, the oldest of them for so long.
+#[cfg(all(feature = "metrics", feature = "webhooks"))]
+pub(crate) fn queued(depth: u64, age: Duration) {
+    metrics::gauge!(table::QUEUE_DEPTH.name).set(depth as f64);
+    metrics::gauge!(table::QUEUE_SECONDS.name).set(age);
+}
+
+#[cfg(feature = "metrics")]
+fn labels<const N: usize>(metric: &table::Metric, values: [SharedString; N]) -> Vec<Label> {
+    let names = metric.labels.iter().copied();
+    let labels = names.zip(values);
+    labels
+        .map(|(name, value)| Label::new(name, value))
+        .collect()
+}
+
+/// The method, if the table of endpoints has one like it.
+#[cfg(feature = "metrics")]
+fn known(method: &Method) -> &'static str {
+    let mut known = ["GET", "HEAD", "POST", "PATCH", "DELETE"].into_iter();
+    known.find(|known| method == known).unwrap_or(OTHER)
+}

@@ -1,0 +1,162 @@
+//! What is counted, with labels as the table has them (contract, section 13).
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use forum_api::metrics::{ALL, Kind, describe};
+use forum_api::store::Stores;
+use metrics::{
+    Counter, CounterFn, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit,
+    with_local_recorder,
+};
+
+use crate::support::server::settings;
+use crate::support::stores::Broken;
+use crate::support::{Ask, FullBoard, ROWS, Server};
+
+/// A name, and what was said of it.
+type Described = (String, Kind, Option<Unit>);
+
+/// Puts a broken store in the place of a good one.
+type Break = fn(&mut Stores);
+
+/// What was counted, by name and labels, and what was described.
+#[derive(Clone, Debug, Default)]
+struct Kept {
+    counts: Arc<Mutex<BTreeMap<String, u64>>>,
+    described: Arc<Mutex<Vec<Described>>>,
+}
+
+/// One of the counts.
+struct Count(Kept, String);
+
+impl CounterFn for Count {
+    fn increment(&self, by: u64) {
+        let mut counts = self.0.counts.lock().unwrap();
+        *counts.entry(self.1.clone()).or_default() += by;
+    }
+
+    fn absolute(&self, _: u64) {}
+}
+
+impl Kept {
+    fn describe(&self, name: &KeyName, kind: Kind, unit: Option<Unit>) {
+        let described = (name.as_str().to_owned(), kind, unit);
+        self.described.lock().unwrap().push(described);
+    }
+
+    fn count(&self, sample: &str) -> u64 {
+        let counts = self.counts.lock().unwrap();
+        counts.get(sample).copied().unwrap_or_default()
+    }
+}
+
+/// The name and the labels, which have to be those of the table.
+fn sample(key: &Key, kind: Kind) -> String {
+    let metric = ALL.iter().find(|metric| metric.name == key.name()).unwrap();
+    let names: Vec<_> = key.labels().map(|label| label.key()).collect();
+    assert_eq!((&*names, kind), (metric.labels, metric.kind), "{key}");
+    let values: Vec<_> = key.labels().map(|label| label.value()).collect();
+    format!("{} {}", key.name(), values.join(" "))
+}
+
+impl Recorder for Kept {
+    fn describe_counter(&self, name: KeyName, unit: Option<Unit>, _: SharedString) {
+        self.describe(&name, Kind::Counter, unit);
+    }
+
+    fn describe_gauge(&self, name: KeyName, unit: Option<Unit>, _: SharedString) {
+        self.describe(&name, Kind::Gauge, unit);
+    }
+
+    fn describe_histogram(&self, name: KeyName, unit: Option<Unit>, _: SharedString) {
+        self.describe(&name, Kind::Histogram, unit);
+    }
+
+    fn register_counter(&self, key: &Key, _: &Metadata<'_>) -> Counter {
+        let sample = sample(key, Kind::Counter);
+        Counter::from_arc(Arc::new(Count(self.clone(), sample)))
+    }
+
+    fn register_gauge(&self, _: &Key, _: &Metadata<'_>) -> Gauge {
+        Gauge::noop()
+    }
+
+    fn register_histogram(&self, key: &Key, _: &Metadata<'_>) -> Histogram {
+        sample(key, Kind::Histogram);
+        Histogram::noop()
+    }
+}
+
+/// What is counted while `work` is done, on this thread alone.
+fn counted(work: impl Future<Output = ()>) -> Kept {
+    let kept = Kept::default();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    with_local_recorder(&kept, || runtime.unwrap().block_on(work));
+    kept
+}
+
+#[test]
+fn each_endpoint_is_counted_by_its_template_and_nothing_of_a_path() {
+    let kept = counted(async {
+        let server = Server::new();
+        let alice = server.token("alice").await;
+        for row in &ROWS {
+            server.send(&Ask::of(row).bearer(&alice)).await;
+        }
+    });
+    for row in &ROWS {
+        let sample = format!(
+            "forum_api_requests_total {} {} {} ",
+            row.method, row.template, row.success
+        );
+        assert_eq!(kept.count(&sample), 1, "{sample}");
+    }
+    let cost: u32 = ROWS.iter().map(|row| row.cost).sum();
+    let units = kept.count("forum_api_units_charged_total token");
+    assert_eq!(units, u64::from(cost));
+}
+
+#[test]
+fn each_store_that_fails_is_counted() {
+    let kept = counted(async {
+        let (board, well) = (FullBoard::new(), Stores::in_memory());
+        let over = |stores| Server::over(settings(), stores, &board, board.clone());
+        let alice = over(well.clone()).token("alice").await;
+        let broken: [(Break, Ask); 3] = [
+            (
+                |stores| stores.tokens = Arc::new(Broken::Fails),
+                Ask::get("/me"),
+            ),
+            (
+                |stores| stores.budgets = Arc::new(Broken::Fails),
+                Ask::get("/me"),
+            ),
+            (
+                |stores| stores.idempotency = Arc::new(Broken::Fails),
+                Ask::post("/threads/open-1/posts", r#"{"body":"x"}"#).key("k"),
+            ),
+        ];
+        for (break_one, ask) in broken {
+            let mut stores = well.clone();
+            break_one(&mut stores);
+            over(stores).send(&ask.bearer(&alice)).await;
+        }
+    });
+    for store in ["tokens", "budgets", "idempotency"] {
+        let sample = format!("forum_api_store_errors_total {store}");
+        assert_eq!(kept.count(&sample), 1, "{store}");
+    }
+}
+
+#[test]
+fn a_recorder_is_told_the_whole_table() {
+    let kept = Kept::default();
+    with_local_recorder(&kept, describe);
+    let table = ALL
+        .iter()
+        .map(|metric| (metric.name.to_owned(), metric.kind, Some(metric.unit)));
+    assert_eq!(*kept.described.lock().unwrap(), table.collect::<Vec<_>>());
+}
