@@ -8,8 +8,7 @@ use forum_api::host::{Refusal, Result};
 use forum_api::store::sqlite;
 use send_wrapper::SendWrapper;
 
-use super::postgres::Postgres;
-use super::{Connection, Transaction};
+use super::{Connection, Line, Transaction};
 
 /// What a query or a command is while it runs.
 pub type Doing<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
@@ -19,13 +18,9 @@ pub type Doing<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 pub enum Database {
     /// SQLite.
     Sqlite(sqlite::Database),
-    /// Postgres, which any number of nodes may share.
-    Postgres(Pool),
+    /// Postgres.
+    Postgres(Line),
 }
-
-/// Writes stand in one line, over all nodes: so ids follow time, and no rule is asked while another command changes what
-/// it is about.
-const LINE: &str = "SELECT pg_advisory_xact_lock(hashtextextended('board', 0))";
 
 impl Database {
     /// Looks at the board: on SQLite at one state of it, on Postgres at that of each statement.
@@ -40,10 +35,7 @@ impl Database {
                 });
                 read.await
             }
-            Self::Postgres(pool) => {
-                let client = pool.get().await.map_err(super::Error::from)?;
-                look(&Connection::Postgres(Postgres::Alone(&client))).await
-            }
+            Self::Postgres(line) => line.read(look).await,
         }
     }
 
@@ -54,7 +46,7 @@ impl Database {
     ) -> Result<T> {
         match self {
             Self::Sqlite(database) => database.write(move |tx| on_sqlite(tx, change)).await,
-            Self::Postgres(pool) => in_line(pool, change).await,
+            Self::Postgres(line) => line.write(change).await,
         }
     }
 
@@ -70,10 +62,10 @@ impl Database {
                 }
                 Ok(())
             }),
-            Self::Postgres(pool) => {
-                let pool = pool.clone();
+            Self::Postgres(line) => {
+                let line = line.clone();
                 tokio::spawn(async move {
-                    if let Err(error) = in_line(&pool, change).await {
+                    if let Err(error) = line.write(change).await {
                         tracing::error!(%error, "a note was not written to the database");
                     }
                 });
@@ -89,21 +81,6 @@ fn on_sqlite<T>(
     at_once(change(&Transaction::of(Connection::Sqlite(
         SendWrapper::new(tx),
     ))))
-}
-
-async fn in_line<T>(
-    pool: &Pool,
-    change: impl for<'a> FnOnce(&'a Transaction<'a>) -> Doing<'a, T>,
-) -> Result<T> {
-    let mut client = pool.get().await.map_err(super::Error::from)?;
-    let tx = client.transaction().await.map_err(super::Error::from)?;
-    tx.batch_execute(LINE).await.map_err(super::Error::from)?;
-    let done = change(&Transaction::of(Connection::Postgres(Postgres::Together(
-        &tx,
-    ))))
-    .await?;
-    tx.commit().await.map_err(super::Error::from)?;
-    Ok(done)
 }
 
 /// What SQLite does is done when it returns.
@@ -124,6 +101,6 @@ impl From<sqlite::Database> for Database {
 
 impl From<Pool> for Database {
     fn from(pool: Pool) -> Self {
-        Self::Postgres(pool)
+        Self::Postgres(Line::new(pool))
     }
 }
