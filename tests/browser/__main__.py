@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 import afternoon
 import forged
 import reference
+import texts
 from look import look
 from receiver import Receiver
 from server import Server
@@ -36,6 +37,11 @@ def at_the_reference(browser: Browser) -> None:
         reference.spend(page, server)
 
 
+def with_odd_texts(browser: Browser) -> None:
+    with Server(PROGRAM) as server, Receiver() as receiver, Window(browser, server.address) as page:
+        texts.spend(page, server, receiver)
+
+
 def with_forged_forms(browser: Browser) -> None:
     with Server(PROGRAM) as server, Receiver() as receiver:
         page = browser.new_page()
@@ -46,7 +52,7 @@ def with_forged_forms(browser: Browser) -> None:
 # The machine may be busy.
 expect.set_options(timeout=20_000)
 
-PARTS = (with_scripts, without_scripts, at_the_reference, with_forged_forms)
+PARTS = (with_scripts, without_scripts, at_the_reference, with_odd_texts, with_forged_forms)
 
 with sync_playwright() as playwright:
     # Its sandbox cannot be had by root.

@@ -19,7 +19,6 @@ def spend(page: Page, server: Server) -> None:
     operations = sum(method in METHODS for path in listed for method in path)
     expect(page.locator(".opblock")).to_have_count(operations)
     expect(page.get_by_role("heading", level=1)).to_contain_text(document["info"]["title"])
-    look(page, "docs")
     authorize(page, server.token)
     operation = page.locator(".opblock", has=page.locator(f".opblock-summary-path[data-path='/me']"))
     operation.locator(".opblock-summary-control").click()
@@ -44,7 +43,8 @@ def authorize(page: Page, token: str) -> None:
 def without_scripts(page: Page) -> None:
     """It says why it is empty, and where to read the same."""
     go(page, "/docs")
-    expect(page.get_by_text("This page needs JavaScript")).to_be_visible()
+    expect(page.locator("noscript")).to_be_visible()
+    expect(page.locator("noscript")).to_contain_text("This page needs JavaScript.")
     with page.expect_navigation() as navigation:
-        page.get_by_role("link", name="the document").click()
+        page.locator("noscript a").click()
     assert navigation.value.status == 200
