@@ -39,7 +39,7 @@ def barriers(page: Page) -> list[Any]:
 
 
 def fits(page: Page) -> bool:
-    return bool(page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"))
+    return bool(page.evaluate("[...document.querySelectorAll('html, #main')].every(e => e.scrollWidth <= e.clientWidth)"))
 
 
 def too_wide(page: Page) -> object:
