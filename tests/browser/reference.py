@@ -20,7 +20,7 @@ def spend(page: Page, server: Server) -> None:
     expect(page.locator(".opblock")).to_have_count(operations)
     expect(page.get_by_role("heading", level=1)).to_contain_text(document["info"]["title"])
     authorize(page, server.token)
-    operation = page.locator(".opblock", has=page.locator(f".opblock-summary-path[data-path='/me']"))
+    operation = page.locator(".opblock", has=page.locator(".opblock-summary-path[data-path='/me']"))
     operation.locator(".opblock-summary-control").click()
     operation.get_by_role("button", name="Try it out").click()
     operation.get_by_role("button", name="Execute").click()

@@ -64,7 +64,7 @@ def into_tokens(page: Page, server: Server) -> None:
         fill_in_token(page, server.password, label=text)
         send(page, "Issue the token", 200)
     go(page, "/panel/tokens")
-    for name, text in texts():
+    for _, text in texts():
         expect(page.locator("strong").get_by_text(text, exact=True)).to_have_count(1)
     look(page, "tokens-texts")
 
