@@ -46,6 +46,8 @@ pub struct Charge {
     pub remaining: u32,
     /// When the window ends.
     pub reset: Timestamp,
+    /// When it was charged, by the clock that [`reset`](Self::reset) goes by.
+    pub at: Timestamp,
 }
 
 impl Window {
@@ -75,6 +77,7 @@ impl Window {
             limit: self.units,
             remaining: left - spent,
             reset: ends,
+            at: now,
         };
         let runs = running.is_some() || spent > 0;
         (runs.then_some(after), charge)

@@ -62,6 +62,7 @@
 //! - `tokio`: [`clock::TokioRuntime`], so that writes run to their end whoever hangs up, and deadlines ring.
 //! - `sqlite`: tokens, idempotency keys and webhooks in SQLite.
 //! - `postgres`: tokens, idempotency keys and webhooks in Postgres, for any number of nodes.
+//! - `redis`: budgets in Redis or Valkey, shared by any number of nodes.
 //! - `webhooks`: a worker sends webhooks over HTTP and TLS, only to addresses that they may go to, and their secrets
 //!   are sealed with a key.
 //! - `panel`: the control panel; it brings `webhooks` along.

@@ -14,6 +14,7 @@ use std::process::Command;
 
 /// Each room with the rooms that it names, in the order of the house: what it names stands above it. A room below
 /// another is a room of its own.
+#[rustfmt::skip]
 const IMPORTS: &[(&str, &[&str])] = &[
     ("guide", &[]),
     ("docs", &[]),
@@ -29,50 +30,17 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("webhook", &["base62", "clock", "host", "model"]),
     ("budget", &["model", "token"]),
     ("store", &["budget", "host", "model", "token", "webhook"]),
-    (
-        "store/memory",
-        &["budget", "host", "model", "store", "token", "webhook"],
-    ),
-    (
-        "store/postgres",
-        &["host", "model", "store", "token", "webhook"],
-    ),
-    (
-        "store/sqlite",
-        &["host", "model", "store", "token", "webhook"],
-    ),
+    ("store/memory", &["budget", "host", "model", "store", "token", "webhook"]),
+    ("store/postgres", &["host", "model", "store", "token", "webhook"]),
+    ("store/sqlite", &["host", "model", "store", "token", "webhook"]),
+    ("store/redis", &["budget", "clock", "host", "measure", "model", "store", "store/memory"]),
     ("webhook/registry", &["clock", "host", "model", "store"]),
-    (
-        "webhook/worker",
-        &[
-            "clock", "host", "measure", "model", "store", "unwind", "webhook",
-        ],
-    ),
+    ("webhook/worker", &["clock", "host", "measure", "model", "store", "unwind", "webhook"]),
     ("token/issue", &["clock", "host", "model", "scope", "store"]),
-    (
-        "api",
-        &[
-            "budget", "clock", "host", "measure", "model", "scope", "store", "token", "unwind",
-            "webhook",
-        ],
-    ),
-    (
-        "panel",
-        &[
-            "api", "base62", "clock", "host", "model", "scope", "store", "token", "unwind",
-            "webhook",
-        ],
-    ),
-    (
-        "testing",
-        &["api", "clock", "host", "model", "store", "token"],
-    ),
-    (
-        "conformance",
-        &[
-            "api", "budget", "clock", "host", "model", "store", "testing", "token", "webhook",
-        ],
-    ),
+    ("api", &["budget", "clock", "host", "measure", "model", "scope", "store", "token", "unwind", "webhook"]),
+    ("panel", &["api", "base62", "clock", "host", "model", "scope", "store", "token", "unwind", "webhook"]),
+    ("testing", &["api", "clock", "host", "model", "store", "token"]),
+    ("conformance", &["api", "budget", "clock", "host", "model", "store", "testing", "token", "webhook"]),
 ];
 
 /// Where SQL is.
@@ -95,7 +63,8 @@ const DOORS: &[(&str, &[&str])] = &[
     ("insert into ", SQL),
     ("delete from ", SQL),
     ("rusqlite", &["src/store/sqlite", "examples/server"]),
-    ("MemoryBudgets", &["src/store", "src/api/builder.rs", "src/api/service.rs", "examples"]),
+    ("tokio_postgres", &["src/store/postgres", "examples"]),
+    ("MemoryBudgets", &["src/store", "examples"]),
     ("rustls", &["src/webhook/http"]),
     ("Url::parse", &["src/webhook/address/target.rs"]),
     ("lookup_host", &["src/webhook/address/resolver.rs"]),

@@ -154,18 +154,22 @@ impl Scene {
 async fn people(rig: &Rig) -> (i64, Vec<UserId>) {
     let groups = Groups::of([Group::Members]);
     let fill = rig.board.write(move |tx, events| {
-        for (key, value) in [
-            ("post.interval_seconds", "0"),
-            ("post.per_hour", "4294967295"),
-        ] {
-            settings::named(key).unwrap().set(tx, value)?;
-        }
-        let trial = demo::begin(tx, "", false, events.now)?.unwrap();
-        let writers = (0..WRITERS).map(|number| {
-            let writer = accounts::add(tx, &format!("writer{number}"), groups, events.now);
-            writer.map(UserId::from)
-        });
-        Ok((trial.thread, writers.collect::<Result<_, _>>()?))
+        Box::pin(async move {
+            for (key, value) in [
+                ("post.interval_seconds", "0"),
+                ("post.per_hour", "4294967295"),
+            ] {
+                settings::named(key).unwrap().set(tx, value).await?;
+            }
+            let trial = demo::begin(tx, "", false, events.now).await?.unwrap();
+            let mut writers = Vec::new();
+            for number in 0..WRITERS {
+                let name = format!("writer{number}");
+                let writer = accounts::add(tx, &name, groups, events.now).await?;
+                writers.push(UserId::from(writer));
+            }
+            Ok((trial.thread, writers))
+        })
     });
     fill.await.unwrap()
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use forum_api::Language;
 use forum_api::clock::{Clock, SystemClock, SystemEntropy, TokioRuntime};
 use forum_api::model::{EndpointId, UserId};
-use forum_api::store::sqlite::rusqlite::params_from_iter;
 use forum_api::store::sqlite::{Database, Location};
 use forum_api::store::{FanOut, Webhooks};
 use forum_api::webhook::worker::{Settings, Worker, WorkerHandle};
@@ -41,7 +40,8 @@ impl Rig {
         let board = Board::new(database.clone(), Arc::new(SystemClock), Language::English);
         board.migrate().await.unwrap();
         let groups = Groups::of([Group::Members, Group::Administrators]);
-        let owner = board.write(move |tx, events| accounts::add(tx, "owner", groups, events.now));
+        let owner =
+            board.write(move |tx, events| Box::pin(accounts::add(tx, "owner", groups, events.now)));
         Self {
             owner: owner.await.unwrap().into(),
             webhooks: Webhooks::in_sqlite(&database),
@@ -105,11 +105,12 @@ impl Rig {
 
     async fn write(&self, events: Vec<Event>) {
         let write = self.board.write(move |tx, _| {
-            let mut insert = tx.prepare_cached(Event::INSERT)?;
-            for event in &events {
-                insert.execute(params_from_iter(event.parameters()))?;
-            }
-            Ok(())
+            Box::pin(async move {
+                for event in &events {
+                    tx.change_texts(Event::INSERT, &event.parameters()).await?;
+                }
+                Ok(())
+            })
         });
         write.await.unwrap();
     }

@@ -33,18 +33,18 @@
 mod added;
 mod before;
 
-use std::error::Error;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use before::{Club, connect, members, pages};
 use forum_api::clock::{Clock, SystemClock, SystemEntropy};
+use forum_api::host::BoxError;
 use forum_api::scope::Surface;
 use forum_api::store::postgres::Postgres;
 use forum_api::token::{Issue, issue};
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> Result<(), BoxError> {
     let mut arguments = std::env::args().skip(1);
     let database = arguments.next().ok_or("say which database: postgres://…")?;
     let address = arguments.next().unwrap_or("127.0.0.1:8080".into());
@@ -70,7 +70,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// A new token of this member's, for all that the API knows.
-async fn token(club: &Club, member: i64) -> Result<String, Box<dyn Error>> {
+async fn token(club: &Club, member: i64) -> Result<String, BoxError> {
     let scopes: Vec<_> = Surface::Full
         .scopes()
         .map(|scope| scope.to_string())

@@ -4,9 +4,9 @@ use forum_api::clock::{Clock, SystemClock, SystemEntropy};
 use forum_api::host::{Refusal, Result};
 use forum_api::model::UserId;
 use forum_api::scope::Surface;
-use forum_api::store::sqlite::{Database, SqliteTokens};
 use forum_api::token::{Issue, PlainToken, issue};
 
+use crate::board::db::Database;
 use crate::board::demo::{self, Trial};
 use crate::board::{Board, passwords};
 use crate::cli::Serve;
@@ -51,7 +51,8 @@ pub async fn begin(
         return board.migrate().await.map(|()| None);
     };
     let (hash, empty) = (passwords::hash(text.clone()).await?, options.empty);
-    let begun = board.begin(move |tx, now| demo::begin(tx, &hash, empty, now));
+    let begun = board
+        .begin(move |tx, now| Box::pin(async move { demo::begin(tx, &hash, empty, now).await }));
     let Some(trial) = begun.await? else {
         return Ok(None);
     };
@@ -85,7 +86,7 @@ async fn token(database: &Database, owner: i64, surface: Surface) -> Result<Plai
         scopes: &scopes("all", surface),
         expires_in_days: "",
     };
-    let tokens = SqliteTokens::new(database.clone());
-    let issued = issue(&tokens, &SystemEntropy, surface, wanted, SystemClock.now()).await;
+    let tokens = database.stores().tokens;
+    let issued = issue(&*tokens, &SystemEntropy, surface, wanted, SystemClock.now()).await;
     issued.map(|(token, _)| token).map_err(Refusal::failed)
 }

@@ -27,7 +27,7 @@ pub struct Cli {
 /// What every command takes.
 #[derive(Debug, Args)]
 pub struct Common {
-    /// Where the board is kept: sqlite:PATH or sqlite::memory:
+    /// Where the board is kept: sqlite:PATH, sqlite::memory: or postgres://…
     #[arg(
         long,
         global = true,
@@ -47,6 +47,9 @@ pub struct Serve {
     /// The address to listen on; port 0 picks a free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
+    /// The Redis in which several servers share budgets; while it is out of reach, each meters by itself
+    #[arg(long, value_name = "URL")]
+    pub redis: Option<String>,
     /// Which interface to serve
     #[arg(long, value_enum, default_value = "full")]
     pub surface: Surface,

@@ -13,7 +13,6 @@ use forum_api::docs::Docs;
 use forum_api::host::{Refusal, Result};
 use forum_api::panel::Panel;
 use forum_api::store::Stores;
-use forum_api::store::sqlite::{Database, SqliteTokens};
 use forum_api::webhook::Registry;
 use forum_api::webhook::worker::WorkerHandle;
 use forum_api::{Messages, Settings};
@@ -28,14 +27,16 @@ use tower::util::option_layer;
 use tower::{Layer, ServiceExt, service_fn};
 
 use crate::board::Board;
+use crate::board::db::Database;
 use crate::cli::{self, Common};
 use crate::front::{DOCS, Front, MOUNT, PANEL};
 use crate::greeting::Greeting;
 use crate::metrics::Metrics;
+use crate::open::{self, Place};
 use crate::output::Output;
 use crate::sign_in::SignIn;
 use crate::stop::{Stop, patiently};
-use crate::{beginning, cors, log, open, webhooks};
+use crate::{beginning, cors, log, webhooks};
 
 /// Serves the board, and prints where once it listens.
 pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
@@ -43,8 +44,11 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
     let metrics = Metrics::install()?;
     let stop = Stop::listen().map_err(Refusal::failed)?;
     let (listener, address) = listen(options.listen).await?;
-    let password = beginning::password(options, open::is_board(&common.database)?)?;
-    let (database, board) = open::to_serve(&common.database, options.language.into())?;
+    let place = Place::named(&common.database, true)?;
+    let is_board = place.holds_board().await? == Some(true);
+    let password = beginning::password(options, is_board)?;
+    let budgets = open::budgets(options.redis.as_deref()).await?;
+    let (database, board) = place.open(options.language.into()).await?;
     let greeting = Greeting {
         base_url: options
             .base_url
@@ -53,6 +57,10 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
         new: beginning::begin(&database, &board, options, password).await?,
     };
     let worker = worker(&database, &board, options).await?;
+    let stores = Stores {
+        budgets,
+        ..database.stores()
+    };
     let settings = settings(options, &greeting.base_url);
     let board = match worker.clone() {
         Some(worker) => board.with_wake(move || worker.wake()),
@@ -61,8 +69,8 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
     let sign_in = SignIn::new(board.clone(), &greeting.base_url, &options.trusted_proxies);
     let registry = options.addresses.registry(&database)?;
     let front = Front {
-        panel: panel(&database, registry, sign_in.clone(), &settings),
-        api: api(&database, board.clone(), settings),
+        panel: panel(&stores, registry, sign_in.clone(), &settings),
+        api: api(stores, board.clone(), settings),
         sign_in,
         docs: Docs::new(DOCS, MOUNT),
         metrics,
@@ -121,24 +129,28 @@ fn settings(options: &cli::Serve, base_url: &str) -> Settings {
     }
 }
 
-fn api(database: &Database, board: Board, settings: Settings) -> ForumApi {
-    let (stores, board) = (Stores::in_sqlite(database), Arc::new(board));
+fn api(stores: Stores, board: Board, settings: Settings) -> ForumApi {
+    let board = Arc::new(board);
     ForumApi::builder(board.clone(), board, stores, TokioRuntime)
         .settings(settings)
         .build()
 }
 
-fn panel(database: &Database, registry: Registry, sign_in: SignIn, settings: &Settings) -> Panel {
-    let tokens = Arc::new(SqliteTokens::new(database.clone()));
+fn panel(stores: &Stores, registry: Registry, sign_in: SignIn, settings: &Settings) -> Panel {
     let settings = forum_api::panel::Settings {
         mount: PANEL.into(),
         base_url: settings.base_url.clone(),
         surface: settings.surface,
         ..forum_api::panel::Settings::default()
     };
-    Panel::builder(Arc::new(sign_in), tokens, registry, TokioRuntime)
-        .settings(settings)
-        .build()
+    Panel::builder(
+        Arc::new(sign_in),
+        stores.tokens.clone(),
+        registry,
+        TokioRuntime,
+    )
+    .settings(settings)
+    .build()
 }
 
 /// Answers until told to stop, then finishes what is in flight.

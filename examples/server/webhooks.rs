@@ -9,12 +9,12 @@ use clap::Args;
 use forum_api::clock::{SystemEntropy, TokioRuntime};
 use forum_api::host::{Refusal, Result};
 use forum_api::store::Webhooks;
-use forum_api::store::sqlite::Database;
 use forum_api::webhook::worker::{Settings, Worker, WorkerHandle};
 use forum_api::webhook::{
     Backoff, HttpSettings, HttpTransport, KeyBox, Plain, Registry, SecretBox,
 };
 
+use crate::board::db::Database;
 use crate::board::{Board, Unseen};
 use crate::stop::patiently;
 
@@ -56,7 +56,7 @@ impl Addresses {
 
     /// What endpoints are registered with.
     pub fn registry(&self, database: &Database) -> Result<Registry> {
-        let registry = Registry::new(Webhooks::in_sqlite(database));
+        let registry = Registry::new(database.webhooks());
         let allow_private = self.allow_private_webhooks;
         Ok(registry
             .secrets(self.secrets()?)
@@ -103,7 +103,7 @@ pub async fn work(
     addresses: &Addresses,
     pace: &Pace,
 ) -> Result<WorkerHandle> {
-    let (webhooks, secrets) = (Webhooks::in_sqlite(database), addresses.secrets()?);
+    let (webhooks, secrets) = (database.webhooks(), addresses.secrets()?);
     let timeout = pace
         .webhook_timeout
         .unwrap_or(HttpSettings::default().timeout);

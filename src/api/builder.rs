@@ -11,7 +11,7 @@ use super::service::{Core, ForumApi};
 use super::{Settings, address, openapi};
 use crate::clock::{Clock, Entropy, Runtime, SystemClock, SystemEntropy};
 use crate::host::{Authority, Board};
-use crate::store::{Stores, memory::MemoryBudgets};
+use crate::store::Stores;
 
 /// Puts a [`ForumApi`] together; what is mandatory was said in [`ForumApi::builder`].
 pub struct Builder(Core);
@@ -40,7 +40,6 @@ impl ForumApi {
             document: bytes::Bytes::new(),
             peer: address::peer_of,
             original_uri: |_| None,
-            local: MemoryBudgets::default(),
             warned: AtomicBool::new(false),
         })
     }

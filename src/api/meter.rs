@@ -16,33 +16,33 @@ impl Core {
         now: Timestamp,
         trail: &mut Trail,
     ) -> Result<(), Problem> {
-        let charge = self.charge(key, cost, now).await;
-        trail.charge = Some(charge);
+        let charge = self.charge(key, cost, now, trail).await?;
         charge
             .granted
             .then_some(())
-            .ok_or_else(|| Problem::RateLimited(charge.reset.since(now)))
+            .ok_or_else(|| Problem::RateLimited(charge.reset.since(charge.at)))
     }
 
-    /// A store that is out of reach does not stop requests: this node meters by itself then.
-    pub(super) async fn charge(&self, key: &BudgetKey, cost: u32, now: Timestamp) -> Charge {
+    /// The same where nothing is refused for want of units: nobody is admitted.
+    pub(super) async fn charge(
+        &self,
+        key: &BudgetKey,
+        cost: u32,
+        now: Timestamp,
+        trail: &mut Trail,
+    ) -> Result<Charge, Problem> {
         let window = self.window(key);
-        let charge = match self.stores.budgets.charge(key, cost, window, now).await {
-            Ok(charge) => charge,
-            Err(fault) => {
-                tracing::error!(%fault, "the store of budgets is out of reach; this node meters by itself");
-                measure::store_failed("budgets");
-                self.local.charge_now(key, cost, window, now)
-            }
-        };
+        let charge = self.stores.budgets.charge(key, cost, window, now).await;
+        let charge = charge.inspect_err(|_| measure::store_failed("budgets"))?;
         log::charged(if charge.granted { cost } else { 0 });
         measure::charged(kind(key), cost, charge.granted);
-        charge
+        trail.charge = Some(charge);
+        Ok(charge)
     }
 
-    /// What the headers show of a request that was never charged: a store failed on its way, and is not asked again.
+    /// What the headers show of a request that was never charged, as a store failed on its way: a whole budget.
     pub(super) fn uncharged(&self, key: &BudgetKey, now: Timestamp) -> Charge {
-        self.local.charge_now(key, 0, self.window(key), now)
+        self.window(key).charge(None, 0, now).1
     }
 
     fn window(&self, key: &BudgetKey) -> Window {

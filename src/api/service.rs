@@ -31,7 +31,7 @@ use crate::clock::{BoxFuture, Clock, Entropy, Runtime};
 use crate::host::{Authority, Board, BoxError};
 use crate::measure;
 use crate::model::Timestamp;
-use crate::store::{Stores, memory::MemoryBudgets};
+use crate::store::Stores;
 use crate::unwind::{caught, to_its_end, within};
 
 /// The API over a host's board: a [`Service`] that answers every request below its mount, and never fails.
@@ -52,8 +52,6 @@ pub(super) struct Core {
     pub(super) document: Bytes,
     pub(super) peer: fn(&Extensions) -> Option<IpAddr>,
     pub(super) original_uri: fn(&Extensions) -> Option<&Uri>,
-    /// Meters while the shared store is out of reach.
-    pub(super) local: MemoryBudgets,
     pub(super) warned: AtomicBool,
 }
 
@@ -193,8 +191,8 @@ impl Core {
 
     /// Who is not known, or knows no route, pays with the address.
     async fn stranger(&self, problem: Problem, arrival: &Arrival, trail: &mut Trail) -> Problem {
-        trail.charge = Some(self.charge(&arrival.guest, 1, arrival.at).await);
-        problem
+        let charge = self.charge(&arrival.guest, 1, arrival.at, trail).await;
+        charge.err().unwrap_or(problem)
     }
 
     /// The OpenAPI document: no token is looked at.

@@ -10,6 +10,7 @@
 //! | [`stores`] | Where are tokens, budgets, repeats and webhooks kept? |
 //! | [`outbox`] | How do my transactions tell what happened? |
 //! | [`webhooks`] | How are events sent, to whom, and how are they received? |
+//! | [`nodes`] | How do many servers share one board, and what becomes of it when one of them fails? |
 //! | [`logging`] | What is in the log, what is counted, and what should wake me up? |
 //! | [`operating`] | Which commands does the example server have? |
 //!
@@ -40,6 +41,9 @@ pub mod outbox {}
 
 #[doc = include_str!("webhooks.md")]
 pub mod webhooks {}
+
+#[doc = include_str!("nodes.md")]
+pub mod nodes {}
 
 #[doc = include_str!("logging.md")]
 pub mod logging {}

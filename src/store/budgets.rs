@@ -11,6 +11,10 @@ use crate::model::Timestamp;
 pub trait Budgets: Send + Sync + 'static {
     /// Charges `cost` units to the budget of `key`, all of them or none, atomically: [`Window::charge`] under any
     /// concurrency. A store with a clock of its own goes by that; the others by `now`.
+    ///
+    /// # Errors
+    /// When it cannot tell: the request is refused with 500 then. A store that may be out of reach had better meter by
+    /// itself meanwhile, in a [`MemoryBudgets`](super::memory::MemoryBudgets) say (contract, section 3).
     async fn charge(
         &self,
         key: &BudgetKey,

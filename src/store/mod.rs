@@ -6,6 +6,8 @@ mod budgets;
 mod idempotency;
 pub mod memory;
 pub mod postgres;
+#[cfg(feature = "redis")]
+pub mod redis;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 mod tokens;

@@ -14,11 +14,17 @@ use crate::support::server::settings;
 use crate::support::stores::Broken;
 use crate::support::{Ask, FullBoard, ROWS, Server};
 
+/// A name, and what was said of it.
+type Described = (String, Kind, Option<Unit>);
+
+/// Puts a broken store in the place of a good one.
+type Break = fn(&mut Stores);
+
 /// What was counted, by name and labels, and what was described.
 #[derive(Clone, Debug, Default)]
 struct Kept {
     counts: Arc<Mutex<BTreeMap<String, u64>>>,
-    described: Arc<Mutex<Vec<(String, Kind, Option<Unit>)>>>,
+    described: Arc<Mutex<Vec<Described>>>,
 }
 
 /// One of the counts.
@@ -119,7 +125,7 @@ fn each_store_that_fails_is_counted() {
         let (board, well) = (FullBoard::new(), Stores::in_memory());
         let over = |stores| Server::over(settings(), stores, &board, board.clone());
         let alice = over(well.clone()).token("alice").await;
-        let broken: [(fn(&mut Stores), Ask); 3] = [
+        let broken: [(Break, Ask); 3] = [
             (
                 |stores| stores.tokens = Arc::new(Broken::Fails),
                 Ask::get("/me"),

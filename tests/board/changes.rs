@@ -3,7 +3,7 @@
 use forum_api::Language;
 use serde_json::json;
 
-use crate::board::settings::{Adjustable, EDIT_WINDOW};
+use crate::board::settings::EDIT_WINDOW;
 use crate::demo::{Demo, all, body};
 
 /// A new reply by bob in the thread about tea: where it is.
@@ -22,8 +22,7 @@ fn id(path: &str) -> i64 {
 }
 
 async fn set_window(demo: &Demo, value: &'static str) {
-    demo.change(move |tx| Ok(EDIT_WINDOW.set(tx, value).map(|set| set.unwrap())?))
-        .await;
+    demo.set(EDIT_WINDOW.key, value).await;
 }
 
 async fn edits(demo: &Demo, path: &str) -> (u16, Option<String>) {
@@ -63,13 +62,10 @@ async fn a_reason_is_kept_with_the_edit_that_it_is_for() {
         (json!({ "body": "y" }), "none"),
     ] {
         assert_eq!(moderator.patch(&post, &edit).await.status, 200);
-        demo.change(move |tx| {
-            let query = "SELECT ifnull(edit_reason, 'none') FROM post WHERE edited_at IS NOT NULL";
-            let found: String = tx.query_row(query, [], |row| row.get(0))?;
-            assert_eq!(found, kept);
-            Ok(())
-        })
-        .await;
+        let found: String = demo
+            .one("SELECT coalesce(edit_reason, 'none') FROM post WHERE edited_at IS NOT NULL")
+            .await;
+        assert_eq!(found, kept);
     }
 }
 

@@ -1,8 +1,9 @@
-//! The reference board's rules: the conformance suite, in memory and in a file.
+//! The reference board's rules: the conformance suite, in each database.
 
 use forum_api::conformance::board_tests;
 
-use crate::stage::Reference;
+use crate::backend::Backend;
+use crate::databases::try_in_postgres;
 
 fn block_on(case: impl Future<Output = ()>) {
     tokio::runtime::Builder::new_multi_thread()
@@ -15,11 +16,17 @@ fn block_on(case: impl Future<Output = ()>) {
 mod memory {
     use super::*;
 
-    board_tests!(Reference::Memory, block_on);
+    board_tests!(Backend::Memory, block_on);
 }
 
 mod file {
     use super::*;
 
-    board_tests!(Reference::File, block_on);
+    board_tests!(Backend::File, block_on);
+}
+
+mod postgres {
+    use super::*;
+
+    board_tests!(Backend::Postgres, try_in_postgres);
 }

@@ -4,16 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::clock::{Clock, ManualClock};
+use forum_api::host::Result;
 use forum_api::model::Timestamp;
 use forum_api::store::Stores;
-use forum_api::store::sqlite::{Database, Location};
 use forum_api::testing::{Client, TestBoard};
 use forum_api::{Language, Settings};
-use rusqlite::{Connection, Savepoint};
+use rusqlite::types::FromSql;
 use serde_json::{Value, json};
+use tokio_postgres::types::FromSqlOwned;
 
+use crate::backend::{Backend, Place};
+use crate::board::db::{Connection, Database, Doing, Transaction};
 use crate::board::generate::{self, Amount};
-use crate::board::{Board, accounts, demo, moderation};
+use crate::board::{Board, accounts, moderation, settings};
 
 /// The demo board.
 pub struct Demo {
@@ -23,25 +26,26 @@ pub struct Demo {
     pub board: Board,
     /// The clock that both go by.
     pub clock: Arc<ManualClock>,
+    /// Where it is.
+    place: Place,
 }
 
 impl Demo {
-    /// A new one, in memory.
+    /// A new one.
     pub async fn new() -> Self {
         Self::that_speaks(Language::English).await
     }
 
     /// A new one that refuses in `language`.
     pub async fn that_speaks(language: Language) -> Self {
-        Self::within(Database::open(&Location::Memory).unwrap(), language).await
+        let place = Backend::Memory.unless_chosen().place().await;
+        Self::within(place, language).await
     }
 
-    /// A new one in this database.
-    pub async fn within(database: Database, language: Language) -> Self {
+    /// A new one in this place.
+    pub async fn within(place: Place, language: Language) -> Self {
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
-        let board = Board::new(database, clock.clone(), language);
-        let begun = board.begin(|tx, now| demo::begin(tx, "", false, now)).await;
-        assert_eq!(begun.unwrap().unwrap().unwrap().name, "alice");
+        let board = place.demo(clock.clone(), language).await;
         let shared: Arc<Board> = Arc::new(board.clone());
         let ticking = clock.clone();
         let api = TestBoard::with(
@@ -51,15 +55,23 @@ impl Demo {
             Settings::default(),
             |builder| builder.clock(ticking as Arc<dyn Clock>),
         );
-        Self { api, board, clock }
+        Self {
+            api,
+            board,
+            clock,
+            place,
+        }
     }
 
     /// A member of the demo board, with all scopes.
     pub async fn as_member(&self, name: &'static str) -> Client<'_> {
-        let id = self
-            .board
-            .read(move |connection| accounts::named(connection, name));
-        self.api.as_member(&id.await.unwrap().to_string())
+        self.api.as_member(&self.id(name).await.to_string())
+    }
+
+    /// A member's id.
+    pub async fn id(&self, name: &'static str) -> i64 {
+        self.read(move |connection| Box::pin(accounts::named(connection, name)))
+            .await
     }
 
     /// What `path` answers to a guest, or to a member.
@@ -81,7 +93,7 @@ impl Demo {
     /// Changes the board behind the API's back.
     pub async fn change(
         &self,
-        change: impl FnOnce(&Savepoint<'_>) -> forum_api::host::Result<()> + Send + 'static,
+        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> Doing<'a, ()> + Send + 'static,
     ) {
         self.board.write(move |tx, _| change(tx)).await.unwrap();
     }
@@ -89,9 +101,28 @@ impl Demo {
     /// Looks at the board behind the API's back.
     pub async fn read<T: Send + 'static>(
         &self,
-        look: impl FnOnce(&Connection) -> forum_api::host::Result<T> + Send + 'static,
+        look: impl for<'a> FnOnce(&'a Connection<'a>) -> Doing<'a, T> + Send + 'static,
     ) -> T {
         self.board.read(look).await.unwrap()
+    }
+
+    /// The one value that a query gives.
+    pub async fn one<T>(&self, sql: &'static str) -> T
+    where
+        T: FromSql + FromSqlOwned + Send + 'static,
+    {
+        self.read(move |connection| {
+            Box::pin(async move { Ok(connection.one(sql, &[], |row| row.value()).await?) })
+        })
+        .await
+    }
+
+    /// What is for SQLite, or what is for Postgres.
+    pub fn either<T>(&self, sqlite: T, postgres: T) -> T {
+        match self.place.database {
+            Database::Sqlite(_) => sqlite,
+            Database::Postgres(_) => postgres,
+        }
     }
 
     /// Fills the board with so much.
@@ -100,22 +131,34 @@ impl Demo {
     }
 
     /// Approves a post, as an operator does.
-    pub async fn approve(&self, post: i64) -> forum_api::host::Result<()> {
+    pub async fn approve(&self, post: i64) -> Result<()> {
         self.board
-            .write(move |tx, events| moderation::approve(tx, events, post))
+            .write(move |tx, events| Box::pin(moderation::approve(tx, events, post)))
             .await
     }
 
     /// Restores a post, as an operator does.
-    pub async fn restore(&self, post: i64) -> forum_api::host::Result<()> {
+    pub async fn restore(&self, post: i64) -> Result<()> {
         self.board
-            .write(move |tx, events| moderation::restore(tx, events, post))
+            .write(move |tx, events| Box::pin(moderation::restore(tx, events, post)))
             .await
     }
 
     /// Runs SQL.
     pub async fn sql(&self, sql: &'static str) {
-        self.change(move |tx| Ok(tx.execute_batch(sql)?)).await;
+        self.change(move |tx| Box::pin(async move { Ok(tx.run(sql).await?) }))
+            .await;
+    }
+
+    /// Sets a setting, as an operator does.
+    pub async fn set(&self, key: &'static str, value: &'static str) {
+        self.change(move |tx| {
+            Box::pin(async move {
+                let set = settings::named(key).unwrap().set(tx, value).await?;
+                Ok(set.unwrap())
+            })
+        })
+        .await;
     }
 
     /// Lets time go by.

@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forum_api::clock::SystemClock;
 use forum_api::host::Refusal;
-use forum_api::store::sqlite::{Database, Location};
 use forum_api::webhook::Topic;
 use forum_api::{Language, Settings, openapi};
 use serde_json::{Value, json};
 
+use crate::backend::Backend;
 use crate::board::generate::{self, Amount};
-use crate::board::{Board, demo, moderation};
+use crate::board::{Board, moderation};
 use crate::demo::{Demo, body, posts_of};
 use crate::schema::check;
 
@@ -120,28 +120,28 @@ async fn made_up_content_is_told_to_nobody() {
 #[tokio::test]
 async fn what_is_rolled_back_is_told_to_nobody_and_wakes_nobody() {
     let woken = Arc::new(AtomicUsize::new(0));
-    let (database, count) = (Database::open(&Location::Memory).unwrap(), woken.clone());
-    let board = Board::new(database, Arc::new(SystemClock), Language::English);
+    let (place, count) = (Backend::Memory.unless_chosen().place().await, woken.clone());
+    let board = place.demo(Arc::new(SystemClock), Language::English).await;
     let board = board.with_wake(move || {
         count.fetch_add(1, Ordering::SeqCst);
     });
-    let begun = board.begin(|tx, now| demo::begin(tx, "", false, now)).await;
-    begun.unwrap().unwrap();
     let waiting = board.read(|connection| {
         let waiting = "SELECT min(id) FROM post WHERE state = 'awaiting_approval'";
-        Ok(connection.query_row(waiting, [], |row| row.get(0))?)
+        Box::pin(async { Ok(connection.one(waiting, &[], |row| row.value()).await?) })
     });
     let post: i64 = waiting.await.unwrap();
     let refused = board.write(move |tx, events| {
-        moderation::approve(tx, events, post)?;
-        Err::<(), _>(Refusal::Forbidden("not today".into()))
+        Box::pin(async move {
+            moderation::approve(tx, events, post).await?;
+            Err::<(), _>(Refusal::Forbidden("not today".into()))
+        })
     });
     refused.await.unwrap_err();
     assert_eq!(
         (told(&board).await.len(), woken.load(Ordering::SeqCst)),
         (0, 0)
     );
-    let approved = board.write(move |tx, events| moderation::approve(tx, events, post));
+    let approved = board.write(move |tx, events| Box::pin(moderation::approve(tx, events, post)));
     approved.await.unwrap();
     assert!(!told(&board).await.is_empty());
     assert_eq!(woken.load(Ordering::SeqCst), 1);
@@ -166,9 +166,8 @@ fn number(id: &Value) -> i64 {
 /// What was put into the outbox until now, in its order.
 async fn told(board: &Board) -> Vec<String> {
     let told = board.read(|connection| {
-        let mut query = connection.prepare("SELECT body FROM forum_api_events ORDER BY rowid")?;
-        let bodies = query.query_map([], |row| row.get(0))?;
-        Ok(bodies.collect::<rusqlite::Result<_>>()?)
+        let bodies = "SELECT body FROM forum_api_events ORDER BY number";
+        Box::pin(async { Ok(connection.all(bodies, &[], |row| row.value()).await?) })
     });
     told.await.unwrap()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::board::settings::{self, Adjustable};
+use crate::board::settings;
 use crate::demo::{Demo, body, code};
 
 #[tokio::test]
@@ -47,11 +47,9 @@ async fn a_setting_counts_at_once() {
     let demo = Demo::new().await;
     let tea = demo.tea().await;
     assert_eq!(demo.post("alice", &tea, body("x")).await.0, 201);
-    demo.change(|tx| Ok(settings::POST_INTERVAL.set(tx, "0").map(drop)?))
-        .await;
+    demo.set(settings::POST_INTERVAL.key, "0").await;
     assert_eq!(demo.post("alice", &tea, body("x")).await.0, 201);
-    demo.change(|tx| Ok(settings::BODY_MAX.set(tx, "3").map(drop)?))
-        .await;
+    demo.set(settings::BODY_MAX.key, "3").await;
     assert_eq!(
         code(&demo.post("alice", &tea, body("four")).await),
         (422, "VALIDATION")
@@ -63,8 +61,7 @@ async fn a_setting_counts_at_once() {
 async fn an_hour_has_room_for_so_many_posts() {
     let demo = Demo::new().await;
     let tea = demo.tea().await;
-    demo.change(|tx| Ok(settings::POSTS_PER_HOUR.set(tx, "3").map(drop)?))
-        .await;
+    demo.set(settings::POSTS_PER_HOUR.key, "3").await;
     for _ in 0..3 {
         assert_eq!(demo.post("mod", &tea, body("x")).await.0, 201);
         demo.wait(20);

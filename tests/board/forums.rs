@@ -56,17 +56,19 @@ async fn who_may_start_a_thread_is_told_to_each() {
 async fn a_moderator_is_somebody_who_can_read_the_forum() {
     let demo = Demo::new().await;
     demo.change(|tx| {
-        let alice = accounts::named(tx, "alice")?;
-        assert!(matches!(
-            forums::name_moderator(tx, 5, alice),
-            Err(Refusal::Invalid(_))
-        ));
-        assert!(matches!(
-            forums::name_moderator(tx, 99, alice),
-            Err(Refusal::NotFound(_))
-        ));
-        forums::name_moderator(tx, 4, alice)?;
-        forums::name_moderator(tx, 4, alice)
+        Box::pin(async {
+            let alice = accounts::named(tx, "alice").await?;
+            assert!(matches!(
+                forums::name_moderator(tx, 5, alice).await,
+                Err(Refusal::Invalid(_))
+            ));
+            assert!(matches!(
+                forums::name_moderator(tx, 99, alice).await,
+                Err(Refusal::NotFound(_))
+            ));
+            forums::name_moderator(tx, 4, alice).await?;
+            forums::name_moderator(tx, 4, alice).await
+        })
     })
     .await;
 }

@@ -12,8 +12,12 @@
 #[allow(dead_code, reason = "the server uses the rest")]
 mod board;
 
+mod backend;
 mod changes;
 mod conformance;
+#[path = "../support/databases.rs"]
+#[allow(dead_code, reason = "the server's tests use the rest")]
+mod databases;
 mod deliveries;
 mod demo;
 mod events;

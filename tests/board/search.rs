@@ -167,23 +167,46 @@ async fn a_long_thread_is_not_found_while_it_is_deleted() {
 
 /// How many posts are in the index.
 async fn indexed(demo: &Demo) -> i64 {
-    let count = "SELECT count(*) FROM post_text_docsize";
-    demo.read(move |connection| Ok(connection.query_row(count, [], |row| row.get(0))?))
-        .await
+    let (sqlite, postgres) = (
+        "SELECT count(*) FROM post_text_docsize",
+        "SELECT count(*) FROM post_text",
+    );
+    demo.one(demo.either(sqlite, postgres)).await
 }
+
+/// Takes search from a board, and puts it there.
+const SQLITE: [&str; 2] = [
+    "
+    DROP TABLE post_text;
+    DROP VIEW indexed_post;
+    DROP INDEX post_by_age;
+    DROP INDEX thread_long_and_hidden;
+    DROP TRIGGER post_text_of_new;
+    DROP TRIGGER post_text_of_changed;
+    DROP TRIGGER post_text_of_gone;
+    DROP TRIGGER post_text_of_thread;
+    ALTER TABLE thread DROP COLUMN is_long;",
+    include_str!("../../examples/server/board/schema/sqlite/5.sql"),
+];
+
+/// The same in Postgres.
+const POSTGRES: [&str; 2] = [
+    "
+    DROP TRIGGER post_text_of_post ON post;
+    DROP TRIGGER post_text_of_thread ON thread;
+    DROP TABLE post_text;
+    DROP VIEW indexed_post;
+    DROP FUNCTION placed, ids, index_post, index_thread, newest_matches, oldest_matches, threads_with_match;
+    ALTER TABLE thread DROP COLUMN is_long;",
+    include_str!("../../examples/server/board/schema/postgres/2.sql"),
+];
 
 #[tokio::test]
 async fn what_was_there_before_search_was_is_found() {
     let demo = Demo::new().await;
     let before = hits(&demo, "alice", "q=tea").await;
-    demo.sql("DROP TABLE post_text; DROP VIEW indexed_post; DROP INDEX post_by_age; DROP INDEX thread_long_and_hidden")
-        .await;
-    for trigger in ["new", "changed", "gone", "thread"] {
-        let drop = format!("DROP TRIGGER post_text_of_{trigger}");
-        demo.change(move |tx| Ok(tx.execute_batch(&drop)?)).await;
+    for sql in demo.either(SQLITE, POSTGRES) {
+        demo.sql(sql).await;
     }
-    demo.sql("ALTER TABLE thread DROP COLUMN is_long").await;
-    demo.sql(include_str!("../../examples/server/board/schema/5.sql"))
-        .await;
     assert_eq!(hits(&demo, "alice", "q=tea").await, before);
 }

@@ -1,56 +1,35 @@
-//! The reference board as the conformance suite meets it: empty, in memory or in a file.
+//! The reference board as the conformance suite meets it: empty, in any database.
 
 use std::sync::Arc;
 
 use forum_api::Language;
 use forum_api::async_trait;
-use forum_api::clock::{Clock, ManualClock, Runtime, TokioRuntime};
+use forum_api::clock::{ManualClock, Runtime, TokioRuntime};
 use forum_api::conformance::{self, Audience, Host, NewForum, Part, Role, Set};
-use forum_api::host::{self, Authority, Refusal, Result};
+use forum_api::host::{self, Authority, Refusal};
 use forum_api::model::{EventId, ForumId, PostId, ThreadId, UserId};
-use forum_api::store::sqlite::{Database, Location};
 use forum_api::webhook::{Event, Topic};
-use rusqlite::{Row, Savepoint};
-use tempfile::TempDir;
 
+use crate::backend::{Backend, Place};
 use crate::board::access::Lists;
+use crate::board::db::{self, Columns, Doing, Transaction, bind};
 use crate::board::groups::{Group, Groups};
 use crate::board::moderation::{self, Mark};
 use crate::board::{Board, accounts, forums, settings};
 
-/// The kinds of database that the board can be in.
-#[derive(Clone, Copy, Debug)]
-pub enum Reference {
-    Memory,
-    File,
-}
-
-/// One board, and the directory of its file.
+/// One board, and where it is.
 struct Stage {
     board: Arc<Board>,
-    _directory: Option<TempDir>,
+    _place: Place,
 }
 
 #[async_trait]
-impl Host for Reference {
+impl Host for Backend {
     async fn empty(&self, clock: Arc<ManualClock>) -> Set<Box<dyn conformance::Stage>> {
-        let (location, directory) = match self {
-            Self::Memory => (Location::Memory, None),
-            Self::File => {
-                let directory = tempfile::tempdir()?;
-                let path = directory.path().join("forum.db");
-                (Location::File { path, create: true }, Some(directory))
-            }
-        };
-        let board = Board::new(
-            Database::open(&location)?,
-            clock as Arc<dyn Clock>,
-            Language::English,
-        );
-        board.migrate().await.map_err(text)?;
+        let place = self.place().await;
         Ok(Box::new(Stage {
-            board: Arc::new(board),
-            _directory: directory,
+            board: Arc::new(place.board(clock, Language::English)),
+            _place: place,
         }))
     }
 
@@ -71,9 +50,9 @@ impl conformance::Stage for Stage {
 
     async fn add_member(&self, name: &str, role: Role) -> Set<UserId> {
         let name = name.to_owned();
-        let added = self
-            .board
-            .write(move |tx, events| accounts::add(tx, &name, groups(role), events.now));
+        let added = self.board.write(move |tx, events| {
+            Box::pin(async move { accounts::add(tx, &name, groups(role), events.now).await })
+        });
         Ok(added.await.map_err(text)?.into())
     }
 
@@ -93,44 +72,52 @@ impl conformance::Stage for Stage {
             },
             ..forums::NewForum::default()
         };
-        let added = self.board.write(move |tx, _| forums::add(tx, &forum));
+        let added = self
+            .board
+            .write(move |tx, _| Box::pin(async move { forums::add(tx, &forum).await }));
         Ok(added.await.map_err(text)?.into())
     }
 
     async fn set_readers(&self, forum: &ForumId, readers: Audience) -> Set<()> {
         let (forum, readers) = (number(forum.number())?, audience(readers));
         self.change(move |tx| {
-            tx.execute(
-                "UPDATE forum SET read_groups = ?2 WHERE id = ?1",
-                (forum, readers),
-            )?;
-            Ok(())
+            Box::pin(async move {
+                let set = "UPDATE forum SET read_groups = ?2 WHERE id = ?1";
+                tx.change(set, bind![forum, readers.to_string()]).await?;
+                Ok(())
+            })
         })
         .await
     }
 
     async fn set_moderator(&self, forum: &ForumId, member: &UserId, is_one: bool) -> Set<()> {
         let (forum, member) = (number(forum.number())?, number(member.number())?);
-        self.change(move |tx| match is_one {
-            true => forums::name_moderator(tx, forum, member),
-            false => {
+        self.change(move |tx| {
+            Box::pin(async move {
+                if is_one {
+                    return forums::name_moderator(tx, forum, member).await;
+                }
                 let delete = "DELETE FROM forum_moderator WHERE (forum_id, member_id) = (?1, ?2)";
-                tx.execute(delete, (forum, member))?;
+                tx.change(delete, bind![forum, member]).await?;
                 Ok(())
-            }
+            })
         })
         .await
     }
 
     async fn set_banned(&self, member: &UserId, banned: bool) -> Set<()> {
         let member = number(member.number())?;
-        self.change(move |tx| Ok(accounts::set_banned(tx, member, banned)?))
-            .await
+        self.change(move |tx| {
+            Box::pin(async move { Ok(accounts::set_banned(tx, member, banned).await?) })
+        })
+        .await
     }
 
     async fn set_offline(&self, offline: bool) -> Set<()> {
-        self.change(move |tx| Ok(settings::set_offline(tx, offline)?))
-            .await
+        self.change(move |tx| {
+            Box::pin(async move { Ok(settings::set_offline(tx, offline).await?) })
+        })
+        .await
     }
 
     async fn set_locked(&self, thread: &ThreadId, locked: bool) -> Set<()> {
@@ -145,7 +132,7 @@ impl conformance::Stage for Stage {
         let post = number(post.number())?;
         let approved = self
             .board
-            .write(move |tx, events| moderation::approve(tx, events, post));
+            .write(move |tx, events| Box::pin(moderation::approve(tx, events, post)));
         Ok(approved.await.map_err(text)?)
     }
 
@@ -153,24 +140,26 @@ impl conformance::Stage for Stage {
         let post = number(post.number())?;
         let restored = self
             .board
-            .write(move |tx, events| moderation::restore(tx, events, post));
+            .write(move |tx, events| Box::pin(moderation::restore(tx, events, post)));
         Ok(restored.await.map_err(text)?)
     }
 
     async fn ignore(&self, member: &UserId, ignored: &UserId) -> Set<()> {
         let (member, ignored) = (number(member.number())?, number(ignored.number())?);
-        self.change(move |tx| Ok(accounts::ignore(tx, member, ignored)?))
-            .await
+        self.change(move |tx| {
+            Box::pin(async move { Ok(accounts::ignore(tx, member, ignored).await?) })
+        })
+        .await
     }
 
     async fn events(&self) -> Set<Vec<Event>> {
         let taken = self.board.write(|tx, _| {
-            let mut query = tx.prepare_cached("SELECT * FROM forum_api_events ORDER BY rowid")?;
-            let events = query
-                .query_map([], event)?
-                .collect::<rusqlite::Result<_>>()?;
-            tx.execute("DELETE FROM forum_api_events", [])?;
-            Ok(events)
+            Box::pin(async move {
+                let all = "SELECT id, topic, occurred_at, forum, body FROM forum_api_events ORDER BY number";
+                let events = tx.all(all, &[], event).await?;
+                tx.change("DELETE FROM forum_api_events", &[]).await?;
+                Ok(events)
+            })
         });
         Ok(taken.await.map_err(text)?)
     }
@@ -178,8 +167,11 @@ impl conformance::Stage for Stage {
     async fn remove_account(&self, member: &UserId) -> Set<()> {
         let member = number(member.number())?;
         self.change(move |tx| {
-            tx.execute("DELETE FROM member WHERE id = ?1", [member])?;
-            Ok(())
+            Box::pin(async move {
+                tx.change("DELETE FROM member WHERE id = ?1", bind![member])
+                    .await?;
+                Ok(())
+            })
         })
         .await
     }
@@ -188,13 +180,13 @@ impl conformance::Stage for Stage {
 impl Stage {
     async fn mark(&self, thread: &ThreadId, mark: Mark, on: bool) -> Set<()> {
         let thread = number(thread.number())?;
-        self.change(move |tx| moderation::mark(tx, thread, mark, on))
+        self.change(move |tx| Box::pin(moderation::mark(tx, thread, mark, on)))
             .await
     }
 
     async fn change(
         &self,
-        change: impl FnOnce(&Savepoint<'_>) -> Result<()> + Send + 'static,
+        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> Doing<'a, ()> + Send + 'static,
     ) -> Set<()> {
         Ok(self
             .board
@@ -204,15 +196,14 @@ impl Stage {
     }
 }
 
-fn event(row: &Row<'_>) -> rusqlite::Result<Event> {
-    let (id, topic): (String, String) = (row.get("id")?, row.get("topic")?);
-    let forum: Option<String> = row.get("forum")?;
+fn event(row: &mut Columns<'_>) -> db::Result<Event> {
+    let (id, topic): (String, String) = (row.value()?, row.value()?);
     Ok(Event {
         id: EventId::new(&id).unwrap(),
         topic: Topic::new(&topic).unwrap(),
-        occurred_at: row.get("occurred_at")?,
-        forum: forum.map(|id| ForumId::new(&id).unwrap()),
-        body: row.get("body")?,
+        occurred_at: row.value()?,
+        forum: row.text()?.map(|id| ForumId::new(id).unwrap()),
+        body: row.value()?,
     })
 }
 

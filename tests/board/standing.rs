@@ -10,11 +10,10 @@ async fn an_owner_loses_a_forum_with_a_group() {
     let bob = demo.as_member("bob").await;
     assert_eq!(bob.get(&members).await.status, 200);
     demo.change(|tx| {
-        Ok(accounts::set_groups(
-            tx,
-            accounts::named(tx, "bob")?,
-            "newcomers".parse()?,
-        )?)
+        Box::pin(async {
+            let bob = accounts::named(tx, "bob").await?;
+            Ok(accounts::set_groups(tx, bob, "newcomers".parse()?).await?)
+        })
     })
     .await;
     assert_eq!(bob.get(&members).await.code(), Some("not_found"));

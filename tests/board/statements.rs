@@ -8,8 +8,6 @@ use std::thread::{self, ThreadId};
 use forum_api::clock::{Clock, ManualClock, SeededEntropy};
 use forum_api::model::{Timestamp, UserId};
 use forum_api::scope::Surface;
-use forum_api::store::Stores;
-use forum_api::store::sqlite::{Database, Location};
 use forum_api::testing::{Answer, Client, TestBoard};
 use forum_api::token::{Issue, issue};
 use forum_api::{Language, Settings};
@@ -18,8 +16,10 @@ use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
+use crate::backend::{Backend, Place};
+use crate::board::Board;
+use crate::board::db::Database;
 use crate::board::generate::{self, Amount};
-use crate::board::{Board, demo};
 
 /// What mod asks for, and how many statements it takes. One finds the token, one the standing, and before a write one
 /// finds the place; one reads what its events tell (of a message nothing), and one writes each event. `{}` is a post of
@@ -70,10 +70,13 @@ const REQUESTS: [(&str, &str, &str, usize); 23] = [
     ("GET", "/messages/{message}", "", 3),
 ];
 
+/// Where rows go with another, which SQLite tells of as a statement, and Postgres does not.
+const CASCADES: [&str; 1] = ["/polls/1/votes"];
+
 #[tokio::test]
 async fn every_request_costs_its_number_of_statements() {
-    let (database, board, api) = demo().await;
-    let moderator = api.client(Some(token(&database).await));
+    let (place, board, api) = demo().await;
+    let moderator = api.client(Some(token(&place.database).await));
     for (method, path, body) in [
         ("GET", "/me", ""),
         ("PATCH", "/polls/1", r#"{"canChangeVote":true}"#),
@@ -82,8 +85,14 @@ async fn every_request_costs_its_number_of_statements() {
         let first = ask(&moderator, method, path, body).await;
         assert!(first.status < 300, "the first time takes others: {first:?}");
     }
+    // That a member was seen is noted by and by.
+    let profile = async || ask(&moderator, "GET", "/members/@mod", "").await.json();
+    while profile().await["lastSeenAt"].is_null() {}
     let mut message = String::new();
-    let thread = board.read(|_| Ok(thread::current().id())).await.unwrap();
+    let thread = board
+        .read(|_| Box::pin(async { Ok(thread::current().id()) }))
+        .await
+        .unwrap();
     for (post, who) in [("61", "@alice"), ("64", "@bob")] {
         for (method, path, body, expected) in REQUESTS {
             let named = path.replace("{}", post).replace("{who}", who);
@@ -96,6 +105,9 @@ async fn every_request_costs_its_number_of_statements() {
             )
             .await;
             let statements = take(thread);
+            let untold =
+                matches!(place.database, Database::Postgres(_)) && CASCADES.contains(&path);
+            let expected = expected - usize::from(untold);
             assert!(
                 (200..300).contains(&answer.status),
                 "{method} {path}: {answer:?}"
@@ -129,23 +141,20 @@ async fn ask(client: &Client<'_>, method: &str, path: &str, body: &str) -> Answe
     ask.await
 }
 
-async fn demo() -> (Database, Arc<Board>, TestBoard) {
+async fn demo() -> (Place, Arc<Board>, TestBoard) {
     static LISTEN: Once = Once::new();
     LISTEN.call_once(|| tracing_subscriber::registry().with(Listener).init());
     let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
-    let database = Database::open(&Location::Memory).unwrap();
-    let board = Board::new(database.clone(), clock.clone(), Language::English);
-    let begun = board.begin(|tx, now| demo::begin(tx, "", false, now)).await;
-    begun.unwrap().unwrap();
-    let board = Arc::new(board);
+    let place = Backend::Memory.unless_chosen().place().await;
+    let board = Arc::new(place.demo(clock.clone(), Language::English).await);
     let api = TestBoard::with(
         board.clone(),
         board.clone(),
-        Stores::in_sqlite(&database),
+        place.database.stores(),
         Settings::default(),
         |builder| builder.clock(clock as Arc<dyn Clock>),
     );
-    (database, board, api)
+    (place, board, api)
 }
 
 async fn token(database: &Database) -> String {
@@ -159,7 +168,7 @@ async fn token(database: &Database) -> String {
         scopes: &scopes,
         expires_in_days: "",
     };
-    let stores = Stores::in_sqlite(database);
+    let stores = database.stores();
     let now = Timestamp::from_millis(1_767_225_600_000);
     let issued = issue(
         &*stores.tokens,
@@ -184,9 +193,7 @@ struct Listener;
 
 impl<S: Subscriber> Layer<S> for Listener {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        if event.metadata().target() == "forum_api::store::sqlite::connection" {
-            event.record(&mut Statement);
-        }
+        event.record(&mut Statement);
     }
 }
 

@@ -7,8 +7,10 @@ use forum_api::model::{ForumId, Reply, StartThread, ThreadId};
 use forum_api::testing::Client;
 use proptest::prelude::*;
 
+use crate::backend::Backend;
 use crate::demo::all;
-use crate::stage::Reference;
+
+const BACKEND: Backend = Backend::Memory;
 
 /// What happens after a page.
 #[derive(Clone, Debug)]
@@ -45,7 +47,7 @@ struct Town {
 
 impl Town {
     async fn new(before: &[Write]) -> Self {
-        let suite = Suite::new(&Reference::Memory).await.unwrap();
+        let suite = Suite::new(&BACKEND.unless_chosen()).await.unwrap();
         let forum = suite.forum(Audience::Guests).await.unwrap();
         let mut people = Vec::new();
         for number in 0..8 {
@@ -138,12 +140,20 @@ async fn whole(town: &Town, list: &str, id: &str) -> Vec<String> {
     .0
 }
 
+/// A server between the board and its database makes each take longer.
+fn cases() -> u32 {
+    match BACKEND.unless_chosen() {
+        Backend::Postgres => 4,
+        _ => 64,
+    }
+}
+
 fn run(test: impl Future<Output = Result<(), TestCaseError>>) -> Result<(), TestCaseError> {
     tokio::runtime::Runtime::new().unwrap().block_on(test)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
     fn threads_that_rest_are_met_once_and_in_order(

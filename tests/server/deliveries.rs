@@ -178,10 +178,10 @@ fn no_receiver_keeps_a_server_from_its_end_for_longer_than_ten_seconds() {
     server.command(&["webhook", "ping", endpoint["id"].as_str().unwrap()]);
     let first = receiver.next();
     let told = SystemClock.now();
-    let directory = server.stop();
+    let home = server.stop();
     let took = SystemClock.now().since(told);
     assert!(took < Duration::from_secs(20), "{took:?}");
-    let again = Server::with_input(directory, &["--allow-private-webhooks"], "");
+    let again = Server::with_input(home, &["--allow-private-webhooks"], "");
     // What was cut off is kept until its lease has run out.
     let shown = delivery(&again, &["show", &first.delivery()]);
     assert_eq!(

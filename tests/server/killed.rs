@@ -6,12 +6,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 
-use forum_api::store::sqlite::rusqlite::Connection;
 use serde_json::json;
-use tempfile::TempDir;
 
 use crate::client::try_send;
-use crate::program::Server;
+use crate::program::{Home, Server};
 use crate::receiver::{Received, Receiver};
 use crate::webhooks::add;
 
@@ -43,12 +41,12 @@ fn nothing_is_lost_by_kill_9() {
         assert_eq!(server.command(&["setting", key, value]).status, 0);
     }
     let tokens = MEMBERS.map(|member| server.token(member));
-    let before = posts(&server.directory);
-    let mut directory = server.stop();
+    let before = posts(&server.home);
+    let mut home = server.stop();
     let mut answered = BTreeSet::new();
     for kill in 0..kills {
         let server = Server::with_input(
-            directory,
+            home,
             &[&ARGUMENTS[..], &["--token-budget", "1000000"]].concat(),
             "",
         );
@@ -60,16 +58,16 @@ fn nothing_is_lost_by_kill_9() {
         drop(done);
         // Another number each time, so that it dies in the midst of other work.
         answered.extend(committed.iter().take(5 + kill as usize * 7 % 31));
-        directory = server.kill();
+        home = server.kill();
         answered.extend(committed.iter());
     }
-    let committed: BTreeSet<i64> = posts(&directory).difference(&before).copied().collect();
+    let committed: BTreeSet<i64> = posts(&home).difference(&before).copied().collect();
     assert!(
         committed.is_superset(&answered),
         "an answer was given too early"
     );
 
-    let server = Server::with_input(directory, &ARGUMENTS, "");
+    let server = Server::with_input(home, &ARGUMENTS, "");
     let (mut got, mut taken, mut refused) = (BTreeMap::<i64, BTreeSet<String>>::new(), 0, 0);
     let mut ended = false;
     while !ended || got.len() < committed.len() {
@@ -97,11 +95,9 @@ fn nothing_is_lost_by_kill_9() {
 }
 
 /// The posts that the database of a server holds.
-fn posts(directory: &TempDir) -> BTreeSet<i64> {
-    let database = Connection::open(directory.path().join("forum.db")).unwrap();
-    let mut posts = database.prepare("SELECT id FROM post").unwrap();
-    let posts = posts.query_map([], |row| row.get(0)).unwrap();
-    posts.map(Result::unwrap).collect()
+fn posts(home: &Home) -> BTreeSet<i64> {
+    let posts = home.ask("SELECT CAST(id AS TEXT) FROM post");
+    posts.iter().map(|id| id.parse().unwrap()).collect()
 }
 
 fn post_until_it_is_gone(url: &str, token: &str, done: &Sender<i64>) {

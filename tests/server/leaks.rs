@@ -1,10 +1,7 @@
 //! What the log of the real server says and never holds, at its most talkative (contract, section 13).
 
-use rusqlite::Connection;
-use tempfile::TempDir;
-
 use crate::client::{get, send};
-use crate::program::{Ended, Server};
+use crate::program::{Ended, Home, Server};
 use crate::receiver::Receiver;
 
 /// Stands in every text, password, cookie and secret that is made up here.
@@ -83,9 +80,8 @@ fn everything(format: &str) {
     ];
     let password = format!("{MARK} 1");
     let environment = [("RUST_LOG", "trace")];
-    let directory = TempDir::new().unwrap();
     let server = Server::with_environment(
-        directory,
+        Home::new(),
         &environment,
         &arguments,
         &format!("{password}\n"),
@@ -205,9 +201,9 @@ fn refusals(
     let lookup = |token: &str| token["forum_pat_".len()..][..16].to_owned();
     let revoke = format!("token revoke {}", lookup(&revoked));
     assert_eq!(command(server, &revoke, "", said).status, 0);
-    let board = Connection::open(server.directory.path().join("forum.db")).unwrap();
-    let expire = "UPDATE forum_api_tokens SET expires_at = 1 WHERE lookup = ?1";
-    assert_eq!(board.execute(expire, [lookup(&expired)]).unwrap(), 1);
+    let expire = "UPDATE forum_api_tokens SET expires_at = 1 WHERE lookup =";
+    let expire = format!("{expire} '{}' RETURNING lookup", lookup(&expired));
+    assert_eq!(server.home.ask(&expire), [lookup(&expired)]);
     let unknown = Server::new(&["--no-worker"]).greeting["token"].clone();
     let unknown = unknown.as_str().unwrap();
     let malformed = format!("forum_pat_{MARK}{}", &alice[20..]);

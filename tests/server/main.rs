@@ -11,7 +11,9 @@
 )]
 
 mod board;
+mod budgets;
 mod client;
+mod database;
 mod deliveries;
 mod documents;
 mod forums;

@@ -1,14 +1,19 @@
 //! The program: run to its end, or served in a directory of its own.
 
+use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 
 use serde_json::Value;
-use tempfile::TempDir;
+
+#[path = "home.rs"]
+mod home;
 
 use crate::client::{self, Answer};
+#[allow(unused_imports, reason = "the program's own tests use the rest")]
+pub use home::{Home, databases};
 
 /// What a run left behind.
 #[derive(Debug)]
@@ -36,7 +41,7 @@ impl Ended {
 }
 
 /// Runs the program in `directory` until it ends.
-pub fn run(directory: &Path, arguments: &[&str], input: &str) -> Ended {
+pub fn run(directory: &Path, arguments: &[impl AsRef<OsStr>], input: &str) -> Ended {
     let mut child = start(directory, arguments, &[]);
     // One that is refused early reads nothing.
     drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
@@ -44,7 +49,11 @@ pub fn run(directory: &Path, arguments: &[&str], input: &str) -> Ended {
 }
 
 /// Starts the program in `directory`; nobody reads what it says yet.
-pub fn start(directory: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Child {
+pub fn start(
+    directory: &Path,
+    arguments: &[impl AsRef<OsStr>],
+    environment: &[(&str, &str)],
+) -> Child {
     Command::new(example("server"))
         .args(arguments)
         .current_dir(directory)
@@ -96,11 +105,11 @@ pub fn example(name: &str) -> PathBuf {
         .join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }
 
-/// A server that runs, in a directory that goes with it.
+/// A server that runs, in a home that goes with it.
 #[derive(Debug)]
 pub struct Server {
     /// Where it runs.
-    pub directory: TempDir,
+    pub home: Home,
     /// What it printed when it listened.
     pub greeting: Value,
     child: Child,
@@ -111,42 +120,47 @@ pub struct Server {
 impl Server {
     /// Starts one with a new database.
     pub fn new(arguments: &[&str]) -> Self {
-        Self::with_input(TempDir::new().unwrap(), arguments, "")
+        Self::with_input(Home::new(), arguments, "")
     }
 
-    /// Starts one in a directory that may have a database, with this on standard input.
-    pub fn with_input(directory: TempDir, arguments: &[&str], input: &str) -> Self {
-        Self::with_environment(directory, &[], arguments, input)
+    /// Starts one in a home that may have a board, with this on standard input.
+    pub fn with_input(home: Home, arguments: &[&str], input: &str) -> Self {
+        Self::with_environment(home, &[], arguments, input)
     }
 
     /// The same, with these variables in its environment.
     pub fn with_environment(
-        directory: TempDir,
+        home: Home,
         environment: &[(&str, &str)],
         arguments: &[&str],
         input: &str,
     ) -> Self {
         let arguments = [&["--json"], arguments].concat();
-        let (mut server, text) = Self::greet(directory, environment, &arguments, input, |_| true);
+        let (mut server, text) = Self::greet(home, environment, &arguments, input, |_| true);
         server.greeting = serde_json::from_str(&text).unwrap();
         server
     }
 
     /// Starts one, and gives what it printed up to the line that is the `last`.
     pub fn greet(
-        directory: TempDir,
+        home: Home,
         environment: &[(&str, &str)],
         arguments: &[&str],
         input: &str,
         mut last: impl FnMut(&str) -> bool,
     ) -> (Self, String) {
         let arguments = [&["--listen", "127.0.0.1:0"], arguments].concat();
-        let mut child = start(directory.path(), &arguments, environment);
+        let arguments = [
+            home.arguments(&arguments),
+            home.budgets().into_iter().collect(),
+        ]
+        .concat();
+        let mut child = start(home.path(), &arguments, environment);
         drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let stderr = child.stderr.take().unwrap();
         let mut server = Self {
-            directory,
+            home,
             greeting: Value::Null,
             child,
             log: Some(thread::spawn(|| io::read_to_string(stderr).unwrap())),
@@ -173,16 +187,17 @@ impl Server {
 
     /// Runs a command with this on standard input.
     pub fn command_with(&self, arguments: &[&str], input: &str) -> Ended {
-        run(self.directory.path(), arguments, input)
+        self.home.run(arguments, input)
     }
 
     /// Starts a command beside it that goes on until it is told to stop.
     pub fn beside_it(&self, arguments: &[&str]) -> Beside {
-        Beside(start(self.directory.path(), arguments, &[]))
+        let arguments = self.home.arguments(arguments);
+        Beside(start(self.home.path(), &arguments, &[]))
     }
 
-    /// Ends it at once, wherever it is, and gives its directory.
-    pub fn kill(mut self) -> TempDir {
+    /// Ends it at once, wherever it is, and gives its home.
+    pub fn kill(mut self) -> Home {
         drop(self.child.kill());
         self.wait().0
     }
@@ -243,20 +258,20 @@ impl Server {
         signal(&self.child, name);
     }
 
-    /// Waits for its end; gives its status and its log.
-    pub fn wait(mut self) -> (TempDir, ExitStatus, String) {
+    /// Waits for its end; gives its home, its status and its log.
+    pub fn wait(mut self) -> (Home, ExitStatus, String) {
         let log = self.log();
         let status = self.child.wait().unwrap();
-        let directory = std::mem::replace(&mut self.directory, TempDir::new().unwrap());
-        (directory, status, log)
+        let home = std::mem::replace(&mut self.home, Home::in_sqlite());
+        (home, status, log)
     }
 
-    /// Tells it to stop, and gives its directory back.
-    pub fn stop(self) -> TempDir {
+    /// Tells it to stop, and gives its home back.
+    pub fn stop(self) -> Home {
         self.signal("TERM");
-        let (directory, status, log) = self.wait();
+        let (home, status, log) = self.wait();
         assert!(status.success(), "{log}");
-        directory
+        home
     }
 }
 

@@ -3,9 +3,7 @@
 use std::net::TcpListener;
 use std::thread;
 
-use tempfile::TempDir;
-
-use crate::program::Server;
+use crate::program::{Home, Server};
 use crate::receiver::Receiver;
 use crate::webhooks::{add, reply};
 
@@ -25,9 +23,8 @@ fn no_proxy_of_the_environment_is_used() {
     let proxy = trap.url("http");
     let mut environment = VARIABLES.map(|name| (name, proxy.as_str())).to_vec();
     environment.extend([("no_proxy", ""), ("NO_PROXY", "")]);
-    let directory = TempDir::new().unwrap();
     let arguments = ["--allow-private-webhooks"];
-    let server = Server::with_environment(directory, &environment, &arguments, "");
+    let server = Server::with_environment(Home::new(), &environment, &arguments, "");
     let receiver = Receiver::new();
     add(&server, &receiver, &[]);
     let url = secure.url("https");

@@ -36,12 +36,7 @@ fn health_is_told_and_other_paths_are_not_there() {
 #[test]
 fn health_is_refused_when_the_board_is_out_of_reach() {
     let server = Server::new(&["--empty"]);
-    let file = server.directory.path().join("forum.db");
-    let lose = "DROP TABLE board_migrations";
-    rusqlite::Connection::open(file)
-        .unwrap()
-        .execute_batch(lose)
-        .unwrap();
+    server.home.ask("DROP TABLE board_migrations");
     let health = get(&server.beside("/health"));
     assert_eq!(
         (health.status, health.json()),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::client;
-use crate::program::{Server, run};
+use crate::program::{Home, Server, run};
 
 #[test]
 fn six_keys_tell_a_program_where_everything_is() {
@@ -37,7 +37,7 @@ fn the_printed_lines_work_when_they_are_pasted() {
         (vec!["--surface", "compact"], [200, 200, 201]),
     ] {
         let mut lines = 0;
-        let (server, text) = Server::greet(TempDir::new().unwrap(), &[], &arguments, "", |line| {
+        let (server, text) = Server::greet(Home::new(), &[], &arguments, "", |line| {
             lines += usize::from(line.starts_with("curl "));
             lines == 3
         });
@@ -132,8 +132,11 @@ fn an_empty_board_has_its_administrator_and_nothing_else() {
 
 #[test]
 fn the_administrators_password_can_be_given() {
-    let directory = TempDir::new().unwrap();
-    let server = Server::with_input(directory, &["--admin-password-stdin"], "ünlikely 1\nmore\n");
+    let server = Server::with_input(
+        Home::new(),
+        &["--admin-password-stdin"],
+        "ünlikely 1\nmore\n",
+    );
     assert_eq!(server.greeting["password"], json!(null));
     let issue = "token issue --owner bob --scopes all --password-stdin";
     let issue: Vec<_> = issue.split(' ').collect();
@@ -151,7 +154,7 @@ fn the_administrators_password_can_be_given() {
 fn a_board_in_memory_leaves_no_file() {
     let server = Server::new(&["--database", "sqlite::memory:"]);
     assert_eq!(client::get(&server.api("/forums")).status, 200);
-    assert_eq!(server.directory.path().read_dir().unwrap().count(), 0);
+    assert_eq!(server.home.files().len(), 0);
 }
 
 #[test]
@@ -177,8 +180,12 @@ fn what_cannot_be_served_is_refused_in_one_sentence() {
         (["--database", "sqlite:."], "is a directory".into()),
         (["--database", "sqlite:"], "expected sqlite:PATH".into()),
         (
-            ["--database", "postgres://localhost/forum"],
+            ["--database", "mysql://localhost/forum"],
             "expected sqlite:PATH".into(),
+        ),
+        (
+            ["--redis", "http://localhost"],
+            "expected the address of a Redis".into(),
         ),
     ] {
         let listen: &[&str] = match arguments[0] {

@@ -11,15 +11,9 @@ fn a_signal_ends_it_with_status_0() {
     for signal in ["TERM", "INT"] {
         let server = Server::new(&["--empty"]);
         server.signal(signal);
-        let (directory, status, log) = server.wait();
+        let (home, status, log) = server.wait();
         assert_eq!(status.code(), Some(0), "{log}");
-        let files: Vec<_> = directory
-            .path()
-            .read_dir()
-            .unwrap()
-            .map(|file| file.unwrap().file_name())
-            .collect();
-        assert_eq!(files, ["forum.db"]);
+        assert_eq!(home.files(), home.files_of_a_board());
     }
 }
 

@@ -56,7 +56,6 @@ fn what_makes_no_sense_is_status_2() {
         &["--base-url", "https://board.example/#top"],
         &["--cors-origin", "board.example"],
         &["--cors-origin", "https://board.example/"],
-        &["--redis", "redis://localhost"],
         &["--webhook-timeout", "0"],
         &["--webhook-timeout", "1e19"],
         &["--webhook-initial-backoff", "-1"],
@@ -160,7 +159,7 @@ fn help_names_only_what_works() {
     ] {
         let help = run(directory.path(), arguments, "");
         assert_eq!(help.status, 0);
-        for later in ["redis", "postgres", "panel"] {
+        for later in ["panel"] {
             assert!(!help.out.contains(later), "{later}: {}", help.out);
         }
     }

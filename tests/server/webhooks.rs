@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::program::{Server, run};
+use crate::program::{Home, Server};
 use crate::receiver::Receiver;
 
 const DONE: fn() -> Value = || json!({ "ok": true });
@@ -254,9 +254,9 @@ fn what_was_queued_for_a_removed_endpoint_goes_with_it() {
 fn secrets_are_sealed_with_the_key_of_a_file() {
     let receiver = Receiver::new();
     let private = ["--allow-private-webhooks", "--secret-key-file", "key"];
-    let directory = tempfile::TempDir::new().unwrap();
-    std::fs::write(directory.path().join("key"), [7; 32]).unwrap();
-    let server = Server::with_input(directory, &private, "");
+    let home = Home::new();
+    std::fs::write(home.path().join("key"), [7; 32]).unwrap();
+    let server = Server::with_input(home, &private, "");
     let endpoint = add(&server, &receiver, &private[1..]);
     let (id, secret) = (
         endpoint["id"].as_str().unwrap(),
@@ -264,17 +264,11 @@ fn secrets_are_sealed_with_the_key_of_a_file() {
     );
     webhook(&server, "ping", id);
     assert!(receiver.next().is_signed_with(secret));
-    let directory = server.stop();
-    let holds_it = std::fs::read_dir(directory.path()).unwrap().any(|file| {
-        let bytes = std::fs::read(file.unwrap().path()).unwrap();
-        bytes
-            .windows(secret.len())
-            .any(|bytes| bytes == secret.as_bytes())
-    });
-    assert!(!holds_it);
-    std::fs::write(directory.path().join("other"), [8; 32]).unwrap();
+    let home = server.stop();
+    assert!(!home.keeps(secret));
+    std::fs::write(home.path().join("other"), [8; 32]).unwrap();
     let rotate = ["webhook", "rotate", id, "--secret-key-file", "other"];
-    assert_eq!(run(directory.path(), &rotate, "").status, 0);
+    assert_eq!(home.run(&rotate, "").status, 0);
     for arguments in [
         &["--listen", "127.0.0.1:0"][..],
         &["--listen", "127.0.0.1:0", "--secret-key-file", "other"],
@@ -282,7 +276,7 @@ fn secrets_are_sealed_with_the_key_of_a_file() {
         &["worker", "--secret-key-file", "key"], // in which the new secret is not sealed
         &["worker", "--secret-key-file", "none"],
     ] {
-        let refused = run(directory.path(), arguments, "");
+        let refused = home.run(arguments, "");
         assert!(refused.status == 1, "{refused:?}");
         assert!(
             refused.err.contains("secret") || refused.err.contains("none"),

@@ -13,6 +13,7 @@ mod database;
 mod faults;
 mod group;
 mod postgres;
+mod redis;
 mod restart;
 mod webhooks;
 mod window;

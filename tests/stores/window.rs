@@ -16,38 +16,44 @@ const WINDOW: Window = Window {
 #[test]
 fn a_window_starts_with_its_first_charge_and_is_over_at_its_very_end() {
     let (budget, charge) = WINDOW.charge(None, 4, at(0));
-    assert_eq!(charge, granted(6, 300_000));
+    assert_eq!(charge, granted(0, 6, 300_000));
     let (budget, charge) = WINDOW.charge(budget, 6, at(299_999));
-    assert_eq!(charge, granted(0, 300_000));
+    assert_eq!(charge, granted(299_999, 0, 300_000));
     let (spent, charge) = WINDOW.charge(budget, 1, at(299_999));
-    assert_eq!(charge, refused(0, 300_000));
+    assert_eq!(charge, refused(299_999, 0, 300_000));
     assert_eq!(spent, budget);
     let (_, charge) = WINDOW.charge(spent, 1, at(300_000));
-    assert_eq!(charge, granted(9, 600_000));
+    assert_eq!(charge, granted(300_000, 9, 600_000));
 }
 
 #[test]
 fn a_charge_is_all_or_nothing() {
     let (budget, _) = WINDOW.charge(None, 8, at(0));
     let (after, charge) = WINDOW.charge(budget, 3, at(1));
-    assert_eq!(charge, refused(2, 300_000));
+    assert_eq!(charge, refused(1, 2, 300_000));
     assert_eq!(after, budget);
-    assert_eq!(WINDOW.charge(after, 2, at(2)).1, granted(0, 300_000));
+    assert_eq!(WINDOW.charge(after, 2, at(2)).1, granted(2, 0, 300_000));
 }
 
 #[test]
 fn looking_starts_no_window_and_spends_nothing() {
-    assert_eq!(WINDOW.charge(None, 0, at(0)), (None, granted(10, 300_000)));
+    assert_eq!(
+        WINDOW.charge(None, 0, at(0)),
+        (None, granted(0, 10, 300_000))
+    );
     let (budget, _) = WINDOW.charge(None, 10, at(0));
     let looked = WINDOW.charge(budget, 0, at(1));
-    assert_eq!(looked, (budget, granted(0, 300_000)));
+    assert_eq!(looked, (budget, granted(1, 0, 300_000)));
     let over = WINDOW.charge(budget, 0, at(300_000));
-    assert_eq!(over, (None, granted(10, 600_000)));
+    assert_eq!(over, (None, granted(300_000, 10, 600_000)));
 }
 
 #[test]
 fn what_is_more_than_a_whole_budget_is_refused_and_starts_no_window() {
-    assert_eq!(WINDOW.charge(None, 11, at(0)), (None, refused(10, 300_000)));
+    assert_eq!(
+        WINDOW.charge(None, 11, at(0)),
+        (None, refused(0, 10, 300_000))
+    );
     assert!(!WINDOW.charge(None, u32::MAX, at(0)).1.granted);
 }
 
@@ -63,19 +69,20 @@ fn a_budget_that_was_made_smaller_is_spent() {
     assert_eq!(after, budget);
 }
 
-fn granted(remaining: u32, reset: i64) -> Charge {
+fn granted(now: i64, remaining: u32, reset: i64) -> Charge {
     Charge {
         granted: true,
         limit: WINDOW.units,
         remaining,
         reset: at(reset),
+        at: at(now),
     }
 }
 
-fn refused(remaining: u32, reset: i64) -> Charge {
+fn refused(now: i64, remaining: u32, reset: i64) -> Charge {
     Charge {
         granted: false,
-        ..granted(remaining, reset)
+        ..granted(now, remaining, reset)
     }
 }
 
@@ -111,6 +118,7 @@ impl Oracle {
             limit: window.units,
             remaining: window.units - spent - if granted { cost } else { 0 },
             reset: start.unwrap_or(now).plus(window.length),
+            at: now,
         }
     }
 }

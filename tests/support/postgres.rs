@@ -10,7 +10,7 @@ use forum_api::store::postgres::connect;
 use forum_api::store::postgres::deadpool_postgres::Pool;
 
 /// The address of a Postgres in which anything may be made.
-const ADDRESS: &str = "FORUM_API_POSTGRES";
+pub const ADDRESS: &str = "FORUM_API_POSTGRES";
 
 /// Runs a test, where there is a Postgres.
 pub fn try_in_postgres(test: impl Future<Output = ()>) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use forum_api::clock::TokioRuntime;
-use forum_api::host::BoxError;
+use forum_api::host::Fault;
 use forum_api::store::Webhooks;
 use forum_api::webhook::worker::{Worker, WorkerHandle};
 use forum_api::webhook::{
@@ -16,11 +16,12 @@ use crate::before::Club;
 const ALLOW_PRIVATE: bool = true;
 
 /// Starts a worker: it finds what the board's transactions put into the outbox within a second.
-pub fn start(club: &Club) -> Result<WorkerHandle, BoxError> {
+pub fn start(club: &Club) -> Result<WorkerHandle, Fault> {
     let transport = HttpTransport::new(HttpSettings {
         allow_private: ALLOW_PRIVATE,
         ..HttpSettings::default()
-    })?;
+    });
+    let transport = transport.map_err(Fault::new)?;
     let webhooks = Webhooks::in_postgres(&club.pool);
     let worker = Worker::new(webhooks, Arc::new(club.clone()), transport, TokioRuntime);
     Ok(worker.start())

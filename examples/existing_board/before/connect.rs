@@ -6,7 +6,7 @@ use tokio_postgres::NoTls;
 pub use deadpool_postgres::Pool;
 
 /// A pool of up to eight connections to this database.
-pub fn connect(database: &str) -> Result<Pool, Box<dyn std::error::Error>> {
+pub fn connect(database: &str) -> Result<Pool, Box<dyn std::error::Error + Send + Sync>> {
     let fast = ManagerConfig {
         recycling_method: RecyclingMethod::Fast,
     };

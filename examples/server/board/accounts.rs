@@ -2,22 +2,23 @@
 
 use forum_api::host::{Refusal, Result};
 use forum_api::model::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Savepoint, named_params};
 
+use super::db::{self, Connection, Transaction, bind};
 use super::groups::{Group, Groups};
 
 /// Adds a member, and gives the id. Names are unique, whatever the case of their letters.
-pub fn add(tx: &Savepoint<'_>, name: &str, groups: Groups, now: Timestamp) -> Result<i64> {
+pub async fn add(tx: &Transaction<'_>, name: &str, groups: Groups, now: Timestamp) -> Result<i64> {
     if !is_name(name) {
         let rule = "a name is 1 to 64 of a-z, A-Z, 0-9, dot, hyphen and underscore";
         return Err(Refusal::Invalid(rule.into()));
     }
-    let mut insert = tx.prepare_cached(
-        "INSERT INTO member (username, groups, joined_at) VALUES (:name, :groups, :now)
-         ON CONFLICT DO NOTHING RETURNING id",
-    )?;
-    let parameters = named_params! { ":name": name, ":groups": groups, ":now": now };
-    let id = insert.query_row(parameters, |row| row.get(0)).optional()?;
+    let insert = "
+        INSERT INTO member (username, groups, joined_at) VALUES (:name, :groups, :now)
+        ON CONFLICT DO NOTHING RETURNING id";
+    let parameters = bind! { ":name": name, ":groups": groups.to_string(), ":now": now };
+    let id = tx
+        .first(insert, parameters, |columns| columns.value())
+        .await?;
     id.ok_or_else(|| Refusal::Conflict(format!("the name {name:?} is taken")))
 }
 
@@ -27,56 +28,65 @@ fn is_name(text: &str) -> bool {
 }
 
 /// The member of this name.
-pub fn named(connection: &Connection, name: &str) -> Result<i64> {
-    let mut query = connection.prepare_cached("SELECT id FROM member WHERE username = ?1")?;
-    let id = query.query_row([name], |row| row.get(0)).optional()?;
-    id.ok_or_else(|| Refusal::NotFound(format!("there is no member {name:?}")))
+pub async fn named(connection: &Connection<'_>, name: &str) -> Result<i64> {
+    let find = "SELECT id FROM member WHERE lower(username) = lower(?1)";
+    let id = connection
+        .first(find, bind![name], |columns| columns.value())
+        .await;
+    id?.ok_or_else(|| Refusal::NotFound(format!("there is no member {name:?}")))
 }
 
 /// A member's name; `None` when the account is gone.
-pub fn name(connection: &Connection, member: i64) -> Result<Option<String>> {
-    let mut query = connection.prepare_cached("SELECT username FROM member WHERE id = ?1")?;
-    Ok(query.query_row([member], |row| row.get(0)).optional()?)
+pub async fn name(connection: &Connection<'_>, member: i64) -> Result<Option<String>> {
+    let find = "SELECT username FROM member WHERE id = ?1";
+    let name = connection
+        .first(find, bind![member], |columns| columns.value())
+        .await;
+    Ok(name?)
 }
 
 /// Bans a member, who can no longer act from then on, or takes the ban back.
-pub fn set_banned(tx: &Savepoint<'_>, member: i64, banned: bool) -> rusqlite::Result<()> {
-    tx.prepare_cached("UPDATE member SET banned = ?2 WHERE id = ?1")?
-        .execute((member, banned))?;
-    Ok(())
+pub async fn set_banned(tx: &Transaction<'_>, member: i64, banned: bool) -> db::Result<()> {
+    let update = "UPDATE member SET banned = ?2 WHERE id = ?1";
+    tx.change(update, bind![member, banned]).await.map(drop)
 }
 
 /// Has a member take no more messages from another.
-pub fn ignore(tx: &Savepoint<'_>, member: i64, ignored: i64) -> rusqlite::Result<()> {
-    let mut insert = tx.prepare_cached(
+pub async fn ignore(tx: &Transaction<'_>, member: i64, ignored: i64) -> db::Result<()> {
+    tx.change(
         "INSERT INTO member_ignore (member_id, ignored_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
-    )?;
-    insert.execute([member, ignored])?;
-    Ok(())
+        bind![member, ignored],
+    )
+    .await
+    .map(drop)
 }
 
 /// Puts a member into these groups and no others.
-pub fn set_groups(tx: &Savepoint<'_>, member: i64, groups: Groups) -> rusqlite::Result<()> {
-    tx.prepare_cached("UPDATE member SET groups = ?2 WHERE id = ?1")?
-        .execute((member, groups))?;
-    Ok(())
+pub async fn set_groups(tx: &Transaction<'_>, member: i64, groups: Groups) -> db::Result<()> {
+    let update = "UPDATE member SET groups = ?2 WHERE id = ?1";
+    tx.change(update, bind![member, groups.to_string()])
+        .await
+        .map(drop)
 }
 
 /// Gives a member a new password, of which this is the hash.
-pub fn set_password(tx: &Savepoint<'_>, member: i64, hash: &str) -> rusqlite::Result<()> {
-    tx.prepare_cached("UPDATE member SET password_hash = ?2 WHERE id = ?1")?
-        .execute((member, hash))?;
-    Ok(())
+pub async fn set_password(tx: &Transaction<'_>, member: i64, hash: &str) -> db::Result<()> {
+    let update = "UPDATE member SET password_hash = ?2 WHERE id = ?1";
+    tx.change(update, bind![member, hash]).await.map(drop)
 }
 
 /// The hash of an administrator's password; the same refusal whatever is missing.
-pub fn administrators_password(connection: &Connection, name: &str) -> Result<String> {
-    let mut query = connection.prepare_cached(
-        "SELECT password_hash, groups FROM member WHERE username = ?1 AND banned = FALSE AND password_hash IS NOT NULL",
-    )?;
-    let found = query.query_row([name], |row| Ok((row.get(0)?, row.get(1)?)));
-    match found.optional()? {
-        Some((hash, groups)) if Groups::contains(groups, Group::Administrators) => Ok(hash),
+pub async fn administrators_password(connection: &Connection<'_>, name: &str) -> Result<String> {
+    let query = "
+        SELECT password_hash, groups FROM member
+        WHERE lower(username) = lower(?1) AND banned = FALSE AND password_hash IS NOT NULL";
+    let found = connection
+        .first(query, bind![name], |columns| {
+            Ok((columns.value()?, columns.parsed()?))
+        })
+        .await;
+    match found? {
+        Some((hash, Some(groups))) if Groups::contains(groups, Group::Administrators) => Ok(hash),
         _ => Err(Refusal::Forbidden(format!(
             "{name:?} is no administrator with a password"
         ))),
@@ -96,18 +106,18 @@ pub struct Login {
 }
 
 /// The account of a member who may act and has a password.
-pub fn login(connection: &Connection, member: i64) -> rusqlite::Result<Option<Login>> {
-    let mut query = connection.prepare_cached(
-        "SELECT id, username, password_hash, groups FROM member
-         WHERE id = ?1 AND banned = FALSE AND password_hash IS NOT NULL",
-    )?;
-    let login = query.query_row([member], |row| {
-        Ok(Login {
-            member: row.get(0)?,
-            name: row.get(1)?,
-            password_hash: row.get(2)?,
-            groups: row.get(3)?,
+pub async fn login(connection: &Connection<'_>, member: i64) -> db::Result<Option<Login>> {
+    let query = "
+        SELECT id, username, password_hash, groups FROM member
+        WHERE id = ?1 AND banned = FALSE AND password_hash IS NOT NULL";
+    connection
+        .first(query, bind![member], |columns| {
+            Ok(Login {
+                member: columns.value()?,
+                name: columns.value()?,
+                password_hash: columns.value()?,
+                groups: columns.parsed()?.unwrap_or_default(),
+            })
         })
-    });
-    login.optional()
+        .await
 }

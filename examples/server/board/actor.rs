@@ -4,11 +4,10 @@ use std::collections::HashMap;
 
 use forum_api::host::{self, Refusal};
 use forum_api::model::Timestamp;
-use rusqlite::{Connection, Result, Savepoint, named_params};
 
 use super::access::{Access, Lists, Rules, resolve};
+use super::db::{Columns, Connection, Result, Transaction, bind};
 use super::groups::{Group, Groups};
-use super::row::Columns;
 use super::texts::Texts;
 
 /// The guest, or a member who may act.
@@ -27,13 +26,14 @@ pub struct Actor {
 
 impl Actor {
     /// The guest for `None`, or this member; `None` when that one is not there, or banned.
-    pub fn load(connection: &Connection, member: Option<i64>) -> Result<Option<Self>> {
-        let mut query = connection.prepare_cached(include_str!("actor.sql"))?;
-        let rows = query.query_map(named_params! { ":member": member }, |row| {
-            let mut columns = Columns::of(row);
-            Ok((Head::read(&mut columns)?, rules(&mut columns)?))
-        })?;
-        let rows = rows.collect::<Result<Vec<_>>>()?;
+    pub async fn load(connection: &Connection<'_>, member: Option<i64>) -> Result<Option<Self>> {
+        let rows = connection
+            .all(
+                include_str!("actor.sql"),
+                bind! { ":member": member },
+                |columns| Ok((Head::read(columns)?, rules(columns)?)),
+            )
+            .await?;
         let rules: Vec<Rules> = rows.iter().filter_map(|(_, rules)| *rules).collect();
         Ok(rows.first().map(|(head, _)| Self {
             member,
@@ -45,9 +45,10 @@ impl Actor {
     }
 
     /// The member who carries out a command now, inside its transaction.
-    pub fn acting(tx: &Savepoint<'_>, member: i64, say: &Texts) -> host::Result<Self> {
+    pub async fn acting(tx: &Transaction<'_>, member: i64, say: &Texts) -> host::Result<Self> {
         let closed = || Refusal::Forbidden(say.account_closed.into());
-        Self::load(tx, Some(member))?.ok_or_else(closed)
+        let actor = Self::load(tx, Some(member)).await?;
+        actor.ok_or_else(closed)
     }
 
     /// What they may do in `forum`: nothing in one that is not there.
@@ -82,7 +83,7 @@ struct Head {
 
 impl Head {
     fn read(columns: &mut Columns<'_>) -> Result<Self> {
-        let groups: Option<Groups> = columns.value()?;
+        let groups: Option<Groups> = columns.parsed()?;
         Ok(Self {
             groups: groups.unwrap_or_default().with(Group::Guests),
             last_seen: columns.value()?,
@@ -100,9 +101,9 @@ fn rules(columns: &mut Columns<'_>) -> Result<Option<Rules>> {
         forum,
         parent: columns.value()?,
         lists: Lists {
-            read: columns.value()?,
-            start: columns.value()?,
-            reply: columns.value()?,
+            read: columns.parsed()?,
+            start: columns.parsed()?,
+            reply: columns.parsed()?,
         },
         moderator: columns.value()?,
     }))

@@ -10,9 +10,9 @@ SELECT
     forum.start_groups,
     forum.reply_groups,
     forum_moderator.member_id IS NOT NULL
-FROM (SELECT 1)
+FROM (SELECT 1) AS alone
 LEFT JOIN member ON member.id = :member
 LEFT JOIN forum ON TRUE
 LEFT JOIN forum_moderator ON forum_moderator.forum_id = forum.id AND forum_moderator.member_id = :member
-WHERE :member IS NULL OR member.banned = FALSE
+WHERE CAST(:member AS BIGINT) IS NULL OR member.banned = FALSE
 ORDER BY forum.id

@@ -48,10 +48,10 @@ impl Board {
     }
 
     async fn load(&self, member: Option<i64>) -> Stored<Option<Actor>> {
-        let load = self
-            .database
-            .read(move |connection| Actor::load(connection, member).map_err(Fault::from));
-        load.await
+        let load = self.read(move |connection| {
+            Box::pin(async move { Ok(Actor::load(connection, member).await?) })
+        });
+        load.await.map_err(Fault::new)
     }
 
     fn note_seen(&self, actor: &Actor) {
@@ -59,8 +59,9 @@ impl Board {
         let is_over = |last: Timestamp| now >= last.plus(members::SEEN_GRAIN);
         let is_news = actor.last_seen.is_none_or(is_over);
         if let Some(member) = actor.member.filter(|_| is_news) {
-            self.database
-                .write_later(move |tx| Ok(members::note_seen(tx, member, now)?));
+            self.database.write_later(move |tx| {
+                Box::pin(async move { Ok(members::note_seen(tx, member, now).await?) })
+            });
         }
     }
 }

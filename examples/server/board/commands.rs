@@ -23,7 +23,9 @@ use super::{
 impl host::Board for Board {
     async fn forum_of(&self, caller: &Caller, place: Place<'_>) -> Result<ForumId> {
         let (actor, named) = (actor(caller)?, Named::try_from(place)?);
-        let forum = self.read(move |connection| place::forum(connection, &actor, named));
+        let forum = self.read(move |connection| {
+            Box::pin(async move { place::forum(connection, &actor, named).await })
+        });
         forum.await.map(ForumId::from)
     }
 
@@ -31,9 +33,11 @@ impl host::Board for Board {
         let user = UserRef::Id(by.user().clone());
         let member = by.user().number()?;
         let account = self.read(move |connection| {
-            Ok(Account {
-                owner: members::profile(connection, &user)?,
-                unread_messages: Some(messages::unread(connection, member)?),
+            Box::pin(async move {
+                Ok(Account {
+                    owner: members::profile(connection, &user).await?,
+                    unread_messages: Some(messages::unread(connection, member).await?),
+                })
             })
         });
         account.await
@@ -41,7 +45,7 @@ impl host::Board for Board {
 
     async fn forums(&self, caller: &Caller) -> Result<Vec<Forum>> {
         let actor = actor(caller)?;
-        self.read(move |connection| forums::list(connection, &actor))
+        self.read(move |connection| Box::pin(async move { forums::list(connection, &actor).await }))
             .await
     }
 
@@ -52,22 +56,26 @@ impl host::Board for Board {
         list: ListThreads,
     ) -> Result<Page<Thread>> {
         let (actor, forum) = (actor(caller)?, forum.number()?);
-        self.read(move |connection| threads::list(connection, &actor, forum, &list))
-            .await
+        self.read(move |connection| {
+            Box::pin(async move { threads::list(connection, &actor, forum, &list).await })
+        })
+        .await
     }
 
     async fn start_thread(&self, by: &Member, forum: ForumId, new: StartThread) -> Result<Thread> {
         let forum = forum.number()?;
         let start = self.act(by, move |tx, events, actor, say| {
-            threads::start(tx, events, actor, forum, &new, say)
+            Box::pin(async move { threads::start(tx, events, actor, forum, &new, say).await })
         });
         start.await
     }
 
     async fn thread(&self, caller: &Caller, thread: ThreadId) -> Result<Thread> {
         let (actor, thread) = (actor(caller)?, thread.number()?);
-        self.read(move |connection| threads::one(connection, &actor, thread))
-            .await
+        self.read(move |connection| {
+            Box::pin(async move { threads::one(connection, &actor, thread).await })
+        })
+        .await
     }
 
     async fn posts(
@@ -77,14 +85,16 @@ impl host::Board for Board {
         list: ListPosts,
     ) -> Result<In<Page<Post>>> {
         let (actor, thread, now) = (actor(caller)?, thread.number()?, self.clock.now());
-        self.read(move |connection| posts::list(connection, &actor, thread, &list, now))
-            .await
+        self.read(move |connection| {
+            Box::pin(async move { posts::list(connection, &actor, thread, &list, now).await })
+        })
+        .await
     }
 
     async fn reply(&self, by: &Member, thread: ThreadId, reply: Reply) -> Result<In<Post>> {
         let thread = thread.number()?;
         let write = self.act(by, move |tx, events, actor, say| {
-            replies::reply(tx, events, actor, thread, &reply, say)
+            Box::pin(async move { replies::reply(tx, events, actor, thread, &reply, say).await })
         });
         write.await
     }
@@ -92,7 +102,7 @@ impl host::Board for Board {
     async fn edit_post(&self, by: &Member, at: PostAt, edit: EditPost) -> Result<In<Post>> {
         let at = (at.thread.number()?, at.post.number()?);
         let change = self.act(by, move |tx, events, actor, say| {
-            edits::edit(tx, events, actor, at, &edit, say)
+            Box::pin(async move { edits::edit(tx, events, actor, at, &edit, say).await })
         });
         change.await
     }
@@ -100,33 +110,37 @@ impl host::Board for Board {
     async fn delete_post(&self, by: &Member, at: PostAt) -> Result<()> {
         let at = (at.thread.number()?, at.post.number()?);
         let delete = self.act(by, move |tx, events, actor, say| {
-            edits::delete(tx, events, actor, at, say)
+            Box::pin(async move { edits::delete(tx, events, actor, at, say).await })
         });
         delete.await
     }
 
     async fn profile(&self, _: &Caller, user: UserRef) -> Result<Profile> {
-        self.read(move |connection| members::profile(connection, &user))
-            .await
+        self.read(move |connection| {
+            Box::pin(async move { members::profile(connection, &user).await })
+        })
+        .await
     }
 
     async fn rate(&self, by: &Member, user: UserRef, rating: Rate) -> Result<Rating> {
         let rate = self.act(by, move |tx, events, actor, say| {
-            ratings::rate(tx, events, actor, &user, &rating, say)
+            Box::pin(async move { ratings::rate(tx, events, actor, &user, &rating, say).await })
         });
         rate.await
     }
 
     async fn messages(&self, by: &Member, list: ListMessages) -> Result<Page<MessageSummary>> {
         let owner = by.user().number()?;
-        self.read(move |connection| messages::list(connection, owner, &list))
-            .await
+        self.read(move |connection| {
+            Box::pin(async move { messages::list(connection, owner, &list).await })
+        })
+        .await
     }
 
     async fn send_message(&self, by: &Member, new: SendMessage) -> Result<Message> {
         let member = by.user().number()?;
         let send = self.act(by, move |tx, events, _, say| {
-            messages::send(tx, events, member, &new, say)
+            Box::pin(async move { messages::send(tx, events, member, &new, say).await })
         });
         send.await
     }
@@ -138,14 +152,16 @@ impl host::Board for Board {
 
     async fn poll(&self, caller: &Caller, thread: ThreadId) -> Result<In<Poll>> {
         let (actor, thread, now) = (actor(caller)?, thread.number()?, self.clock.now());
-        self.read(move |connection| polls::of_thread(connection, &actor, thread, now))
-            .await
+        self.read(move |connection| {
+            Box::pin(async move { polls::of_thread(connection, &actor, thread, now).await })
+        })
+        .await
     }
 
     async fn vote(&self, by: &Member, poll: PollId, vote: Vote) -> Result<In<Poll>> {
         let poll = poll.number()?;
         let vote = self.act(by, move |tx, events, actor, say| {
-            polls::vote(tx, events, actor, poll, &vote, say)
+            Box::pin(async move { polls::vote(tx, events, actor, poll, &vote, say).await })
         });
         vote.await
     }
@@ -153,7 +169,7 @@ impl host::Board for Board {
     async fn edit_poll(&self, by: &Member, poll: PollId, edit: EditPoll) -> Result<In<Poll>> {
         let poll = poll.number()?;
         let change = self.act(by, move |tx, events, actor, say| {
-            polls::edit(tx, events, actor, poll, &edit, say)
+            Box::pin(async move { polls::edit(tx, events, actor, poll, &edit, say).await })
         });
         change.await
     }
@@ -164,28 +180,32 @@ impl host::Board for Board {
         list: ListSubscriptions,
     ) -> Result<Page<Subscription>> {
         let actor: Arc<Actor> = by.loaded().cloned()?;
-        self.read(move |connection| subscriptions::list(connection, &actor, &list))
-            .await
+        self.read(move |connection| {
+            Box::pin(async move { subscriptions::list(connection, &actor, &list).await })
+        })
+        .await
     }
 
     async fn follow(&self, by: &Member, what: Target) -> Result<Followed> {
         let follow = self.act(by, move |tx, events, actor, say| {
-            subscriptions::follow(tx, actor, &what, events.now, say)
+            Box::pin(async move { subscriptions::follow(tx, actor, &what, events.now, say).await })
         });
         follow.await
     }
 
     async fn unfollow(&self, by: &Member, what: Target) -> Result<()> {
         let unfollow = self.act(by, move |tx, _, actor, say| {
-            subscriptions::unfollow(tx, actor, &what, say)
+            Box::pin(async move { subscriptions::unfollow(tx, actor, &what, say).await })
         });
         unfollow.await
     }
 
     async fn search(&self, caller: &Caller, search: Search) -> Result<Page<SearchHit>> {
         let (actor, now) = (actor(caller)?, self.clock.now());
-        self.read(move |connection| search::page(connection, &actor, &search, now))
-            .await
+        self.read(move |connection| {
+            Box::pin(async move { search::page(connection, &actor, &search, now).await })
+        })
+        .await
     }
 }
 

@@ -1,6 +1,6 @@
 //! Counts, last posts and times of last activity: kept with what is there for everybody.
 
-use rusqlite::{Result, Savepoint, named_params};
+use super::db::{Result, Transaction, bind};
 
 /// A post that is there for everybody from now on, or no longer.
 #[derive(Clone, Copy, Debug)]
@@ -16,71 +16,76 @@ pub struct Counted {
 }
 
 /// Counts a reply: in its thread, and beyond it if the thread is there for everybody.
-pub fn reply(tx: &Savepoint<'_>, reply: Counted) -> Result<()> {
-    let mut update = tx.prepare_cached(
-        "UPDATE thread SET
+pub async fn reply(tx: &Transaction<'_>, reply: Counted) -> Result<()> {
+    let update = "
+        UPDATE thread SET
             reply_count = reply_count + :by,
             (last_post_id, last_activity_at) = (
                 SELECT id, created_at FROM post
                 WHERE thread_id = thread.id AND (state = 'visible' OR id = thread.first_post_id)
                 ORDER BY created_at DESC, id DESC LIMIT 1
             )
-         WHERE id = :thread RETURNING forum_id, state = 'visible'",
-    )?;
-    let parameters = named_params! { ":thread": reply.thread, ":by": reply.by };
-    let (of, there): (i64, bool) =
-        update.query_row(parameters, |row| Ok((row.get(0)?, row.get(1)?)))?;
+        WHERE id = :thread RETURNING forum_id, state = 'visible'";
+    let parameters = bind! { ":thread": reply.thread, ":by": reply.by };
+    let (of, there) = tx
+        .one(update, parameters, |columns| {
+            Ok((columns.value()?, columns.value()?))
+        })
+        .await?;
     if there {
-        forum(tx, of, 0, reply.by)?;
+        forum(tx, of, 0, reply.by).await?;
     }
     if there && reply.on_profiles {
-        profile(tx, reply)?;
+        profile(tx, reply).await?;
     }
     Ok(())
 }
 
 /// Counts a thread with its `first` post and all replies that are there with it.
-pub fn thread(tx: &Savepoint<'_>, first: Counted) -> Result<()> {
-    let mut query = tx.prepare_cached("SELECT forum_id, reply_count FROM thread WHERE id = ?1")?;
-    let (of, replies): (i64, i64) =
-        query.query_row([first.thread], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    forum(tx, of, first.by, first.by * (1 + replies))?;
+pub async fn thread(tx: &Transaction<'_>, first: Counted) -> Result<()> {
+    let (of, replies): (i64, i64) = tx
+        .one(
+            "SELECT forum_id, reply_count FROM thread WHERE id = ?1",
+            bind![first.thread],
+            |columns| Ok((columns.value()?, columns.value()?)),
+        )
+        .await?;
+    forum(tx, of, first.by, first.by * (1 + replies)).await?;
     if first.on_profiles {
-        profile(tx, first)?;
+        profile(tx, first).await?;
     }
     if first.on_profiles && replies > 0 {
-        profiles_of_replies(tx, first.thread, first.by)?;
+        profiles_of_replies(tx, first.thread, first.by).await?;
     }
     Ok(())
 }
 
-fn forum(tx: &Savepoint<'_>, forum: i64, threads: i64, posts: i64) -> Result<()> {
-    let mut update = tx.prepare_cached(
-        "UPDATE forum SET
+async fn forum(tx: &Transaction<'_>, forum: i64, threads: i64, posts: i64) -> Result<()> {
+    let update = "
+        UPDATE forum SET
             thread_count = thread_count + :threads,
             post_count = post_count + :posts,
             last_activity_at = (
                 SELECT last_activity_at FROM thread WHERE forum_id = forum.id AND state = 'visible'
                 ORDER BY last_activity_at DESC LIMIT 1
             )
-         WHERE id = :forum",
-    )?;
-    update.execute(named_params! { ":forum": forum, ":threads": threads, ":posts": posts })?;
-    Ok(())
+        WHERE id = :forum";
+    let parameters = bind! { ":forum": forum, ":threads": threads, ":posts": posts };
+    tx.change(update, parameters).await.map(drop)
 }
 
 /// Counts a post on its author's profile.
-fn profile(tx: &Savepoint<'_>, post: Counted) -> Result<()> {
-    tx.prepare_cached("UPDATE member SET post_count = post_count + ?2 WHERE id = ?1")?
-        .execute((post.author, post.by))?;
-    Ok(())
+async fn profile(tx: &Transaction<'_>, post: Counted) -> Result<()> {
+    let update = "UPDATE member SET post_count = post_count + ?2 WHERE id = ?1";
+    tx.change(update, bind![post.author, post.by])
+        .await
+        .map(drop)
 }
 
 /// Counts all replies of a thread on their authors' profiles, by an index alone: there may be very many.
-fn profiles_of_replies(tx: &Savepoint<'_>, thread: i64, by: i64) -> Result<()> {
-    let mut update = tx.prepare_cached(PROFILES_OF_REPLIES)?;
-    update.execute(named_params! { ":thread": thread, ":by": by })?;
-    Ok(())
+async fn profiles_of_replies(tx: &Transaction<'_>, thread: i64, by: i64) -> Result<()> {
+    let parameters = bind! { ":thread": thread, ":by": by };
+    tx.change(PROFILES_OF_REPLIES, parameters).await.map(drop)
 }
 
 pub(super) const PROFILES_OF_REPLIES: &str = "

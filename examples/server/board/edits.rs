@@ -2,10 +2,10 @@
 
 use forum_api::host::{In, Refusal, Result};
 use forum_api::model::{EditPost, ForumId, Post, State};
-use rusqlite::{Savepoint, named_params};
 
 use super::actor::Actor;
 use super::changes::{self, Change};
+use super::db::{Transaction, bind};
 use super::events::{EDITED, Events, Happening, REPLY_DELETED, THREAD_DELETED};
 use super::item::Item;
 use super::settings::{BODY_MAX, EDIT_WINDOW, TITLE_MAX};
@@ -13,27 +13,26 @@ use super::texts::Texts;
 use super::{markdown, place, posts, rules, search};
 
 /// Gives a post another body.
-pub fn edit(
-    tx: &Savepoint<'_>,
+pub async fn edit(
+    tx: &Transaction<'_>,
     events: &mut Events,
     actor: &Actor,
     (thread, post): (i64, i64),
     edit: &EditPost,
     say: &Texts,
 ) -> Result<In<Post>> {
-    let item = changeable(tx, events, actor, (thread, post), Change::Edit, say)?;
+    let item = changeable(tx, events, actor, (thread, post), Change::Edit, say).await?;
     rules::expected(edit.expected_version, item.version, say)?;
-    rules::body(&edit.body, BODY_MAX.get(tx)?, say)?;
+    rules::body(&edit.body, BODY_MAX.get(tx).await?, say)?;
     if let Some(reason) = &edit.reason {
-        rules::reason(reason, TITLE_MAX.get(tx)?, say)?;
+        rules::reason(reason, TITLE_MAX.get(tx).await?, say)?;
     }
-    let mut update = tx.prepare_cached(
-        "UPDATE post SET
+    let update = "
+        UPDATE post SET
             body = :body, body_html = :html, body_words = :words, version = version + 1,
             edited_at = :now, edited_by = :editor, edit_reason = :reason
-         WHERE id = :post",
-    )?;
-    update.execute(named_params! {
+        WHERE id = :post";
+    let parameters = bind! {
         ":post": post,
         ":body": edit.body,
         ":html": markdown::render(&edit.body),
@@ -41,25 +40,26 @@ pub fn edit(
         ":now": events.now,
         ":editor": actor.member,
         ":reason": edit.reason,
-    })?;
+    };
+    tx.change(update, parameters).await?;
     if item.is_public() {
         events.note(Happening::Post(EDITED, item.at));
     }
-    let edited = posts::one(tx, actor, post, events.now)?;
+    let edited = posts::one(tx, actor, post, events.now).await?;
     Ok(In::new(ForumId::from(item.at.forum), edited))
 }
 
 /// Soft-deletes a post; the first one with its whole thread.
-pub fn delete(
-    tx: &Savepoint<'_>,
+pub async fn delete(
+    tx: &Transaction<'_>,
     events: &mut Events,
     actor: &Actor,
     (thread, post): (i64, i64),
     say: &Texts,
 ) -> Result<()> {
-    let mut item = changeable(tx, events, actor, (thread, post), Change::Delete, say)?;
+    let mut item = changeable(tx, events, actor, (thread, post), Change::Delete, say).await?;
     let was_public = item.is_public();
-    item.shift(tx, State::Deleted)?;
+    item.shift(tx, State::Deleted).await?;
     if was_public {
         events.note(item.happening(THREAD_DELETED, REPLY_DELETED));
     }
@@ -67,18 +67,18 @@ pub fn delete(
 }
 
 /// The post, if `actor` sees it and may change it so.
-fn changeable(
-    tx: &Savepoint<'_>,
+async fn changeable(
+    tx: &Transaction<'_>,
     events: &Events,
     actor: &Actor,
     (thread, post): (i64, i64),
     change: Change,
     say: &Texts,
 ) -> Result<Item> {
-    let spot = place::find(tx, actor, thread, Some(post))?;
-    let item = Item::load(tx, post)?.ok_or(Refusal::Absent)?;
+    let spot = place::find(tx, actor, thread, Some(post)).await?;
+    let item = Item::load(tx, post).await?.ok_or(Refusal::Absent)?;
     let (access, subject) = (actor.access(spot.forum), item.subject(actor.member));
-    let window = EDIT_WINDOW.get(tx)?;
+    let window = EDIT_WINDOW.get(tx).await?;
     match changes::obstacle(access, subject, change, window, events.now) {
         Some((refusal, text)) => Err(refusal(text(say).into())),
         None => Ok(item),

@@ -4,29 +4,40 @@ use std::collections::HashMap;
 
 use forum_api::host::{Refusal, Result};
 use forum_api::model::{Forum, ForumId};
-use rusqlite::{Connection, OptionalExtension, Savepoint, named_params};
 
 use super::access::Lists;
 use super::actor::Actor;
+use super::db::{Connection, Transaction, bind};
 use super::groups::Groups;
-use super::row::Columns;
+
+/// SQLite's recursion takes the deepest first.
+const DEPTH_FIRST: &str = "
+    WITH RECURSIVE tree (id, depth, position) AS (
+        SELECT id, 0, position FROM forum WHERE parent_id IS NULL
+        UNION ALL
+        SELECT forum.id, tree.depth + 1, forum.position FROM tree CROSS JOIN forum ON forum.parent_id = tree.id
+        ORDER BY 2 DESC, 3
+    )
+    SELECT forum.id, forum.parent_id, forum.title, forum.description, forum.position,
+        forum.thread_count, forum.post_count, forum.last_activity_at
+    FROM tree CROSS JOIN forum ON forum.id = tree.id";
+
+/// Postgres has arrays to sort by.
+const BY_PATH: &str = "
+    WITH RECURSIVE tree (id, path) AS (
+        SELECT id, ARRAY[position] FROM forum WHERE parent_id IS NULL
+        UNION ALL
+        SELECT forum.id, tree.path || forum.position FROM tree JOIN forum ON forum.parent_id = tree.id
+    )
+    SELECT forum.id, forum.parent_id, forum.title, forum.description, forum.position,
+        forum.thread_count, forum.post_count, forum.last_activity_at
+    FROM tree JOIN forum ON forum.id = tree.id
+    ORDER BY tree.path";
 
 /// The forums that the caller sees: each, then those below it, by position.
-pub fn list(connection: &Connection, actor: &Actor) -> Result<Vec<Forum>> {
-    let mut query = connection.prepare_cached(
-        "WITH RECURSIVE tree (id, depth, position) AS (
-            SELECT id, 0, position FROM forum WHERE parent_id IS NULL
-            UNION ALL
-            SELECT forum.id, tree.depth + 1, forum.position FROM tree CROSS JOIN forum ON forum.parent_id = tree.id
-            ORDER BY 2 DESC, 3
-        )
-        SELECT forum.id, forum.parent_id, forum.title, forum.description, forum.position,
-            forum.thread_count, forum.post_count, forum.last_activity_at
-        FROM tree CROSS JOIN forum ON forum.id = tree.id",
-    )?;
+pub async fn list(connection: &Connection<'_>, actor: &Actor) -> Result<Vec<Forum>> {
     let mut above = Above::default();
-    let forums = query.query_map([], |row| {
-        let mut columns = Columns::of(row);
+    let forums = connection.all(connection.either(DEPTH_FIRST, BY_PATH), &[], |columns| {
         let id: i64 = columns.value()?;
         let access = actor.access(id);
         let forum = Forum {
@@ -36,17 +47,15 @@ pub fn list(connection: &Connection, actor: &Actor) -> Result<Vec<Forum>> {
                 .map(ForumId::from),
             title: columns.value()?,
             description: columns.value()?,
-            position: columns.value()?,
+            position: columns.count()?,
             thread_count: columns.count()?,
             post_count: columns.count()?,
             last_activity_at: columns.value()?,
             can_start_thread: access.start,
         };
         Ok(access.read.then_some(forum))
-    })?;
-    Ok(forums
-        .filter_map(rusqlite::Result::transpose)
-        .collect::<rusqlite::Result<_>>()?)
+    });
+    Ok(forums.await?.into_iter().flatten().collect())
 }
 
 /// The nearest visible forum above each that was met; parents are met before their children.
@@ -79,47 +88,54 @@ pub struct NewForum {
 }
 
 /// Adds a forum, the last of its siblings, and gives its id.
-pub fn add(tx: &Savepoint<'_>, new: &NewForum) -> Result<i64> {
+pub async fn add(tx: &Transaction<'_>, new: &NewForum) -> Result<i64> {
     if new.title.trim().is_empty() {
         return Err(Refusal::Invalid("a forum needs a title".into()));
     }
     if let Some(parent) = new.parent {
-        must_exist(tx, parent)?;
+        must_exist(tx, parent).await?;
     }
-    let mut insert = tx.prepare_cached(
-        "INSERT INTO forum (parent_id, position, title, description, read_groups, start_groups, reply_groups)
-         SELECT :parent, ifnull(max(position), 0) + 1, :title, :description, :read, :start, :reply
-         FROM forum WHERE parent_id IS :parent",
-    )?;
-    Ok(insert.insert(named_params! {
+    let insert = "
+        INSERT INTO forum (parent_id, position, title, description, read_groups, start_groups, reply_groups)
+        VALUES (
+            :parent,
+            (SELECT coalesce(max(position), 0) + 1 FROM forum WHERE parent_id IS NOT DISTINCT FROM :parent),
+            :title, :description, :read, :start, :reply
+        ) RETURNING id";
+    let parameters = bind! {
         ":parent": new.parent,
         ":title": new.title.trim(),
         ":description": new.description,
-        ":read": new.lists.read,
-        ":start": new.lists.start,
-        ":reply": new.lists.reply,
-    })?)
+        ":read": stored(new.lists.read),
+        ":start": stored(new.lists.start),
+        ":reply": stored(new.lists.reply),
+    };
+    let insert = tx.insert(insert, parameters).await;
+    Ok(insert?)
+}
+
+fn stored(groups: Option<Groups>) -> Option<String> {
+    groups.map(|groups| groups.to_string())
 }
 
 /// Names a member as a moderator of a forum, which that member has to be able to read.
-pub fn name_moderator(tx: &Savepoint<'_>, forum: i64, member: i64) -> Result<()> {
-    must_exist(tx, forum)?;
-    let actor = Actor::load(tx, Some(member))?;
+pub async fn name_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> Result<()> {
+    must_exist(tx, forum).await?;
+    let actor = Actor::load(tx, Some(member)).await?;
     if !actor.is_some_and(|actor| actor.access(forum).read) {
         return Err(Refusal::Invalid(format!(
             "a moderator has to be able to read forum {forum}"
         )));
     }
-    tx.prepare_cached(
-        "INSERT OR IGNORE INTO forum_moderator (forum_id, member_id) VALUES (?1, ?2)",
-    )?
-    .execute([forum, member])?;
+    let insert =
+        "INSERT INTO forum_moderator (forum_id, member_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+    tx.change(insert, bind![forum, member]).await?;
     Ok(())
 }
 
-fn must_exist(connection: &Connection, forum: i64) -> Result<()> {
-    let mut query = connection.prepare_cached("SELECT 1 FROM forum WHERE id = ?1")?;
-    let found: Option<i64> = query.query_row([forum], |row| row.get(0)).optional()?;
+async fn must_exist(connection: &Connection<'_>, forum: i64) -> Result<()> {
+    let find = "SELECT 1 FROM forum WHERE id = ?1";
+    let found = connection.any(find, bind![forum]).await?;
     let absent = || Refusal::NotFound(format!("there is no forum {forum}"));
-    found.map(drop).ok_or_else(absent)
+    found.then_some(()).ok_or_else(absent)
 }

@@ -4,8 +4,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use forum_api::host::{self, Refusal};
-use rusqlite::ToSql;
-use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
 
 /// A group of the board. Everybody is in [`Guests`](Self::Guests), so what guests may read every member may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,21 +132,6 @@ impl FromStr for Groups {
                 .map(|group| groups.with(group))
                 .ok_or_else(|| NoSuchGroup(name.into()))
         })
-    }
-}
-
-impl FromSql for Groups {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        value
-            .as_str()?
-            .parse()
-            .map_err(|unknown| FromSqlError::Other(Box::new(unknown)))
-    }
-}
-
-impl ToSql for Groups {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(self.to_string().into())
     }
 }
 

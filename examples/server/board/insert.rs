@@ -1,11 +1,10 @@
 //! Puts threads and posts into their tables, and keeps the counts with them.
 
 use forum_api::model::{State, Timestamp};
-use rusqlite::{Result, Savepoint, named_params};
 
 use super::counts::{self, Counted};
+use super::db::{Result, Transaction, bind, stored};
 use super::markdown;
-use super::row::stored;
 use super::search;
 
 /// A post that was found good.
@@ -35,53 +34,51 @@ impl NewPost<'_> {
 }
 
 /// Adds a thread with its first post, and gives both their ids.
-pub fn thread(
-    tx: &Savepoint<'_>,
+pub async fn thread(
+    tx: &Transaction<'_>,
     forum: i64,
     title: &str,
     first: NewPost<'_>,
 ) -> Result<(i64, i64)> {
-    let mut insert = tx.prepare_cached(
-        "INSERT INTO thread
+    let insert = "
+        INSERT INTO thread
             (forum_id, title, title_words, author_id, state, created_at, last_activity_at, last_number)
-         VALUES (:forum, :title, :words, :author, :state, :at, :at, 1)",
-    )?;
-    let thread = insert.insert(named_params! {
+        VALUES (:forum, :title, :words, :author, :state, :at, :at, 1) RETURNING id";
+    let parameters = bind! {
         ":forum": forum,
         ":title": title,
         ":words": search::folded(title),
         ":author": first.author,
         ":state": stored(first.state),
         ":at": first.at,
-    })?;
-    let post = row(tx, (thread, 1), first)?;
-    tx.prepare_cached("UPDATE thread SET first_post_id = ?2, last_post_id = ?2 WHERE id = ?1")?
-        .execute([thread, post])?;
+    };
+    let thread = tx.insert(insert, parameters).await?;
+    let post = row(tx, (thread, 1), first).await?;
+    let update = "UPDATE thread SET first_post_id = ?2, last_post_id = ?2 WHERE id = ?1";
+    tx.change(update, bind![thread, post]).await?;
     if first.state == State::Visible {
-        counts::thread(tx, first.counted(thread))?;
+        counts::thread(tx, first.counted(thread)).await?;
     }
     Ok((thread, post))
 }
 
 /// Adds a reply, and gives its id.
-pub fn reply(tx: &Savepoint<'_>, thread: i64, reply: NewPost<'_>) -> Result<i64> {
-    let mut next = tx.prepare_cached(
-        "UPDATE thread SET last_number = last_number + 1 WHERE id = ?1 RETURNING last_number",
-    )?;
-    let number = next.query_row([thread], |row| row.get(0))?;
-    let post = row(tx, (thread, number), reply)?;
+pub async fn reply(tx: &Transaction<'_>, thread: i64, reply: NewPost<'_>) -> Result<i64> {
+    let next =
+        "UPDATE thread SET last_number = last_number + 1 WHERE id = ?1 RETURNING last_number";
+    let number = tx.one(next, bind![thread], |columns| columns.value()).await;
+    let post = row(tx, (thread, number?), reply).await?;
     if reply.state == State::Visible {
-        counts::reply(tx, reply.counted(thread))?;
+        counts::reply(tx, reply.counted(thread)).await?;
     }
     Ok(post)
 }
 
-fn row(tx: &Savepoint<'_>, (thread, number): (i64, i64), post: NewPost<'_>) -> Result<i64> {
-    let mut insert = tx.prepare_cached(
-        "INSERT INTO post (thread_id, number, author_id, state, created_at, body, body_html, body_words)
-         VALUES (:thread, :number, :author, :state, :at, :body, :html, :words)",
-    )?;
-    insert.insert(named_params! {
+async fn row(tx: &Transaction<'_>, (thread, number): (i64, i64), post: NewPost<'_>) -> Result<i64> {
+    let insert = "
+        INSERT INTO post (thread_id, number, author_id, state, created_at, body, body_html, body_words)
+        VALUES (:thread, :number, :author, :state, :at, :body, :html, :words) RETURNING id";
+    let parameters = bind! {
         ":thread": thread,
         ":number": number,
         ":author": post.author,
@@ -90,5 +87,6 @@ fn row(tx: &Savepoint<'_>, (thread, number): (i64, i64), post: NewPost<'_>) -> R
         ":body": post.body,
         ":html": markdown::render(post.body),
         ":words": search::folded(post.body),
-    })
+    };
+    tx.insert(insert, parameters).await
 }

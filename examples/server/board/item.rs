@@ -1,13 +1,12 @@
 //! A post with its thread, as commands find it, and its way from one state to another.
 
 use forum_api::model::{State, Timestamp};
-use rusqlite::{Connection, OptionalExtension, Result, Row, Savepoint, named_params};
 
 use super::actor::Actor;
 use super::changes::Subject;
 use super::counts::{self, Counted};
+use super::db::{Columns, Connection, Result, Transaction, bind, stored};
 use super::events::{Happening, PostAt, Tell};
-use super::row::{Columns, stored};
 
 /// A post with its thread.
 #[derive(Clone, Copy, Debug)]
@@ -30,16 +29,15 @@ pub struct Item {
 
 impl Item {
     /// The post with this id.
-    pub fn load(connection: &Connection, post: i64) -> Result<Option<Self>> {
-        let mut query = connection.prepare_cached(
-            "SELECT
+    pub async fn load(connection: &Connection<'_>, post: i64) -> Result<Option<Self>> {
+        let query = "
+            SELECT
                 thread.forum_id, thread.id, post.id, post.id = thread.first_post_id,
                 post.state, post.state_before, post.version,
                 thread.state, thread.locked, post.author_id, post.created_at
-             FROM post JOIN thread ON thread.id = post.thread_id
-             WHERE post.id = ?1",
-        )?;
-        query.query_row([post], read).optional()
+            FROM post JOIN thread ON thread.id = post.thread_id
+            WHERE post.id = ?1";
+        connection.first(query, bind![post], read).await
     }
 
     /// What the rules on changing it ask, when `member` wants to.
@@ -65,24 +63,25 @@ impl Item {
     }
 
     /// Brings it, and its thread if it is the first, into another state; the counts follow.
-    pub fn shift(&mut self, tx: &Savepoint<'_>, to: State) -> Result<()> {
-        let mut post = tx.prepare_cached(
-            "UPDATE post SET state = :to, version = version + 1, state_before = iif(:to = 'deleted', state, NULL)
-             WHERE id = :post",
-        )?;
-        post.execute(named_params! { ":post": self.at.post, ":to": stored(to) })?;
+    pub async fn shift(&mut self, tx: &Transaction<'_>, to: State) -> Result<()> {
+        let update = "
+            UPDATE post SET
+                state = :to, version = version + 1, state_before = CASE WHEN :to = 'deleted' THEN state END
+            WHERE id = :post";
+        tx.change(update, bind! { ":post": self.at.post, ":to": stored(to) })
+            .await?;
         if self.first {
-            tx.prepare_cached("UPDATE thread SET state = ?2, version = version + 1 WHERE id = ?1")?
-                .execute((self.at.thread, stored(to)))?;
+            let thread = "UPDATE thread SET state = ?2, version = version + 1 WHERE id = ?1";
+            tx.change(thread, bind![self.at.thread, stored(to)]).await?;
             self.thread_state = to;
         }
         let by = i64::from(to == State::Visible) - i64::from(self.state == State::Visible);
         self.state = to;
-        self.count(tx, by)
+        self.count(tx, by).await
     }
 
-    fn count(&self, tx: &Savepoint<'_>, by: i64) -> Result<()> {
-        let guest = Actor::load(tx, None)?;
+    async fn count(&self, tx: &Transaction<'_>, by: i64) -> Result<()> {
+        let guest = Actor::load(tx, None).await?;
         let counted = Counted {
             thread: self.at.thread,
             author: self.author,
@@ -91,14 +90,13 @@ impl Item {
         };
         match (by, self.first) {
             (0, _) => Ok(()),
-            (_, true) => counts::thread(tx, counted),
-            (_, false) => counts::reply(tx, counted),
+            (_, true) => counts::thread(tx, counted).await,
+            (_, false) => counts::reply(tx, counted).await,
         }
     }
 }
 
-fn read(row: &Row<'_>) -> Result<Item> {
-    let mut columns = Columns::of(row);
+fn read(columns: &mut Columns<'_>) -> Result<Item> {
     Ok(Item {
         at: PostAt {
             forum: columns.value()?,

@@ -1,4 +1,4 @@
-//! The reference board: a small but real board over SQLite.
+//! The reference board: a small but real board over SQLite or Postgres.
 //!
 //! One file per resource holds its queries and commands; `rules`, `access` and `settings` hold what is decided. Every
 //! command runs in one transaction, which also notes what happened.
@@ -10,6 +10,7 @@ mod authority;
 mod changes;
 mod commands;
 mod counts;
+pub mod db;
 pub mod demo;
 mod edits;
 mod events;
@@ -33,8 +34,8 @@ mod position;
 mod posts;
 mod ratings;
 mod replies;
-mod row;
 mod rules;
+mod schema;
 mod search;
 pub mod settings;
 mod sight;
@@ -49,27 +50,14 @@ use forum_api::Language;
 use forum_api::clock::Clock;
 use forum_api::host::{Member, Result};
 use forum_api::model::Timestamp;
-use forum_api::store::sqlite::{Database, migrate};
 use forum_api::webhook::Event;
-use rusqlite::{Connection, Savepoint};
 
 use actor::Actor;
 pub use authority::Unseen;
+use db::{Connection, Database, Doing, Transaction};
 use events::Events;
 use texts::Texts;
 use wake::Wake;
-
-/// The board's schema, in the steps in which it came to be.
-const STEPS: &[&str] = &[
-    include_str!("schema/1.sql"),
-    include_str!("schema/2.sql"),
-    include_str!("schema/3.sql"),
-    include_str!("schema/4.sql"),
-    include_str!("schema/5.sql"),
-];
-
-/// The table that holds which of them were applied.
-const MIGRATIONS: &str = "board_migrations";
 
 /// The board.
 #[derive(Clone, Debug)]
@@ -82,10 +70,10 @@ pub struct Board {
 
 impl Board {
     /// The board in `database`, which speaks `language`.
-    pub fn new(database: Database, clock: Arc<dyn Clock>, language: Language) -> Self {
+    pub fn new(database: impl Into<Database>, clock: Arc<dyn Clock>, language: Language) -> Self {
         let say = Texts::of(language);
         Self {
-            database,
+            database: database.into(),
             clock,
             say,
             wake: Wake::default(),
@@ -100,36 +88,35 @@ impl Board {
 
     /// Whether the database has a board already.
     pub async fn is_there(&self) -> Result<bool> {
-        self.read(|connection| Ok(look::is_there(connection)?))
+        self.read(|connection| Box::pin(async move { Ok(schema::is_there(connection).await?) }))
             .await
     }
 
     /// Brings the tables of a board that is there up to date.
     pub async fn migrate(&self) -> Result<()> {
-        let steps = self.read(|connection| Ok(look::steps(connection)?)).await?;
-        if steps as usize >= STEPS.len() {
-            return Ok(());
-        }
-        let migrated = self.write(|tx, _| Ok(migrate(tx, MIGRATIONS, STEPS)?));
-        migrated.await.map(drop)
+        schema::migrate(&self.database).await.map(drop)
     }
 
     /// Begins a board with what `fill` puts there, all of it or nothing; `None`, and nothing, where there is one.
     pub async fn begin<T: Send + 'static>(
         &self,
-        fill: impl FnOnce(&Savepoint<'_>, Timestamp) -> Result<T> + Send + 'static,
+        fill: impl for<'a> FnOnce(&'a Transaction<'a>, Timestamp) -> Doing<'a, T> + Send + 'static,
     ) -> Result<Option<T>> {
-        let begun = self.write(|tx, events| match migrate(tx, MIGRATIONS, STEPS)? {
-            0 => fill(tx, events.now).map(Some),
-            _ => Ok(None),
+        let begun = self.write(move |tx, events| {
+            Box::pin(async move {
+                match schema::apply(tx).await? {
+                    0 => fill(tx, events.now).await.map(Some),
+                    _ => Ok(None),
+                }
+            })
         });
         begun.await
     }
 
-    /// Looks at one state of the board.
+    /// Looks at the board.
     pub async fn read<T: Send + 'static>(
         &self,
-        look: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+        look: impl for<'a> FnOnce(&'a Connection<'a>) -> Doing<'a, T> + Send + 'static,
     ) -> Result<T> {
         self.database.read(look).await
     }
@@ -138,13 +125,17 @@ impl Board {
     /// the outbox with the change.
     pub async fn write<T: Send + 'static>(
         &self,
-        change: impl FnOnce(&Savepoint<'_>, &mut Events) -> Result<T> + Send + 'static,
+        change: impl for<'a> FnOnce(&'a Transaction<'a>, &'a mut Events) -> Doing<'a, T>
+        + Send
+        + 'static,
     ) -> Result<T> {
         let clock = self.clock.clone();
         let change = self.database.write(move |tx| {
-            let mut events = Events::at(clock.now());
-            let done = change(tx, &mut events)?;
-            events.write(tx).map(|events| (done, events))
+            Box::pin(async move {
+                let mut events = Events::at(clock.now());
+                let done = change(tx, &mut events).await?;
+                Ok((done, events.write(tx).await?))
+            })
         });
         let (done, events): (T, Vec<Event>) = change.await?;
         self.wake.tell(&events);
@@ -155,13 +146,22 @@ impl Board {
     async fn act<T: Send + 'static>(
         &self,
         by: &Member,
-        command: impl FnOnce(&Savepoint<'_>, &mut Events, &Actor, &Texts) -> Result<T> + Send + 'static,
+        command: impl for<'a> FnOnce(
+            &'a Transaction<'a>,
+            &'a mut Events,
+            &'a Actor,
+            &'static Texts,
+        ) -> Doing<'a, T>
+        + Send
+        + 'static,
     ) -> Result<T> {
         let (member, say) = (by.user().number()?, self.say);
         let act = self.write(move |tx, events| {
-            let actor = Actor::acting(tx, member, say)?;
-            events.actor = actor.member;
-            command(tx, events, &actor, say)
+            Box::pin(async move {
+                let actor = Actor::acting(tx, member, say).await?;
+                events.actor = actor.member;
+                command(tx, events, &actor, say).await
+            })
         });
         act.await
     }

@@ -2,16 +2,16 @@
 
 use forum_api::host::{Refusal, Result};
 use forum_api::model::State;
-use rusqlite::Savepoint;
 
+use super::db::{Transaction, bind};
 use super::events::{Events, REPLIED, REPLY_RESTORED, STARTED, THREAD_RESTORED};
 use super::item::Item;
 
 /// Lets everybody see a post that awaits approval; with a first post, its thread.
-pub fn approve(tx: &Savepoint<'_>, events: &mut Events, post: i64) -> Result<()> {
-    let mut item = found(tx, post)?;
+pub async fn approve(tx: &Transaction<'_>, events: &mut Events, post: i64) -> Result<()> {
+    let mut item = found(tx, post).await?;
     must_be(&item, State::AwaitingApproval, "awaiting approval")?;
-    item.shift(tx, State::Visible)?;
+    item.shift(tx, State::Visible).await?;
     if item.is_public() {
         events.note(item.happening(STARTED, REPLIED));
     }
@@ -19,19 +19,20 @@ pub fn approve(tx: &Savepoint<'_>, events: &mut Events, post: i64) -> Result<()>
 }
 
 /// Makes a deleted post what it was before; with a first post, its thread.
-pub fn restore(tx: &Savepoint<'_>, events: &mut Events, post: i64) -> Result<()> {
-    let mut item = found(tx, post)?;
+pub async fn restore(tx: &Transaction<'_>, events: &mut Events, post: i64) -> Result<()> {
+    let mut item = found(tx, post).await?;
     must_be(&item, State::Deleted, "deleted")?;
-    item.shift(tx, item.state_before.unwrap_or(State::Visible))?;
+    item.shift(tx, item.state_before.unwrap_or(State::Visible))
+        .await?;
     if item.is_public() {
         events.note(item.happening(THREAD_RESTORED, REPLY_RESTORED));
     }
     Ok(())
 }
 
-fn found(tx: &Savepoint<'_>, post: i64) -> Result<Item> {
+async fn found(tx: &Transaction<'_>, post: i64) -> Result<Item> {
     let absent = || Refusal::NotFound(format!("there is no post {post}"));
-    Item::load(tx, post)?.ok_or_else(absent)
+    Item::load(tx, post).await?.ok_or_else(absent)
 }
 
 fn must_be(item: &Item, state: State, name: &str) -> Result<()> {
@@ -52,19 +53,18 @@ impl Mark {
     const fn update(self) -> &'static str {
         match self {
             Self::Locked => {
-                "UPDATE thread SET locked = ?2, version = version + (locked <> ?2) WHERE id = ?1"
+                "UPDATE thread SET locked = ?2, version = version + CASE WHEN locked = ?2 THEN 0 ELSE 1 END WHERE id = ?1"
             }
             Self::Pinned => {
-                "UPDATE thread SET pinned = ?2, version = version + (pinned <> ?2) WHERE id = ?1"
+                "UPDATE thread SET pinned = ?2, version = version + CASE WHEN pinned = ?2 THEN 0 ELSE 1 END WHERE id = ?1"
             }
         }
     }
 }
 
 /// Marks a thread, or takes a mark away. One that is as it is to be does not change.
-pub fn mark(tx: &Savepoint<'_>, thread: i64, mark: Mark, on: bool) -> Result<()> {
-    let mut update = tx.prepare_cached(mark.update())?;
-    match update.execute((thread, on))? {
+pub async fn mark(tx: &Transaction<'_>, thread: i64, mark: Mark, on: bool) -> Result<()> {
+    match tx.change(mark.update(), bind![thread, on]).await? {
         0 => Err(Refusal::NotFound(format!("there is no thread {thread}"))),
         _ => Ok(()),
     }

@@ -4,11 +4,10 @@ use std::sync::LazyLock;
 
 use forum_api::host::{self, Refusal, Result};
 use forum_api::model::{State, Timestamp};
-use rusqlite::{Connection, OptionalExtension, named_params};
 
 use super::actor::Actor;
+use super::db::{Connection, bind};
 use super::polls;
-use super::row::Columns;
 use super::sight::{Sight, sees_post, sees_thread};
 
 /// What a path names, in numbers.
@@ -36,14 +35,13 @@ impl TryFrom<host::Place<'_>> for Named {
 }
 
 /// The forum in which it is, for a caller who sees it there.
-pub fn forum(connection: &Connection, actor: &Actor, named: Named) -> Result<i64> {
-    match named {
-        Named::Thread(thread) => find(connection, actor, thread, None).map(|spot| spot.forum),
-        Named::Post(thread, post) => {
-            find(connection, actor, thread, Some(post)).map(|spot| spot.forum)
-        }
-        Named::Poll(poll) => polls::forum(connection, actor, poll),
-    }
+pub async fn forum(connection: &Connection<'_>, actor: &Actor, named: Named) -> Result<i64> {
+    let (thread, post) = match named {
+        Named::Thread(thread) => (thread, None),
+        Named::Post(thread, post) => (thread, Some(post)),
+        Named::Poll(poll) => return polls::forum(connection, actor, poll).await,
+    };
+    Ok(find(connection, actor, thread, post).await?.forum)
 }
 
 /// A thread, as far as the rules on replying go.
@@ -60,8 +58,8 @@ pub struct Spot {
 }
 
 /// The thread, of which `post` has to be one if given; [`Refusal::Absent`] unless the caller sees both.
-pub fn find(
-    connection: &Connection,
+pub async fn find(
+    connection: &Connection<'_>,
     actor: &Actor,
     thread: i64,
     post: Option<i64>,
@@ -73,16 +71,14 @@ pub fn find(
                 (SELECT max(created_at) FROM post WHERE thread_id = thread.id)
             FROM thread
             LEFT JOIN post ON post.id = :post AND post.thread_id = thread.id AND {}
-            WHERE thread.id = :thread AND {} AND post.id IS :post",
+            WHERE thread.id = :thread AND {} AND post.id IS NOT DISTINCT FROM :post",
             sees_post("post"),
             sees_thread(),
         )
     });
     let sight = Sight::of(actor);
-    let parameters = named_params! { ":thread": thread, ":post": post };
-    let mut query = connection.prepare_cached(&QUERY)?;
-    let spot = query.query_row(&*sight.with(parameters), |row| {
-        let mut columns = Columns::of(row);
+    let parameters = sight.with(bind! { ":thread": thread, ":post": post });
+    let spot = connection.first(&QUERY, &parameters, |columns| {
         Ok(Spot {
             forum: columns.value()?,
             state: columns.state()?,
@@ -90,5 +86,5 @@ pub fn find(
             last_written_at: columns.value()?,
         })
     });
-    spot.optional()?.ok_or(Refusal::Absent)
+    spot.await?.ok_or(Refusal::Absent)
 }

@@ -1,8 +1,6 @@
 //! Lists walk an index from the place where the page begins: their cost does not depend on depth.
 
-use rusqlite::Connection;
-
-use super::{STEPS, counts, messages, polls, posts, search, subscriptions, threads};
+use super::{counts, messages, polls, posts, schema, search, subscriptions, threads};
 
 #[test]
 fn a_forums_threads_walk_the_index_by_activity() {
@@ -57,7 +55,7 @@ fn a_folder_walks_its_index_filtered_or_not() {
             "message_copy_by_reading (owner_id=? AND folder=? AND <expr>=? AND sent_at<?",
         ),
     ] {
-        let plan = plan(query);
+        let plan = plan(&query[0]);
         assert_walk(&plan, &format!("copy USING INDEX {index}"));
         assert_walk(
             &plan,
@@ -122,10 +120,7 @@ fn assert_walk(plan: &str, search: &str) {
 }
 
 fn plan(query: &str) -> String {
-    let connection = Connection::open_in_memory().unwrap();
-    STEPS
-        .iter()
-        .for_each(|step| connection.execute_batch(step).unwrap());
+    let connection = schema::in_memory();
     let mut explain = connection
         .prepare(&format!("EXPLAIN QUERY PLAN {query}"))
         .unwrap();

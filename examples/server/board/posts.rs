@@ -3,14 +3,13 @@
 use std::sync::LazyLock;
 
 use forum_api::host::{In, Refusal, Result};
-use forum_api::model::{BodyFormat, ListPosts, Page, Post, PostId, Timestamp, UserId};
-use rusqlite::{Connection, named_params};
+use forum_api::model::{BodyFormat, ForumId, ListPosts, Page, Post, PostId, Timestamp, UserId};
 
 use super::access::Access;
 use super::actor::Actor;
 use super::changes::{self, Change, Subject, Window};
+use super::db::{self, Columns, Connection, bind};
 use super::position;
-use super::row::Columns;
 use super::settings::EDIT_WINDOW;
 use super::sight::{Sight, sees_post, sees_thread};
 
@@ -23,7 +22,7 @@ const SURROUNDINGS: &str = "
 pub(super) const COLUMNS: &str = "
     post.id, post.thread_id, post.number, author.id, author.username, author.avatar_url,
     post.state, post.created_at, post.edited_at, editor.id, editor.username, editor.avatar_url,
-    iif(:source, post.body, NULL), iif(:html, post.body_html, NULL), post.version";
+    CASE WHEN :source THEN post.body END, CASE WHEN :html THEN post.body_html END, post.version";
 
 /// Who stands in these columns beside the post's own row.
 pub(super) const PEOPLE: &str = "
@@ -59,8 +58,8 @@ pub(super) static PAGE: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// A page of a thread's posts, oldest first.
-pub fn list(
-    connection: &Connection,
+pub async fn list(
+    connection: &Connection<'_>,
     actor: &Actor,
     thread: i64,
     list: &ListPosts,
@@ -74,7 +73,7 @@ pub fn list(
         .as_ref()
         .map(|from| from.number().unwrap_or(NO_POST));
     let sight = Sight::of(actor);
-    let parameters = named_params! {
+    let parameters = bind! {
         ":thread": thread,
         ":time": time,
         ":id": id,
@@ -84,27 +83,33 @@ pub fn list(
         ":rows": position::rows(list.limit),
         ":window": EDIT_WINDOW.key,
     };
-    let mut query = connection.prepare_cached(&PAGE)?;
-    let mut rows = query.query(&*sight.with(parameters))?;
-    let (mut forum, mut posts) = (None, Vec::new());
-    while let Some(row) = rows.next()? {
-        let mut columns = Columns::of(row);
-        let from_is_seen: bool = columns.value()?;
-        if !from_is_seen {
-            return Err(Refusal::Unusable("from", "a post of this thread"));
-        }
-        let view = View::read(&mut columns, actor, now)?;
-        forum = Some(view.forum.into());
-        posts.extend(view.post(&mut columns)?);
+    let rows = connection
+        .all(&PAGE, &sight.with(parameters), |columns| {
+            let from_is_seen: bool = columns.value()?;
+            let view = View::read(columns, actor, now)?;
+            Ok((from_is_seen, view.forum, view.post(columns)?))
+        })
+        .await;
+    let rows = rows?;
+    let (from_is_seen, forum, _) = rows.first().ok_or(Refusal::Absent)?;
+    if !from_is_seen {
+        return Err(Refusal::Unusable("from", "a post of this thread"));
     }
+    let forum = ForumId::from(*forum);
+    let posts = rows.into_iter().filter_map(|(_, _, post)| post).collect();
     let page = Page::cut(posts, list.limit, |last: &Post| {
         position::of(last.created_at, &last.post_id)
     });
-    Ok(In::new(forum.ok_or(Refusal::Absent)?, page))
+    Ok(In::new(forum, page))
 }
 
 /// One post, of which `actor` is known to see it.
-pub fn one(connection: &Connection, actor: &Actor, post: i64, now: Timestamp) -> Result<Post> {
+pub async fn one(
+    connection: &Connection<'_>,
+    actor: &Actor,
+    post: i64,
+    now: Timestamp,
+) -> Result<Post> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!(
             "SELECT {SURROUNDINGS}, {COLUMNS}
@@ -112,17 +117,17 @@ pub fn one(connection: &Connection, actor: &Actor, post: i64, now: Timestamp) ->
             WHERE post.id = :post"
         )
     });
-    let parameters = named_params! {
+    let parameters = bind! {
         ":post": post,
         ":source": true,
         ":html": true,
         ":window": EDIT_WINDOW.key,
     };
-    let mut query = connection.prepare_cached(&QUERY)?;
-    let post = query.query_row(parameters, |row| {
-        let mut columns = Columns::of(row);
-        View::read(&mut columns, actor, now)?.post(&mut columns)
-    });
+    let post = connection
+        .one(&QUERY, parameters, |columns| {
+            View::read(columns, actor, now)?.post(columns)
+        })
+        .await;
     post?.ok_or(Refusal::Absent)
 }
 
@@ -138,7 +143,7 @@ struct View {
 }
 
 impl View {
-    fn read(columns: &mut Columns<'_>, actor: &Actor, now: Timestamp) -> rusqlite::Result<Self> {
+    fn read(columns: &mut Columns<'_>, actor: &Actor, now: Timestamp) -> db::Result<Self> {
         let forum = columns.value()?;
         Ok(Self {
             forum,
@@ -152,7 +157,7 @@ impl View {
     }
 
     /// `None` when the row has no post.
-    fn post(&self, columns: &mut Columns<'_>) -> rusqlite::Result<Option<Post>> {
+    fn post(&self, columns: &mut Columns<'_>) -> db::Result<Option<Post>> {
         let post = fields(columns)?;
         Ok(post.map(|post| Post {
             can_edit: self.may(Change::Edit, &post),
@@ -175,7 +180,7 @@ impl View {
 }
 
 /// A post as it is for everybody; `None` when the row has none.
-pub(super) fn fields(columns: &mut Columns<'_>) -> rusqlite::Result<Option<Post>> {
+pub(super) fn fields(columns: &mut Columns<'_>) -> db::Result<Option<Post>> {
     let Some(post_id) = columns.maybe_id()? else {
         return Ok(None);
     };

@@ -2,9 +2,9 @@
 
 use forum_api::host::{In, Refusal, Result};
 use forum_api::model::{ForumId, Post, Reply, State, TargetKind};
-use rusqlite::Savepoint;
 
 use super::actor::Actor;
+use super::db::Transaction;
 use super::events::{Events, Happening, PostAt, REPLIED};
 use super::insert::{self, NewPost};
 use super::settings::BODY_MAX;
@@ -13,21 +13,21 @@ use super::{flood, place, posts, rules, subscriptions};
 
 /// Writes a reply. It is never older than what was written before, whatever the clock says, so that it stands behind
 /// the place up to which somebody has read.
-pub fn reply(
-    tx: &Savepoint<'_>,
+pub async fn reply(
+    tx: &Transaction<'_>,
     events: &mut Events,
     actor: &Actor,
     thread: i64,
     reply: &Reply,
     say: &Texts,
 ) -> Result<In<Post>> {
-    let spot = place::find(tx, actor, thread, None)?;
+    let spot = place::find(tx, actor, thread, None).await?;
     let (forum, access) = (spot.forum, actor.access(spot.forum));
     if let Some(obstacle) = rules::obstacle(access, spot.state, spot.locked) {
         return Err(Refusal::Forbidden(obstacle(say).into()));
     }
-    rules::body(&reply.body, BODY_MAX.get(tx)?, say)?;
-    flood::check(tx, actor, events.now, say)?;
+    rules::body(&reply.body, BODY_MAX.get(tx).await?, say)?;
+    flood::check(tx, actor, events.now, say).await?;
     let new = NewPost {
         author: actor.member,
         body: &reply.body,
@@ -35,9 +35,9 @@ pub fn reply(
         at: events.now.max(spot.last_written_at),
         counts: access.counts,
     };
-    let post = insert::reply(tx, thread, new)?;
+    let post = insert::reply(tx, thread, new).await?;
     if reply.subscribe {
-        subscriptions::put(tx, actor, forum, (TargetKind::Thread, thread), events.now)?;
+        subscriptions::put(tx, actor, forum, (TargetKind::Thread, thread), events.now).await?;
     }
     if new.state == State::Visible {
         let at = PostAt {
@@ -47,6 +47,6 @@ pub fn reply(
         };
         events.note(Happening::Post(REPLIED, at));
     }
-    let post = posts::one(tx, actor, post, events.now)?;
+    let post = posts::one(tx, actor, post, events.now).await?;
     Ok(In::new(ForumId::from(forum), post))
 }

@@ -3,10 +3,11 @@
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
-use rusqlite::{Connection, OptionalExtension, Result, Savepoint};
+use forum_api::async_trait;
 use serde_json::Value;
 
 use super::changes::Window;
+use super::db::{Columns, Connection, Result, Transaction, bind};
 
 /// Something that an administrator may set.
 #[derive(Debug)]
@@ -79,10 +80,11 @@ impl<T: Kind> Setting<T> {
     }
 
     /// Its value now.
-    pub fn get(&self, connection: &Connection) -> Result<T> {
-        let mut query = connection.prepare_cached("SELECT value FROM setting WHERE key = ?1")?;
-        let value: Option<String> = query.query_row([self.key], |row| row.get(0)).optional()?;
-        Ok(self.read(value.as_deref()))
+    pub async fn get(&self, connection: &Connection<'_>) -> Result<T> {
+        let find = "SELECT value FROM setting WHERE key = ?1";
+        let read = |columns: &mut Columns<'_>| Ok(self.read(columns.text()?));
+        let value = connection.first(find, bind![self.key], read).await?;
+        Ok(value.unwrap_or(self.default))
     }
 
     /// Its value, when this is what is stored of it.
@@ -94,7 +96,7 @@ impl<T: Kind> Setting<T> {
 }
 
 /// A kind of value that settings have.
-pub trait Kind: Copy + Debug + Display + FromStr + Into<Value> + PartialOrd + Sync {
+pub trait Kind: Copy + Debug + Display + FromStr + Into<Value> + PartialOrd + Send + Sync {
     /// What a value of this kind is, when it has to be `least` or more.
     fn rule(least: Self) -> String;
 }
@@ -118,6 +120,7 @@ impl Kind for Window {
 }
 
 /// A setting of any kind, as administrators meet it.
+#[async_trait]
 pub trait Adjustable: Sync {
     /// Its name.
     fn key(&self) -> &'static str;
@@ -126,12 +129,13 @@ pub trait Adjustable: Sync {
     fn rule(&self) -> String;
 
     /// Its value now.
-    fn value(&self, connection: &Connection) -> Result<Value>;
+    async fn value(&self, connection: &Connection<'_>) -> Result<Value>;
 
     /// Sets it to what `text` says; `None` when that is not a value for it, and nothing is changed.
-    fn set(&self, tx: &Savepoint<'_>, text: &str) -> Result<Option<()>>;
+    async fn set(&self, tx: &Transaction<'_>, text: &str) -> Result<Option<()>>;
 }
 
+#[async_trait]
 impl<T: Kind> Adjustable for Setting<T> {
     fn key(&self) -> &'static str {
         self.key
@@ -141,26 +145,28 @@ impl<T: Kind> Adjustable for Setting<T> {
         T::rule(self.least)
     }
 
-    fn value(&self, connection: &Connection) -> Result<Value> {
-        self.get(connection).map(T::into)
+    async fn value(&self, connection: &Connection<'_>) -> Result<Value> {
+        self.get(connection).await.map(T::into)
     }
 
-    fn set(&self, tx: &Savepoint<'_>, text: &str) -> Result<Option<()>> {
+    async fn set(&self, tx: &Transaction<'_>, text: &str) -> Result<Option<()>> {
         let unsigned = (!text.starts_with('+')).then_some(text);
         let value = unsigned.and_then(|text| text.parse().ok());
         let value = value.filter(|value: &T| *value >= self.least);
-        value
-            .map(|value| put(tx, self.key, &value.to_string()))
-            .transpose()
+        match value {
+            Some(value) => put(tx, self.key, &value.to_string()).await.map(Some),
+            None => Ok(None),
+        }
     }
 }
 
 /// All settings with their values now.
-pub fn all(connection: &Connection) -> Result<Vec<(&'static str, Value)>> {
-    let values = ALL
-        .iter()
-        .map(|setting| Ok((setting.key(), setting.value(connection)?)));
-    values.collect()
+pub async fn all(connection: &Connection<'_>) -> Result<Vec<(&'static str, Value)>> {
+    let mut values = Vec::new();
+    for setting in ALL {
+        values.push((setting.key(), setting.value(connection).await?));
+    }
+    Ok(values)
 }
 
 /// The setting of this name.
@@ -169,18 +175,17 @@ pub fn named(key: &str) -> Option<&'static dyn Adjustable> {
 }
 
 /// Takes the board offline, or online again.
-pub fn set_offline(tx: &Savepoint<'_>, offline: bool) -> Result<()> {
+pub async fn set_offline(tx: &Transaction<'_>, offline: bool) -> Result<()> {
     if offline {
-        return put(tx, "board.offline", "true");
+        return put(tx, "board.offline", "true").await;
     }
-    tx.execute("DELETE FROM setting WHERE key = 'board.offline'", [])?;
-    Ok(())
+    let delete = "DELETE FROM setting WHERE key = 'board.offline'";
+    tx.change(delete, &[]).await.map(drop)
 }
 
-fn put(tx: &Savepoint<'_>, key: &str, value: &str) -> Result<()> {
-    tx.execute(
-        "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = excluded.value",
-        [key, value],
-    )?;
-    Ok(())
+async fn put(tx: &Transaction<'_>, key: &str, value: &str) -> Result<()> {
+    tx.change(
+        "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        bind![key, value],
+    ).await.map(drop)
 }

@@ -1,8 +1,7 @@
 //! What a caller sees, as queries ask it: what is hidden is not read.
 
-use rusqlite::ToSql;
-
 use super::actor::Actor;
+use super::db::Bound;
 
 /// The parameters of a query that asks [`sees_thread`] or [`sees_post`].
 #[derive(Clone, Debug)]
@@ -26,11 +25,8 @@ impl Sight {
     }
 
     /// Its parameters and the `others` of the query.
-    pub fn with<'a>(
-        &'a self,
-        others: &[(&'a str, &'a dyn ToSql)],
-    ) -> Vec<(&'a str, &'a dyn ToSql)> {
-        let mut all: Vec<(&str, &dyn ToSql)> = vec![
+    pub fn with<'a>(&'a self, others: &[Bound<'a>]) -> Vec<Bound<'a>> {
+        let mut all: Vec<Bound<'a>> = vec![
             (":sees", &self.sees),
             (":moderates", &self.moderates),
             (":member", &self.member),
@@ -47,7 +43,7 @@ pub fn between_commas(forums: impl Iterator<Item = i64>) -> String {
 
 /// SQL: whether the caller sees the forum with the id `forum`.
 pub fn sees_forum(forum: &str) -> String {
-    format!("instr(:sees, ',' || {forum} || ',')")
+    format!("instr(:sees, ',' || {forum} || ',') > 0")
 }
 
 /// SQL: whether the caller sees the row `thread`.
@@ -66,6 +62,6 @@ fn sees_state(row: &str) -> String {
     format!(
         "({row}.state = 'visible'
             OR {row}.state = 'awaiting_approval' AND {row}.author_id = :member
-            OR instr(:moderates, ',' || thread.forum_id || ','))"
+            OR instr(:moderates, ',' || thread.forum_id || ',') > 0)"
     )
 }

@@ -6,10 +6,9 @@ use forum_api::host::{Refusal, Result};
 use forum_api::model::{
     Followed, ListSubscriptions, Page, Subscription, Target, TargetKind, Timestamp,
 };
-use rusqlite::{Connection, Row, Savepoint, named_params};
 
 use super::actor::Actor;
-use super::row::Columns;
+use super::db::{self, Columns, Connection, Transaction, bind};
 use super::sight::{Sight, sees_forum, sees_thread};
 use super::texts::Texts;
 use super::{place, position};
@@ -17,7 +16,7 @@ use super::{place, position};
 const SELECT: &str = "
     SELECT
         subscription.id, subscription.target = 'thread', subscription.target_id, subscription.forum_id,
-        ifnull(thread.title, forum.title), subscription.created_at
+        coalesce(thread.title, forum.title), subscription.created_at
     FROM subscription
     JOIN forum ON forum.id = subscription.forum_id
     LEFT JOIN thread ON subscription.target = 'thread' AND thread.id = subscription.target_id
@@ -36,30 +35,28 @@ fn walk(narrowed: &str) -> String {
 }
 
 /// A member's subscriptions of both kinds.
-pub(super) static ALL: LazyLock<String> = LazyLock::new(|| walk(":target IS NULL"));
+pub(super) static ALL: LazyLock<String> = LazyLock::new(|| walk("CAST(:target AS TEXT) IS NULL"));
 
 /// A member's subscriptions of one kind.
 pub(super) static OF_TARGET: LazyLock<String> =
     LazyLock::new(|| walk("subscription.target = :target"));
 
 /// A page of what a member follows and still sees, newest first.
-pub fn list(
-    connection: &Connection,
+pub async fn list(
+    connection: &Connection<'_>,
     actor: &Actor,
     list: &ListSubscriptions,
 ) -> Result<Page<Subscription>> {
     let (time, id) = position::read(list.after.as_ref())?.unwrap_or((i64::MAX, i64::MAX));
     let sight = Sight::of(actor);
-    let parameters = named_params! {
+    let parameters = bind! {
         ":target": list.target.map(stored),
         ":time": time,
         ":id": id,
         ":rows": position::rows(list.limit),
     };
     let query = list.target.map_or(&*ALL, |_| &*OF_TARGET);
-    let mut query = connection.prepare_cached(query)?;
-    let rows = query.query_map(&*sight.with(parameters), read)?;
-    let rows = rows.collect::<rusqlite::Result<_>>()?;
+    let rows = connection.all(query, &sight.with(parameters), read).await?;
     let page = Page::cut(rows, list.limit, |(id, last): &(i64, Subscription)| {
         position::of(last.created_at, id)
     });
@@ -70,8 +67,8 @@ pub fn list(
 }
 
 /// Follows what the member sees.
-pub fn follow(
-    tx: &Savepoint<'_>,
+pub async fn follow(
+    tx: &Transaction<'_>,
     actor: &Actor,
     what: &Target,
     now: Timestamp,
@@ -79,9 +76,9 @@ pub fn follow(
 ) -> Result<Followed> {
     let absent = || Refusal::NotFound(say.no_such_target.into());
     let key = key(what).ok_or_else(absent)?;
-    let forum = forum_of(tx, actor, key)?.ok_or_else(absent)?;
-    let is_new = put(tx, actor, forum, key, now)?;
-    let subscription = one(tx, actor, key)?;
+    let forum = forum_of(tx, actor, key).await?.ok_or_else(absent)?;
+    let is_new = put(tx, actor, forum, key, now).await?;
+    let subscription = one(tx, actor, key).await?;
     Ok(match is_new {
         true => Followed::New(subscription),
         false => Followed::Already(subscription),
@@ -89,55 +86,60 @@ pub fn follow(
 }
 
 /// Follows what is in this forum, or the forum; gives whether it was not followed before.
-pub fn put(
-    tx: &Savepoint<'_>,
+pub async fn put(
+    tx: &Transaction<'_>,
     actor: &Actor,
     forum: i64,
     (target, id): (TargetKind, i64),
     now: Timestamp,
-) -> rusqlite::Result<bool> {
-    let mut insert = tx.prepare_cached(
-        "INSERT INTO subscription (member_id, forum_id, target, target_id, created_at)
-         VALUES (:member, :forum, :target, :id, :now) ON CONFLICT DO NOTHING",
-    )?;
-    let inserted = insert.execute(named_params! {
+) -> db::Result<bool> {
+    let insert = "
+        INSERT INTO subscription (member_id, forum_id, target, target_id, created_at)
+        VALUES (:member, :forum, :target, :id, :now) ON CONFLICT DO NOTHING";
+    let parameters = bind! {
         ":member": actor.member,
         ":forum": forum,
         ":target": stored(target),
         ":id": id,
         ":now": now,
-    })?;
-    Ok(inserted > 0)
+    };
+    let insert = tx.change(insert, parameters).await;
+    Ok(insert? > 0)
 }
 
 /// Stops following, what is hidden now too.
-pub fn unfollow(tx: &Savepoint<'_>, actor: &Actor, what: &Target, say: &Texts) -> Result<()> {
+pub async fn unfollow(
+    tx: &Transaction<'_>,
+    actor: &Actor,
+    what: &Target,
+    say: &Texts,
+) -> Result<()> {
     let not_followed = || Refusal::NotFound(say.not_followed.into());
     let (target, id) = key(what).ok_or_else(not_followed)?;
-    let mut delete = tx.prepare_cached(
-        "DELETE FROM subscription WHERE member_id = ?1 AND target = ?2 AND target_id = ?3",
-    )?;
-    let deleted = delete.execute((actor.member, stored(target), id))?;
-    (deleted > 0).then_some(()).ok_or_else(not_followed)
+    let delete = tx
+        .change(
+            "DELETE FROM subscription WHERE member_id = ?1 AND target = ?2 AND target_id = ?3",
+            bind![actor.member, stored(target), id],
+        )
+        .await;
+    (delete? > 0).then_some(()).ok_or_else(not_followed)
 }
 
-fn one(
-    connection: &Connection,
+async fn one(
+    connection: &Connection<'_>,
     actor: &Actor,
     (target, id): (TargetKind, i64),
-) -> rusqlite::Result<Subscription> {
+) -> db::Result<Subscription> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!("{SELECT} AND subscription.target = :target AND subscription.target_id = :id")
     });
-    let parameters =
-        named_params! { ":member": actor.member, ":target": stored(target), ":id": id };
-    let mut query = connection.prepare_cached(&QUERY)?;
-    query.query_row(parameters, read).map(|(_, it)| it)
+    let parameters = bind! { ":member": actor.member, ":target": stored(target), ":id": id };
+    let (_, subscription) = connection.one(&QUERY, parameters, read).await?;
+    Ok(subscription)
 }
 
 /// A subscription behind its place among all.
-fn read(row: &Row<'_>) -> rusqlite::Result<(i64, Subscription)> {
-    let mut columns = Columns::of(row);
+fn read(columns: &mut Columns<'_>) -> db::Result<(i64, Subscription)> {
     let place = columns.value()?;
     let subscription = Subscription {
         target: match columns.value()? {
@@ -153,14 +155,14 @@ fn read(row: &Row<'_>) -> rusqlite::Result<(i64, Subscription)> {
 }
 
 /// The forum that is meant, or that the thread is in, if the member sees it.
-fn forum_of(
-    connection: &Connection,
+async fn forum_of(
+    connection: &Connection<'_>,
     actor: &Actor,
     (target, id): (TargetKind, i64),
 ) -> Result<Option<i64>> {
     match target {
         TargetKind::Forum => Ok(actor.access(id).read.then_some(id)),
-        TargetKind::Thread => match place::find(connection, actor, id, None) {
+        TargetKind::Thread => match place::find(connection, actor, id, None).await {
             Ok(spot) => Ok(Some(spot.forum)),
             Err(Refusal::Absent) => Ok(None),
             Err(other) => Err(other),

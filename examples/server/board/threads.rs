@@ -6,12 +6,11 @@ use forum_api::host::{Refusal, Result};
 use forum_api::model::{
     LastPost, ListThreads, Page, PostId, StartThread, State, TargetKind, Thread, Timestamp,
 };
-use rusqlite::{Connection, OptionalExtension, Row, Savepoint, named_params};
 
 use super::actor::Actor;
+use super::db::{self, Columns, Connection, Transaction, bind};
 use super::events::{Events, Happening, PostAt, STARTED};
 use super::insert::{self, NewPost};
-use super::row::Columns;
 use super::settings::{BODY_MAX, TITLE_MAX};
 use super::sight::{Sight, sees_thread};
 use super::texts::Texts;
@@ -43,31 +42,33 @@ pub(super) static LIST: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// A page of a forum's threads, newest activity first.
-pub fn list(
-    connection: &Connection,
+pub async fn list(
+    connection: &Connection<'_>,
     actor: &Actor,
     forum: i64,
     list: &ListThreads,
 ) -> Result<Page<Thread>> {
     let (time, id) = position::read(list.after.as_ref())?.unwrap_or((i64::MAX, i64::MAX));
     let sight = Sight::of(actor);
-    let parameters = named_params! {
+    let parameters = bind! {
         ":forum": forum,
         ":time": time,
         ":id": id,
         ":since": list.since.map_or(i64::MIN, Timestamp::as_millis),
         ":rows": position::rows(list.limit),
     };
-    let mut query = connection.prepare_cached(&LIST)?;
-    let threads = query.query_map(&*sight.with(parameters), |row| read(row, actor))?;
-    let threads = threads.collect::<rusqlite::Result<_>>()?;
+    let threads = connection
+        .all(&LIST, &sight.with(parameters), |columns| {
+            read(columns, actor)
+        })
+        .await?;
     Ok(Page::cut(threads, list.limit, |last| {
         position::of(last.last_activity_at, &last.thread_id)
     }))
 }
 
 /// One thread.
-pub fn one(connection: &Connection, actor: &Actor, thread: i64) -> Result<Thread> {
+pub async fn one(connection: &Connection<'_>, actor: &Actor, thread: i64) -> Result<Thread> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!(
             "SELECT {COLUMNS} FROM thread {OTHERS} WHERE thread.id = :thread AND {}",
@@ -75,15 +76,18 @@ pub fn one(connection: &Connection, actor: &Actor, thread: i64) -> Result<Thread
         )
     });
     let sight = Sight::of(actor);
-    let parameters = named_params! { ":thread": thread };
-    let mut query = connection.prepare_cached(&QUERY)?;
-    let thread = query.query_row(&*sight.with(parameters), |row| read(row, actor));
-    thread.optional()?.ok_or(Refusal::Absent)
+    let parameters = bind! { ":thread": thread };
+    let thread = connection
+        .first(&QUERY, &sight.with(parameters), |columns| {
+            read(columns, actor)
+        })
+        .await;
+    thread?.ok_or(Refusal::Absent)
 }
 
 /// Starts a thread, with its poll.
-pub fn start(
-    tx: &Savepoint<'_>,
+pub async fn start(
+    tx: &Transaction<'_>,
     events: &mut Events,
     actor: &Actor,
     forum: i64,
@@ -92,12 +96,13 @@ pub fn start(
 ) -> Result<Thread> {
     let access = actor.access(forum);
     rules::start(access, say)?;
-    let title = rules::title(&new.title, TITLE_MAX.get(tx)?, say)?;
-    rules::body(&new.body, BODY_MAX.get(tx)?, say)?;
-    let poll = new.poll.as_ref();
-    let poll = poll.map(|poll| polls::draft(tx, poll, events.now, say));
-    let poll = poll.transpose()?;
-    flood::check(tx, actor, events.now, say)?;
+    let title = rules::title(&new.title, TITLE_MAX.get(tx).await?, say)?;
+    rules::body(&new.body, BODY_MAX.get(tx).await?, say)?;
+    let poll = match &new.poll {
+        Some(poll) => Some(polls::draft(tx, poll, events.now, say).await?),
+        None => None,
+    };
+    flood::check(tx, actor, events.now, say).await?;
     let first = NewPost {
         author: actor.member,
         body: &new.body,
@@ -105,12 +110,12 @@ pub fn start(
         at: events.now,
         counts: access.counts,
     };
-    let (thread, post) = insert::thread(tx, forum, title, first)?;
+    let (thread, post) = insert::thread(tx, forum, title, first).await?;
     if let Some(poll) = &poll {
-        polls::add(tx, thread, poll)?;
+        polls::add(tx, thread, poll).await?;
     }
     if new.subscribe {
-        subscriptions::put(tx, actor, forum, (TargetKind::Thread, thread), events.now)?;
+        subscriptions::put(tx, actor, forum, (TargetKind::Thread, thread), events.now).await?;
     }
     if first.state == State::Visible {
         let at = PostAt {
@@ -120,11 +125,11 @@ pub fn start(
         };
         events.note(Happening::Post(STARTED, at));
     }
-    one(tx, actor, thread)
+    one(tx, actor, thread).await
 }
 
-fn read(row: &Row<'_>, actor: &Actor) -> rusqlite::Result<Thread> {
-    let mut thread = fields(&mut Columns::of(row))?;
+fn read(columns: &mut Columns<'_>, actor: &Actor) -> db::Result<Thread> {
+    let mut thread = fields(columns)?;
     let access = thread.forum_id.number().map(|forum| actor.access(forum));
     let obstacle = rules::obstacle(access.unwrap_or_default(), thread.state, thread.locked);
     thread.can_reply = obstacle.is_none();
@@ -132,7 +137,7 @@ fn read(row: &Row<'_>, actor: &Actor) -> rusqlite::Result<Thread> {
 }
 
 /// A thread as it is for everybody.
-pub(super) fn fields(columns: &mut Columns<'_>) -> rusqlite::Result<Thread> {
+pub(super) fn fields(columns: &mut Columns<'_>) -> db::Result<Thread> {
     Ok(Thread {
         forum_id: columns.id()?,
         thread_id: columns.id()?,
@@ -152,7 +157,7 @@ pub(super) fn fields(columns: &mut Columns<'_>) -> rusqlite::Result<Thread> {
     })
 }
 
-fn last_post(columns: &mut Columns<'_>) -> rusqlite::Result<Option<LastPost>> {
+fn last_post(columns: &mut Columns<'_>) -> db::Result<Option<LastPost>> {
     let post_id: Option<PostId> = columns.maybe_id()?;
     let author = columns.author()?;
     let created_at: Option<Timestamp> = columns.value()?;

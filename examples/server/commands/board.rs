@@ -19,7 +19,9 @@ impl Board {
     /// Carries it out.
     pub async fn run(self, board: &board::Board) -> Result<Output> {
         let offline = matches!(self, Self::Offline);
-        let set = board.write(move |tx, _| Ok(settings::set_offline(tx, offline)?));
+        let set = board.write(move |tx, _| {
+            Box::pin(async move { Ok(settings::set_offline(tx, offline).await?) })
+        });
         set.await?;
         Output::done()
     }

@@ -6,12 +6,12 @@ use clap::{Args, Subcommand};
 use forum_api::clock::{Clock, SystemClock};
 use forum_api::host::{Refusal, Result};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
-use forum_api::store::sqlite::Database;
 use forum_api::store::{Filter, Webhooks};
 use forum_api::webhook::{self, Attempted, Registry, State};
 use serde::Serialize;
 
 use super::webhook::{endpoint, refusal};
+use crate::board::db::Database;
 use crate::output::Output;
 
 /// How many deliveries are read at a time.
@@ -60,7 +60,7 @@ pub struct Retry {
 impl Delivery {
     /// Carries it out.
     pub async fn run(self, database: &Database) -> Result<Output> {
-        let webhooks = Webhooks::in_sqlite(database);
+        let webhooks = database.webhooks();
         match self {
             Self::List { state, endpoint } => list(&webhooks, state, endpoint).await,
             Self::Show { id } => show(&webhooks, &id).await,

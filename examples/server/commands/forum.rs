@@ -64,14 +64,17 @@ async fn add(board: &Board, new: Add) -> Result<Output> {
             reply: named(new.reply)?,
         },
     };
-    let id = board.write(move |tx, _| forums::add(tx, &forum)).await?;
+    let add = board.write(move |tx, _| Box::pin(async move { forums::add(tx, &forum).await }));
+    let id = add.await?;
     Output::new(id, json!({ "forumId": id.to_string() }))
 }
 
 async fn name_moderator(board: &Board, forum: i64, name: String) -> Result<Output> {
     let set = board.write(move |tx, _| {
-        let member = accounts::named(tx, &name)?;
-        forums::name_moderator(tx, forum, member)
+        Box::pin(async move {
+            let member = accounts::named(tx, &name).await?;
+            forums::name_moderator(tx, forum, member).await
+        })
     });
     set.await?;
     Output::done()

@@ -63,7 +63,9 @@ impl Member {
 
 async fn add(board: &Board, name: String, groups: String) -> Result<Output> {
     let groups = Groups::named(&groups)?;
-    let add = board.write(move |tx, events| accounts::add(tx, &name, groups, events.now));
+    let add = board.write(move |tx, events| {
+        Box::pin(async move { accounts::add(tx, &name, groups, events.now).await })
+    });
     let id = add.await?;
     Output::new(id, json!({ "userId": id.to_string() }))
 }
@@ -71,8 +73,10 @@ async fn add(board: &Board, name: String, groups: String) -> Result<Output> {
 async fn set_password(board: &Board, name: String) -> Result<Output> {
     let hash = passwords::hash(password::from_stdin()?).await?;
     let set = board.write(move |tx, _| {
-        let member = accounts::named(tx, &name)?;
-        Ok(accounts::set_password(tx, member, &hash)?)
+        Box::pin(async move {
+            let member = accounts::named(tx, &name).await?;
+            Ok(accounts::set_password(tx, member, &hash).await?)
+        })
     });
     set.await?;
     Output::done()
@@ -80,8 +84,10 @@ async fn set_password(board: &Board, name: String) -> Result<Output> {
 
 async fn set_banned(board: &Board, name: String, banned: bool) -> Result<Output> {
     let set = board.write(move |tx, _| {
-        let member = accounts::named(tx, &name)?;
-        Ok(accounts::set_banned(tx, member, banned)?)
+        Box::pin(async move {
+            let member = accounts::named(tx, &name).await?;
+            Ok(accounts::set_banned(tx, member, banned).await?)
+        })
     });
     set.await?;
     Output::done()
@@ -90,8 +96,10 @@ async fn set_banned(board: &Board, name: String, banned: bool) -> Result<Output>
 async fn set_groups(board: &Board, name: String, groups: String) -> Result<Output> {
     let groups = Groups::named(&groups)?;
     let set = board.write(move |tx, _| {
-        let member = accounts::named(tx, &name)?;
-        Ok(accounts::set_groups(tx, member, groups)?)
+        Box::pin(async move {
+            let member = accounts::named(tx, &name).await?;
+            Ok(accounts::set_groups(tx, member, groups).await?)
+        })
     });
     set.await?;
     Output::done()

@@ -24,9 +24,13 @@ pub enum Post {
 impl Post {
     /// Carries it out.
     pub async fn run(self, board: &Board) -> Result<Output> {
-        let done = board.write(move |tx, events| match self {
-            Self::Approve { id } => moderation::approve(tx, events, id),
-            Self::Restore { id } => moderation::restore(tx, events, id),
+        let done = board.write(move |tx, events| {
+            Box::pin(async move {
+                match self {
+                    Self::Approve { id } => moderation::approve(tx, events, id).await,
+                    Self::Restore { id } => moderation::restore(tx, events, id).await,
+                }
+            })
         });
         done.await?;
         Output::done()

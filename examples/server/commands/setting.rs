@@ -40,9 +40,9 @@ impl Setting {
 }
 
 async fn list(board: &Board) -> Result<Output> {
-    let values = board
-        .read(|connection| Ok(settings::all(connection)?))
-        .await?;
+    let values =
+        board.read(|connection| Box::pin(async move { Ok(settings::all(connection).await?) }));
+    let values = values.await?;
     let lines: Vec<String> = values
         .iter()
         .map(|(key, value)| format!("{key} {}", plain(value)))
@@ -61,8 +61,10 @@ async fn set(board: &Board, key: String, value: String) -> Result<Output> {
     let setting = settings::named(&key)
         .ok_or_else(|| Refusal::NotFound(format!("there is no setting {key:?}")))?;
     let set = board.write(move |tx, _| {
-        let set = setting.set(tx, &value)?;
-        set.ok_or_else(|| Refusal::Invalid(format!("{key} is {}", setting.rule())))
+        Box::pin(async move {
+            let set = setting.set(tx, &value).await?;
+            set.ok_or_else(|| Refusal::Invalid(format!("{key} is {}", setting.rule())))
+        })
     });
     set.await?;
     Output::done()

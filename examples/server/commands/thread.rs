@@ -41,7 +41,7 @@ impl Thread {
             Self::Pin { id } => (id, Mark::Pinned, true),
             Self::Unpin { id } => (id, Mark::Pinned, false),
         };
-        let set = board.write(move |tx, _| moderation::mark(tx, thread, mark, on));
+        let set = board.write(move |tx, _| Box::pin(moderation::mark(tx, thread, mark, on)));
         set.await?;
         Output::done()
     }

@@ -8,10 +8,10 @@ use forum_api::host::{Refusal, Result};
 use forum_api::model::{Timestamp, UserId};
 use forum_api::scope;
 use forum_api::store::Tokens;
-use forum_api::store::sqlite::{Database, SqliteTokens};
 use forum_api::token::{Issue, Lookup, TokenRecord, issue};
 use serde::Serialize;
 
+use crate::board::db::Database;
 use crate::board::{Board, accounts, passwords};
 use crate::cli::Surface;
 use crate::output::Output;
@@ -78,11 +78,11 @@ impl Token {
         board: &Board,
         surface: scope::Surface,
     ) -> Result<Output> {
-        let tokens = SqliteTokens::new(database.clone());
+        let tokens = &*database.stores().tokens;
         match self {
-            Self::Issue(wanted) => wanted.issue(&tokens, board, surface).await,
-            Self::List => list(&tokens, board).await,
-            Self::Revoke { lookup } => revoke(&tokens, &lookup).await,
+            Self::Issue(wanted) => wanted.issue(tokens, board, surface).await,
+            Self::List => list(tokens, board).await,
+            Self::Revoke { lookup } => revoke(tokens, &lookup).await,
         }
     }
 }
@@ -90,15 +90,16 @@ impl Token {
 impl Wanted {
     async fn issue(
         self,
-        tokens: &SqliteTokens,
+        tokens: &dyn Tokens,
         board: &Board,
         before: scope::Surface,
     ) -> Result<Output> {
         check_password(board, self.admin, password::from_stdin()?).await?;
         let surface = self.surface.map_or(before, Into::into);
-        let owner = board
-            .read(move |connection| accounts::named(connection, &self.owner))
-            .await?;
+        let owner = board.read(move |connection| {
+            Box::pin(async move { accounts::named(connection, &self.owner).await })
+        });
+        let owner = owner.await?;
         let wanted = Issue {
             owner: &UserId::from(owner),
             label: &self.label,
@@ -125,14 +126,16 @@ pub fn scopes(text: &str, surface: scope::Surface) -> Vec<String> {
 }
 
 async fn check_password(board: &Board, admin: String, password: String) -> Result<()> {
-    let hash = board.read(move |connection| accounts::administrators_password(connection, &admin));
+    let hash = board.read(move |connection| {
+        Box::pin(async move { accounts::administrators_password(connection, &admin).await })
+    });
     let right = passwords::is_right(password, hash.await?).await?;
     right
         .then_some(())
         .ok_or_else(|| Refusal::Forbidden("the password is wrong".into()))
 }
 
-async fn list(tokens: &SqliteTokens, board: &Board) -> Result<Output> {
+async fn list(tokens: &dyn Tokens, board: &Board) -> Result<Output> {
     let now = SystemClock.now();
     let mut all = Vec::new();
     let mut page = tokens.list(None, PAGE).await?;
@@ -146,7 +149,7 @@ async fn list(tokens: &SqliteTokens, board: &Board) -> Result<Output> {
     Output::new(lines.join("\n"), all)
 }
 
-async fn revoke(tokens: &SqliteTokens, lookup: &str) -> Result<Output> {
+async fn revoke(tokens: &dyn Tokens, lookup: &str) -> Result<Output> {
     let absent = || Refusal::NotFound(format!("there is no token {lookup:?}"));
     let lookup = Lookup::parse(lookup).ok_or_else(absent)?;
     let revoked = tokens.revoke(&lookup, SystemClock.now()).await?;
@@ -174,7 +177,7 @@ struct Shown {
 impl Shown {
     async fn new(board: &Board, record: TokenRecord, now: Timestamp) -> Result<Self> {
         let owner = record.owner.number()?;
-        let owner = board.read(move |connection| accounts::name(connection, owner));
+        let owner = board.read(move |connection| Box::pin(accounts::name(connection, owner)));
         Ok(Self {
             lookup: record.lookup.to_string(),
             owner: owner.await?,

@@ -6,12 +6,12 @@ use clap::{Args, Subcommand};
 use forum_api::host::{Refusal, Result};
 use forum_api::model::{EndpointId, Timestamp, UserId};
 use forum_api::store::Webhooks;
-use forum_api::store::sqlite::Database;
 use forum_api::webhook::{
     Declined, Endpoint, Refused, Registration, Registry, Revealed, Secret, Topics,
 };
 use serde::Serialize;
 
+use crate::board::db::Database;
 use crate::board::{Board, accounts};
 use crate::output::Output;
 use crate::password;
@@ -92,7 +92,7 @@ impl Webhook {
         let registry = self.addresses.or(before).registry(database)?;
         match self.action {
             Action::Add(wanted) => wanted.add(&registry, board).await,
-            Action::List => list(&Webhooks::in_sqlite(database), board).await,
+            Action::List => list(&database.webhooks(), board).await,
             Action::Remove { id } => done(registry.remove(&endpoint(&id)?).await),
             Action::Rotate { id } => {
                 let rotated = registry.rotate(&endpoint(&id)?).await;
@@ -112,7 +112,9 @@ impl Webhook {
 impl Wanted {
     async fn add(self, registry: &Registry, board: &Board) -> Result<Output> {
         let topics = self.topics.parse::<Topics>();
-        let owner = board.read(move |connection| accounts::named(connection, &self.owner));
+        let owner = board.read(move |connection| {
+            Box::pin(async move { accounts::named(connection, &self.owner).await })
+        });
         let new = Registration {
             url: self.url,
             topics: topics.map_err(|unknown| refusal(unknown.into()))?,
@@ -185,7 +187,7 @@ struct Shown {
 impl Shown {
     async fn new(board: &Board, endpoint: Endpoint) -> Result<Self> {
         let owner = endpoint.owner.number()?;
-        let owner = board.read(move |connection| accounts::name(connection, owner));
+        let owner = board.read(move |connection| Box::pin(accounts::name(connection, owner)));
         Ok(Self {
             owner: owner.await?,
             topics: endpoint

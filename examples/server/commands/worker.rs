@@ -2,9 +2,9 @@
 
 use clap::Args;
 use forum_api::host::{Refusal, Result};
-use forum_api::store::sqlite::Database;
 
 use crate::board::Board;
+use crate::board::db::Database;
 use crate::cli::{Log, Serve};
 use crate::log;
 use crate::output::Output;

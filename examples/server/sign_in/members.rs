@@ -17,7 +17,9 @@ pub async fn named(board: &Board, name: &str) -> Result<Option<Account>> {
 
 /// The account of this member, if it can sign in.
 pub async fn account(board: &Board, member: i64) -> Result<Option<Account>> {
-    let login = board.read(move |connection| Ok(accounts::login(connection, member)?));
+    let login = board.read(move |connection| {
+        Box::pin(async move { Ok(accounts::login(connection, member).await?) })
+    });
     login.await
 }
 
@@ -33,7 +35,8 @@ pub async fn with_password(account: Option<Account>, password: &str) -> Result<O
 /// The member of this name.
 pub async fn id(board: &Board, name: &str) -> Result<Option<i64>> {
     let name = name.to_owned();
-    let found = board.read(move |connection| accounts::named(connection, &name));
+    let found = board
+        .read(move |connection| Box::pin(async move { accounts::named(connection, &name).await }));
     match found.await {
         Err(Refusal::NotFound(_)) => Ok(None),
         found => found.map(Some),
@@ -45,6 +48,6 @@ pub async fn name(board: &Board, member: &UserId) -> Result<Option<String>> {
     let Ok(member) = member.number() else {
         return Ok(None);
     };
-    let name = board.read(move |connection| accounts::name(connection, member));
+    let name = board.read(move |connection| Box::pin(accounts::name(connection, member)));
     name.await
 }

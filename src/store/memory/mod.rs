@@ -2,6 +2,7 @@
 
 mod budgets;
 mod idempotency;
+mod shard;
 mod tokens;
 mod webhooks;
 

@@ -1,8 +1,44 @@
-//! Tokens and the outbox in a host's own Postgres, through its own pool and driver: the tables as text
-//! ([`MIGRATE`]), and the statements that keep them.
+//! Stores in Postgres, for any number of nodes: the tables as text ([`MIGRATE`]), the statements that keep them, and,
+//! with the feature `postgres`, stores that run those over tokio-postgres.
 //!
-//! What a [`Statement`] binds is text, whatever the columns are, and what it selects are texts that are not null, empty
-//! where there is nothing. So any driver runs it, such as tokio-postgres:
+//! # With tokio-postgres
+//!
+//! ```no_run
+//! # #[cfg(feature = "postgres")]
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! use forum_api::store::postgres::{connect, migrate};
+//! use forum_api::store::{Stores, Webhooks};
+//!
+//! let pool = connect("postgres://forum:secret@localhost/forum", 16)?; // or the board's own pool
+//! migrate(&pool).await?; // any number of nodes at once
+//! let stores = Stores::in_postgres(&pool);
+//! let webhooks = Webhooks::in_postgres(&pool);
+//! # drop((stores, webhooks));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Any pool of deadpool-postgres will do; let its waits be bounded as those of [`connect`] are, and its recycling be
+//! `Fast`. The errors of both crates turn into [`Fault`](crate::host::Fault) and
+//! [`Refusal::Failed`](crate::host::Refusal::Failed) by `?`, as one sentence that shows no values, and
+//! [`Timestamp`](crate::model::Timestamp) and the library's ids can be bound and read. `examples/existing_board` is a board
+//! that shares its pool.
+//!
+//! Every operation is one statement, prepared once a connection, and a transaction of its own at the level
+//! `READ COMMITTED`, which has to be the default. None holds a lock while it waits for the program, and none is waited for
+//! in a circle; a node may die at any instruction.
+//!
+//! ## PgBouncer
+//!
+//! In transaction mode it has to know prepared statements: from version 1.21 on, with `max_prepared_statements` set.
+//! It refuses what [`connect`] asks for in `options`, unless `ignore_startup_parameters = options` says to leave that
+//! out; then set `statement_timeout` for the role (`ALTER ROLE forum SET statement_timeout = '10s'`). The lock of
+//! [`MIGRATE`] ends with its transaction, so that it may go through it, too.
+//!
+//! # With a driver of your own
+//!
+//! What a [`Statement`] binds is text, whatever the columns are, and what it selects are texts, of which a null is read
+//! as the empty one. So any driver runs it, such as tokio-postgres itself:
 //!
 //! ```
 //! use forum_api::store::postgres::Statement;
@@ -15,9 +51,8 @@
 //! }
 //! ```
 //!
-//! Around that, an implementation of [`Tokens`](super::Tokens) and [`Outbox`](super::Outbox) is a line or two a method:
-//! `examples/existing_board/added/stores.rs` is one. What a row holds is read by [`tokens::record`] and
-//! [`outbox::event`]:
+//! Around that, an implementation of each trait of [`store`](super) is a line or two a method. What a row holds is read by
+//! the function that the statement names, such as [`tokens::record`]:
 //!
 //! ```
 //! use forum_api::store::postgres::tokens;
@@ -51,6 +86,12 @@
 //!
 //! ```sql
 #![doc = include_str!("schema/2.sql")]
+//! ```
+//!
+//! Tables whose rows change often leave room for that, and are vacuumed when a small part of them has changed:
+//!
+//! ```sql
+#![doc = include_str!("schema/3.sql")]
 //! ```
 
 pub mod deliveries;

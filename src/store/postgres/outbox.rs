@@ -61,10 +61,10 @@ WITH event AS MATERIALIZED (
     SELECT event.id FROM event WHERE EXISTS (SELECT FROM forum_api_deliveries WHERE event = event.id)
 ), kept AS (
     UPDATE forum_api_events SET fanned_out_at = $2::TEXT::BIGINT
-    WHERE id IN (SELECT id FROM event) AND id IN (SELECT id FROM told)
+    WHERE id = ANY (ARRAY(SELECT id FROM event)) AND id IN (SELECT id FROM told)
 )
 DELETE FROM forum_api_events
-WHERE id IN (SELECT id FROM event) AND id NOT IN (SELECT id FROM told)";
+WHERE id = ANY (ARRAY(SELECT id FROM event)) AND id NOT IN (SELECT id FROM told)";
 }
 
 fn each(events: &[FanOut]) -> impl Iterator<Item = (&EventId, &EndpointId)> {

@@ -47,16 +47,13 @@ async fn eight_days_later_the_dead_alone_are_there_and_can_be_retried() {
 
 /// How many events, deliveries and attempts the file holds.
 async fn rows(post: &Post) -> [i64; 3] {
-    let rows = post.demo.read(|connection| {
-        let count = |table: &str| {
-            let query = format!("SELECT count(*) FROM {table}");
-            connection.query_row(&query, [], |row| row.get(0))
-        };
-        Ok([
-            count("forum_api_events")?,
-            count("forum_api_deliveries")?,
-            count("forum_api_attempts")?,
-        ])
-    });
-    rows.await
+    [
+        post.demo.one("SELECT count(*) FROM forum_api_events").await,
+        post.demo
+            .one("SELECT count(*) FROM forum_api_deliveries")
+            .await,
+        post.demo
+            .one("SELECT count(*) FROM forum_api_attempts")
+            .await,
+    ]
 }

@@ -6,13 +6,11 @@ use forum_api::Language;
 use forum_api::clock::Clock as _;
 use forum_api::host::Authority;
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
-use forum_api::store::sqlite::{Database, Location};
 use forum_api::store::{FanOut, Filter, Webhooks};
 use forum_api::webhook::{Registration, Registry, State, Topic};
 use serde_json::json;
-use tempfile::TempDir;
 
-use crate::board::accounts;
+use crate::backend::Backend;
 use crate::demo::Demo;
 use crate::wire::{Act, LONG, Paced, Receiver, loopback};
 
@@ -24,18 +22,14 @@ pub const LATER: Act = Act::Say(b"HTTP/1.1 503 Later\r\ncontent-length: 0\r\n\r\
 pub struct Post {
     pub demo: Demo,
     pub webhooks: Webhooks,
-    _directory: TempDir,
 }
 
 impl Post {
     pub async fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("forum.db");
-        let database = Database::open(&Location::File { path, create: true }).unwrap();
+        let place = Backend::File.unless_chosen().place().await;
         Self {
-            webhooks: Webhooks::in_sqlite(&database),
-            demo: Demo::within(database, Language::English).await,
-            _directory: directory,
+            webhooks: place.database.webhooks(),
+            demo: Demo::within(place, Language::English).await,
         }
     }
 
@@ -47,16 +41,13 @@ impl Post {
         acts: &[Act],
     ) -> (Receiver, EndpointId) {
         let receiver = Receiver::acting(acts.to_vec(), None).await;
-        let id = self
-            .demo
-            .read(move |connection| accounts::named(connection, owner));
         let registry = Registry::new(self.webhooks.clone())
             .clock(self.demo.clock.clone())
             .allow_private(true);
         let added = registry.register(Registration {
             url: receiver.url("http://127.0.0.1"),
             topics: topics.parse().unwrap(),
-            owner: id.await.into(),
+            owner: self.demo.id(owner).await.into(),
             secret: None,
         });
         (receiver, added.await.unwrap().endpoint.id)

@@ -2,42 +2,51 @@
 
 use std::time::Duration;
 
-use forum_api::host::Result;
 use forum_api::webhook::State;
-use rusqlite::Savepoint;
 
 use super::post::{LATER, OK, Post};
 use crate::board::accounts;
+use crate::board::db::{Doing, Transaction, bind};
 use crate::board::groups::{Group, Groups};
 
 /// Something that happens on the board.
-type Change = fn(&Savepoint<'_>) -> Result<()>;
+type Change = for<'a> fn(&'a Transaction<'a>) -> Doing<'a, ()>;
 
 /// What happens to alice, on whose behalf a receiver is told of a thread that members alone read; and what becomes of
 /// the delivery.
 const CHANGES: [(&str, Change, State); 4] = [
-    ("nothing happens", |_| Ok(()), State::Delivered),
+    (
+        "nothing happens",
+        |_| Box::pin(async { Ok(()) }),
+        State::Delivered,
+    ),
     ("she is banned", ban, State::Withheld),
     ("she leaves the members", leave, State::Withheld),
     ("the forum becomes the staff's", close, State::Withheld),
 ];
 
-pub fn ban(tx: &Savepoint<'_>) -> Result<()> {
-    let alice = accounts::named(tx, "alice")?;
-    Ok(accounts::set_banned(tx, alice, true)?)
+pub fn ban<'a>(tx: &'a Transaction<'a>) -> Doing<'a, ()> {
+    Box::pin(async {
+        let alice = accounts::named(tx, "alice").await?;
+        Ok(accounts::set_banned(tx, alice, true).await?)
+    })
 }
 
-fn leave(tx: &Savepoint<'_>) -> Result<()> {
-    let alice = accounts::named(tx, "alice")?;
-    let newcomers = Groups::of([Group::Newcomers]);
-    Ok(accounts::set_groups(tx, alice, newcomers)?)
+fn leave<'a>(tx: &'a Transaction<'a>) -> Doing<'a, ()> {
+    Box::pin(async {
+        let alice = accounts::named(tx, "alice").await?;
+        let newcomers = Groups::of([Group::Newcomers]);
+        Ok(accounts::set_groups(tx, alice, newcomers).await?)
+    })
 }
 
-fn close(tx: &Savepoint<'_>) -> Result<()> {
-    let staff = Groups::of([Group::Staff]);
-    let update = "UPDATE forum SET read_groups = ?1 WHERE title = 'Members'";
-    tx.execute(update, [staff])?;
-    Ok(())
+fn close<'a>(tx: &'a Transaction<'a>) -> Doing<'a, ()> {
+    Box::pin(async {
+        let staff = Groups::of([Group::Staff]);
+        let update = "UPDATE forum SET read_groups = ?1 WHERE title = 'Members'";
+        tx.change(update, bind![staff.to_string()]).await?;
+        Ok(())
+    })
 }
 
 #[tokio::test]

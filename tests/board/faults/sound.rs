@@ -9,7 +9,7 @@ use forum_api::model::*;
 use forum_api::webhook::{Event, Occasion};
 
 use super::twist::Question;
-use crate::stage::Reference;
+use crate::backend::Backend;
 
 /// A reference board with an administrator, root.
 pub struct Sound {
@@ -23,7 +23,7 @@ pub struct Sound {
 impl Sound {
     /// An empty one.
     pub async fn new(clock: Arc<ManualClock>) -> Set<Self> {
-        let stage = Reference::Memory.empty(clock).await?;
+        let stage = Backend::Memory.empty(clock).await?;
         let (authority, board) = stage.board();
         let root = stage.add_member("root", Role::Administrator).await?;
         Ok(Self {

@@ -7,6 +7,7 @@ mod faults;
 mod migration;
 mod nodes;
 mod order;
+mod plans;
 mod values;
 
 use std::collections::HashMap;

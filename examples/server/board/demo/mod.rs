@@ -12,9 +12,9 @@ mod teller;
 
 use forum_api::host::Result;
 use forum_api::model::Timestamp;
-use rusqlite::Savepoint;
 
 use super::accounts;
+use super::db::Transaction;
 use teller::Teller;
 
 /// Who can try a new board, and where.
@@ -30,29 +30,34 @@ pub struct Trial {
 
 /// Puts the administrator on a new board, with a password of which this is the hash, and unless it is to be `empty`
 /// everybody else, the forums, and what was written in them.
-pub fn begin(tx: &Savepoint<'_>, hash: &str, empty: bool, now: Timestamp) -> Result<Option<Trial>> {
+pub async fn begin(
+    tx: &Transaction<'_>,
+    hash: &str,
+    empty: bool,
+    now: Timestamp,
+) -> Result<Option<Trial>> {
     let mut teller = Teller::new(tx, now);
-    let admin = teller.join(&people::ADMINISTRATOR)?;
-    accounts::set_password(tx, admin, hash)?;
+    let admin = teller.join(&people::ADMINISTRATOR).await?;
+    accounts::set_password(tx, admin, hash).await?;
     if empty {
         return Ok(None);
     }
     for person in &people::OTHERS {
-        teller.join(person)?;
+        teller.join(person).await?;
     }
     for place in &places::ALL {
-        teller.open(place)?;
+        teller.open(place).await?;
     }
-    teller.tell(&places::ALL)?;
-    teller.ask(&places::QUESTION)?;
+    teller.tell(&places::ALL).await?;
+    teller.ask(&places::QUESTION).await?;
     for name in people::BANNED {
-        accounts::set_banned(tx, teller.member(name)?, true)?;
+        accounts::set_banned(tx, teller.member(name)?, true).await?;
     }
     for (name, ignored) in people::IGNORED {
-        accounts::ignore(tx, teller.member(name)?, teller.member(ignored)?)?;
+        accounts::ignore(tx, teller.member(name)?, teller.member(ignored)?).await?;
     }
     for letter in &letters::ALL {
-        teller.send(letter)?;
+        teller.send(letter).await?;
     }
     let (name, story) = places::TRIAL;
     Ok(Some(Trial {

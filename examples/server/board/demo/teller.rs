@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use forum_api::host::{Refusal, Result};
 use forum_api::model::Timestamp;
-use rusqlite::Savepoint;
 
 use super::super::actor::Actor;
+use super::super::db::Transaction;
 use super::super::forums::{self, NewForum};
 use super::super::insert::{self, NewPost};
 use super::super::messages::{self, NewMessage};
@@ -19,7 +19,7 @@ use super::places::{Place, Post, Question, Story};
 
 /// What was put on the board, by its names and titles.
 pub(super) struct Teller<'a> {
-    tx: &'a Savepoint<'a>,
+    tx: &'a Transaction<'a>,
     now: Timestamp,
     members: HashMap<&'static str, i64>,
     forums: HashMap<&'static str, i64>,
@@ -31,7 +31,7 @@ const DAY: Duration = rules::DAY;
 
 impl<'a> Teller<'a> {
     /// One who has told nothing yet.
-    pub(super) fn new(tx: &'a Savepoint<'a>, now: Timestamp) -> Self {
+    pub(super) fn new(tx: &'a Transaction<'a>, now: Timestamp) -> Self {
         Self {
             tx,
             now,
@@ -42,15 +42,15 @@ impl<'a> Teller<'a> {
     }
 
     /// Adds a member.
-    pub(super) fn join(&mut self, person: &Person) -> Result<i64> {
+    pub(super) async fn join(&mut self, person: &Person) -> Result<i64> {
         let joined = self.now.minus(DAY * person.days_ago);
-        let member = accounts::add(self.tx, person.name, person.groups, joined)?;
+        let member = accounts::add(self.tx, person.name, person.groups, joined).await?;
         self.members.insert(person.name, member);
         Ok(member)
     }
 
     /// Adds a forum.
-    pub(super) fn open(&mut self, place: &Place) -> Result<()> {
+    pub(super) async fn open(&mut self, place: &Place) -> Result<()> {
         let new = NewForum {
             title: place.title.into(),
             description: place.description.into(),
@@ -60,16 +60,16 @@ impl<'a> Teller<'a> {
                 .transpose()?,
             lists: place.lists,
         };
-        let forum = forums::add(self.tx, &new)?;
+        let forum = forums::add(self.tx, &new).await?;
         self.forums.insert(place.title, forum);
         for name in place.moderators {
-            forums::name_moderator(self.tx, forum, self.member(name)?)?;
+            forums::name_moderator(self.tx, forum, self.member(name)?).await?;
         }
         Ok(())
     }
 
     /// Writes what was written in these forums.
-    pub(super) fn tell(&mut self, places: &[Place]) -> Result<()> {
+    pub(super) async fn tell(&mut self, places: &[Place]) -> Result<()> {
         let mut posts = Vec::new();
         for place in places {
             for story in place.stories {
@@ -81,15 +81,24 @@ impl<'a> Teller<'a> {
             }
         }
         posts.sort_by_key(|(at, ..)| *at);
-        posts
-            .into_iter()
-            .try_for_each(|(at, place, story, post)| self.write(at, place, story, post))
+        for (at, place, story, post) in posts {
+            self.write(at, place, story, post).await?;
+        }
+        Ok(())
     }
 
-    fn write(&mut self, at: Timestamp, place: &Place, story: &Story, post: &Post) -> Result<()> {
+    async fn write(
+        &mut self,
+        at: Timestamp,
+        place: &Place,
+        story: &Story,
+        post: &Post,
+    ) -> Result<()> {
         let (name, _, body) = *post;
         let (member, forum) = (self.member(name)?, found(&self.forums, place.title)?);
-        let actor = Actor::load(self.tx, Some(member))?.ok_or(Refusal::Absent)?;
+        let actor = Actor::load(self.tx, Some(member))
+            .await?
+            .ok_or(Refusal::Absent)?;
         let new = NewPost {
             author: Some(member),
             body,
@@ -98,9 +107,9 @@ impl<'a> Teller<'a> {
             counts: actor.access(forum).counts,
         };
         match self.threads.get(story.title) {
-            Some(thread) => drop(insert::reply(self.tx, *thread, new)?),
+            Some(thread) => drop(insert::reply(self.tx, *thread, new).await?),
             None => {
-                let (thread, _) = insert::thread(self.tx, forum, story.title, new)?;
+                let (thread, _) = insert::thread(self.tx, forum, story.title, new).await?;
                 self.threads.insert(story.title, thread);
             }
         }
@@ -108,7 +117,7 @@ impl<'a> Teller<'a> {
     }
 
     /// Adds the poll of a story.
-    pub(super) fn ask(&self, question: &Question) -> Result<()> {
+    pub(super) async fn ask(&self, question: &Question) -> Result<()> {
         let options = question.options.iter();
         let draft = Draft {
             question: question.text,
@@ -117,11 +126,11 @@ impl<'a> Teller<'a> {
             can_change_vote: false,
             closes_at: None,
         };
-        polls::add(self.tx, self.thread(question.story)?, &draft)
+        polls::add(self.tx, self.thread(question.story)?, &draft).await
     }
 
     /// Sends a message.
-    pub(super) fn send(&self, letter: &Letter) -> Result<()> {
+    pub(super) async fn send(&self, letter: &Letter) -> Result<()> {
         let new = NewMessage {
             sender: self.member(letter.from)?,
             subject: letter.subject,
@@ -129,7 +138,7 @@ impl<'a> Teller<'a> {
             receipt_requested: true,
             at: self.now.minus(DAY * letter.days_ago),
         };
-        messages::deliver(self.tx, new, &[self.member(letter.to)?])?;
+        messages::deliver(self.tx, new, &[self.member(letter.to)?]).await?;
         Ok(())
     }
 

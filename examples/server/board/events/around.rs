@@ -5,9 +5,8 @@ use std::sync::LazyLock;
 use forum_api::host::Result;
 use forum_api::model::{Author, Post, Thread};
 use forum_api::webhook::{ForumName, Surroundings};
-use rusqlite::{Connection, named_params};
 
-use super::super::row::Columns;
+use super::super::db::{Connection, bind};
 use super::super::{posts, threads};
 
 /// A thread with the title of its forum, the member who did something to it, and a post in it.
@@ -21,8 +20,8 @@ pub struct Around {
 
 impl Around {
     /// All of it in one statement.
-    pub fn load(
-        connection: &Connection,
+    pub async fn load(
+        connection: &Connection<'_>,
         thread: i64,
         post: Option<i64>,
         actor: Option<i64>,
@@ -41,24 +40,22 @@ impl Around {
                 posts::PEOPLE,
             )
         });
-        let parameters = named_params! {
+        let parameters = bind! {
             ":thread": thread,
             ":post": post,
             ":actor": actor,
             ":source": true,
             ":html": true,
         };
-        let mut query = connection.prepare_cached(&QUERY)?;
-        let around = query.query_row(parameters, |row| {
-            let mut columns = Columns::of(row);
+        let around = connection.one(&QUERY, parameters, |columns| {
             Ok(Self {
-                thread: threads::fields(&mut columns)?,
+                thread: threads::fields(columns)?,
                 forum_title: columns.value()?,
                 actor: columns.author()?,
-                post: posts::fields(&mut columns)?,
+                post: posts::fields(columns)?,
             })
         });
-        Ok(around?)
+        Ok(around.await?)
     }
 
     /// As events take it.
@@ -72,26 +69,27 @@ impl Around {
 }
 
 /// Who rated, and the forum of the post that it was for.
-pub fn rating(
-    connection: &Connection,
+pub async fn rating(
+    connection: &Connection<'_>,
     actor: Option<i64>,
     forum: Option<i64>,
 ) -> Result<(Option<Author>, Option<ForumName>)> {
-    let mut query = connection.prepare_cached(
-        "SELECT actor.id, actor.username, actor.avatar_url, forum.id, forum.title
-         FROM (SELECT 1)
-         LEFT JOIN member AS actor ON actor.id = :actor
-         LEFT JOIN forum ON forum.id = :forum",
-    )?;
-    let found = query.query_row(named_params! { ":actor": actor, ":forum": forum }, |row| {
-        let mut columns = Columns::of(row);
-        let actor = columns.author()?;
-        let (forum_id, title) = (columns.maybe_id()?, columns.value::<Option<String>>()?);
-        let forum = forum_id.zip(title);
-        Ok((
-            actor,
-            forum.map(|(forum_id, title)| ForumName { forum_id, title }),
-        ))
-    });
+    let query = "
+        SELECT actor.id, actor.username, actor.avatar_url, forum.id, forum.title
+        FROM (SELECT 1) AS alone
+        LEFT JOIN member AS actor ON actor.id = :actor
+        LEFT JOIN forum ON forum.id = :forum";
+    let parameters = bind! { ":actor": actor, ":forum": forum };
+    let found = connection
+        .one(query, parameters, |columns| {
+            let actor = columns.author()?;
+            let (forum_id, title) = (columns.maybe_id()?, columns.value::<Option<String>>()?);
+            let forum = forum_id.zip(title);
+            Ok((
+                actor,
+                forum.map(|(forum_id, title)| ForumName { forum_id, title }),
+            ))
+        })
+        .await;
     Ok(found?)
 }

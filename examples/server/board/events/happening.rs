@@ -3,8 +3,8 @@
 use forum_api::host::{Refusal, Result};
 use forum_api::model::{Author, MessageId, Poll, Post, Rating, UserId};
 use forum_api::webhook::{Event, Occasion, Surroundings};
-use rusqlite::Savepoint;
 
+use super::super::db::Transaction;
 use super::around::{self, Around};
 
 /// A post, and where it is.
@@ -73,24 +73,24 @@ pub const REPLY_RESTORED: Tell = &[Of::Post(Event::post_restored)];
 
 impl Happening {
     /// The events that tell of it, as things are now.
-    pub(super) fn tell(
+    pub(super) async fn tell(
         &self,
-        tx: &Savepoint<'_>,
+        tx: &Transaction<'_>,
         actor: Option<i64>,
-        on: impl Fn() -> Result<Occasion>,
+        on: impl Fn() -> Result<Occasion> + Send,
     ) -> Result<Vec<Event>> {
         let event = match self {
             Self::Post(tell, at) => {
-                let around = Around::load(tx, at.thread, Some(at.post), actor)?;
+                let around = Around::load(tx, at.thread, Some(at.post), actor).await?;
                 let events = tell.iter().map(|of| of.event(on()?, &around));
                 return events.collect();
             }
             Self::Poll(tell, poll) => {
-                let around = Around::load(tx, poll.thread_id.number()?, None, actor)?;
+                let around = Around::load(tx, poll.thread_id.number()?, None, actor).await?;
                 tell(on()?, poll, around.surroundings())
             }
             Self::Rating(rating, member, forum) => {
-                let (actor, forum) = around::rating(tx, actor, *forum)?;
+                let (actor, forum) = around::rating(tx, actor, *forum).await?;
                 Event::member_rated(on()?, rating, member, forum.as_ref(), actor.as_ref())
             }
             Self::Message {

@@ -7,8 +7,8 @@ use forum_api::clock::SystemEntropy;
 use forum_api::host::{Refusal, Result};
 use forum_api::model::Timestamp;
 use forum_api::webhook::{Event, Occasion};
-use rusqlite::{Savepoint, params_from_iter};
 
+use super::db::Transaction;
 pub use happening::{
     EDITED, Happening, OfPoll, PostAt, REPLIED, REPLY_DELETED, REPLY_RESTORED, STARTED,
     THREAD_DELETED, THREAD_RESTORED, Tell,
@@ -42,14 +42,13 @@ impl Events {
     }
 
     /// Writes the events of all that was noted to the outbox, as things are when the command is done.
-    pub fn write(self, tx: &Savepoint<'_>) -> Result<Vec<Event>> {
+    pub async fn write(self, tx: &Transaction<'_>) -> Result<Vec<Event>> {
         let mut events = Vec::new();
         for happening in &self.happened {
-            events.extend(happening.tell(tx, self.actor, || self.occasion())?);
+            events.extend(happening.tell(tx, self.actor, || self.occasion()).await?);
         }
-        let mut insert = tx.prepare_cached(Event::INSERT)?;
         for event in &events {
-            insert.execute(params_from_iter(event.parameters()))?;
+            tx.change_texts(Event::INSERT, &event.parameters()).await?;
         }
         Ok(events)
     }

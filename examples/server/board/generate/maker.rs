@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use forum_api::host::{Refusal, Result};
-use forum_api::model::{State, Timestamp};
-use rusqlite::{Connection, OptionalExtension, Savepoint};
+use forum_api::model::Timestamp;
 
 use super::super::accounts;
 use super::super::actor::Actor;
+use super::super::db::{self, Connection, Transaction, bind};
 use super::super::groups::{Group, Groups};
-use super::super::insert::{self, NewPost};
 use super::Amount;
+use super::batch::Batch;
 use super::random::Random;
 
 /// What was made, and what is still to be made.
@@ -18,11 +18,11 @@ use super::random::Random;
 pub struct Maker {
     amount: Amount,
     random: Random,
-    general: Place,
-    help: Place,
-    members_only: Place,
+    general: Forum,
+    help: Forum,
+    members_only: Forum,
     members: Vec<i64>,
-    threads: Vec<Place>,
+    threads: Vec<i64>,
     posts: u64,
     begin: Timestamp,
     end: Timestamp,
@@ -30,9 +30,9 @@ pub struct Maker {
     newest: Timestamp,
 }
 
-/// A forum or a thread.
+/// A forum.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Forum {
     id: i64,
     /// Whether posts in it count on their authors' profiles.
     counts: bool,
@@ -43,14 +43,19 @@ const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 impl Maker {
     /// Ready to make it, in the time from the board's newest post (from a year ago where there is none) until `now`:
     /// ids follow time.
-    pub fn begin(tx: &Savepoint<'_>, amount: Amount, seed: u64, now: Timestamp) -> Result<Self> {
-        let begin = newest(tx)?.unwrap_or(now.minus(YEAR));
+    pub async fn begin(
+        tx: &Transaction<'_>,
+        amount: Amount,
+        seed: u64,
+        now: Timestamp,
+    ) -> Result<Self> {
+        let begin = newest(tx).await?.unwrap_or(now.minus(YEAR));
         Ok(Self {
             amount,
             random: Random::new(seed),
-            general: forum(tx, "General")?,
-            help: forum(tx, "Help")?,
-            members_only: forum(tx, "Members")?,
+            general: forum(tx, "General").await?,
+            help: forum(tx, "Help").await?,
+            members_only: forum(tx, "Members").await?,
             members: Vec::new(),
             threads: Vec::new(),
             posts: 0,
@@ -66,63 +71,53 @@ impl Maker {
     }
 
     /// Makes so many more, unless all is made. Nothing is older than what others have written meanwhile.
-    pub fn make(&mut self, tx: &Savepoint<'_>, count: u64) -> Result<()> {
-        self.newest = newest(tx)?.unwrap_or(self.begin);
-        (0..count).try_for_each(|_| self.make_one(tx))
-    }
-
-    fn make_one(&mut self, tx: &Savepoint<'_>) -> Result<()> {
-        if (self.members.len() as u64) < self.amount.members {
-            self.add_member(tx)
-        } else if self.posts < self.amount.posts {
-            self.write(tx)
-        } else {
-            Ok(())
+    pub async fn make(&mut self, tx: &Transaction<'_>, count: u64) -> Result<()> {
+        self.newest = newest(tx).await?.unwrap_or(self.begin);
+        let mut batch = Batch::begin(tx).await?;
+        for _ in 0..count {
+            if (self.members.len() as u64) < self.amount.members {
+                self.add_member(tx).await?;
+            } else if self.posts < self.amount.posts {
+                self.write(&mut batch);
+            }
         }
+        let forums = [self.general, self.help, self.members_only];
+        let on_profiles = forums.iter().filter(|forum| forum.counts);
+        let on_profiles: Vec<i64> = on_profiles.map(|forum| forum.id).collect();
+        Ok(batch.write(tx, &on_profiles).await?)
     }
 
-    fn add_member(&mut self, tx: &Savepoint<'_>) -> Result<()> {
-        let name = format!("{}-{}", self.random.word(), next_member(tx)?);
-        let member = accounts::add(tx, &name, Groups::of([Group::Members]), self.begin)?;
+    async fn add_member(&mut self, tx: &Transaction<'_>) -> Result<()> {
+        let name = format!("{}-{}", self.random.word(), next_member(tx).await?);
+        let member = accounts::add(tx, &name, Groups::of([Group::Members]), self.begin).await?;
         self.members.push(member);
         Ok(())
     }
 
     /// Threads are started at even intervals, and the first post starts one.
-    fn write(&mut self, tx: &Savepoint<'_>) -> Result<()> {
+    fn write(&mut self, batch: &mut Batch) {
         let (body, author) = (self.random.text(), self.random.one_of(&self.members));
-        let new = NewPost {
-            author,
-            body: &body,
-            state: State::Visible,
-            at: self.time(),
-            counts: false,
-        };
         let (started, amount) = (self.threads.len() as u64, self.amount);
         let due = ((self.posts + 1) * amount.threads).div_ceil(amount.posts);
-        match self.threads.split_first() {
+        let thread = match self.threads.split_first() {
             Some((first, others)) if started >= due => {
                 let is_for_first = (self.posts - started).is_multiple_of(2);
-                let other = self
-                    .random
-                    .one_of_the_last(others)
-                    .filter(|_| !is_for_first);
-                let Place { id, counts } = other.unwrap_or(*first);
-                insert::reply(tx, id, NewPost { counts, ..new })?;
+                let other = self.random.one_of_the_last(others);
+                other.filter(|_| !is_for_first).unwrap_or(*first)
             }
             _ => {
-                let Place { id: forum, counts } = self.forum();
-                let first = NewPost { counts, ..new };
-                let (id, _) = insert::thread(tx, forum, &self.random.title(), first)?;
-                self.threads.push(Place { id, counts });
+                let (forum, title) = (self.forum().id, self.random.title());
+                let thread = batch.thread(forum, title, author, self.time());
+                self.threads.push(thread);
+                thread
             }
-        }
+        };
+        batch.post(thread, body, author, self.time());
         self.posts += 1;
-        Ok(())
     }
 
     /// Where the next thread goes.
-    fn forum(&self) -> Place {
+    fn forum(&self) -> Forum {
         match self.threads.len() % 4 {
             1 => self.help,
             3 => self.members_only,
@@ -138,70 +133,82 @@ impl Maker {
     }
 }
 
-fn forum(connection: &Connection, title: &str) -> Result<Place> {
-    let mut query =
-        connection.prepare_cached("SELECT id FROM forum WHERE title = ?1 ORDER BY id")?;
-    let id: Option<i64> = query.query_row([title], |row| row.get(0)).optional()?;
+async fn forum(connection: &Connection<'_>, title: &str) -> Result<Forum> {
+    let find = "SELECT id FROM forum WHERE title = ?1 ORDER BY id";
+    let id: Option<i64> = connection
+        .first(find, bind![title], |columns| columns.value())
+        .await?;
     let id = id.ok_or_else(|| Refusal::NotFound(format!("there is no forum {title:?} to fill")))?;
-    let guest = Actor::load(connection, None)?;
+    let guest = Actor::load(connection, None).await?;
     let counts = guest.is_some_and(|guest| guest.access(id).counts);
-    Ok(Place { id, counts })
+    Ok(Forum { id, counts })
 }
 
-fn newest(connection: &Connection) -> rusqlite::Result<Option<Timestamp>> {
-    connection.query_row("SELECT max(created_at) FROM post", [], |row| row.get(0))
+async fn newest(connection: &Connection<'_>) -> db::Result<Option<Timestamp>> {
+    let find = "SELECT max(created_at) FROM post";
+    connection.one(find, &[], |columns| columns.value()).await
 }
 
-fn next_member(connection: &Connection) -> rusqlite::Result<i64> {
-    let mut query = connection.prepare_cached("SELECT ifnull(max(id), 0) + 1 FROM member")?;
-    query.query_row([], |row| row.get(0))
+async fn next_member(connection: &Connection<'_>) -> db::Result<i64> {
+    let find = "SELECT coalesce(max(id), 0) + 1 FROM member";
+    connection.one(find, &[], |columns| columns.value()).await
 }
 
 #[cfg(test)]
 mod tests {
-    use rusqlite::Connection;
+    use std::sync::Arc;
 
-    use super::super::super::{STEPS, forums};
+    use forum_api::Language;
+    use forum_api::clock::ManualClock;
+    use forum_api::model::State;
+    use forum_api::store::sqlite::{Database, Location};
+
+    use super::super::super::insert::{self, NewPost};
+    use super::super::super::{Board, forums};
     use super::*;
 
     const NOW: Timestamp = Timestamp::from_millis(1_767_225_600_000);
 
-    #[test]
-    fn what_is_made_is_newer_than_what_others_write_meanwhile() {
-        let mut connection = Connection::open_in_memory().unwrap();
-        STEPS
-            .iter()
-            .for_each(|step| connection.execute_batch(step).unwrap());
-        let tx = connection.savepoint().unwrap();
+    #[tokio::test]
+    async fn what_is_made_is_newer_than_what_others_write_meanwhile() {
+        let database = Database::open(&Location::Memory).unwrap();
+        let clock = Arc::new(ManualClock::at(NOW));
+        let board = Board::new(database, clock, Language::English);
+        let begin = board.begin(|tx, now| {
+            Box::pin(async move {
+                fill(tx, now).await?;
+                let find = "SELECT created_at FROM post ORDER BY id";
+                Ok(tx.all(find, &[], |columns| columns.value()).await?)
+            })
+        });
+        let times: Vec<Timestamp> = begin.await.unwrap().unwrap();
+        assert_eq!(times.len(), 10);
+        assert!(times.is_sorted(), "{times:?}");
+    }
+
+    async fn fill(tx: &Transaction<'_>, now: Timestamp) -> Result<()> {
         for title in ["General", "Help", "Members"] {
             let new = forums::NewForum {
                 title: title.into(),
                 ..forums::NewForum::default()
             };
-            forums::add(&tx, &new).unwrap();
+            forums::add(tx, &new).await?;
         }
         let amount = Amount {
             members: 1,
             threads: 2,
             posts: 9,
         };
-        let mut maker = Maker::begin(&tx, amount, 1, NOW).unwrap();
-        maker.make(&tx, 5).unwrap();
+        let mut maker = Maker::begin(tx, amount, 1, now).await?;
+        maker.make(tx, 5).await?;
         let new = NewPost {
             author: None,
             body: "x",
             state: State::Visible,
-            at: NOW.plus(YEAR),
+            at: now.plus(YEAR),
             counts: false,
         };
-        insert::thread(&tx, 1, "x", new).unwrap();
-        maker.make(&tx, 5).unwrap();
-        let mut query = tx
-            .prepare("SELECT created_at FROM post ORDER BY id")
-            .unwrap();
-        let times = query.query_map([], |row| row.get(0)).unwrap();
-        let times: Vec<Timestamp> = times.map(|time| time.unwrap()).collect();
-        assert_eq!(times.len(), 10);
-        assert!(times.is_sorted(), "{times:?}");
+        insert::thread(tx, 1, "x", new).await?;
+        maker.make(tx, 5).await
     }
 }

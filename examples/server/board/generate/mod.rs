@@ -1,5 +1,7 @@
 //! Bulk content, to see how the board does with much of it: the same for the same seed. Nobody is told of it.
 
+mod batch;
+mod counts;
 mod maker;
 mod random;
 pub mod words;
@@ -36,15 +38,21 @@ pub async fn run(board: &Board, amount: Amount, seed: u64, tell: impl Fn(u64)) -
         let reason = "there cannot be more threads than posts: each begins with one";
         return Err(Refusal::Invalid(reason.into()));
     }
-    let begin = board.write(move |tx, events| Maker::begin(tx, amount, seed, events.now));
+    let begin = board.write(move |tx, events| {
+        Box::pin(async move { Maker::begin(tx, amount, seed, events.now).await })
+    });
     let mut maker = begin.await?;
     while maker.made() < amount.total() {
         let step = board.write(move |tx, _| {
-            search::together(tx, || maker.make(tx, BATCH))?;
-            Ok(maker)
+            Box::pin(async move {
+                search::together(tx, maker.make(tx, BATCH)).await?;
+                Ok(maker)
+            })
         });
         maker = step.await?;
         tell(maker.made());
     }
-    Ok(())
+    board
+        .write(|tx, _| Box::pin(async move { Ok(search::learn(tx).await?) }))
+        .await
 }

@@ -1,9 +1,9 @@
 //! Puts messages into folders, and keeps the counts with them.
 
 use forum_api::model::{Folder, Timestamp};
-use rusqlite::{Result, Savepoint, named_params};
 use serde_json::Value;
 
+use super::super::db::{Result, Transaction, bind};
 use super::super::markdown;
 use super::folder::stored;
 
@@ -23,52 +23,77 @@ pub struct NewMessage<'a> {
 }
 
 /// Gives a message to its recipients and keeps a copy for its sender, whose id is given.
-pub fn deliver(tx: &Savepoint<'_>, message: NewMessage<'_>, recipients: &[i64]) -> Result<i64> {
-    let text = text(tx, message)?;
-    receive(tx, message, text, recipients, true)?;
-    let mut insert = tx.prepare_cached(
-        "INSERT INTO message_copy (message_id, owner_id, folder, sent_at, read_at) VALUES (?1, ?2, ?3, ?4, ?4)",
-    )?;
-    insert.insert((text, message.sender, stored(Folder::Sent), message.at))
+pub async fn deliver(
+    tx: &Transaction<'_>,
+    message: NewMessage<'_>,
+    recipients: &[i64],
+) -> Result<i64> {
+    let text = text(tx, message).await?;
+    receive(tx, message, text, recipients, true).await?;
+    let parameters = bind! {
+        ":text": text,
+        ":sender": message.sender,
+        ":folder": stored(Folder::Sent),
+        ":at": message.at,
+    };
+    let insert = tx.insert(
+        "INSERT INTO message_copy (message_id, owner_id, folder, sent_at, read_at)
+         VALUES (:text, :sender, :folder, :at, :at) RETURNING id",
+        parameters,
+    );
+    insert.await
 }
 
 /// Gives somebody a message that uses no room in their inbox, and of which no copy is kept.
-pub fn notify(tx: &Savepoint<'_>, message: NewMessage<'_>, recipient: i64) -> Result<()> {
-    let text = text(tx, message)?;
-    receive(tx, message, text, &[recipient], false)
+pub async fn notify(tx: &Transaction<'_>, message: NewMessage<'_>, recipient: i64) -> Result<()> {
+    let text = text(tx, message).await?;
+    receive(tx, message, text, &[recipient], false).await
 }
 
-fn text(tx: &Savepoint<'_>, message: NewMessage<'_>) -> Result<i64> {
-    let mut insert = tx.prepare_cached(
-        "INSERT INTO message (sender_id, subject, body, body_html, receipt_requested)
-         VALUES (:sender, :subject, :body, :html, :receipt)",
-    )?;
-    insert.insert(named_params! {
+async fn text(tx: &Transaction<'_>, message: NewMessage<'_>) -> Result<i64> {
+    let html = markdown::render(message.body);
+    let parameters = bind! {
         ":sender": message.sender,
         ":subject": message.subject,
         ":body": message.body,
-        ":html": markdown::render(message.body),
+        ":html": html,
         ":receipt": message.receipt_requested,
-    })
+    };
+    let insert = tx.insert(
+        "INSERT INTO message (sender_id, subject, body, body_html, receipt_requested)
+         VALUES (:sender, :subject, :body, :html, :receipt) RETURNING id",
+        parameters,
+    );
+    insert.await
 }
 
-fn receive(
-    tx: &Savepoint<'_>,
+async fn receive(
+    tx: &Transaction<'_>,
     message: NewMessage<'_>,
     text: i64,
     recipients: &[i64],
     uses_room: bool,
 ) -> Result<()> {
     let recipients = Value::from(recipients).to_string();
-    let mut insert = tx.prepare_cached(
+    let parameters = bind! {
+        ":text": text,
+        ":folder": stored(Folder::Inbox),
+        ":at": message.at,
+        ":recipients": recipients,
+    };
+    let insert = tx.change(
         "INSERT INTO message_copy (message_id, owner_id, folder, sent_at)
-         SELECT ?1, value, ?2, ?3 FROM json_each(?4) ORDER BY key",
-    )?;
-    insert.execute((text, stored(Folder::Inbox), message.at, &recipients))?;
-    let mut count = tx.prepare_cached(
-        "UPDATE member SET unread_count = unread_count + 1, inbox_used = inbox_used + ?2
-         WHERE id IN (SELECT value FROM json_each(?1))",
-    )?;
-    count.execute((&recipients, uses_room))?;
+         SELECT :text, CAST(value AS BIGINT), :folder, :at FROM json_each(:recipients) ORDER BY key",
+        parameters,
+    );
+    insert.await?;
+    let parameters = bind![recipients, uses_room];
+    let count = tx.change(
+        "UPDATE member SET
+            unread_count = unread_count + 1, inbox_used = inbox_used + CASE WHEN ?2 THEN 1 ELSE 0 END
+         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))",
+        parameters,
+    );
+    count.await?;
     Ok(())
 }

@@ -4,10 +4,9 @@ use std::collections::HashSet;
 
 use forum_api::host::{Refusal, Result};
 use forum_api::model::UserRef;
-use rusqlite::{Connection, named_params};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::super::row::Columns;
+use super::super::db::{self, Columns, Connection, bind};
 use super::super::settings::{INBOX_QUOTA, RECIPIENTS_MAX};
 use super::super::texts::{Texts, fill};
 
@@ -17,8 +16,9 @@ const FIND: &str = "
         member.id, member.username, member.inbox_used,
         EXISTS (SELECT 1 FROM member_ignore WHERE member_id = member.id AND ignored_id = :sender)
     FROM json_each(:named) AS named
-    LEFT JOIN member ON member.id = iif(
-        named.type = 'text', (SELECT id FROM member WHERE username = named.value), named.value
+    LEFT JOIN member ON member.id = coalesce(
+        CAST(named.value ->> 'id' AS BIGINT),
+        (SELECT id FROM member WHERE lower(username) = named.value ->> 'name')
     )
     GROUP BY member.id ORDER BY min(named.key)";
 
@@ -27,22 +27,27 @@ const FIND: &str = "
 struct Recipient {
     id: i64,
     name: String,
-    inbox_used: u32,
+    inbox_used: i64,
     ignores_sender: bool,
 }
 
 /// The ids of the members whom `to` names, in its order and each once, if all of them take a message from `sender`. A
 /// banned member takes one like any other, and finds it when the ban is taken back.
-pub fn find(connection: &Connection, sender: i64, to: &[UserRef], say: &Texts) -> Result<Vec<i64>> {
-    let most = RECIPIENTS_MAX.get(connection)?;
+pub async fn find(
+    connection: &Connection<'_>,
+    sender: i64,
+    to: &[UserRef],
+    say: &Texts,
+) -> Result<Vec<i64>> {
+    let most = RECIPIENTS_MAX.get(connection).await?;
     let named = named(to, most, say)?;
-    let found = look_up(connection, sender, &named)?;
+    let found = look_up(connection, sender, &named).await?;
     let unknown = || Refusal::NotFound(say.recipient_unknown.into());
     let found = found.ok_or_else(unknown)?;
     if found.len() > most as usize {
         return Err(too_many(most, say));
     }
-    let quota = INBOX_QUOTA.get(connection)?;
+    let quota = INBOX_QUOTA.get(connection).await?;
     let takers = found.iter().map(|recipient| recipient.take(quota, say));
     takers.collect()
 }
@@ -61,35 +66,36 @@ fn named(to: &[UserRef], most: u32, say: &Texts) -> Result<Value> {
     }
 }
 
-/// A number for an id, null for one that nobody has, and text for a username.
+/// An id, which is null if nobody can have it, or a username.
 fn name(user: &UserRef) -> Value {
     match user {
-        UserRef::Id(id) => id.number().ok().into(),
-        UserRef::Name(name) => name.to_ascii_lowercase().into(),
+        UserRef::Id(id) => json!({ "id": id.number().ok() }),
+        UserRef::Name(name) => json!({ "name": name.to_ascii_lowercase() }),
     }
 }
 
 /// `None` when one of them does not exist.
-fn look_up(
-    connection: &Connection,
+async fn look_up(
+    connection: &Connection<'_>,
     sender: i64,
     named: &Value,
-) -> rusqlite::Result<Option<Vec<Recipient>>> {
-    let mut query = connection.prepare_cached(FIND)?;
-    let parameters = named_params! { ":named": named.to_string(), ":sender": sender };
-    let found = query.query_map(parameters, |row| {
-        let mut columns = Columns::of(row);
-        let Some(id) = columns.value()? else {
-            return Ok(None);
-        };
-        Ok(Some(Recipient {
-            id,
-            name: columns.value()?,
-            inbox_used: columns.value()?,
-            ignores_sender: columns.value()?,
-        }))
-    });
-    found?.collect()
+) -> db::Result<Option<Vec<Recipient>>> {
+    let named = named.to_string();
+    let parameters = bind! { ":named": named, ":sender": sender };
+    let found = connection.all(FIND, parameters, recipient);
+    Ok(found.await?.into_iter().collect())
+}
+
+fn recipient(columns: &mut Columns<'_>) -> db::Result<Option<Recipient>> {
+    let Some(id) = columns.value()? else {
+        return Ok(None);
+    };
+    Ok(Some(Recipient {
+        id,
+        name: columns.value()?,
+        inbox_used: columns.value()?,
+        ignores_sender: columns.value()?,
+    }))
 }
 
 fn too_many(most: u32, say: &Texts) -> Refusal {
@@ -102,7 +108,7 @@ impl Recipient {
         if self.ignores_sender {
             return Err(Refusal::Forbidden(fill(say.ignored, &self.name)));
         }
-        let has_room = self.inbox_used < quota;
+        let has_room = self.inbox_used < i64::from(quota);
         has_room
             .then_some(self.id)
             .ok_or_else(|| Refusal::Invalid(fill(say.inbox_full, &self.name)))
@@ -129,10 +135,19 @@ mod tests {
     fn a_name_given_twice_is_one_and_nobody_has_three() {
         for (to, named) in [
             (vec![], None),
-            (vec!["7", "7", "7"], Some(json!([7]))),
-            (vec!["@Bob", "7", "@bob"], Some(json!(["bob", 7]))),
-            (vec!["@7", "007", "x"], Some(json!(["7", null]))),
-            (vec!["1", "2", "@a", "@b"], Some(json!([1, 2, "a", "b"]))),
+            (vec!["7", "7", "7"], Some(json!([{ "id": 7 }]))),
+            (
+                vec!["@Bob", "7", "@bob"],
+                Some(json!([{ "name": "bob" }, { "id": 7 }])),
+            ),
+            (
+                vec!["@7", "007", "x"],
+                Some(json!([{ "name": "7" }, { "id": null }])),
+            ),
+            (
+                vec!["1", "2", "@a", "@b"],
+                Some(json!([{ "id": 1 }, { "id": 2 }, { "name": "a" }, { "name": "b" }])),
+            ),
             (vec!["1", "2", "@a", "@b", "3"], None),
         ] {
             assert_eq!(names(&to, 2), named, "{to:?}");

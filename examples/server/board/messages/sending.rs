@@ -2,8 +2,8 @@
 
 use forum_api::host::Result;
 use forum_api::model::{Message, SendMessage, Timestamp, UserId};
-use rusqlite::{Connection, OptionalExtension, Savepoint};
 
+use super::super::db::{Connection, Transaction, bind};
 use super::super::events::{Events, Happening};
 use super::super::rules;
 use super::super::settings::{BODY_MAX, MESSAGES_PER_HOUR, TITLE_MAX};
@@ -14,24 +14,24 @@ use super::recipients;
 
 /// Sends a message, and gives the sender's copy. What is wrong with the message itself is told first, then what
 /// keeps the sender from sending, and last what keeps a recipient from getting it.
-pub fn send(
-    tx: &Savepoint<'_>,
+pub async fn send(
+    tx: &Transaction<'_>,
     events: &mut Events,
     sender: i64,
     new: &SendMessage,
     say: &Texts,
 ) -> Result<Message> {
-    let most = TITLE_MAX.get(tx)?;
+    let most = TITLE_MAX.get(tx).await?;
     let subject = rules::line(
         &new.subject,
         most,
         say.subject_missing,
         say.subject_too_long,
     )?;
-    let most = BODY_MAX.get(tx)?;
+    let most = BODY_MAX.get(tx).await?;
     rules::within(&new.body, most, say.message_missing, say.body_too_long)?;
-    flood(tx, sender, events.now, say)?;
-    let recipients = recipients::find(tx, sender, &new.to, say)?;
+    flood(tx, sender, events.now, say).await?;
+    let recipients = recipients::find(tx, sender, &new.to, say).await?;
     let message = NewMessage {
         sender,
         subject,
@@ -39,23 +39,30 @@ pub fn send(
         receipt_requested: new.request_receipt,
         at: events.now,
     };
-    let copy = deliver(tx, message, &recipients)?;
+    let copy = deliver(tx, message, &recipients).await?;
     events.note(Happening::Message {
         copy: copy.into(),
         sender: sender.into(),
         recipients: recipients.into_iter().map(UserId::from).collect(),
     });
-    one(tx, sender, copy)
+    one(tx, sender, copy).await
 }
 
 /// Whether a member may send a message now, whoever and however many are to get it.
-fn flood(connection: &Connection, sender: i64, now: Timestamp, say: &Texts) -> Result<()> {
-    let most = MESSAGES_PER_HOUR.get(connection)?;
-    let mut query = connection.prepare_cached(
+async fn flood(
+    connection: &Connection<'_>,
+    sender: i64,
+    now: Timestamp,
+    say: &Texts,
+) -> Result<()> {
+    let most = MESSAGES_PER_HOUR.get(connection).await?;
+    let (since, others) = (now.minus(rules::HOUR), i64::from(most) - 1);
+    let parameters = bind![sender, since, others];
+    let oldest = connection.first(
         "SELECT sent_at FROM message_copy WHERE owner_id = ?1 AND folder = 'sent' AND sent_at > ?2
-         ORDER BY sent_at DESC LIMIT 1 OFFSET ?3 - 1",
-    )?;
-    let parameters = (sender, now.minus(rules::HOUR), most);
-    let oldest = query.query_row(parameters, |row| row.get(0)).optional()?;
-    rules::pace(oldest, now, most, rules::HOUR, say.too_many_messages)
+         ORDER BY sent_at DESC LIMIT 1 OFFSET ?3",
+        parameters,
+        |columns| columns.value(),
+    );
+    rules::pace(oldest.await?, now, most, rules::HOUR, say.too_many_messages)
 }

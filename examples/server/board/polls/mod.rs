@@ -11,9 +11,9 @@ pub mod texts;
 use forum_api::host::{In, Result};
 use forum_api::model::{EditPoll, NewPoll, Poll, Timestamp, Vote};
 use forum_api::webhook::Event;
-use rusqlite::{Connection, Savepoint};
 
 use super::actor::Actor;
+use super::db::{Connection, Transaction};
 use super::events::Events;
 use super::rules::expected;
 use super::settings::{OPTIONS_MAX, TITLE_MAX};
@@ -27,67 +27,68 @@ pub use read::forum;
 pub use rows::add;
 
 /// The poll of a thread, as it is `now`.
-pub fn of_thread(
-    connection: &Connection,
+pub async fn of_thread(
+    connection: &Connection<'_>,
     actor: &Actor,
     thread: i64,
     now: Timestamp,
 ) -> Result<In<Poll>> {
-    read::of_thread(connection, actor, thread, now).map(Found::answer)
+    let found = read::of_thread(connection, actor, thread, now).await;
+    found.map(Found::answer)
 }
 
 /// The poll that a new thread is to carry, if it can.
-pub fn draft<'a>(
-    tx: &Savepoint<'_>,
+pub async fn draft<'a>(
+    tx: &Transaction<'_>,
     poll: &'a NewPoll,
     now: Timestamp,
     say: &Texts,
 ) -> Result<Draft<'a>> {
-    draft::new(poll, limits(tx)?, now, say)
+    draft::new(poll, limits(tx).await?, now, say)
 }
 
 /// Votes, or changes the vote.
-pub fn vote(
-    tx: &Savepoint<'_>,
+pub async fn vote(
+    tx: &Transaction<'_>,
     events: &mut Events,
     actor: &Actor,
     poll: i64,
     vote: &Vote,
     say: &Texts,
 ) -> Result<In<Poll>> {
-    let found = read::with_id(tx, actor, poll, events.now)?;
+    let found = read::with_id(tx, actor, poll, events.now).await?;
     let options = rules::vote(&found.poll, vote, say)?;
     if found.poll.own_vote.is_some() {
-        rows::take_back(tx, poll, actor.member)?;
+        rows::take_back(tx, poll, actor.member).await?;
     }
-    rows::cast(tx, poll, actor.member, &options)?;
-    let found = read::with_id(tx, actor, poll, events.now)?;
+    rows::cast(tx, poll, actor.member, &options).await?;
+    let found = read::with_id(tx, actor, poll, events.now).await?;
     Ok(found.changed(events, Event::poll_voted))
 }
 
 /// Edits a poll.
-pub fn edit(
-    tx: &Savepoint<'_>,
+pub async fn edit(
+    tx: &Transaction<'_>,
     events: &mut Events,
     actor: &Actor,
     poll: i64,
     edit: &EditPoll,
     say: &Texts,
 ) -> Result<In<Poll>> {
-    let found = read::with_id(tx, actor, poll, events.now)?;
+    let found = read::with_id(tx, actor, poll, events.now).await?;
     let editor = found.editor(actor);
     rules::may_edit(editor, found.locked, say)?;
     expected(edit.expected_version, found.poll.version, say)?;
-    let draft = draft::edited(&found.poll, edit, limits(tx)?, say)?;
+    let draft = draft::edited(&found.poll, edit, limits(tx).await?, say)?;
     rules::may_become(&found.poll, &draft, editor.moderator, say)?;
-    rows::update(tx, poll, &draft)?;
-    let found = read::with_id(tx, actor, poll, events.now)?;
+    rows::update(tx, poll, &draft).await?;
+    let found = read::with_id(tx, actor, poll, events.now).await?;
     Ok(found.changed(events, Event::poll_updated))
 }
 
-fn limits(tx: &Savepoint<'_>) -> Result<Limits> {
+async fn limits(tx: &Transaction<'_>) -> Result<Limits> {
     Ok(Limits {
-        text: TITLE_MAX.get(tx)?,
-        options: OPTIONS_MAX.get(tx)?,
+        text: TITLE_MAX.get(tx).await?,
+        options: OPTIONS_MAX.get(tx).await?,
     })
 }

@@ -4,11 +4,10 @@ use std::sync::LazyLock;
 
 use forum_api::host::{In, Refusal, Result};
 use forum_api::model::{ForumId, OptionId, Poll, PollOption, State, Timestamp};
-use rusqlite::{Connection, OptionalExtension, named_params};
 
 use super::super::actor::Actor;
+use super::super::db::{self, Columns, Connection, bind};
 use super::super::events::{Events, Happening, OfPoll};
-use super::super::row::Columns;
 use super::super::sight::{Sight, sees_thread};
 use super::rules::Editor;
 
@@ -75,22 +74,27 @@ fn query(key: &str) -> String {
 }
 
 /// The poll of a thread, as it is `now`.
-pub fn of_thread(
-    connection: &Connection,
+pub async fn of_thread(
+    connection: &Connection<'_>,
     actor: &Actor,
     thread: i64,
     now: Timestamp,
 ) -> Result<Found> {
-    find(connection, actor, &OF_THREAD, thread, now)
+    find(connection, actor, &OF_THREAD, thread, now).await
 }
 
 /// The poll with this id, as it is `now`.
-pub fn with_id(connection: &Connection, actor: &Actor, poll: i64, now: Timestamp) -> Result<Found> {
-    find(connection, actor, &WITH_ID, poll, now)
+pub async fn with_id(
+    connection: &Connection<'_>,
+    actor: &Actor,
+    poll: i64,
+    now: Timestamp,
+) -> Result<Found> {
+    find(connection, actor, &WITH_ID, poll, now).await
 }
 
 /// In which forum a poll is, for a caller who sees it there.
-pub fn forum(connection: &Connection, actor: &Actor, poll: i64) -> Result<i64> {
+pub async fn forum(connection: &Connection<'_>, actor: &Actor, poll: i64) -> Result<i64> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         let sees = sees_thread();
         format!(
@@ -98,34 +102,31 @@ pub fn forum(connection: &Connection, actor: &Actor, poll: i64) -> Result<i64> {
         )
     });
     let sight = Sight::of(actor);
-    let parameters = named_params! { ":poll": poll };
-    let mut query = connection.prepare_cached(&QUERY)?;
-    let forum = query.query_row(&*sight.with(parameters), |row| row.get(0));
-    forum.optional()?.ok_or(Refusal::Absent)
+    let parameters = sight.with(bind! { ":poll": poll });
+    let forum = connection.first(&QUERY, &parameters, |columns| columns.value());
+    forum.await?.ok_or(Refusal::Absent)
 }
 
-fn find(
-    connection: &Connection,
+async fn find(
+    connection: &Connection<'_>,
     actor: &Actor,
-    query: &str,
+    query: &'static str,
     key: i64,
     now: Timestamp,
 ) -> Result<Found> {
     let sight = Sight::of(actor);
-    let parameters = named_params! { ":key": key };
-    let mut query = connection.prepare_cached(query)?;
-    let mut rows = query.query(&*sight.with(parameters))?;
+    let parameters = sight.with(bind! { ":key": key });
     let mut found = None;
-    while let Some(row) = rows.next()? {
-        let mut columns = Columns::of(row);
-        let head = head(&mut columns, now)?;
-        add_option(&mut found.get_or_insert(head).poll, &mut columns)?;
-    }
+    let options = connection.all(query, &parameters, |columns| {
+        let head = head(columns, now)?;
+        add_option(&mut found.get_or_insert(head).poll, columns)
+    });
+    options.await?;
     found.ok_or(Refusal::Absent)
 }
 
 /// What each row says again.
-fn head(columns: &mut Columns<'_>, now: Timestamp) -> rusqlite::Result<Found> {
+fn head(columns: &mut Columns<'_>, now: Timestamp) -> db::Result<Found> {
     let poll_id = columns.id()?;
     let (forum, state, locked) = (columns.value()?, columns.state()?, columns.value()?);
     let mut poll = Poll {
@@ -134,7 +135,7 @@ fn head(columns: &mut Columns<'_>, now: Timestamp) -> rusqlite::Result<Found> {
         question: columns.value()?,
         author: columns.author()?,
         total_votes: columns.count()?,
-        max_choices: columns.value()?,
+        max_choices: columns.count()?,
         can_change_vote: columns.value()?,
         closes_at: columns.value()?,
         version: columns.value()?,
@@ -151,7 +152,7 @@ fn head(columns: &mut Columns<'_>, now: Timestamp) -> rusqlite::Result<Found> {
     })
 }
 
-fn add_option(poll: &mut Poll, columns: &mut Columns<'_>) -> rusqlite::Result<()> {
+fn add_option(poll: &mut Poll, columns: &mut Columns<'_>) -> db::Result<()> {
     let option_id: OptionId = columns.id()?;
     poll.options.push(PollOption {
         option_id: option_id.clone(),

@@ -7,12 +7,11 @@ use std::sync::LazyLock;
 
 use forum_api::host::{Refusal, Result};
 use forum_api::model::{Author, PostId, Profile, Rate, Rating, Timestamp, UserId, UserRef};
-use rusqlite::{Connection, OptionalExtension, Savepoint, named_params};
 
 use super::actor::Actor;
+use super::db::{self, Connection, Transaction, bind};
 use super::events::{Events, Happening};
 use super::members;
-use super::row::Columns;
 use super::rules::{DAY, pace};
 use super::settings::{ALLOW_EMPTY_COMMENT, ALLOW_NEGATIVE, BODY_MAX, MAX_POINTS, RATINGS_PER_DAY};
 use super::sight::{Sight, sees_post, sees_thread};
@@ -20,33 +19,34 @@ use super::texts::Texts;
 use rules::Limits;
 
 /// Rates a member. One who is banned can be rated as well: the profile is there.
-pub fn rate(
-    tx: &Savepoint<'_>,
+pub async fn rate(
+    tx: &Transaction<'_>,
     events: &mut Events,
     actor: &Actor,
     user: &UserRef,
     rate: &Rate,
     say: &Texts,
 ) -> Result<Rating> {
-    let rated = members::profile(tx, user)?;
+    let rated = members::profile(tx, user).await?;
     let member = rated.user_id.number()?;
     if actor.member == Some(member) {
         return Err(Refusal::Forbidden(say.ratings.oneself.into()));
     }
-    let post = rate.post_id.as_ref();
-    let post = post.map(|post| find_post(tx, actor, member, post, say));
-    let post = post.transpose()?;
+    let post = match &rate.post_id {
+        Some(post) => Some(find_post(tx, actor, member, post, say).await?),
+        None => None,
+    };
     let new = NewRating {
         member,
         rater: actor.member,
         post: post.map(|post| post.id),
         points: rate.points,
-        comment: comment(tx, rate, say)?,
+        comment: comment(tx, rate, say).await?,
         at: events.now,
     };
-    new.is_first(tx, say)?;
-    new.is_in_time(tx, say)?;
-    let (rating, reputation) = new.insert(tx)?;
+    new.is_first(tx, say).await?;
+    new.is_in_time(tx, say).await?;
+    let (rating, reputation) = new.insert(tx).await?;
     let rating = new.answer(rating, reputation);
     if post.is_none_or(|post| post.public) {
         let forum = post.map(|post| post.forum);
@@ -64,12 +64,12 @@ fn author(profile: Profile) -> Author {
 }
 
 /// The comment, if the settings allow it and the points.
-fn comment<'a>(tx: &Savepoint<'_>, rate: &'a Rate, say: &Texts) -> Result<&'a str> {
+async fn comment<'a>(tx: &Transaction<'_>, rate: &'a Rate, say: &Texts) -> Result<&'a str> {
     let limits = Limits {
-        points: MAX_POINTS.get(tx)?,
-        negative: ALLOW_NEGATIVE.get(tx)?,
-        empty_comment: ALLOW_EMPTY_COMMENT.get(tx)?,
-        comment: BODY_MAX.get(tx)?,
+        points: MAX_POINTS.get(tx).await?,
+        negative: ALLOW_NEGATIVE.get(tx).await?,
+        empty_comment: ALLOW_EMPTY_COMMENT.get(tx).await?,
+        comment: BODY_MAX.get(tx).await?,
     };
     rules::points(rate.points, limits, say)?;
     rules::comment(&rate.comment, limits, say)
@@ -85,8 +85,8 @@ struct Subject {
 }
 
 /// The post of this `author`, if the caller sees it.
-fn find_post(
-    connection: &Connection,
+async fn find_post(
+    connection: &Connection<'_>,
     actor: &Actor,
     author: i64,
     post: &PostId,
@@ -102,10 +102,9 @@ fn find_post(
         )
     });
     let sight = Sight::of(actor);
-    let parameters = named_params! { ":post": post.number().ok(), ":author": author };
-    let mut query = connection.prepare_cached(&QUERY)?;
-    let subject = query.query_row(&*sight.with(parameters), |row| {
-        let mut columns = Columns::of(row);
+    let post = post.number().ok();
+    let parameters = sight.with(bind! { ":post": post, ":author": author });
+    let subject = connection.first(&QUERY, &parameters, |columns| {
         Ok(Subject {
             id: columns.value()?,
             forum: columns.value()?,
@@ -113,7 +112,7 @@ fn find_post(
         })
     });
     let absent = || Refusal::NotFound(say.ratings.no_such_post.into());
-    subject.optional()?.ok_or_else(absent)
+    subject.await?.ok_or_else(absent)
 }
 
 /// A rating whose contents were found good.
@@ -128,54 +127,65 @@ struct NewRating<'a> {
 
 impl NewRating<'_> {
     /// A post is rated once, a member without one once in a day.
-    fn is_first(&self, tx: &Savepoint<'_>, say: &Texts) -> Result<()> {
+    async fn is_first(&self, tx: &Transaction<'_>, say: &Texts) -> Result<()> {
         let (since, text) = match self.post {
             Some(_) => (i64::MIN, say.ratings.post_rated),
             None => (self.at.minus(DAY).as_millis(), say.ratings.member_rated),
         };
-        let mut query = tx.prepare_cached(
-            "SELECT EXISTS (
-                SELECT 1 FROM rating
-                WHERE rater_id = ?1 AND member_id = ?2 AND post_id IS ?3 AND created_at > ?4
-             )",
-        )?;
-        let parameters = (self.rater, self.member, self.post, since);
-        let is_there: bool = query.query_row(parameters, |row| row.get(0))?;
-        (!is_there)
+        let parameters = bind! {
+            ":rater": self.rater,
+            ":member": self.member,
+            ":post": self.post,
+            ":since": since,
+        };
+        let is_there = tx.any(
+            "SELECT 1 FROM rating
+             WHERE rater_id = :rater AND member_id = :member AND post_id IS NOT DISTINCT FROM :post
+                AND created_at > :since
+             LIMIT 1",
+            parameters,
+        );
+        (!is_there.await?)
             .then_some(())
             .ok_or_else(|| Refusal::Conflict(text.into()))
     }
 
-    fn is_in_time(&self, tx: &Savepoint<'_>, say: &Texts) -> Result<()> {
-        let most = RATINGS_PER_DAY.get(tx)?;
-        let mut query = tx.prepare_cached(
-            "SELECT created_at FROM rating WHERE rater_id = ?1 AND created_at > ?3
-             ORDER BY created_at DESC LIMIT 1 OFFSET ?2 - 1",
-        )?;
-        let parameters = (self.rater, most, self.at.minus(DAY));
-        let oldest = query.query_row(parameters, |row| row.get(0));
-        pace(oldest.optional()?, self.at, most, DAY, say.ratings.too_many)
+    async fn is_in_time(&self, tx: &Transaction<'_>, say: &Texts) -> Result<()> {
+        let most = RATINGS_PER_DAY.get(tx).await?;
+        let (since, others) = (self.at.minus(DAY), i64::from(most) - 1);
+        let parameters = bind![self.rater, since, others];
+        let oldest = tx.first(
+            "SELECT created_at FROM rating WHERE rater_id = ?1 AND created_at > ?2
+             ORDER BY created_at DESC LIMIT 1 OFFSET ?3",
+            parameters,
+            |columns| columns.value(),
+        );
+        pace(oldest.await?, self.at, most, DAY, say.ratings.too_many)
     }
 
     /// Gives its id, and the member's new total.
-    fn insert(&self, tx: &Savepoint<'_>) -> rusqlite::Result<(i64, i64)> {
-        let mut insert = tx.prepare_cached(
-            "INSERT INTO rating (member_id, rater_id, post_id, points, comment, created_at)
-             VALUES (:member, :rater, :post, :points, :comment, :at)",
-        )?;
-        let rating = insert.insert(named_params! {
+    async fn insert(&self, tx: &Transaction<'_>) -> db::Result<(i64, i64)> {
+        let parameters = bind! {
             ":member": self.member,
             ":rater": self.rater,
             ":post": self.post,
             ":points": self.points,
             ":comment": self.comment,
             ":at": self.at,
-        })?;
-        let mut total = tx.prepare_cached(
+        };
+        let insert = tx.insert(
+            "INSERT INTO rating (member_id, rater_id, post_id, points, comment, created_at)
+             VALUES (:member, :rater, :post, :points, :comment, :at) RETURNING id",
+            parameters,
+        );
+        let rating = insert.await?;
+        let parameters = bind![self.member, self.points];
+        let total = tx.one(
             "UPDATE member SET reputation = reputation + ?2 WHERE id = ?1 RETURNING reputation",
-        )?;
-        let total = total.query_row((self.member, self.points), |row| row.get(0))?;
-        Ok((rating, total))
+            parameters,
+            |columns| columns.value(),
+        );
+        Ok((rating, total.await?))
     }
 
     fn answer(&self, rating: i64, reputation: i64) -> Rating {

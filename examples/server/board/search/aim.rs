@@ -5,11 +5,11 @@ use std::ops::RangeInclusive;
 
 use forum_api::host::Result;
 use forum_api::model::{ForumId, Search, Timestamp, UserRef, When};
-use rusqlite::{Connection, OptionalExtension};
 
 use super::super::actor::Actor;
+use super::super::db::{self, Connection, bind};
 use super::super::sight::between_commas;
-use super::expression;
+use super::expression::{FTS5, Language, TSQUERY};
 
 /// Where a search looks.
 #[derive(Debug)]
@@ -17,93 +17,103 @@ pub struct Aim {
     /// What the posts say, in the language of the index.
     pub text: String,
     /// Where they are.
-    place: String,
+    pub place: String,
     /// The posts among which it is.
     pub posts: RangeInclusive<i64>,
 }
 
 impl Aim {
     /// What `search` aims at; `None` when it names a forum or a member in vain, or the caller sees no forum.
-    pub fn of(
-        connection: &Connection,
+    pub async fn of(
+        connection: &Connection<'_>,
         actor: &Actor,
         search: &Search,
         now: Timestamp,
     ) -> Result<Option<Self>> {
         let mut forums: BTreeSet<i64> = actor.sees().collect();
         if !search.forum.is_empty() {
-            forums = below(connection, &search.forum, &forums)?;
+            forums = below(connection, &search.forum, &forums).await?;
         }
-        let author = search.by.as_ref().map(|by| member(connection, by));
-        let author = author.transpose()?;
+        let author = match &search.by {
+            Some(by) => Some(member(connection, by).await?),
+            None => None,
+        };
         if forums.is_empty() || author == Some(None) {
             return Ok(None);
         }
-        let posts = search.when.as_ref().map(|when| span(connection, when, now));
+        let posts = match &search.when {
+            Some(when) => span(connection, when, now).await?,
+            None => i64::MIN..=i64::MAX,
+        };
+        let language: &Language = connection.either(&FTS5, &TSQUERY);
+        let left_out = long_and_hidden(connection).await?;
         Ok(Some(Self {
-            text: expression::text(search, author.flatten()),
-            place: expression::place(&forums, &long_and_hidden(connection)?),
-            posts: posts.transpose()?.unwrap_or(i64::MIN..=i64::MAX),
+            text: language.text(search, author.flatten()),
+            place: (language.place)(&forums, &left_out),
+            posts,
         }))
-    }
-
-    /// What the index is asked for.
-    pub fn expression(&self) -> String {
-        format!("{} AND {}", self.text, self.place)
     }
 }
 
 /// Those of the `seen` forums that are named, or below one that is named and seen.
-fn below(
-    connection: &Connection,
+async fn below(
+    connection: &Connection<'_>,
     named: &[ForumId],
     seen: &BTreeSet<i64>,
 ) -> Result<BTreeSet<i64>> {
     let named = named.iter().filter_map(|forum| forum.number().ok());
-    let mut query = connection.prepare_cached(
-        "WITH RECURSIVE below (id) AS (
-            SELECT id FROM forum WHERE instr(?1, ',' || id || ',')
+    let named = between_commas(named.filter(|forum| seen.contains(forum)));
+    let find = "
+        WITH RECURSIVE below (id) AS (
+            SELECT id FROM forum WHERE instr(?1, ',' || id || ',') > 0
             UNION
             SELECT forum.id FROM below JOIN forum ON forum.parent_id = below.id
         )
-        SELECT id FROM below",
-    )?;
-    let named = between_commas(named.filter(|forum| seen.contains(forum)));
-    let found = query.query_map([named], |row| row.get(0))?;
-    let found = found.collect::<rusqlite::Result<BTreeSet<i64>>>()?;
-    Ok(&found & seen)
+        SELECT id FROM below";
+    let found = connection
+        .all(find, bind![named], |columns| columns.value())
+        .await?;
+    Ok(&BTreeSet::from_iter(found) & seen)
 }
 
 /// The threads whose posts stay in the index although nobody is to find them. They are few: each is long.
-fn long_and_hidden(connection: &Connection) -> Result<BTreeSet<i64>> {
-    let mut query = connection.prepare_cached(LONG_AND_HIDDEN)?;
-    let threads = query.query_map([], |row| row.get(0))?;
-    Ok(threads.collect::<rusqlite::Result<_>>()?)
+async fn long_and_hidden(connection: &Connection<'_>) -> Result<BTreeSet<i64>> {
+    let threads = connection.all(LONG_AND_HIDDEN, &[], |columns| columns.value());
+    Ok(BTreeSet::from_iter(threads.await?))
 }
 
 pub const LONG_AND_HIDDEN: &str = "SELECT id FROM thread WHERE is_long AND state <> 'visible'";
 
 /// `None` when there is no such member.
-fn member(connection: &Connection, by: &UserRef) -> Result<Option<i64>> {
+async fn member(connection: &Connection<'_>, by: &UserRef) -> Result<Option<i64>> {
     let name = match by {
         UserRef::Id(id) => return Ok(id.number().ok().filter(|id| *id > 0)),
         UserRef::Name(name) => name,
     };
-    let mut query = connection.prepare_cached("SELECT id FROM member WHERE username = ?1")?;
-    Ok(query.query_row([name], |row| row.get(0)).optional()?)
+    let find = "SELECT id FROM member WHERE lower(username) = lower(?1)";
+    let name = bind![name.as_str()];
+    Ok(connection
+        .first(find, name, |columns| columns.value())
+        .await?)
 }
 
 /// The posts that were written in a span of time.
-fn span(connection: &Connection, when: &When, now: Timestamp) -> Result<RangeInclusive<i64>> {
+async fn span(
+    connection: &Connection<'_>,
+    when: &When,
+    now: Timestamp,
+) -> db::Result<RangeInclusive<i64>> {
     let (from, until) = when.range(now);
-    let mut query = connection.prepare_cached(
-        "SELECT
-            (SELECT id FROM post WHERE created_at >= ?1 ORDER BY created_at, id LIMIT 1),
-            (SELECT id FROM post WHERE created_at < ?2 ORDER BY created_at DESC, id DESC LIMIT 1)",
-    )?;
     let from = from.map_or(i64::MIN, Timestamp::as_millis);
     let until = until.map_or(i64::MAX, Timestamp::as_millis);
-    let (first, last): (Option<i64>, Option<i64>) =
-        query.query_row([from, until], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(first.unwrap_or(i64::MAX)..=last.unwrap_or(i64::MIN))
+    let find = "
+        SELECT
+            (SELECT id FROM post WHERE created_at >= ?1 ORDER BY created_at, id LIMIT 1),
+            (SELECT id FROM post WHERE created_at < ?2 ORDER BY created_at DESC, id DESC LIMIT 1)";
+    let parameters = bind![from, until];
+    let ends = connection.one(find, parameters, |columns| {
+        let (first, last): (Option<i64>, Option<i64>) = (columns.value()?, columns.value()?);
+        Ok(first.unwrap_or(i64::MAX)..=last.unwrap_or(i64::MIN))
+    });
+    ends.await
 }

@@ -1,4 +1,4 @@
-//! A search in the language of the index.
+//! A search in the language of an index.
 
 use std::collections::BTreeSet;
 
@@ -6,64 +6,120 @@ use forum_api::model::{Query, Search, SearchIn};
 
 use super::words::folded;
 
-/// What is searched for, by this author if one is named.
-pub fn text(search: &Search, author: Option<i64>) -> String {
-    let columns = match search.within {
-        SearchIn::All => "{title body}",
-        SearchIn::Titles => "title",
-        SearchIn::Posts => "body",
-    };
-    let text = format!("{columns} : ({})", terms(&search.q));
-    match author {
-        Some(author) => format!("{text} AND place : m{author}"),
-        None => text,
+/// How an index is asked.
+#[derive(Debug)]
+pub struct Language {
+    and: &'static str,
+    or: &'static str,
+    without: &'static str,
+    /// That these words stand side by side in a column.
+    phrase: fn(column: SearchIn, words: &str) -> String,
+    /// That a post is by this member.
+    author: fn(i64) -> String,
+    /// That a post is in one of these forums, and in none of these threads.
+    pub place: fn(forums: &BTreeSet<i64>, left_out: &BTreeSet<i64>) -> String,
+}
+
+/// SQLite's. In quotes no word is taken for an operator.
+pub const FTS5: Language = Language {
+    and: " AND ",
+    or: " OR ",
+    without: " NOT ",
+    phrase: |column, words| match column {
+        SearchIn::All => format!("{{title body}} : \"{words}\""),
+        SearchIn::Titles => format!("title : \"{words}\""),
+        SearchIn::Posts => format!("body : \"{words}\""),
+    },
+    author: |id| format!("place : m{id}"),
+    place: |forums, left_out| {
+        let words = |letter, ids: &BTreeSet<i64>| {
+            let words = ids.iter().map(|id| format!("place : {letter}{id}"));
+            words.collect()
+        };
+        let forums: Vec<String> = words('f', forums);
+        FTS5.without(vec![group(&forums, FTS5.or)], words('t', left_out))
+    },
+};
+
+/// Postgres's, where a place is JSON. A sign before a word tells what it is of: `=` of a title, `#` of an author, none
+/// of a body. No word has a sign or a quote in it, and of long ones the index has the beginning.
+pub const TSQUERY: Language = Language {
+    and: " & ",
+    or: " | ",
+    without: " & !",
+    phrase: |column, words| match column {
+        SearchIn::All => format!(
+            "({} | {})",
+            side_by_side("=", words),
+            side_by_side("", words)
+        ),
+        SearchIn::Titles => side_by_side("=", words),
+        SearchIn::Posts => side_by_side("", words),
+    },
+    author: |id| format!("'#{id}'"),
+    place: |forums, left_out| {
+        serde_json::json!({ "forums": forums, "leftOut": left_out }).to_string()
+    },
+};
+
+/// Of how many characters of a word Postgres's index knows.
+const KNOWN: usize = 500;
+
+impl Language {
+    /// What is searched for, by this author if one is named.
+    pub fn text(&self, search: &Search, author: Option<i64>) -> String {
+        let terms = self.without(self.terms(search, false), self.terms(search, true));
+        match author {
+            Some(author) => format!("{terms}{}{}", self.and, (self.author)(author)),
+            None => terms,
+        }
+    }
+
+    fn without(&self, required: Vec<String>, excluded: Vec<String>) -> String {
+        let required = group(&required, self.and);
+        match &*excluded {
+            [] => required,
+            excluded => format!("({required}{}{})", self.without, group(excluded, self.or)),
+        }
+    }
+
+    fn terms(&self, search: &Search, excluded: bool) -> Vec<String> {
+        let words = words(&search.q, excluded);
+        let phrases = words
+            .iter()
+            .map(|words| (self.phrase)(search.within, words));
+        phrases.collect()
     }
 }
 
-/// That a post is in one of these forums, and in none of these threads.
-pub fn place(forums: &BTreeSet<i64>, left_out: &BTreeSet<i64>) -> String {
-    let forums = one_of('f', forums);
-    match left_out.is_empty() {
-        true => forums,
-        false => format!("({forums} NOT {})", one_of('t', left_out)),
-    }
-}
-
-/// That its place is one with this letter and one of these ids.
-fn one_of(letter: char, ids: &BTreeSet<i64>) -> String {
-    let words = ids.iter().map(|id| format!("{letter}{id}"));
-    format!("place : ({})", join(words, " OR "))
-}
-
-fn terms(query: &Query) -> String {
-    let (required, excluded) = (quoted(query, false), quoted(query, true));
-    let required = join(required, " AND ");
-    if excluded.is_empty() {
-        return required;
-    }
-    format!("({required}) NOT ({})", join(excluded, " OR "))
-}
-
-/// In quotes no word is taken for an operator.
-fn quoted(query: &Query, excluded: bool) -> BTreeSet<String> {
+/// Each of them once.
+fn words(query: &Query, excluded: bool) -> BTreeSet<String> {
     let terms = query.terms().iter();
     let terms = terms.filter(|term| term.excluded == excluded);
-    terms
-        .map(|term| format!("\"{}\"", folded(&term.text)))
-        .collect()
+    terms.map(|term| folded(&term.text)).collect()
 }
 
-fn join(parts: impl IntoIterator<Item = String>, by: &str) -> String {
-    parts.into_iter().collect::<Vec<_>>().join(by)
+fn group(parts: &[String], by: &str) -> String {
+    match parts {
+        [part] => part.clone(),
+        parts => format!("({})", parts.join(by)),
+    }
+}
+
+fn side_by_side(sign: &str, words: &str) -> String {
+    let words = words.split(' ').map(|word| {
+        let known: String = word.chars().take(KNOWN).collect();
+        format!("'{sign}{known}'")
+    });
+    group(&words.collect::<Vec<_>>(), " <-> ")
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::{Strategy, prop, prop_assert_eq, prop_oneof, proptest};
-    use rusqlite::Connection;
 
-    use super::super::super::STEPS;
-    use super::{BTreeSet, Query, Search, SearchIn, folded, place, text};
+    use super::super::super::schema;
+    use super::{BTreeSet, FTS5, Query, Search, SearchIn, TSQUERY, folded};
 
     /// With words of the index's language among others.
     fn queries() -> impl Strategy<Value = String> {
@@ -81,45 +137,68 @@ mod tests {
             let Some(query) = Query::parse(&query) else {
                 return Ok(());
             };
-            let index = Connection::open_in_memory().unwrap();
-            STEPS.iter().for_each(|step| index.execute_batch(step).unwrap());
+            let index = schema::in_memory();
             let (excluded, required): (Vec<_>, Vec<_>) = query.terms().iter().partition(|term| term.excluded);
             let required: Vec<_> = required.iter().map(|term| folded(&term.text)).collect();
             let body = format!(" {} ", required.join(" "));
             let spoilt = excluded.iter().any(|term| body.contains(&format!(" {} ", folded(&term.text))));
             index.execute("INSERT INTO post_text (body) VALUES (?1)", [&body]).unwrap();
-            let expression = text(&Search::new(query), None);
+            let expression = FTS5.text(&Search::new(query), None);
             let found = index.query_row("SELECT count(*) FROM post_text (?1)", [expression], |row| row.get(0));
             prop_assert_eq!(found, Ok(i32::from(!spoilt)));
         }
     }
 
     #[test]
-    fn says_what_to_look_for_and_where() {
-        for (query, within, author, expression) in [
-            ("tea", SearchIn::All, None, r#"{title body} : ("tea")"#),
+    fn says_what_to_look_for() {
+        for (query, within, author, fts5, tsquery) in [
+            (
+                "tea",
+                SearchIn::All,
+                None,
+                r#"{title body} : "tea""#,
+                "('=tea' | 'tea')",
+            ),
             (
                 "Tea AND tea",
                 SearchIn::Titles,
                 Some(7),
-                r#"title : ("and" AND "tea") AND place : m7"#,
+                r#"(title : "and" AND title : "tea") AND place : m7"#,
+                "('=and' & '=tea') & '#7'",
             ),
             (
                 r#""Green, leaf" tea -bag -"tea-cup""#,
                 SearchIn::Posts,
                 None,
-                r#"body : (("green leaf" AND "tea") NOT ("bag" OR "tea cup"))"#,
+                r#"((body : "green leaf" AND body : "tea") NOT (body : "bag" OR body : "tea cup"))"#,
+                "((('green' <-> 'leaf') & 'tea') & !('bag' | ('tea' <-> 'cup')))",
             ),
         ] {
             let mut search = Search::new(Query::parse(query).unwrap());
             search.within = within;
-            assert_eq!(text(&search, author), expression, "{query}");
+            assert_eq!(FTS5.text(&search, author), fts5, "{query}");
+            assert_eq!(TSQUERY.text(&search, author), tsquery, "{query}");
         }
+    }
+
+    #[test]
+    fn says_where_to_look() {
         let (forums, threads) = (BTreeSet::from([3, 2]), BTreeSet::from([17]));
-        assert_eq!(place(&forums, &BTreeSet::new()), "place : (f2 OR f3)");
-        assert_eq!(
-            place(&forums, &threads),
-            "(place : (f2 OR f3) NOT place : (t17))"
-        );
+        let none = BTreeSet::new();
+        for (language, place, place_without) in [
+            (
+                FTS5,
+                "(place : f2 OR place : f3)",
+                "((place : f2 OR place : f3) NOT place : t17)",
+            ),
+            (
+                TSQUERY,
+                r#"{"forums":[2,3],"leftOut":[]}"#,
+                r#"{"forums":[2,3],"leftOut":[17]}"#,
+            ),
+        ] {
+            assert_eq!((language.place)(&forums, &none), place);
+            assert_eq!((language.place)(&forums, &threads), place_without);
+        }
     }
 }

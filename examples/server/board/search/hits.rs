@@ -1,38 +1,56 @@
 //! What is told of a hit.
 
-use forum_api::host::Result;
-use forum_api::model::{HitKind, Search, SearchHit, Show};
-use rusqlite::{Connection, Row};
+use std::sync::LazyLock;
 
+use forum_api::model::{HitKind, Search, SearchHit, Show};
+
+use super::super::db::{self, Columns, Connection, bind};
 use super::super::markdown;
-use super::super::row::Columns;
 use super::excerpt::excerpt;
 use super::terms::{Terms, beginning};
 
-const HITS: &str = "
-    SELECT
-        thread.forum_id, thread.id, post.id, thread.title, author.id, author.username, author.avatar_url,
-        post.created_at, post.body, iif(post.number = 1, thread.title_words, ''), post.body_words
-    FROM json_each(?1) AS found
-    CROSS JOIN post ON post.id = found.value
-    CROSS JOIN thread ON thread.id = post.thread_id
-    LEFT JOIN member AS author ON author.id = post.author_id
-    ORDER BY found.key";
+static ON_SQLITE: LazyLock<String> = LazyLock::new(|| hits("json_each(?1) AS found"));
+static ON_POSTGRES: LazyLock<String> = LazyLock::new(|| {
+    hits("(
+        SELECT CAST(value AS BIGINT) AS value, key
+        FROM jsonb_array_elements_text(CAST(?1 AS TEXT)::jsonb) WITH ORDINALITY AS listed (value, key)
+    ) AS found")
+});
+
+fn hits(found: &str) -> String {
+    format!(
+        "SELECT
+            thread.forum_id, thread.id, post.id, thread.title, author.id, author.username, author.avatar_url,
+            post.created_at, post.body,
+            CASE WHEN post.number = 1 THEN thread.title_words ELSE '' END, post.body_words
+        FROM {found}
+        JOIN post ON post.id = found.value
+        JOIN thread ON thread.id = post.thread_id
+        LEFT JOIN member AS author ON author.id = post.author_id
+        ORDER BY found.key"
+    )
+}
 
 /// The hits on these `posts`, in their order.
-pub fn read(connection: &Connection, posts: &[i64], search: &Search) -> Result<Vec<SearchHit>> {
+pub async fn read(
+    connection: &Connection<'_>,
+    posts: &[i64],
+    search: &Search,
+) -> db::Result<Vec<SearchHit>> {
     let terms = Terms::of(search);
     let kind = match search.show {
         Show::Posts => HitKind::Post,
         Show::Threads => HitKind::Thread,
     };
-    let mut query = connection.prepare_cached(HITS)?;
-    let hits = query.query_map([json(posts)], |row| hit(row, kind, &terms))?;
-    Ok(hits.collect::<rusqlite::Result<_>>()?)
+    let find: &str = connection.either(&ON_SQLITE, &ON_POSTGRES);
+    connection
+        .all(find, bind![json(posts)], |columns| {
+            hit(columns, kind, &terms)
+        })
+        .await
 }
 
-fn hit(row: &Row<'_>, kind: HitKind, terms: &Terms) -> rusqlite::Result<SearchHit> {
-    let mut columns = Columns::of(row);
+fn hit(columns: &mut Columns<'_>, kind: HitKind, terms: &Terms) -> db::Result<SearchHit> {
     let mut hit = SearchHit {
         kind,
         forum_id: columns.id()?,
@@ -51,7 +69,7 @@ fn hit(row: &Row<'_>, kind: HitKind, terms: &Terms) -> rusqlite::Result<SearchHi
     Ok(hit)
 }
 
-/// A list as `json_each` takes it.
+/// A list as the statements take it.
 pub fn json(ids: &[i64]) -> String {
     serde_json::json!(ids).to_string()
 }

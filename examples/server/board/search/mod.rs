@@ -17,51 +17,53 @@ mod words;
 
 use forum_api::host::{Refusal, Result};
 use forum_api::model::{Page, Query, Search, SearchHit, Show, Sort, Timestamp};
-use rusqlite::Connection;
 
 use super::actor::Actor;
+use super::db::Connection;
 use aim::Aim;
-pub use index::together;
+pub use hits::json;
+pub use index::{learn, together};
 use walk::Way;
 pub use words::folded;
 
 /// What finds the threads that a search leaves out, and what looks for threads that a walk has met.
 #[cfg(test)]
-pub use self::{aim::LONG_AND_HIDDEN, threads::TOLD};
+pub use self::{aim::LONG_AND_HIDDEN, threads::ON_SQLITE as TOLD};
 
 /// What walks the index.
 #[cfg(test)]
 pub const WALKS: [fn() -> &'static str; 3] = [
-    || Way::Back.matches(),
-    || Way::Forth.matches(),
-    || relevance::WINDOW,
+    || Way::Back.on_sqlite(),
+    || Way::Forth.on_sqlite(),
+    relevance::on_sqlite,
 ];
 
 /// A page of the hits that the caller may read.
-pub fn page(
-    connection: &Connection,
+pub async fn page(
+    connection: &Connection<'_>,
     actor: &Actor,
     search: &Search,
     now: Timestamp,
 ) -> Result<Page<SearchHit>> {
     few_words(&search.q)?;
-    let Some(aim) = Aim::of(connection, actor, search, now)? else {
+    let Some(aim) = Aim::of(connection, actor, search, now).await? else {
         return Ok(Page {
             items: Vec::new(),
             next: None,
         });
     };
-    let walk = match search.show {
-        Show::Posts => walk::page,
-        Show::Threads => threads::page,
+    let way = match search.sort {
+        Sort::Relevance => None,
+        Sort::Newest => Some(Way::Back),
+        Sort::Oldest => Some(Way::Forth),
     };
-    let found = match search.sort {
-        Sort::Relevance => relevance::page(connection, &aim, search)?,
-        Sort::Newest => walk(connection, &aim, search, Way::Back)?,
-        Sort::Oldest => walk(connection, &aim, search, Way::Forth)?,
+    let found = match (way, search.show) {
+        (None, _) => relevance::page(connection, &aim, search).await?,
+        (Some(way), Show::Posts) => walk::page(connection, &aim, search, way).await?,
+        (Some(way), Show::Threads) => threads::page(connection, &aim, search, way).await?,
     };
     Ok(Page {
-        items: hits::read(connection, &found.items, search)?,
+        items: hits::read(connection, &found.items, search).await?,
         next: found.next,
     })
 }

@@ -5,11 +5,12 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
+use std::sync::LazyLock;
 
 use forum_api::host::Result;
 use forum_api::model::{Page, Position, Search, Show};
-use rusqlite::{Connection, Row, named_params};
 
+use super::super::db::{self, Columns, Connection, bind};
 use super::super::position;
 use super::super::settings::SEARCH_WINDOW;
 use super::aim::Aim;
@@ -27,15 +28,15 @@ struct Ranked {
 type Place = (i64, i64);
 
 /// A page of what is found.
-pub fn page(connection: &Connection, aim: &Aim, search: &Search) -> Result<Page<i64>> {
-    let window = SEARCH_WINDOW.get(connection)?.into();
+pub async fn page(connection: &Connection<'_>, aim: &Aim, search: &Search) -> Result<Page<i64>> {
+    let window = SEARCH_WINDOW.get(connection).await?.into();
     let (after, posts, rows): (Option<Place>, _, _) =
         match position::numbers(search.after.as_ref())? {
             None => (None, aim.posts.clone(), window),
             // Some may have been restored since.
             Some([score, post, first, last]) => (Some((score, post)), first..=last, 2 * window),
         };
-    let mut matches = find(connection, &aim.expression(), &posts, rows, search)?;
+    let mut matches = find(connection, aim, &posts, rows, search).await?;
     let ranked = match after {
         None => span(&matches),
         Some(_) => posts,
@@ -67,40 +68,65 @@ fn rank(matches: &mut Vec<Ranked>, show: Show) {
     }
 }
 
-pub const WINDOW: &str = "
+static ON_SQLITE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "{COLUMNS}
+        FROM post_text CROSS JOIN post ON post.id = post_text.rowid
+        WHERE post_text MATCH :text || ' AND ' || :place AND post_text.rowid BETWEEN :first AND :last
+        ORDER BY post_text.rowid DESC LIMIT :rows"
+    )
+});
+
+static ON_POSTGRES: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "{COLUMNS}
+        FROM newest_matches(:text, CAST(:place AS TEXT)::jsonb, :first, :last, :rows) AS found
+        JOIN post ON post.id = found.post_id
+        ORDER BY post.id DESC"
+    )
+});
+
+const COLUMNS: &str = "
     SELECT
         post.id, post.thread_id, post.body_words,
-        iif(post.number = 1, (SELECT title_words FROM thread WHERE thread.id = post.thread_id), '')
-    FROM post_text CROSS JOIN post ON post.id = post_text.rowid
-    WHERE post_text MATCH :expression AND post_text.rowid BETWEEN :first AND :last
-    ORDER BY post_text.rowid DESC LIMIT :rows";
+        CASE WHEN post.number = 1 THEN (SELECT title_words FROM thread WHERE thread.id = post.thread_id) ELSE '' END";
+
+/// What asks SQLite for the matches.
+#[cfg(test)]
+pub fn on_sqlite() -> &'static str {
+    &ON_SQLITE
+}
 
 /// The newest matches among `posts`, newest first.
-fn find(
-    connection: &Connection,
-    expression: &str,
+async fn find(
+    connection: &Connection<'_>,
+    aim: &Aim,
     posts: &RangeInclusive<i64>,
     rows: i64,
     search: &Search,
-) -> Result<Vec<Ranked>> {
+) -> db::Result<Vec<Ranked>> {
     let terms = Terms::of(search);
-    let mut query = connection.prepare_cached(WINDOW)?;
-    let parameters = named_params! {
-        ":expression": expression,
+    let parameters = bind! {
+        ":text": aim.text,
+        ":place": aim.place,
         ":first": posts.start(),
         ":last": posts.end(),
         ":rows": rows,
     };
-    let found = query.query_map(parameters, |row| score(row, &terms))?;
-    Ok(found.collect::<rusqlite::Result<_>>()?)
+    let find: &str = connection.either(&ON_SQLITE, &ON_POSTGRES);
+    connection
+        .all(find, parameters, |columns| score(columns, &terms))
+        .await
 }
 
 /// The texts stay where they are.
-fn score(row: &Row<'_>, terms: &Terms) -> rusqlite::Result<Ranked> {
-    let (body, title) = (row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str()?);
+fn score(columns: &mut Columns<'_>, terms: &Terms) -> db::Result<Ranked> {
+    let (post, thread) = (columns.value()?, columns.value()?);
+    let mut words = || columns.text().map(Option::unwrap_or_default);
+    let (body, title) = (words()?, words()?);
     Ok(Ranked {
         score: terms.score(title, body),
-        post: row.get(0)?,
-        thread: row.get(1)?,
+        post,
+        thread,
     })
 }

@@ -9,31 +9,34 @@ use std::ops::RangeInclusive;
 
 use forum_api::host::Result;
 use forum_api::model::{Page, Position, Search};
-use rusqlite::{Connection, named_params};
 
+use super::super::db::{self, Connection, bind};
 use super::super::position;
 use super::aim::Aim;
 use super::hits::json;
-use super::walk::{Match, Way};
+use super::walk::{Match, Matches, Way};
 
 /// For how many threads that the walk has met before a page looks behind for each hit that it may hold, before it is
 /// short.
 const PASSED: usize = 10;
 
 /// A page of the posts by which threads are found. It begins at the first of them.
-pub fn page(connection: &Connection, aim: &Aim, search: &Search, way: Way) -> Result<Page<i64>> {
+pub async fn page(
+    connection: &Connection<'_>,
+    aim: &Aim,
+    search: &Search,
+    way: Way,
+) -> Result<Page<i64>> {
     let limit = search.limit.get();
     let after: Option<[i64; 2]> = position::numbers(search.after.as_ref())?;
     let ahead = after.map_or(aim.posts.clone(), |[from, _]| way.ahead(&aim.posts, from));
     let behind = after.map(|[from, begun]| way.behind(begun, from));
-    let mut query = connection.prepare_cached(way.matches())?;
-    let mut matches =
-        query.query_map((aim.expression(), ahead.start(), ahead.end()), Match::read)?;
+    let mut matches = Matches::new(connection, aim, way, ahead, position::rows(search.limit));
     let (mut hits, mut met, mut more) = (Vec::new(), HashSet::new(), true);
     while more && hits.len() <= limit && (hits.len() < 2 || met.len() < PASSED * limit) {
-        let fresh = fresh(&mut matches, &mut met, limit + 1)?;
+        let fresh = fresh(&mut matches, &mut met, limit + 1).await?;
         more = fresh.len() > limit;
-        let told = told(connection, aim, behind.as_ref(), &fresh)?;
+        let told = told(connection, aim, behind.as_ref(), &fresh).await?;
         let news = fresh.iter().filter(|found| !told.contains(&found.thread));
         hits.extend(news.map(|found| found.post));
     }
@@ -49,42 +52,49 @@ pub fn page(connection: &Connection, aim: &Aim, search: &Search, way: Way) -> Re
 }
 
 /// The next few matches in threads that were not `met` yet on this page.
-fn fresh(
-    matches: &mut impl Iterator<Item = rusqlite::Result<Match>>,
+async fn fresh(
+    matches: &mut Matches<'_>,
     met: &mut HashSet<i64>,
     most: usize,
-) -> rusqlite::Result<Vec<Match>> {
-    let fresh = matches.filter(|found| match found {
-        Ok(found) => met.insert(found.thread),
-        Err(_) => true,
-    });
-    fresh.take(most).collect()
+) -> db::Result<Vec<Match>> {
+    let mut fresh = Vec::new();
+    while fresh.len() < most
+        && let Some(found) = matches.next().await?
+    {
+        if met.insert(found.thread) {
+            fresh.push(found);
+        }
+    }
+    Ok(fresh)
 }
 
 /// Those threads of the `found` matches that have another one `behind`.
-fn told(
-    connection: &Connection,
+async fn told(
+    connection: &Connection<'_>,
     aim: &Aim,
     behind: Option<&RangeInclusive<i64>>,
     found: &[Match],
-) -> Result<HashSet<i64>> {
+) -> db::Result<HashSet<i64>> {
     let Some(behind) = behind else {
         return Ok(HashSet::new());
     };
     let threads: Vec<i64> = found.iter().map(|found| found.thread).collect();
-    let mut query = connection.prepare_cached(TOLD)?;
-    let parameters = named_params! {
+    let parameters = bind! {
         ":threads": json(&threads),
         ":text": aim.text,
         ":first": behind.start(),
         ":last": behind.end(),
     };
-    let told = query.query_map(parameters, |row| row.get(0))?;
-    Ok(told.collect::<rusqlite::Result<_>>()?)
+    let find = connection.either(ON_SQLITE, ON_POSTGRES);
+    let told = connection.all(find, parameters, |columns| columns.value());
+    Ok(HashSet::from_iter(told.await?))
 }
 
-pub const TOLD: &str = "
+pub const ON_SQLITE: &str = "
     SELECT value FROM json_each(:threads) WHERE EXISTS (
         SELECT 1 FROM post_text
         WHERE post_text MATCH :text || ' AND place : t' || value AND post_text.rowid BETWEEN :first AND :last
     )";
+
+const ON_POSTGRES: &str =
+    "SELECT thread_id FROM threads_with_match(CAST(:threads AS TEXT)::jsonb, :text, :first, :last)";

@@ -3,11 +3,12 @@
 
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
+use std::vec::IntoIter;
 
 use forum_api::host::Result;
 use forum_api::model::{Page, Position, Search};
-use rusqlite::{Connection, Row};
 
+use super::super::db::{self, Columns, Connection, bind};
 use super::super::position;
 use super::aim::Aim;
 
@@ -30,37 +31,129 @@ pub struct Match {
 }
 
 /// A page of the posts that are found. It begins after a post.
-pub fn page(connection: &Connection, aim: &Aim, search: &Search, way: Way) -> Result<Page<i64>> {
+pub async fn page(
+    connection: &Connection<'_>,
+    aim: &Aim,
+    search: &Search,
+    way: Way,
+) -> Result<Page<i64>> {
     let ahead = match position::numbers(search.after.as_ref())? {
         Some([post]) => way.ahead(&aim.posts, way.next(post)),
         None => aim.posts.clone(),
     };
-    let mut query = connection.prepare_cached(way.matches())?;
-    let matches = query.query_map((aim.expression(), ahead.start(), ahead.end()), Match::read)?;
-    let posts = matches.map(|found| Ok(found?.post));
-    let posts = posts.take(search.limit.get() + 1);
-    let posts = posts.collect::<rusqlite::Result<_>>()?;
+    let rows = position::rows(search.limit);
+    let matches = way.matches(connection, aim, &ahead, rows).await?;
+    let posts = matches.into_iter().map(|found| found.post).collect();
     Ok(Page::cut(posts, search.limit, |post| Position::new(post)))
 }
 
-impl Match {
-    /// One that [`Way::matches`] gives.
-    pub fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            post: row.get(0)?,
-            thread: row.get(1)?,
-        })
+/// The matches along a way, one after the other: they are read in steps, each four times as long as the one before.
+#[derive(Debug)]
+pub struct Matches<'a> {
+    connection: &'a Connection<'a>,
+    aim: &'a Aim,
+    way: Way,
+    ahead: RangeInclusive<i64>,
+    step: i64,
+    read: IntoIter<Match>,
+    more: bool,
+}
+
+impl<'a> Matches<'a> {
+    /// Those of the posts `ahead`. The first step reads so many.
+    pub fn new(
+        connection: &'a Connection<'a>,
+        aim: &'a Aim,
+        way: Way,
+        ahead: RangeInclusive<i64>,
+        step: i64,
+    ) -> Self {
+        Self {
+            connection,
+            aim,
+            way,
+            ahead,
+            step,
+            read: Vec::new().into_iter(),
+            more: true,
+        }
+    }
+
+    /// The next one; `None` at the end of the way.
+    pub async fn next(&mut self) -> db::Result<Option<Match>> {
+        if self.more && self.read.as_slice().is_empty() {
+            self.read_on().await?;
+        }
+        Ok(self.read.next())
+    }
+
+    async fn read_on(&mut self) -> db::Result<()> {
+        let Self {
+            connection,
+            aim,
+            ahead,
+            step,
+            ..
+        } = self;
+        let read = self.way.matches(connection, aim, ahead, *step).await?;
+        self.more = read.len() as i64 == *step;
+        if let Some(last) = read.last() {
+            self.ahead = self.way.ahead(ahead, self.way.next(last.post));
+        }
+        self.step *= 4;
+        self.read = read.into_iter();
+        Ok(())
     }
 }
 
 impl Way {
-    /// The matches along the way.
-    pub fn matches(self) -> &'static str {
-        static BACK: LazyLock<String> = LazyLock::new(|| matches("DESC"));
-        static FORTH: LazyLock<String> = LazyLock::new(|| matches("ASC"));
+    /// The first matches along the way, so many at most.
+    async fn matches(
+        self,
+        connection: &Connection<'_>,
+        aim: &Aim,
+        ahead: &RangeInclusive<i64>,
+        rows: i64,
+    ) -> db::Result<Vec<Match>> {
+        let parameters = bind! {
+            ":text": aim.text,
+            ":place": aim.place,
+            ":first": ahead.start(),
+            ":last": ahead.end(),
+            ":rows": rows,
+        };
+        let read = |columns: &mut Columns<'_>| {
+            Ok(Match {
+                post: columns.value()?,
+                thread: columns.value()?,
+            })
+        };
+        let find = connection.either(self.on_sqlite(), self.on_postgres());
+        connection.all(find, parameters, read).await
+    }
+
+    /// What asks SQLite for them.
+    pub fn on_sqlite(self) -> &'static str {
+        static BACK: LazyLock<String> = LazyLock::new(|| on_sqlite("DESC"));
+        static FORTH: LazyLock<String> = LazyLock::new(|| on_sqlite("ASC"));
         match self {
             Self::Back => &BACK,
             Self::Forth => &FORTH,
+        }
+    }
+
+    const fn on_postgres(self) -> &'static str {
+        match self {
+            Self::Back => {
+                "
+                SELECT post_id, thread_id
+                FROM newest_matches(:text, CAST(:place AS TEXT)::jsonb, :first, :last, :rows)"
+            }
+            Self::Forth => {
+                "
+                SELECT post_id, thread_id
+                FROM oldest_matches(:text, CAST(:place AS TEXT)::jsonb, :first, :last, :rows)"
+            }
         }
     }
 
@@ -89,11 +182,11 @@ impl Way {
     }
 }
 
-fn matches(order: &str) -> String {
+fn on_sqlite(order: &str) -> String {
     format!(
         "SELECT post.id, post.thread_id
         FROM post_text CROSS JOIN post ON post.id = post_text.rowid
-        WHERE post_text MATCH ?1 AND post_text.rowid BETWEEN ?2 AND ?3
-        ORDER BY post_text.rowid {order}"
+        WHERE post_text MATCH :text || ' AND ' || :place AND post_text.rowid BETWEEN :first AND :last
+        ORDER BY post_text.rowid {order} LIMIT :rows"
     )
 }

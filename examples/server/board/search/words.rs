@@ -45,10 +45,9 @@ fn is_accent(letter: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use rusqlite::Connection;
     use unicode_normalization::UnicodeNormalization;
 
-    use super::super::super::STEPS;
+    use super::super::super::schema;
     use super::{folded, words};
 
     /// Every character there is, but for private ones: in the planes between there are none.
@@ -110,10 +109,7 @@ mod tests {
 
     #[test]
     fn are_the_same_in_the_index() {
-        let index = Connection::open_in_memory().unwrap();
-        STEPS
-            .iter()
-            .for_each(|step| index.execute_batch(step).unwrap());
+        let index = schema::in_memory();
         let words = folded(&everything());
         let mut add = index
             .prepare("INSERT INTO post_text (title) VALUES (?1)")

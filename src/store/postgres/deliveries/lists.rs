@@ -17,9 +17,9 @@ macro_rules! list {
             columns!(),
             "\nFROM forum_api_deliveries delivery\nWHERE ",
             $conditions,
-            "\n    AND (created_at, id) < ($4::TEXT::BIGINT, $5) AND ($3 = '' OR topic = $3)\n    AND ",
+            "\n    AND (delivery.created_at, delivery.id) < ($4::TEXT::BIGINT, $5) AND ($3 = '' OR topic = $3)\n    AND ",
             is_there!(),
-            "\nORDER BY created_at DESC, id DESC LIMIT $6::TEXT::BIGINT"
+            "\nORDER BY delivery.created_at DESC, delivery.id DESC LIMIT $6::TEXT::BIGINT"
         )
     };
 }

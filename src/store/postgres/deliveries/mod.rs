@@ -10,7 +10,7 @@ mod lists;
 mod settle;
 mod sweep;
 
-pub use backlog::{backlog, waits};
+pub use backlog::{backlog, counted};
 pub use claim::{claim, claims};
 pub use lists::{find, found, list};
 pub use settle::{release, retry, settle};

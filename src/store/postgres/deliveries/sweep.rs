@@ -36,12 +36,12 @@ WITH RECURSIVE hop (endpoint) AS (
     ) ended
     LIMIT $2::TEXT::BIGINT
 ), event AS MATERIALIZED (
-    SELECT id FROM forum_api_events WHERE id IN (SELECT event FROM over) FOR UPDATE SKIP LOCKED
+    SELECT id FROM forum_api_events WHERE id = ANY (ARRAY(SELECT event FROM over)) FOR UPDATE SKIP LOCKED
 ), locked AS MATERIALIZED (
     SELECT id FROM forum_api_deliveries delivery
-    WHERE id IN (SELECT id FROM over) AND event IN (SELECT id FROM event)
+    WHERE id = ANY (ARRAY(SELECT id FROM over)) AND event IN (SELECT id FROM event)
         AND (ended_at < $1::TEXT::BIGINT OR NOT ", is_there!(), ")
     FOR UPDATE SKIP LOCKED
 )
-DELETE FROM forum_api_deliveries WHERE id IN (SELECT id FROM locked)");
+DELETE FROM forum_api_deliveries WHERE id = ANY (ARRAY(SELECT id FROM locked))");
 }

@@ -1,8 +1,8 @@
 //! How statements are run: prepared once a connection, one at a time and each a transaction of its own.
 
-use deadpool_postgres::Pool;
-use tokio_postgres::Row;
+use deadpool_postgres::{Client, Pool};
 use tokio_postgres::types::ToSql;
+use tokio_postgres::{Row, Statement as Prepared};
 
 use super::PostgresError;
 use crate::host::Stored;
@@ -10,8 +10,7 @@ use crate::store::postgres::Statement;
 
 /// How many rows the statement changed.
 pub(super) async fn change(pool: &Pool, statement: Statement) -> Result<u64, PostgresError> {
-    let client = pool.get().await?;
-    let prepared = client.prepare_cached(statement.sql).await?;
+    let (client, prepared) = ready(pool, statement.sql).await?;
     Ok(client.execute(&prepared, &bound(&statement)).await?)
 }
 
@@ -21,9 +20,8 @@ pub(super) async fn changes(pool: &Pool, statement: Statement) -> Result<bool, P
 }
 
 /// The rows that the statement gives.
-pub(super) async fn rows(pool: &Pool, statement: Statement) -> Result<Vec<Row>, PostgresError> {
-    let client = pool.get().await?;
-    let prepared = client.prepare_cached(statement.sql).await?;
+async fn rows(pool: &Pool, statement: Statement) -> Result<Vec<Row>, PostgresError> {
+    let (client, prepared) = ready(pool, statement.sql).await?;
     Ok(client.query(&prepared, &bound(&statement)).await?)
 }
 
@@ -55,6 +53,14 @@ pub(super) async fn together<T>(
     let rows = rows(pool, statement).await?;
     let rows = rows.iter().map(columns).collect::<Result<Vec<_>, _>>()?;
     read(&rows)
+}
+
+/// A connection that knows the statement. The log gets that as it is written, without what is bound to it.
+async fn ready(pool: &Pool, sql: &str) -> Result<(Client, Prepared), PostgresError> {
+    tracing::trace!(sql, "run");
+    let client = pool.get().await?;
+    let prepared = client.prepare_cached(sql).await?;
+    Ok((client, prepared))
 }
 
 fn bound(statement: &Statement) -> Vec<&(dyn ToSql + Sync)> {

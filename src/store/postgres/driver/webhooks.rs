@@ -75,8 +75,8 @@ impl Deliveries for Postgres {
     }
 
     async fn backlog(&self, now: Timestamp) -> Stored<Backlog> {
-        let found = first(&self.0, deliveries::backlog(now), deliveries::waits).await?;
-        Ok(found.unwrap_or_default())
+        let counted = first(&self.0, deliveries::backlog(now), deliveries::counted);
+        Ok(counted.await?.unwrap_or_default())
     }
 
     async fn send(

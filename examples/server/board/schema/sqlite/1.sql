@@ -8,7 +8,7 @@ CREATE TABLE setting (
 
 CREATE TABLE member (
     id INTEGER PRIMARY KEY,
-    username TEXT NOT NULL COLLATE NOCASE UNIQUE,
+    username TEXT NOT NULL,
     title TEXT,
     avatar_url TEXT,
     password_hash TEXT,
@@ -19,6 +19,8 @@ CREATE TABLE member (
     post_count INTEGER NOT NULL DEFAULT 0,
     reputation INTEGER NOT NULL DEFAULT 0
 ) STRICT;
+
+CREATE UNIQUE INDEX member_by_name ON member (lower(username));
 
 -- A list of groups that is null is the parent's.
 CREATE TABLE forum (

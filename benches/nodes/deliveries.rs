@@ -1,0 +1,84 @@
+//! Deliveries a second, with 1, 2 and 4 nodes that send.
+
+use std::time::Duration;
+
+use forum_api::clock::{Clock, SystemClock, SystemEntropy};
+use forum_api::webhook::{Event, Occasion, Topic};
+use serde_json::json;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::{Instant, sleep};
+use tokio_postgres::types::ToSql;
+
+use crate::cluster::Cluster;
+use crate::figures::Figures;
+use crate::node::Node;
+use crate::processor::Party;
+use crate::receiver::{Receipt, fast};
+use crate::{NODES, ROUNDS};
+
+/// How many events a round has, and how many endpoints each is sent to.
+const EVENTS: usize = 500;
+const ENDPOINTS: usize = 8;
+
+pub async fn measure(mut cluster: Cluster) {
+    let mut receivers: Vec<_> = (0..ENDPOINTS).map(|_| fast()).collect();
+    for (url, _) in &receivers {
+        cluster.register(url, "*");
+    }
+    let all = EVENTS * ENDPOINTS;
+    println!("{EVENTS} events to {ENDPOINTS} endpoints (least, median, most of {ROUNDS})");
+    for nodes in NODES {
+        while cluster.workers.len() < nodes {
+            cluster.add_worker();
+        }
+        let [mut rate, mut workers, mut postgres] = [(); 3].map(|()| Figures::default());
+        for _ in 0..ROUNDS {
+            // Workers that sleep hold connections, too: so both are there to be counted.
+            sleep(Duration::from_secs(2)).await;
+            let ids = cluster.workers.iter().map(Node::id).collect();
+            let parties = [
+                Party::new("workers", ids),
+                Party::postgres(&cluster.database).await,
+            ];
+            put(&cluster).await;
+            let since = first(&mut receivers).await;
+            for (_, receipts) in &mut receivers {
+                for _ in 0..EVENTS {
+                    receipts.recv().await.unwrap();
+                }
+            }
+            rate.add(all as f64 / since.elapsed().as_secs_f64());
+            workers.add(parties[0].share(all).1);
+            postgres.add(parties[1].share(all).1);
+        }
+        rate.tell(&format!("{nodes} workers, deliveries a second"));
+        workers.tell(&format!("{nodes} workers, µs of a processor each"));
+        postgres.tell(&format!("{nodes} workers, µs of Postgres each"));
+    }
+}
+
+/// When the first one comes.
+async fn first(receivers: &mut [(String, UnboundedReceiver<Receipt>)]) -> Instant {
+    while receivers.iter().all(|(_, receipts)| receipts.is_empty()) {
+        sleep(Duration::from_millis(1)).await;
+    }
+    Instant::now()
+}
+
+/// Writes the events of a round, all in one transaction.
+async fn put(cluster: &Cluster) {
+    let mut client = cluster.database.connect().await;
+    let transaction = client.transaction().await.unwrap();
+    let insert = transaction.prepare(Event::INSERT).await.unwrap();
+    for _ in 0..EVENTS {
+        let on = Occasion::new(&SystemEntropy, SystemClock.now()).unwrap();
+        let topic = Topic::new("post.created").unwrap();
+        let event = Event::new(topic, on, None, &json!({ "text": "x".repeat(890) }));
+        let parameters = event.parameters();
+        let texts = parameters
+            .each_ref()
+            .map(|text| text as &(dyn ToSql + Sync));
+        transaction.execute(&insert, &texts).await.unwrap();
+    }
+    transaction.commit().await.unwrap();
+}

@@ -1,0 +1,98 @@
+//! What more nodes bring: `cargo build --release --example server`, then `cargo bench --bench nodes`, or with
+//! `-- requests` (`deliveries`) a part of it.
+//!
+//! The real server runs in processes of its own, over the Postgres that `FORUM_API_POSTGRES` names (`tests/postgres`
+//! starts one) and a Redis of the measurement's own. What is compared takes turns, in three rounds, and each figure is
+//! the median of them. All share one machine: so what a request takes of a processor, and whose, tells more than how
+//! many there were in a second.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    unreachable_pub,
+    reason = "a measurement that goes wrong is to fail, and nobody imports it"
+)]
+#![allow(dead_code, reason = "the drills use the rest")]
+
+#[path = "../../tests/server/client.rs"]
+mod client;
+#[path = "../../tests/nodes/cluster.rs"]
+mod cluster;
+#[path = "../../tests/nodes/connection.rs"]
+mod connection;
+#[path = "../../tests/nodes/database.rs"]
+mod database;
+mod deliveries;
+#[path = "../../tests/nodes/extent.rs"]
+mod extent;
+#[path = "../webhooks/figures.rs"]
+mod figures;
+#[path = "../../tests/nodes/needs.rs"]
+mod needs;
+#[path = "../../tests/nodes/node.rs"]
+mod node;
+mod processor;
+#[path = "../../tests/server/program.rs"]
+mod program;
+#[path = "../../tests/nodes/random.rs"]
+mod random;
+#[path = "../webhooks/receiver.rs"]
+mod receiver;
+#[path = "../../tests/stores/redis/server.rs"]
+mod redis;
+mod requests;
+
+use std::env;
+use std::time::Duration;
+
+use crate::cluster::Cluster;
+use crate::extent::Extent;
+use crate::needs::Addresses;
+
+/// How often each thing is measured.
+const ROUNDS: usize = 3;
+
+/// With how many nodes.
+const NODES: [usize; 3] = [1, 2, 4];
+
+#[tokio::main]
+async fn main() {
+    let Ok(postgres) = env::var("FORUM_API_POSTGRES") else {
+        return println!("left out: FORUM_API_POSTGRES names none");
+    };
+    let redis = redis::Server::new();
+    let addresses = Addresses {
+        postgres,
+        redis: redis.url(),
+    };
+    let named: Vec<_> = env::args()
+        .skip(1)
+        .filter(|name| !name.starts_with("--"))
+        .collect();
+    let wanted = |part: &str| named.is_empty() || named.iter().any(|name| name == part);
+    if wanted("requests") {
+        let id = redis.command(&["info", "server"]);
+        requests::measure(cluster(&addresses, 4).await, process_id(&id)).await;
+    }
+    if wanted("deliveries") {
+        deliveries::measure(cluster(&addresses, 1).await).await;
+    }
+}
+
+async fn cluster(addresses: &Addresses, servers: usize) -> Cluster {
+    let extent = Extent {
+        servers,
+        workers: 0,
+        load: Duration::ZERO,
+        hurries: false,
+    };
+    Cluster::new(addresses, extent, &["--token-budget", "4000000000"]).await
+}
+
+fn process_id(info: &str) -> u32 {
+    let line = info
+        .lines()
+        .find_map(|line| line.strip_prefix("process_id:"));
+    line.unwrap().trim().parse().unwrap()
+}

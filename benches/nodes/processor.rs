@@ -1,0 +1,58 @@
+//! Who keeps the processors busy.
+
+use std::fs;
+
+use crate::database::Database;
+
+/// How many ticks the kernel counts in a second.
+const TICKS: f64 = 100.0;
+
+/// Processes of a kind.
+#[derive(Debug)]
+pub struct Party {
+    name: &'static str,
+    ids: Vec<u32>,
+    before: f64,
+}
+
+impl Party {
+    /// These, from now on.
+    pub fn new(name: &'static str, ids: Vec<u32>) -> Self {
+        let before = seconds(&ids);
+        Self { name, ids, before }
+    }
+
+    /// This process.
+    pub fn this() -> Self {
+        Self::new("this program", vec![std::process::id()])
+    }
+
+    /// Those that serve a database in Postgres.
+    pub async fn postgres(database: &Database) -> Self {
+        let query = "SELECT pid FROM pg_stat_activity WHERE datname = current_database()";
+        let rows = database.connect().await.query(query, &[]).await.unwrap();
+        let ids = rows.iter().map(|row| row.get::<_, i32>(0).cast_unsigned());
+        Self::new("Postgres", ids.collect())
+    }
+
+    /// Its name, and the microseconds of a processor that each of `count` things took of it.
+    pub fn share(&self, count: usize) -> (&'static str, f64) {
+        let taken = seconds(&self.ids) - self.before;
+        (self.name, taken * 1e6 / count as f64)
+    }
+}
+
+/// How many seconds these have kept a processor busy. Who is gone counts nothing.
+fn seconds(ids: &[u32]) -> f64 {
+    ids.iter()
+        .map(|id| ticks(*id).unwrap_or_default() / TICKS)
+        .sum()
+}
+
+fn ticks(id: u32) -> Option<f64> {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    let fields: Vec<_> = fields.split_whitespace().collect();
+    let number = |place: usize| fields.get(place)?.parse::<f64>().ok();
+    Some(number(11)? + number(12)?)
+}

@@ -1,0 +1,135 @@
+//! Requests a second, with 1, 2 and 4 nodes that serve.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::{Instant, timeout_at};
+
+use crate::cluster::Cluster;
+use crate::connection::{Ask, Connections, Nodes};
+use crate::figures::Figures;
+use crate::node::Node;
+use crate::processor::Party;
+use crate::random::Random;
+use crate::{NODES, ROUNDS};
+
+/// How many clients ask at once, each over a connection to every node.
+const CLIENTS: usize = 32;
+
+/// How long a round takes.
+const ROUND: Duration = Duration::from_secs(4);
+
+type Make = fn(token: &str, thread: &str) -> Ask;
+
+/// What is measured.
+const KINDS: [(&str, Make); 2] = [
+    ("pages of 20 posts", |token, _| {
+        Ask::get(token, "/threads/1/posts?limit=20")
+    }),
+    ("replies", |token, thread| {
+        let body = json!({ "body": "A reply of some twenty words, which says that it is one. ".repeat(2) });
+        Ask::new("POST", token, &format!("/threads/{thread}/posts"), &body)
+    }),
+];
+
+pub async fn measure(cluster: Cluster, redis: u32) {
+    let token = cluster.token("mod");
+    let threads = threads(&cluster, &token).await;
+    let mut figures: BTreeMap<(usize, usize, &str), Figures> = BTreeMap::new();
+    for _ in 0..ROUNDS {
+        for (kind, (_, make)) in KINDS.iter().enumerate() {
+            for nodes in NODES {
+                let asks: Vec<_> = threads.iter().map(|thread| make(&token, thread)).collect();
+                for (name, figure) in round(&cluster, nodes, redis, &asks).await {
+                    figures.entry((kind, nodes, name)).or_default().add(figure);
+                }
+            }
+        }
+    }
+    for (kind, (name, _)) in KINDS.iter().enumerate() {
+        println!("{name}, {CLIENTS} clients (least, median, most of {ROUNDS})");
+        for ((_, nodes, what), figures) in figures.range((kind, 0, "")..(kind + 1, 0, "")) {
+            figures.tell(&format!("{nodes} nodes, {what}"));
+        }
+    }
+}
+
+/// A thread for each client, so that they wait for the board and not for each other.
+async fn threads(cluster: &Cluster, token: &str) -> Vec<String> {
+    let mut connections = Connections::new(&cluster.nodes, Random::new(0));
+    let new = json!({ "title": "A thread of its own", "body": "For one alone." });
+    let start = Ask::new("POST", token, "/forums/2/threads", &new);
+    let mut threads = Vec::new();
+    for _ in 0..CLIENTS {
+        let thread = connections.ask(&start).await.unwrap().json();
+        threads.push(thread["threadId"].as_str().unwrap().into());
+    }
+    threads
+}
+
+async fn round(
+    cluster: &Cluster,
+    nodes: usize,
+    redis: u32,
+    asks: &[Ask],
+) -> Vec<(&'static str, f64)> {
+    let some = Nodes::of(&cluster.nodes.all()[..nodes]);
+    // The first requests make the connections, and have the statements prepared.
+    ask_for(&some, asks, ROUND / 4).await;
+    let servers = cluster.servers[..nodes].iter().map(Node::id).collect();
+    let parties = [
+        Party::new("servers", servers),
+        Party::postgres(&cluster.database).await,
+        Party::new("Redis", vec![redis]),
+        Party::this(),
+    ];
+    let commits = commits(cluster).await;
+    let (count, median) = ask_for(&some, asks, ROUND).await;
+    let mut figures: Vec<_> = parties.iter().map(|party| party.share(count)).collect();
+    figures.push(("a second", count as f64 / ROUND.as_secs_f64()));
+    figures.push(("ms, half of them", median.as_secs_f64() * 1e3));
+    figures.push((
+        "transactions each",
+        (self::commits(cluster).await - commits) / count as f64,
+    ));
+    figures
+}
+
+/// How many were answered in this time, and how long half of them took at most.
+async fn ask_for(nodes: &Nodes, asks: &[Ask], time: Duration) -> (usize, Duration) {
+    let end = Instant::now() + time;
+    let clients = asks.iter().cloned().enumerate().map(|(number, ask)| {
+        let mut connections = Connections::new(nodes, Random::new(number as u64));
+        tokio::spawn(async move {
+            let mut times = Vec::new();
+            let mut since = Instant::now();
+            while let Ok(reply) = timeout_at(end, connections.ask(&ask)).await {
+                let reply = reply.unwrap();
+                assert!(reply.status < 300, "{reply:?}");
+                times.push(since.elapsed());
+                since = Instant::now();
+            }
+            times
+        })
+    });
+    let mut times = Vec::new();
+    for client in clients.collect::<Vec<_>>() {
+        times.extend(client.await.unwrap());
+    }
+    times.sort_unstable();
+    (
+        times.len(),
+        times.get(times.len() / 2).copied().unwrap_or_default(),
+    )
+}
+
+/// How many transactions the database has had.
+async fn commits(cluster: &Cluster) -> f64 {
+    let query = "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()";
+    cluster
+        .database
+        .run("SELECT pg_stat_clear_snapshot()")
+        .await;
+    cluster.database.count(query).await as f64
+}

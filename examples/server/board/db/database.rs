@@ -1,0 +1,106 @@
+//! The handle on a database.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use deadpool_postgres::Pool;
+use forum_api::host::{Refusal, Result};
+use forum_api::store::sqlite;
+use send_wrapper::SendWrapper;
+
+use super::{Connection, Line, Transaction};
+
+/// What a query or a command is while it runs.
+pub type Doing<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+/// A database. Cheap to clone.
+#[derive(Clone, Debug)]
+pub enum Database {
+    /// SQLite.
+    Sqlite(sqlite::Database),
+    /// Postgres.
+    Postgres(Line),
+}
+
+impl Database {
+    /// Looks at the board: on SQLite at one state of it, on Postgres at that of each statement.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        look: impl for<'a> FnOnce(&'a Connection<'a>) -> Doing<'a, T> + Send + 'static,
+    ) -> Result<T> {
+        match self {
+            Self::Sqlite(database) => {
+                let read = database.read(move |connection| {
+                    at_once(look(&Connection::Sqlite(SendWrapper::new(connection))))
+                });
+                read.await
+            }
+            Self::Postgres(line) => line.read(look).await,
+        }
+    }
+
+    /// Changes the board in one transaction.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> Doing<'a, T> + Send + 'static,
+    ) -> Result<T> {
+        match self {
+            Self::Sqlite(database) => database.write(move |tx| on_sqlite(tx, change)).await,
+            Self::Postgres(line) => line.write(change).await,
+        }
+    }
+
+    /// As [`write`](Self::write), for what nobody waits for.
+    pub fn write_later(
+        &self,
+        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> Doing<'a, ()> + Send + 'static,
+    ) {
+        match self {
+            Self::Sqlite(database) => database.write_later(move |tx| {
+                if let Err(error) = on_sqlite(tx, change) {
+                    tracing::error!(%error, "a note was not written to the database");
+                }
+                Ok(())
+            }),
+            Self::Postgres(line) => {
+                let line = line.clone();
+                tokio::spawn(async move {
+                    if let Err(error) = line.write(change).await {
+                        tracing::error!(%error, "a note was not written to the database");
+                    }
+                });
+            }
+        }
+    }
+}
+
+fn on_sqlite<T>(
+    tx: &rusqlite::Connection,
+    change: impl for<'a> FnOnce(&'a Transaction<'a>) -> Doing<'a, T>,
+) -> Result<T> {
+    at_once(change(&Transaction::of(Connection::Sqlite(
+        SendWrapper::new(tx),
+    ))))
+}
+
+/// What SQLite does is done when it returns.
+fn at_once<T>(mut doing: Doing<'_, T>) -> Result<T> {
+    match doing.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(done) => done,
+        Poll::Pending => Err(Refusal::failed(
+            "a command waited for something other than SQLite",
+        )),
+    }
+}
+
+impl From<sqlite::Database> for Database {
+    fn from(database: sqlite::Database) -> Self {
+        Self::Sqlite(database)
+    }
+}
+
+impl From<Pool> for Database {
+    fn from(pool: Pool) -> Self {
+        Self::Postgres(Line::new(pool))
+    }
+}

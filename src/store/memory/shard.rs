@@ -1,0 +1,81 @@
+//! One lock's share of the budgets.
+
+use std::collections::HashMap;
+use std::mem;
+use std::time::Duration;
+
+use crate::budget::{Budget, Charge, Window};
+use crate::model::Timestamp;
+
+/// How long a table that is at its edge waits before it looks again for what is over: it looks at everything.
+const REST: Duration = Duration::from_secs(5);
+
+/// A table of budgets that never grows beyond what it may hold.
+#[derive(Debug)]
+pub(super) struct Shard {
+    full: usize,
+    budgets: HashMap<u128, Budget>,
+    next_sweep: Timestamp,
+}
+
+impl Shard {
+    /// An empty one, for so many budgets at most.
+    pub(super) fn new(full: usize) -> Self {
+        Self {
+            full,
+            budgets: HashMap::new(),
+            next_sweep: Timestamp::from_millis(i64::MIN),
+        }
+    }
+
+    /// `None` when there is no room for a new key.
+    pub(super) fn charge(
+        &mut self,
+        key: u128,
+        cost: u32,
+        window: Window,
+        now: Timestamp,
+    ) -> Option<Charge> {
+        let known = self.known(key);
+        if known.is_none() && !self.has_room(now) {
+            return None;
+        }
+        let (after, charge) = window.charge(known, cost, now);
+        if let Some(after) = after {
+            self.budgets.insert(key, after);
+        }
+        Some(charge)
+    }
+
+    /// What was last known of a budget, whose window may be over by now.
+    pub(super) fn known(&self, key: u128) -> Option<Budget> {
+        self.budgets.get(&key).copied()
+    }
+
+    /// Takes a budget from elsewhere, if there is room. Of one window, what tells of more units came later.
+    #[cfg(feature = "redis")]
+    pub(super) fn note(&mut self, key: u128, budget: Budget, now: Timestamp) {
+        let known = self.known(key);
+        let is_late =
+            known.is_some_and(|known| known.ends == budget.ends && known.used > budget.used);
+        if !is_late && (known.is_some() || self.has_room(now)) {
+            self.budgets.insert(key, budget);
+        }
+    }
+
+    /// Forgets what is over before the table would grow, or when it may not grow any more.
+    fn has_room(&mut self, now: Timestamp) -> bool {
+        let at_the_edge = self.budgets.len() >= self.full.min(self.budgets.capacity());
+        if at_the_edge && now >= self.next_sweep {
+            self.next_sweep = now.plus(REST);
+            self.sweep(now);
+        }
+        self.budgets.len() < self.full
+    }
+
+    /// Into a new table: removing from the old one leaves marks that take room, for which it would grow.
+    fn sweep(&mut self, now: Timestamp) {
+        let budgets = mem::take(&mut self.budgets).into_iter();
+        self.budgets = budgets.filter(|(_, budget)| now < budget.ends).collect();
+    }
+}

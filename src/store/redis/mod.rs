@@ -1,0 +1,180 @@
+//! Budgets in Redis or Valkey (feature `redis`), exact between all nodes that share it (contract, section 3).
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use forum_api::host::Stored;
+//! use forum_api::store::Stores;
+//! use forum_api::store::redis::{RedisBudgets, Settings};
+//!
+//! async fn stores() -> Stored<Stores> {
+//!     let budgets = RedisBudgets::connect("redis://:secret@10.0.0.7:6379/0", Settings::default()).await?;
+//!     Ok(Stores { budgets: Arc::new(budgets), ..Stores::in_memory() })
+//! }
+//! ```
+//!
+//! # In Redis
+//!
+//! A charge is one script on one key, by Redis's own clock. All keys begin with a prefix of the board's
+//! ([`Settings::prefix`]), and each goes with its window:
+//!
+//! | key | whose budget |
+//! |---|---|
+//! | `forum_api:budget:token:LOOKUP` | a token's |
+//! | `forum_api:budget:prefix:ADDRESS` | that of the guests of an address prefix: 32 hexadecimal digits, IPv4 as IPv4-mapped IPv6 |
+//! | `forum_api:budget:no_address` | that of guests without any address |
+//! | `forum_api:budget:probe` | nobody's: charged to see whether Redis serves |
+//!
+//! ```lua
+#![doc = include_str!("charge.lua")]
+//! ```
+//!
+//! # While it is out of reach
+//!
+//! What Redis answers the node remembers, in a [`MemoryBudgets`]: as exact, and as bounded. When Redis fails a charge, or
+//! lets it wait for longer than [`Settings::patience`], the node goes on from there by itself, without asking again:
+//! beside the charges it tries to connect, at once and then every half second, until Redis takes a charge. One line in
+//! the log says that Redis is out of reach, and one that it is back. A [setting](WhenAway) refuses requests instead.
+//!
+//! On the way back nothing is handed out anew. Every charge tells the script what the node knows, and of a window that
+//! still runs the greater count and the later end hold: so a Redis that was restarted empty, flushed or replaced by a
+//! replica that lagged behind is told by the nodes what was spent, and what they granted meanwhile counts. It is not
+//! added up: `n` nodes that each meter alone grant `n` budgets at most in a window.
+//!
+//! Until a node has heard of Redis for the first time it goes by its own clock; afterwards by Redis's, with or without
+//! it. Keep both right to the second.
+//!
+//! # Operating it
+//!
+//! - Redis 5 or later, or any Valkey, on its own or behind a proxy for a cluster: of a cluster's nodes each serves only
+//!   some keys, and a charge that is redirected has failed. After a failover the same address has to lead to the new
+//!   primary; a replica takes no writes, so the nodes meter by themselves until it does.
+//! - It needs no persistence: `save ""` and `appendonly no`.
+//! - A key takes some 150 bytes. Where addresses may flood it, set `maxmemory` with `maxmemory-policy volatile-ttl`: what
+//!   ends soonest goes first, and the nodes put back what they know. With `noeviction` a full Redis fails charges, and
+//!   the nodes meter by themselves.
+//! - An account needs `~forum_api:*` and `+evalsha +script|load +time +get +set +select +client|setinfo`.
+//! - `unix:///run/redis.sock` is an address, too. `rediss://` is not: between machines that do not trust the network put
+//!   a TLS tunnel in front, such as stunnel.
+
+mod key;
+mod link;
+mod script;
+mod settings;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use async_trait::async_trait;
+use redis::Client;
+
+pub use settings::{Settings, WhenAway};
+
+use self::link::Link;
+use self::script::Asked;
+use crate::budget::{BudgetKey, Charge, Window};
+use crate::host::{Fault, Stored};
+use crate::model::Timestamp;
+use crate::store::Budgets;
+use crate::store::memory::MemoryBudgets;
+
+/// Budgets in Redis, and on this node while Redis is out of reach: see the [module](self).
+pub struct RedisBudgets {
+    link: Arc<Link>,
+    settings: Settings,
+    /// What this node knows of budgets, all by Redis's clock.
+    known: MemoryBudgets,
+    /// How many milliseconds Redis's clock is ahead of the node's.
+    ahead: AtomicI64,
+}
+
+impl RedisBudgets {
+    /// Budgets in the Redis at `url`: `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]`.
+    ///
+    /// It waits for a connection for as long as [`Settings::patience`] lasts. A Redis that is out of reach then is no
+    /// error: the node meters by itself until it is there. Has to be awaited on a tokio runtime, like every charge.
+    ///
+    /// # Errors
+    /// When `url` is no such address.
+    pub async fn connect(url: &str, settings: Settings) -> Stored<Self> {
+        let client = Client::open(url).map_err(|_| Fault::new(EXPECTED))?;
+        let link = Link::new(client, key::probe(&settings.prefix), settings.patience);
+        let link = Arc::new(link);
+        link.connect().await;
+        Ok(Self {
+            link,
+            settings,
+            known: MemoryBudgets::default(),
+            ahead: AtomicI64::new(0),
+        })
+    }
+
+    /// Whether Redis is out of reach.
+    pub fn is_away(&self) -> bool {
+        self.link.is_away()
+    }
+
+    /// How many charges, and attempts to connect, have failed so far.
+    pub fn failures(&self) -> u64 {
+        self.link.failures()
+    }
+
+    async fn charge_in_redis(
+        &self,
+        key: &BudgetKey,
+        cost: u32,
+        window: Window,
+        now: Timestamp,
+    ) -> Stored<Charge> {
+        let asked = Asked {
+            key: &key::name(&self.settings.prefix, key),
+            cost,
+            window,
+            known: self.known.known(key),
+        };
+        let answer = self.link.ask(&asked).await?;
+        let ahead = answer.now.as_millis().saturating_sub(now.as_millis());
+        self.ahead.store(ahead, Ordering::Relaxed);
+        if let Some(budget) = answer.budget() {
+            self.known.note(key, budget, answer.now);
+        }
+        Ok(answer.charge(window))
+    }
+
+    fn charge_alone(&self, key: &BudgetKey, cost: u32, window: Window, now: Timestamp) -> Charge {
+        let ahead = self.ahead.load(Ordering::Relaxed);
+        let now = Timestamp::from_millis(now.as_millis().saturating_add(ahead));
+        self.known.charge_now(key, cost, window, now)
+    }
+}
+
+const EXPECTED: &str =
+    "expected the address of a Redis as redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]";
+
+#[async_trait]
+impl Budgets for RedisBudgets {
+    async fn charge(
+        &self,
+        key: &BudgetKey,
+        cost: u32,
+        window: Window,
+        now: Timestamp,
+    ) -> Stored<Charge> {
+        let charge = self.charge_in_redis(key, cost, window, now).await;
+        match self.settings.when_away {
+            WhenAway::MeterAlone => {
+                Ok(charge.unwrap_or_else(|_| self.charge_alone(key, cost, window, now)))
+            }
+            WhenAway::Refuse => charge,
+        }
+    }
+}
+
+impl fmt::Debug for RedisBudgets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisBudgets")
+            .field("settings", &self.settings)
+            .field("is_away", &self.is_away())
+            .finish_non_exhaustive()
+    }
+}

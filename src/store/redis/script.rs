@@ -1,0 +1,84 @@
+//! The script that charges: what it is told, and what it answers.
+
+use redis::aio::MultiplexedConnection;
+use redis::{ErrorKind, RedisResult, Script};
+
+use crate::budget::{Budget, Charge, Window};
+use crate::model::Timestamp;
+
+/// No window is longer, in milliseconds: Lua's numbers are exact up to nine times as far.
+const LONGEST: u128 = 1_000_000_000_000_000;
+
+const NO_COUNT: (ErrorKind, &str) = (ErrorKind::UnexpectedReturnType, "not a count of units");
+
+/// The script, to be run by its hash.
+pub(super) fn script() -> Script {
+    Script::new(include_str!("charge.lua"))
+}
+
+/// A charge as the script takes it.
+pub(super) struct Asked<'a> {
+    /// The name of the budget in Redis.
+    pub(super) key: &'a str,
+    pub(super) cost: u32,
+    pub(super) window: Window,
+    /// What the node knows of the budget.
+    pub(super) known: Option<Budget>,
+}
+
+/// What came of it.
+#[derive(Clone, Copy)]
+pub(super) struct Answer {
+    granted: bool,
+    used: u32,
+    ends: Timestamp,
+    /// The time in Redis.
+    pub(super) now: Timestamp,
+}
+
+impl Asked<'_> {
+    /// Runs the script, which is sent along where Redis does not know it.
+    pub(super) async fn ask(
+        &self,
+        script: &Script,
+        mut connection: MultiplexedConnection,
+    ) -> RedisResult<Answer> {
+        let length = self.window.length.as_millis().min(LONGEST);
+        let known = self
+            .known
+            .map_or((0, 0), |known| (known.used, known.ends.as_millis()));
+        let (granted, used, ends, now): (bool, i64, i64, i64) = script
+            .key(self.key)
+            .arg(self.window.units)
+            .arg(length as u64)
+            .arg(self.cost)
+            .arg(known)
+            .invoke_async(&mut connection)
+            .await?;
+        Ok(Answer {
+            granted,
+            used: u32::try_from(used).map_err(|_| NO_COUNT)?,
+            ends: Timestamp::from_millis(ends),
+            now: Timestamp::from_millis(now),
+        })
+    }
+}
+
+impl Answer {
+    /// The budget as it is now, `None` while no window runs.
+    pub(super) fn budget(&self) -> Option<Budget> {
+        let Self { used, ends, .. } = *self;
+        (used > 0).then_some(Budget { ends, used })
+    }
+
+    /// As the service takes it.
+    pub(super) fn charge(&self, window: Window) -> Charge {
+        Charge {
+            granted: self.granted,
+            limit: window.units,
+            remaining: window.units.saturating_sub(self.used),
+            reset: self.ends,
+            at: self.now,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Where the boards of these tests are.
+
+use std::any::Any;
+use std::env;
+use std::sync::{Arc, OnceLock};
+
+use forum_api::Language;
+use forum_api::clock::{Clock, SystemClock};
+use forum_api::store::postgres::{connect, migrate};
+use forum_api::store::sqlite::{self, Location};
+
+use crate::board::db::Database;
+use crate::board::{Board, demo};
+use crate::databases;
+
+/// A kind of database.
+#[derive(Clone, Copy, Debug)]
+pub enum Backend {
+    /// SQLite, in memory.
+    Memory,
+    /// SQLite, in a file.
+    File,
+    /// Postgres.
+    Postgres,
+}
+
+/// A database with a board's tables, and what it needs while it is used.
+pub struct Place {
+    /// The database.
+    pub database: Database,
+    _kept: Box<dyn Any + Send + Sync>,
+}
+
+impl Backend {
+    /// The one that the environment chooses, or else this.
+    pub fn unless_chosen(self) -> Self {
+        env::var_os("FORUM_API_BACKEND").map_or(self, |_| Self::Postgres)
+    }
+
+    /// A new place, with nothing on its board.
+    pub async fn place(self) -> Place {
+        match self {
+            Self::Memory => in_sqlite(&Location::Memory, ()).await,
+            Self::File => {
+                let directory = tempfile::tempdir().unwrap();
+                let path = directory.path().join("forum.db");
+                in_sqlite(&Location::File { path, create: true }, directory).await
+            }
+            Self::Postgres => in_postgres(),
+        }
+    }
+}
+
+impl Place {
+    /// Its board.
+    pub fn board(&self, clock: Arc<dyn Clock>, language: Language) -> Board {
+        Board::new(self.database.clone(), clock, language)
+    }
+
+    /// Its board, once everything of the demo board is on it.
+    pub async fn demo(&self, clock: Arc<dyn Clock>, language: Language) -> Board {
+        let board = self.board(clock, language);
+        let begin = board.write(|tx, events| Box::pin(demo::begin(tx, "", false, events.now)));
+        assert_eq!(begin.await.unwrap().unwrap().name, "alice");
+        board
+    }
+}
+
+async fn in_sqlite(location: &Location, kept: impl Any + Send + Sync) -> Place {
+    let database = Database::from(sqlite::Database::open(location).unwrap());
+    let place = Place {
+        database,
+        _kept: Box::new(kept),
+    };
+    make_tables(&place.database).await;
+    place
+}
+
+/// To make a database like another takes half the time of making its tables.
+fn in_postgres() -> Place {
+    static LIKE: OnceLock<databases::Database> = OnceLock::new();
+    let made = databases::Database::like(LIKE.get_or_init(with_tables));
+    Place {
+        database: connect(&made.url(), 16).unwrap().into(),
+        _kept: Box::new(made),
+    }
+}
+
+fn with_tables() -> databases::Database {
+    let made = databases::Database::new();
+    let pool = connect(&made.url(), 1).unwrap();
+    databases::apart(async move {
+        migrate(&pool).await.unwrap();
+        make_tables(&pool.into()).await;
+    });
+    made
+}
+
+async fn make_tables(database: &Database) {
+    let board = Board::new(database.clone(), Arc::new(SystemClock), Language::English);
+    board.migrate().await.unwrap();
+}

@@ -1,0 +1,71 @@
+//! Each key's command ran once at most, and its first answer is the only one.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::walk::Contents;
+use crate::connection::Connections;
+use crate::crowd::Sent;
+
+/// What keys say when they come again.
+#[derive(Debug, Default)]
+pub struct Repeats {
+    /// The first answer.
+    pub replayed: usize,
+    /// That nobody knows.
+    pub unknown: usize,
+    /// What a request says that never reached a node before.
+    pub first: usize,
+    /// What is kept for no key, and so is answered anew.
+    pub kept_not: usize,
+}
+
+/// Sends each request with a key again, without any budget to hold it up.
+pub async fn repeat(sent: &[Sent], connections: &mut Connections) -> Repeats {
+    let mut repeats = Repeats::default();
+    for sent in sent.iter().filter(|sent| sent.has_key) {
+        let again = connections.ask(&sent.ask).await.unwrap();
+        let is_unknown = again.status == 409 && !again.is_replayed() && again.code() == "CONFLICT";
+        match sent.answered() {
+            Some(first) if is_kept(first.status, &first.code()) => {
+                assert!(again.is_replayed(), "{sent:?} {again:?}");
+                assert_eq!((again.status, &again.body), (first.status, &first.body));
+                repeats.replayed += 1;
+            }
+            Some(_) => repeats.kept_not += 1,
+            None if again.is_replayed() => repeats.replayed += 1,
+            None if is_unknown => repeats.unknown += 1,
+            None => repeats.first += 1,
+        }
+    }
+    repeats
+}
+
+fn is_kept(status: u16, code: &str) -> bool {
+    let of_the_board = !code.is_empty() && code == code.to_uppercase();
+    status < 300 || of_the_board && status != 429
+}
+
+/// Nothing was said twice: of no reply and no thread there are two, not even where one was edited since.
+pub fn check_once(sent: &[Sent], contents: &Contents) {
+    let mut said: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (id, post) in &contents.posts {
+        let words = post["body"].as_str().unwrap();
+        if words.starts_with("Still here ") {
+            said.entry(words).or_default().push(id);
+        }
+    }
+    let twice: Vec<_> = said.iter().filter(|(_, posts)| posts.len() > 1).collect();
+    assert!(twice.is_empty(), "{twice:?}");
+    for reply in sent
+        .iter()
+        .filter(|sent| sent.kind.name == "reply" && sent.is_done())
+    {
+        let words: Value = serde_json::from_str(&reply.ask.body).unwrap();
+        let first = reply.answered().unwrap().json();
+        let posts = said.get(words["body"].as_str().unwrap());
+        let other = posts.filter(|posts| first["postId"] != posts[0]);
+        assert!(other.is_none(), "{reply:?} {other:?}");
+    }
+}

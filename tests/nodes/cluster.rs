@@ -1,0 +1,202 @@
+//! A board of many nodes.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::task::block_in_place;
+
+use crate::connection::Nodes;
+use crate::database::Database;
+use crate::extent::Extent;
+use crate::needs::Addresses;
+use crate::node::{Node, address};
+use crate::program::{Ended, run};
+
+/// What would hold a crowd up, and is not what is tried here.
+const SETTINGS: [(&str, &str); 5] = [
+    ("post.interval_seconds", "0"),
+    ("post.per_hour", "1000000"),
+    ("message.per_hour", "1000000"),
+    ("message.inbox_quota", "1000000"),
+    ("reputation.per_day", "1000000"),
+];
+
+/// What every node that sends webhooks is told.
+const SENDING: [&str; 3] = [
+    "--allow-private-webhooks",
+    "--webhook-initial-backoff",
+    "0.2",
+];
+
+/// Nodes that share a Postgres and a Redis.
+#[derive(Debug)]
+pub struct Cluster {
+    /// Their database.
+    pub database: Database,
+    /// Where those that serve are, for whoever asks any of them.
+    pub nodes: Nodes,
+    /// Those that serve, in the order of `nodes`.
+    pub servers: Vec<Node>,
+    /// Those that send webhooks.
+    pub workers: Vec<Node>,
+    directory: TempDir,
+    options: Vec<String>,
+    password: String,
+}
+
+impl Cluster {
+    /// A new board with so many nodes. Those that serve have `options` besides.
+    pub async fn new(addresses: &Addresses, extent: Extent, options: &[&str]) -> Self {
+        let database = Database::new(&addresses.postgres).await;
+        let shared = ["--database", &database.url];
+        let serving = ["--redis", &addresses.redis, "--no-worker"];
+        let options = [&shared[..], &serving, options].concat();
+        let mut cluster = Self {
+            nodes: Nodes::default(),
+            servers: Vec::new(),
+            workers: Vec::new(),
+            directory: TempDir::new().unwrap(),
+            options: options.into_iter().map(str::to_owned).collect(),
+            password: String::new(),
+            database,
+        };
+        cluster.password = cluster.add_server()["password"].as_str().unwrap().into();
+        for (key, value) in SETTINGS {
+            cluster.command(&["setting", key, value]);
+        }
+        while cluster.servers.len() < extent.servers {
+            cluster.add_server();
+        }
+        while cluster.workers.len() < extent.workers {
+            cluster.add_worker();
+        }
+        cluster
+    }
+
+    /// Starts one more that serves; gives what it printed.
+    pub fn add_server(&mut self) -> Value {
+        let (server, greeting) = self.serve(self.servers.len());
+        self.servers.push(server);
+        self.nodes.add(address(&greeting));
+        greeting
+    }
+
+    /// Starts one more that sends webhooks.
+    pub fn add_worker(&mut self) {
+        let worker = self.work(self.workers.len());
+        self.workers.push(worker);
+    }
+
+    /// Ends one of all nodes, by `end`, and starts another in its place.
+    pub fn replace(&mut self, number: usize, end: impl FnOnce(Node)) {
+        match number.checked_sub(self.servers.len()) {
+            None => {
+                end(self.servers.remove(number));
+                let (server, greeting) = self.serve(number);
+                self.servers.insert(number, server);
+                self.nodes.replace(number, address(&greeting));
+            }
+            Some(number) => {
+                end(self.workers.remove(number));
+                let worker = self.work(number);
+                self.workers.insert(number, worker);
+            }
+        }
+    }
+
+    fn serve(&self, number: usize) -> (Node, Value) {
+        let options: Vec<_> = self.options.iter().map(String::as_str).collect();
+        block_in_place(|| Node::serve(&self.log("server", number), &options))
+    }
+
+    fn work(&self, number: usize) -> Node {
+        let own = ["worker", "--database", &self.database.url];
+        Node::start(&self.log("worker", number), &[&own[..], &SENDING].concat())
+    }
+
+    /// One more that serves, without budgets that could hold up who asks it.
+    pub fn reader(&self) -> (Node, SocketAddr) {
+        let own = ["--database", &self.database.url, "--no-worker"];
+        let budget = ["--token-budget", "1000000000"];
+        let arguments = [&own[..], &budget].concat();
+        let log = self.log("reader", 0);
+        let (reader, greeting) = block_in_place(|| Node::serve(&log, &arguments));
+        (reader, address(&greeting))
+    }
+
+    fn log(&self, kind: &str, number: usize) -> PathBuf {
+        let name = format!("{kind}-{number}.log");
+        self.directory.path().join(name)
+    }
+
+    /// Runs a command beside the nodes, which is not refused.
+    pub fn command(&self, arguments: &[&str]) -> Ended {
+        self.command_with(arguments, "")
+    }
+
+    fn command_with(&self, arguments: &[&str], input: &str) -> Ended {
+        let arguments = [arguments, &["--database", &self.database.url]].concat();
+        let directory: &Path = self.directory.path();
+        let ended = block_in_place(|| run(directory, &arguments, input));
+        assert_eq!(ended.status, 0, "{arguments:?} {ended:?}");
+        ended
+    }
+
+    /// Issues a token with all scopes.
+    pub fn token(&self, owner: &str) -> String {
+        let issue = ["token", "issue", "--scopes", "all", "--password-stdin"];
+        let arguments = [&issue[..], &["--owner", owner]].concat();
+        let issued = self.command_with(&arguments, &self.password);
+        issued.out.trim_end().into()
+    }
+
+    /// Registers a receiver at this address of these topics; gives its secret.
+    pub fn register(&self, url: &str, topics: &str) -> String {
+        let add = ["webhook", "add", "--url", url, "--json"];
+        let options = ["--topics", topics, "--allow-private-webhooks"];
+        let added = self.command(&[&add[..], &options].concat()).json();
+        added["secret"].as_str().unwrap().into()
+    }
+
+    /// How often a node has said that it shares no budgets.
+    pub fn times_away(&self) -> usize {
+        let logs = self.servers.iter().map(Node::log);
+        logs.map(|log| log.matches("Redis is out of reach").count())
+            .sum()
+    }
+
+    /// Lets others take up at once what dead workers had on lease.
+    pub async fn hurry_workers(&mut self) {
+        let number = self.workers.len();
+        block_in_place(|| self.workers.drain(..).for_each(Node::kill));
+        self.database.end_leases().await;
+        (0..number).for_each(|_| self.add_worker());
+    }
+
+    /// Whether a delivery is still to come; an operator has those sent again that failed too often.
+    pub fn waits(&self) -> bool {
+        let listed = |state: &str| {
+            let list = ["delivery", "list", "--json", "--state", state];
+            self.command(&list).json().as_array().unwrap().clone()
+        };
+        let states = ["dead", "queued", "retrying"];
+        let [dead, queued, retrying] = states.map(listed);
+        for dead in &dead {
+            self.command(&["delivery", "retry", dead["id"].as_str().unwrap()]);
+        }
+        !(dead.is_empty() && queued.is_empty() && retrying.is_empty())
+    }
+
+    /// Tells every node that serves to stop, which each does in order.
+    pub fn stop_servers(&mut self) {
+        self.servers.drain(..).for_each(Node::stop);
+    }
+
+    /// Tells every node to stop, which each does in order.
+    pub fn stop(&mut self) {
+        self.stop_servers();
+        self.workers.drain(..).for_each(Node::stop);
+    }
+}

@@ -1,0 +1,36 @@
+//! What a drill needs: a Postgres and a Redis, and the machine for itself.
+
+use std::env;
+use std::io::{Write, stderr};
+use std::sync::{Mutex, Once, PoisonError};
+
+const POSTGRES: &str = "FORUM_API_POSTGRES";
+const REDIS: &str = "FORUM_API_REDIS";
+
+/// Where the stores are that all drills share.
+#[derive(Clone, Debug)]
+pub struct Addresses {
+    /// A Postgres in which anything may be made.
+    pub postgres: String,
+    /// A Redis in which anything may be made.
+    pub redis: String,
+}
+
+/// Runs a drill where both stores are, one after the other: each keeps the machine busy.
+pub fn drill<F: Future<Output = ()>>(drill: impl FnOnce(Addresses) -> F) {
+    static TURN: Mutex<()> = Mutex::new(());
+    static LEFT_OUT: Once = Once::new();
+    let (Ok(postgres), Ok(redis)) = (env::var(POSTGRES), env::var(REDIS)) else {
+        let names = format!("{POSTGRES} and {REDIS} do not name a store each");
+        let say = || writeln!(stderr(), "left out: all with many nodes, as {names}");
+        return LEFT_OUT.call_once(|| say().unwrap());
+    };
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(4)
+        .enable_all()
+        .build();
+    runtime
+        .unwrap()
+        .block_on(drill(Addresses { postgres, redis }));
+}

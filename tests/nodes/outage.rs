@@ -1,0 +1,148 @@
+//! Stores that go away and come back, in the middle of load.
+
+use std::time::Duration;
+
+use tokio::task::block_in_place;
+use tokio::time::{Instant, sleep};
+
+use crate::audit::figures::statuses;
+use crate::client;
+use crate::cluster::Cluster;
+use crate::connection::{Ask, Connections};
+use crate::crowd::{Crowd, Sent, people};
+use crate::extent::Extent;
+use crate::needs::{Addresses, drill};
+use crate::patience::until;
+use crate::random::Random;
+use crate::receiver::Receiver;
+use crate::redis::Server as Redis;
+use crate::stores::Postgres;
+use crate::told::a_reply_is_told;
+
+/// How long after a store's return all is normal again.
+const RECOVERY: Duration = Duration::from_secs(2);
+
+/// How long each of the crowd waits from one request to the next.
+const PACE: Duration = Duration::from_millis(60);
+
+/// Windows that nobody spends and that last.
+const BUDGETS: [&str; 4] = ["--token-budget", "1000000", "--guest-budget", "1000000"];
+
+#[test]
+fn stores_that_come_back_are_used_again_within_two_seconds() {
+    drill(|_| outage(Extent::new(4, 3)));
+}
+
+/// What a quiet member has left, and until when, on each node.
+type Left = Vec<(u64, u64)>;
+
+async fn outage(extent: Extent) {
+    let (mut postgres, mut redis) = (Postgres::new(), Redis::new());
+    let addresses = Addresses {
+        postgres: postgres.url.clone(),
+        redis: redis.url(),
+    };
+    let mut cluster = Cluster::new(&addresses, extent, &BUDGETS).await;
+    let receiver = Receiver::new();
+    cluster.register(&receiver.url, "post.created");
+    let tokens = ["alice", "bob", "carol", "mod"].map(|name| (name, cluster.token(name)));
+    let quiet = cluster.token("admin");
+    let mut connections = Connections::new(&cluster.nodes, Random::new(0));
+    let phase = extent.load / 5;
+
+    let crowd = Crowd::start(&cluster.nodes, people(&tokens), PACE);
+    let before = left(&cluster, &mut connections, &quiet).await;
+    sleep(phase).await;
+    let redis_went = Instant::now();
+    redis.kill();
+    let alone = left(&cluster, &mut connections, &quiet).await;
+    sleep(phase).await;
+    block_in_place(|| redis.start());
+    let redis_returned = Instant::now();
+    until("every node shares budgets again", async || {
+        let shared = left(&cluster, &mut connections, &quiet).await;
+        shared.windows(2).all(|pair| pair[0].0 > pair[1].0)
+    })
+    .await;
+    let redis_shared = redis_returned.elapsed();
+    sleep(phase).await;
+    let postgres_went = Instant::now();
+    postgres.stop();
+    for node in cluster.nodes.all() {
+        let health = block_in_place(|| client::get(&format!("http://{node}/health")));
+        assert_eq!(health.status, 503);
+    }
+    sleep(phase).await;
+    postgres.start();
+    let postgres_returned = Instant::now();
+    sleep(phase.max(2 * RECOVERY)).await;
+    let sent = crowd.finish().await;
+
+    let during = |from: Instant, to: Instant| {
+        sent.iter()
+            .filter(move |sent| from <= sent.ended() && sent.ended() < to)
+    };
+    let (began, ended) = (
+        sent.iter().map(|sent| sent.at).min().unwrap(),
+        Instant::now(),
+    );
+    for (what, from, to) in [
+        ("before", began, redis_went),
+        ("without Redis", redis_went, redis_returned),
+        ("with Redis again", redis_returned, postgres_went),
+        ("without Postgres", postgres_went, postgres_returned),
+        (
+            "with Postgres again, 2 s",
+            postgres_returned,
+            postgres_returned + RECOVERY,
+        ),
+        ("afterwards", postgres_returned + RECOVERY, ended),
+    ] {
+        println!("{what}: {:?}", statuses(during(from, to)));
+    }
+    println!("Redis was shared by all again {redis_shared:?} after its return");
+    let last_failure = sent
+        .iter()
+        .filter(|sent| is_failure(sent))
+        .map(Sent::ended)
+        .max();
+    println!(
+        "last failure {:?} after the return of Postgres",
+        last_failure.map(|at| at - postgres_returned)
+    );
+
+    assert!(redis_shared < RECOVERY, "{redis_shared:?}");
+    for (before, alone) in before.iter().zip(&alone) {
+        assert!(
+            alone.0 < before.0 && alone.1.abs_diff(before.1) <= 1,
+            "{before:?} {alone:?}"
+        );
+    }
+    let failed = during(began, postgres_went).find(|sent| is_failure(sent));
+    assert!(failed.is_none(), "{failed:?}");
+    let failed = during(postgres_returned + RECOVERY, ended).find(|sent| is_failure(sent));
+    assert!(failed.is_none(), "{failed:?}");
+    assert!(
+        during(postgres_went, postgres_returned).any(is_failure),
+        "it was missed"
+    );
+    a_reply_is_told(&cluster.nodes, &receiver, &tokens[0].1, "Back again.").await;
+    block_in_place(|| cluster.stop());
+}
+
+fn is_failure(sent: &Sent) -> bool {
+    sent.answered().is_none_or(|reply| reply.status >= 500)
+}
+
+async fn left(cluster: &Cluster, connections: &mut Connections, token: &str) -> Left {
+    let mut left = Vec::new();
+    for node in cluster.nodes.all() {
+        let reply = connections
+            .ask_of(node, &Ask::get(token, "/forums"))
+            .await
+            .unwrap();
+        let named = |name| reply.number(name).unwrap();
+        left.push((named("x-ratelimit-remaining"), named("x-ratelimit-reset")));
+    }
+    left
+}

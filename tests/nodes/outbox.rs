@@ -1,0 +1,66 @@
+//! Ids commit out of order: what commits late is told all the same.
+
+use forum_api::clock::{Clock, SystemClock, SystemEntropy};
+use forum_api::webhook::{Event, Occasion, Topic};
+use serde_json::json;
+use tokio::task::block_in_place;
+use tokio_postgres::Client;
+use tokio_postgres::types::ToSql;
+
+use crate::cluster::Cluster;
+use crate::extent::Extent;
+use crate::needs::{Addresses, drill};
+use crate::receiver::Receiver;
+
+const ROUNDS: usize = 5;
+
+#[test]
+fn of_two_transactions_that_commit_in_the_other_order_both_are_told() {
+    drill(|addresses| in_the_other_order(addresses, Extent::new(1, 3)));
+}
+
+async fn in_the_other_order(addresses: Addresses, extent: Extent) {
+    let mut cluster = Cluster::new(&addresses, extent, &[]).await;
+    let receiver = Receiver::new();
+    cluster.register(&receiver.url, "*");
+    let next = || block_in_place(|| receiver.next()).json()["event"].clone();
+    for _ in 0..ROUNDS {
+        let [one, other] = [begun(&cluster).await, begun(&cluster).await];
+        let [first, second] = [event(), event()];
+        put(&one, &first).await;
+        put(&other, &second).await;
+        other.batch_execute("COMMIT").await.unwrap();
+        assert_eq!(next(), json!(second.id));
+        one.batch_execute("COMMIT").await.unwrap();
+        assert_eq!(next(), json!(first.id));
+        let number = |event: &Event| {
+            let query = format!(
+                "SELECT number FROM forum_api_events WHERE id = '{}'",
+                event.id
+            );
+            let database = cluster.database.clone();
+            async move { database.count(&query).await }
+        };
+        assert!(number(&first).await < number(&second).await);
+    }
+    block_in_place(|| cluster.stop());
+}
+
+async fn begun(cluster: &Cluster) -> Client {
+    let client = cluster.database.connect().await;
+    client.batch_execute("BEGIN").await.unwrap();
+    client
+}
+
+fn event() -> Event {
+    let on = Occasion::new(&SystemEntropy, SystemClock.now()).unwrap();
+    Event::new(Topic::new("post.created").unwrap(), on, None, &json!({}))
+}
+
+async fn put(client: &Client, event: &Event) {
+    let parameters = event.parameters();
+    let texts = parameters
+        .each_ref()
+        .map(|text| text as &(dyn ToSql + Sync));
+    client.execute(Event::INSERT, &texts).await.unwrap();
+}

@@ -1,0 +1,65 @@
+//! Stores of a drill's own, to be taken away and brought back.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use tokio::task::block_in_place;
+
+/// A Postgres.
+#[derive(Debug)]
+pub struct Postgres {
+    /// Its address.
+    pub url: String,
+    script: Child,
+    orders: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Postgres {
+    /// One that runs.
+    pub fn new() -> Self {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nodes/postgres");
+        let mut script = Command::new(script)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut postgres = Self {
+            url: String::new(),
+            orders: script.stdin.take(),
+            answers: BufReader::new(script.stdout.take().unwrap()),
+            script,
+        };
+        postgres.url = postgres.answer();
+        postgres
+    }
+
+    /// Stops it as a power cut does.
+    pub fn stop(&mut self) {
+        self.order("stop");
+    }
+
+    /// Starts it again, and waits until it takes connections.
+    pub fn start(&mut self) {
+        self.order("start");
+    }
+
+    fn order(&mut self, order: &str) {
+        writeln!(self.orders.as_mut().unwrap(), "{order}").unwrap();
+        assert_eq!(self.answer(), format!("done: {order}"));
+    }
+
+    fn answer(&mut self) -> String {
+        let mut line = String::new();
+        block_in_place(|| self.answers.read_line(&mut line)).unwrap();
+        line.trim_end().into()
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        drop(self.orders.take());
+        drop(self.script.wait());
+    }
+}

@@ -1,0 +1,124 @@
+//! Nodes that start at once on a new database, and nodes of two versions beside each other.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::task::{block_in_place, spawn_blocking};
+use tokio::time::{Instant, sleep};
+
+use crate::audit::figures::statuses;
+use crate::cluster::Cluster;
+use crate::crowd::{Crowd, KINDS, Person, people};
+use crate::database::Database;
+use crate::extent::Extent;
+use crate::needs::{Addresses, drill};
+use crate::node::Node;
+use crate::patience::until;
+use crate::receiver::Receiver;
+use crate::told::a_reply_is_told;
+
+/// How many start at once.
+const NODES: usize = 4;
+
+/// How long each of the crowd waits from one request to the next.
+const PACE: Duration = Duration::from_millis(40);
+
+/// What a later version does to the tables when its first node starts: it adds, and takes nothing away. A table at a
+/// time, so that it waits for nobody who waits for it.
+const LATER: &str = "
+    ALTER TABLE forum_api_tokens ADD COLUMN later TEXT;
+    ALTER TABLE forum_api_idempotency_keys ADD COLUMN later TEXT;
+    ALTER TABLE forum_api_events ADD COLUMN later TEXT;
+    ALTER TABLE forum_api_endpoints ADD COLUMN later TEXT NOT NULL DEFAULT 'later';
+    ALTER TABLE forum_api_deliveries ADD COLUMN later BIGINT NOT NULL DEFAULT 0;
+    ALTER TABLE forum_api_attempts ADD COLUMN later TEXT;
+    INSERT INTO forum_api_migrations SELECT max(step) + 1 FROM forum_api_migrations;
+    ALTER TABLE member ADD COLUMN later TEXT;
+    ALTER TABLE forum ADD COLUMN later TEXT;
+    ALTER TABLE thread ADD COLUMN later BIGINT NOT NULL DEFAULT 0;
+    ALTER TABLE post ADD COLUMN later TEXT;
+    ALTER TABLE poll ADD COLUMN later TEXT;
+    ALTER TABLE subscription ADD COLUMN later TEXT;
+    ALTER TABLE message ADD COLUMN later TEXT;
+    INSERT INTO board_migrations SELECT max(step) + 1 FROM board_migrations";
+
+#[test]
+fn nodes_that_start_at_once_make_one_board() {
+    drill(at_once);
+}
+
+#[test]
+fn nodes_of_the_version_before_go_on() {
+    drill(|addresses| beside_a_later_one(addresses, Extent::new(2, 1)));
+}
+
+async fn at_once(addresses: Addresses) {
+    let (database, directory) = (
+        Database::new(&addresses.postgres).await,
+        TempDir::new().unwrap(),
+    );
+    let starting = (0..NODES).map(|number| {
+        let (url, log) = (
+            database.url.clone(),
+            directory.path().join(number.to_string()),
+        );
+        spawn_blocking(move || Node::serve(&log, &["--database", &url]))
+    });
+    let (mut nodes, mut passwords) = (Vec::new(), BTreeSet::new());
+    for node in starting.collect::<Vec<_>>() {
+        let (node, greeting) = node.await.unwrap();
+        passwords.extend(greeting["password"].as_str().map(str::to_owned));
+        nodes.push(node);
+    }
+    assert_eq!(passwords.len(), 1, "one of them made the board");
+    let admins = "SELECT count(*) FROM member WHERE username = 'admin'";
+    assert_eq!(database.count(admins).await, 1);
+    block_in_place(|| nodes.into_iter().for_each(Node::stop));
+}
+
+async fn beside_a_later_one(addresses: Addresses, extent: Extent) {
+    let budgets = ["--token-budget", "1000000", "--guest-budget", "1000000"];
+    let mut cluster = Cluster::new(&addresses, extent, &budgets).await;
+    let tokens = ["alice", "carol", "mod"].map(|name| (name, cluster.token(name)));
+    let bob = Person::member(50, "bob", &cluster.token("bob"));
+    let receiver = Receiver::new();
+    cluster.register(&receiver.url, "*");
+    let crowd = Crowd::start(&cluster.nodes, people(&tokens), PACE);
+    sleep(extent.load / 4).await;
+    for statement in LATER.split(';') {
+        cluster.database.run(statement).await;
+    }
+    let later = Instant::now();
+    // The version before may still be started, too.
+    block_in_place(|| cluster.add_server());
+    cluster.add_worker();
+    do_everything(bob, &cluster).await;
+    sleep(extent.load / 4).await;
+    let sent = crowd.finish().await;
+    let after = sent.iter().filter(|sent| sent.at > later);
+    let counts = statuses(after);
+    println!("beside a later version: {counts:?}");
+    assert!(counts.keys().all(|status| (200..500).contains(status)));
+    a_reply_is_told(&cluster.nodes, &receiver, &tokens[0].1, "Told as before.").await;
+    block_in_place(|| cluster.stop());
+}
+
+/// Asks every endpoint, again and again, until each has answered that it is done.
+async fn do_everything(mut person: Person, cluster: &Cluster) {
+    let mut connections = person.connections(&cluster.nodes);
+    let mut left: BTreeSet<_> = KINDS.iter().map(|kind| kind.name).collect();
+    until("every endpoint answers", async || {
+        for kind in KINDS {
+            if let Some(sent) = person.act(kind, &mut connections).await {
+                let answer = sent.answered().unwrap();
+                assert!(answer.status < 500, "{sent:?}");
+                if sent.is_done() {
+                    left.remove(kind.name);
+                }
+            }
+        }
+        left.is_empty()
+    })
+    .await;
+}

@@ -1,0 +1,164 @@
+//! Nodes that share a Redis.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use forum_api::budget::{Budget, BudgetKey, Window};
+use forum_api::clock::{Clock, SystemClock};
+use forum_api::store::Budgets;
+use proptest::prelude::*;
+
+use super::server::Server;
+use super::{WINDOW, charge, left, node, prefix, try_in_redis, until};
+use crate::backend::{at, lookup, waits};
+
+const GUESTS: BudgetKey = BudgetKey::NoAddress;
+
+#[test]
+fn two_nodes_grant_exactly_what_a_window_has() {
+    try_in_redis(async {
+        let prefix = prefix();
+        let nodes = [Arc::new(node(&prefix).await), Arc::new(node(&prefix).await)];
+        let callers = (0..64).map(|caller| {
+            let node = nodes[caller % 2].clone();
+            tokio::spawn(async move {
+                let mut granted = 0;
+                for cost in [5, 7, 1, 1, 3, 1, 1, 1, 1, 1] {
+                    if charge(&node, GUESTS, cost).await.granted {
+                        granted += cost;
+                    }
+                }
+                granted
+            })
+        });
+        let mut granted = 0;
+        for caller in callers.collect::<Vec<_>>() {
+            granted += caller.await.unwrap();
+        }
+        assert_eq!(granted, WINDOW.units);
+        for node in nodes {
+            assert_eq!((left(&node, GUESTS).await, node.failures()), (0, 0));
+        }
+    });
+}
+
+#[test]
+fn the_clock_of_redis_counts_and_not_the_nodes() {
+    try_in_redis(async {
+        let prefix = prefix();
+        let (one, other) = (node(&prefix).await, node(&prefix).await);
+        let before = SystemClock.now();
+        let mut last = None;
+        for (node, now) in [(&one, at(0)), (&other, at(1_000_000_000_000))] {
+            let charge = node.charge(&GUESTS, 1, WINDOW, now).await.unwrap();
+            assert!(before <= charge.at && charge.at <= SystemClock.now());
+            assert!(charge.reset.since(before) >= WINDOW.length);
+            assert!(last.is_none_or(|last| last == charge.reset));
+            last = Some(charge.reset);
+        }
+        assert_eq!(left(&one, GUESTS).await, 118);
+    });
+}
+
+#[test]
+fn boards_with_prefixes_of_their_own_share_nothing() {
+    try_in_redis(async {
+        let (one, other) = (node(&prefix()).await, node(&prefix()).await);
+        charge(&one, GUESTS, 100).await;
+        assert_eq!(left(&other, GUESTS).await, 120);
+    });
+}
+
+fn keys() -> [BudgetKey; 3] {
+    let guests = BudgetKey::Prefix(0x2001_0db8 << 96);
+    [BudgetKey::Token(lookup(7)), guests, GUESTS]
+}
+
+const NAMES: [&str; 3] = [
+    "forum_api:budget:token:0000000000000007",
+    "forum_api:budget:prefix:20010db8000000000000000000000000",
+    "forum_api:budget:no_address",
+];
+
+#[test]
+fn keys_are_named_as_documented_and_go_with_their_windows() {
+    try_in_redis(async {
+        let server = Server::new();
+        let node = server.node().await;
+        for key in keys() {
+            charge(&node, key, 0).await;
+            charge(&node, key, 200).await;
+        }
+        let found = || server.command(&["keys", "*"]);
+        assert!(!found().contains("no_address"), "none was spent of");
+        for key in keys() {
+            charge(&node, key, 1).await;
+        }
+        for name in NAMES {
+            assert!(server.command(&["get", name]).starts_with("1 "), "{name}");
+            let lasts: u128 = server.command(&["pttl", name]).trim().parse().unwrap();
+            assert!(lasts <= WINDOW.length.as_millis());
+        }
+        until(|| found().lines().count() == NAMES.len()).await;
+    });
+}
+
+#[test]
+fn a_script_that_redis_forgot_is_sent_again() {
+    try_in_redis(async {
+        let server = Server::new();
+        let node = server.node().await;
+        charge(&node, GUESTS, 1).await;
+        server.command(&["script", "flush"]);
+        charge(&node, GUESTS, 1).await;
+        assert!(
+            server
+                .command(&["get", "forum_api:budget:no_address"])
+                .starts_with("2 ")
+        );
+        assert_eq!(node.failures(), 0);
+    });
+}
+
+#[test]
+fn a_charge_that_is_given_up_leaves_the_next_ones_alone() {
+    try_in_redis(async {
+        let node = node(&prefix()).await;
+        for _ in 0..50 {
+            let mut given_up = Box::pin(charge(&node, GUESTS, 1));
+            waits(&mut given_up).await;
+        }
+        let charge = charge(&node, GUESTS, 1).await;
+        assert!(charge.granted && (69..=119).contains(&charge.remaining));
+        assert_eq!(node.failures(), 0);
+    });
+}
+
+/// A window's units and length in milliseconds, and what is charged.
+fn step() -> impl Strategy<Value = (u32, u64, u32)> {
+    let length = prop_oneof![Just(0_u64), 1..5_u64, Just(300_000), Just(u64::MAX)];
+    (prop_oneof![0..30_u32, Just(u32::MAX)], length, 0..20_u32)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// As other nodes may have other settings while they are changed, each charge here has its own.
+    #[test]
+    fn any_history_is_metered_as_the_pure_window_does(
+        steps in prop::collection::vec(step(), 1..60),
+    ) {
+        try_in_redis(async {
+            let node = node(&prefix()).await;
+            let mut budget: Option<Budget> = None;
+            for (units, length, cost) in steps {
+                let window = Window { units, length: Duration::from_millis(length.min(1_000_000_000_000_000)) };
+                let charge = node.charge(&GUESTS, cost, window, at(0)).await.unwrap();
+                let (after, expected) = window.charge(budget, cost, charge.at);
+                assert_eq!(charge, expected);
+                budget = after;
+            }
+            assert_eq!(node.failures(), 0);
+        });
+    }
+}
