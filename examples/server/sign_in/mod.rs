@@ -198,7 +198,9 @@ impl No {
         match self {
             Self::TooOften(wait) => {
                 let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-                answer.headers_mut().insert(RETRY_AFTER, seconds.max(1).into());
+                answer
+                    .headers_mut()
+                    .insert(RETRY_AFTER, seconds.max(1).into());
             }
             Self::Failed(error) => tracing::error!(%error, "signing in failed"),
             Self::Wrong => tracing::warn!("a log-in was wrong"),
