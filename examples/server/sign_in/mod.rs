@@ -199,8 +199,10 @@ impl No {
         let mut answer = asking(status, typed, Some(reason));
         match self {
             Self::TooOften(wait) => {
-                let seconds = wait.as_secs().max(1);
-                answer.headers_mut().insert(RETRY_AFTER, seconds.into());
+                let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+                answer
+                    .headers_mut()
+                    .insert(RETRY_AFTER, seconds.max(1).into());
             }
             Self::Failed(error) => tracing::error!(%error, "signing in or out failed"),
             Self::Wrong => tracing::warn!("a log-in was wrong"),
