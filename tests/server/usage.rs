@@ -159,9 +159,7 @@ fn help_names_only_what_works() {
     ] {
         let help = run(directory.path(), arguments, "");
         assert_eq!(help.status, 0);
-        for later in ["panel"] {
-            assert!(!help.out.contains(later), "{later}: {}", help.out);
-        }
+        assert!(!help.out.contains("panel"), "{}", help.out);
     }
 }
 
