@@ -8,7 +8,7 @@ use forum_api::host::{Refusal, Result};
 use forum_api::store::sqlite;
 use send_wrapper::SendWrapper;
 
-use super::postgres::Postgres;
+use super::shared::Shared;
 use super::{Connection, Transaction};
 
 /// What a query or a command is while it runs.
@@ -20,12 +20,8 @@ pub enum Database {
     /// SQLite.
     Sqlite(sqlite::Database),
     /// Postgres, which any number of nodes may share.
-    Postgres(Pool),
+    Postgres(Shared),
 }
-
-/// Writes stand in one line, over all nodes: so ids follow time, and no rule is asked while another command changes what
-/// it is about.
-const LINE: &str = "SELECT pg_advisory_xact_lock(hashtextextended('board', 0))";
 
 impl Database {
     /// Looks at the board: on SQLite at one state of it, on Postgres at that of each statement.
@@ -40,10 +36,7 @@ impl Database {
                 });
                 read.await
             }
-            Self::Postgres(pool) => {
-                let client = pool.get().await.map_err(super::Error::from)?;
-                look(&Connection::Postgres(Postgres::Alone(&client))).await
-            }
+            Self::Postgres(shared) => shared.read(look).await,
         }
     }
 
@@ -54,7 +47,7 @@ impl Database {
     ) -> Result<T> {
         match self {
             Self::Sqlite(database) => database.write(move |tx| on_sqlite(tx, change)).await,
-            Self::Postgres(pool) => in_line(pool, change).await,
+            Self::Postgres(shared) => shared.write(change).await,
         }
     }
 
@@ -70,10 +63,10 @@ impl Database {
                 }
                 Ok(())
             }),
-            Self::Postgres(pool) => {
-                let pool = pool.clone();
+            Self::Postgres(shared) => {
+                let shared = shared.clone();
                 tokio::spawn(async move {
-                    if let Err(error) = in_line(&pool, change).await {
+                    if let Err(error) = shared.write(change).await {
                         tracing::error!(%error, "a note was not written to the database");
                     }
                 });
@@ -89,21 +82,6 @@ fn on_sqlite<T>(
     at_once(change(&Transaction::of(Connection::Sqlite(
         SendWrapper::new(tx),
     ))))
-}
-
-async fn in_line<T>(
-    pool: &Pool,
-    change: impl for<'a> FnOnce(&'a Transaction<'a>) -> Doing<'a, T>,
-) -> Result<T> {
-    let mut client = pool.get().await.map_err(super::Error::from)?;
-    let tx = client.transaction().await.map_err(super::Error::from)?;
-    tx.batch_execute(LINE).await.map_err(super::Error::from)?;
-    let done = change(&Transaction::of(Connection::Postgres(Postgres::Together(
-        &tx,
-    ))))
-    .await?;
-    tx.commit().await.map_err(super::Error::from)?;
-    Ok(done)
 }
 
 /// What SQLite does is done when it returns.
@@ -124,6 +102,6 @@ impl From<sqlite::Database> for Database {
 
 impl From<Pool> for Database {
     fn from(pool: Pool) -> Self {
-        Self::Postgres(pool)
+        Self::Postgres(Shared::new(pool))
     }
 }

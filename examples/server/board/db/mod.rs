@@ -10,6 +10,7 @@ mod database;
 mod error;
 mod numbered;
 mod postgres;
+mod shared;
 mod stores;
 mod table;
 mod value;

@@ -1,0 +1,40 @@
+//! What the board does in a Postgres that it shares with other nodes.
+
+use forum_api::host::{Refusal, Result};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::backend::Backend;
+use crate::board;
+use crate::databases::try_in_postgres;
+
+#[test]
+fn who_looks_does_not_wait_for_those_who_write() {
+    try_in_postgres(async {
+        let place = Backend::Postgres.place().await;
+        let (end, ended) = watch::channel(false);
+        let writes: JoinSet<_> = (0..20)
+            .map(|_| wait(place.database.clone(), ended.clone()))
+            .collect();
+        for _ in 0..100 {
+            let look = place.database.read(|connection| {
+                Box::pin(async move { Ok(connection.any("SELECT 1", &[]).await?) })
+            });
+            assert!(look.await.unwrap());
+        }
+        end.send_replace(true);
+        let written = writes.join_all().await;
+        assert!(written.iter().all(Result::is_ok), "{written:?}");
+    });
+}
+
+/// Writes until it is told to end.
+async fn wait(database: board::db::Database, mut ended: watch::Receiver<bool>) -> Result<()> {
+    let write = database.write(move |_| {
+        Box::pin(async move {
+            let told = ended.wait_for(|is_told| *is_told).await;
+            told.map(drop).map_err(Refusal::failed)
+        })
+    });
+    write.await
+}
