@@ -37,7 +37,7 @@ pub(super) fn whole(visit: &Visit, title: &str, main: Markup) -> Markup {
 
 /// A page that shows nothing of the panel.
 pub(super) fn bare(mount: &str, title: &str, text: &str) -> Markup {
-    let inside = html! { main id="main" { h1 { (title) } p { (text) } } };
+    let inside = html! { main.narrow id="main" { h1 { (title) } p { (text) } } };
     document(mount, title, inside)
 }
 
@@ -61,7 +61,7 @@ fn document(mount: &str, title: &str, inside: Markup) -> Markup {
 fn signed_in(visit: &Visit) -> Markup {
     html! {
         div.who {
-            span { "Signed in as " strong { (visit.session.name) } }
+            span { span.as { "Signed in as " } strong { (visit.session.name) } }
             @if let Some(path) = visit.core.operator.sign_out() {
                 form method="post" action=(path) {
                     (visit.csrf())

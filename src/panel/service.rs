@@ -103,6 +103,7 @@ impl Core {
     /// Who may be here, for what, and whether they mean it. The first step that refuses gives the answer.
     async fn road(self: &Arc<Self>, head: &Parts, body: Unread) -> Outcome {
         let below = head.uri.path().strip_prefix(&self.settings.mount);
+        let below = below.filter(|below| below.is_empty() || below.starts_with('/'));
         let below = below.ok_or(Problem::Absent)?;
         if below == style::PATH {
             return Ok(style::sheet());
@@ -135,10 +136,10 @@ impl Core {
         }
     }
 
-    /// Where one who signs in first comes to afterwards.
+    /// Where one who signs in first comes to afterwards: a page of this host, whatever the path looks like.
     fn back(&self, head: &Parts) -> String {
         let path = head.uri.path_and_query().map(ToString::to_string);
-        let shown = path.filter(|_| head.method == http::Method::GET);
+        let shown = path.filter(|path| head.method == http::Method::GET && !path.starts_with("//"));
         shown.unwrap_or_else(|| format!("{}/tokens", self.settings.mount))
     }
 }

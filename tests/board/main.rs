@@ -29,6 +29,7 @@ mod profiles;
 #[path = "../api/support/schema.rs"]
 mod schema;
 mod search;
+mod sessions;
 mod shared;
 mod stage;
 mod standing;

@@ -1,6 +1,7 @@
-"""Runs the whole afternoon; the one argument is the example server's program."""
+"""Runs the whole afternoon, or the parts that are named behind the example server's program."""
 
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from time import monotonic
 
 from playwright.sync_api import Browser, expect, sync_playwright
@@ -8,12 +9,13 @@ from playwright.sync_api import Browser, expect, sync_playwright
 import afternoon
 import forged
 import reference
+import texts
 from look import look
 from receiver import Receiver
 from server import Server
 from watch import Window
 
-PROGRAM = sys.argv[1]
+PROGRAM, *NAMED = sys.argv[1:]
 
 
 def with_scripts(browser: Browser) -> None:
@@ -36,6 +38,11 @@ def at_the_reference(browser: Browser) -> None:
         reference.spend(page, server)
 
 
+def with_odd_texts(browser: Browser) -> None:
+    with Server(PROGRAM) as server, Receiver() as receiver, Window(browser, server.address) as page:
+        texts.spend(page, server, receiver)
+
+
 def with_forged_forms(browser: Browser) -> None:
     with Server(PROGRAM) as server, Receiver() as receiver:
         page = browser.new_page()
@@ -46,14 +53,22 @@ def with_forged_forms(browser: Browser) -> None:
 # The machine may be busy.
 expect.set_options(timeout=20_000)
 
-PARTS = (with_scripts, without_scripts, at_the_reference, with_forged_forms)
+PARTS = (with_scripts, without_scripts, at_the_reference, with_odd_texts, with_forged_forms)
 
-with sync_playwright() as playwright:
-    # Its sandbox cannot be had by root.
-    chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-    for part in PARTS:
-        if part.__name__ not in (sys.argv[2:] or [part.__name__]): continue
-        began = monotonic()
+
+def run(number: int) -> str:
+    """Runs a part in a browser of its own, and tells how long it took."""
+    part, began = PARTS[number], monotonic()
+    with sync_playwright() as playwright:
+        # Its sandbox cannot be had by root.
+        chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         part(chromium)
-        print(f"{part.__name__}: {monotonic() - began:.1f} s", flush=True)
-    chromium.close()
+        chromium.close()
+    return f"{part.__name__}: {monotonic() - began:.1f} s"
+
+
+if __name__ == "__main__":
+    chosen = [number for number, part in enumerate(PARTS) if not NAMED or part.__name__ in NAMED]
+    with ProcessPoolExecutor(max_workers=2) as pool:
+        for told in pool.map(run, chosen):
+            print(told, flush=True)

@@ -66,7 +66,7 @@ def spend(page: Page, server: Server, receiver: Receiver) -> None:
         send_from_elsewhere(page, server, admin, path)
     assert server.kept() == before
 
-    # In earnest each is taken up, though one that disables has the ping after it declined: it was the forgery that was refused.
+    # In earnest each is taken up, so it was the forgery that was refused; a ping to what was just disabled is declined.
     for path in paths:
         assert post(path, admin.cookie, admin.csrf).status in (200, 303, 409), path
     assert server.kept() != before
@@ -94,7 +94,8 @@ def send_from_elsewhere(page: Page, server: Server, admin: Caller, path: str) ->
     """A form on a page of another port, which a browser sends with the session's cookie."""
     name, value = admin.cookie["cookie"].split("=")
     page.context.add_cookies([{"name": name, "value": value, "url": server.address}])
-    form = f'<form method=post action="{server.address}{path}"><input name=csrf value="{admin.csrf}"><button>Win</button></form>'
+    inside = f'<input name=csrf value="{admin.csrf}"><button>Win</button>'
+    form = f'<form method=post action="{server.address}{path}">{inside}</form>'
     page.route("http://127.0.0.1:9/", lambda route: route.fulfill(body=form, content_type="text/html"))
     page.goto("http://127.0.0.1:9/")
     with page.expect_navigation() as navigation:

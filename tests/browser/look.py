@@ -2,17 +2,19 @@
 
 from os import environ
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from playwright.sync_api import Page, ViewportSize
 
-DESK, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
+DESK, PHONE = ViewportSize(width=1280, height=900), ViewportSize(width=360, height=740)
 
-KINDS = [(name, size, scheme) for name, size in (("desk", DESK), ("phone", PHONE)) for scheme in ("light", "dark")]
+Scheme = Literal["light", "dark"]
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
+KINDS = [(name, size, scheme) for name, size in (("desk", DESK), ("phone", PHONE)) for scheme in SCHEMES]
 
-# In the reference the head of each operation is a button that holds a link to itself: that is Swagger UI's own doing, and
-# its files are served as they are.
+# In the reference the head of each operation is a button that holds a link to itself: that is Swagger UI's own doing,
+# and its files are served as they are.
 TOLERATED = "nested-interactive"
 
 seen = set[str]()
@@ -39,7 +41,8 @@ def barriers(page: Page) -> list[Any]:
 
 
 def fits(page: Page) -> bool:
-    return bool(page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"))
+    whole = "element => element.scrollWidth <= element.clientWidth"
+    return bool(page.evaluate(f"[...document.querySelectorAll('html, #main')].every({whole})"))
 
 
 def too_wide(page: Page) -> object:

@@ -13,6 +13,8 @@ class Receiver:
 
     def __enter__(self) -> "Receiver":
         self.status, self.answer = 200, "thank you"
+        # What signs that which is sent here.
+        self.secret = ""
         self.came: Queue[tuple[Any, bytes]] = Queue()
         receiver = self
 

@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+from collections.abc import Mapping
 from http.client import HTTPConnection
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,7 +11,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 # Attempts follow each other at once, and receivers are on this machine.
-OPTIONS = "--listen 127.0.0.1:0 --json --allow-private-webhooks --webhook-initial-backoff 0.01 --webhook-max-backoff 0.02"
+WEBHOOKS = "--allow-private-webhooks --webhook-initial-backoff 0.01 --webhook-max-backoff 0.02"
+OPTIONS = f"--listen 127.0.0.1:0 --json {WEBHOOKS}"
+
+NONE: Mapping[str, str] = {}
 
 
 class Answer:
@@ -81,10 +85,10 @@ class Server:
         """All that the panel can change."""
         return [self.command(kind, "list") for kind in ("token", "webhook", "delivery")]
 
-    def ask(self, method: str, path: str, headers: dict[str, str] = {}, body: str = "") -> Answer:
+    def ask(self, method: str, path: str, headers: Mapping[str, str] = NONE, body: str = "") -> Answer:
         """Sends a request as no browser would, and follows nothing."""
         connection = HTTPConnection(urlsplit(self.address).netloc, timeout=10)
-        connection.request(method, path, body, headers)
+        connection.request(method, path, body, dict(headers))
         answer = Answer(connection.getresponse())
         connection.close()
         return answer

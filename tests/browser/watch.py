@@ -3,7 +3,7 @@
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request, Response
 
 PANEL = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; "
@@ -17,7 +17,7 @@ DOCS = (
 # The policy of each answer, by where it is.
 POLICIES = {"panel": PANEL, "sign-in": PANEL, "sign-out": PANEL, "docs": DOCS}
 
-# A browser says this of each page whose status is none of success; what is asserted of the status is asserted elsewhere.
+# A browser says this of each page whose status is none of success; each task asserts the status that it gets.
 REFUSED = "Failed to load resource: the server responded with a status of 4"
 
 
@@ -32,7 +32,7 @@ class Window:
         self.context.on("response", self._answered)
         self.context.on("console", self._said)
         self.context.on("weberror", lambda error: self.faults.append(f"{error.error}"))
-        self.context.on("dialog", lambda dialog: (self.faults.append(f"a dialog: {dialog.message}"), dialog.dismiss()))
+        self.context.on("dialog", self._asks)
         self.page: Page = self.context.new_page()
 
     def __enter__(self) -> Page:
@@ -43,6 +43,10 @@ class Window:
             print("at", self.page.url, "\n", self.page.locator("body").inner_text()[:2000])
         self.context.close()
         assert kind or not self.faults, self.faults
+
+    def _asks(self, dialog: Dialog) -> None:
+        self.faults.append(f"a dialog says: {dialog.message}")
+        dialog.dismiss()
 
     def _asked(self, request: Request) -> None:
         if not request.url.startswith((f"{self.address}/", "data:,")):

@@ -9,7 +9,7 @@ async fn a_dead_delivery_is_seen_and_retried() {
     let house = House::furnished().await;
     let path = format!("/panel/deliveries/{}", house.delivery);
     let page = house.get(&path).await.body;
-    assert!(page.contains("dead</span>") && page.contains("500") && page.contains("17 ms"));
+    assert!(page.contains("dead</span>") && page.contains("500") && page.contains("17\u{a0}ms"));
     let done = house.post(&format!("{path}/retry"), &[]).await;
     let page = house.get(done.header("location")).await.body;
     assert!(page.contains("The delivery was queued again.") && page.contains("queued</span>"));

@@ -7,7 +7,7 @@ use forum_api::async_trait;
 use forum_api::clock::{Inline, ManualClock, SeededEntropy};
 use forum_api::host::{Operator, Session, Stored};
 use forum_api::model::{DeliveryId, Timestamp, UserId};
-use forum_api::panel::Panel;
+use forum_api::panel::{Panel, Settings};
 use forum_api::scope::Surface;
 use forum_api::store::memory::MemoryTokens;
 use forum_api::store::{Claim, Filter, Tokens, Webhooks};
@@ -79,12 +79,21 @@ pub struct House {
 impl House {
     /// An empty one.
     pub async fn new() -> Self {
+        Self::at("/panel").await
+    }
+
+    /// An empty one whose panel is mounted here.
+    pub async fn at(mount: &str) -> Self {
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
         let (tokens, webhooks) = (Arc::new(MemoryTokens::default()), Webhooks::in_memory());
         let registry = Registry::new(webhooks.clone()).clock(clock.clone());
         let panel = Panel::builder(Arc::new(Members), tokens.clone(), registry, Inline)
             .clock(clock.clone())
             .entropy(Arc::new(SeededEntropy::new(1)))
+            .settings(Settings {
+                mount: mount.into(),
+                ..Settings::default()
+            })
             .build();
         Self {
             panel,

@@ -144,6 +144,30 @@ async fn the_mount_leads_to_the_tokens() {
 }
 
 #[tokio::test]
+async fn a_path_that_only_begins_like_the_mount_is_not_below_it() {
+    let house = House::new().await;
+    for session in ["", "admin/1"] {
+        for path in ["/panelx", "/panel.evil.example/tokens", "/panelstyle.css"] {
+            assert_eq!(house.get_as(session, path).await.status, 404, "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn one_who_signs_in_comes_back_to_this_host_alone() {
+    let house = House::at("/").await;
+    for (path, back) in [
+        ("/usage?x=//evil", "/usage?x=//evil"),
+        ("//evil.example/usage", "/tokens"),
+        ("///evil.example", "/tokens"),
+    ] {
+        let sent = house.get_as("", path).await;
+        let sign_in = format!("/sign-in?back={back}");
+        assert_eq!(sent.header("location"), sign_in, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn the_style_sheet_is_there_for_anybody_and_kept() {
     let house = House::new().await;
     let sheet = house.get_as("", "/panel/style.css").await;

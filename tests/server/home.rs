@@ -2,6 +2,7 @@
 
 use std::env;
 use std::path::Path;
+use std::sync::Arc;
 
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -16,21 +17,20 @@ use databases::Database;
 /// What says where databases are: in SQLite; with `postgres`, there; with `redis`, there and budgets in Redis.
 const BACKEND: &str = "FORUM_API_BACKEND";
 
-/// A directory and a database, which go with this value.
-#[derive(Debug)]
+/// A directory and a database, which go with the last clone of this value.
+#[derive(Clone, Debug)]
 pub struct Home {
-    directory: TempDir,
-    postgres: Option<Database>,
+    directory: Arc<TempDir>,
+    postgres: Option<Arc<Database>>,
 }
 
 impl Home {
     /// A new one, where the environment says.
     pub fn new() -> Self {
-        let directory = TempDir::new().unwrap();
-        let postgres = env::var(BACKEND).is_ok().then(Database::new);
+        let postgres = || Arc::new(Database::new());
         Self {
-            directory,
-            postgres,
+            postgres: env::var(BACKEND).is_ok().then(postgres),
+            ..Self::in_sqlite()
         }
     }
 
@@ -38,7 +38,7 @@ impl Home {
     pub fn in_sqlite() -> Self {
         let directory = TempDir::new().unwrap();
         Self {
-            directory,
+            directory: Arc::new(directory),
             postgres: None,
         }
     }

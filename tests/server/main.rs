@@ -29,6 +29,7 @@ mod proxies;
 mod receiver;
 mod reference;
 mod serving;
+mod sessions;
 mod settings;
 mod sign_in;
 mod startup;

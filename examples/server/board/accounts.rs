@@ -5,6 +5,7 @@ use forum_api::model::Timestamp;
 
 use super::db::{self, Connection, Transaction, bind};
 use super::groups::{Group, Groups};
+use super::sessions;
 
 /// Adds a member, and gives the id. Names are unique, whatever the case of their letters.
 pub async fn add(tx: &Transaction<'_>, name: &str, groups: Groups, now: Timestamp) -> Result<i64> {
@@ -47,8 +48,11 @@ pub async fn name(connection: &Connection<'_>, member: i64) -> Result<Option<Str
     Ok(name?)
 }
 
-/// Bans a member, who can no longer act from then on, or takes the ban back.
+/// Bans a member, who can no longer act from then on and has no session any more, or takes the ban back.
 pub async fn set_banned(tx: &Transaction<'_>, member: i64, banned: bool) -> db::Result<()> {
+    if banned {
+        sessions::end_all(tx, member).await?;
+    }
     let update = "UPDATE member SET banned = ?2 WHERE id = ?1";
     tx.change(update, bind![member, banned]).await.map(drop)
 }

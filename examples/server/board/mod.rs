@@ -37,6 +37,7 @@ mod replies;
 mod rules;
 mod schema;
 mod search;
+pub mod sessions;
 pub mod settings;
 mod sight;
 mod subscriptions;

@@ -1,6 +1,6 @@
 //! Lists walk an index from the place where the page begins: their cost does not depend on depth.
 
-use super::{counts, messages, polls, posts, schema, search, subscriptions, threads};
+use super::{counts, messages, polls, posts, schema, search, sessions, subscriptions, threads};
 
 #[test]
 fn a_forums_threads_walk_the_index_by_activity() {
@@ -96,6 +96,15 @@ fn the_authors_of_a_thread_are_counted_by_an_index_alone() {
     let search = "SEARCH post USING COVERING INDEX post_by_writer (thread_id=?";
     assert!(plan.contains(search), "{plan}");
     assert!(!plan.contains("TEMP B-TREE"), "{plan}");
+}
+
+#[test]
+fn old_sessions_are_found_by_their_last_use() {
+    let plan = plan(sessions::SWEEP);
+    assert_walk(
+        &plan,
+        "session USING COVERING INDEX session_by_use (used_at<?",
+    );
 }
 
 /// The index is searched, nothing is sorted, and no table is read from end to end.

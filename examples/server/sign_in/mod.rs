@@ -26,7 +26,6 @@ use crate::board::Board;
 use cookie::Cookie;
 use members::Account;
 use page::asking;
-use sessions::Sessions;
 use throttle::Throttle;
 use typed::Typed;
 
@@ -52,12 +51,11 @@ struct Desk {
     base_url: String,
     trusted_proxies: Vec<IpNet>,
     cookie: Cookie,
-    sessions: Sessions,
     throttle: Throttle,
     checks: Semaphore,
 }
 
-/// Why somebody is not signed in.
+/// Why somebody is not signed in, or not out.
 enum No {
     Foreign,
     Unreadable,
@@ -67,14 +65,13 @@ enum No {
 }
 
 impl SignIn {
-    /// Nobody is signed in yet to this board, which browsers reach at `base_url`, by way of these proxies or of none.
+    /// The desk of this board, which browsers reach at `base_url`, by way of these proxies or of none.
     pub fn new(board: Board, base_url: &str, trusted_proxies: &[IpNet]) -> Self {
         Self(Arc::new(Desk {
             board,
             base_url: base_url.into(),
             trusted_proxies: trusted_proxies.into(),
             cookie: Cookie::at(base_url),
-            sessions: Sessions::default(),
             throttle: Throttle::default(),
             checks: Semaphore::new(CHECKS),
         }))
@@ -86,7 +83,7 @@ impl SignIn {
         match (head.uri.path(), &head.method) {
             (SIGN_IN, &Method::GET | &Method::HEAD) => Some(show(&head)),
             (SIGN_IN, &Method::POST) => Some(self.enter(&head, body).await),
-            (SIGN_OUT, &Method::POST) => Some(self.leave(&head)),
+            (SIGN_OUT, &Method::POST) => Some(self.leave(&head).await),
             _ => None,
         }
     }
@@ -94,14 +91,23 @@ impl SignIn {
     async fn enter(&self, head: &Parts, body: Body) -> Response<Body> {
         let typed = Typed::of_form(body).await;
         let entered = match &typed {
-            Some(typed) => self.account(head, typed).await,
+            Some(typed) => self.begin(head, typed).await,
             None => Err(No::Unreadable),
         };
         let typed = typed.unwrap_or_default();
-        match entered.and_then(|account| self.begin(head, &account)) {
+        match entered {
             Ok(cookie) => elsewhere(&typed.back, &cookie),
             Err(no) => no.answer(&typed),
         }
+    }
+
+    /// A new session each time, and an end to the one before, so that none is taken over from whoever was here.
+    async fn begin(&self, head: &Parts, typed: &Typed) -> Result<String, No> {
+        let desk = &self.0;
+        let account = self.account(head, typed).await?;
+        let before = desk.cookie.read(&head.headers);
+        let session = sessions::begin(&desk.board, account, before).await;
+        Ok(desk.cookie.set(&session.map_err(No::Failed)?))
     }
 
     /// The account whose name and password these are.
@@ -123,27 +129,23 @@ impl SignIn {
         Ok(account)
     }
 
-    /// A new session each time, and an end to the one before, so that none is taken over from whoever was here.
-    fn begin(&self, head: &Parts, account: &Account) -> Result<String, No> {
-        let desk = &self.0;
-        self.end(head);
-        let session = desk.sessions.begin(account, SystemClock.now());
-        let session = session.map_err(|none| No::Failed(Refusal::failed(none)))?;
-        Ok(desk.cookie.set(&session))
+    async fn leave(&self, head: &Parts) -> Response<Body> {
+        match self.end(head).await {
+            Ok(()) => elsewhere(SIGN_IN, &self.0.cookie.unset()),
+            Err(no) => no.answer(&Typed::default()),
+        }
     }
 
-    fn leave(&self, head: &Parts) -> Response<Body> {
+    async fn end(&self, head: &Parts) -> Result<(), No> {
         let desk = &self.0;
         if !is_own_form(head, &desk.base_url) {
-            return No::Foreign.answer(&Typed::default());
+            return Err(No::Foreign);
         }
-        self.end(head);
-        elsewhere(SIGN_IN, &desk.cookie.unset())
-    }
-
-    fn end(&self, head: &Parts) {
-        if let Some(session) = self.0.cookie.read(&head.headers) {
-            self.0.sessions.end(&session);
+        match desk.cookie.read(&head.headers) {
+            Some(session) => sessions::end(&desk.board, &session)
+                .await
+                .map_err(No::Failed),
+            None => Ok(()),
         }
     }
 
@@ -191,16 +193,18 @@ impl No {
             ),
             Self::Failed(_) => (
                 StatusCode::INTERNAL_SERVER_ERROR,
-                "The board cannot sign you in now. The reason is in its log.",
+                "The board cannot sign you in or out now. The reason is in its log.",
             ),
         };
         let mut answer = asking(status, typed, Some(reason));
         match self {
             Self::TooOften(wait) => {
-                let seconds = wait.as_secs().max(1);
-                answer.headers_mut().insert(RETRY_AFTER, seconds.into());
+                let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+                answer
+                    .headers_mut()
+                    .insert(RETRY_AFTER, seconds.max(1).into());
             }
-            Self::Failed(error) => tracing::error!(%error, "signing in failed"),
+            Self::Failed(error) => tracing::error!(%error, "signing in or out failed"),
             Self::Wrong => tracing::warn!("a log-in was wrong"),
             Self::Foreign | Self::Unreadable => {}
         }

@@ -1,14 +1,12 @@
 //! What the control panel asks of the sessions.
 
 use forum_api::async_trait;
-use forum_api::clock::{Clock, SystemClock};
 use forum_api::host::{Operator, Session, Stored};
 use forum_api::model::UserId;
 use http::request::Parts;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::sessions::Holder;
-use super::{SIGN_IN, SIGN_OUT, SignIn, members};
+use super::{SIGN_IN, SIGN_OUT, SignIn, members, sessions};
 use crate::board::groups::Group;
 
 #[async_trait]
@@ -18,12 +16,7 @@ impl Operator for SignIn {
         let Some(id) = desk.cookie.read(&head.headers) else {
             return Ok(None);
         };
-        let Some(holder) = desk.sessions.find(&id, SystemClock.now()) else {
-            return Ok(None);
-        };
-        let account = members::account(&desk.board, holder.member).await?;
-        let Some(account) = account.filter(|account| Holder::of(account) == holder) else {
-            desk.sessions.end(&id);
+        let Some(account) = sessions::holder(&desk.board, &id).await? else {
             return Ok(None);
         };
         let administrator = account.groups.contains(Group::Administrators);

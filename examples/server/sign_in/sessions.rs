@@ -1,22 +1,13 @@
-//! Sessions: kept in this process, under the hashes of their ids, until they were idle or there for too long.
-
-use std::collections::HashMap;
-use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+//! Sessions as a browser has them: by the id in its cookie, of which the board keeps the hash.
 
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine};
 use forum_api::clock::{Entropy, NoEntropy, SystemEntropy};
-use forum_api::model::Timestamp;
+use forum_api::host::{Refusal, Result};
 use sha2::{Digest, Sha256};
 
 use super::members::Account;
-
-/// A session that is not used for so long is over.
-const IDLE: Duration = Duration::from_secs(2 * 60 * 60);
-
-/// A session is over after so long, however much it is used.
-const LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+use crate::board::Board;
+use crate::board::sessions::{self, Hash};
 
 /// The id of a session: 256 random bits that the browser alone keeps.
 pub struct SessionId(String);
@@ -40,85 +31,43 @@ impl SessionId {
         &self.0
     }
 
-    fn hash(&self) -> [u8; 32] {
+    fn hash(&self) -> Hash {
         Sha256::digest(&self.0).into()
     }
 }
 
-/// Whose session it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Holder {
-    /// The member.
-    pub member: i64,
-    /// Which password the member had: with another one, the session is over.
-    pub password: [u8; 32],
+/// Begins a session of this account, in place of the one that its browser had before; gives its id.
+///
+/// # Errors
+/// When the source of randomness or the board does not answer.
+pub async fn begin(
+    board: &Board,
+    account: Account,
+    before: Option<SessionId>,
+) -> Result<SessionId> {
+    let id = SessionId::mint().map_err(Refusal::failed)?;
+    let (hash, before) = (id.hash(), before.map(|before| before.hash()));
+    let begin = board.write(move |tx, events| {
+        Box::pin(async move {
+            if let Some(before) = before {
+                sessions::end(tx, &before).await?;
+            }
+            Ok(sessions::begin(tx, &hash, &account, events.now).await?)
+        })
+    });
+    begin.await?;
+    Ok(id)
 }
 
-impl Holder {
-    /// The holder of an account as it is now.
-    pub fn of(account: &Account) -> Self {
-        Self {
-            member: account.member,
-            password: Sha256::digest(&account.password_hash).into(),
-        }
-    }
+/// Whose session it is, if it is not over; to be used is to live on.
+pub async fn holder(board: &Board, id: &SessionId) -> Result<Option<Account>> {
+    board.signed_in(id.hash()).await
 }
 
-/// The sessions of this process.
-#[derive(Default)]
-pub struct Sessions(Mutex<HashMap<[u8; 32], Session>>);
-
-struct Session {
-    holder: Holder,
-    began: Timestamp,
-    used: Timestamp,
-}
-
-impl Sessions {
-    /// Begins one, and gives its id.
-    ///
-    /// # Errors
-    /// When the source of randomness does not answer.
-    pub fn begin(&self, account: &Account, now: Timestamp) -> Result<SessionId, NoEntropy> {
-        let id = SessionId::mint()?;
-        let session = Session {
-            holder: Holder::of(account),
-            began: now,
-            used: now,
-        };
-        let mut sessions = self.lock();
-        sessions.retain(|_, session| session.is_on(now));
-        sessions.insert(id.hash(), session);
-        Ok(id)
-    }
-
-    /// Whose it is, if it is not over; to be used is to live on.
-    pub fn find(&self, id: &SessionId, now: Timestamp) -> Option<Holder> {
-        let mut sessions = self.lock();
-        let session = sessions.get_mut(&id.hash());
-        let session = session.filter(|session| session.is_on(now))?;
-        session.used = now;
-        Some(session.holder)
-    }
-
-    /// Ends one.
-    pub fn end(&self, id: &SessionId) {
-        self.lock().remove(&id.hash());
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 32], Session>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Session {
-    fn is_on(&self, now: Timestamp) -> bool {
-        now < self.used.plus(IDLE) && now < self.began.plus(LIFE)
-    }
-}
-
-impl fmt::Debug for Sessions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Sessions")
-    }
+/// Ends a session.
+pub async fn end(board: &Board, id: &SessionId) -> Result<()> {
+    let hash = id.hash();
+    let end =
+        board.write(move |tx, _| Box::pin(async move { Ok(sessions::end(tx, &hash).await?) }));
+    end.await
 }

@@ -13,10 +13,12 @@ use crate::webhook::{Delivery, Endpoint};
 /// How many deliveries stand on a page.
 const PAGE: u32 = 50;
 
+const ENDPOINT: &str = "Endpoint";
+
 const COLUMNS: &[&str] = &[
     "Delivery",
     "Topic",
-    "Endpoint",
+    ENDPOINT,
     "State",
     "Attempts",
     "Queued",
@@ -39,7 +41,7 @@ pub(in crate::panel) async fn list(visit: &Visit) -> Outcome {
         @if deliveries.is_empty() {
             (nothing(visit, &filter, endpoints.is_empty()))
         } @else {
-            (table(visit, &deliveries, &endpoints))
+            (table(visit, &deliveries, Some(&endpoints)))
         }
         @if let Some(last) = last { (further("Older deliveries", &visit.at(&filter::after(&filter, last)))) }
     };
@@ -71,28 +73,30 @@ fn retry_dead(visit: &Visit, id: &EndpointId, endpoints: &[Endpoint]) -> Markup 
     }
 }
 
-/// Deliveries to any of these endpoints.
+/// Deliveries to any of these endpoints, or all to one that the page is about.
 pub(in crate::panel) fn table(
     visit: &Visit,
     deliveries: &[Delivery],
-    endpoints: &[Endpoint],
+    endpoints: Option<&[Endpoint]>,
 ) -> Markup {
+    let shown = |column: &&str| endpoints.is_some() || *column != ENDPOINT;
+    let columns: Vec<_> = COLUMNS.iter().copied().filter(shown).collect();
     html! {
         table {
-            (head(COLUMNS, false))
+            (head(&columns, false))
             tbody { @for delivery in deliveries { (row(visit, delivery, endpoints)) } }
         }
     }
 }
 
-fn row(visit: &Visit, delivery: &Delivery, endpoints: &[Endpoint]) -> Markup {
+fn row(visit: &Visit, delivery: &Delivery, endpoints: Option<&[Endpoint]>) -> Markup {
     let progress = &delivery.progress;
     let path = visit.at(&format!("/deliveries/{}", delivery.id));
     html! {
         tr {
             (cell("Delivery", html! { a href=(path) { code { (long(&delivery.id.to_string())) } } }))
             (cell("Topic", html! { (delivery.topic) }))
-            (cell("Endpoint", long(&url(&delivery.endpoint, endpoints))))
+            @if let Some(endpoints) = endpoints { (cell(ENDPOINT, long(&url(&delivery.endpoint, endpoints)))) }
             (cell("State", badge(progress.state.as_str())))
             (cell("Attempts", html! { (progress.attempts) }))
             (cell("Queued", visit.time(delivery.created_at)))

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::model::DeliveryId;
 use crate::panel::answer::Outcome;
-use crate::panel::parts::{badge, cell, head};
+use crate::panel::parts::{badge, cell, head, long};
 use crate::panel::problem::Problem;
 use crate::panel::visit::Visit;
 use crate::webhook::{Attempted, Delivery, State};
@@ -66,7 +66,7 @@ fn facts(visit: &Visit, delivery: &Delivery, url: &str) -> Markup {
         dl {
             div { dt { "State" } dd { (badge(progress.state.as_str())) } }
             div { dt { "Topic" } dd { (delivery.topic) } }
-            div { dt { "Endpoint" } dd { a href=(path) { (url) } } }
+            div { dt { "Endpoint" } dd { a href=(path) { (long(url)) } } }
             div { dt { "Queued" } dd { (visit.time(delivery.created_at)) } }
             div { dt { "Next attempt" } dd { (visit.time_or(progress.due_at, "none")) } }
             div { dt { "Id" } dd { code { (delivery.id) } } }
@@ -102,7 +102,7 @@ fn row(visit: &Visit, attempt: &Attempted) -> Markup {
             (cell("Attempt", html! { (attempt.attempt) }))
             (cell("Began", visit.time(attempt.at)))
             (cell("Status", html! { (status) }))
-            (cell("Took", html! { (attempt.duration_ms) " ms" }))
+            (cell("Took", html! { (attempt.duration_ms) "\u{a0}ms" }))
             (cell("What came of it", came(attempt)))
         }
     }

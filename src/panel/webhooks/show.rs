@@ -46,7 +46,7 @@ async fn facts(visit: &Visit, endpoint: &Endpoint) -> Result<Markup, Problem> {
     };
     Ok(html! {
         dl {
-            div { dt { "URL" } dd { (endpoint.url) } }
+            div { dt { "URL" } dd.whole tabindex="0" { (endpoint.url) } }
             div { dt { "State" } dd { (badge(state(endpoint))) } }
             div { dt { "Owner" } dd { (owner) } }
             div { dt { "Added" } dd { (visit.time(endpoint.created_at)) } }
@@ -73,7 +73,7 @@ async fn latest(visit: &Visit, endpoint: &Endpoint) -> Result<Markup, Problem> {
             @if latest.is_empty() {
                 p { "Nothing was sent to it yet." }
             } @else {
-                (deliveries::table(visit, &latest, std::slice::from_ref(endpoint)))
+                (deliveries::table(visit, &latest, None))
                 p { a href=(all) { "All its deliveries" } }
             }
         }

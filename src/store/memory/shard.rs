@@ -53,6 +53,7 @@ impl Shard {
     }
 
     /// Takes a budget from elsewhere, if there is room. Of one window, what tells of more units came later.
+    #[cfg(feature = "redis")]
     pub(super) fn note(&mut self, key: u128, budget: Budget, now: Timestamp) {
         let known = self.known(key);
         let is_late =

@@ -8,8 +8,7 @@ use forum_api::host::{Refusal, Result};
 use forum_api::store::sqlite;
 use send_wrapper::SendWrapper;
 
-use super::shared::Shared;
-use super::{Connection, Transaction};
+use super::{Connection, Line, Transaction};
 
 /// What a query or a command is while it runs.
 pub type Doing<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
@@ -19,8 +18,8 @@ pub type Doing<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 pub enum Database {
     /// SQLite.
     Sqlite(sqlite::Database),
-    /// Postgres, which any number of nodes may share.
-    Postgres(Shared),
+    /// Postgres.
+    Postgres(Line),
 }
 
 impl Database {
@@ -36,7 +35,7 @@ impl Database {
                 });
                 read.await
             }
-            Self::Postgres(shared) => shared.read(look).await,
+            Self::Postgres(line) => line.read(look).await,
         }
     }
 
@@ -47,7 +46,7 @@ impl Database {
     ) -> Result<T> {
         match self {
             Self::Sqlite(database) => database.write(move |tx| on_sqlite(tx, change)).await,
-            Self::Postgres(shared) => shared.write(change).await,
+            Self::Postgres(line) => line.write(change).await,
         }
     }
 
@@ -63,10 +62,10 @@ impl Database {
                 }
                 Ok(())
             }),
-            Self::Postgres(shared) => {
-                let shared = shared.clone();
+            Self::Postgres(line) => {
+                let line = line.clone();
                 tokio::spawn(async move {
-                    if let Err(error) = shared.write(change).await {
+                    if let Err(error) = line.write(change).await {
                         tracing::error!(%error, "a note was not written to the database");
                     }
                 });
@@ -102,6 +101,6 @@ impl From<sqlite::Database> for Database {
 
 impl From<Pool> for Database {
     fn from(pool: Pool) -> Self {
-        Self::Postgres(Shared::new(pool))
+        Self::Postgres(Line::new(pool))
     }
 }

@@ -9,7 +9,7 @@ impl Database {
     pub fn stores(&self) -> Stores {
         match self {
             Self::Sqlite(database) => Stores::in_sqlite(database),
-            Self::Postgres(shared) => Stores::in_postgres(shared.pool()),
+            Self::Postgres(line) => Stores::in_postgres(&line.pool),
         }
     }
 
@@ -17,7 +17,7 @@ impl Database {
     pub fn webhooks(&self) -> Webhooks {
         match self {
             Self::Sqlite(database) => Webhooks::in_sqlite(database),
-            Self::Postgres(shared) => Webhooks::in_postgres(shared.pool()),
+            Self::Postgres(line) => Webhooks::in_postgres(&line.pool),
         }
     }
 
@@ -25,7 +25,7 @@ impl Database {
     pub async fn close(self) {
         match self {
             Self::Sqlite(database) => database.close().await,
-            Self::Postgres(shared) => shared.pool().close(),
+            Self::Postgres(line) => line.pool.close(),
         }
     }
 }

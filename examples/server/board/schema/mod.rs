@@ -10,11 +10,13 @@ const SQLITE: &[&str] = &[
     include_str!("sqlite/3.sql"),
     include_str!("sqlite/4.sql"),
     include_str!("sqlite/5.sql"),
+    include_str!("sqlite/6.sql"),
 ];
 
 const POSTGRES: &[&str] = &[
     include_str!("postgres/1.sql"),
     include_str!("postgres/2.sql"),
+    include_str!("postgres/3.sql"),
 ];
 
 /// Whether this database has a board.

@@ -8,10 +8,8 @@ use deadpool_postgres::{PoolError, TimeoutType};
 use crate::host::{Fault, Refusal};
 
 /// Why Postgres did not do what it was asked. It prints as one plain sentence, and without what was bound.
-#[derive(Debug)]
 pub struct PostgresError(Cause);
 
-#[derive(Debug)]
 enum Cause {
     Postgres(tokio_postgres::Error),
     Unusable(String),
@@ -39,6 +37,12 @@ impl fmt::Display for PostgresError {
             Cause::NoneFree => f.write_str("no connection to Postgres was free in time"),
             Cause::NoAnswer => f.write_str("Postgres did not answer in time"),
         }
+    }
+}
+
+impl fmt::Debug for PostgresError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PostgresError({self})")
     }
 }
 

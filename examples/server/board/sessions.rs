@@ -1,0 +1,117 @@
+//! Sessions of those who signed in: in the database, under the hashes of their ids, so that each is good at every node.
+
+use std::time::Duration;
+
+use forum_api::host::Result;
+use forum_api::model::Timestamp;
+use sha2::{Digest, Sha256};
+
+use super::Board;
+use super::accounts::{self, Login};
+use super::db::{self, Connection, Transaction, bind};
+
+/// A session that is not used for so long is over.
+pub const IDLE: Duration = Duration::from_secs(2 * 60 * 60);
+
+/// A session is over after so long, however much it is used.
+pub const LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How much later a use has to be than the last that was noted, to be noted.
+const USE_GRAIN: Duration = Duration::from_secs(60);
+
+/// How many that are over the beginning of another clears away, at most.
+const SWEPT: i64 = 100;
+
+/// What the id of a session hashes to.
+pub type Hash = [u8; 32];
+
+/// A session that is not over.
+struct Session {
+    holder: Login,
+    used_at: Timestamp,
+}
+
+impl Board {
+    /// The account whose session this is, if it is not over. That it was used is noted.
+    pub async fn signed_in(&self, session: Hash) -> Result<Option<Login>> {
+        let now = self.clock.now();
+        let find = self.read(move |connection| {
+            Box::pin(async move { Ok(find(connection, &session, now).await?) })
+        });
+        let Some(found) = find.await? else {
+            return Ok(None);
+        };
+        if now >= found.used_at.plus(USE_GRAIN) {
+            self.database.write_later(move |tx| {
+                Box::pin(async move { Ok(note_use(tx, &session, now).await?) })
+            });
+        }
+        Ok(Some(found.holder))
+    }
+}
+
+async fn find(
+    connection: &Connection<'_>,
+    hash: &[u8],
+    now: Timestamp,
+) -> db::Result<Option<Session>> {
+    let query = "
+        SELECT member_id, password, used_at FROM session
+        WHERE hash = :hash AND used_at > :idle AND began_at > :old";
+    let parameters = bind! { ":hash": hash, ":idle": now.minus(IDLE), ":old": now.minus(LIFE) };
+    let found = connection.first(query, parameters, |columns| {
+        let (member, password): (i64, Vec<u8>) = (columns.value()?, columns.value()?);
+        Ok((member, password, columns.value()?))
+    });
+    let Some((member, password, used_at)) = found.await? else {
+        return Ok(None);
+    };
+    let holder = accounts::login(connection, member).await?;
+    let holder = holder.filter(|holder| password_of(holder) == password);
+    Ok(holder.map(|holder| Session { holder, used_at }))
+}
+
+/// What tells the account's password from any other that it had or will have.
+fn password_of(account: &Login) -> Vec<u8> {
+    Sha256::digest(&account.password_hash).to_vec()
+}
+
+async fn note_use(tx: &Transaction<'_>, hash: &[u8], now: Timestamp) -> db::Result<()> {
+    let update = "UPDATE session SET used_at = ?2 WHERE hash = ?1 AND used_at < ?2";
+    tx.change(update, bind![hash, now]).await.map(drop)
+}
+
+/// Begins a session of this account, under this hash.
+pub async fn begin(
+    tx: &Transaction<'_>,
+    hash: &[u8],
+    account: &Login,
+    now: Timestamp,
+) -> db::Result<()> {
+    tx.change(SWEEP, bind![now.minus(IDLE), SWEPT]).await?;
+    let insert = "
+        INSERT INTO session (hash, member_id, password, began_at, used_at)
+        VALUES (:hash, :member, :password, :now, :now)";
+    let password = password_of(account);
+    let parameters = bind! {
+        ":hash": hash, ":member": account.member, ":password": password, ":now": now,
+    };
+    tx.change(insert, parameters).await.map(drop)
+}
+
+/// One that is over after its whole life is not used any more, and idle soon.
+pub(super) const SWEEP: &str = "
+    DELETE FROM session
+    WHERE hash IN (SELECT hash FROM session WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2)";
+
+/// Ends the session that has this hash.
+pub async fn end(tx: &Transaction<'_>, hash: &[u8]) -> db::Result<()> {
+    let delete = "DELETE FROM session WHERE hash = ?1";
+    tx.change(delete, bind![hash]).await.map(drop)
+}
+
+/// Ends all sessions of a member.
+pub async fn end_all(tx: &Transaction<'_>, member: i64) -> db::Result<()> {
+    let delete = "DELETE FROM session WHERE member_id = ?1";
+    tx.change(delete, bind![member]).await.map(drop)
+}

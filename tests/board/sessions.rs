@@ -1,0 +1,102 @@
+//! Sessions: when they are over, and when they are cleared away.
+
+use forum_api::clock::Clock;
+
+use crate::board::accounts;
+use crate::board::sessions::{self, Hash, IDLE, LIFE};
+use crate::demo::Demo;
+
+const ONE: Hash = [1; 32];
+const ANOTHER: Hash = [2; 32];
+const MINUTE: u64 = 60;
+
+async fn begin(demo: &Demo, session: Hash) {
+    let now = demo.clock.now();
+    demo.change(move |tx| {
+        Box::pin(async move {
+            let admin = accounts::named(tx, "admin").await?;
+            let account = accounts::login(tx, admin).await?.unwrap();
+            Ok(sessions::begin(tx, &session, &account, now).await?)
+        })
+    })
+    .await;
+}
+
+async fn is_on(demo: &Demo, session: Hash) -> bool {
+    demo.board.signed_in(session).await.unwrap().is_some()
+}
+
+async fn last_use(demo: &Demo) -> i64 {
+    demo.one("SELECT max(used_at) FROM session").await
+}
+
+/// Uses the session, which is noted by and by.
+async fn used(demo: &Demo) {
+    assert!(is_on(demo, ONE).await);
+    while last_use(demo).await < demo.clock.now().as_millis() {}
+}
+
+#[tokio::test]
+async fn one_that_is_idle_for_two_hours_is_over() {
+    let demo = Demo::new().await;
+    begin(&demo, ONE).await;
+    assert!(!is_on(&demo, ANOTHER).await);
+    for _ in 0..2 {
+        demo.wait(IDLE.as_secs() - 1);
+        used(&demo).await;
+    }
+    demo.wait(IDLE.as_secs());
+    assert!(!is_on(&demo, ONE).await);
+}
+
+#[tokio::test]
+async fn after_a_day_it_is_over_however_much_it_was_used() {
+    let demo = Demo::new().await;
+    begin(&demo, ONE).await;
+    for _ in 1..24 {
+        demo.wait(LIFE.as_secs() / 24);
+        used(&demo).await;
+    }
+    demo.wait(LIFE.as_secs() / 24);
+    assert!(!is_on(&demo, ONE).await);
+}
+
+#[tokio::test]
+async fn a_use_is_noted_once_a_minute() {
+    let demo = Demo::new().await;
+    begin(&demo, ONE).await;
+    let begun = last_use(&demo).await;
+    demo.wait(MINUTE - 1);
+    assert!(is_on(&demo, ONE).await);
+    // Whatever was to be noted stands in line before this.
+    demo.sql("UPDATE session SET began_at = began_at").await;
+    assert_eq!(last_use(&demo).await, begun);
+    demo.wait(1);
+    used(&demo).await;
+}
+
+#[tokio::test]
+async fn the_next_one_clears_away_what_is_over() {
+    let demo = Demo::new().await;
+    begin(&demo, ONE).await;
+    demo.wait(IDLE.as_secs());
+    begin(&demo, ANOTHER).await;
+    let left: i64 = demo.one("SELECT count(*) FROM session").await;
+    assert!(left == 1 && is_on(&demo, ANOTHER).await);
+}
+
+#[tokio::test]
+async fn it_does_not_come_back_when_a_ban_is_taken_back() {
+    let demo = Demo::new().await;
+    begin(&demo, ONE).await;
+    for banned in [true, false] {
+        demo.change(move |tx| {
+            Box::pin(async move {
+                let admin = accounts::named(tx, "admin").await?;
+                Ok(accounts::set_banned(tx, admin, banned).await?)
+            })
+        })
+        .await;
+        assert!(!is_on(&demo, ONE).await);
+    }
+}

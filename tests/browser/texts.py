@@ -1,0 +1,104 @@
+"""What people type is shown as text, however long it is and whatever it looks like."""
+
+from collections.abc import Iterator
+
+from playwright.sync_api import Page, expect
+
+from look import look
+from panel import EXPIRES, PASSWORD, delivery_becomes, fill_in_token, go, revealed, send, sign_in
+from receiver import Receiver
+from server import Server
+
+SCRIPT = "<script>alert(1)</script>"
+LONG = "W" * 10_000
+MIXED = "\"'><img src=x onerror=alert(1)>" + "wide words " * 1_000
+
+# Where an address holds what anybody may have written into it.
+QUERIES = ["deliveries?state={0}&endpoint={0}&topic={0}&after={0}", "tokens?after={0}&done={0}", "usage?done={0}"]
+
+
+def spend(page: Page, server: Server, receiver: Receiver) -> None:
+    """Types into every field what wants to be more than text, and more than a page holds."""
+    into_the_sign_in(page, server)
+    into_addresses(page)
+    into_tokens(page, server)
+    into_endpoints(page)
+    from_receivers(page, receiver)
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    yield from (("script", SCRIPT), ("long", LONG), ("mixed", MIXED.strip()))
+
+
+def into_the_sign_in(page: Page, server: Server) -> None:
+    for name, text in texts():
+        go(page, "/sign-in")
+        page.get_by_label("Username", exact=True).fill(text)
+        page.get_by_label("Password", exact=True).fill(text)
+        send(page, "Sign in", 401)
+        expect(page.get_by_label("Username", exact=True)).to_have_value(text)
+        look(page, f"sign-in-{name}")
+    page.get_by_label("Username", exact=True).fill("")
+    sign_in(page, "admin", server.password)
+
+
+def into_addresses(page: Page) -> None:
+    """What an address says is not repeated."""
+    for _, text in texts():
+        for query in QUERIES:
+            go(page, f"/panel/{query.format(text)}")
+            assert text[:20] not in page.locator("body").inner_text()
+        for path in (text, f"webhooks/{text}", f"deliveries/{text}"):
+            go(page, f"/panel/{path}", 404)
+
+
+def into_tokens(page: Page, server: Server) -> None:
+    for name, text in texts():
+        go(page, "/panel/tokens/new")
+        fill_in_token(page, text, owner=text, label=text, days=text)
+        send(page, "Issue the token", 422)
+        for field in ("Owner", "Label", EXPIRES):
+            expect(page.get_by_label(field, exact=True)).to_have_value(text)
+        expect(page.get_by_label(PASSWORD, exact=True)).to_have_value("")
+        look(page, f"tokens-new-{name}")
+        fill_in_token(page, server.password, label=text)
+        send(page, "Issue the token", 200)
+    go(page, "/panel/tokens")
+    for _, text in texts():
+        expect(page.locator("strong").get_by_text(text, exact=True)).to_have_count(1)
+    look(page, "tokens-texts")
+
+
+def into_endpoints(page: Page) -> None:
+    for name, text in texts():
+        go(page, "/panel/webhooks")
+        page.get_by_label("URL", exact=True).fill(text)
+        page.get_by_label("Owner", exact=True).fill(text)
+        send(page, "Add the endpoint", 422)
+        expect(page.get_by_label("URL", exact=True)).to_have_value(text)
+        expect(page.get_by_label("Owner", exact=True)).to_have_value(text)
+        look(page, f"webhooks-{name}")
+
+
+def from_receivers(page: Page, receiver: Receiver) -> None:
+    """An address as long as one may be, and answers of which no page is made."""
+    for name, text in texts():
+        receiver.answers(410, text)
+        go(page, "/panel/webhooks")
+        page.get_by_label("URL", exact=True).fill(f"{receiver.address}/{text}".replace(" ", "-")[:2000])
+        page.get_by_label("Secret", exact=True).fill(text)
+        send(page, "Add the endpoint", 200)
+        look(page, f"endpoint-added-{name}")
+        assert revealed(page) == text
+        page.get_by_role("link", name="I have copied it").click()
+        send(page, "Send a ping", 200)
+        receiver.next_ping(text)
+        delivery_becomes(page, "gone")
+        shown = page.locator("tbody pre").inner_text()
+        assert text.startswith(shown.rstrip()) and len(shown) > 20, shown
+        look(page, f"delivery-{name}")
+        page.locator("dl a").click()
+        look(page, f"endpoint-{name}")
+    for area in ("webhooks", "deliveries", "usage"):
+        go(page, f"/panel/{area}")
+        look(page, f"{area}-texts")
