@@ -3,6 +3,7 @@
 use std::env;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -22,7 +23,11 @@ const BACKEND: &str = "FORUM_API_BACKEND";
 pub struct Home {
     directory: Arc<TempDir>,
     postgres: Option<Arc<Database>>,
+    /// Which of Redis's databases is its own: others' guests have the same address.
+    redis: usize,
 }
+
+static HOMES: AtomicUsize = AtomicUsize::new(1);
 
 impl Home {
     /// A new one, where the environment says.
@@ -40,6 +45,7 @@ impl Home {
         Self {
             directory: Arc::new(directory),
             postgres: None,
+            redis: HOMES.fetch_add(1, Ordering::Relaxed),
         }
     }
 
@@ -77,7 +83,14 @@ impl Home {
     /// What a server is told beside: where the environment has its budgets.
     pub fn budgets(&self) -> Option<String> {
         let redis = env::var(BACKEND).is_ok_and(|backend| backend == "redis");
-        redis.then(|| format!("--redis={}", env::var("FORUM_API_REDIS").unwrap()))
+        let address = || env::var("FORUM_API_REDIS").unwrap();
+        redis.then(|| {
+            format!(
+                "--redis={}/{}",
+                address().trim_end_matches("/0"),
+                self.redis
+            )
+        })
     }
 
     /// Runs the program here until it ends.
