@@ -155,7 +155,8 @@ impl Demo {
         self.change(move |tx| {
             Box::pin(async move {
                 let set = settings::named(key).unwrap().set(tx, value).await?;
-                Ok(set.unwrap())
+                set.unwrap();
+                Ok(())
             })
         })
         .await;
