@@ -30,6 +30,7 @@ mod profiles;
 mod schema;
 mod search;
 mod sessions;
+mod shared;
 mod stage;
 mod standing;
 mod statements;

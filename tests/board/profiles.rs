@@ -1,10 +1,11 @@
 //! Members as others see them.
 
 use forum_api::host::Authority;
-use forum_api::model::UserId;
+use forum_api::model::{Timestamp, UserId};
 use serde_json::json;
 
-use crate::board::Unseen;
+use crate::board::groups::{Group, Groups};
+use crate::board::{Unseen, accounts};
 use crate::demo::Demo;
 
 #[tokio::test]
@@ -12,6 +13,27 @@ async fn a_name_is_found_whatever_the_case_of_its_letters() {
     let demo = Demo::new().await;
     let (status, alice) = demo.get("guest", "/members/%40ALICE").await;
     assert_eq!((status, &alice["username"]), (200, &json!("alice")));
+}
+
+/// Whatever the database takes for a capital: there is another K, of which it is the small letter, too.
+#[tokio::test]
+async fn a_name_is_found_by_letters_of_ascii_alone() {
+    let demo = Demo::new().await;
+    demo.change(|tx| {
+        Box::pin(async move {
+            accounts::add(
+                tx,
+                "kim",
+                Groups::of([Group::Members]),
+                Timestamp::from_millis(0),
+            )
+            .await?;
+            Ok(())
+        })
+    })
+    .await;
+    assert_eq!(demo.get("guest", "/members/@KIM").await.0, 200);
+    assert_eq!(demo.get("guest", "/members/%40%E2%84%AAim").await.0, 404);
 }
 
 #[tokio::test]

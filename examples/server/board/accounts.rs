@@ -30,9 +30,11 @@ fn is_name(text: &str) -> bool {
 
 /// The member of this name.
 pub async fn named(connection: &Connection<'_>, name: &str) -> Result<i64> {
-    let find = "SELECT id FROM member WHERE lower(username) = lower(?1)";
+    let find = "SELECT id FROM member WHERE lower(username) = ?1";
     let id = connection
-        .first(find, bind![name], |columns| columns.value())
+        .first(find, bind![name.to_ascii_lowercase()], |columns| {
+            columns.value()
+        })
         .await;
     id?.ok_or_else(|| Refusal::NotFound(format!("there is no member {name:?}")))
 }
@@ -83,9 +85,9 @@ pub async fn set_password(tx: &Transaction<'_>, member: i64, hash: &str) -> db::
 pub async fn administrators_password(connection: &Connection<'_>, name: &str) -> Result<String> {
     let query = "
         SELECT password_hash, groups FROM member
-        WHERE lower(username) = lower(?1) AND banned = FALSE AND password_hash IS NOT NULL";
+        WHERE lower(username) = ?1 AND banned = FALSE AND password_hash IS NOT NULL";
     let found = connection
-        .first(query, bind![name], |columns| {
+        .first(query, bind![name.to_ascii_lowercase()], |columns| {
             Ok((columns.value()?, columns.parsed()?))
         })
         .await;

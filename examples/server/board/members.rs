@@ -14,11 +14,11 @@ pub const SEEN_GRAIN: Duration = Duration::from_secs(5 * 60);
 pub async fn profile(connection: &Connection<'_>, user: &UserRef) -> Result<Profile> {
     let (id, name) = match user {
         UserRef::Id(id) => (Some(id.number()?), None),
-        UserRef::Name(name) => (None, Some(name)),
+        UserRef::Name(name) => (None, Some(name.to_ascii_lowercase())),
     };
     let query = "
         SELECT id, username, title, avatar_url, joined_at, last_seen_at, post_count, reputation
-        FROM member WHERE id = ?1 OR lower(username) = lower(?2)";
+        FROM member WHERE id = ?1 OR lower(username) = ?2";
     let profile = connection
         .first(query, bind![id, name], |columns| {
             Ok(Profile {

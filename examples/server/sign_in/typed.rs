@@ -26,7 +26,7 @@ impl Typed {
         Self::parse(query).unwrap_or_default()
     }
 
-    /// What a form holds; `None` when it cannot be read.
+    /// What a form holds; `None` when it cannot be read, or holds what nobody can type.
     pub async fn of_form(body: Body) -> Option<Self> {
         let body = Limited::new(body, LIMIT).collect().await.ok()?.to_bytes();
         Self::parse(std::str::from_utf8(&body).ok()?)
@@ -40,6 +40,9 @@ impl Typed {
         for (name, value) in text.split('&').filter_map(|pair| pair.split_once('=')) {
             let value = value.replace('+', " ");
             let value = percent_decode_str(&value).decode_utf8().ok()?.into_owned();
+            if value.contains('\0') {
+                return None;
+            }
             match name {
                 "name" => typed.name = value.trim().into(),
                 "password" => typed.password = value,
@@ -63,6 +66,13 @@ fn is_own_path(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{HOME, Typed};
+
+    #[test]
+    fn nobody_types_what_no_database_looks_up() {
+        for bad in ["name=a%00", "password=%00", "name=%ff"] {
+            assert!(Typed::parse(bad).is_none(), "{bad}");
+        }
+    }
 
     #[test]
     fn one_comes_back_to_this_server_alone() {

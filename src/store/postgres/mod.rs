@@ -32,8 +32,9 @@
 //!
 //! In transaction mode it has to know prepared statements: from version 1.21 on, with `max_prepared_statements` set.
 //! It refuses what [`connect`] asks for in `options`, unless `ignore_startup_parameters = options` says to leave that
-//! out; then set `statement_timeout` for the role (`ALTER ROLE forum SET statement_timeout = '10s'`). The lock of
-//! [`MIGRATE`] ends with its transaction, so that it may go through it, too.
+//! out; then set `statement_timeout` (`ALTER ROLE forum SET statement_timeout = '10s'`) and
+//! `idle_in_transaction_session_timeout` for the role. The lock of [`MIGRATE`] ends with its transaction, so that it may
+//! go through it, too.
 //!
 //! # With a driver of your own
 //!

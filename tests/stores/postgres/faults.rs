@@ -40,6 +40,22 @@ async fn a_server_that_does_not_answer_is_an_error_in_time() {
 }
 
 #[test]
+fn neither_a_statement_nor_a_pause_within_a_transaction_is_without_end() {
+    try_in_postgres(async {
+        let pool = connect(&schema().await, 1).unwrap();
+        let client = pool.get().await.unwrap();
+        for (bound, length) in [
+            ("statement_timeout", "10s"),
+            ("idle_in_transaction_session_timeout", "20s"),
+        ] {
+            let set = format!("SHOW {bound}");
+            let set: String = client.query_one(&set, &[]).await.unwrap().get(0);
+            assert_eq!(set, length, "{bound}");
+        }
+    });
+}
+
+#[test]
 fn what_is_no_address_is_told() {
     let error = connect("postgres://forum@localhost:port/forum", 2).unwrap_err();
     assert!(!error.to_string().contains('\n'), "{error}");

@@ -48,8 +48,11 @@ pub async fn migrate(database: &Database) -> Result<()> {
     apply.await.map(drop)
 }
 
-/// Applies the steps that the database does not have yet, and gives how many it had: 0 for a new one.
+/// Applies the steps that the database does not have yet, and gives how many it had: 0 for a new one. None takes too
+/// long.
 pub async fn apply(tx: &Transaction<'_>) -> db::Result<usize> {
+    tx.run(tx.either("", "SET LOCAL statement_timeout = 0"))
+        .await?;
     tx.run("CREATE TABLE IF NOT EXISTS board_migrations (step INTEGER PRIMARY KEY)")
         .await?;
     let had = had(tx).await?;

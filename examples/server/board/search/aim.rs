@@ -90,8 +90,8 @@ async fn member(connection: &Connection<'_>, by: &UserRef) -> Result<Option<i64>
         UserRef::Id(id) => return Ok(id.number().ok().filter(|id| *id > 0)),
         UserRef::Name(name) => name,
     };
-    let find = "SELECT id FROM member WHERE lower(username) = lower(?1)";
-    let name = bind![name.as_str()];
+    let find = "SELECT id FROM member WHERE lower(username) = ?1";
+    let name = bind![name.to_ascii_lowercase()];
     Ok(connection
         .first(find, name, |columns| columns.value())
         .await?)

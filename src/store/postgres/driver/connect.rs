@@ -14,17 +14,19 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How long what was sent may stay unacknowledged, and a connection silent before it is asked whether it is there.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// How long a statement may take.
-const STATEMENT: &str = "-c statement_timeout=10s";
+/// How long a statement may take, and how long a transaction waits for the next one: a node that is gone, or stands
+/// still, does not keep for ever what it has locked.
+const BOUNDS: &str = "-c statement_timeout=10s -c idle_in_transaction_session_timeout=20s";
 
 /// A pool of up to `size` connections to the database at `address`, as
 /// `postgres://user:password@host/database`. They are made when they are first needed, so that it does not fail while
 /// Postgres is away.
 ///
-/// Nothing takes for ever: a connection is waited for during 5 s at most, a statement takes 10 s at most, and a server
-/// that is not there any more is noticed within 25 s. What the address says itself about any of it goes first:
+/// Nothing takes for ever: a connection is waited for during 5 s at most, a statement takes 10 s at most, a
+/// transaction waits for its next statement for 20 s at most, and a server that is not there any more is noticed within
+/// 25 s. What the address says itself about any of it goes first:
 /// `connect_timeout`, `tcp_user_timeout`, `keepalives_interval`, `keepalives_retries`, and, in `options`,
-/// `-c statement_timeout`.
+/// `-c statement_timeout` and `-c idle_in_transaction_session_timeout`.
 ///
 /// A node needs some ten to twenty, beside what the board itself needs; all nodes together stay below the server's
 /// `max_connections`. There is no TLS: across a network that is not your own make the pool yourself, with a connector
@@ -54,7 +56,7 @@ pub fn connect(address: &str, size: usize) -> Result<Pool, PostgresError> {
 fn config(address: &str) -> Result<Config, PostgresError> {
     let mut config: Config = address.parse()?;
     let options = config.get_options().unwrap_or_default();
-    let options = format!("{STATEMENT} {options}");
+    let options = format!("{BOUNDS} {options}");
     config.options(options).keepalives_idle(SILENCE);
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(PATIENCE);

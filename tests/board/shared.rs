@@ -1,0 +1,62 @@
+//! What the board does in a Postgres that it shares with other nodes.
+
+use std::sync::Arc;
+
+use forum_api::Language;
+use forum_api::clock::SystemClock;
+use forum_api::host::{Refusal, Result};
+use forum_api::store::postgres::connect;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::backend::Backend;
+use crate::board::{self, Board};
+use crate::databases::{Database, try_in_postgres};
+
+#[test]
+fn who_looks_does_not_wait_for_those_who_write() {
+    try_in_postgres(async {
+        let place = Backend::Postgres.place().await;
+        let (end, ended) = watch::channel(false);
+        let writes: JoinSet<_> = (0..20)
+            .map(|_| wait(place.database.clone(), ended.clone()))
+            .collect();
+        for _ in 0..100 {
+            let look = place.database.read(|connection| {
+                Box::pin(async move { Ok(connection.any("SELECT 1", &[]).await?) })
+            });
+            assert!(look.await.unwrap());
+        }
+        end.send_replace(true);
+        let written = writes.join_all().await;
+        assert!(written.iter().all(Result::is_ok), "{written:?}");
+    });
+}
+
+/// Writes until it is told to end.
+async fn wait(database: board::db::Database, mut ended: watch::Receiver<bool>) -> Result<()> {
+    let write = database.write(move |_| {
+        Box::pin(async move {
+            let told = ended.wait_for(|is_told| *is_told).await;
+            told.map(drop).map_err(Refusal::failed)
+        })
+    });
+    write.await
+}
+
+#[test]
+fn a_step_takes_as_long_as_it_takes() {
+    try_in_postgres(async {
+        let database = Database::new();
+        database.ask(
+            "CREATE FUNCTION slow () RETURNS event_trigger LANGUAGE plpgsql AS
+                 'BEGIN PERFORM pg_sleep(2.5); END';
+             CREATE EVENT TRIGGER slow ON ddl_command_end WHEN TAG IN ('CREATE VIEW')
+                 EXECUTE FUNCTION slow()",
+        );
+        let bounded = format!("{}?options=-c%20statement_timeout%3D2s", database.url());
+        let pool = connect(&bounded, 2).unwrap();
+        let board = Board::new(pool, Arc::new(SystemClock), Language::English);
+        board.migrate().await.unwrap();
+    });
+}
