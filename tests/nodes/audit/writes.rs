@@ -57,8 +57,11 @@ fn posts(sent: &[Sent], contents: &Contents) {
             ("edit", _) if sent.is_done() => {
                 words.insert(last, vec![said]);
             }
-            ("delete", answer) => {
-                deleted.insert(last, answer.is_some());
+            ("delete", None) => {
+                deleted.entry(last).or_insert(false);
+            }
+            ("delete", _) if sent.is_done() => {
+                deleted.insert(last, true);
             }
             _ => {}
         }
