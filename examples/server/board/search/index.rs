@@ -40,7 +40,8 @@ async fn one_by_one(tx: &Transaction<'_>, one_by_one: bool) -> db::Result<()> {
 
 /// Lets Postgres know soon, after many posts were added, which words are common by now. Later it finds out by itself.
 pub async fn learn(tx: &Transaction<'_>) -> db::Result<()> {
-    tx.run(tx.either("", "ANALYZE")).await
+    tx.run(tx.either("", "SET LOCAL statement_timeout = 0; ANALYZE"))
+        .await
 }
 
 async fn last_post(connection: &Connection<'_>) -> db::Result<i64> {
