@@ -30,6 +30,8 @@ fn servers_with_one_redis_share_budgets() {
         let left_out = "left out: servers with one Redis, as FORUM_API_REDIS names none";
         return writeln!(stderr(), "{left_out}").unwrap();
     };
+    // What other tests spend is in other databases.
+    let redis = format!("{}/1023", redis.trim_end_matches("/0"));
     let servers = [(), ()].map(|()| Server::new(&["--empty", "--redis", &redis]));
     let first = left(&servers[0]);
     assert_eq!(left(&servers[1]), first - 1);

@@ -3,6 +3,7 @@
 use crate::client::{get, send};
 use crate::program::{Ended, Home, Server};
 use crate::receiver::Receiver;
+use crate::sign_in::{FORM, carried, cookie, panel, sign_in};
 
 /// Stands in every text, password, cookie and secret that is made up here.
 const MARK: &str = "Samovarium";
@@ -108,6 +109,7 @@ fn everything(format: &str) {
         receiver.next().body.contains("event"),
         "webhooks are sent meanwhile"
     );
+    afternoon(&server, &password, &mut hidden);
     let refused = refusals(&server, &password, &alice, &mut hidden, &mut said);
     said.push_str(&get(&server.beside("/metrics")).body);
     server.signal("TERM");
@@ -178,6 +180,36 @@ fn endpoints(server: &Server, hidden: &mut Hidden, said: &mut String) -> Receive
             .extend(done.json()["secret"].as_str().map(Into::into));
     }
     receiver
+}
+
+/// Signs in, wrongly and rightly, and does in the panel what shows a secret.
+fn afternoon(server: &Server, password: &str, hidden: &mut Hidden) {
+    assert_eq!(sign_in(server, "admin", MARK).status, 401);
+    let typed = password.replace(' ', "+");
+    let session = cookie(&sign_in(server, "admin", &typed));
+    let (_, id) = session.split_once('=').unwrap();
+    hidden.0.push(id.into());
+    let issue =
+        format!("owner=bob&label=x&scopes=members%3Aread&expires_in_days=1&password={typed}");
+    let add = format!("owner=admin&topics=post.created&url=http%3A%2F%2F127.0.0.1%3A1%2F{MARK}");
+    for (path, form, begins) in [
+        ("/panel/tokens/new", issue, "forum_pat_"),
+        ("/panel/webhooks", add, "whsec_"),
+    ] {
+        let page = panel(server, &session, path).body;
+        let (csrf, once) = (carried(&page, "csrf"), carried(&page, "once"));
+        hidden.0.push(csrf.clone());
+        let form = format!("csrf={csrf}&once={once}&{form}");
+        let headers = [("cookie", session.as_str()), FORM];
+        let shown = send("POST", &server.beside(path), &headers, &form);
+        let (_, secret) = shown.body.split_once(begins).unwrap();
+        let secret = secret.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+        hidden.0.extend(
+            secret
+                .take(1)
+                .map(|text| text.rsplit('_').next().unwrap().into()),
+        );
+    }
 }
 
 /// A request for each reason of a 401; gives the reasons and the ids.

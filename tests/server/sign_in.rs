@@ -26,6 +26,14 @@ pub fn panel(server: &Server, cookie: &str, path: &str) -> Answer {
     send("GET", &server.beside(path), &[("cookie", cookie)], "")
 }
 
+/// What a form of this page carries under this name.
+pub fn carried(page: &str, name: &str) -> String {
+    let (_, rest) = page
+        .split_once(&format!("name=\"{name}\" value=\""))
+        .unwrap();
+    rest.split('"').next().unwrap().to_owned()
+}
+
 /// The password of a new board's administrator.
 pub fn password(server: &Server) -> &str {
     server.greeting["password"].as_str().unwrap()
@@ -129,16 +137,10 @@ fn a_token_is_issued_in_the_panel_and_opens_the_api() {
     let server = Server::new(&[]);
     let session = cookie(&sign_in(&server, "admin", password(&server)));
     let page = panel(&server, &session, "/panel/tokens/new").body;
-    let hidden = |name: &str| {
-        let (_, rest) = page
-            .split_once(&format!("name=\"{name}\" value=\""))
-            .unwrap();
-        rest.split('"').next().unwrap().to_owned()
-    };
     let form = format!(
         "csrf={}&once={}&owner=bob&label=x&scopes=members%3Aread&expires_in_days=1&password={}",
-        hidden("csrf"),
-        hidden("once"),
+        carried(&page, "csrf"),
+        carried(&page, "once"),
         password(&server)
     );
     let headers = [("cookie", session.as_str()), FORM];
