@@ -5,6 +5,7 @@ mod authority;
 mod board;
 mod caller;
 mod error;
+#[cfg(feature = "panel")]
 mod operator;
 mod reply;
 
@@ -13,6 +14,7 @@ pub use board::{Board, Place};
 pub(crate) use caller::Presented;
 pub use caller::{Caller, Member};
 pub use error::{BoxError, Fault, Refusal, Stored};
+#[cfg(feature = "panel")]
 pub use operator::{Operator, Session};
 pub use reply::In;
 
