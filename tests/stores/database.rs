@@ -194,7 +194,8 @@ async fn closing_finishes_what_is_queued_and_takes_nothing_more() {
     let directory = tempfile::tempdir().unwrap();
     let database = open(&directory);
     migrate_in(&database, STEPS).await.unwrap();
-    database.write_later(|savepoint| Ok(savepoint.execute_batch("DELETE FROM notes")?));
+    database
+        .write_later::<SqliteError>(|savepoint| Ok(savepoint.execute_batch("DELETE FROM notes")?));
     let other = database.clone();
     database.close().await;
     let closed = "the database is closed";
@@ -223,7 +224,7 @@ async fn closing_waits_for_reads_and_leaves_nothing_but_the_file() {
         Ok::<_, SqliteError>(())
     }));
     assert!(waits(&mut read).await);
-    database.write_later(move |_| {
+    database.write_later::<SqliteError>(move |_| {
         go.send(()).unwrap();
         Ok(())
     });

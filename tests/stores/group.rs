@@ -187,7 +187,7 @@ async fn a_write_is_run_though_its_caller_is_gone() {
 async fn what_is_written_later_is_written_before_what_follows() {
     let (database, _directory) = notes().await;
     database.write_later(|savepoint| note(savepoint, "later"));
-    database.write_later(|_| panic!("on purpose"));
+    database.write_later::<SqliteError>(|_| panic!("on purpose"));
     done(&database, |savepoint| note(savepoint, "next")).await;
     assert_eq!(noted(&database).await, ["later", "next"]);
 }

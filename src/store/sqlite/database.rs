@@ -82,10 +82,10 @@ impl Database {
 
     /// As [`write`](Self::write), for what nobody waits for: an error goes to the log. A crash may lose it, and
     /// [`close`](Self::close) does when it came before.
-    pub fn write_later(
-        &self,
-        run: impl FnOnce(&Savepoint<'_>) -> Result<(), SqliteError> + Send + 'static,
-    ) {
+    pub fn write_later<E>(&self, run: impl FnOnce(&Savepoint<'_>) -> Result<(), E> + Send + 'static)
+    where
+        E: From<SqliteError> + fmt::Display + Send + 'static,
+    {
         self.0.queue(|queues| queues.write(run, logged));
     }
 
@@ -110,7 +110,7 @@ async fn told<T, E: From<SqliteError>>(answer: oneshot::Receiver<Result<T, E>>) 
     answer.await.unwrap_or_else(|_| Err(closed()))
 }
 
-fn logged(outcome: Result<(), SqliteError>) {
+fn logged<E: fmt::Display>(outcome: Result<(), E>) {
     if let Err(error) = outcome {
         tracing::error!(%error, "a note was not written to the database");
     }

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Result, Row, params};
 
-use super::Database;
 use super::run::{all, change, changes, first};
+use super::{Database, SqliteError};
 use crate::host::Stored;
 use crate::model::Timestamp;
 use crate::store::Tokens;
@@ -67,7 +67,7 @@ impl Tokens for SqliteTokens {
     async fn used(&self, lookup: &Lookup, at: Timestamp) -> Stored<()> {
         let lookup = *lookup;
         let noted = at.minus(TokenRecord::USE_GRAIN);
-        self.0.write_later(move |savepoint| {
+        self.0.write_later::<SqliteError>(move |savepoint| {
             change(savepoint, USED, params![lookup, at, noted])?;
             Ok(())
         });

@@ -56,12 +56,7 @@ impl Database {
         change: impl for<'a> FnOnce(&'a Transaction<'a>) -> Doing<'a, ()> + Send + 'static,
     ) {
         match self {
-            Self::Sqlite(database) => database.write_later(move |tx| {
-                if let Err(error) = on_sqlite(tx, change) {
-                    tracing::error!(%error, "a note was not written to the database");
-                }
-                Ok(())
-            }),
+            Self::Sqlite(database) => database.write_later(move |tx| on_sqlite(tx, change)),
             Self::Postgres(line) => {
                 let line = line.clone();
                 tokio::spawn(async move {
