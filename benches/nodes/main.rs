@@ -26,7 +26,7 @@ mod database;
 mod deliveries;
 #[path = "../../tests/nodes/extent.rs"]
 mod extent;
-#[path = "../webhooks/figures.rs"]
+#[path = "../figures/mod.rs"]
 mod figures;
 #[path = "../../tests/nodes/needs.rs"]
 mod needs;

@@ -18,6 +18,7 @@
 #[allow(dead_code, unused_imports, reason = "the server uses the rest")]
 mod board;
 mod claim;
+#[path = "../figures/mod.rs"]
 mod figures;
 mod receipt;
 mod receiver;
