@@ -13,6 +13,7 @@
 //! | [`nodes`] | How do many servers share one board, and what becomes of it when one of them fails? |
 //! | [`logging`] | What is in the log, what is counted, and what should wake me up? |
 //! | [`operating`] | Which commands does the example server have? |
+//! | [`figures`] | What does it cost, and how is that measured? |
 //!
 //! For a board in an hour: the first section of [`board`], then [`testing`], then the rest of [`board`] with
 //! [`fields`] beside it. `examples/existing_board` is a board that had its own tables, pages and form before, and
@@ -50,3 +51,9 @@ pub mod logging {}
 
 #[doc = include_str!("operating.md")]
 pub mod operating {}
+
+#[doc = include_str!("figures.md")]
+#[doc = "\n<figure>"]
+#[doc = include_str!("figures.svg")]
+#[doc = "</figure>"]
+pub mod figures {}
