@@ -1,4 +1,5 @@
 //! Figures of several rounds, and the rows that they make in the table of what is promised.
+#![allow(dead_code, reason = "each bench uses a part")]
 
 use std::env;
 use std::fs::File;
