@@ -41,7 +41,7 @@ fn main() {
     direct_times.tell("its direct dependencies alone");
     row(
         "cold cargo build of the core",
-        "times as long",
+        "ratio",
         "its direct dependencies alone",
         Goal::AtMost(1.5),
         &ratios,

@@ -39,7 +39,7 @@ impl Database {
         let name = format!("test_{}_{number}", process::id());
         ask(
             address(),
-            format!("CREATE DATABASE {name} TEMPLATE {template}"),
+            format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY"),
         );
         Self { name }
     }
