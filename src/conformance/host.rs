@@ -167,6 +167,18 @@ pub struct NewForum {
     pub writers: Audience,
 }
 
+impl NewForum {
+    /// A forum at the top.
+    pub fn new(title: &str, readers: Audience, writers: Audience) -> Self {
+        Self {
+            title: title.into(),
+            parent: None,
+            readers,
+            writers,
+        }
+    }
+}
+
 /// A member with the standing of now.
 async fn acting(authority: &dyn Authority, member: &UserId) -> Set<Member> {
     let standing = authority.member(member).await?;

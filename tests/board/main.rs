@@ -24,6 +24,7 @@ mod events;
 mod faults;
 mod flood;
 mod forums;
+mod model;
 mod posts;
 mod profiles;
 #[path = "../api/support/schema.rs"]

@@ -1,0 +1,66 @@
+//! A model of the board, a few plain rules in memory, and random histories that the board has to live through as the
+//! model does: each answer's status, its code, and what is seen.
+//!
+//! `MODEL_STEPS=100000 cargo test --test board model` takes so many steps in place of 2,000, and `MODEL_SEED` others.
+//! A history that goes wrong is told in its shortest form.
+
+mod act;
+mod play;
+mod request;
+mod rules;
+mod view;
+mod world;
+mod writes;
+
+use std::env;
+
+use proptest::collection::vec;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use tokio::runtime::Builder;
+
+use crate::backend::Backend;
+use act::Act;
+use play::Play;
+
+/// How many steps a history has, about.
+const LENGTH: usize = 100;
+
+#[test]
+fn the_board_lives_through_any_history_as_its_model_does() {
+    let histories = number("MODEL_STEPS", 2_000) / LENGTH;
+    let config = Config {
+        cases: u32::try_from(histories).unwrap(),
+        failure_persistence: None,
+        max_shrink_iters: 1_000,
+        ..Config::default()
+    };
+    let seed = u128::try_from(number("MODEL_SEED", 0))
+        .unwrap()
+        .to_le_bytes();
+    let seed = [seed, seed].concat();
+    let random = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
+    let histories = vec(act::step(), 1..2 * LENGTH);
+    let lived = TestRunner::new_with_rng(config, random)
+        .run(&histories, |acts| lived(&acts).map_err(TestCaseError::fail));
+    lived.unwrap_or_else(|difference| panic!("{difference}"));
+}
+
+/// Takes the board and the model through `acts`; or tells where they part.
+fn lived(acts: &[Act]) -> Result<(), String> {
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let mut play = Play::new(Backend::Memory.unless_chosen()).await;
+        for act in acts {
+            play.step(act).await?;
+        }
+        Ok(())
+    })
+}
+
+fn number(name: &str, default: usize) -> usize {
+    env::var(name).map_or(default, |text| text.parse().unwrap())
+}
