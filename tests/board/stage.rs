@@ -17,6 +17,16 @@ use crate::board::groups::{Group, Groups};
 use crate::board::moderation::{self, Mark};
 use crate::board::{Board, accounts, forums, settings};
 
+/// Posts count on a profile in the forums that every member may read; on a board whose readers an operator could
+/// change, this would go with it.
+const RECOUNT: &str = "
+    UPDATE member SET post_count = (
+        SELECT count(*) FROM post
+        JOIN thread ON thread.id = post.thread_id JOIN forum ON forum.id = thread.forum_id
+        WHERE post.author_id = member.id AND post.state = 'visible' AND thread.state = 'visible'
+            AND (instr(forum.read_groups, 'guests') > 0 OR instr(forum.read_groups, 'members') > 0)
+    )";
+
 /// One board, and where it is.
 struct Stage {
     board: Arc<Board>,
@@ -84,6 +94,7 @@ impl conformance::Stage for Stage {
             Box::pin(async move {
                 let set = "UPDATE forum SET read_groups = ?2 WHERE id = ?1";
                 tx.change(set, bind![forum, readers.to_string()]).await?;
+                tx.run(RECOUNT).await?;
                 Ok(())
             })
         })
