@@ -73,6 +73,6 @@ fn is_json(headers: &HeaderMap) -> Result<(), Complaint> {
         .ok_or_else(|| Complaint::expected("content-type", "application/json"))
 }
 
-pub(super) fn parse(body: &[u8]) -> Result<Node, Complaint> {
+pub(super) fn parse(body: &[u8]) -> Result<Node<'_>, Complaint> {
     serde_json::from_slice(body).map_err(|_| Complaint::expected("body", "JSON"))
 }

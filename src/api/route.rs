@@ -28,7 +28,7 @@ pub(super) fn find<'a>(
     if below == DOCUMENT {
         return (verb == Verb::Get).then_some(Route::Document);
     }
-    let mut served = rows(surface).filter(|row| row.verb == verb);
+    let mut served = rows(surface).filter(|row| row.verb == verb && below.starts_with(row.start));
     served.find_map(|row| matches(row.path, below).map(|vars| Route::Endpoint(row, vars)))
 }
 
@@ -70,6 +70,16 @@ fn variable(segment: &str) -> Option<&str> {
         .windows(3)
         .any(|three| three.eq_ignore_ascii_case(b"%2f"));
     (!segment.is_empty() && !slash).then_some(segment)
+}
+
+/// The part of a path that is the same for whatever its variables are.
+pub(super) const fn before_variables(path: &str) -> &str {
+    let (mut at, bytes) = (0, path.as_bytes());
+    #[expect(clippy::indexing_slicing, reason = "it runs at compile time")]
+    while at < bytes.len() && bytes[at] != b'{' {
+        at += 1;
+    }
+    path.split_at(at).0
 }
 
 /// Whether the variables of a path have these names, in this order.
