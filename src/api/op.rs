@@ -1,5 +1,6 @@
 //! A command behind a row, with its types: token rule, decoding and schemas follow from them.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use http::Method;
@@ -90,7 +91,7 @@ pub(super) struct Input<'a> {
     pub(super) row: &'static Row,
     pub(super) vars: Vars<'a>,
     pub(super) head: &'a Parts,
-    pub(super) body: Unread,
+    pub(super) body: Unread<'a>,
     pub(super) caller: Caller,
     pub(super) token: Option<Lookup>,
     /// Set while the body is awaited: what ends then is the client's fault.
@@ -185,11 +186,12 @@ impl<W: Actor, P: At, A: Args, T: Reply> Operation for Op<W, P, A, T> {
                 args,
                 list,
             };
-            let rest = prepared.run(attempt, request_id);
             if row.acts() {
+                let rest = Box::pin(prepared.run(attempt, request_id));
                 core.to_its_end(rest, request_id).await
             } else {
-                rest.await
+                gate::sees(&*core.board, &prepared.caller, prepared.at.place(), row).await?;
+                prepared.command().await
             }
         })
     }
@@ -228,7 +230,8 @@ impl<W: Actor, P: At, A: Args, T: Reply> Prepared<W, P, A, T> {
     async fn run(self, attempt: Option<Attempt>, request_id: Hex) -> Result<Answer, Problem> {
         let core = Arc::clone(&self.core);
         gate::sees(&*core.board, &self.caller, self.at.place(), self.row).await?;
-        once(&core, attempt, request_id.as_str(), self.command()).await
+        let command = pin!(self.command());
+        once(&core, attempt, request_id.as_str(), command).await
     }
 
     /// Step 10, and step 8 on its result.

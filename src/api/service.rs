@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::net::IpAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
@@ -93,8 +94,10 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let core = Arc::clone(&self.0);
         let (head, body) = request.into_parts();
-        let body = body::unread(body, core.settings.body_limit);
-        Box::pin(async move { Ok(core.answer(head, body).await) })
+        Box::pin(async move {
+            let body = pin!(body::whole(body, core.settings.body_limit));
+            Ok(core.answer(head, body).await)
+        })
     }
 }
 
@@ -107,16 +110,23 @@ impl fmt::Debug for ForumApi {
 }
 
 impl Core {
-    async fn answer(self: Arc<Self>, head: Parts, body: Unread) -> Response<Full<Bytes>> {
+    async fn answer(self: &Arc<Self>, head: Parts, body: Unread<'_>) -> Response<Full<Bytes>> {
         let arrival = self.arrive(head);
         let span = log::span(arrival.id.as_str(), &arrival.head);
-        self.handle(arrival, body).instrument(span).await
+        self.handle(&arrival, body).instrument(span).await
     }
 
-    async fn handle(self: Arc<Self>, arrival: Arrival, body: Unread) -> Response<Full<Bytes>> {
+    async fn handle(
+        self: &Arc<Self>,
+        arrival: &Arrival,
+        body: Unread<'_>,
+    ) -> Response<Full<Bytes>> {
         let mut trail = Trail::default();
-        let road = caught(self.road(&arrival, body, &mut trail));
-        let ended = within(&*self.runtime, self.settings.deadline, road).await;
+        let ended = {
+            // Pinned here, as whatever it is handed on to would hold it twice.
+            let road = pin!(self.road(arrival, body, &mut trail));
+            within(&*self.runtime, self.settings.deadline, caught(road)).await
+        };
         let result = ended.unwrap_or_else(|| Err(too_late(trail.reading)));
         let uncharged = || self.uncharged(&arrival.guest, arrival.at);
         let charge = trail.charge.unwrap_or_else(uncharged);
@@ -144,7 +154,7 @@ impl Core {
     async fn road(
         self: &Arc<Self>,
         arrival: &Arrival,
-        body: Unread,
+        body: Unread<'_>,
         trail: &mut Trail,
     ) -> Result<Answer, Problem> {
         let Arrival {
@@ -234,7 +244,7 @@ impl Core {
     /// Runs what changes something to its end, whoever hangs up, and takes its answer from there.
     pub(super) async fn to_its_end(
         &self,
-        steps: impl Future<Output = Result<Answer, Problem>> + Send + 'static,
+        steps: BoxFuture<'static, Result<Answer, Problem>>,
         id: Hex,
     ) -> Result<Answer, Problem> {
         let work = async move {
