@@ -47,13 +47,13 @@ pub(super) fn percent_decode(text: &str) -> Option<Cow<'_, str>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Node, parse};
+    use super::{Cow, Node, parse};
 
     fn fields(query: &str) -> Option<Vec<(String, String)>> {
         let Node::Object(fields) = parse(Some(query)).ok()? else {
             return None;
         };
-        let text = |(name, node)| match node {
+        let text = |(name, node): (Cow<'_, str>, Node<'_>)| match node {
             Node::Parameter(value) => (name.into_owned(), value.into_owned()),
             other => (name.into_owned(), format!("{other:?}")),
         };
