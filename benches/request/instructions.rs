@@ -39,7 +39,7 @@ pub fn count() {
         "the same request",
         "instructions",
         "none",
-        Goal::AtMost(12_000.0),
+        Goal::AtMost(40_000.0),
         &each,
     );
 }
