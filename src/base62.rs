@@ -4,9 +4,8 @@ use crate::clock::{Entropy, NoEntropy};
 
 const ALPHABET: [u8; 62] = *b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// `bytes` as a big-endian number of `N` digits, padded with `0`; digits that find no place are lost.
-pub(crate) fn number<const N: usize>(bytes: &[u8]) -> [u8; N] {
-    let mut rest = bytes.to_vec();
+/// A big-endian number in `N` digits, padded with `0`; digits that find no place are lost.
+pub(crate) fn number<const N: usize, const BYTES: usize>(mut rest: [u8; BYTES]) -> [u8; N] {
     let mut digits = [0; N];
     for digit in digits.iter_mut().rev() {
         *digit = letter(divide_by_62(&mut rest));

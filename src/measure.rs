@@ -30,7 +30,7 @@ pub(crate) fn answered(
     {
         let method = SharedString::const_str(known(method));
         let route = SharedString::const_str(route.unwrap_or(OTHER));
-        let status = SharedString::from_owned(status.as_str().to_owned());
+        let status = SharedString::const_str(told(status));
         let code = SharedString::const_str(code.unwrap_or_default());
         let took = labels(&table::REQUEST_SECONDS, [method.clone(), route.clone()]);
         histogram!(table::REQUEST_SECONDS.name, took).record(elapsed);
@@ -90,6 +90,33 @@ fn labels<const N: usize>(metric: &table::Metric, values: [SharedString; N]) -> 
     labels
         .map(|(name, value)| Label::new(name, value))
         .collect()
+}
+
+/// The statuses that the service answers.
+#[cfg(feature = "metrics")]
+static STATUSES: [StatusCode; 14] = [
+    StatusCode::OK,
+    StatusCode::CREATED,
+    StatusCode::NO_CONTENT,
+    StatusCode::NOT_MODIFIED,
+    StatusCode::BAD_REQUEST,
+    StatusCode::UNAUTHORIZED,
+    StatusCode::FORBIDDEN,
+    StatusCode::NOT_FOUND,
+    StatusCode::CONFLICT,
+    StatusCode::UNPROCESSABLE_ENTITY,
+    StatusCode::TOO_MANY_REQUESTS,
+    StatusCode::INTERNAL_SERVER_ERROR,
+    StatusCode::NOT_IMPLEMENTED,
+    StatusCode::SERVICE_UNAVAILABLE,
+];
+
+/// The status in digits.
+#[cfg(feature = "metrics")]
+fn told(status: StatusCode) -> &'static str {
+    let mut known = STATUSES.iter();
+    let found = known.find(|known| **known == status);
+    found.map_or(OTHER, StatusCode::as_str)
 }
 
 /// The method, if the table of endpoints has one like it.

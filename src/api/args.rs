@@ -1,8 +1,8 @@
 //! What a query or a body says.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 use super::complaint::{Complaint, Wrong};
 use super::node::Node;
@@ -25,7 +25,7 @@ pub(super) trait Args: Send + Sized + 'static {
     /// Whether reading with these arguments changes something.
     const OPENS: bool = false;
 
-    fn decode(node: Node, head: bool) -> Result<Self, Complaint>;
+    fn decode(node: Node<'_>, head: bool) -> Result<Self, Complaint>;
 
     fn schema(generator: &mut SchemaGenerator) -> Schema;
 
@@ -34,24 +34,20 @@ pub(super) trait Args: Send + Sized + 'static {
         None
     }
 
-    /// What narrows a list: a cursor is bound to it.
-    fn filters(&self) -> Vec<u8> {
-        Vec::new()
+    /// What narrows a list, to which a cursor is bound; `None` where there is no list.
+    fn filters(&self) -> Option<Vec<u8>> {
+        None
     }
 }
 
 /// What is expected of no field in particular is expected of the whole.
-fn from_node<T: DeserializeOwned>(node: Node) -> Result<T, Complaint> {
+fn from_node<T: DeserializeOwned>(node: Node<'_>) -> Result<T, Complaint> {
     T::deserialize(node).map_err(|mut complaint| {
         if complaint.name.is_empty() && matches!(complaint.wrong, Wrong::Expected(_)) {
             complaint.name = "body".into();
         }
         complaint
     })
-}
-
-fn filters(list: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(list).unwrap_or_default()
 }
 
 /// No arguments at all.
@@ -64,7 +60,7 @@ macro_rules! args {
         impl Args for $name {
             $(const SOURCE: Source = Source::$source;)?
 
-            fn decode(node: Node, _: bool) -> Result<Self, Complaint> {
+            fn decode(node: Node<'_>, _: bool) -> Result<Self, Complaint> {
                 let args: Self = from_node(node)?;
                 $($check(&args)?;)?
                 Ok(args)
@@ -82,8 +78,8 @@ macro_rules! args {
                     self.$list.as_mut()
                 }
 
-                fn filters(&self) -> Vec<u8> {
-                    filters(self)
+                fn filters(&self) -> Option<Vec<u8>> {
+                    serde_json::to_vec(self).ok()
                 }
             )?
         }
@@ -110,7 +106,7 @@ args! {
 impl Args for Opening {
     const OPENS: bool = true;
 
-    fn decode(node: Node, head: bool) -> Result<Self, Complaint> {
+    fn decode(node: Node<'_>, head: bool) -> Result<Self, Complaint> {
         let Nothing {} = from_node(node)?;
         Ok(if head { Self::Peek } else { Self::Read })
     }

@@ -10,7 +10,7 @@ use crate::measure;
 use crate::model::{Timestamp, TokenInfo, UserId};
 use crate::scope::Surface;
 use crate::store::Tokens;
-use crate::token::{Digest, Lookup, PlainToken, TokenRecord, TokenState};
+use crate::token::{self, Digest, Lookup, TokenRecord, TokenState};
 
 /// The store of tokens, as it is counted.
 const STORE: &str = "tokens";
@@ -32,15 +32,15 @@ pub(super) async fn bearer(
     surface: Surface,
     now: Timestamp,
 ) -> Result<Option<Bearer>, Problem> {
-    let Some(token) = presented(headers).map_err(Problem::Unauthenticated)? else {
+    let Some((lookup, digest)) = presented(headers).map_err(Problem::Unauthenticated)? else {
         return Ok(None);
     };
-    let found = tokens.find(token.lookup()).await;
+    let found = tokens.find(&lookup).await;
     let found = found.inspect_err(|_| measure::store_failed(STORE))?;
     let known = found
         .as_ref()
         .map_or(Digest::new([0; 32]), |record| record.digest);
-    let matches = known == token.digest();
+    let matches = known == digest;
     let record = found
         .filter(|_| matches)
         .ok_or(Problem::Unauthenticated(Unauthenticated::Unknown))?;
@@ -65,7 +65,7 @@ async fn note_use(record: &TokenRecord, tokens: &dyn Tokens, now: Timestamp) {
 }
 
 /// Exactly one `authorization` header that reads `Bearer`, one blank, a token.
-fn presented(headers: &HeaderMap) -> Result<Option<PlainToken>, Unauthenticated> {
+fn presented(headers: &HeaderMap) -> Result<Option<(Lookup, Digest)>, Unauthenticated> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let Some(value) = values.next() else {
         return Ok(None);
@@ -73,7 +73,7 @@ fn presented(headers: &HeaderMap) -> Result<Option<PlainToken>, Unauthenticated>
     let text = value.to_str().ok().filter(|_| values.next().is_none());
     let bearer = text.and_then(|text| text.split_once(' '));
     let token = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    let parsed = token.and_then(|(_, token)| PlainToken::parse(token).ok());
+    let parsed = token.and_then(|(_, token)| token::presented(token).ok());
     parsed.map(Some).ok_or(Unauthenticated::Malformed)
 }
 

@@ -1,5 +1,7 @@
 //! Bodies: unread until step 7 of the road, and read no further than the limit.
 
+use std::pin::Pin;
+
 use bytes::{Buf, Bytes};
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
@@ -8,24 +10,22 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 use super::complaint::Complaint;
 use super::node::Node;
-use crate::clock::BoxFuture;
 use crate::host::BoxError;
 
 /// A body of which nothing has been read.
-pub(super) type Unread = BoxFuture<'static, Result<Bytes, Complaint>>;
+pub(super) type Unread<'a> = Pin<&'a mut (dyn Future<Output = Result<Bytes, Complaint>> + Send)>;
 
-pub(super) fn unread<B>(body: B, limit: usize) -> Unread
+/// All of a body, which nothing reads before it is awaited.
+pub(super) async fn whole<B>(body: B, limit: usize) -> Result<Bytes, Complaint>
 where
     B: Body + Send + 'static,
     B::Data: Buf + Send,
     B::Error: Into<BoxError>,
 {
-    Box::pin(async move {
-        let whole = Limited::new(body, limit).collect().await;
-        whole
-            .map(|whole| whole.to_bytes())
-            .map_err(|error| unreadable(&*error))
-    })
+    let whole = Limited::new(body, limit).collect().await;
+    whole
+        .map(|whole| whole.to_bytes())
+        .map_err(|error| unreadable(&*error))
 }
 
 fn unreadable(error: &(dyn std::error::Error + 'static)) -> Complaint {
@@ -40,7 +40,7 @@ fn unreadable(error: &(dyn std::error::Error + 'static)) -> Complaint {
 /// The bytes of a body that says to be JSON; `reading` is set while they are awaited.
 pub(super) async fn json(
     headers: &HeaderMap,
-    body: Unread,
+    body: Unread<'_>,
     reading: &mut bool,
 ) -> Result<Bytes, Complaint> {
     is_json(headers)?;
@@ -73,6 +73,6 @@ fn is_json(headers: &HeaderMap) -> Result<(), Complaint> {
         .ok_or_else(|| Complaint::expected("content-type", "application/json"))
 }
 
-pub(super) fn parse(body: &[u8]) -> Result<Node, Complaint> {
+pub(super) fn parse(body: &[u8]) -> Result<Node<'_>, Complaint> {
     serde_json::from_slice(body).map_err(|_| Complaint::expected("body", "JSON"))
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use http::{Extensions, Uri};
 
+use super::request_id::RequestIds;
 use super::service::{Core, ForumApi};
 use super::{Settings, address, openapi};
 use crate::clock::{Clock, Entropy, Runtime, SystemClock, SystemEntropy};
@@ -35,8 +36,8 @@ impl ForumApi {
             stores,
             runtime: Arc::new(runtime),
             clock: Arc::new(SystemClock),
-            entropy: Arc::new(SystemEntropy),
             settings: Settings::default(),
+            request_ids: RequestIds::new(&SystemEntropy),
             document: bytes::Bytes::new(),
             peer: address::peer_of,
             original_uri: |_| None,
@@ -60,10 +61,10 @@ impl Builder {
         self
     }
 
-    /// Takes randomness from `entropy`. Default: [`SystemEntropy`].
+    /// Takes the randomness of request ids from `entropy`. Default: [`SystemEntropy`].
     #[must_use]
     pub fn entropy(mut self, entropy: Arc<dyn Entropy>) -> Self {
-        self.0.entropy = entropy;
+        self.0.request_ids = RequestIds::new(&*entropy);
         self
     }
 

@@ -2,16 +2,18 @@
 
 use bytes::Bytes;
 use http::header::{
-    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH,
-    LINK, LOCATION, RETRY_AFTER, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH, LINK, LOCATION,
+    RETRY_AFTER, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use http::request::Parts;
-use http::{HeaderMap, Method, Response, StatusCode};
+use http::{Method, Response, StatusCode};
 use http_body_util::Full;
 use percent_encoding::{CONTROLS, utf8_percent_encode};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::answer::Answer;
+use super::headers::Headers;
+use super::hex::Hex;
 use super::query;
 use crate::budget::Charge;
 
@@ -35,78 +37,68 @@ pub(super) struct Exit<'a> {
 
 impl Exit<'_> {
     pub(super) fn respond(&self, answer: Answer) -> Response<Full<Bytes>> {
-        let mut headers = HeaderMap::with_capacity(12);
+        let mut headers = Headers::new();
         self.always(&mut headers, &answer);
         self.sometimes(&mut headers, &answer);
         let tag = (self.conditional && answer.status == 200).then(|| etag(&answer.body));
-        let unchanged = tag.as_deref().is_some_and(|tag| self.is_known(tag));
-        put(&mut headers, ETAG, tag);
-        let (status, body) = if unchanged {
+        if let Some(tag) = &tag {
+            headers.written(ETAG, format_args!("\"{tag}\""));
+        }
+        let (status, body) = if tag.is_some_and(|tag| self.is_known(tag.as_str())) {
             (304, Bytes::new())
         } else {
             (answer.status, answer.body)
         };
-        let body = self.written(&mut headers, body);
+        let body = self.sent(&mut headers, body);
         let mut response = Response::new(Full::new(body));
         *response.status_mut() =
             StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        *response.headers_mut() = headers;
+        *response.headers_mut() = headers.map;
         response
     }
 
-    fn always(&self, headers: &mut HeaderMap, answer: &Answer) {
+    fn always(&self, headers: &mut Headers, answer: &Answer) {
         let secret = self.private || answer.status >= 400;
         let cache = if secret {
             "no-store"
         } else {
             "private, no-cache"
         };
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
-        headers.insert(VARY, HeaderValue::from_static("authorization"));
-        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        headers.insert(X_RATELIMIT_LIMIT, self.charge.limit.into());
-        headers.insert(X_RATELIMIT_REMAINING, self.charge.remaining.into());
-        headers.insert(
-            X_RATELIMIT_RESET,
-            self.charge.reset.as_seconds_rounded_up().into(),
-        );
-        put(headers, X_REQUEST_ID, Some(self.request_id));
+        let reset = self.charge.reset.as_seconds_rounded_up();
+        headers.fixed(CACHE_CONTROL, cache);
+        headers.fixed(VARY, "authorization");
+        headers.fixed(X_CONTENT_TYPE_OPTIONS, "nosniff");
+        headers.written(X_RATELIMIT_LIMIT, self.charge.limit);
+        headers.written(X_RATELIMIT_REMAINING, self.charge.remaining);
+        headers.written(X_RATELIMIT_RESET, reset);
+        headers.written(X_REQUEST_ID, self.request_id);
     }
 
-    fn sometimes(&self, headers: &mut HeaderMap, answer: &Answer) {
-        let below = |path: &String| format!("{}{path}", self.mount);
-        put(headers, LOCATION, answer.location.as_ref().map(below));
-        put(
-            headers,
-            LINK,
-            answer.next.as_deref().map(|next| self.link(next)),
-        );
-        put(
-            headers,
-            IDEMPOTENCY_REPLAYED,
-            answer.replayed.then_some("true"),
-        );
-        put(
-            headers,
-            WWW_AUTHENTICATE,
-            (answer.status == 401).then_some("Bearer"),
-        );
+    fn sometimes(&self, headers: &mut Headers, answer: &Answer) {
+        if let Some(path) = &answer.location {
+            headers.written(LOCATION, format_args!("{}{path}", self.mount));
+        }
+        if let Some(next) = &answer.next {
+            headers.written(LINK, self.link(next));
+        }
+        if answer.replayed {
+            headers.fixed(IDEMPOTENCY_REPLAYED, "true");
+        }
+        if answer.status == 401 {
+            headers.fixed(WWW_AUTHENTICATE, "Bearer");
+        }
         if let Some(after) = answer.retry_after {
-            let seconds = after.as_millis().div_ceil(1000).max(1);
-            headers.insert(
-                RETRY_AFTER,
-                u64::try_from(seconds).unwrap_or(u64::MAX).into(),
-            );
+            headers.written(RETRY_AFTER, after.as_millis().div_ceil(1000).max(1));
         }
     }
 
     /// The body, but for a `HEAD`, which is told its length alone.
-    fn written(&self, headers: &mut HeaderMap, body: Bytes) -> Bytes {
+    fn sent(&self, headers: &mut Headers, body: Bytes) -> Bytes {
         if body.is_empty() {
             return body;
         }
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(CONTENT_LENGTH, body.len().into());
+        headers.fixed(CONTENT_TYPE, "application/json");
+        headers.written(CONTENT_LENGTH, body.len());
         if self.head.method == Method::HEAD {
             Bytes::new()
         } else {
@@ -117,8 +109,10 @@ impl Exit<'_> {
     /// The same request for the next page, in ASCII as a header must be.
     fn link(&self, next: &str) -> String {
         let query = self.head.uri.query().unwrap_or_default();
-        let name = |pair: &str| query::form_decode(pair.split('=').next()?);
-        let stays = |pair: &&str| !matches!(name(pair).as_deref(), Some("after" | "from" | ""));
+        let stays = |pair: &&str| {
+            let name = pair.split('=').next().and_then(query::form_decode);
+            !matches!(name.as_deref(), Some("after" | "from" | ""))
+        };
         let mut pairs: Vec<&str> = query.split('&').filter(stays).collect();
         let after = format!("after={next}");
         pairs.push(&after);
@@ -131,18 +125,16 @@ impl Exit<'_> {
         let lines = self.head.headers.get_all(IF_NONE_MATCH).iter();
         let mut known =
             lines.flat_map(|line| line.to_str().unwrap_or_default().split(',').map(str::trim));
-        known.any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)
+        known.any(|known| known == "*" || unquoted(known) == Some(tag))
     }
 }
 
-fn etag(body: &[u8]) -> String {
-    format!("\"{:032x}\"", xxh3_128(body))
+/// What a strong tag is made of, or a weak one.
+fn unquoted(tag: &str) -> Option<&str> {
+    let tag = tag.strip_prefix("W/").unwrap_or(tag);
+    tag.strip_prefix('"')?.strip_suffix('"')
 }
 
-/// A value that cannot stand in a header is left out: no part of these comes from a client undecoded.
-fn put(headers: &mut HeaderMap, name: HeaderName, value: Option<impl AsRef<str>>) {
-    let value = value.and_then(|value| HeaderValue::from_str(value.as_ref()).ok());
-    if let Some(value) = value {
-        headers.insert(name, value);
-    }
+fn etag(body: &[u8]) -> Hex {
+    xxh3_128(body).into()
 }

@@ -2,6 +2,8 @@
 //!
 //! No parser's own words reach the wire: each refusal is a [`Complaint`] that names the field.
 
+use std::borrow::Cow;
+
 use serde::de::{
     self, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor,
 };
@@ -13,18 +15,18 @@ use crate::model::UNTYPED;
 
 /// JSON, with an object's repeated names kept, so that they can be refused.
 #[derive(Clone, Debug)]
-pub(super) enum Node {
+pub(super) enum Node<'a> {
     Null,
     Bool(bool),
     Number(Number),
-    Text(String),
+    Text(Cow<'a, str>),
     /// A query parameter's value, which is read as whatever its field takes.
-    Parameter(String),
-    List(Vec<Node>),
-    Object(Vec<(String, Node)>),
+    Parameter(Cow<'a, str>),
+    List(Vec<Node<'a>>),
+    Object(Vec<(Cow<'a, str>, Node<'a>)>),
 }
 
-impl Node {
+impl<'a> Node<'a> {
     fn expected<T>(phrase: &'static str) -> Result<T, Complaint> {
         Err(Complaint::expected("", phrase))
     }
@@ -48,7 +50,7 @@ impl Node {
         }
     }
 
-    fn text(self) -> Result<String, Complaint> {
+    fn text(self) -> Result<Cow<'a, str>, Complaint> {
         match self {
             Self::Text(text) | Self::Parameter(text) if !text.contains(UNTYPED) => Ok(text),
             Self::Text(_) | Self::Parameter(_) => {
@@ -78,12 +80,12 @@ macro_rules! numbers {
 macro_rules! texts {
     ($($method:ident)+) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Complaint> {
-            visitor.visit_string(self.text()?)
+            self.text()?.into_deserializer().deserialize_str(visitor)
         }
     )+};
 }
 
-impl<'de> Deserializer<'de> for Node {
+impl<'de> Deserializer<'de> for Node<'_> {
     type Error = Complaint;
 
     numbers! { deserialize_i64 deserialize_u64 }
@@ -155,9 +157,9 @@ impl<'de> Deserializer<'de> for Node {
     }
 }
 
-struct Items(std::iter::Enumerate<std::vec::IntoIter<Node>>);
+struct Items<'a>(std::iter::Enumerate<std::vec::IntoIter<Node<'a>>>);
 
-impl<'de> SeqAccess<'de> for Items {
+impl<'de> SeqAccess<'de> for Items<'_> {
     type Error = Complaint;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
@@ -172,12 +174,12 @@ impl<'de> SeqAccess<'de> for Items {
     }
 }
 
-struct Fields {
-    rest: std::vec::IntoIter<(String, Node)>,
-    current: Option<(String, Node)>,
+struct Fields<'a> {
+    rest: std::vec::IntoIter<(Cow<'a, str>, Node<'a>)>,
+    current: Option<(Cow<'a, str>, Node<'a>)>,
 }
 
-impl<'de> MapAccess<'de> for Fields {
+impl<'de> MapAccess<'de> for Fields<'_> {
     type Error = Complaint;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
@@ -185,19 +187,19 @@ impl<'de> MapAccess<'de> for Fields {
         seed: K,
     ) -> Result<Option<K::Value>, Complaint> {
         self.current = self.rest.next();
-        let name = self.current.as_ref().map(|(name, _)| name.as_str());
+        let name = self.current.as_ref().map(|(name, _)| &**name);
         name.map(|name| seed.deserialize(name.into_deserializer()))
             .transpose()
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Complaint> {
-        let (name, node) = self.current.take().unwrap_or((String::new(), Node::Null));
+        let (name, node) = self.current.take().unwrap_or(("".into(), Node::Null));
         seed.deserialize(node)
             .map_err(|complaint| complaint.within(&name))
     }
 }
 
-impl<'de> Deserialize<'de> for Node {
+impl<'de> Deserialize<'de> for Node<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Tree)
     }
@@ -207,41 +209,41 @@ impl<'de> Deserialize<'de> for Node {
 struct Tree;
 
 impl<'de> Visitor<'de> for Tree {
-    type Value = Node;
+    type Value = Node<'de>;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("JSON")
     }
 
-    fn visit_unit<E: de::Error>(self) -> Result<Node, E> {
+    fn visit_unit<E: de::Error>(self) -> Result<Node<'de>, E> {
         Ok(Node::Null)
     }
 
-    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Node, E> {
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Node<'de>, E> {
         Ok(Node::Bool(value))
     }
 
-    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Node, E> {
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Node<'de>, E> {
         Ok(Node::Number(value.into()))
     }
 
-    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Node, E> {
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Node<'de>, E> {
         Ok(Node::Number(value.into()))
     }
 
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Node, E> {
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Node<'de>, E> {
         Ok(Number::from_f64(value).map_or(Node::Null, Node::Number))
     }
 
-    fn visit_str<E: de::Error>(self, value: &str) -> Result<Node, E> {
+    fn visit_borrowed_str<E: de::Error>(self, value: &'de str) -> Result<Node<'de>, E> {
         Ok(Node::Text(value.into()))
     }
 
-    fn visit_string<E: de::Error>(self, value: String) -> Result<Node, E> {
-        Ok(Node::Text(value))
+    fn visit_str<E: de::Error>(self, value: &str) -> Result<Node<'de>, E> {
+        Ok(Node::Text(value.to_owned().into()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node<'de>, A::Error> {
         let mut list = Vec::new();
         while let Some(item) = items.next_element()? {
             list.push(item);
@@ -249,10 +251,10 @@ impl<'de> Visitor<'de> for Tree {
         Ok(Node::List(list))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Node, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Node<'de>, A::Error> {
         let mut object = Vec::new();
-        while let Some(field) = fields.next_entry()? {
-            object.push(field);
+        while let Some((name, value)) = fields.next_entry::<String, _>()? {
+            object.push((name.into(), value));
         }
         Ok(Node::Object(object))
     }

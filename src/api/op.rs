@@ -1,5 +1,6 @@
 //! A command behind a row, with its types: token rule, decoding and schemas follow from them.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use http::Method;
@@ -11,6 +12,7 @@ use super::args::{Args, Nothing, Source};
 use super::at::{At, Vars};
 use super::body::{self, Unread};
 use super::cursor::List;
+use super::hex::Hex;
 use super::once::{self, once};
 use super::problem::{Problem, Unauthenticated};
 use super::reply::{Reply, View};
@@ -21,6 +23,9 @@ use crate::clock::BoxFuture;
 use crate::host::{Board, Caller, Member, Result as BoardResult};
 use crate::store::Attempt;
 use crate::token::Lookup;
+
+/// As much memory as an answer gets to begin with, in bytes.
+const SMALL: usize = 1024;
 
 /// What a caller has to be: this is the table's token column.
 pub(super) trait Actor: Sync + Send + 'static {
@@ -86,15 +91,12 @@ pub(super) struct Input<'a> {
     pub(super) row: &'static Row,
     pub(super) vars: Vars<'a>,
     pub(super) head: &'a Parts,
-    pub(super) body: Unread,
+    pub(super) body: Unread<'a>,
     pub(super) caller: Caller,
     pub(super) token: Option<Lookup>,
     /// Set while the body is awaited: what ends then is the client's fault.
     pub(super) reading: &'a mut bool,
 }
-
-/// Steps 8 to 10 of a request, decoded and ready to run.
-pub(super) type Ready = BoxFuture<'static, Result<Answer, Problem>>;
 
 /// A command with its types erased.
 pub(super) trait Operation: Sync {
@@ -104,13 +106,13 @@ pub(super) trait Operation: Sync {
     /// The statuses of success.
     fn statuses(&self) -> Vec<u16>;
     fn describe(&self, inputs: &mut SchemaGenerator, outputs: &mut SchemaGenerator) -> Described;
-    /// Step 7.
-    fn decode<'a>(
+    /// Steps 7 to 10.
+    fn run<'a>(
         &'static self,
         core: &'a Arc<Core>,
-        request_id: &'a str,
+        request_id: Hex,
         input: Input<'a>,
-    ) -> BoxFuture<'a, Result<Ready, Problem>>;
+    ) -> BoxFuture<'a, Result<Answer, Problem>>;
 }
 
 /// The schemas of a command.
@@ -146,12 +148,12 @@ impl<W: Actor, P: At, A: Args, T: Reply> Operation for Op<W, P, A, T> {
         }
     }
 
-    fn decode<'a>(
+    fn run<'a>(
         &'static self,
         core: &'a Arc<Core>,
-        request_id: &'a str,
+        request_id: Hex,
         input: Input<'a>,
-    ) -> BoxFuture<'a, Result<Ready, Problem>> {
+    ) -> BoxFuture<'a, Result<Answer, Problem>> {
         Box::pin(async move {
             let Input {
                 row,
@@ -164,7 +166,7 @@ impl<W: Actor, P: At, A: Args, T: Reply> Operation for Op<W, P, A, T> {
             } = input;
             let at = P::parse(vars).ok_or(Problem::NotFound)?;
             let query = query::parse(head.uri.query())?;
-            let (args, attempt) = match A::SOURCE {
+            let (mut args, attempt) = match A::SOURCE {
                 Source::Query => (A::decode(query, head.method == Method::HEAD)?, None),
                 Source::Body => {
                     let Nothing {} = Nothing::decode(query, false)?;
@@ -174,30 +176,42 @@ impl<W: Actor, P: At, A: Args, T: Reply> Operation for Op<W, P, A, T> {
                     (args, once::attempt(token, key, head, &bytes))
                 }
             };
-            let (args, list) = bind::<W, A>(args, head.uri.path(), &caller)?;
-            let core = Arc::clone(core);
+            let list = bind::<W>(&mut args, head.uri.path(), &caller)?;
             let prepared = Prepared {
                 op: self,
                 row,
-                core,
+                core: Arc::clone(core),
                 caller,
                 at,
                 args,
                 list,
             };
-            Ok(prepared.run(attempt, request_id.to_owned()))
+            if row.acts() {
+                let rest = Box::pin(prepared.run(attempt, request_id));
+                core.to_its_end(rest, request_id).await
+            } else {
+                gate::sees(&*core.board, &prepared.caller, prepared.at.place(), row).await?;
+                prepared.command().await
+            }
         })
     }
 }
 
 /// Opens the cursor, if there is one, with the list that it must belong to.
-fn bind<W: Actor, A: Args>(mut args: A, path: &str, caller: &Caller) -> Result<(A, List), Problem> {
+fn bind<W: Actor>(
+    args: &mut impl Args,
+    path: &str,
+    caller: &Caller,
+) -> Result<Option<List>, Problem> {
+    let Some(filters) = args.filters() else {
+        return Ok(None);
+    };
     let owner = caller.user().filter(|_| W::NEEDS_TOKEN);
-    let list = List::new(path, &args.filters(), owner);
+    let list = List::new(path, &filters, owner);
     if let Some(after) = args.after() {
         *after = list.open(after)?;
     }
-    Ok((args, list))
+    Ok(Some(list))
 }
 
 /// A command with all that it needs.
@@ -208,17 +222,16 @@ struct Prepared<W: 'static, P: 'static, A: 'static, T: 'static> {
     caller: Caller,
     at: P,
     args: A,
-    list: List,
+    list: Option<List>,
 }
 
 impl<W: Actor, P: At, A: Args, T: Reply> Prepared<W, P, A, T> {
     /// Steps 8 to 10.
-    fn run(self, attempt: Option<Attempt>, request_id: String) -> Ready {
-        Box::pin(async move {
-            let core = Arc::clone(&self.core);
-            gate::sees(&*core.board, &self.caller, self.at.place(), self.row).await?;
-            once(&core, attempt, &request_id, self.command()).await
-        })
+    async fn run(self, attempt: Option<Attempt>, request_id: Hex) -> Result<Answer, Problem> {
+        let core = Arc::clone(&self.core);
+        gate::sees(&*core.board, &self.caller, self.at.place(), self.row).await?;
+        let command = pin!(self.command());
+        once(&core, attempt, request_id.as_str(), command).await
     }
 
     /// Step 10, and step 8 on its result.
@@ -241,10 +254,11 @@ impl<W: Actor, P: At, A: Args, T: Reply> Prepared<W, P, A, T> {
 fn answer<T: Reply>(status: u16, reply: T, mut view: View<'_>) -> Result<Answer, Problem> {
     let wire = reply.wire(&mut view)?;
     let status = view.status.unwrap_or(status);
-    let body = match status {
-        204 => Vec::new(),
-        _ => serde_json::to_vec(&wire).map_err(Problem::internal)?,
-    };
+    let mut body = Vec::new();
+    if status != 204 {
+        body.reserve(SMALL);
+        serde_json::to_writer(&mut body, &wire).map_err(Problem::internal)?;
+    }
     let location = view.location.filter(|_| status == 201);
     Ok(Answer {
         status,

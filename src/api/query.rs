@@ -8,7 +8,7 @@ use super::complaint::Complaint;
 use super::node::Node;
 
 /// The parameters of a query as an object; that of no query is empty.
-pub(super) fn parse(query: Option<&str>) -> Result<Node, Complaint> {
+pub(super) fn parse(query: Option<&str>) -> Result<Node<'_>, Complaint> {
     let pairs = query
         .unwrap_or_default()
         .split('&')
@@ -17,7 +17,7 @@ pub(super) fn parse(query: Option<&str>) -> Result<Node, Complaint> {
     fields.map(Node::Object)
 }
 
-fn parameter(pair: &str) -> Result<(String, Node), Complaint> {
+fn parameter(pair: &str) -> Result<(Cow<'_, str>, Node<'_>), Complaint> {
     let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
     let bad = |name: &str| Complaint::expected(name, "percent-encoded UTF-8");
     let name = form_decode(name).ok_or_else(|| bad("query"))?;
@@ -26,9 +26,12 @@ fn parameter(pair: &str) -> Result<(String, Node), Complaint> {
 }
 
 /// What a form or a query wrote with `+` and `%`; `None` for what is no such writing of UTF-8.
-pub(crate) fn form_decode(text: &str) -> Option<String> {
-    let spaced = text.replace('+', " ");
-    percent_decode(&spaced).map(Cow::into_owned)
+pub(crate) fn form_decode(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains('+') {
+        return percent_decode(text);
+    }
+    let spaced = percent_decode(&text.replace('+', " "))?.into_owned();
+    Some(spaced.into())
 }
 
 /// `None` when a `%` is not followed by two hexadecimal digits, or when the bytes are no UTF-8.
@@ -44,15 +47,15 @@ pub(super) fn percent_decode(text: &str) -> Option<Cow<'_, str>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Node, parse};
+    use super::{Cow, Node, parse};
 
     fn fields(query: &str) -> Option<Vec<(String, String)>> {
         let Node::Object(fields) = parse(Some(query)).ok()? else {
             return None;
         };
-        let text = |(name, node)| match node {
-            Node::Parameter(value) => (name, value),
-            other => (name, format!("{other:?}")),
+        let text = |(name, node): (Cow<'_, str>, Node<'_>)| match node {
+            Node::Parameter(value) => (name.into_owned(), value.into_owned()),
+            other => (name.into_owned(), format!("{other:?}")),
         };
         Some(fields.into_iter().map(text).collect())
     }

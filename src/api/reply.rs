@@ -18,7 +18,7 @@ use crate::scope::Scope;
 /// The caller's view of a reply, and what is noted of it on the way.
 pub(super) struct View<'a> {
     pub(super) caller: &'a Caller,
-    pub(super) list: List,
+    pub(super) list: Option<List>,
     pub(super) command: &'static str,
     /// The cursor of the next page.
     pub(super) next: Option<String>,
@@ -29,7 +29,7 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    pub(super) fn new(caller: &'a Caller, list: List, command: &'static str) -> Self {
+    pub(super) fn new(caller: &'a Caller, list: Option<List>, command: &'static str) -> Self {
         Self {
             caller,
             list,
@@ -102,10 +102,8 @@ impl<T: Item> Reply for Page<T> {
         self.items
             .retain(|item| item.forum().is_none_or(|forum| view.sees(forum)));
         if let Some(position) = &self.next {
-            let cursor = view
-                .list
-                .seal(position)
-                .ok_or_else(|| Problem::internal(too_long(position)))?;
+            let cursor = view.list.and_then(|list| list.seal(position));
+            let cursor = cursor.ok_or_else(|| Problem::internal(too_long(position)))?;
             view.next = Some(cursor.as_str().to_owned());
             self.next = Some(cursor);
         }

@@ -31,6 +31,8 @@ impl Verb {
 pub(super) struct Row {
     pub(super) verb: Verb,
     pub(super) path: &'static str,
+    /// The path up to its first variable, and the rest of it.
+    pub(super) parts: (&'static str, &'static str),
     pub(super) scope: Scope,
     pub(super) cost: u32,
     /// The operation's name, and what it does in a sentence.
@@ -58,6 +60,7 @@ pub(super) const fn row<W: Actor, P: At, A: Args, T: Reply>(
     Row {
         verb,
         path,
+        parts: super::route::at_first_variable(path),
         scope,
         cost,
         name,

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::net::IpAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
@@ -21,13 +22,15 @@ use super::auth::{self, Bearer};
 use super::body::{self, Unread};
 use super::complaint::Complaint;
 use super::exit::Exit;
-use super::op::{Input, Ready};
+use super::hex::Hex;
+use super::op::Input;
 use super::problem::{Problem, Unauthenticated};
+use super::request_id::RequestIds;
 use super::route::{self, Route};
 use super::row::Row;
 use super::{Settings, address, gate, log, query};
 use crate::budget::{BudgetKey, Charge};
-use crate::clock::{BoxFuture, Clock, Entropy, Runtime};
+use crate::clock::{BoxFuture, Clock, Runtime};
 use crate::host::{Authority, Board, BoxError};
 use crate::measure;
 use crate::model::Timestamp;
@@ -47,8 +50,8 @@ pub(super) struct Core {
     pub(super) stores: Stores,
     pub(super) runtime: Arc<dyn Runtime>,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) entropy: Arc<dyn Entropy>,
     pub(super) settings: Settings,
+    pub(super) request_ids: RequestIds,
     pub(super) document: Bytes,
     pub(super) peer: fn(&Extensions) -> Option<IpAddr>,
     pub(super) original_uri: fn(&Extensions) -> Option<&Uri>,
@@ -69,7 +72,7 @@ pub(super) struct Trail {
 /// A request as it arrived.
 struct Arrival {
     head: Parts,
-    id: String,
+    id: Hex,
     guest: BudgetKey,
     at: Timestamp,
 }
@@ -91,8 +94,10 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let core = Arc::clone(&self.0);
         let (head, body) = request.into_parts();
-        let body = body::unread(body, core.settings.body_limit);
-        Box::pin(async move { Ok(core.answer(head, body).await) })
+        Box::pin(async move {
+            let body = pin!(body::whole(body, core.settings.body_limit));
+            Ok(core.answer(head, body).await)
+        })
     }
 }
 
@@ -105,27 +110,34 @@ impl fmt::Debug for ForumApi {
 }
 
 impl Core {
-    async fn answer(self: Arc<Self>, head: Parts, body: Unread) -> Response<Full<Bytes>> {
+    async fn answer(self: &Arc<Self>, head: Parts, body: Unread<'_>) -> Response<Full<Bytes>> {
         let arrival = self.arrive(head);
-        let span = log::span(&arrival.id, &arrival.head);
-        self.handle(arrival, body).instrument(span).await
+        let span = log::span(arrival.id.as_str(), &arrival.head);
+        self.handle(&arrival, body).instrument(span).await
     }
 
-    async fn handle(self: Arc<Self>, arrival: Arrival, body: Unread) -> Response<Full<Bytes>> {
+    async fn handle(
+        self: &Arc<Self>,
+        arrival: &Arrival,
+        body: Unread<'_>,
+    ) -> Response<Full<Bytes>> {
         let mut trail = Trail::default();
-        let road = caught(self.road(&arrival, body, &mut trail));
-        let ended = within(&*self.runtime, self.settings.deadline, road).await;
+        let ended = {
+            // Pinned here, as whatever it is handed on to would hold it twice.
+            let road = pin!(self.road(arrival, body, &mut trail));
+            within(&*self.runtime, self.settings.deadline, caught(road)).await
+        };
         let result = ended.unwrap_or_else(|| Err(too_late(trail.reading)));
         let uncharged = || self.uncharged(&arrival.guest, arrival.at);
         let charge = trail.charge.unwrap_or_else(uncharged);
         let answer = result.unwrap_or_else(|problem| {
-            let problem = log::noted(problem, &arrival.id);
-            Answer::refusal(&problem, &self.settings.messages, &arrival.id)
+            let problem = log::noted(problem, arrival.id.as_str());
+            Answer::refusal(&problem, &self.settings.messages, arrival.id.as_str())
         });
         let exit = Exit {
             head: &arrival.head,
             mount: &self.settings.mount,
-            request_id: &arrival.id,
+            request_id: arrival.id.as_str(),
             charge,
             private: trail.row.is_some_and(Row::is_private),
             conditional: trail.conditional,
@@ -142,7 +154,7 @@ impl Core {
     async fn road(
         self: &Arc<Self>,
         arrival: &Arrival,
-        body: Unread,
+        body: Unread<'_>,
         trail: &mut Trail,
     ) -> Result<Answer, Problem> {
         let Arrival {
@@ -176,12 +188,7 @@ impl Core {
             token,
             reading,
         };
-        let ready = row.op.decode(self, id, input).await?;
-        if row.acts() {
-            self.to_its_end(ready, id).await
-        } else {
-            ready.await
-        }
+        row.op.run(self, *id, input).await
     }
 
     fn route<'a>(&self, head: &'a Parts) -> Option<Route<'a>> {
@@ -235,11 +242,14 @@ impl Core {
     }
 
     /// Runs what changes something to its end, whoever hangs up, and takes its answer from there.
-    async fn to_its_end(&self, ready: Ready, request_id: &str) -> Result<Answer, Problem> {
-        let id = request_id.to_owned();
+    pub(super) async fn to_its_end(
+        &self,
+        steps: BoxFuture<'static, Result<Answer, Problem>>,
+        id: Hex,
+    ) -> Result<Answer, Problem> {
         let work = async move {
-            let noted = |problem| log::noted(problem, &id);
-            caught(ready).await.map_err(noted)
+            let noted = |problem| log::noted(problem, id.as_str());
+            caught(steps).await.map_err(noted)
         };
         let result = to_its_end(&*self.runtime, work).await;
         result.unwrap_or_else(|| Err(Problem::internal("the executor lost a write")))
@@ -260,20 +270,10 @@ impl Core {
         let at = self.clock.now();
         Arrival {
             head,
-            id: self.request_id(at),
+            id: self.request_ids.next(at),
             guest,
             at,
         }
-    }
-
-    /// 128 bits: the time, so that ids sort, and randomness.
-    fn request_id(&self, now: Timestamp) -> String {
-        let mut random = [0; 16];
-        if let Err(none) = self.entropy.fill(&mut random) {
-            tracing::error!(%none, "a request id is not random");
-        }
-        let time = u128::from(now.as_millis().unsigned_abs()) << 80;
-        format!("{:032x}", time | (u128::from_be_bytes(random) >> 48))
     }
 }
 

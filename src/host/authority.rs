@@ -32,7 +32,7 @@ pub trait Authority: Send + Sync + 'static {
 pub struct Standing {
     pub(crate) forums: Forums,
     pub(crate) locked_out: bool,
-    pub(crate) loaded: Arc<dyn Any + Send + Sync>,
+    pub(crate) loaded: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Standing {
@@ -41,7 +41,7 @@ impl Standing {
         Self {
             forums,
             locked_out: false,
-            loaded: Arc::new(()),
+            loaded: None,
         }
     }
 
@@ -56,7 +56,7 @@ impl Standing {
     #[must_use]
     pub fn with<T: Send + Sync + 'static>(self, loaded: T) -> Self {
         Self {
-            loaded: Arc::new(loaded),
+            loaded: Some(Arc::new(loaded)),
             ..self
         }
     }

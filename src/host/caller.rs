@@ -103,7 +103,10 @@ impl Member {
 }
 
 fn loaded<T: 'static>(standing: &Standing) -> Result<&T> {
-    let found = standing.loaded.downcast_ref();
+    let found = standing
+        .loaded
+        .as_ref()
+        .and_then(|loaded| loaded.downcast_ref());
     found.ok_or_else(|| {
         Refusal::failed(format!(
             "the authority did not load a {}: `Standing::with` keeps it for the commands",

@@ -28,7 +28,7 @@ impl Form {
 fn pair(text: &str) -> Option<(String, String)> {
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
     let value = form_decode(value).filter(|value| !value.contains('\0'))?;
-    Some((form_decode(name)?, value))
+    Some((form_decode(name)?.into_owned(), value.into_owned()))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Issuing a token: what the panel and the command line both do.
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::{BadExpiry, Expiry, PlainToken, TokenRecord};
 use crate::clock::Entropy;
@@ -61,7 +62,7 @@ pub async fn issue(
     now: Timestamp,
 ) -> Result<(PlainToken, TokenRecord), IssueError> {
     let expiry = Expiry::parse(wanted.expires_in_days).map_err(IssueError::Expiry)?;
-    let scopes = checked(surface, wanted.scopes)?;
+    let scopes: Arc<[String]> = checked(surface, wanted.scopes)?.into();
     loop {
         let token =
             PlainToken::mint(entropy).map_err(|none| IssueError::Failed(Fault::new(none)))?;
@@ -70,7 +71,7 @@ pub async fn issue(
             digest: token.digest(),
             owner: wanted.owner.clone(),
             label: wanted.label.into(),
-            scopes: scopes.clone(),
+            scopes: Arc::clone(&scopes),
             created_at: now,
             expires_at: expiry.at(now),
             revoked_at: None,

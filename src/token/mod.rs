@@ -7,5 +7,6 @@ mod record;
 
 pub use expiry::{BadExpiry, Expiry};
 pub use issue::{Issue, IssueError, issue};
+pub(crate) use plain::presented;
 pub use plain::{Lookup, Malformed, PlainToken};
 pub use record::{Digest, TokenRecord, TokenState};

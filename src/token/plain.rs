@@ -70,7 +70,7 @@ impl PlainToken {
         let lookup = Lookup(base62::random(entropy)?);
         let mut bits = Zeroizing::new([0; 32]);
         entropy.fill(&mut *bits)?;
-        let random = Zeroizing::new(base62::number::<RANDOM>(&*bits));
+        let random = Zeroizing::new(base62::number::<RANDOM, _>(*bits));
         let mut text = Zeroizing::new(String::with_capacity(LENGTH));
         text.push_str(PREFIX);
         text.push_str(lookup.as_str());
@@ -86,20 +86,7 @@ impl PlainToken {
     /// # Errors
     /// [`Malformed`] when it cannot be one, which needs no look-up to know.
     pub fn parse(text: &str) -> Result<Self, Malformed> {
-        let (lookup, secret) = text
-            .strip_prefix(PREFIX)
-            .and_then(|rest| rest.split_once('_'))
-            .ok_or(Malformed)?;
-        let lookup = Lookup::parse(lookup).ok_or(Malformed)?;
-        let whole = secret.len() == RANDOM + CHECKSUM
-            && secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        let (before, found) = text
-            .split_at_checked(LENGTH - CHECKSUM)
-            .filter(|_| whole)
-            .ok_or(Malformed)?;
-        if checksum(before) != found.as_bytes() {
-            return Err(Malformed);
-        }
+        let (lookup, _) = parts(text)?;
         Ok(Self {
             lookup,
             text: Zeroizing::new(text.into()),
@@ -113,11 +100,8 @@ impl PlainToken {
 
     /// What is stored instead of the secret: its SHA-256.
     pub fn digest(&self) -> Digest {
-        let secret = self
-            .text
-            .get(LENGTH - RANDOM - CHECKSUM..)
-            .unwrap_or_default();
-        Digest::new(Sha256::digest(secret.as_bytes()).into())
+        let secret = self.text.get(LENGTH - RANDOM - CHECKSUM..);
+        digest(secret.unwrap_or_default())
     }
 
     /// The whole token, secret included: to be shown once, and never logged.
@@ -126,9 +110,36 @@ impl PlainToken {
     }
 }
 
+/// What a presented token is found by, and what has to be stored of it: no copy of it is made.
+pub(crate) fn presented(text: &str) -> Result<(Lookup, Digest), Malformed> {
+    parts(text).map(|(lookup, secret)| (lookup, digest(secret)))
+}
+
+/// The lookup and the secret of what reads like a token.
+fn parts(text: &str) -> Result<(Lookup, &str), Malformed> {
+    let (lookup, secret) = text
+        .strip_prefix(PREFIX)
+        .and_then(|rest| rest.split_once('_'))
+        .ok_or(Malformed)?;
+    let lookup = Lookup::parse(lookup).ok_or(Malformed)?;
+    let whole = secret.len() == RANDOM + CHECKSUM
+        && secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let (before, found) = text
+        .split_at_checked(LENGTH - CHECKSUM)
+        .filter(|_| whole)
+        .ok_or(Malformed)?;
+    (checksum(before) == found.as_bytes())
+        .then_some((lookup, secret))
+        .ok_or(Malformed)
+}
+
+fn digest(secret: &str) -> Digest {
+    Digest::new(Sha256::digest(secret.as_bytes()).into())
+}
+
 /// CRC-32 (IEEE) of everything before it, so that scanners know a token when they see one.
 fn checksum(before: &str) -> [u8; CHECKSUM] {
-    base62::number(&crc32fast::hash(before.as_bytes()).to_be_bytes())
+    base62::number(crc32fast::hash(before.as_bytes()).to_be_bytes())
 }
 
 impl fmt::Debug for PlainToken {

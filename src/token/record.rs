@@ -1,6 +1,7 @@
 //! What is stored of a token, and its state as a function of the time.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use subtle::ConstantTimeEq;
@@ -47,8 +48,8 @@ pub struct TokenRecord {
     pub owner: UserId,
     /// What its issuer called it; may be empty.
     pub label: String,
-    /// What it carries, as it was written then: a scope may have been retired since.
-    pub scopes: Vec<String>,
+    /// What it carries, as it was written then: a scope may have been retired since. Copies share them.
+    pub scopes: Arc<[String]>,
     /// When it was issued.
     pub created_at: Timestamp,
     /// From when on it is expired; `None` for never.

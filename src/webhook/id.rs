@@ -36,7 +36,7 @@ impl DeliveryId {
     /// it is the same however often it is queued.
     pub fn of(event: &EventId, endpoint: &EndpointId) -> Self {
         let digest: [u8; 32] = Sha256::digest(format!("{event} {endpoint}")).into();
-        let (half, _) = digest.split_at(16);
+        let half = digest.first_chunk::<16>().copied().unwrap_or_default();
         let id = spell("dlv_", base62::number(half));
         Self::new(&id).unwrap_or_else(Self::nothing)
     }

@@ -32,7 +32,7 @@ impl Secret {
     pub fn mint(entropy: &dyn Entropy) -> Result<Self, NoEntropy> {
         let mut bits = Zeroizing::new([0; 32]);
         entropy.fill(&mut *bits)?;
-        let characters = Zeroizing::new(base62::number::<43>(&*bits));
+        let characters = Zeroizing::new(base62::number::<43, _>(*bits));
         let mut text = Zeroizing::new(String::with_capacity(49));
         text.push_str("whsec_");
         text.extend(characters.iter().map(|byte| char::from(*byte)));

@@ -35,7 +35,7 @@ async fn a_token_is_shown_once_in_a_field_that_cannot_be_written() {
     let token = PlainToken::parse(&format!("forum_pat_{}", issued.after("forum_pat_"))).unwrap();
     let tokens = house.all_tokens().await;
     assert_eq!((tokens.len(), tokens[0].digest), (1, token.digest()));
-    assert_eq!(tokens[0].scopes, ["forums:read", "posts:read"]);
+    assert_eq!(*tokens[0].scopes, ["forums:read", "posts:read"]);
     assert_eq!(tokens[0].label, "a laptop");
     let expires = house.clock.now().plus(Duration::from_secs(30 * 86_400));
     assert_eq!(tokens[0].expires_at, Some(expires));

@@ -24,7 +24,7 @@ async fn tokens_and_answers_outlive_it_and_a_cut_run_is_unknown() {
         digest: Digest::new([7; 32]),
         owner: UserId::from(3),
         label: "laptop".into(),
-        scopes: vec!["forums:read".into()],
+        scopes: ["forums:read".to_owned()].into(),
         created_at: at(0),
         expires_at: None,
         revoked_at: None,

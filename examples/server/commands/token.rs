@@ -183,7 +183,7 @@ impl Shown {
             owner: owner.await?,
             state: record.state(now).as_str(),
             label: record.label,
-            scopes: record.scopes,
+            scopes: record.scopes.to_vec(),
             created_at: record.created_at,
             expires_at: record.expires_at,
             token: None,

@@ -12,7 +12,7 @@ fn token(number: u64) -> Verdict<TokenRecord> {
         digest: Digest::new([7; 32]),
         owner: UserId::from(3),
         label: String::new(),
-        scopes: vec!["forums:read".into()],
+        scopes: ["forums:read".to_owned()].into(),
         created_at: at(0),
         expires_at: None,
         revoked_at: None,
@@ -26,7 +26,7 @@ pub async fn what_is_created_is_found_whole(shelf: &Shelf) -> Verdict {
         digest: Digest::new(std::array::from_fn(|place| place as u8)),
         owner: UserId::new("a_Member-01").unwrap_or(UserId::from(4)),
         label: "Bob's \"laptop\", ☎\n".into(),
-        scopes: vec!["a:b".into(), String::new(), "c d,e".into()],
+        scopes: ["a:b", "", "c d,e"].map(str::to_owned).into(),
         created_at: at(1),
         expires_at: Some(at(2)),
         revoked_at: Some(at(3)),
@@ -34,7 +34,7 @@ pub async fn what_is_created_is_found_whole(shelf: &Shelf) -> Verdict {
         ..token(2)?
     };
     let no_scope = TokenRecord {
-        scopes: Vec::new(),
+        scopes: [].into(),
         ..token(3)?
     };
     for token in [token(1)?, every_field, no_scope] {

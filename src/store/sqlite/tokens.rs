@@ -88,7 +88,7 @@ fn create(connection: &Connection, token: &TokenRecord) -> Result<bool> {
         token.digest,
         token.owner,
         token.label,
-        serde_json::json!(token.scopes).to_string(),
+        serde_json::json!(&*token.scopes).to_string(),
         token.created_at,
         token.expires_at,
         token.revoked_at,
@@ -98,13 +98,13 @@ fn create(connection: &Connection, token: &TokenRecord) -> Result<bool> {
 }
 
 fn record(row: &Row<'_>) -> Result<TokenRecord> {
-    let scopes = serde_json::from_str(row.get_ref("scopes")?.as_str()?);
+    let scopes = serde_json::from_str::<Vec<_>>(row.get_ref("scopes")?.as_str()?);
     Ok(TokenRecord {
         lookup: row.get("lookup")?,
         digest: row.get("digest")?,
         owner: row.get("owner")?,
         label: row.get("label")?,
-        scopes: scopes.map_err(|_| FromSqlError::InvalidType)?,
+        scopes: scopes.map_err(|_| FromSqlError::InvalidType)?.into(),
         created_at: row.get("created_at")?,
         expires_at: row.get("expires_at")?,
         revoked_at: row.get("revoked_at")?,

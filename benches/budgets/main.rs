@@ -1,11 +1,17 @@
-//! What a charge takes with 64 at once, in memory, in Redis, and while Redis is out of reach:
-//! `cargo bench --bench budgets`, after `source tests/redis`.
+//! What a charge takes with 64 at once, in memory, in Redis, and while Redis is out of reach; and what 1,000,000 live
+//! prefixes take: `cargo bench --bench budgets`, after `source tests/redis`, in ten seconds.
 
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    reason = "a measurement that goes wrong is to fail"
+    dead_code,
+    unreachable_pub,
+    reason = "a measurement that goes wrong is to fail, and nobody imports it"
 )]
+
+mod crowd;
+#[path = "../figures/mod.rs"]
+mod figures;
 
 use std::env;
 use std::sync::Arc;
@@ -27,6 +33,7 @@ const WINDOW: Window = Window {
 
 #[tokio::main]
 async fn main() {
+    crowd::measure().await;
     measure("in memory", Arc::new(MemoryBudgets::default())).await;
     match env::var("FORUM_API_REDIS") {
         Ok(url) => measure("in Redis", redis(&url).await).await,

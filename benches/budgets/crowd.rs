@@ -1,0 +1,64 @@
+//! A budget for each of very many prefixes: the memory that they take, and what a charge among them costs.
+
+use std::fs;
+use std::time::Instant;
+
+use forum_api::budget::BudgetKey;
+use forum_api::clock::{Clock, SystemClock};
+use forum_api::store::Budgets;
+use forum_api::store::memory::MemoryBudgets;
+
+use crate::WINDOW;
+use crate::figures::{Figures, Goal, row};
+
+const PREFIXES: u32 = 1_000_000;
+const ROUNDS: usize = 5;
+
+pub async fn measure() {
+    println!("{PREFIXES} live prefixes, {ROUNDS} rounds");
+    let (mut memory, mut first, mut again) = <(Figures, Figures, Figures)>::default();
+    // All are kept, so that none takes the memory that another gave back.
+    let mut all = Vec::new();
+    for _ in 0..ROUNDS {
+        let before = resident_megabytes();
+        let budgets = MemoryBudgets::default();
+        first.add(charge_each(&budgets).await);
+        memory.add(resident_megabytes() - before);
+        again.add(charge_each(&budgets).await);
+        all.push(budgets);
+    }
+    first.tell("the first charge of a prefix, ns");
+    row(
+        "budgets, 1,000,000 live prefixes, memory",
+        "MB",
+        "none",
+        Goal::AtMost(64.0),
+        &memory,
+    );
+    row(
+        "budgets, 1,000,000 live prefixes, a charge",
+        "ns",
+        "none",
+        Goal::AtMost(250.0),
+        &again,
+    );
+}
+
+/// How many nanoseconds a charge takes.
+async fn charge_each(budgets: &dyn Budgets) -> f64 {
+    let now = SystemClock.now();
+    let begun = Instant::now();
+    for number in 0..PREFIXES {
+        let prefix = BudgetKey::Prefix(0x2001_0db8 << 96 | u128::from(number) << 64);
+        let charge = budgets.charge(&prefix, 1, WINDOW, now).await;
+        assert!(charge.unwrap().granted);
+    }
+    begun.elapsed().as_secs_f64() * 1e9 / f64::from(PREFIXES)
+}
+
+/// What the process has in memory.
+fn resident_megabytes() -> f64 {
+    let statm = fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: f64 = statm.split(' ').nth(1).unwrap().parse().unwrap();
+    pages * 4096.0 / 1e6
+}

@@ -1,0 +1,68 @@
+//! Requests a second over HTTP, against bare hyper: `cargo bench --bench http`, in a minute. It needs `wrk`.
+//!
+//! Both serve the same answer from two threads each, over a board that has it at hand; `wrk` asks them in turn over 64
+//! connections. Bare hyper knows neither token nor budget. `SECONDS` says how long a turn is.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    dead_code,
+    unreachable_pub,
+    reason = "a measurement that goes wrong is to fail, and nobody imports it"
+)]
+
+#[path = "../figures/mod.rs"]
+mod figures;
+mod load;
+#[path = "../prebuilt/mod.rs"]
+mod prebuilt;
+mod serve;
+
+use std::sync::Arc;
+
+use figures::{Figures, Goal, row};
+use load::requests_a_second;
+use prebuilt::{LARGE, Prebuilt, Rig, SMALL};
+use serve::{Bare, bare, whole};
+
+const ROUNDS: usize = 7;
+
+fn main() {
+    let board = Arc::new(Prebuilt::default());
+    let rig = Rig::over(Arc::clone(&board));
+    let api = whole(rig.api);
+    let small = serde_json::to_vec(&board.small).unwrap();
+    println!(
+        "answers of {} and of {} bytes, {ROUNDS} rounds",
+        small.len(),
+        serde_json::to_vec(&board.large).unwrap().len()
+    );
+    for (what, path, hyper, against, goal) in [
+        (
+            "requests/s over HTTP, 300-byte answer",
+            SMALL,
+            bare(Bare::Bytes(small.into())),
+            "bare hyper with the same bytes",
+            0.80,
+        ),
+        (
+            "requests/s over HTTP, 5 KB page",
+            LARGE,
+            bare(Bare::Posts(board)),
+            "bare hyper that serialises the same structs",
+            0.90,
+        ),
+    ] {
+        let (mut ours, mut theirs, mut ratio) = <(Figures, Figures, Figures)>::default();
+        for _ in 0..ROUNDS {
+            let bare = requests_a_second(hyper, path, &rig.bearer);
+            let api = requests_a_second(api, path, &rig.bearer);
+            theirs.add(bare);
+            ours.add(api);
+            ratio.add(api / bare);
+        }
+        theirs.tell(against);
+        ours.tell(what);
+        row(what, "ratio", against, Goal::AtLeast(goal), &ratio);
+    }
+}

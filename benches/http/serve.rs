@@ -1,0 +1,94 @@
+//! Two servers on hyper, alike but for what answers.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread;
+
+use bytes::Bytes;
+use forum_api::ForumApi;
+use http::header::{CONTENT_TYPE, HeaderValue};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Builder;
+use tower::ServiceExt;
+
+use crate::prebuilt::Prebuilt;
+
+/// What bare hyper answers.
+#[derive(Clone)]
+pub enum Bare {
+    Bytes(Bytes),
+    Posts(Arc<Prebuilt>),
+}
+
+impl Bare {
+    fn body(&self) -> Bytes {
+        match self {
+            Self::Bytes(bytes) => bytes.clone(),
+            Self::Posts(board) => serde_json::to_vec(&board.large).unwrap().into(),
+        }
+    }
+
+    fn answer(&self) -> Response<Full<Bytes>> {
+        let mut response = Response::new(Full::new(self.body()));
+        let json = HeaderValue::from_static("application/json");
+        response.headers_mut().insert(CONTENT_TYPE, json);
+        response
+    }
+}
+
+/// Serves the same answer to everybody.
+pub fn bare(answer: Bare) -> SocketAddr {
+    serve(move |stream, _| {
+        let answer = answer.clone();
+        let service = service_fn(move |_: Request<Incoming>| {
+            let response = answer.answer();
+            async move { Ok::<_, Infallible>(response) }
+        });
+        tokio::spawn(http().serve_connection(TokioIo::new(stream), service));
+    })
+}
+
+/// Serves the API as `examples/hyper.rs` does.
+pub fn whole(api: ForumApi) -> SocketAddr {
+    serve(move |stream, peer| {
+        let with_peer = move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(peer);
+            request
+        };
+        let service = TowerToHyperService::new(api.clone().map_request(with_peer));
+        tokio::spawn(http().serve_connection(TokioIo::new(stream), service));
+    })
+}
+
+fn http() -> hyper::server::conn::http1::Builder {
+    let mut http = hyper::server::conn::http1::Builder::new();
+    http.timer(TokioTimer::new());
+    http
+}
+
+/// Takes connections on two threads of its own.
+fn serve(take: impl Fn(TcpStream, SocketAddr) + Send + 'static) -> SocketAddr {
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        runtime.block_on(async {
+            loop {
+                let (stream, peer) = listener.accept().await.unwrap();
+                take(stream, peer);
+            }
+        });
+    });
+    address
+}

@@ -1,0 +1,76 @@
+//! What the library itself takes for a request: `cargo bench --bench request`, in ten seconds.
+//!
+//! A list of posts is asked of a board that has it at hand, with everything on: token, budget, counts and times, request
+//! id, `etag`, headers, span. It is set against writing the same answer as JSON. The instructions of a request are
+//! counted by callgrind, if valgrind is installed.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    dead_code,
+    unreachable_pub,
+    reason = "a measurement that goes wrong is to fail, and nobody imports it"
+)]
+
+#[path = "../figures/mod.rs"]
+mod figures;
+mod instructions;
+#[path = "../prebuilt/mod.rs"]
+mod prebuilt;
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
+
+use figures::{Figures, Goal, row};
+use prebuilt::{Prebuilt, Rig, SMALL};
+
+const ROUNDS: usize = 9;
+
+/// How many requests are made before they are answered one after another.
+const BATCH: usize = 1_000;
+
+const BATCHES: usize = 100;
+
+fn main() {
+    let board = Arc::new(Prebuilt::default());
+    let rig = Rig::over(Arc::clone(&board));
+    if instructions::are_counted_here(&rig) {
+        return;
+    }
+    let answer = serde_json::to_vec(&board.small).unwrap();
+    println!("an answer of {} bytes, {ROUNDS} rounds", answer.len());
+    let (mut written, mut answered, mut more) = <(Figures, Figures, Figures)>::default();
+    for _ in 0..ROUNDS {
+        let alone = micros(|| (), |()| serde_json::to_vec(&board.small).unwrap());
+        let whole = micros(|| rig.request(SMALL), |request| rig.answer(request));
+        written.add(alone);
+        answered.add(whole);
+        more.add(whole - alone);
+    }
+    written.tell("serialising the answer alone, us");
+    answered.tell("the whole request, us");
+    let against = "serialising the same answer alone";
+    row(
+        "a request in process, 300-byte answer",
+        "us more",
+        against,
+        Goal::AtMost(2.0),
+        &more,
+    );
+    instructions::count();
+}
+
+/// How long one of them takes, in microseconds, when what it needs is there.
+fn micros<T, R>(make: impl Fn() -> T, work: impl Fn(T) -> R) -> f64 {
+    let mut seconds = 0.0;
+    for _ in 0..BATCHES {
+        let ready: Vec<T> = (0..BATCH).map(|_| make()).collect();
+        let begun = Instant::now();
+        for one in ready {
+            black_box(work(one));
+        }
+        seconds += begun.elapsed().as_secs_f64();
+    }
+    seconds * 1e6 / (BATCHES * BATCH) as f64
+}

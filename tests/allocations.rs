@@ -1,0 +1,34 @@
+//! How often a request asks for memory, alone in its program, whose allocator counts.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    dead_code,
+    unreachable_pub,
+    reason = "a test that meets what cannot be is to fail, and the benches use the rest"
+)]
+
+#[path = "../benches/prebuilt/mod.rs"]
+mod prebuilt;
+
+use std::sync::Arc;
+
+use allocation_counter::measure;
+use prebuilt::{Prebuilt, Rig, SMALL};
+
+/// All of a request, with what the board gives for it.
+const MOST: u64 = 24;
+
+#[test]
+fn a_request_asks_for_memory_24_times_at_most() {
+    let rig = Rig::over(Arc::new(Prebuilt::default()));
+    let ask = || {
+        let request = rig.request(SMALL);
+        let counted = measure(|| assert_eq!(rig.answer(request).status(), 200));
+        counted.count_total
+    };
+    // What is kept for good is made by the first.
+    let (_, second, third) = (ask(), ask(), ask());
+    assert_eq!(second, third);
+    assert!(second <= MOST, "{second} times");
+}
