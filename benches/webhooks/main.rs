@@ -1,5 +1,5 @@
-//! What webhooks take and what they cost: `cargo bench --bench webhooks`, or with `-- receipt` (`replies`,
-//! `throughput`, `claim`) a part of it.
+//! What webhooks take and what they cost: `cargo bench --bench webhooks`, or with `-- receipt` (`throughput`,
+//! `claim`) a part of it.
 //!
 //! The real parts work together: SQLite in a file, the reference board as the authority, one worker, HTTP, and
 //! receivers on loopback in the same process. What is compared takes turns, in five rounds, and each figure is the
@@ -22,7 +22,6 @@ mod claim;
 mod figures;
 mod receipt;
 mod receiver;
-mod replies;
 mod rig;
 mod throughput;
 
@@ -40,9 +39,6 @@ async fn main() {
     };
     if wanted("receipt") {
         receipt::measure().await;
-    }
-    if wanted("replies") {
-        replies::measure().await;
     }
     if wanted("throughput") {
         throughput::measure().await;

@@ -1,5 +1,6 @@
 //! A board in a file, and its webhooks.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,14 +29,14 @@ pub struct Rig {
     pub webhooks: Webhooks,
     /// For whom endpoints act.
     owner: UserId,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 impl Rig {
     /// A board with nothing but one member.
     pub async fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("forum.db");
+        let path = file(&directory);
         let database = Database::open(&Location::File { path, create: true }).unwrap();
         let board = Board::new(database.clone(), Arc::new(SystemClock), Language::English);
         board.migrate().await.unwrap();
@@ -47,8 +48,13 @@ impl Rig {
             webhooks: Webhooks::in_sqlite(&database),
             database,
             board,
-            _directory: directory,
+            directory,
         }
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> PathBuf {
+        file(&self.directory)
     }
 
     /// Adds an endpoint that is told of this topic.
@@ -114,6 +120,10 @@ impl Rig {
         });
         write.await.unwrap();
     }
+}
+
+fn file(directory: &TempDir) -> PathBuf {
+    directory.path().join("forum.db")
 }
 
 /// A transport that sends to loopback, too.

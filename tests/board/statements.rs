@@ -39,10 +39,10 @@ const REQUESTS: [(&str, &str, &str, usize); 23] = [
         "POST",
         "/forums/2/threads",
         r#"{"title":"x","body":"y"}"#,
-        19,
+        14,
     ),
-    ("POST", "/threads/16/posts", r#"{"body":"x"}"#, 18),
-    ("PATCH", "/threads/16/posts/{}", r#"{"body":"x"}"#, 12),
+    ("POST", "/threads/16/posts", r#"{"body":"x"}"#, 13),
+    ("PATCH", "/threads/16/posts/{}", r#"{"body":"x"}"#, 10),
     ("DELETE", "/threads/16/posts/{}", "", 14),
     (
         "POST",

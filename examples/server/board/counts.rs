@@ -1,5 +1,7 @@
 //! Counts, last posts and times of last activity: kept with what is there for everybody.
 
+use forum_api::model::Timestamp;
+
 use super::db::{Result, Transaction, bind};
 
 /// A post that is there for everybody from now on, or no longer.
@@ -13,6 +15,47 @@ pub struct Counted {
     pub by: i64,
     /// Whether posts in its forum count on their authors' profiles.
     pub on_profiles: bool,
+}
+
+/// A reply that was written later than all that is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Newest {
+    /// The forum that its thread is in.
+    pub forum: i64,
+    /// Its id.
+    pub post: i64,
+    /// When it was written.
+    pub at: Timestamp,
+}
+
+/// Counts and numbers a new reply, in a thread that is there for everybody. No statement waits for another.
+pub async fn newest(tx: &Transaction<'_>, newest: Newest, reply: Counted) -> Result<()> {
+    let thread = "
+        UPDATE thread SET
+            last_number = last_number + 1,
+            reply_count = reply_count + 1,
+            last_post_id = ?2,
+            last_activity_at = ?3
+        WHERE id = ?1";
+    let forum = "
+        UPDATE forum SET
+            post_count = post_count + 1,
+            last_activity_at = CASE WHEN last_activity_at > ?2 THEN last_activity_at ELSE ?2 END
+        WHERE id = ?1";
+    let in_thread = bind![reply.thread, newest.post, newest.at];
+    let in_forum = bind![newest.forum, newest.at];
+    let on_profile = async {
+        match reply.on_profiles {
+            true => profile(tx, reply).await,
+            false => Ok(()),
+        }
+    };
+    tokio::try_join!(
+        tx.change(thread, in_thread),
+        tx.change(forum, in_forum),
+        on_profile,
+    )?;
+    Ok(())
 }
 
 /// Counts a reply: in its thread, and beyond it if the thread is there for everybody.

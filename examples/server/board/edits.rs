@@ -1,14 +1,14 @@
 //! Posts that are changed by those who may: edited, deleted.
 
 use forum_api::host::{In, Refusal, Result};
-use forum_api::model::{EditPost, ForumId, Post, State};
+use forum_api::model::{EditPost, ForumId, Post, State, Timestamp};
 
 use super::actor::Actor;
-use super::changes::{self, Change};
+use super::changes::{self, Change, Window};
 use super::db::{Transaction, bind};
 use super::events::{EDITED, Events, Happening, REPLY_DELETED, THREAD_DELETED};
 use super::item::Item;
-use super::settings::{BODY_MAX, EDIT_WINDOW, TITLE_MAX};
+use super::settings::{BODY_MAX, EDIT_WINDOW, TITLE_MAX, Values};
 use super::texts::Texts;
 use super::{markdown, place, posts, rules, search};
 
@@ -21,11 +21,14 @@ pub async fn edit(
     edit: &EditPost,
     say: &Texts,
 ) -> Result<In<Post>> {
-    let item = changeable(tx, events, actor, (thread, post), Change::Edit, say).await?;
+    let settings = Values::now(tx).await?;
+    let window = settings.of(&EDIT_WINDOW);
+    let may = (Change::Edit, window, events.now);
+    let item = changeable(tx, actor, (thread, post), may, say).await?;
     rules::expected(edit.expected_version, item.version, say)?;
-    rules::body(&edit.body, BODY_MAX.get(tx).await?, say)?;
+    rules::body(&edit.body, settings.of(&BODY_MAX), say)?;
     if let Some(reason) = &edit.reason {
-        rules::reason(reason, TITLE_MAX.get(tx).await?, say)?;
+        rules::reason(reason, settings.of(&TITLE_MAX), say)?;
     }
     let update = "
         UPDATE post SET
@@ -42,10 +45,11 @@ pub async fn edit(
         ":reason": edit.reason,
     };
     tx.change(update, parameters).await?;
+    let around = item.around(tx, actor.member).await?;
+    let edited = posts::seen(&around, actor, window, events.now)?;
     if item.is_public() {
-        events.note(Happening::Post(EDITED, item.at));
+        events.note(Happening::Post(EDITED, around.into()));
     }
-    let edited = posts::one(tx, actor, post, events.now).await?;
     Ok(In::new(ForumId::from(item.at.forum), edited))
 }
 
@@ -57,11 +61,13 @@ pub async fn delete(
     (thread, post): (i64, i64),
     say: &Texts,
 ) -> Result<()> {
-    let mut item = changeable(tx, events, actor, (thread, post), Change::Delete, say).await?;
+    let may = (Change::Delete, EDIT_WINDOW.get(tx).await?, events.now);
+    let mut item = changeable(tx, actor, (thread, post), may, say).await?;
     let was_public = item.is_public();
     item.shift(tx, State::Deleted).await?;
     if was_public {
-        events.note(item.happening(THREAD_DELETED, REPLY_DELETED));
+        let tell = (THREAD_DELETED, REPLY_DELETED);
+        item.note(tx, events, tell).await?;
     }
     Ok(())
 }
@@ -69,17 +75,15 @@ pub async fn delete(
 /// The post, if `actor` sees it and may change it so.
 async fn changeable(
     tx: &Transaction<'_>,
-    events: &Events,
     actor: &Actor,
     (thread, post): (i64, i64),
-    change: Change,
+    (change, window, now): (Change, Window, Timestamp),
     say: &Texts,
 ) -> Result<Item> {
     let spot = place::find(tx, actor, thread, Some(post)).await?;
     let item = Item::load(tx, post).await?.ok_or(Refusal::Absent)?;
     let (access, subject) = (actor.access(spot.forum), item.subject(actor.member));
-    let window = EDIT_WINDOW.get(tx).await?;
-    match changes::obstacle(access, subject, change, window, events.now) {
+    match changes::obstacle(access, subject, change, window, now) {
         Some((refusal, text)) => Err(refusal(text(say).into())),
         None => Ok(item),
     }

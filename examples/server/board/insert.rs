@@ -2,7 +2,7 @@
 
 use forum_api::model::{State, Timestamp};
 
-use super::counts::{self, Counted};
+use super::counts::{self, Counted, Newest};
 use super::db::{Result, Transaction, bind, stored};
 use super::markdown;
 use super::search;
@@ -42,8 +42,8 @@ pub async fn thread(
 ) -> Result<(i64, i64)> {
     let insert = "
         INSERT INTO thread
-            (forum_id, title, title_words, author_id, state, created_at, last_activity_at, last_number)
-        VALUES (:forum, :title, :words, :author, :state, :at, :at, 1) RETURNING id";
+            (forum_id, title, title_words, author_id, state, created_at, last_activity_at)
+        VALUES (:forum, :title, :words, :author, :state, :at, :at) RETURNING id";
     let parameters = bind! {
         ":forum": forum,
         ":title": title,
@@ -53,8 +53,9 @@ pub async fn thread(
         ":at": first.at,
     };
     let thread = tx.insert(insert, parameters).await?;
-    let post = row(tx, (thread, 1), first).await?;
-    let update = "UPDATE thread SET first_post_id = ?2, last_post_id = ?2 WHERE id = ?1";
+    let post = row(tx, thread, first).await?;
+    let update = "
+        UPDATE thread SET first_post_id = ?2, last_post_id = ?2, last_number = 1 WHERE id = ?1";
     tx.change(update, bind![thread, post]).await?;
     if first.state == State::Visible {
         counts::thread(tx, first.counted(thread)).await?;
@@ -62,25 +63,36 @@ pub async fn thread(
     Ok((thread, post))
 }
 
-/// Adds a reply, and gives its id.
-pub async fn reply(tx: &Transaction<'_>, thread: i64, reply: NewPost<'_>) -> Result<i64> {
-    let next =
-        "UPDATE thread SET last_number = last_number + 1 WHERE id = ?1 RETURNING last_number";
-    let number = tx.one(next, bind![thread], |columns| columns.value()).await;
-    let post = row(tx, (thread, number?), reply).await?;
+/// Adds a reply, and gives its id. Its thread is there for everybody, and has none that was written later.
+pub async fn reply(
+    tx: &Transaction<'_>,
+    (forum, thread): (i64, i64),
+    reply: NewPost<'_>,
+) -> Result<i64> {
+    let post = row(tx, thread, reply).await?;
     if reply.state == State::Visible {
-        counts::reply(tx, reply.counted(thread)).await?;
+        let newest = Newest {
+            forum,
+            post,
+            at: reply.at,
+        };
+        counts::newest(tx, newest, reply.counted(thread)).await?;
+    } else {
+        let update = "UPDATE thread SET last_number = last_number + 1 WHERE id = ?1";
+        tx.change(update, bind![thread]).await?;
     }
     Ok(post)
 }
 
-async fn row(tx: &Transaction<'_>, (thread, number): (i64, i64), post: NewPost<'_>) -> Result<i64> {
+async fn row(tx: &Transaction<'_>, thread: i64, post: NewPost<'_>) -> Result<i64> {
     let insert = "
         INSERT INTO post (thread_id, number, author_id, state, created_at, body, body_html, body_words)
-        VALUES (:thread, :number, :author, :state, :at, :body, :html, :words) RETURNING id";
+        VALUES (
+            :thread, (SELECT last_number + 1 FROM thread WHERE id = :thread),
+            :author, :state, :at, :body, :html, :words
+        ) RETURNING id";
     let parameters = bind! {
         ":thread": thread,
-        ":number": number,
         ":author": post.author,
         ":state": stored(post.state),
         ":at": post.at,

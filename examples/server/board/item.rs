@@ -1,12 +1,24 @@
 //! A post with its thread, as commands find it, and its way from one state to another.
 
+use forum_api::host;
 use forum_api::model::{State, Timestamp};
 
 use super::actor::Actor;
 use super::changes::Subject;
 use super::counts::{self, Counted};
 use super::db::{Columns, Connection, Result, Transaction, bind, stored};
-use super::events::{Happening, PostAt, Tell};
+use super::events::{Around, Events, Happening, Tell};
+
+/// A post, and where it is.
+#[derive(Clone, Copy, Debug)]
+pub struct PostAt {
+    /// The forum.
+    pub forum: i64,
+    /// The thread.
+    pub thread: i64,
+    /// The post.
+    pub post: i64,
+}
 
 /// A post with its thread.
 #[derive(Clone, Copy, Debug)]
@@ -56,10 +68,22 @@ impl Item {
         (self.state, self.thread_state) == (State::Visible, State::Visible)
     }
 
-    /// What happens to it: to its thread, as `thread` tells, if it is the first; or else as `reply` does.
-    pub fn happening(&self, thread: Tell, reply: Tell) -> Happening {
+    /// Notes what happened to it: to its thread, as `thread` tells, if it is the first; or else as `reply` does.
+    pub async fn note(
+        &self,
+        tx: &Transaction<'_>,
+        events: &mut Events,
+        (thread, reply): (Tell, Tell),
+    ) -> host::Result<()> {
         let tell = if self.first { thread } else { reply };
-        Happening::Post(tell, self.at)
+        let around = self.around(tx, events.actor).await?;
+        events.note(Happening::Post(tell, around.into()));
+        Ok(())
+    }
+
+    /// What stands around it, when `actor` did something to it.
+    pub async fn around(&self, tx: &Transaction<'_>, actor: Option<i64>) -> host::Result<Around> {
+        Around::load(tx, self.at.thread, Some(self.at.post), actor).await
     }
 
     /// Brings it, and its thread if it is the first, into another state; the counts follow.

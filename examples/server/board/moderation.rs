@@ -13,7 +13,7 @@ pub async fn approve(tx: &Transaction<'_>, events: &mut Events, post: i64) -> Re
     must_be(&item, State::AwaitingApproval, "awaiting approval")?;
     item.shift(tx, State::Visible).await?;
     if item.is_public() {
-        events.note(item.happening(STARTED, REPLIED));
+        item.note(tx, events, (STARTED, REPLIED)).await?;
     }
     Ok(())
 }
@@ -25,7 +25,8 @@ pub async fn restore(tx: &Transaction<'_>, events: &mut Events, post: i64) -> Re
     item.shift(tx, item.state_before.unwrap_or(State::Visible))
         .await?;
     if item.is_public() {
-        events.note(item.happening(THREAD_RESTORED, REPLY_RESTORED));
+        let tell = (THREAD_RESTORED, REPLY_RESTORED);
+        item.note(tx, events, tell).await?;
     }
     Ok(())
 }

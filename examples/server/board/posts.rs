@@ -9,6 +9,7 @@ use super::access::Access;
 use super::actor::Actor;
 use super::changes::{self, Change, Subject, Window};
 use super::db::{self, Columns, Connection, bind};
+use super::events::Around;
 use super::position;
 use super::settings::EDIT_WINDOW;
 use super::sight::{Sight, sees_post, sees_thread};
@@ -103,32 +104,20 @@ pub async fn list(
     Ok(In::new(forum, page))
 }
 
-/// One post, of which `actor` is known to see it.
-pub async fn one(
-    connection: &Connection<'_>,
-    actor: &Actor,
-    post: i64,
-    now: Timestamp,
-) -> Result<Post> {
-    static QUERY: LazyLock<String> = LazyLock::new(|| {
-        format!(
-            "SELECT {SURROUNDINGS}, {COLUMNS}
-            FROM post JOIN thread ON thread.id = post.thread_id {PEOPLE}
-            WHERE post.id = :post"
-        )
-    });
-    let parameters = bind! {
-        ":post": post,
-        ":source": true,
-        ":html": true,
-        ":window": EDIT_WINDOW.key,
+/// A post as `actor` sees it, who is known to.
+pub fn seen(around: &Around, actor: &Actor, window: Window, now: Timestamp) -> Result<Post> {
+    let thread = &around.thread;
+    let view = View {
+        forum: thread.forum_id.number()?,
+        locked: thread.locked,
+        first: Some(thread.first_post_id.clone()),
+        window,
+        access: actor.access(thread.forum_id.number()?),
+        member: actor.member.map(UserId::from),
+        now,
     };
-    let post = connection
-        .one(&QUERY, parameters, |columns| {
-            View::read(columns, actor, now)?.post(columns)
-        })
-        .await;
-    post?.ok_or(Refusal::Absent)
+    let post = around.post.clone().ok_or(Refusal::Absent)?;
+    Ok(view.of(post))
 }
 
 /// How somebody looks at a thread's posts.
@@ -158,12 +147,15 @@ impl View {
 
     /// `None` when the row has no post.
     fn post(&self, columns: &mut Columns<'_>) -> db::Result<Option<Post>> {
-        let post = fields(columns)?;
-        Ok(post.map(|post| Post {
+        Ok(fields(columns)?.map(|post| self.of(post)))
+    }
+
+    fn of(&self, post: Post) -> Post {
+        Post {
             can_edit: self.may(Change::Edit, &post),
             can_delete: self.may(Change::Delete, &post),
             ..post
-        }))
+        }
     }
 
     fn may(&self, change: Change, post: &Post) -> bool {

@@ -5,9 +5,9 @@ use forum_api::model::{ForumId, Post, Reply, State, TargetKind};
 
 use super::actor::Actor;
 use super::db::Transaction;
-use super::events::{Events, Happening, PostAt, REPLIED};
+use super::events::{Around, Events, Happening, REPLIED};
 use super::insert::{self, NewPost};
-use super::settings::BODY_MAX;
+use super::settings::{BODY_MAX, EDIT_WINDOW, Values};
 use super::texts::Texts;
 use super::{flood, place, posts, rules, subscriptions};
 
@@ -26,8 +26,9 @@ pub async fn reply(
     if let Some(obstacle) = rules::obstacle(access, spot.state, spot.locked) {
         return Err(Refusal::Forbidden(obstacle(say).into()));
     }
-    rules::body(&reply.body, BODY_MAX.get(tx).await?, say)?;
-    flood::check(tx, actor, events.now, say).await?;
+    let settings = Values::now(tx).await?;
+    rules::body(&reply.body, settings.of(&BODY_MAX), say)?;
+    flood::check(tx, actor, &settings, events.now, say).await?;
     let new = NewPost {
         author: actor.member,
         body: &reply.body,
@@ -35,18 +36,14 @@ pub async fn reply(
         at: events.now.max(spot.last_written_at),
         counts: access.counts,
     };
-    let post = insert::reply(tx, thread, new).await?;
+    let post = insert::reply(tx, (forum, thread), new).await?;
     if reply.subscribe {
         subscriptions::put(tx, actor, forum, (TargetKind::Thread, thread), events.now).await?;
     }
+    let around = Around::load(tx, thread, Some(post), actor.member).await?;
+    let post = posts::seen(&around, actor, settings.of(&EDIT_WINDOW), events.now)?;
     if new.state == State::Visible {
-        let at = PostAt {
-            forum,
-            thread,
-            post,
-        };
-        events.note(Happening::Post(REPLIED, at));
+        events.note(Happening::Post(REPLIED, around.into()));
     }
-    let post = posts::one(tx, actor, post, events.now).await?;
     Ok(In::new(ForumId::from(forum), post))
 }

@@ -1,5 +1,6 @@
 //! The board's settings: a row each, and effective at once.
 
+use std::collections::HashMap;
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
@@ -92,6 +93,24 @@ impl<T: Kind> Setting<T> {
         stored
             .and_then(|value| value.parse().ok())
             .unwrap_or(self.default)
+    }
+}
+
+/// All settings as they are at one time: what a command goes by, in one statement.
+#[derive(Debug)]
+pub struct Values(HashMap<String, String>);
+
+impl Values {
+    /// The settings now.
+    pub async fn now(connection: &Connection<'_>) -> Result<Self> {
+        let read = |columns: &mut Columns<'_>| Ok((columns.value()?, columns.value()?));
+        let stored = connection.all("SELECT key, value FROM setting", &[], read);
+        Ok(Self(stored.await?.into_iter().collect()))
+    }
+
+    /// The value of one.
+    pub fn of<T: Kind>(&self, setting: &Setting<T>) -> T {
+        setting.read(self.0.get(setting.key).map(String::as_str))
     }
 }
 

@@ -9,9 +9,9 @@ use forum_api::model::{
 
 use super::actor::Actor;
 use super::db::{self, Columns, Connection, Transaction, bind};
-use super::events::{Events, Happening, PostAt, STARTED};
+use super::events::{Around, Events, Happening, STARTED};
 use super::insert::{self, NewPost};
-use super::settings::{BODY_MAX, TITLE_MAX};
+use super::settings::{BODY_MAX, TITLE_MAX, Values};
 use super::sight::{Sight, sees_thread};
 use super::texts::Texts;
 use super::{flood, polls, position, rules, subscriptions};
@@ -96,13 +96,14 @@ pub async fn start(
 ) -> Result<Thread> {
     let access = actor.access(forum);
     rules::start(access, say)?;
-    let title = rules::title(&new.title, TITLE_MAX.get(tx).await?, say)?;
-    rules::body(&new.body, BODY_MAX.get(tx).await?, say)?;
+    let settings = Values::now(tx).await?;
+    let title = rules::title(&new.title, settings.of(&TITLE_MAX), say)?;
+    rules::body(&new.body, settings.of(&BODY_MAX), say)?;
     let poll = match &new.poll {
         Some(poll) => Some(polls::draft(tx, poll, events.now, say).await?),
         None => None,
     };
-    flood::check(tx, actor, events.now, say).await?;
+    flood::check(tx, actor, &settings, events.now, say).await?;
     let first = NewPost {
         author: actor.member,
         body: &new.body,
@@ -117,23 +118,24 @@ pub async fn start(
     if new.subscribe {
         subscriptions::put(tx, actor, forum, (TargetKind::Thread, thread), events.now).await?;
     }
+    let around = Around::load(tx, thread, Some(post), actor.member).await?;
+    let thread = seen(around.thread.clone(), actor);
     if first.state == State::Visible {
-        let at = PostAt {
-            forum,
-            thread,
-            post,
-        };
-        events.note(Happening::Post(STARTED, at));
+        events.note(Happening::Post(STARTED, around.into()));
     }
-    one(tx, actor, thread).await
+    Ok(thread)
 }
 
 fn read(columns: &mut Columns<'_>, actor: &Actor) -> db::Result<Thread> {
-    let mut thread = fields(columns)?;
+    Ok(seen(fields(columns)?, actor))
+}
+
+/// A thread as `actor` sees it, who is known to.
+fn seen(mut thread: Thread, actor: &Actor) -> Thread {
     let access = thread.forum_id.number().map(|forum| actor.access(forum));
     let obstacle = rules::obstacle(access.unwrap_or_default(), thread.state, thread.locked);
     thread.can_reply = obstacle.is_none();
-    Ok(thread)
+    thread
 }
 
 /// A thread as it is for everybody.

@@ -51,7 +51,7 @@ impl Database {
         let (caller, answer) = oneshot::channel();
         self.0.queue(|queues| match &queues.reads {
             Some(reads) => drop(reads.send(reader::read(run, caller))),
-            None => queues.write(|savepoint| run(savepoint), telling(caller)),
+            None => queues.write(false, |savepoint| run(savepoint), telling(caller)),
         });
         told(answer).await
     }
@@ -75,8 +75,38 @@ impl Database {
         T: Send + 'static,
         E: From<SqliteError> + Send + 'static,
     {
+        self.write_in(false, run).await
+    }
+
+    /// As [`write`](Self::write), for the work in the background that nobody sits before, such as a queue's: other
+    /// writes go ahead of it. After each such operation they do so for twenty times as long as it took; then it has its
+    /// turn, however many wait.
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write).
+    pub async fn write_behind<T, E>(
+        &self,
+        run: impl FnOnce(&Savepoint<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<SqliteError> + Send + 'static,
+    {
+        self.write_in(true, run).await
+    }
+
+    async fn write_in<T, E>(
+        &self,
+        behind: bool,
+        run: impl FnOnce(&Savepoint<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<SqliteError> + Send + 'static,
+    {
         let (caller, answer) = oneshot::channel();
-        self.0.queue(|queues| queues.write(run, telling(caller)));
+        self.0
+            .queue(|queues| queues.write(behind, run, telling(caller)));
         told(answer).await
     }
 
@@ -86,7 +116,7 @@ impl Database {
     where
         E: From<SqliteError> + fmt::Display + Send + 'static,
     {
-        self.0.queue(|queues| queues.write(run, logged));
+        self.0.queue(|queues| queues.write(false, run, logged));
     }
 
     /// Takes nothing more from any handle, finishes what is queued, and returns when every connection is closed.

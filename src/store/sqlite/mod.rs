@@ -65,6 +65,7 @@ mod connection;
 mod database;
 mod error;
 mod idempotency;
+mod line;
 mod location;
 mod migrate;
 mod reader;

@@ -8,8 +8,9 @@ use std::thread::{self, JoinHandle};
 use rusqlite::{Connection, Savepoint};
 use tokio::sync::watch;
 
+use super::line::Waiting;
 use super::reader::{self, Read};
-use super::writer::{self, Operation, Write};
+use super::writer::{self, Write};
 use super::{Location, SqliteError, connection, migrate, schema};
 
 /// The threads of one database.
@@ -24,7 +25,7 @@ pub(super) struct Threads {
 pub(super) struct Queues {
     /// `None` in memory, where the writer's connection is the only one.
     pub(super) reads: Option<Sender<Read>>,
-    writes: Sender<Box<dyn Operation>>,
+    writes: Sender<Waiting>,
 }
 
 impl Threads {
@@ -58,15 +59,18 @@ impl Threads {
 }
 
 impl Queues {
+    /// What goes `behind` lets other writes go ahead, within reason.
     pub(super) fn write<T, E>(
         &self,
+        behind: bool,
         run: impl FnOnce(&Savepoint<'_>) -> Result<T, E> + Send + 'static,
         answer: impl FnOnce(Result<T, E>) + Send + 'static,
     ) where
         T: Send + 'static,
         E: From<SqliteError> + Send + 'static,
     {
-        drop(self.writes.send(Box::new(Write { run, answer })));
+        let operation = Box::new(Write { run, answer });
+        drop(self.writes.send(Waiting { operation, behind }));
     }
 }
 
@@ -94,7 +98,7 @@ fn start_readers(
 /// The writer's connection is closed last, for the last one folds the log into the file.
 fn start_writer(
     mut connection: Connection,
-    queue: Receiver<Box<dyn Operation>>,
+    queue: Receiver<Waiting>,
     readers: Vec<JoinHandle<()>>,
 ) -> Result<watch::Sender<()>, SqliteError> {
     let (alive, working) = watch::channel(());

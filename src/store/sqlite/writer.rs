@@ -1,12 +1,12 @@
 //! The writer thread: what waits is committed together, each operation in a savepoint of its own.
 
-use std::iter;
 use std::sync::mpsc::Receiver;
 
 use rusqlite::{Connection, Savepoint, Transaction, TransactionBehavior};
 
 use super::SqliteError;
 use super::error::caught;
+use super::line::{Line, Waiting};
 
 /// How many operations share a transaction at most.
 const GROUP: usize = 64;
@@ -48,34 +48,42 @@ where
 }
 
 /// Works until the queue is closed and empty.
-pub(super) fn work(connection: &mut Connection, queue: &Receiver<Box<dyn Operation>>) {
-    while let Ok(first) = queue.recv() {
-        let group = iter::once(first).chain(queue.try_iter().take(GROUP - 1));
-        commit(connection, group);
+pub(super) fn work(connection: &mut Connection, queue: &Receiver<Waiting>) {
+    let mut line = Line::new(queue);
+    while line.wait() {
+        commit(connection, &mut line);
+    }
+}
+
+fn commit(connection: &mut Connection, line: &mut Line<'_>) {
+    match connection.transaction_with_behavior(TransactionBehavior::Immediate) {
+        Ok(transaction) => run(transaction, line),
+        Err(error) => fail(&error.into(), line),
     }
 }
 
 /// What comes while others run joins them.
-fn commit(connection: &mut Connection, group: impl Iterator<Item = Box<dyn Operation>>) {
-    match connection.transaction_with_behavior(TransactionBehavior::Immediate) {
-        Ok(transaction) => run(transaction, group),
-        Err(error) => fail(&error.into(), group.collect()),
+fn run(mut transaction: Transaction<'_>, line: &mut Line<'_>) {
+    let mut answers = Vec::new();
+    let mut somebody = false;
+    while answers.len() < GROUP
+        && let Some(Waiting { operation, behind }) = line.next(somebody)
+    {
+        answers.push(operation.run(&mut transaction));
+        somebody |= !behind;
     }
-}
-
-fn run(mut transaction: Transaction<'_>, group: impl Iterator<Item = Box<dyn Operation>>) {
-    let answers: Vec<_> = group
-        .map(|operation| operation.run(&mut transaction))
-        .collect();
     let committed = transaction.commit().map_err(SqliteError::from);
     for answer in answers {
         answer(committed.clone());
     }
 }
 
-fn fail(error: &SqliteError, group: Vec<Box<dyn Operation>>) {
-    for operation in group {
-        operation.fail(error.clone());
+fn fail(error: &SqliteError, line: &mut Line<'_>) {
+    for _ in 0..GROUP {
+        let Some(next) = line.next(false) else {
+            return;
+        };
+        next.operation.fail(error.clone());
     }
 }
 

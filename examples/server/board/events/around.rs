@@ -10,8 +10,10 @@ use super::super::db::{Connection, bind};
 use super::super::{posts, threads};
 
 /// A thread with the title of its forum, the member who did something to it, and a post in it.
+#[derive(Clone, Debug)]
 pub struct Around {
-    thread: Thread,
+    /// The thread.
+    pub thread: Thread,
     forum_title: String,
     actor: Option<Author>,
     /// The post, if one was asked for.

@@ -7,22 +7,11 @@ use forum_api::webhook::{Event, Occasion, Surroundings};
 use super::super::db::Transaction;
 use super::around::{self, Around};
 
-/// A post, and where it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PostAt {
-    /// The forum.
-    pub forum: i64,
-    /// The thread.
-    pub thread: i64,
-    /// The post.
-    pub post: i64,
-}
-
 /// Something that happened.
 #[derive(Clone, Debug)]
 pub enum Happening {
-    /// To a post, or to a thread, which goes by its first post.
-    Post(Tell, PostAt),
+    /// To a post, or to a thread, which goes by its first post: as they are when the command is done.
+    Post(Tell, Box<Around>),
     /// To a poll, which is like this from then on.
     Poll(OfPoll, Poll),
     /// A member was rated, for a post in this forum if any.
@@ -80,9 +69,8 @@ impl Happening {
         on: impl Fn() -> Result<Occasion> + Send,
     ) -> Result<Vec<Event>> {
         let event = match self {
-            Self::Post(tell, at) => {
-                let around = Around::load(tx, at.thread, Some(at.post), actor).await?;
-                let events = tell.iter().map(|of| of.event(on()?, &around));
+            Self::Post(tell, around) => {
+                let events = tell.iter().map(|of| of.event(on()?, around));
                 return events.collect();
             }
             Self::Poll(tell, poll) => {

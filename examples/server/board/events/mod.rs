@@ -9,9 +9,10 @@ use forum_api::model::Timestamp;
 use forum_api::webhook::{Event, Occasion};
 
 use super::db::Transaction;
+pub use around::Around;
 pub use happening::{
-    EDITED, Happening, OfPoll, PostAt, REPLIED, REPLY_DELETED, REPLY_RESTORED, STARTED,
-    THREAD_DELETED, THREAD_RESTORED, Tell,
+    EDITED, Happening, OfPoll, REPLIED, REPLY_DELETED, REPLY_RESTORED, STARTED, THREAD_DELETED,
+    THREAD_RESTORED, Tell,
 };
 
 /// The time of one transaction, and what happened in it.

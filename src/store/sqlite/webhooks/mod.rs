@@ -35,10 +35,11 @@ impl SqliteWebhooks {
         self.0.read(run).await
     }
 
+    /// Whoever writes on the board goes ahead.
     async fn write<T: Send + 'static>(
         &self,
         run: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Stored<T> {
-        self.0.write(|savepoint| Ok(run(savepoint)?)).await
+        self.0.write_behind(|savepoint| Ok(run(savepoint)?)).await
     }
 }

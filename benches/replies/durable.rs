@@ -1,0 +1,54 @@
+//! Durable replies a second, against a bare writer that leaves the same rows.
+
+use std::collections::BTreeMap;
+
+use crate::ROUNDS;
+use crate::figures::{Figures, Goal, row};
+use crate::rig::Rig;
+use crate::rows::{for_each, rows};
+use crate::writers::{WRITERS, Writers, api};
+use crate::{ROUND, bare};
+
+/// What was measured: replies a second, and what each of them left.
+type Side = (f64, BTreeMap<String, f64>);
+
+pub async fn measure() {
+    let (seconds, what) = (ROUND.as_secs(), "replies a second");
+    println!("durable {what}, {WRITERS} writers, {seconds} s (least, median, most of {ROUNDS})");
+    let [mut through, mut beside, mut ratio] = <[Figures; 3]>::default();
+    for _ in 0..ROUNDS {
+        let (api, left) = side(true).await;
+        let (bare, left_by_bare) = side(false).await;
+        assert_eq!(left, left_by_bare, "both leave the same rows");
+        through.add(api);
+        beside.add(bare);
+        ratio.add(api / bare);
+    }
+    through.tell(&format!("through the API, {what}"));
+    beside.tell(&format!("bare writer, {what}"));
+    let against = "a bare rusqlite writer with group commit, same rows";
+    row(
+        "durable replies/s, 64 writers, SQLite",
+        "ratio",
+        against,
+        Goal::AtLeast(0.5),
+        &ratio,
+    );
+}
+
+/// On a board that is new. The first reply is the API's on both sides.
+async fn side(through_api: bool) -> Side {
+    let rig = Rig::new().await;
+    let writers = Writers::on(&rig).await;
+    let api = api(&rig, rig.board.clone());
+    writers.one(&api).await;
+    let before = rows(&rig.path());
+    let per_second = if through_api {
+        writers.per_second(&api).await
+    } else {
+        bare::per_second(&rig.path()).await
+    };
+    let after = rows(&rig.path());
+    let replies = after["post"] - before["post"];
+    (per_second, for_each(&before, &after, replies))
+}

@@ -1,0 +1,62 @@
+//! What replies cost where they have to survive a power failure: `cargo bench --bench replies`, or with `-- durable`
+//! (`webhooks`) a part of it.
+//!
+//! Members write replies, as many at once as there are, through the whole API in this process: token, budget, standing,
+//! Markdown, the search index, counts and the event of each reply are all there; only the limit on how fast a member may
+//! write is lifted. The board is in a SQLite file that is new in every round.
+//!
+//! `durable` compares them with a bare writer: a loop over one connection that adds the same rows, of which it is given
+//! the contents, and commits all that wait at once together. `webhooks` compares a board with ten endpoints that are told
+//! of every reply with one that has none.
+//!
+//! What is compared takes turns, in five rounds, and each figure is the least, the median and the most of them. It takes a
+//! minute, and 1 GB of disk.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    unreachable_pub,
+    reason = "a measurement that goes wrong is to fail, and nobody imports it"
+)]
+
+mod bare;
+#[path = "../../examples/server/board/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "the server uses the rest")]
+mod board;
+mod durable;
+#[path = "../figures/mod.rs"]
+mod figures;
+#[path = "../webhooks/receiver.rs"]
+#[allow(dead_code, reason = "other benches use the rest")]
+mod receiver;
+#[path = "../webhooks/rig.rs"]
+#[allow(dead_code, reason = "other benches use the rest")]
+mod rig;
+mod rows;
+mod webhooks;
+mod writers;
+
+use std::env;
+use std::time::Duration;
+
+/// How often each thing is measured.
+const ROUNDS: usize = 5;
+
+/// For how long, in each round.
+const ROUND: Duration = Duration::from_secs(2);
+
+#[tokio::main]
+async fn main() {
+    let named: Vec<_> = env::args().skip(1).collect();
+    let wanted = |part: &str| {
+        let mut parts = named.iter().filter(|name| !name.starts_with("--"));
+        parts.clone().next().is_none() || parts.any(|name| name == part)
+    };
+    if wanted("durable") {
+        durable::measure().await;
+    }
+    if wanted("webhooks") {
+        webhooks::measure().await;
+    }
+}

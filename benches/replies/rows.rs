@@ -1,0 +1,54 @@
+//! What replies leave in the database.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rusqlite::{Connection, Result};
+
+/// What a count of rows, or a sum of counts, is called, and how much it is.
+pub type Rows = BTreeMap<String, i64>;
+
+/// How many rows each table has but those of the index's own, which has one for each post that it knows; and what the
+/// counts of threads, forums and members come to.
+pub fn rows(path: &Path) -> Rows {
+    let connection = Connection::open(path).unwrap();
+    let tables = "
+        SELECT name FROM sqlite_schema
+        WHERE type = 'table' AND (name NOT LIKE 'post_text%' OR name = 'post_text_docsize')";
+    let mut tables = connection.prepare(tables).unwrap();
+    let tables = tables.query_map([], |row| row.get(0)).unwrap();
+    let mut rows: Rows = tables
+        .map(|table: Result<String>| {
+            let table = table.unwrap();
+            let count = format!("SELECT count(*) FROM {table}");
+            let count = number(&connection, &count);
+            (table, count)
+        })
+        .collect();
+    for (what, sum) in [
+        ("replies of threads", "SELECT sum(reply_count) FROM thread"),
+        ("last numbers", "SELECT sum(last_number) FROM thread"),
+        (
+            "last posts",
+            "SELECT sum(number) FROM post JOIN thread ON last_post_id = post.id",
+        ),
+        ("posts of forums", "SELECT sum(post_count) FROM forum"),
+        ("posts of members", "SELECT sum(post_count) FROM member"),
+    ] {
+        rows.insert(what.into(), number(&connection, sum));
+    }
+    rows
+}
+
+fn number(connection: &Connection, query: &str) -> i64 {
+    connection.query_row(query, [], |row| row.get(0)).unwrap()
+}
+
+/// What there is more of, for each reply.
+pub fn for_each(before: &Rows, after: &Rows, replies: i64) -> BTreeMap<String, f64> {
+    let more = after.iter().filter_map(|(what, after)| {
+        let more = after - before[what];
+        (more != 0).then(|| (what.clone(), more as f64 / replies as f64))
+    });
+    more.collect()
+}

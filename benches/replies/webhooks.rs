@@ -1,0 +1,74 @@
+//! Replies a second on a board whose replies ten endpoints are told of, against one that has no endpoint.
+
+use forum_api::webhook::Topic;
+use forum_api::webhook::worker::WorkerHandle;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use crate::figures::{Figures, Goal, row};
+use crate::receiver::fast;
+use crate::rig::Rig;
+use crate::writers::{WRITERS, Writers, api};
+use crate::{ROUND, ROUNDS};
+
+/// How many endpoints there are.
+const ENDPOINTS: usize = 10;
+
+/// Who delivers.
+#[derive(Clone, Copy)]
+enum Worker {
+    /// A worker in this process, which shares the processor and the database with the API, as do the receivers.
+    Here,
+    /// Nobody on this machine: what is left is what the reply itself takes.
+    Elsewhere,
+}
+
+pub async fn measure() {
+    let (seconds, what) = (ROUND.as_secs(), "replies a second");
+    println!(
+        "{what} and webhooks, {WRITERS} writers, {seconds} s (least, median, most of {ROUNDS})"
+    );
+    for (worker, place) in [
+        (Worker::Here, "worker and receivers in the same process"),
+        (Worker::Elsewhere, "delivered elsewhere"),
+    ] {
+        let [mut none, mut ten, mut told, mut ratio] = <[Figures; 4]>::default();
+        for _ in 0..ROUNDS {
+            let (without, _) = per_second(0, worker).await;
+            let (with, receipts) = per_second(ENDPOINTS, worker).await;
+            none.add(without);
+            ten.add(with);
+            told.add(receipts);
+            ratio.add(with / without);
+        }
+        none.tell(&format!("{place}: {what}, no endpoint"));
+        ten.tell(&format!("{place}: {what}, {ENDPOINTS} endpoints"));
+        told.tell(&format!("{place}: deliveries a second meanwhile"));
+        let row_name = format!("replies/s with {ENDPOINTS} webhook endpoints, {place}");
+        row(&row_name, "ratio", "with none", Goal::AtLeast(0.9), &ratio);
+    }
+}
+
+/// Replies, and deliveries that are there by the time when these end, on a board that is new.
+async fn per_second(endpoints: usize, worker: Worker) -> (f64, f64) {
+    let rig = Rig::new().await;
+    let mut receivers = Vec::new();
+    for _ in 0..endpoints {
+        let (url, receipts) = fast();
+        rig.endpoint(&url, &Topic::POST_CREATED).await;
+        receivers.push(receipts);
+    }
+    let writers = Writers::on(&rig).await;
+    let worker = match worker {
+        Worker::Here => Some(rig.work()),
+        Worker::Elsewhere => None,
+    };
+    let told = worker.clone();
+    let wake = move || told.iter().for_each(WorkerHandle::wake);
+    let api = api(&rig, rig.board.clone().with_wake(wake));
+    let replies = writers.per_second(&api).await;
+    let receipts: usize = receivers.iter().map(UnboundedReceiver::len).sum();
+    if let Some(worker) = worker {
+        worker.stop().await;
+    }
+    (replies, receipts as f64 / ROUND.as_secs_f64())
+}

@@ -1,0 +1,139 @@
+//! Members who write replies through the API.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use forum_api::budget::Window;
+use forum_api::clock::{Clock, SystemClock, SystemEntropy, TokioRuntime};
+use forum_api::model::UserId;
+use forum_api::scope::Surface;
+use forum_api::store::Stores;
+use forum_api::token::{Issue, issue};
+use forum_api::{ForumApi, Settings};
+use http::{Request, StatusCode};
+use http_body_util::Full;
+use serde_json::json;
+use tokio::task::JoinSet;
+use tower::ServiceExt as _;
+
+use crate::ROUND;
+use crate::board::groups::{Group, Groups};
+use crate::board::{Board, accounts, demo, settings};
+use crate::rig::Rig;
+
+/// How many members write at once.
+pub const WRITERS: usize = 64;
+
+/// What each of them writes.
+pub const TEXT: &str = "I *always* warm the pot first, then take two spoons of leaves, one for each cup, and pour the \
+    water on as soon as it boils. Green sorts want less heat: let it cool for a while, or the taste will be bitter. \
+    See [this list](https://tea.example/list) for times.";
+
+/// Those who write in one thread.
+pub struct Writers {
+    path: String,
+    tokens: Vec<String>,
+}
+
+impl Writers {
+    /// As many members as write at once, on a board that has its demonstration and does not care how fast they do.
+    pub async fn on(rig: &Rig) -> Self {
+        let (thread, members) = people(rig).await;
+        let stores = Stores::in_sqlite(&rig.database);
+        let mut tokens = Vec::new();
+        for member in members {
+            tokens.push(token(&stores, &member).await);
+        }
+        Self {
+            path: format!("/api/v1/threads/{thread}/posts"),
+            tokens,
+        }
+    }
+
+    /// How many replies a second they write.
+    pub async fn per_second(&self, api: &ForumApi) -> f64 {
+        let start = Instant::now();
+        let mut writers = JoinSet::new();
+        for token in self.tokens.clone() {
+            let (api, path) = (api.clone(), self.path.clone());
+            writers.spawn(async move {
+                let mut written = 0;
+                while start.elapsed() < ROUND {
+                    reply(&api, &path, &token).await;
+                    written += 1;
+                }
+                written
+            });
+        }
+        let written: u32 = writers.join_all().await.into_iter().sum();
+        f64::from(written) / start.elapsed().as_secs_f64()
+    }
+
+    /// One of them writes one reply.
+    pub async fn one(&self, api: &ForumApi) {
+        reply(api, &self.path, &self.tokens[0]).await;
+    }
+}
+
+/// The API of this board, with budgets that nobody spends.
+pub fn api(rig: &Rig, board: Board) -> ForumApi {
+    let (board, stores) = (Arc::new(board), Stores::in_sqlite(&rig.database));
+    let units = u32::MAX;
+    let length = Duration::from_secs(300);
+    let settings = Settings {
+        token_window: Window { units, length },
+        ..Settings::default()
+    };
+    ForumApi::builder(board.clone(), board, stores, TokioRuntime)
+        .settings(settings)
+        .build()
+}
+
+/// A thread, and those who write in it.
+async fn people(rig: &Rig) -> (i64, Vec<UserId>) {
+    let groups = Groups::of([Group::Members]);
+    let fill = rig.board.write(move |tx, events| {
+        Box::pin(async move {
+            for (key, value) in [
+                ("post.interval_seconds", "0"),
+                ("post.per_hour", "4294967295"),
+            ] {
+                settings::named(key).unwrap().set(tx, value).await?;
+            }
+            let trial = demo::begin(tx, "", false, events.now).await?.unwrap();
+            let mut writers = Vec::new();
+            for number in 0..WRITERS {
+                let name = format!("writer{number}");
+                let writer = accounts::add(tx, &name, groups, events.now).await?;
+                writers.push(UserId::from(writer));
+            }
+            Ok((trial.thread, writers))
+        })
+    });
+    fill.await.unwrap()
+}
+
+async fn token(stores: &Stores, owner: &UserId) -> String {
+    let surface = Surface::Full;
+    let scopes: Vec<_> = surface.scopes().map(|scope| scope.to_string()).collect();
+    let wanted = Issue {
+        owner,
+        label: "",
+        scopes: &scopes,
+        expires_in_days: "",
+    };
+    let now = SystemClock.now();
+    let issued = issue(&*stores.tokens, &SystemEntropy, surface, wanted, now);
+    issued.await.unwrap().0.reveal().to_owned()
+}
+
+async fn reply(api: &ForumApi, path: &str, token: &str) {
+    let request = Request::post(path)
+        .header("authorization", format!("Bearer {token}"))
+        .header("content-type", "application/json")
+        .body(Full::new(Bytes::from(json!({ "body": TEXT }).to_string())))
+        .unwrap();
+    let answer = api.clone().oneshot(request).await.unwrap();
+    assert_eq!(answer.status(), StatusCode::CREATED);
+}
