@@ -1,15 +1,16 @@
 //! Stores that count what they are asked, and fail when they are told to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use forum_api::async_trait;
 use forum_api::host::{Fault, Stored};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::store::{
-    Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Webhooks,
+    Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Settlement,
+    Webhooks,
 };
-use forum_api::webhook::{Attempted, Delivery, Endpoint, Event, Progress};
+use forum_api::webhook::{Attempted, Delivery, Endpoint, Event};
 use tokio::task::yield_now;
 
 /// Stores behind a counter that may refuse.
@@ -120,13 +121,11 @@ impl Deliveries for Counted {
 
     async fn settle(
         &self,
-        claimed: &Claimed,
-        progress: &Progress,
-        attempted: Option<&Attempted>,
+        settlements: &[Settlement],
         now: Timestamp,
-    ) -> Stored<bool> {
+    ) -> Stored<HashSet<DeliveryId>> {
         let deliveries = &self.called("settle")?.deliveries;
-        deliveries.settle(claimed, progress, attempted, now).await
+        deliveries.settle(settlements, now).await
     }
 
     async fn release(&self, claimed: &[Claimed], due_at: Timestamp) -> Stored<()> {
