@@ -56,7 +56,9 @@ async fn note(crew: &Arc<Crew>, alive: &watch::Sender<()>, batch: Vec<Entry>) {
     match crew.step(settle).await {
         Ok(settled) => {
             for (one, noted) in settlements.iter().zip(told) {
-                noted.send(settled.contains(&one.delivery)).unwrap_or_default();
+                noted
+                    .send(settled.contains(&one.delivery))
+                    .unwrap_or_default();
             }
         }
         Err(fault) => {
