@@ -19,9 +19,10 @@
 mod board;
 mod claim;
 #[path = "../../tests/support/databases.rs"]
-#[allow(dead_code, reason = "the tests use the rest")]
+#[allow(dead_code, unused_imports, reason = "the tests use the rest")]
 mod databases;
 #[path = "../figures/mod.rs"]
+#[allow(dead_code, reason = "other measurements use the rest")]
 mod figures;
 mod place;
 mod receipt;

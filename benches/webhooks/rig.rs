@@ -22,11 +22,11 @@ const BATCH: usize = 1_000;
 
 /// A board, and its webhooks.
 pub struct Rig {
-    pub place: Place,
     pub board: Board,
     pub webhooks: Webhooks,
     /// For whom endpoints act.
     owner: UserId,
+    _place: Place,
 }
 
 impl Rig {
@@ -42,8 +42,8 @@ impl Rig {
         Self {
             owner: owner.await.unwrap().into(),
             webhooks: database.webhooks(),
-            place,
             board,
+            _place: place,
         }
     }
 

@@ -30,17 +30,26 @@ const PRAGMAS: &str = "
     PRAGMA foreign_keys = ON;
 ";
 
+/// What a savepoint rolls back to is kept in memory: in a file it takes a third of a write's time.
+const IN_MEMORY: &str = "PRAGMA temp_store = MEMORY";
+
 /// A connection that may write.
 pub(super) fn writer(location: &Location) -> Result<Connection, SqliteError> {
-    let connection = location.open().and_then(set_up);
-    connection.map_err(|error| location.explain(error))
+    let connection = open(location)?;
+    connection.execute_batch(IN_MEMORY)?;
+    Ok(connection)
 }
 
 /// A connection that may only read.
 pub(super) fn reader(location: &Location) -> Result<Connection, SqliteError> {
-    let connection = writer(location)?;
+    let connection = open(location)?;
     connection.pragma_update(None, "query_only", true)?;
     Ok(connection)
+}
+
+fn open(location: &Location) -> Result<Connection, SqliteError> {
+    let connection = location.open().and_then(set_up);
+    connection.map_err(|error| location.explain(error))
 }
 
 /// SQLite opens a file that may not be written for reading, without a word.

@@ -13,6 +13,7 @@ mod settings;
 mod tls;
 
 use std::fmt;
+use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -67,10 +68,10 @@ impl HttpTransport {
     async fn attempt(&self, request: Outgoing, heard: &mut Option<Heard>) -> Result<(), Unsent> {
         let target = Target::parse(&request.url, self.settings.allow_private)?;
         let ask = self.ask(&target, request)?;
-        let mut client = self.reach(&target, true).await?;
+        let (addresses, mut client) = self.in_time(self.reach(&target)).await?;
         let mut ended = client.ask(ask.clone(), heard).await;
         if client.has_waited && ended.as_ref().is_err_and(client::was_closed) {
-            client = self.reach(&target, false).await?;
+            client = self.in_time(self.connect(&target, &addresses)).await?;
             ended = client.ask(ask, heard).await;
         }
         ended.map_err(|error| fault::no_answer(&error))?;
@@ -81,18 +82,25 @@ impl HttpTransport {
         Ok(())
     }
 
-    /// A connection to where the target is now, in time; one that waits, if it may be.
-    async fn reach(&self, target: &Target, may_have_waited: bool) -> Result<Client, Unsent> {
-        let within = self.settings.connect;
-        let reach = async {
-            let addresses = target.resolve(&*self.resolver).await?;
-            if may_have_waited && let Some(client) = self.kept(target, &addresses).await {
-                return Ok(client);
-            }
-            connect::first(target, &addresses, &self.tls, within).await
+    /// Where the target is now, and a connection there: one that waits, or else a new one.
+    async fn reach(&self, target: &Target) -> Result<(Vec<SocketAddr>, Client), Unsent> {
+        let addresses = target.resolve(&*self.resolver).await?;
+        let client = match self.kept(target, &addresses).await {
+            Some(client) => client,
+            None => self.connect(target, &addresses).await?,
         };
-        let reached = timeout(within, reach).await;
-        reached.map_err(|_| fault::late("connection", within))?
+        Ok((addresses, client))
+    }
+
+    async fn connect(&self, target: &Target, addresses: &[SocketAddr]) -> Result<Client, Unsent> {
+        connect::first(target, addresses, &self.tls, self.settings.connect).await
+    }
+
+    /// Has as much time as a connection may take.
+    async fn in_time<T>(&self, work: impl Future<Output = Result<T, Unsent>>) -> Result<T, Unsent> {
+        let within = self.settings.connect;
+        let done = timeout(within, work).await;
+        done.map_err(|_| fault::late("connection", within))?
     }
 
     /// A connection that waits, to one of these addresses.
