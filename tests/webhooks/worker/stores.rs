@@ -25,6 +25,8 @@ struct Calls {
     counts: BTreeMap<&'static str, u32>,
     /// Those that fail, by the operation and how many calls there were of any.
     fails: Option<fn(&str, u32) -> bool>,
+    /// What is not settled, nor anything with it.
+    refused: Option<fn(&Settlement) -> bool>,
     /// Whether another worker is just taking all that is due.
     contended: bool,
 }
@@ -40,6 +42,11 @@ impl Counted {
     /// Fails whenever `fails` says so of an operation and the number of calls of any before.
     pub(crate) fn fail(&self, fails: fn(&str, u32) -> bool) {
         self.calls.lock().unwrap().fails = Some(fails);
+    }
+
+    /// Fails to settle whatever `refused` says so of, and what comes with it.
+    pub(crate) fn refuse(&self, refused: fn(&Settlement) -> bool) {
+        self.calls.lock().unwrap().refused = Some(refused);
     }
 
     /// From now on another worker is just taking all that is due.
@@ -125,6 +132,10 @@ impl Deliveries for Counted {
         now: Timestamp,
     ) -> Stored<HashSet<DeliveryId>> {
         let deliveries = &self.called("settle")?.deliveries;
+        let refused = self.calls.lock().unwrap().refused;
+        if refused.is_some_and(|refused| settlements.iter().any(refused)) {
+            return Err(Fault::new("it cannot be kept"));
+        }
         deliveries.settle(settlements, now).await
     }
 
