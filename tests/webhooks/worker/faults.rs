@@ -75,7 +75,9 @@ fn an_end_that_cannot_be_noted_is_noted_later() {
 #[test]
 fn an_end_that_cannot_be_noted_spoils_no_other() {
     let scene = Scene::new();
-    ["a", "b", "c"].map(|name| scene.add(name));
+    for name in ["a", "b", "c"] {
+        scene.add(name);
+    }
     scene.receivers.does(&url("b"), [Reply::Status(500)]);
     let is_failure = |one: &Settlement| one.progress.state == State::Retrying;
     scene.counted.refuse(is_failure);
