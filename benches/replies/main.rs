@@ -24,9 +24,15 @@ mod bare;
 #[path = "../../examples/server/board/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "the server uses the rest")]
 mod board;
+#[path = "../../tests/support/databases.rs"]
+#[allow(dead_code, unused_imports, reason = "the tests use the rest")]
+mod databases;
 mod durable;
 #[path = "../figures/mod.rs"]
 mod figures;
+#[path = "../webhooks/place.rs"]
+#[allow(dead_code, reason = "other benches use the rest")]
+mod place;
 #[path = "../webhooks/receiver.rs"]
 #[allow(dead_code, reason = "other benches use the rest")]
 mod receiver;

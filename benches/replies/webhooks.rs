@@ -1,7 +1,7 @@
 //! Replies a second on a board whose replies ten endpoints are told of, against one that has no endpoint.
 
 use forum_api::webhook::Topic;
-use forum_api::webhook::worker::WorkerHandle;
+use forum_api::webhook::worker::{Settings, WorkerHandle};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::figures::{Figures, Goal, row};
@@ -59,7 +59,7 @@ async fn per_second(endpoints: usize, worker: Worker) -> (f64, f64) {
     }
     let writers = Writers::on(&rig).await;
     let worker = match worker {
-        Worker::Here => Some(rig.work()),
+        Worker::Here => Some(rig.work(Settings::default())),
         Worker::Elsewhere => None,
     };
     let told = worker.clone();

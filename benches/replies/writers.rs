@@ -40,7 +40,7 @@ impl Writers {
     /// As many members as write at once, on a board that has its demonstration and does not care how fast they do.
     pub async fn on(rig: &Rig) -> Self {
         let (thread, members) = people(rig).await;
-        let stores = Stores::in_sqlite(&rig.database);
+        let stores = rig.place.database.stores();
         let mut tokens = Vec::new();
         for member in members {
             tokens.push(token(&stores, &member).await);
@@ -78,7 +78,7 @@ impl Writers {
 
 /// The API of this board, with budgets that nobody spends.
 pub fn api(rig: &Rig, board: Board) -> ForumApi {
-    let (board, stores) = (Arc::new(board), Stores::in_sqlite(&rig.database));
+    let (board, stores) = (Arc::new(board), rig.place.database.stores());
     let units = u32::MAX;
     let length = Duration::from_secs(300);
     let settings = Settings {

@@ -1,6 +1,7 @@
 //! A claim for one endpoint, beside another for which many deliveries wait.
 
 use std::collections::HashMap;
+use std::env;
 use std::time::{Duration, Instant};
 
 use forum_api::clock::{Clock, SystemClock};
@@ -8,9 +9,9 @@ use forum_api::model::EndpointId;
 use forum_api::store::Claim;
 use forum_api::webhook::Topic;
 
-use crate::figures::Times;
+use crate::figures::{Figures, Goal, row};
 use crate::rig::Rig;
-use crate::{ROUNDS, queued};
+use crate::{ROUNDS, place};
 
 /// How many claims a round has.
 const CLAIMS: usize = 100;
@@ -24,20 +25,50 @@ struct Scene {
     topic: Topic,
     endpoint: EndpointId,
     full: EndpointId,
-    times: Times,
 }
 
 pub async fn measure() {
+    let queued = env::var("QUEUED").map_or(1_000_000, |queued| queued.parse().unwrap());
     println!("a claim of {ROOM} (least, median, most of {ROUNDS})");
-    let (mut empty, mut flooded) = (Scene::new(0).await, Scene::new(queued()).await);
+    let scenes = [Scene::new(0).await, Scene::new(queued).await];
+    let (mut empty, mut flooded, mut ratio) =
+        (Figures::default(), Figures::default(), Figures::default());
     for _ in 0..ROUNDS {
-        empty.round().await;
-        flooded.round().await;
+        let [alone, beside] = round(&scenes).await;
+        empty.add(alone);
+        flooded.add(beside);
+        ratio.add(beside / alone);
     }
-    let what = format!("beside {} queued for another", queued());
-    empty.times.tell("alone");
-    flooded.times.tell(&what);
-    flooded.times.compare(&what, &empty.times);
+    empty.tell("an empty queue, p50 in ms");
+    flooded.tell(&format!("{queued} queued for another, p50 in ms"));
+    let what = format!(
+        "claim beside {queued} queued for one that hangs, on {}",
+        place::name()
+    );
+    row(
+        &what,
+        "ratio of p50",
+        "an empty queue",
+        Goal::AtMost(1.5),
+        &ratio,
+    );
+}
+
+/// What half of the claims keep to in each scene, in milliseconds. They take turns.
+async fn round(scenes: &[Scene; 2]) -> [f64; 2] {
+    let mut times = [Vec::new(), Vec::new()];
+    for scene in scenes {
+        scene.fill().await;
+    }
+    for _ in 0..CLAIMS {
+        for (scene, times) in scenes.iter().zip(&mut times) {
+            times.push(scene.claim().await);
+        }
+    }
+    times.map(|mut times| {
+        times.sort_unstable();
+        times[times.len() / 2].as_secs_f64() * 1e3
+    })
 }
 
 impl Scene {
@@ -51,33 +82,28 @@ impl Scene {
             topic,
             endpoint,
             full,
-            times: Times::default(),
         }
     }
 
-    async fn round(&mut self) {
-        let (rig, claim) = (&self.rig, self.claim());
-        let per_claim = ROOM as usize;
-        rig.queue(&self.topic, &self.endpoint, CLAIMS * per_claim)
-            .await;
-        let mut times = Vec::new();
-        for _ in 0..CLAIMS {
-            let start = Instant::now();
-            let claims = rig.webhooks.deliveries.claim(&claim, SystemClock.now());
-            let taken = claims.await.unwrap().taken;
-            times.push(start.elapsed());
-            assert_eq!(taken.len(), per_claim);
-        }
-        self.times.add(times);
+    /// What a round takes.
+    async fn fill(&self) {
+        let count = CLAIMS * ROOM as usize;
+        self.rig.queue(&self.topic, &self.endpoint, count).await;
     }
 
     /// The other one hangs with all that it has room for.
-    fn claim(&self) -> Claim {
-        Claim {
+    async fn claim(&self) -> Duration {
+        let claim = Claim {
             room: 252,
             per_endpoint: ROOM,
             running: HashMap::from([(self.full.clone(), ROOM)]),
             lease: Duration::from_secs(3600),
-        }
+        };
+        let start = Instant::now();
+        let deliveries = &self.rig.webhooks.deliveries;
+        let claims = deliveries.claim(&claim, SystemClock.now()).await.unwrap();
+        let took = start.elapsed();
+        assert_eq!(claims.taken.len(), ROOM as usize);
+        took
     }
 }

@@ -1,10 +1,10 @@
-//! What webhooks take and what they cost: `cargo bench --bench webhooks`, or with `-- receipt` (`throughput`,
-//! `claim`) a part of it.
+//! What webhooks take: `cargo bench --bench webhooks`, or with `-- receipt` (`throughput`, `claim`) a part of it.
 //!
-//! The real parts work together: SQLite in a file, the reference board as the authority, one worker, HTTP, and
-//! receivers on loopback in the same process. What is compared takes turns, in five rounds, and each figure is the
-//! least, the median and the most of them; a ratio is of the least, or for what is counted a second of the most.
-//! Three minutes and 1 GB of disk are enough. `QUEUED=1000000` has more wait for the one that hangs.
+//! The real parts work together: a database, the reference board as the authority, one worker, HTTP, and receivers on
+//! loopback in the same process. What is compared takes turns, in five rounds. The database is SQLite in a file, or,
+//! with `FORUM_API_BACKEND=postgres`, one of its own in the Postgres that `FORUM_API_POSTGRES` names; let that one wait
+//! for its disk as it would at work. Five minutes and 4 GB of disk are enough, most of them for `claim`;
+//! `QUEUED=100000` has fewer wait there for the one that hangs.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -18,10 +18,16 @@
 #[allow(dead_code, unused_imports, reason = "the server uses the rest")]
 mod board;
 mod claim;
+#[path = "../../tests/support/databases.rs"]
+#[allow(dead_code, unused_imports, reason = "the tests use the rest")]
+mod databases;
 #[path = "../figures/mod.rs"]
 mod figures;
+#[allow(dead_code, reason = "other benches use the rest")]
+mod place;
 mod receipt;
 mod receiver;
+#[allow(dead_code, reason = "other benches use the rest")]
 mod rig;
 mod throughput;
 
@@ -46,9 +52,4 @@ async fn main() {
     if wanted("claim") {
         claim::measure().await;
     }
-}
-
-/// How many deliveries wait for a receiver that hangs.
-fn queued() -> usize {
-    env::var("QUEUED").map_or(100_000, |queued| queued.parse().unwrap())
 }

@@ -1,4 +1,4 @@
-//! A board in a file, and its webhooks.
+//! A board, and its webhooks.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,37 +7,34 @@ use std::time::Duration;
 use forum_api::Language;
 use forum_api::clock::{Clock, SystemClock, SystemEntropy, TokioRuntime};
 use forum_api::model::{EndpointId, UserId};
-use forum_api::store::sqlite::{Database, Location};
 use forum_api::store::{FanOut, Webhooks};
 use forum_api::webhook::worker::{Settings, Worker, WorkerHandle};
 use forum_api::webhook::{
     Event, HttpSettings, HttpTransport, Occasion, Registration, Registry, Topic, Topics,
 };
 use serde_json::json;
-use tempfile::TempDir;
 
 use crate::board::groups::{Group, Groups};
 use crate::board::{Board, accounts};
+use crate::place::Place;
 
 /// So many events are put there in one transaction.
 const BATCH: usize = 1_000;
 
-/// A board in a file, and its webhooks.
+/// A board, and its webhooks.
 pub struct Rig {
-    pub database: Database,
     pub board: Board,
     pub webhooks: Webhooks,
     /// For whom endpoints act.
     owner: UserId,
-    directory: TempDir,
+    pub place: Place,
 }
 
 impl Rig {
     /// A board with nothing but one member.
     pub async fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let path = file(&directory);
-        let database = Database::open(&Location::File { path, create: true }).unwrap();
+        let place = Place::new().await;
+        let database = place.database.clone();
         let board = Board::new(database.clone(), Arc::new(SystemClock), Language::English);
         board.migrate().await.unwrap();
         let groups = Groups::of([Group::Members, Group::Administrators]);
@@ -45,16 +42,15 @@ impl Rig {
             board.write(move |tx, events| Box::pin(accounts::add(tx, "owner", groups, events.now)));
         Self {
             owner: owner.await.unwrap().into(),
-            webhooks: Webhooks::in_sqlite(&database),
-            database,
+            webhooks: database.webhooks(),
             board,
-            directory,
+            place,
         }
     }
 
-    /// Where the file is.
+    /// The file that SQLite keeps it in.
     pub fn path(&self) -> PathBuf {
-        file(&self.directory)
+        self.place.file.clone().unwrap()
     }
 
     /// Adds an endpoint that is told of this topic.
@@ -74,13 +70,8 @@ impl Rig {
         registry.register(new).await.unwrap().endpoint.id
     }
 
-    /// A worker with the default settings.
-    pub fn work(&self) -> WorkerHandle {
-        self.work_with(Settings::default())
-    }
-
     /// A worker with these settings.
-    pub fn work_with(&self, settings: Settings) -> WorkerHandle {
+    pub fn work(&self, settings: Settings) -> WorkerHandle {
         let authority = Arc::new(self.board.clone());
         Worker::new(self.webhooks.clone(), authority, transport(), TokioRuntime)
             .settings(settings)
@@ -120,10 +111,6 @@ impl Rig {
         });
         write.await.unwrap();
     }
-}
-
-fn file(directory: &TempDir) -> PathBuf {
-    directory.path().join("forum.db")
 }
 
 /// A transport that sends to loopback, too.

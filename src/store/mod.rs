@@ -21,7 +21,7 @@ pub use tokens::Tokens;
 pub(crate) use webhooks::ended_at;
 pub use webhooks::{
     ATTEMPTS_KEPT, Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox,
-    Webhooks,
+    Settlement, Webhooks,
 };
 
 /// The stores that one service uses.

@@ -10,7 +10,7 @@ use forum_api::model::{DeliveryId, Timestamp, UserId};
 use forum_api::panel::{Panel, Settings};
 use forum_api::scope::Surface;
 use forum_api::store::memory::MemoryTokens;
-use forum_api::store::{Claim, Filter, Tokens, Webhooks};
+use forum_api::store::{Claim, Filter, Settlement, Tokens, Webhooks};
 use forum_api::token::{Issue, TokenRecord, issue};
 use forum_api::webhook::{Attempted, Progress, Registration, Registry, State};
 use http::request::Parts;
@@ -166,11 +166,9 @@ impl House {
             duration_ms: 17,
             answer: Some(ANSWER.into()),
         };
-        let settle =
-            self.webhooks
-                .deliveries
-                .settle(&claimed.taken[0], &dead, Some(&attempted), now);
-        assert!(settle.await.unwrap());
+        let settlement = Settlement::new(&claimed.taken[0], dead, Some(attempted));
+        let settled = self.webhooks.deliveries.settle(&[settlement], now).await;
+        assert_eq!(settled.unwrap().len(), 1);
         id.to_string()
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use forum_api::model::{DeliveryId, EndpointId, EventId, ForumId, UserId};
 use forum_api::store::sqlite::rusqlite::{Connection, params_from_iter};
 use forum_api::store::sqlite::{Database, Location, SqliteError};
-use forum_api::store::{Claim, FanOut, Webhooks};
+use forum_api::store::{Claim, FanOut, Settlement, Webhooks};
 use forum_api::webhook::{Attempted, Endpoint, Event, Progress, Sealed, State, Topic, Topics};
 
 use crate::backend::{at, open, path};
@@ -136,8 +136,9 @@ async fn an_event_goes_with_its_last_delivery() {
     };
     let deliveries = &webhooks.deliveries;
     for claimed in deliveries.claim(&claim(), at(0)).await.unwrap().taken {
-        let settled = deliveries.settle(&claimed, &delivered, Some(&attempted), at(0));
-        assert!(settled.await.unwrap());
+        let settlement = Settlement::new(&claimed, delivered, Some(attempted.clone()));
+        let settled = deliveries.settle(&[settlement], at(0)).await.unwrap();
+        assert!(settled.contains(&claimed.delivery.id));
     }
     assert_eq!(rows(&database).await, [1, 2, 2]);
     let id = DeliveryId::of(&event("evt_1").id, &endpoints[0].id);

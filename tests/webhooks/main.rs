@@ -19,6 +19,7 @@ mod program;
 
 mod addresses;
 mod ids;
+mod keeping;
 mod paths;
 mod python;
 mod ranges;

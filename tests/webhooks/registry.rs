@@ -5,7 +5,7 @@ use std::sync::Arc;
 use forum_api::clock::{Entropy, ManualClock, NoEntropy, SystemEntropy};
 use forum_api::model::{EndpointId, UserId};
 use forum_api::store::sqlite::{Database, Location};
-use forum_api::store::{Claim, Filter, Webhooks};
+use forum_api::store::{Claim, Filter, Settlement, Webhooks};
 use forum_api::webhook::{Declined, Outcome, Registration, Registry, State, Topic};
 
 use crate::sample::after;
@@ -130,7 +130,8 @@ async fn die(webhooks: &Webhooks) {
         let mut progress = claimed.delivery.progress;
         progress.attempts = 5;
         let dead = progress.after(Outcome::Unanswered, &Default::default(), after(1), 0.0);
-        let settled = webhooks.deliveries.settle(&claimed, &dead, None, after(1));
-        assert!(settled.await.unwrap());
+        let settlement = Settlement::new(&claimed, dead, None);
+        let settled = webhooks.deliveries.settle(&[settlement], after(1)).await;
+        assert!(settled.unwrap().contains(&claimed.delivery.id));
     }
 }

@@ -182,7 +182,6 @@ async fn each_byte_of_a_request_is_known() {
     let expected = format!(
         "POST //hook?of={{board}}|^` HTTP/1.1\r\n\
          host: {authority}\r\n\
-         connection: close\r\n\
          content-type: application/json\r\n\
          x-forum-event: ping\r\n\
          content-length: 17\r\n\

@@ -81,6 +81,7 @@ macro_rules! __store_cases {
                 a_lease_is_settled_once
                 what_is_anothers_by_now_is_not_settled
                 what_ends_late_is_settled_if_nobody_took_it
+                what_ends_together_is_settled_together
                 what_is_given_back_was_no_attempt
                 what_is_anothers_by_now_is_not_given_back
                 a_lease_that_ran_out_is_told_again_when_given_back

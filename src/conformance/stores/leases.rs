@@ -1,10 +1,12 @@
 //! What a worker has taken, and how it ends.
 
+use std::collections::HashSet;
+
 use super::Shelf;
 use super::queue::{LEASE, attempted, progress, room};
 use super::shelf::at;
 use crate::conformance::{Verdict, equal, holds};
-use crate::store::{ATTEMPTS_KEPT, Claimed};
+use crate::store::{ATTEMPTS_KEPT, Claimed, Settlement};
 use crate::webhook::{Attempted, Progress, State};
 
 /// One delivery, claimed at once.
@@ -70,9 +72,8 @@ pub async fn what_is_anothers_by_now_is_not_settled(shelf: &Shelf) -> Verdict {
     let first = claimed(shelf).await?;
     let second = shelf.take(LEASE).await?;
     let (dead, log) = (progress(State::Dead, 6, None), attempted(6));
-    let deliveries = &shelf.webhooks.deliveries;
-    let settled = deliveries.settle(&first, &dead, Some(&log), at(LEASE));
-    equal("whether it was settled", settled.await?, false)?;
+    let settled = shelf.note(&first, dead, Some(&log), LEASE).await?;
+    equal("whether it was settled", settled, false)?;
     let (delivery, attempts) = shelf.found(&first.delivery.id).await?;
     equal("its state", delivery.progress.state, State::Queued)?;
     equal("its attempts", attempts, vec![])?;
@@ -86,6 +87,43 @@ pub async fn what_ends_late_is_settled_if_nobody_took_it(shelf: &Shelf) -> Verdi
     let settled = shelf.settle(&claimed, delivered, 5 * LEASE).await?;
     equal("whether it was settled", settled, true)?;
     shelf.nothing_due(6 * LEASE).await
+}
+
+/// What ends together is noted together, each as it is; what is another's by now is left out, and spoils nothing.
+pub async fn what_ends_together_is_settled_together(shelf: &Shelf) -> Verdict {
+    let endpoint = shelf.add(1).await?;
+    for number in 1..=4 {
+        shelf.queue(number, &endpoint, 0).await?;
+    }
+    let lost = shelf.take(0).await?;
+    let again = shelf.claim(&room(4), LEASE).await?.taken;
+    let outcomes = [
+        (progress(State::Delivered, 1, None), Some(attempted(1))),
+        (progress(State::Retrying, 2, Some(9)), Some(attempted(2))),
+        (progress(State::Withheld, 3, None), None),
+        (progress(State::Dead, 6, None), Some(attempted(6))),
+    ];
+    let ends = again.iter().zip(&outcomes);
+    let mut settlements: Vec<_> = ends
+        .clone()
+        .map(|(claimed, (progress, log))| Settlement::new(claimed, *progress, log.clone()))
+        .collect();
+    let lost = Settlement::new(&lost, progress(State::Gone, 1, None), Some(attempted(5)));
+    let settled = shelf.settle_all(std::slice::from_ref(&lost), LEASE).await?;
+    equal("what was settled", settled, HashSet::new())?;
+    settlements.retain(|one| one.delivery != lost.delivery);
+    settlements.insert(1, lost.clone());
+    let settled = shelf.settle_all(&settlements, LEASE).await?;
+    let expected = again.iter().map(|one| one.delivery.id.clone());
+    let expected = expected.filter(|id| *id != lost.delivery).collect();
+    equal("what was settled", settled, expected)?;
+    for (claimed, (progress, log)) in ends.filter(|(one, _)| one.delivery.id != lost.delivery) {
+        let (delivery, attempts) = shelf.found(&claimed.delivery.id).await?;
+        equal("how far it has come", delivery.progress, *progress)?;
+        equal("its attempts", attempts, Vec::from_iter(log.clone()))?;
+    }
+    let (_, attempts) = shelf.found(&lost.delivery).await?;
+    equal("the attempts of what is another's", attempts, vec![])
 }
 
 /// What a worker gives back was not attempted, and is due when it says.
@@ -138,10 +176,7 @@ pub async fn attempts_are_kept_whole_and_in_their_order(shelf: &Shelf) -> Verdic
     for one in &log {
         let claimed = shelf.take(0).await?;
         let retrying = progress(State::Retrying, one.attempt, Some(0));
-        let deliveries = &shelf.webhooks.deliveries;
-        deliveries
-            .settle(&claimed, &retrying, Some(one), at(0))
-            .await?;
+        shelf.note(&claimed, retrying, Some(one), 0).await?;
     }
     let (_, attempts) = shelf.found(&id).await?;
     equal("its attempts", attempts.as_slice(), &log)?;
@@ -156,10 +191,7 @@ pub async fn the_latest_attempts_are_kept(shelf: &Shelf) -> Verdict {
         let taken = shelf.claim(&room(1), 0).await?.taken;
         for claimed in &taken {
             let (retrying, log) = (progress(State::Retrying, 1, Some(0)), attempted(number));
-            let deliveries = &shelf.webhooks.deliveries;
-            deliveries
-                .settle(claimed, &retrying, Some(&log), at(0))
-                .await?;
+            shelf.note(claimed, retrying, Some(&log), 0).await?;
         }
     }
     let (_, attempts) = shelf.found(&id).await?;

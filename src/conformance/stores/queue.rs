@@ -1,13 +1,13 @@
 //! Webhooks under test: events, endpoints, and what is queued.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use super::Shelf;
 use super::shelf::at;
 use crate::conformance::{Stop, Verdict, equal};
 use crate::model::{DeliveryId, EndpointId, EventId, UserId};
-use crate::store::{Claim, Claimed, Claims, FanOut};
+use crate::store::{Claim, Claimed, Claims, FanOut, Settlement};
 use crate::webhook::{
     Attempted, Delivery, Endpoint, Event, Progress, Sealed, State, Topic, Topics,
 };
@@ -145,15 +145,37 @@ impl Shelf {
         equal(format_args!("what is due at {now}"), ids(&claims), vec![])
     }
 
-    /// Whether it was settled at `now`.
+    /// Whether it was settled at `now`, without any attempt.
     pub(super) async fn settle(
         &self,
         claimed: &Claimed,
         progress: Progress,
         now: i64,
     ) -> Verdict<bool> {
+        self.note(claimed, progress, None, now).await
+    }
+
+    /// Whether it was settled at `now`, with this attempt.
+    pub(super) async fn note(
+        &self,
+        claimed: &Claimed,
+        progress: Progress,
+        attempted: Option<&Attempted>,
+        now: i64,
+    ) -> Verdict<bool> {
+        let settlement = Settlement::new(claimed, progress, attempted.cloned());
+        let settled = self.settle_all(&[settlement], now).await?;
+        Ok(settled.contains(&claimed.delivery.id))
+    }
+
+    /// Those that were settled at `now`.
+    pub(super) async fn settle_all(
+        &self,
+        settlements: &[Settlement],
+        now: i64,
+    ) -> Verdict<HashSet<DeliveryId>> {
         let deliveries = &self.webhooks.deliveries;
-        Ok(deliveries.settle(claimed, &progress, None, at(now)).await?)
+        Ok(deliveries.settle(settlements, at(now)).await?)
     }
 
     /// Queues the event with this number for the endpoint at `now`, and settles it there in this state.

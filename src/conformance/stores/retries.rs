@@ -18,11 +18,8 @@ pub async fn what_is_dead_or_gone_is_queued_again(shelf: &Shelf) -> Verdict {
     for (number, state) in (1..).zip([State::Dead, State::Gone]) {
         let id = shelf.queue(number, &endpoint, 0).await?;
         let claimed = shelf.take(0).await?;
-        let deliveries = &shelf.webhooks.deliveries;
         let (over, log) = (progress(state, 6, None), attempted(6));
-        deliveries
-            .settle(&claimed, &over, Some(&log), at(0))
-            .await?;
+        shelf.note(&claimed, over, Some(&log), 0).await?;
         is_retried(shelf, &id, 9, true).await?;
         let (delivery, attempts) = shelf.found(&id).await?;
         equal(

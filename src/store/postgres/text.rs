@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use serde::Serialize;
 
 use crate::model::Timestamp;
 
@@ -41,10 +42,12 @@ pub(super) fn joined<T: ToString>(values: impl IntoIterator<Item = T>) -> String
     texts.join(",")
 }
 
-/// A text that may be missing, as JSON. Postgres keeps no U+0000 in a text.
-pub(super) fn json(text: Option<&str>) -> String {
-    let text = text.map(|text| text.replace('\0', "\u{fffd}"));
-    serde_json::json!(text).to_string()
+/// Rows as a parameter: a JSON array.
+pub(super) fn json<T: Serialize>(rows: impl IntoIterator<Item = T>) -> String {
+    let rows = rows
+        .into_iter()
+        .filter_map(|row| serde_json::to_value(row).ok());
+    serde_json::Value::from_iter(rows).to_string()
 }
 
 /// A truth as a column; `None` for what is none.

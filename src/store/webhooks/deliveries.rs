@@ -1,6 +1,6 @@
 //! What is told to whom.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -49,6 +49,31 @@ pub struct Claimed {
     pub lease: i64,
 }
 
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settlement {
+    /// Of which delivery it was.
+    pub delivery: DeliveryId,
+    /// The [lease](Claimed::lease) that it had.
+    pub lease: i64,
+    /// How far the delivery has come with it.
+    pub progress: Progress,
+    /// What is kept of it, if anything was sent.
+    pub attempted: Option<Attempted>,
+}
+
+impl Settlement {
+    /// The end of the attempt at what was claimed.
+    pub fn new(claimed: &Claimed, progress: Progress, attempted: Option<Attempted>) -> Self {
+        Self {
+            delivery: claimed.delivery.id.clone(),
+            lease: claimed.lease,
+            progress,
+            attempted,
+        }
+    }
+}
+
 /// What waits for a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
@@ -80,16 +105,15 @@ pub trait Deliveries: Send + Sync + 'static {
     /// runs out. A delivery whose lease ran out is due.
     async fn claim(&self, claim: &Claim, now: Timestamp) -> Stored<Claims>;
 
-    /// Notes how an attempt ended, which ends the lease; `false` when that is not in force any more, because it was
-    /// ended or the delivery is another's by now, and nothing was changed. Of the attempts the latest
-    /// [`ATTEMPTS_KEPT`] are kept.
+    /// Notes how attempts ended, which ends their leases, all of it or nothing; gives the deliveries of which that was
+    /// noted. Left out, and nothing is changed of it, is one whose lease is not in force any more, because it was
+    /// ended or the delivery is another's by now. Of a delivery's attempts the latest [`ATTEMPTS_KEPT`] are kept. No two
+    /// of the settlements are of one delivery.
     async fn settle(
         &self,
-        claimed: &Claimed,
-        progress: &Progress,
-        attempted: Option<&Attempted>,
+        settlements: &[Settlement],
         now: Timestamp,
-    ) -> Stored<bool>;
+    ) -> Stored<HashSet<DeliveryId>>;
 
     /// Gives back what was claimed and not attempted, uncounted, to be due at `due_at`: as it was before, so that a
     /// lease that had run out is told to the next one again. What is another's by now is left alone.

@@ -7,7 +7,9 @@ mod rules;
 
 use std::sync::Arc;
 
-pub use deliveries::{ATTEMPTS_KEPT, Backlog, Claim, Claimed, Claims, Deliveries, Filter};
+pub use deliveries::{
+    ATTEMPTS_KEPT, Backlog, Claim, Claimed, Claims, Deliveries, Filter, Settlement,
+};
 pub use endpoints::Endpoints;
 pub use outbox::{FanOut, Outbox};
 pub(crate) use rules::ended_at;

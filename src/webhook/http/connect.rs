@@ -11,7 +11,9 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 use url::Host;
 
+use super::client::Client;
 use super::fault;
+use super::idle::Way;
 use crate::webhook::{Target, Unsent};
 
 /// What bytes go through.
@@ -20,7 +22,7 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 /// With or without TLS.
-pub(super) type Connection = Box<dyn Stream>;
+pub(super) type Wire = Box<dyn Stream>;
 
 /// A connection to the first of `addresses` that takes one. Each has an equal share of the time, so that one that is
 /// silent does not keep the others from being tried.
@@ -29,12 +31,12 @@ pub(super) async fn first(
     addresses: &[SocketAddr],
     tls: &TlsConnector,
     within: Duration,
-) -> Result<Connection, Unsent> {
+) -> Result<Client, Unsent> {
     let share = within / u32::try_from(addresses.len()).unwrap_or(u32::MAX).max(1);
     let mut failed = fault::late("connection", within);
     for address in addresses {
         match timeout(share, open(target, *address, tls)).await {
-            Ok(Ok(connection)) => return Ok(connection),
+            Ok(Ok(wire)) => return Client::over(wire, Way::new(target, *address)).await,
             Ok(Err(unsent)) => failed = unsent,
             Err(_) => failed = fault::silent(*address, share),
         }
@@ -42,11 +44,7 @@ pub(super) async fn first(
     Err(failed)
 }
 
-async fn open(
-    target: &Target,
-    address: SocketAddr,
-    tls: &TlsConnector,
-) -> Result<Connection, Unsent> {
+async fn open(target: &Target, address: SocketAddr, tls: &TlsConnector) -> Result<Wire, Unsent> {
     let socket = socket(address).await;
     let socket = socket.map_err(|error| fault::no_connection(address, &error))?;
     if !target.is_secure() {

@@ -1,16 +1,20 @@
-//! Attempts over HTTP/1.1: one connection each, to an address that was checked just before.
+//! Attempts over HTTP/1.1, to an address that was checked just before.
 //!
-//! No redirect is followed, no proxy of the environment is used, nothing is decompressed, and nothing of an answer is
+//! A connection is kept for a few seconds for the next attempt: one that has the same host, over the same scheme, and
+//! may go to the same address by then. No redirect is followed, no proxy of the environment is used, nothing is decompressed, and nothing of an answer is
 //! kept but its status and the beginning of its body. One time limit covers the whole attempt.
 
 mod answer;
+mod client;
 mod connect;
-mod exchange;
 mod fault;
+mod idle;
 mod settings;
 mod tls;
 
 use std::fmt;
+use std::future::Future;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -25,7 +29,8 @@ pub use settings::HttpSettings;
 use super::{Answer, Outgoing, Resolver, SystemResolver, Target, Transport, Unsent};
 use crate::host::BoxError;
 use answer::Heard;
-use exchange::{Ask, exchange};
+use client::{Ask, Client};
+use idle::{Idle, Way};
 
 /// Sends attempts over HTTP and TLS. It needs a tokio runtime with its timers and its sockets.
 #[derive(Clone)]
@@ -33,6 +38,7 @@ pub struct HttpTransport {
     settings: HttpSettings,
     resolver: Arc<dyn Resolver>,
     tls: TlsConnector,
+    idle: Arc<Idle>,
 }
 
 impl HttpTransport {
@@ -44,6 +50,7 @@ impl HttpTransport {
         Ok(Self {
             resolver: Arc::new(SystemResolver),
             tls: tls::connector(&settings.roots)?,
+            idle: Arc::default(),
             settings,
         })
     }
@@ -55,17 +62,73 @@ impl HttpTransport {
     }
 
     /// What is heard goes into `heard` at once, so that it is there however this ends.
+    ///
+    /// A receiver may close a connection that waits. One that is so quick, and answers nothing, is asked again on a new
+    /// one.
     async fn attempt(&self, request: Outgoing, heard: &mut Option<Heard>) -> Result<(), Unsent> {
-        let within = self.settings.connect;
         let target = Target::parse(&request.url, self.settings.allow_private)?;
-        let connection = timeout(within, self.connect(&target)).await;
-        let connection = connection.map_err(|_| fault::late("connection", within))??;
-        exchange(connection, ask(&target, request)?, heard).await
+        let ask = self.ask(&target, request)?;
+        let (addresses, mut client) = self.in_time(self.reach(&target)).await?;
+        let mut ended = client.ask(ask.clone(), heard).await;
+        if client.has_waited && ended.as_ref().is_err_and(client::was_closed) {
+            client = self.in_time(self.connect(&target, &addresses)).await?;
+            ended = client.ask(ask, heard).await;
+        }
+        ended.map_err(|error| fault::no_answer(&error))?;
+        let keep = self.settings.keep;
+        if !keep.is_zero() && client.is_ready().await {
+            self.idle.put(client, keep);
+        }
+        Ok(())
     }
 
-    async fn connect(&self, target: &Target) -> Result<connect::Connection, Unsent> {
+    /// Where the target is now, and a connection there: one that waits, or else a new one.
+    async fn reach(&self, target: &Target) -> Result<(Vec<SocketAddr>, Client), Unsent> {
         let addresses = target.resolve(&*self.resolver).await?;
-        connect::first(target, &addresses, &self.tls, self.settings.connect).await
+        let client = match self.kept(target, &addresses).await {
+            Some(client) => client,
+            None => self.connect(target, &addresses).await?,
+        };
+        Ok((addresses, client))
+    }
+
+    async fn connect(&self, target: &Target, addresses: &[SocketAddr]) -> Result<Client, Unsent> {
+        connect::first(target, addresses, &self.tls, self.settings.connect).await
+    }
+
+    /// Has as much time as a connection may take.
+    async fn in_time<T>(&self, work: impl Future<Output = Result<T, Unsent>>) -> Result<T, Unsent> {
+        let within = self.settings.connect;
+        let done = timeout(within, work).await;
+        done.map_err(|_| fault::late("connection", within))?
+    }
+
+    /// A connection that waits, to one of these addresses.
+    async fn kept(&self, target: &Target, addresses: &[SocketAddr]) -> Option<Client> {
+        for address in addresses {
+            let way = Way::new(target, *address);
+            while let Some(mut client) = self.idle.take(&way) {
+                if client.is_ready().await {
+                    return Some(client);
+                }
+            }
+        }
+        None
+    }
+
+    /// The request as it goes over the wire.
+    fn ask(&self, target: &Target, outgoing: Outgoing) -> Result<Ask, Unsent> {
+        let mut ask = Request::new(Full::new(outgoing.body));
+        *ask.method_mut() = Method::POST;
+        *ask.uri_mut() = target.path().clone();
+        let host = HeaderValue::from_str(target.authority()).map_err(fault::no_host)?;
+        let headers = ask.headers_mut();
+        headers.insert(HOST, host);
+        if self.settings.keep.is_zero() {
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        headers.extend(outgoing.headers);
+        Ok(ask)
     }
 }
 
@@ -89,17 +152,4 @@ impl fmt::Debug for HttpTransport {
             .field(&self.settings)
             .finish()
     }
-}
-
-/// The request as it goes over the wire.
-fn ask(target: &Target, outgoing: Outgoing) -> Result<Ask, Unsent> {
-    let mut ask = Request::new(Full::new(outgoing.body));
-    *ask.method_mut() = Method::POST;
-    *ask.uri_mut() = target.path().clone();
-    let host = HeaderValue::from_str(target.authority()).map_err(fault::no_host)?;
-    ask.headers_mut().insert(HOST, host);
-    ask.headers_mut()
-        .insert(CONNECTION, HeaderValue::from_static("close"));
-    ask.headers_mut().extend(outgoing.headers);
-    Ok(ask)
 }

@@ -5,12 +5,12 @@ use std::time::Duration;
 use tracing::Span;
 use tracing::field::Empty;
 
-use super::audience::may_be_told;
 use super::crew::Crew;
+use super::ledger::Ledger;
 use super::tried::Tried;
 use crate::host::{Fault, Stored};
 use crate::measure;
-use crate::store::Claimed;
+use crate::store::{Claimed, Settlement};
 use crate::webhook::{Outgoing, Progress, Secret, Unsent};
 
 /// So long a delivery waits, and its slot with it, when it could not be attempted: what failed is not asked again
@@ -31,10 +31,16 @@ pub(super) fn span(claimed: &Claimed) -> Span {
     )
 }
 
-/// Attempts what was claimed and notes how it ended, or gives it back.
-pub(super) async fn run(crew: &Crew, claimed: &Claimed) {
-    match attempt(crew, claimed).await {
-        Ok(Some(tried)) => settle(crew, claimed, &tried).await,
+/// Attempts what was claimed and notes how it ended, or gives it back. `may_be_told`: whether its owner may be, which was
+/// asked since it was claimed.
+pub(super) async fn run(
+    crew: &Crew,
+    ledger: &Ledger,
+    claimed: &Claimed,
+    may_be_told: Stored<bool>,
+) {
+    match attempt(crew, claimed, may_be_told).await {
+        Ok(Some(tried)) => settle(crew, ledger, claimed, &tried).await,
         Ok(None) => release(crew, claimed, Duration::ZERO).await,
         Err(fault) => {
             tracing::error!(%fault, "a delivery could not be attempted, and waits");
@@ -45,28 +51,24 @@ pub(super) async fn run(crew: &Crew, claimed: &Claimed) {
 }
 
 /// `None` when the worker is to end before anything was sent.
-async fn attempt(crew: &Crew, claimed: &Claimed) -> Stored<Option<Tried>> {
+async fn attempt(
+    crew: &Crew,
+    claimed: &Claimed,
+    may_be_told: Stored<bool>,
+) -> Stored<Option<Tried>> {
     if claimed.lease_expired {
         return Ok(Some(Tried::lost(claimed, crew.clock.now())));
     }
-    let Some(secret) = crew.step(ready(crew, claimed)).await? else {
+    if !may_be_told? {
         return Ok(Some(Tried::WITHHELD));
-    };
+    }
     if crew.stopping() {
         return Ok(None);
     }
+    let sealed = claimed.endpoint.secret_at(crew.clock.now());
+    let open = async { crew.secrets.open(sealed).map_err(Fault::new) };
+    let secret = crew.step(open).await?;
     Ok(Some(send(crew, claimed, &secret).await))
-}
-
-/// The secret that signs it; `None` when its owner may not be told any more.
-async fn ready(crew: &Crew, claimed: &Claimed) -> Stored<Option<Secret>> {
-    let endpoint = &claimed.endpoint;
-    let standing = crew.authority.member(&endpoint.owner).await?;
-    if !standing.is_some_and(|owner| may_be_told(&owner, &claimed.event)) {
-        return Ok(None);
-    }
-    let sealed = endpoint.secret_at(crew.clock.now());
-    crew.secrets.open(sealed).map(Some).map_err(Fault::new)
 }
 
 async fn send(crew: &Crew, claimed: &Claimed, secret: &Secret) -> Tried {
@@ -85,15 +87,12 @@ fn unsent(Unsent(why): Unsent) -> Fault {
     Fault::new(why)
 }
 
-async fn settle(crew: &Crew, claimed: &Claimed, tried: &Tried) {
-    let now = crew.clock.now();
+async fn settle(crew: &Crew, ledger: &Ledger, claimed: &Claimed, tried: &Tried) {
     let backoff = &crew.settings.backoff;
     let before = claimed.delivery.progress;
-    let progress = before.after(tried.outcome, backoff, now, crew.random());
-    let attempted = tried.attempted.as_ref();
-    let deliveries = &crew.stores.deliveries;
-    let settled = crew.patiently(|| deliveries.settle(claimed, &progress, attempted, now));
-    match settled.await {
+    let progress = before.after(tried.outcome, backoff, crew.clock.now(), crew.random());
+    let settlement = Settlement::new(claimed, progress, tried.attempted.clone());
+    match ledger.note(crew, settlement).await {
         Some(true) => note(claimed, tried, &progress),
         Some(false) => {
             tracing::warn!("an attempt ended after its lease, or what it was of is away")

@@ -1,8 +1,8 @@
 //! The worker: tells each endpoint what happened, and keeps at it (spec, Delivery rules; contract, section 8).
 //!
-//! Three loops go side by side: events are fanned out to deliveries, deliveries that are due are claimed and
-//! attempted, and what is old is swept away. None waits for another, and each attempt is a task of its own, so that
-//! neither a flood of events nor a receiver that hangs delays the rest. Any number of workers may share one store.
+//! Four loops go side by side: events are fanned out to deliveries, deliveries that are due are claimed and attempted,
+//! how attempts ended is noted, and what is old is swept away. None waits for another, and each attempt is a task of its
+//! own, so that neither a flood of events nor a receiver that hangs delays the rest. Any number of workers may share one store.
 
 mod attempt;
 mod audience;
@@ -13,6 +13,8 @@ mod fan_out;
 mod gauge;
 mod handle;
 mod lane;
+mod ledger;
+mod owners;
 mod settings;
 mod slots;
 mod sweep;

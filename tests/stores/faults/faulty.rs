@@ -1,12 +1,15 @@
 //! Stores of webhooks that do what those in memory do, but for one fault.
 
+use std::collections::HashSet;
+
 use forum_api::async_trait;
 use forum_api::host::Stored;
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::store::{
-    Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Webhooks,
+    Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Settlement,
+    Webhooks,
 };
-use forum_api::webhook::{Attempted, Delivery, Endpoint, Event, Progress};
+use forum_api::webhook::{Attempted, Delivery, Endpoint, Event};
 
 /// Where a fault sits: what it does to a question before the store hears it, or to the answer afterwards.
 #[derive(Clone, Copy)]
@@ -24,8 +27,8 @@ pub(super) enum Plant {
     Claims(fn(&mut Claims)),
     AskBacklog(fn(&mut Timestamp)),
     Backlog(fn(&mut Backlog)),
-    AskSettle(fn(&mut Progress, &mut Option<Attempted>)),
-    Settled(fn(&mut bool)),
+    AskSettle(fn(&mut Settlement)),
+    Settled(fn(&[Settlement], &mut HashSet<DeliveryId>)),
     /// What is given back comes when its lease ends.
     Keeps,
     AskRelease(fn(&mut Vec<Claimed>, &mut Timestamp)),
@@ -126,17 +129,19 @@ impl Deliveries for Faulty {
 
     async fn settle(
         &self,
-        claimed: &Claimed,
-        progress: &Progress,
-        attempted: Option<&Attempted>,
+        settlements: &[Settlement],
         now: Timestamp,
-    ) -> Stored<bool> {
-        let (mut progress, mut attempted) = (*progress, attempted.cloned());
-        spoil!(self, AskSettle(progress, attempted));
-        let deliveries = &self.kept.deliveries;
-        let settled = deliveries.settle(claimed, &progress, attempted.as_ref(), now);
-        let mut settled = settled.await?;
-        spoil!(self, Settled(settled));
+    ) -> Stored<HashSet<DeliveryId>> {
+        let mut settlements = settlements.to_vec();
+        for one in &mut settlements {
+            if let Plant::AskSettle(spoil) = self.plant {
+                spoil(one);
+            }
+        }
+        let mut settled = self.kept.deliveries.settle(&settlements, now).await?;
+        if let Plant::Settled(spoil) = self.plant {
+            spoil(&settlements, &mut settled);
+        }
         Ok(settled)
     }
 

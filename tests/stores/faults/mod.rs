@@ -66,9 +66,9 @@ const FAULTS: &[Fault] = &[
     ("a lease ends too late", Plant::AskClaim(|claim, _| claim.lease += MILLI), "leases::a_lease_that_ran_out_is_told"),
     ("a lease that ran out is not told", Plant::Claims(|claims| claims.taken.iter_mut().for_each(|one| one.lease_expired = false)), "leases::a_lease_that_ran_out_is_told"),
     ("every lease ran out", Plant::Claims(|claims| claims.taken.iter_mut().for_each(|one| one.lease_expired = true)), "leases::what_is_given_back_was_no_attempt"),
-    ("whoever settles is believed", Plant::Settled(|settled| *settled = true), "leases::what_is_anothers_by_now_is_not_settled"),
-    ("an attempt is not counted", Plant::AskSettle(|progress, _| progress.attempts = 0), "leases::a_lease_is_settled_once"),
-    ("attempts are not kept", Plant::AskSettle(|_, attempted| *attempted = None), "leases::attempts_are_kept_whole_and_in_their_order"),
+    ("whoever settles is believed", Plant::Settled(|asked, settled| settled.extend(asked.iter().map(|one| one.delivery.clone()))), "leases::what_is_anothers_by_now_is_not_settled"),
+    ("an attempt is not counted", Plant::AskSettle(|one| one.progress.attempts = 0), "leases::a_lease_is_settled_once"),
+    ("attempts are not kept", Plant::AskSettle(|one| one.attempted = None), "leases::attempts_are_kept_whole_and_in_their_order"),
     ("the last attempt comes first", Plant::Found(|found| found.iter_mut().for_each(|(_, log)| log.reverse())), "leases::attempts_are_kept_whole_and_in_their_order"),
     ("the first attempts are kept", Plant::Found(|found| found.iter_mut().for_each(|(_, log)| log.truncate(59))), "leases::the_latest_attempts_are_kept"),
     ("what is given back waits for its lease to end", Plant::Keeps, "leases::what_is_given_back_was_no_attempt"),
@@ -90,7 +90,7 @@ const FAULTS: &[Fault] = &[
     ("what ended is swept too early", Plant::AskSweep(|before, _| *before = before.plus(MILLI)), "sweeps::what_ended_long_ago_is_swept"),
     ("what ended is swept too late", Plant::AskSweep(|before, _| *before = before.minus(MILLI)), "sweeps::what_ended_long_ago_is_swept"),
     ("all is swept at once", Plant::AskSweep(|_, limit| *limit = 999), "sweeps::a_sweep_takes_no_more_than_its_limit"),
-    ("what is dead is swept", Plant::AskSettle(|progress, _| progress.state = forum_api::webhook::State::Gone), "sweeps::what_is_pending_or_dead_is_kept"),
+    ("what is dead is swept", Plant::AskSettle(|one| one.progress.state = forum_api::webhook::State::Gone), "sweeps::what_is_pending_or_dead_is_kept"),
 ];
 
 /// Stores with this fault, or none.

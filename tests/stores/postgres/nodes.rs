@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use forum_api::model::{DeliveryId, Timestamp};
 use forum_api::store::postgres::deadpool_postgres::Pool;
-use forum_api::store::{Attempt, Begin, Claimed, Entry, Stores, Webhooks};
+use forum_api::store::{Attempt, Begin, Claimed, Entry, Settlement, Stores, Webhooks};
 use forum_api::webhook::{Event, Progress, State};
 use tokio::sync::Barrier;
 use tokio_postgres::types::ToSql;
@@ -71,9 +71,9 @@ async fn work(pool: Pool, together: Arc<Barrier>) -> Vec<DeliveryId> {
         };
         assert!((0..4).all(|number| to(number).count() <= 3));
         for claimed in claims.taken {
-            let settle = deliveries.settle(&claimed, &DELIVERED, None, at(1));
-            assert!(settle.await.unwrap());
-            done.push(claimed.delivery.id);
+            let settlement = Settlement::new(&claimed, DELIVERED, None);
+            let settled = deliveries.settle(&[settlement], at(1)).await.unwrap();
+            done.extend(settled);
         }
     }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use forum_api::host::Fault;
 use forum_api::model::{DeliveryId, EventId};
-use forum_api::store::Webhooks;
 use forum_api::store::postgres::deadpool_postgres::Pool;
 use forum_api::store::postgres::migrate;
+use forum_api::store::{Settlement, Webhooks};
 use forum_api::webhook::{Endpoint, Event, Progress, State};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
@@ -34,17 +34,18 @@ async fn turn(webhooks: &Webhooks, worker: u64, round: u64) -> Result<(), Fault>
         1 => {
             let mut claimed = deliveries.claim(&room(40, 20), at(0)).await?.taken;
             let rest = claimed.split_off(claimed.len() / 2);
-            for (one, state) in claimed
-                .iter()
-                .zip([State::Delivered, State::Dead].iter().cycle())
-            {
-                let over = Progress {
-                    state: *state,
-                    attempts: 1,
-                    due_at: None,
-                };
-                deliveries.settle(one, &over, None, at(0)).await?;
-            }
+            let states = [State::Delivered, State::Dead].into_iter().cycle();
+            let over = |state| Progress {
+                state,
+                attempts: 1,
+                due_at: None,
+            };
+            let settlements = claimed.iter().zip(states);
+            let settlements =
+                settlements.map(|(one, state)| Settlement::new(one, over(state), None));
+            deliveries
+                .settle(&settlements.collect::<Vec<_>>(), at(0))
+                .await?;
             deliveries.release(&rest, at(0)).await?;
         }
         2 => {

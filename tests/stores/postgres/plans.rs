@@ -3,7 +3,7 @@
 use forum_api::model::{DeliveryId, EndpointId};
 use forum_api::store::postgres::deadpool_postgres::Client;
 use forum_api::store::postgres::{Statement, deliveries, idempotency, outbox, tokens};
-use forum_api::store::{Attempt, Claimed, Filter};
+use forum_api::store::{Attempt, Claimed, Filter, Settlement};
 use forum_api::webhook::{Delivery, Progress, State, Topic};
 
 use super::database::try_in_postgres;
@@ -58,6 +58,7 @@ fn list(state: Option<State>, endpoint: Option<EndpointId>) -> Statement {
 
 fn statements() -> Vec<Statement> {
     let (id, now) = (claimed().delivery.id, at(0));
+    let settlement = &Settlement::new(&claimed(), Progress::queued(now), None);
     let attempt = Attempt {
         token: lookup(7),
         key: "7".into(),
@@ -66,7 +67,7 @@ fn statements() -> Vec<Statement> {
     let fan_out = [1, 2, 3].map(|number| to(&event(number).id, &[endpoint(1), endpoint(2)]));
     vec![
         deliveries::claim(&room(64, 4), now),
-        deliveries::settle(&claimed(), &Progress::queued(now), None, now),
+        deliveries::settle(&[settlement; 3].map(|one| one.clone()), now),
         deliveries::release(&[claimed()], now),
         deliveries::retry(&id, now),
         deliveries::remove(&id),

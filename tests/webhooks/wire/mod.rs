@@ -33,6 +33,7 @@ pub(crate) fn settings(within: Duration) -> HttpSettings {
         connect: within,
         timeout: within,
         roots: AUTHORITY.into(),
+        ..HttpSettings::default()
     }
 }
 

@@ -26,6 +26,10 @@ pub(crate) enum Act {
     Drip(&'static [u8]),
     /// Answers this, and then nothing.
     Hold(&'static [u8]),
+    /// Answers this to one request after the other.
+    Serve(&'static [u8]),
+    /// Answers this, and hangs up at the next request.
+    Quit(&'static [u8]),
     /// Answers the first, and then the second without end.
     Flood(&'static [u8], &'static [u8]),
     /// The same, with a pause before each.
@@ -159,6 +163,15 @@ where
         Act::Hold(words) => {
             stream.write_all(words).await?;
             until_hung_up(&mut stream).await
+        }
+        Act::Serve(words) => loop {
+            stream.write_all(words).await?;
+            let request = read(&mut stream).await?;
+            note.that(|seen| seen.request = request);
+        },
+        Act::Quit(words) => {
+            stream.write_all(words).await?;
+            read(&mut stream).await.map(drop)
         }
         Act::Flood(first, then) => {
             stream.write_all(first).await?;

@@ -265,7 +265,8 @@ fn a_failing_authority_is_not_asked_at_once_for_whatever_else_is_queued() {
     (0..1000).for_each(|_| scene.queue(&endpoint));
     scene.start();
     scene.pass(seconds(59));
-    assert_eq!(scene.people.asked.load(Ordering::SeqCst), 4 * 12);
+    let asked = scene.people.asked.load(Ordering::SeqCst);
+    assert!((12..=4 * 12).contains(&asked), "asked {asked} times");
 }
 
 #[test]

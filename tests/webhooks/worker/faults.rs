@@ -1,5 +1,6 @@
 //! A store that fails.
 
+use forum_api::store::Settlement;
 use forum_api::webhook::State;
 
 use super::receivers::Reply;
@@ -69,6 +70,23 @@ fn an_end_that_cannot_be_noted_is_noted_later() {
     scene.pass(seconds(15));
     assert_eq!(scene.stands(), (State::Delivered, 1));
     assert_eq!(scene.receivers.sent().len(), 1);
+}
+
+#[test]
+fn an_end_that_cannot_be_noted_spoils_no_other() {
+    let scene = Scene::new();
+    for name in ["a", "b", "c"] {
+        scene.add(name);
+    }
+    scene.receivers.does(&url("b"), [Reply::Status(500)]);
+    let is_failure = |one: &Settlement| one.progress.state == State::Retrying;
+    scene.counted.refuse(is_failure);
+    scene.happen();
+    scene.start();
+    assert_eq!(scene.count(State::Delivered), 2);
+    assert_eq!(scene.count(State::Queued), 1);
+    let counts = scene.counted.take_counts();
+    assert!(counts["settle"] > 1, "all at once, and then each by itself");
 }
 
 #[test]

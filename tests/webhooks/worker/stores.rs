@@ -1,15 +1,16 @@
 //! Stores that count what they are asked, and fail when they are told to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use forum_api::async_trait;
 use forum_api::host::{Fault, Stored};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::store::{
-    Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Webhooks,
+    Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Settlement,
+    Webhooks,
 };
-use forum_api::webhook::{Attempted, Delivery, Endpoint, Event, Progress};
+use forum_api::webhook::{Attempted, Delivery, Endpoint, Event};
 use tokio::task::yield_now;
 
 /// Stores behind a counter that may refuse.
@@ -24,6 +25,8 @@ struct Calls {
     counts: BTreeMap<&'static str, u32>,
     /// Those that fail, by the operation and how many calls there were of any.
     fails: Option<fn(&str, u32) -> bool>,
+    /// What is not settled, nor anything with it.
+    refused: Option<fn(&Settlement) -> bool>,
     /// Whether another worker is just taking all that is due.
     contended: bool,
 }
@@ -39,6 +42,11 @@ impl Counted {
     /// Fails whenever `fails` says so of an operation and the number of calls of any before.
     pub(crate) fn fail(&self, fails: fn(&str, u32) -> bool) {
         self.calls.lock().unwrap().fails = Some(fails);
+    }
+
+    /// Fails to settle whatever `refused` says so of, and what comes with it.
+    pub(crate) fn refuse(&self, refused: fn(&Settlement) -> bool) {
+        self.calls.lock().unwrap().refused = Some(refused);
     }
 
     /// From now on another worker is just taking all that is due.
@@ -120,13 +128,15 @@ impl Deliveries for Counted {
 
     async fn settle(
         &self,
-        claimed: &Claimed,
-        progress: &Progress,
-        attempted: Option<&Attempted>,
+        settlements: &[Settlement],
         now: Timestamp,
-    ) -> Stored<bool> {
+    ) -> Stored<HashSet<DeliveryId>> {
         let deliveries = &self.called("settle")?.deliveries;
-        deliveries.settle(claimed, progress, attempted, now).await
+        let refused = self.calls.lock().unwrap().refused;
+        if refused.is_some_and(|refused| settlements.iter().any(refused)) {
+            return Err(Fault::new("it cannot be kept"));
+        }
+        deliveries.settle(settlements, now).await
     }
 
     async fn release(&self, claimed: &[Claimed], due_at: Timestamp) -> Stored<()> {

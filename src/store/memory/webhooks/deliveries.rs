@@ -1,13 +1,15 @@
 //! Deliveries in memory.
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 
-use super::{Kept, MemoryWebhooks};
+use super::{Kept, MemoryWebhooks, Row};
 use crate::host::Stored;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::memory::lock;
-use crate::store::{Backlog, Claim, Claimed, Claims, Deliveries, Filter};
-use crate::webhook::{Attempted, Delivery, Event, Progress};
+use crate::store::{Backlog, Claim, Claimed, Claims, Deliveries, Filter, Settlement};
+use crate::webhook::{Attempted, Delivery, Event};
 
 #[async_trait]
 impl Deliveries for MemoryWebhooks {
@@ -24,25 +26,19 @@ impl Deliveries for MemoryWebhooks {
 
     async fn settle(
         &self,
-        claimed: &Claimed,
-        progress: &Progress,
-        attempted: Option<&Attempted>,
+        settlements: &[Settlement],
         now: Timestamp,
-    ) -> Stored<bool> {
+    ) -> Stored<HashSet<DeliveryId>> {
         let mut kept = lock(&self.0);
-        let holds = kept.holds(claimed);
-        if holds {
-            let settle = |row: &mut super::Row| row.settle(progress, attempted, now);
-            kept.rows.change(&claimed.delivery.id, settle);
-        }
-        Ok(holds)
+        let settled = settlements.iter().filter(|one| kept.settle(one, now));
+        Ok(settled.map(|one| one.delivery.clone()).collect())
     }
 
     async fn release(&self, claimed: &[Claimed], due_at: Timestamp) -> Stored<()> {
         let mut kept = lock(&self.0);
         for one in claimed {
-            if kept.holds(one) {
-                let release = |row: &mut super::Row| row.release(one.lease_expired, due_at);
+            if kept.holds(&one.delivery.id, one.lease) {
+                let release = |row: &mut Row| row.release(one.lease_expired, due_at);
                 kept.rows.change(&one.delivery.id, release);
             }
         }
@@ -140,10 +136,19 @@ impl Kept {
         Some(claimed)
     }
 
+    /// Whether the lease was still in force; it is not from now on.
+    fn settle(&mut self, settlement: &Settlement, now: Timestamp) -> bool {
+        let holds = self.holds(&settlement.delivery, settlement.lease);
+        if holds {
+            let settle = |row: &mut Row| row.settle(settlement, now);
+            self.rows.change(&settlement.delivery, settle);
+        }
+        holds
+    }
+
     /// Whether the lease is still in force.
-    fn holds(&self, claimed: &Claimed) -> bool {
-        let row = self.row(&claimed.delivery.id);
-        row.is_some_and(|row| row.lease == claimed.lease)
+    fn holds(&self, id: &DeliveryId, lease: i64) -> bool {
+        self.row(id).is_some_and(|row| row.lease == lease)
     }
 
     fn to_sweep(&self, before: Timestamp, limit: u32) -> Vec<DeliveryId> {

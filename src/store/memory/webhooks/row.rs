@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::model::{DeliveryId, EndpointId, Timestamp};
-use crate::store::{ATTEMPTS_KEPT, Filter, ended_at};
+use crate::store::{ATTEMPTS_KEPT, Filter, Settlement, ended_at};
 use crate::webhook::{Attempted, Delivery, Event, Progress};
 
 /// A delivery, and what is known of it beside.
@@ -54,17 +54,12 @@ impl Row {
         self.delivery.progress.due_at = Some(due_at);
     }
 
-    pub(super) fn settle(
-        &mut self,
-        progress: &Progress,
-        attempted: Option<&Attempted>,
-        now: Timestamp,
-    ) {
+    pub(super) fn settle(&mut self, settlement: &Settlement, now: Timestamp) {
         self.lease += 1;
         self.leased = false;
-        self.ended_at = ended_at(progress, now);
-        self.delivery.progress = *progress;
-        self.attempts.extend(attempted.cloned());
+        self.ended_at = ended_at(&settlement.progress, now);
+        self.delivery.progress = settlement.progress;
+        self.attempts.extend(settlement.attempted.clone());
         let over = self.attempts.len().saturating_sub(ATTEMPTS_KEPT as usize);
         self.attempts.drain(..over);
     }

@@ -13,7 +13,7 @@ mod sweep;
 pub use backlog::{backlog, counted};
 pub use claim::{claim, claims};
 pub use lists::{find, found, list};
-pub use settle::{release, retry, settle};
+pub use settle::{release, retry, settle, settled};
 pub use sweep::{remove, sweep};
 
 use super::Statement;

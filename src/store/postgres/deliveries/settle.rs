@@ -1,36 +1,50 @@
 //! How a lease ends, and how a delivery is queued again.
 
+use serde::Serialize;
+
 use super::is_there;
+use crate::host::{Fault, Stored};
 use crate::model::{DeliveryId, Timestamp};
 use crate::store::postgres::Statement;
 use crate::store::postgres::statement::statements;
-use crate::store::postgres::text::{joined, json, millis_if_any};
-use crate::store::{ATTEMPTS_KEPT, Claimed, ended_at};
-use crate::webhook::{Attempted, Progress, State};
+use crate::store::postgres::text::{joined, json};
+use crate::store::{ATTEMPTS_KEPT, Claimed, Settlement, ended_at};
+use crate::webhook::{Progress, State};
 
 statements! {
-    /// Notes how an attempt ended, and logs it: one row, the delivery's id, or none when the lease is not in force any
-    /// more.
-    settle(claimed: &Claimed, progress: &Progress, attempted: Option<&Attempted>, now: Timestamp) binds (
-        settled(claimed, progress, attempted, now)
-    ) to concat!("\
-WITH settled AS (
+    /// Notes how attempts ended, and logs them: a row for [`settled`] of each whose lease was in force.
+    settle(settlements: &[Settlement], now: Timestamp) binds [
+        json(settlements.iter().map(|one| Row::of(one, now))),
+        ATTEMPTS_KEPT,
+    ] to concat!("\
+WITH given AS MATERIALIZED (
+    SELECT * FROM json_to_recordset($1::TEXT::JSON) AS given (
+        id TEXT, lease BIGINT, state TEXT, attempts INTEGER, due_at BIGINT, ended_at BIGINT,
+        attempt INTEGER, at BIGINT, status INTEGER, error TEXT, duration_ms BIGINT, answer TEXT
+    )
+), held AS MATERIALIZED (
+    SELECT delivery.id FROM forum_api_deliveries delivery JOIN given USING (id, lease)
+    WHERE delivery.id = ANY (ARRAY(SELECT id FROM given)) AND ", is_there!(), "
+    ORDER BY delivery.id FOR NO KEY UPDATE OF delivery
+), settled AS (
     UPDATE forum_api_deliveries delivery
-    SET state = $3, attempts = $4::TEXT::INTEGER, due_at = NULLIF($5, '')::BIGINT,
-        ended_at = NULLIF($6, '')::BIGINT, lease = lease + 1, leased = FALSE
-    WHERE id = $1 AND lease = $2::TEXT::BIGINT AND ", is_there!(), "
-    RETURNING id
-), latest AS (
-    SELECT coalesce(max(number), 0) AS number FROM forum_api_attempts WHERE delivery = $1
+    SET state = given.state, attempts = given.attempts, due_at = given.due_at, ended_at = given.ended_at,
+        lease = delivery.lease + 1, leased = FALSE
+    FROM given
+    WHERE delivery.id = ANY (ARRAY(SELECT id FROM held)) AND given.id = delivery.id
+    RETURNING delivery.id
+), latest AS MATERIALIZED (
+    SELECT id, coalesce((SELECT max(number) FROM forum_api_attempts WHERE delivery = settled.id), 0) AS number
+    FROM settled
 ), logged AS (
     INSERT INTO forum_api_attempts (delivery, number, attempt, at, status, error, duration_ms, answer)
-    SELECT settled.id, latest.number + 1, NULLIF($8, '')::INTEGER, NULLIF($9, '')::BIGINT,
-        NULLIF($10, '')::INTEGER, NULLIF($11, '')::JSON #>> '{}', NULLIF($12, '')::BIGINT,
-        NULLIF($13, '')::JSON #>> '{}'
-    FROM settled, latest WHERE $8 <> ''
+    SELECT id, number + 1, attempt, at, status, error, duration_ms, answer
+    FROM latest JOIN given USING (id) WHERE attempt IS NOT NULL
 ), forgotten AS (
-    DELETE FROM forum_api_attempts USING settled, latest
-    WHERE delivery = $1 AND forum_api_attempts.number <= latest.number + 1 - $7::TEXT::BIGINT AND $8 <> ''
+    DELETE FROM forum_api_attempts old USING latest JOIN given USING (id)
+    WHERE old.delivery = ANY (ARRAY(SELECT id FROM latest WHERE number >= $2::TEXT::BIGINT))
+        AND old.delivery = latest.id AND old.number <= latest.number + 1 - $2::TEXT::BIGINT
+        AND given.attempt IS NOT NULL
 )
 SELECT id FROM settled");
 
@@ -58,36 +72,56 @@ SET state = $2, attempts = $3::TEXT::INTEGER, due_at = $4::TEXT::BIGINT, ended_a
 WHERE id = $1 AND state = ANY (string_to_array($5, ',')) AND ", is_there!());
 }
 
-fn settled(
-    claimed: &Claimed,
-    progress: &Progress,
-    attempted: Option<&Attempted>,
-    now: Timestamp,
-) -> Vec<String> {
-    let mut texts = vec![
-        claimed.delivery.id.to_string(),
-        claimed.lease.to_string(),
-        progress.state.as_str().into(),
-        progress.attempts.to_string(),
-        millis_if_any(progress.due_at),
-        millis_if_any(ended_at(progress, now)),
-        ATTEMPTS_KEPT.to_string(),
-    ];
-    texts.extend(attempted.map_or_else(Default::default, logged));
-    texts
+/// The delivery that a row of [`settle`] names.
+///
+/// # Errors
+/// When it is no such row.
+pub fn settled(columns: &[&str]) -> Stored<DeliveryId> {
+    let id = columns.first().and_then(|id| DeliveryId::new(id));
+    id.ok_or_else(|| Fault::new("a row of a settlement names no delivery"))
 }
 
-/// What is kept of an attempt.
-fn logged(attempted: &Attempted) -> [String; 6] {
-    let status = attempted.status.map(|status| status.to_string());
-    [
-        attempted.attempt.to_string(),
-        attempted.at.as_millis().to_string(),
-        status.unwrap_or_default(),
-        json(attempted.error.as_deref()),
-        attempted.duration_ms.to_string(),
-        json(attempted.answer.as_deref()),
-    ]
+/// A settlement, as [`settle`] takes it.
+#[derive(Serialize)]
+struct Row<'a> {
+    id: &'a DeliveryId,
+    lease: i64,
+    state: &'static str,
+    attempts: u32,
+    due_at: Option<i64>,
+    ended_at: Option<i64>,
+    attempt: Option<u32>,
+    at: Option<i64>,
+    status: Option<u16>,
+    error: Option<String>,
+    duration_ms: Option<i64>,
+    answer: Option<String>,
+}
+
+impl<'a> Row<'a> {
+    fn of(settlement: &'a Settlement, now: Timestamp) -> Self {
+        let progress = &settlement.progress;
+        let attempted = settlement.attempted.as_ref();
+        Self {
+            id: &settlement.delivery,
+            lease: settlement.lease,
+            state: progress.state.as_str(),
+            attempts: progress.attempts,
+            due_at: progress.due_at.map(Timestamp::as_millis),
+            ended_at: ended_at(progress, now).map(Timestamp::as_millis),
+            attempt: attempted.map(|one| one.attempt),
+            at: attempted.map(|one| one.at.as_millis()),
+            status: attempted.and_then(|one| one.status),
+            error: attempted.and_then(|one| one.error.as_deref()).map(kept),
+            duration_ms: attempted.map(|one| i64::try_from(one.duration_ms).unwrap_or(i64::MAX)),
+            answer: attempted.and_then(|one| one.answer.as_deref()).map(kept),
+        }
+    }
+}
+
+/// Postgres keeps no U+0000 in a text.
+fn kept(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
 }
 
 fn retried(id: &DeliveryId, now: Timestamp) -> Vec<String> {

@@ -1,5 +1,7 @@
 //! Webhooks in Postgres.
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 
 use super::Postgres;
@@ -8,9 +10,9 @@ use crate::host::Stored;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::postgres::{deliveries, endpoints, outbox};
 use crate::store::{
-    Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox,
+    Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Settlement,
 };
-use crate::webhook::{Attempted, Delivery, Endpoint, Event, Progress};
+use crate::webhook::{Attempted, Delivery, Endpoint, Event};
 
 #[async_trait]
 impl Outbox for Postgres {
@@ -60,13 +62,12 @@ impl Deliveries for Postgres {
 
     async fn settle(
         &self,
-        claimed: &Claimed,
-        progress: &Progress,
-        attempted: Option<&Attempted>,
+        settlements: &[Settlement],
         now: Timestamp,
-    ) -> Stored<bool> {
-        let settle = deliveries::settle(claimed, progress, attempted, now);
-        Ok(changes(&self.0, settle).await?)
+    ) -> Stored<HashSet<DeliveryId>> {
+        let settle = deliveries::settle(settlements, now);
+        let settled = all(&self.0, settle, deliveries::settled).await?;
+        Ok(settled.into_iter().collect())
     }
 
     async fn release(&self, claimed: &[Claimed], due_at: Timestamp) -> Stored<()> {

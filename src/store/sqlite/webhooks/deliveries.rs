@@ -1,5 +1,7 @@
 //! Deliveries in SQLite.
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 use rusqlite::{Connection, Result, Row};
 
@@ -8,7 +10,7 @@ use super::{SqliteWebhooks, claim, list, queue, sweep};
 use crate::host::Stored;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::sqlite::run::{all, changes, first};
-use crate::store::{Backlog, Claim, Claimed, Claims, Deliveries, Filter};
+use crate::store::{Backlog, Claim, Claimed, Claims, Deliveries, Filter, Settlement};
 use crate::webhook::{Attempted, Delivery, Event, Progress};
 
 pub(super) const FIND: &str = "
@@ -29,32 +31,33 @@ pub(super) const ATTEMPTS: &str =
 
 #[async_trait]
 impl Deliveries for SqliteWebhooks {
-    /// Only where there is something to take it writes.
+    /// What can be taken is read beside whoever writes, and then taken if it still is as it was. Where others were
+    /// faster at all of it, there may be something else.
     async fn claim(&self, claim: &Claim, now: Timestamp) -> Stored<Claims> {
-        let (looked, taken) = (claim.clone(), claim.clone());
-        let look = self.read(move |connection| claim::look(connection, &looked, now));
-        let picked = look.await?;
-        if picked.taken.is_empty() {
-            let (taken, next) = (Vec::new(), picked.next);
-            return Ok(Claims { taken, next });
+        loop {
+            let look = claim.clone();
+            let look = self.read(move |connection| claim::look(connection, &look, now));
+            let claims = look.await?;
+            if claims.taken.is_empty() {
+                return Ok(claims);
+            }
+            let until = now.plus(claim.lease);
+            let take = self.write(move |savepoint| claim::take(savepoint, claims, now, until));
+            let claims = take.await?;
+            if !claims.taken.is_empty() {
+                return Ok(claims);
+            }
         }
-        self.write(move |savepoint| claim::take(savepoint, &taken, now))
-            .await
     }
 
     async fn settle(
         &self,
-        claimed: &Claimed,
-        progress: &Progress,
-        attempted: Option<&Attempted>,
+        settlements: &[Settlement],
         now: Timestamp,
-    ) -> Stored<bool> {
-        let (lease, progress, attempted) = (lease(claimed), *progress, attempted.cloned());
-        self.write(move |savepoint| {
-            let attempted = attempted.as_ref();
-            settle::settle(savepoint, &lease, &progress, attempted, now)
-        })
-        .await
+    ) -> Stored<HashSet<DeliveryId>> {
+        let settlements = settlements.to_vec();
+        self.write(move |savepoint| settle::settle(savepoint, &settlements, now))
+            .await
     }
 
     async fn release(&self, claimed: &[Claimed], due_at: Timestamp) -> Stored<()> {

@@ -5,7 +5,7 @@ use rusqlite::{Connection, Result, Row, params, params_from_iter};
 
 use super::{SqliteWebhooks, queue};
 use crate::host::Stored;
-use crate::model::{EventId, Timestamp};
+use crate::model::{DeliveryId, EventId, Timestamp};
 use crate::store::sqlite::run::{all, change, changes};
 use crate::store::{FanOut, Outbox};
 use crate::webhook::Event;
@@ -58,10 +58,15 @@ pub(super) fn fanned_out(connection: &Connection, id: &EventId, now: Timestamp) 
 }
 
 fn fan_out(connection: &Connection, fan_out: &FanOut, now: Timestamp) -> Result<()> {
-    if fanned_out(connection, &fan_out.event, now)? {
-        for endpoint in &fan_out.endpoints {
-            queue::queue(connection, &fan_out.event, endpoint, now)?;
-        }
+    if !fanned_out(connection, &fan_out.event, now)? {
+        return Ok(());
+    }
+    let mut queued = false;
+    for endpoint in &fan_out.endpoints {
+        let id = DeliveryId::of(&fan_out.event, endpoint);
+        queued |= queue::queue(connection, &id, &fan_out.event, endpoint, now)?;
+    }
+    if !queued {
         change(connection, FORGET, [&fan_out.event])?;
     }
     Ok(())

@@ -27,7 +27,7 @@ const STATEMENTS: &[(&str, &str)] = &[
     (endpoints::UPDATE, ENDPOINT),
     (endpoints::ADD, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_endpoint (endpoint=?)"),
     (claim::PENDING, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_pending (endpoint=? AND due_at>?)"),
-    (claim::TO_TAKE, "delivery USING INDEX sqlite_autoindex_forum_api_deliveries_1 (id=?)"),
+    (claim::TO_TAKE, "delivery USING INTEGER PRIMARY KEY (rowid=?)"),
     (claim::TO_TAKE, "event USING INDEX sqlite_autoindex_forum_api_events_1 (id=?)"),
     (claim::LEASE, BY_ID),
     (settle::SETTLE, BY_ID),

@@ -4,7 +4,7 @@ use rusqlite::{Connection, Result, params};
 
 use super::outbox::{fanned_out, put};
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
-use crate::store::sqlite::run::{change, first};
+use crate::store::sqlite::run::{changes, first};
 use crate::webhook::{Event, Progress};
 
 pub(super) const QUEUE: &str = "
@@ -17,14 +17,14 @@ pub(super) const QUEUE: &str = "
 
 pub(super) const IS_ENABLED: &str = "SELECT 1 FROM forum_api_endpoints WHERE id = ?1 AND enabled";
 
-/// Queues the event for the endpoint, if that is there and enabled, and it was not queued before.
+/// Queues the event for the endpoint as this delivery; whether that is there and enabled, and it was not queued before.
 pub(super) fn queue(
     connection: &Connection,
+    id: &DeliveryId,
     event: &EventId,
     endpoint: &EndpointId,
     now: Timestamp,
-) -> Result<DeliveryId> {
-    let id = DeliveryId::of(event, endpoint);
+) -> Result<bool> {
     let progress = Progress::queued(now);
     let row = params![
         id,
@@ -35,8 +35,7 @@ pub(super) fn queue(
         progress.attempts,
         progress.due_at,
     ];
-    change(connection, QUEUE, row)?;
-    Ok(id)
+    changes(connection, QUEUE, row)
 }
 
 /// Adds an event for this endpoint alone; `None` when that is not there, or disabled.
@@ -52,5 +51,7 @@ pub(super) fn send(
     if put(connection, event)? {
         fanned_out(connection, &event.id, now)?;
     }
-    queue(connection, &event.id, endpoint, now).map(Some)
+    let id = DeliveryId::of(&event.id, endpoint);
+    queue(connection, &id, &event.id, endpoint, now)?;
+    Ok(Some(id))
 }

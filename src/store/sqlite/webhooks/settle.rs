@@ -1,12 +1,14 @@
 //! How a lease ends, and how a delivery is queued again.
 
+use std::collections::HashSet;
+
 use rusqlite::{Connection, Result, params};
 
 use super::deliveries::find;
 use crate::model::{DeliveryId, Timestamp};
-use crate::store::sqlite::run::{change, changes};
-use crate::store::{ATTEMPTS_KEPT, ended_at};
-use crate::webhook::{Attempted, Progress};
+use crate::store::sqlite::run::{change, changes, first};
+use crate::store::{ATTEMPTS_KEPT, Settlement, ended_at};
+use crate::webhook::Attempted;
 
 /// Where the lease is in force; what a removed endpoint left is away.
 pub(super) const SETTLE: &str = "
@@ -26,12 +28,11 @@ pub(super) const RETRY: &str = "
 pub(super) const LOG: &str = "
     INSERT INTO forum_api_attempts (delivery, number, attempt, at, status, error, duration_ms, answer)
     SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7
-    FROM forum_api_attempts WHERE delivery = ?1";
+    FROM forum_api_attempts WHERE delivery = ?1
+    RETURNING number";
 
-pub(super) const FORGET: &str = "
-    DELETE FROM forum_api_attempts
-    WHERE delivery = ?1
-        AND number <= (SELECT max(number) FROM forum_api_attempts WHERE delivery = ?1) - ?2";
+pub(super) const FORGET: &str =
+    "DELETE FROM forum_api_attempts WHERE delivery = ?1 AND number <= ?2";
 
 /// A delivery that was claimed, as far as it matters to the end of the lease.
 #[derive(Clone, Debug)]
@@ -41,15 +42,30 @@ pub(super) struct Lease {
     pub(super) lease_expired: bool,
 }
 
+/// Those of which the lease was in force.
 pub(super) fn settle(
     connection: &Connection,
-    Lease { id, lease, .. }: &Lease,
-    progress: &Progress,
-    attempted: Option<&Attempted>,
+    settlements: &[Settlement],
     now: Timestamp,
-) -> Result<bool> {
+) -> Result<HashSet<DeliveryId>> {
+    let mut settled = HashSet::new();
+    for settlement in settlements {
+        if end(connection, settlement, now)? {
+            settled.insert(settlement.delivery.clone());
+        }
+    }
+    Ok(settled)
+}
+
+fn end(connection: &Connection, settlement: &Settlement, now: Timestamp) -> Result<bool> {
+    let Settlement {
+        delivery,
+        lease,
+        progress,
+        attempted,
+    } = settlement;
     let row = params![
-        id,
+        delivery,
         lease,
         progress.state,
         progress.attempts,
@@ -57,8 +73,8 @@ pub(super) fn settle(
         ended_at(progress, now),
     ];
     let settled = changes(connection, SETTLE, row)?;
-    if let Some(attempted) = attempted.filter(|_| settled) {
-        log(connection, id, attempted)?;
+    if let Some(attempted) = attempted.as_ref().filter(|_| settled) {
+        log(connection, delivery, attempted)?;
     }
     Ok(settled)
 }
@@ -74,8 +90,11 @@ fn log(connection: &Connection, id: &DeliveryId, attempted: &Attempted) -> Resul
         duration_ms,
         attempted.answer,
     ];
-    change(connection, LOG, row)?;
-    change(connection, FORGET, params![id, ATTEMPTS_KEPT])?;
+    let number: Option<i64> = first(connection, LOG, row, |row| row.get("number"))?;
+    let too_old = number.map(|number| number - i64::from(ATTEMPTS_KEPT));
+    if let Some(too_old) = too_old.filter(|number| *number > 0) {
+        change(connection, FORGET, params![id, too_old])?;
+    }
     Ok(())
 }
 

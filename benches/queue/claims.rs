@@ -1,24 +1,19 @@
-//! How long the stores of webhooks in SQLite take, however many deliveries wait: `cargo bench --bench claims`.
+//! How long the stores of webhooks in SQLite take, however many deliveries wait.
 //!
 //! Beside twenty endpoints with 200 deliveries each, one has 1,000,000, all due. Each figure is the median and the
-//! worst, in milliseconds, of calls that take turns. Two minutes and 2 GB of disk are enough.
-//! `PENDING=100000 cargo bench --bench claims` has fewer wait.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a measurement that goes wrong is to fail"
-)]
+//! worst, in milliseconds, of calls that take turns. `PENDING=100000` has fewer wait.
 
-use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use forum_api::model::{EndpointId, EventId, Timestamp, UserId};
+use forum_api::model::{EndpointId, Timestamp};
 use forum_api::store::sqlite::rusqlite::{Connection, params_from_iter};
 use forum_api::store::sqlite::{Database, Location};
-use forum_api::store::{Claim, Claimed, FanOut, Filter, Webhooks};
-use forum_api::webhook::{Endpoint, Event, Progress, Sealed, State, Topic, Topics};
+use forum_api::store::{Claimed, FanOut, Filter, Settlement, Webhooks};
+use forum_api::webhook::{Event, State};
+
+use crate::fixture::{DELIVERED, at, claim, endpoint, event, happened};
 
 /// How many endpoints there are beside the flooded one, and how many deliveries wait for each.
 const OTHERS: (u64, u64) = (20, 200);
@@ -26,8 +21,7 @@ const OTHERS: (u64, u64) = (20, 200);
 /// How often each thing is done.
 const ROUNDS: u64 = 30;
 
-#[tokio::main]
-async fn main() {
+pub async fn run() {
     let pending = std::env::var("PENDING").map_or(1_000_000, |pending| pending.parse().unwrap());
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("forum.db");
@@ -86,14 +80,10 @@ async fn measure(webhooks: &Webhooks, path: &Path, pending: u64) {
 /// One after the other, as attempts end.
 async fn settle(webhooks: &Webhooks, taken: &[Claimed], now: Timestamp) {
     assert_eq!(taken.len(), 64);
-    let delivered = Progress {
-        state: State::Delivered,
-        attempts: 1,
-        due_at: None,
-    };
     for claimed in taken {
-        let settled = webhooks.deliveries.settle(claimed, &delivered, None, now);
-        assert!(settled.await.unwrap());
+        let settlement = Settlement::new(claimed, DELIVERED, None);
+        let settled = webhooks.deliveries.settle(&[settlement], now).await;
+        assert_eq!(settled.unwrap().len(), 1);
     }
 }
 
@@ -146,55 +136,10 @@ async fn fan_out(webhooks: &Webhooks, numbers: Range<u64>, to: &[EndpointId]) {
     webhooks.outbox.fan_out(&fan_outs, now).await.unwrap();
 }
 
-fn claim() -> Claim {
-    Claim {
-        room: 64,
-        per_endpoint: 4,
-        running: HashMap::new(),
-        lease: Duration::from_secs(60),
-    }
-}
-
 fn dead() -> Filter {
     Filter {
         state: Some(State::Dead),
         limit: 20,
         ..Filter::default()
     }
-}
-
-fn endpoint(number: u64) -> Endpoint {
-    Endpoint {
-        id: EndpointId::new(&format!("whe_{number:022}")).unwrap(),
-        url: "https://example.com".into(),
-        topics: Topics {
-            all: true,
-            named: BTreeSet::new(),
-        },
-        owner: UserId::from(3),
-        enabled: true,
-        created_at: at(0),
-        secret: Sealed::new(vec![7; 49]),
-        pending: None,
-        version: 1,
-    }
-}
-
-fn event(number: u64) -> Event {
-    Event {
-        id: EventId::new(&format!("evt_{number:022}")).unwrap(),
-        topic: Topic::POST_CREATED,
-        occurred_at: happened(number),
-        forum: None,
-        body: "x".repeat(400),
-    }
-}
-
-/// When the event with this number happened: one after the other, all in the past.
-fn happened(number: u64) -> Timestamp {
-    at(number.cast_signed() - 100_000_000)
-}
-
-fn at(millis: i64) -> Timestamp {
-    Timestamp::from_millis(1_767_225_600_000 + millis)
 }

@@ -1,23 +1,18 @@
-//! How many deliveries a second the stores claim and settle: `cargo bench --bench settlements`.
+//! How many deliveries a second the stores claim and settle.
 //!
-//! Each worker claims 64 of what is due at twenty endpoints, settles them all at once, each with its attempt, and claims
+//! Each worker claims 64 of what is due at twenty endpoints, settles them together, each with its attempt, and claims
 //! again, until nothing is left. SQLite is in a file; Postgres is the one that `FORUM_API_POSTGRES` names, in a schema
 //! that is dropped afterwards.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a measurement that goes wrong is to fail"
-)]
 
-use std::collections::{BTreeSet, HashMap};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use forum_api::model::{EndpointId, EventId, Timestamp, UserId};
 use forum_api::store::postgres::{connect, migrate};
 use forum_api::store::sqlite::{Database, Location};
-use forum_api::store::{Claim, Claimed, FanOut, Webhooks};
-use forum_api::webhook::{Attempted, Endpoint, Event, Progress, Sealed, State, Topic, Topics};
+use forum_api::store::{Claimed, FanOut, Settlement, Webhooks};
+use forum_api::webhook::{Attempted, Endpoint};
 use tokio::task::JoinSet;
+
+use crate::fixture::{DELIVERED, at, claim, endpoint, event};
 
 const ENDPOINTS: u64 = 20;
 
@@ -26,8 +21,7 @@ const EVENTS: u64 = 500;
 
 const ROUNDS: u64 = 3;
 
-#[tokio::main]
-async fn main() {
+pub async fn run() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("forum.db");
     let database = Database::open(&Location::File { path, create: true }).unwrap();
@@ -90,32 +84,19 @@ async fn fill(webhooks: &Webhooks, numbers: std::ops::Range<u64>, endpoints: &[E
 
 /// How many it claimed and settled until nothing was due.
 async fn work(webhooks: Webhooks) -> u64 {
-    let claim = Claim {
-        room: 64,
-        per_endpoint: 4,
-        running: HashMap::new(),
-        lease: Duration::from_secs(60),
-    };
     let mut done = 0;
     loop {
-        let claims = webhooks.deliveries.claim(&claim, at(1)).await.unwrap();
+        let claims = webhooks.deliveries.claim(&claim(), at(1)).await.unwrap();
         if claims.taken.is_empty() && claims.next.is_none_or(|next| next > at(1)) {
             return done;
         }
-        let settlements = claims
-            .taken
-            .into_iter()
-            .map(|claimed| settle(webhooks.clone(), claimed));
-        done += settlements.collect::<JoinSet<_>>().join_all().await.len() as u64;
+        let settlements: Vec<_> = claims.taken.iter().map(delivered).collect();
+        let settled = webhooks.deliveries.settle(&settlements, at(1)).await;
+        done += settled.unwrap().len() as u64;
     }
 }
 
-async fn settle(webhooks: Webhooks, claimed: Claimed) {
-    let delivered = Progress {
-        state: State::Delivered,
-        attempts: 1,
-        due_at: None,
-    };
+fn delivered(claimed: &Claimed) -> Settlement {
     let attempted = Attempted {
         attempt: 1,
         at: at(1),
@@ -124,39 +105,5 @@ async fn settle(webhooks: Webhooks, claimed: Claimed) {
         duration_ms: 7,
         answer: Some("thanks".into()),
     };
-    let settled = webhooks
-        .deliveries
-        .settle(&claimed, &delivered, Some(&attempted), at(1));
-    assert!(settled.await.unwrap());
-}
-
-fn endpoint(number: u64) -> Endpoint {
-    Endpoint {
-        id: EndpointId::new(&format!("whe_{number:022}")).unwrap(),
-        url: "https://example.com".into(),
-        topics: Topics {
-            all: true,
-            named: BTreeSet::new(),
-        },
-        owner: UserId::from(3),
-        enabled: true,
-        created_at: at(0),
-        secret: Sealed::new(vec![7; 16]),
-        pending: None,
-        version: 1,
-    }
-}
-
-fn event(number: u64) -> Event {
-    Event {
-        id: EventId::new(&format!("evt_{number:022}")).unwrap(),
-        topic: Topic::POST_CREATED,
-        occurred_at: at(0),
-        forum: None,
-        body: "x".repeat(1_500),
-    }
-}
-
-fn at(millis: i64) -> Timestamp {
-    Timestamp::from_millis(1_767_225_600_000 + millis)
+    Settlement::new(claimed, DELIVERED, Some(attempted))
 }
