@@ -124,7 +124,9 @@ mod tests {
     #[test]
     fn what_goes_behind_goes_first_when_it_is_due() {
         let (stands, queue) = channel();
-        [false, true, false].map(|behind| stand(&stands, behind));
+        for behind in [false, true, false] {
+            stand(&stands, behind);
+        }
         assert_eq!(group(&mut Line::new(&queue)), [true, false, false]);
     }
 
@@ -133,7 +135,9 @@ mod tests {
         let (stands, queue) = channel();
         let mut line = Line::new(&queue);
         line.due += HOUR;
-        [true, false, true].map(|behind| stand(&stands, behind));
+        for behind in [true, false, true] {
+            stand(&stands, behind);
+        }
         assert_eq!(group(&mut line), [false]);
         assert_eq!(group(&mut line), [true, true], "nobody else waits");
     }
@@ -155,7 +159,9 @@ mod tests {
         let (stands, queue) = channel();
         let mut line = Line::new(&queue);
         line.due += HOUR;
-        [true, false].map(|behind| stand(&stands, behind));
+        for behind in [true, false] {
+            stand(&stands, behind);
+        }
         drop(stands);
         assert!(line.wait());
         assert_eq!(group(&mut line), [false]);
