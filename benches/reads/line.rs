@@ -32,22 +32,11 @@ impl Line {
         serde_json::from_slice(&self.get(path, token)).unwrap()
     }
 
-    /// How long each of `paths` takes, so many times, in turn.
-    pub fn times<const N: usize>(
-        &mut self,
-        paths: [&str; N],
-        token: Option<&str>,
-        rounds: usize,
-    ) -> [Vec<Duration>; N] {
-        let mut times = [const { Vec::new() }; N];
-        for _ in 0..rounds {
-            for (path, times) in paths.iter().zip(&mut times) {
-                let begun = Instant::now();
-                self.get(path, token);
-                times.push(begun.elapsed());
-            }
-        }
-        times
+    /// How long a path takes.
+    pub fn time(&mut self, path: &str, token: Option<&str>) -> Duration {
+        let begun = Instant::now();
+        self.get(path, token);
+        begun.elapsed()
     }
 
     fn get(&mut self, path: &str, token: Option<&str>) -> Vec<u8> {

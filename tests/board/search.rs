@@ -196,9 +196,12 @@ const POSTGRES: [&str; 2] = [
     DROP TRIGGER post_text_of_thread ON thread;
     DROP TABLE post_text;
     DROP VIEW indexed_post;
-    DROP FUNCTION placed, ids, index_post, index_thread, newest_matches, oldest_matches, threads_with_match;
+    DROP FUNCTION placed, ids, index_post, index_thread, threads_with_match, span, spans, asked_for, matches;
     ALTER TABLE thread DROP COLUMN is_long;",
-    include_str!("../../examples/server/board/schema/postgres/2.sql"),
+    concat!(
+        include_str!("../../examples/server/board/schema/postgres/2.sql"),
+        include_str!("../../examples/server/board/schema/postgres/4.sql"),
+    ),
 ];
 
 #[tokio::test]

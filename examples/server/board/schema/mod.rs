@@ -17,6 +17,7 @@ const POSTGRES: &[&str] = &[
     include_str!("postgres/1.sql"),
     include_str!("postgres/2.sql"),
     include_str!("postgres/3.sql"),
+    include_str!("postgres/4.sql"),
 ];
 
 /// Whether this database has a board.

@@ -80,7 +80,7 @@ static ON_SQLITE: LazyLock<String> = LazyLock::new(|| {
 static ON_POSTGRES: LazyLock<String> = LazyLock::new(|| {
     format!(
         "{COLUMNS}
-        FROM newest_matches(:text, CAST(:place AS TEXT)::jsonb, :first, :last, :rows) AS found
+        FROM matches(:text, CAST(:place AS TEXT)::jsonb, :first, :last, :rows, -1) AS found
         JOIN post ON post.id = found.post_id
         ORDER BY post.id DESC"
     )

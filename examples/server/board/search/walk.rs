@@ -147,12 +147,12 @@ impl Way {
             Self::Back => {
                 "
                 SELECT post_id, thread_id
-                FROM newest_matches(:text, CAST(:place AS TEXT)::jsonb, :first, :last, :rows)"
+                FROM matches(:text, CAST(:place AS TEXT)::jsonb, :first, :last, :rows, -1)"
             }
             Self::Forth => {
                 "
                 SELECT post_id, thread_id
-                FROM oldest_matches(:text, CAST(:place AS TEXT)::jsonb, :first, :last, :rows)"
+                FROM matches(:text, CAST(:place AS TEXT)::jsonb, :first, :last, :rows, 1)"
             }
         }
     }

@@ -1,0 +1,172 @@
+//! A board with a lot on it, filled in this run or kept from an earlier one.
+
+use std::env;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::client;
+use crate::program::{Home, Server, databases};
+
+/// What says that boards are in Postgres.
+pub const BACKEND: &str = "FORUM_API_BACKEND";
+
+/// What says where boards are kept.
+const KEPT: &str = "BOARDS";
+
+/// The member who is added to a board when all is on it.
+const LAST: &str = "last";
+
+const PASSWORD: &str = "a password for a while";
+
+/// General is for staff, Members for members, Help and fifty more for everybody.
+const FORUMS: [(&str, &str); 3] = [
+    ("General", "staff"),
+    ("Help", "guests"),
+    ("Members", "members"),
+];
+
+/// How many there are of what does not grow with the posts: messages to sam, and threads that sam follows.
+const FEW: usize = 50;
+
+/// A board, and what serves it.
+pub struct Board {
+    pub server: Server,
+    /// Where it is kept; `None` for a board that goes with its home.
+    database: Option<String>,
+}
+
+impl Board {
+    /// One with so much on it.
+    pub fn of(threads: u64, posts: u64) -> Self {
+        let database = kept(&format!("board_{posts}_{threads}"));
+        let home = match database {
+            Some(_) => Home::in_sqlite(),
+            None => Home::new(),
+        };
+        let board = Self::serve(home, database);
+        if !board.is_full() {
+            board.fill(threads, posts);
+        }
+        board
+    }
+
+    /// Ends what serves it, and gives what serves it again.
+    pub fn stop(self) -> impl FnOnce() -> Self {
+        let home = self.server.stop();
+        || Self::serve(home, self.database)
+    }
+
+    fn serve(home: Home, database: Option<String>) -> Self {
+        let plenty = u32::MAX.to_string();
+        let arguments = [
+            "--empty",
+            "--admin-password-stdin",
+            "--guest-budget",
+            &plenty,
+            "--token-budget",
+            &plenty,
+        ];
+        let named = named(database.as_deref());
+        let arguments = [&arguments[..], &named].concat();
+        Self {
+            server: Server::with_input(home, &arguments, PASSWORD),
+            database,
+        }
+    }
+
+    /// A token of a member: mary sees a few forums, sam all.
+    pub fn token(&self, owner: &str) -> String {
+        let issue = ["--owner", owner, "--scopes", "all", "--password-stdin"];
+        let issued = self.run(&[&["token", "issue"], &issue[..]].concat());
+        issued.trim_end().into()
+    }
+
+    /// Whether it is there whole. One that was interrupted is not there, and is in the way.
+    fn is_full(&self) -> bool {
+        let last = self.server.api(&format!("/members/%40{LAST}"));
+        client::get(&last).status == 200
+    }
+
+    fn fill(&self, threads: u64, posts: u64) {
+        for (title, read) in FORUMS {
+            self.run(&["forum", "add", title, "--read", read]);
+        }
+        for number in 1..=50 {
+            let title = format!("Place {number}");
+            self.run(&["forum", "add", &title, "--read", "guests"]);
+        }
+        self.run(&["member", "add", "mary", "--groups", "members"]);
+        self.run(&["member", "add", "sam", "--groups", "members,staff"]);
+        let begun = Instant::now();
+        let (count, of) = (threads.to_string(), posts.to_string());
+        self.run(&["generate", "--threads", &count, "--posts", &of]);
+        println!(
+            "generate --threads {count} --posts {of}: {:.0?}",
+            begun.elapsed()
+        );
+        self.fill_some();
+        self.run(&["member", "add", LAST, "--groups", "members"]);
+    }
+
+    /// Messages, a poll and subscriptions.
+    fn fill_some(&self) {
+        let (mary, sam) = (self.token("mary"), self.token("sam"));
+        self.run(&["setting", "message.per_hour", "1000"]);
+        self.run(&["setting", "message.inbox_quota", "1000"]);
+        let threads = self.server.get(&sam, "/forums/1/threads?limit=50").json();
+        let threads = threads["items"].as_array().unwrap().iter().cycle();
+        for thread in threads.take(FEW) {
+            self.post(
+                &mary,
+                "/messages",
+                json!({ "to": ["@sam"], "subject": "Tea", "body": "Two cups of tea." }),
+            );
+            self.post(
+                &sam,
+                "/subscriptions",
+                json!({ "target": "thread", "targetId": thread["threadId"] }),
+            );
+        }
+        let poll = json!({ "question": "Tea?", "options": ["Green", "Black", "None"] });
+        let thread = json!({ "title": "Tea", "body": "Which?", "poll": poll });
+        self.post(&sam, "/forums/1/threads", thread);
+    }
+
+    fn post(&self, token: &str, path: &str, body: Value) {
+        let answer = self.server.post(token, path, &body);
+        assert!(answer.status < 300, "{path}: {answer:?}");
+    }
+
+    fn run(&self, arguments: &[&str]) -> String {
+        let arguments = [arguments, &named(self.database.as_deref())].concat();
+        let ended = self.server.command_with(&arguments, PASSWORD);
+        assert_eq!(ended.status, 0, "{arguments:?}: {ended:?}");
+        ended.out
+    }
+}
+
+/// The option that names a database.
+fn named(database: Option<&str>) -> Vec<&str> {
+    database.map_or(vec![], |url| vec!["--database", url])
+}
+
+/// Where a board of this name is kept, if boards are.
+fn kept(name: &str) -> Option<String> {
+    let directory = env::var(KEPT).ok()?;
+    Some(match env::var(BACKEND) {
+        Ok(_) => in_postgres(name),
+        Err(_) => format!("sqlite:{directory}/{name}.db"),
+    })
+}
+
+fn in_postgres(name: &str) -> String {
+    let beside = databases::Database::new();
+    let find = format!("SELECT datname FROM pg_database WHERE datname = '{name}'");
+    if beside.ask(find).is_empty() {
+        beside.ask(format!("CREATE DATABASE {name}"));
+    }
+    let url = beside.url();
+    let (server, _) = url.rsplit_once('/').unwrap();
+    format!("{server}/{name}")
+}

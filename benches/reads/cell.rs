@@ -1,0 +1,57 @@
+//! Requests of a kind, and how long they take.
+
+use std::time::Duration;
+
+use crate::figures::Figures;
+use crate::line::Line;
+use crate::number;
+
+/// What a caller asks for again and again.
+pub struct Cell {
+    pub what: String,
+    /// They take turns.
+    paths: Vec<String>,
+    token: Option<String>,
+    p50: Figures,
+    p99: Figures,
+}
+
+impl Cell {
+    /// Of these paths, for whom this token is.
+    pub fn new(what: impl Into<String>, paths: Vec<String>, token: Option<&str>) -> Self {
+        Self {
+            what: what.into(),
+            paths,
+            token: token.map(Into::into),
+            p50: Figures::default(),
+            p99: Figures::default(),
+        }
+    }
+
+    /// Asks for each path once, so that what it reads is in memory.
+    pub fn warm(&self, line: &mut Line) {
+        for path in &self.paths {
+            line.time(path, self.token.as_deref());
+        }
+    }
+
+    /// Asks as often as a round does, and gives the times that half and 99 % of the requests keep to, in milliseconds.
+    pub fn round(&mut self, line: &mut Line) -> [f64; 2] {
+        let requests = number("REQUESTS", 100) as usize;
+        let paths = self.paths.iter().cycle().take(requests);
+        let mut times: Vec<Duration> = paths
+            .map(|path| line.time(path, self.token.as_deref()))
+            .collect();
+        times.sort_unstable();
+        let part = |percent: usize| times[(times.len() - 1) * percent / 100].as_secs_f64() * 1e3;
+        let [p50, p99] = [part(50), part(99)];
+        self.p50.add(p50);
+        self.p99.add(p99);
+        [p50, p99]
+    }
+
+    pub fn tell(&self) {
+        self.p50.tell(&format!("{}, p50 in ms", self.what));
+        self.p99.tell(&format!("{}, p99 in ms", self.what));
+    }
+}

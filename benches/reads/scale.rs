@@ -1,0 +1,96 @@
+//! Every read endpoint on a very large board beside a small one.
+
+use crate::board::Board;
+use crate::cell::Cell;
+use crate::figures::{Figures, Goal, row};
+use crate::line::Line;
+use crate::{here, number, rounds, search, words};
+
+/// How many things of a kind are asked for in turn.
+const SPREAD: u64 = 100;
+
+pub fn measure() {
+    let boards = [number("MANY", 10_000_000), number("FEW", 100_000)];
+    let [many, few] = boards.map(|posts| Board::of(posts / 10, posts));
+    let mut lines = [&many, &few].map(|board| Line::to(&board.server));
+    let cells = boards
+        .into_iter()
+        .zip([&many, &few])
+        .map(|(posts, board)| cells(board, posts));
+    let mut cells: Vec<_> = cells.collect();
+    let [few, many] = [cells.pop().unwrap(), cells.pop().unwrap()];
+    let mut worst: Option<Figures> = None;
+    println!(
+        "every read endpoint, {} posts against {}",
+        boards[0], boards[1]
+    );
+    for (mut many, mut few) in many.into_iter().zip(few) {
+        let ratios = ratios(&mut many, &mut few, &mut lines);
+        ratios.tell(&format!("{}, ratio of p99", many.what));
+        [&many, &few].iter().for_each(|cell| cell.tell());
+        if worst
+            .as_ref()
+            .is_none_or(|worst| ratios.median() > worst.median())
+        {
+            worst = Some(ratios);
+        }
+    }
+    let what = here("10,000,000 posts, the worst of all read endpoints");
+    row(
+        &what,
+        "ratio of p99",
+        "100,000 posts",
+        Goal::AtMost(1.5),
+        &worst.unwrap(),
+    );
+}
+
+fn ratios(many: &mut Cell, few: &mut Cell, lines: &mut [Line; 2]) -> Figures {
+    let [on_many, on_few] = lines;
+    many.warm(on_many);
+    few.warm(on_few);
+    let mut round = || many.round(on_many)[1] / few.round(on_few)[1];
+    (0..rounds()).map(|_| round()).collect()
+}
+
+/// What sam asks a board with so many posts.
+fn cells(board: &Board, posts: u64) -> Vec<Cell> {
+    let (mut line, sam) = (Line::to(&board.server), board.token("sam"));
+    let mut first = |list: &str, id: &str| {
+        let items = line.json(list, Some(&sam))["items"].take();
+        items[0][id].as_str().unwrap().to_owned()
+    };
+    let (message, polled) = (
+        first("/messages", "messageId"),
+        first("/forums/1/threads", "threadId"),
+    );
+    let spread = |path: &str, of: u64| {
+        let ids = (1..=SPREAD).map(|place| place * of / SPREAD);
+        ids.map(|id| path.replace("{}", &id.to_string())).collect()
+    };
+    let sought = |sort: &str| {
+        let paths =
+            search::WORDS.map(|(_, rank)| format!("/search?q={}&sort={sort}", words::word(rank)));
+        paths.into()
+    };
+    let paths: [(&str, Vec<String>); 13] = [
+        ("me", vec!["/me".into()]),
+        ("forums", vec!["/forums".into()]),
+        (
+            "a forum's threads",
+            vec!["/forums/1/threads".into(), "/forums/2/threads".into()],
+        ),
+        ("a thread", spread("/threads/{}", posts / 10)),
+        ("a thread's posts", spread("/threads/{}/posts", posts / 10)),
+        ("a member", spread("/members/{}", 100)),
+        ("messages", vec!["/messages".into()]),
+        ("a message", vec![format!("/messages/{message}")]),
+        ("a poll", vec![format!("/threads/{polled}/poll")]),
+        ("subscriptions", vec!["/subscriptions".into()]),
+        ("search, newest", sought("newest")),
+        ("search, oldest", sought("oldest")),
+        ("search, relevance", sought("relevance")),
+    ];
+    let cell = |(what, paths)| Cell::new(what, paths, Some(&sam));
+    paths.map(cell).into()
+}
