@@ -1,5 +1,6 @@
 //! The writer thread: what waits is committed together, each operation in a savepoint of its own.
 
+use std::iter;
 use std::sync::mpsc::Receiver;
 
 use rusqlite::{Connection, Savepoint, Transaction, TransactionBehavior};
@@ -78,12 +79,12 @@ fn run(mut transaction: Transaction<'_>, line: &mut Line<'_>) {
     }
 }
 
+/// Who comes when others have been told makes a group of its own.
 fn fail(error: &SqliteError, line: &mut Line<'_>) {
-    for _ in 0..GROUP {
-        let Some(next) = line.next(false) else {
-            return;
-        };
-        next.operation.fail(error.clone());
+    let group = iter::from_fn(|| line.next(false));
+    let group: Vec<_> = group.take(GROUP).collect();
+    for waiting in group {
+        waiting.operation.fail(error.clone());
     }
 }
 

@@ -5,6 +5,7 @@
 //! A history that goes wrong is told in its shortest form.
 
 mod act;
+mod operator;
 mod play;
 mod request;
 mod rules;

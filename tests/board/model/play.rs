@@ -8,7 +8,7 @@ use forum_api::Settings;
 use forum_api::budget::Window;
 use forum_api::clock::{Clock, ManualClock};
 use forum_api::conformance::{Host, NewForum, Stage};
-use forum_api::model::{ForumId, PostId, ThreadId, Timestamp, UserId};
+use forum_api::model::{ForumId, Timestamp};
 use forum_api::store::Stores;
 use forum_api::testing::{Answer, TestBoard};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::act::Act;
 use super::request::Request;
 use super::rules::Refused;
-use super::world::{FORUMS, Forum, MEMBERS, Member, State, World};
+use super::world::{FORUMS, Forum, MEMBERS, Member, World};
 use crate::backend::Backend;
 
 /// Between two steps: longer than anybody has to wait between two posts.
@@ -24,10 +24,10 @@ const STEP: Duration = Duration::from_secs(61);
 
 /// A board and its model.
 pub struct Play {
-    world: World,
-    stage: Box<dyn Stage>,
+    pub world: World,
+    pub stage: Box<dyn Stage>,
+    pub clock: Arc<ManualClock>,
     api: TestBoard,
-    clock: Arc<ManualClock>,
     tokens: Vec<String>,
 }
 
@@ -194,96 +194,6 @@ impl Play {
             copy.id = text(&item["messageId"]);
         }
     }
-
-    /// Does what an operator does, to both. The first administrator is never banned, for somebody has to look.
-    async fn operate(&mut self, act: &Act) -> Result<(), String> {
-        let (world, stage) = (&mut self.world, &self.stage);
-        match *act {
-            Act::Ban(0, _) => {}
-            Act::Ban(member, banned) => {
-                world.members[member].banned = banned;
-                stage
-                    .set_banned(&user(world, member), banned)
-                    .await
-                    .unwrap();
-            }
-            Act::Offline(offline) => {
-                world.offline = offline;
-                stage.set_offline(offline).await.unwrap();
-            }
-            Act::Readers(forum, readers) => {
-                world.forums[forum].readers = readers;
-                stage
-                    .set_readers(&place(world, forum), readers)
-                    .await
-                    .unwrap();
-            }
-            Act::Moderator(forum, member, is_one) => {
-                let place = place(world, forum);
-                let user = user(world, member);
-                let done = stage.set_moderator(&place, &user, is_one).await;
-                let reads = world.sees_forum(Some(member), forum) && !world.members[member].banned;
-                if done.is_ok() != (reads || !is_one) {
-                    return Err(format!("{act:?}: {done:?}"));
-                }
-                let moderators = &mut world.forums[forum].moderators;
-                if is_one && reads {
-                    moderators.insert(member);
-                } else if !is_one {
-                    moderators.remove(&member);
-                }
-            }
-            Act::Lock(thread, locked) => {
-                if let Some(thread) = world.thread(thread) {
-                    world.threads[thread].locked = locked;
-                    let id = ThreadId::new(&world.threads[thread].id).unwrap();
-                    stage.set_locked(&id, locked).await.unwrap();
-                }
-            }
-            Act::Approve(post) => return self.moderate(post, State::Awaiting).await,
-            Act::Restore(post) => return self.moderate(post, State::Deleted).await,
-            Act::Ignore(member, ignored) => {
-                world.members[member].ignores.insert(ignored);
-                stage
-                    .ignore(&user(world, member), &user(world, ignored))
-                    .await
-                    .unwrap();
-            }
-            Act::Wait(minutes) => {
-                world.now += minutes * 60;
-                self.clock.advance(Duration::from_secs(minutes * 60));
-            }
-            _ => unreachable!("{act:?} is asked of the API"),
-        }
-        Ok(())
-    }
-
-    /// Approves or restores a post; one that is in another state is refused.
-    async fn moderate(&mut self, post: usize, from: State) -> Result<(), String> {
-        let Some(number) = self.world.post(post) else {
-            return Ok(());
-        };
-        let post = &mut self.world.posts[number];
-        let id = PostId::new(&post.id).unwrap();
-        let done = match from {
-            State::Awaiting => self.stage.approve(&id).await,
-            _ => self.stage.restore(&id).await,
-        };
-        if done.is_ok() != (post.state == from) {
-            return Err(format!(
-                "a post that is {:?}, taken for {from:?}: {done:?}",
-                post.state
-            ));
-        }
-        if done.is_ok() {
-            post.version += 1;
-            post.state = match from {
-                State::Deleted => post.before,
-                _ => State::Visible,
-            };
-        }
-        Ok(())
-    }
 }
 
 /// A status, and what was read, in one order; or the code of a refusal.
@@ -326,12 +236,4 @@ fn written((status, code): Refused) -> Value {
 
 fn text(id: &Value) -> String {
     id.as_str().unwrap().to_owned()
-}
-
-fn user(world: &World, member: usize) -> UserId {
-    UserId::new(&world.members[member].id).unwrap()
-}
-
-fn place(world: &World, forum: usize) -> ForumId {
-    ForumId::new(&world.forums[forum].id).unwrap()
 }

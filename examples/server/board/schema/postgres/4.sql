@@ -43,9 +43,8 @@ LANGUAGE sql STABLE AS $$
     FROM (SELECT id, post_count, id = ANY (forums) AS named FROM forum WHERE post_count > 0) AS forum
 $$;
 
-DROP FUNCTION newest_matches, oldest_matches;
-
--- The first matches on a way: back from the newest where it is -1, forth from the oldest where it is 1.
+-- The first matches on a way, in the place of `newest_matches` and `oldest_matches`, which servers of the version before
+-- ask for as long as they run: back from the newest where it is -1, forth from the oldest where it is 1.
 --
 -- It goes from span to span. The index is asked for the words within a span, and the next one is longer while few are
 -- found: so little more is read than is given, however common words are, and wherever. All searches have one plan, for
@@ -64,16 +63,15 @@ DECLARE
     spans TEXT;
     found BIGINT;
 BEGIN
-    SELECT greatest(first, min(post.post_id)), least(last, max(post.post_id)) INTO oldest, newest
-    FROM post_text AS post;
-    here := CASE way WHEN 1 THEN oldest ELSE newest END;
-    WHILE rows > 0 AND here BETWEEN oldest AND newest LOOP
+    SELECT min(post.post_id), max(post.post_id) INTO oldest, newest FROM post_text AS post;
+    here := CASE way WHEN 1 THEN greatest(first, oldest) ELSE least(last, newest) END;
+    WHILE rows > 0 AND here BETWEEN oldest AND newest AND here BETWEEN first AND last LOOP
         spans := (SELECT string_agg(span(forum, here, power), ' | ') FROM unnest(asked_for) AS forum);
         RETURN QUERY
         SELECT post.post_id, post.thread_id FROM post_text AS post
         WHERE post.words @@ (query::TSQUERY && spans::TSQUERY)
             AND post.forum_id = ANY (forums) AND post.thread_id <> ALL (left_out)
-            AND post.post_id + 0 BETWEEN oldest AND newest AND way * (post.post_id - here) >= 0
+            AND post.post_id + 0 BETWEEN first AND last AND way * (post.post_id - here) >= 0
         ORDER BY way * post.post_id LIMIT rows;
         GET DIAGNOSTICS found = ROW_COUNT;
         rows := rows - found;
