@@ -59,8 +59,9 @@ fn compare(board: &Board, list: &str, depth: u64, what: &str) {
             .into();
         path = format!("{list}?limit={STEP}&after={cursor}");
     }
-    let pages = [list.into(), format!("{list}?after={cursor}")];
-    let [mut first, mut deep] = pages.map(|page| Cell::new(page.clone(), vec![page], Some(&sam)));
+    let deep = format!("{list}?after={cursor}");
+    let mut first = Cell::new("the first page", vec![list.into()], Some(&sam));
+    let mut deep = Cell::new("the page there", vec![deep], Some(&sam));
     let mut round = || deep.round(&mut line)[0] / first.round(&mut line)[0];
     let ratios: Figures = (0..rounds()).map(|_| round()).collect();
     row(&here(what), "ratio of p50", "the first page", GOAL, &ratios);
