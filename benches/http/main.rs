@@ -49,7 +49,7 @@ fn main() {
             "requests/s over HTTP, 5 KB page",
             LARGE,
             bare(Bare::Posts(board)),
-            "bare hyper that serialises the same structs",
+            "bare hyper that makes and serialises the same structs",
             0.90,
         ),
     ] {

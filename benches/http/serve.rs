@@ -31,7 +31,8 @@ impl Bare {
     fn body(&self) -> Bytes {
         match self {
             Self::Bytes(bytes) => bytes.clone(),
-            Self::Posts(board) => serde_json::to_vec(&board.large).unwrap().into(),
+            // A board makes its posts anew for each request.
+            Self::Posts(board) => serde_json::to_vec(&board.large.clone()).unwrap().into(),
         }
     }
 
