@@ -6,7 +6,7 @@ use std::process::Command;
 
 /// How many requests a second are answered, all of them well.
 pub fn requests_a_second(server: SocketAddr, path: &str, bearer: &str) -> f64 {
-    let seconds = env::var("SECONDS").unwrap_or_else(|_| "2".into());
+    let seconds = env::var("TURN").unwrap_or_else(|_| "2".into());
     let told = Command::new("wrk")
         .args(["-t1", "-c64", &format!("-d{seconds}s")])
         .args(["-H", &format!("authorization: {bearer}")])

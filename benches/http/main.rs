@@ -1,7 +1,7 @@
 //! Requests a second over HTTP, against bare hyper: `cargo bench --bench http`, in a minute. It needs `wrk`.
 //!
 //! Both serve the same answer from two threads each, over a board that has it at hand; `wrk` asks them in turn over 64
-//! connections. Bare hyper knows neither token nor budget. `SECONDS` says how long a turn is.
+//! connections. Bare hyper knows neither token nor budget. `TURN` says how long a turn is.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -11,7 +11,7 @@ use super::db::{Connection, Transaction, bind};
 use super::groups::Groups;
 
 /// SQLite's recursion takes the deepest first.
-const DEPTH_FIRST: &str = "
+pub const DEPTH_FIRST: &str = "
     WITH RECURSIVE tree (id, depth, position) AS (
         SELECT id, 0, position FROM forum WHERE parent_id IS NULL
         UNION ALL
@@ -23,7 +23,7 @@ const DEPTH_FIRST: &str = "
     FROM tree CROSS JOIN forum ON forum.id = tree.id";
 
 /// Postgres has arrays to sort by.
-const BY_PATH: &str = "
+pub const BY_PATH: &str = "
     WITH RECURSIVE tree (id, path) AS (
         SELECT id, ARRAY[position] FROM forum WHERE parent_id IS NULL
         UNION ALL

@@ -31,7 +31,7 @@ mod place;
 mod plans;
 mod polls;
 mod position;
-mod posts;
+pub mod posts;
 mod ratings;
 mod replies;
 mod rules;
@@ -42,7 +42,7 @@ pub mod settings;
 mod sight;
 mod subscriptions;
 mod texts;
-mod threads;
+pub mod threads;
 mod wake;
 
 use std::sync::Arc;

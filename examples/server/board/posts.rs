@@ -32,7 +32,7 @@ pub(super) const PEOPLE: &str = "
 
 /// A row for each post, or a single one for a thread without posts to show; none for a thread that the caller does
 /// not see. The page begins after the later of two places: where the caller says, and before the post `:from`.
-pub(super) static PAGE: LazyLock<String> = LazyLock::new(|| {
+pub static PAGE: LazyLock<String> = LazyLock::new(|| {
     format!(
         "WITH start (time, id) AS (
             SELECT :time, :id

@@ -31,13 +31,21 @@ pub(super) const OTHERS: &str = "
     LEFT JOIN poll ON poll.thread_id = thread.id";
 
 /// Walks the index by activity from the place where the page begins.
-pub(super) static LIST: LazyLock<String> = LazyLock::new(|| {
+pub static LIST: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT {COLUMNS} FROM thread {OTHERS}
         WHERE thread.forum_id = :forum AND {}
             AND (thread.last_activity_at, thread.id) < (:time, :id) AND thread.last_activity_at > :since
         ORDER BY thread.last_activity_at DESC, thread.id DESC LIMIT :rows",
         sees_thread(),
+    )
+});
+
+/// A thread, unless the caller does not see it.
+pub static ONE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT {COLUMNS} FROM thread {OTHERS} WHERE thread.id = :thread AND {}",
+        sees_thread()
     )
 });
 
@@ -69,16 +77,10 @@ pub async fn list(
 
 /// One thread.
 pub async fn one(connection: &Connection<'_>, actor: &Actor, thread: i64) -> Result<Thread> {
-    static QUERY: LazyLock<String> = LazyLock::new(|| {
-        format!(
-            "SELECT {COLUMNS} FROM thread {OTHERS} WHERE thread.id = :thread AND {}",
-            sees_thread()
-        )
-    });
     let sight = Sight::of(actor);
     let parameters = bind! { ":thread": thread };
     let thread = connection
-        .first(&QUERY, &sight.with(parameters), |columns| {
+        .first(&ONE, &sight.with(parameters), |columns| {
             read(columns, actor)
         })
         .await;

@@ -9,7 +9,7 @@ mod connection;
 mod database;
 mod error;
 mod line;
-mod numbered;
+pub mod numbered;
 mod postgres;
 mod stores;
 mod table;

@@ -1,0 +1,76 @@
+//! What asks: `wrk`, with 64 connections on a thread.
+
+use std::fs;
+use std::process::Command;
+use std::{env, str};
+
+use tempfile::TempDir;
+
+use crate::client;
+
+/// Takes the requests in turn.
+const SCRIPT: &str = r#"
+local requests, place = {}, 0
+
+function init(arguments)
+    for path in io.lines(arguments[1]) do
+        table.insert(requests, wrk.format("GET", path))
+    end
+end
+
+function request()
+    place = place % #requests + 1
+    return requests[place]
+end
+"#;
+
+/// Requests with a token, the same ones for everybody.
+pub struct Load {
+    directory: TempDir,
+    authorization: String,
+    first: String,
+}
+
+impl Load {
+    /// Asks for these paths below the API's mount.
+    pub fn new(token: &str, paths: &[String]) -> Self {
+        let directory = TempDir::new().unwrap();
+        let paths: Vec<_> = paths.iter().map(|path| format!("/api/v1{path}")).collect();
+        fs::write(directory.path().join("paths"), paths.join("\n")).unwrap();
+        fs::write(directory.path().join("script.lua"), SCRIPT).unwrap();
+        Self {
+            directory,
+            authorization: format!("Bearer {token}"),
+            first: paths[0].clone(),
+        }
+    }
+
+    /// How long the body of the first one is.
+    pub fn sample(&self, origin: &str) -> usize {
+        let headers = [("authorization", self.authorization.as_str())];
+        let answer = client::send("GET", &format!("{origin}{}", self.first), &headers, "");
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.body.len()
+    }
+
+    /// How many requests a second are answered.
+    pub fn run(&self, origin: &str) -> f64 {
+        let seconds = env::var("TURN").unwrap_or_else(|_| "2".into());
+        let wrk = Command::new("wrk")
+            .args(["-t1", "-c64", "-d", &seconds, "-s", "script.lua", "-H"])
+            .arg(format!("authorization: {}", self.authorization))
+            .args([origin, "--", "paths"])
+            .current_dir(self.directory.path())
+            .output()
+            .expect("`wrk` is a package of Debian's");
+        let told = str::from_utf8(&wrk.stdout).unwrap();
+        let failed = ["Non-2xx", "Socket errors"]
+            .iter()
+            .any(|trouble| told.contains(trouble));
+        assert!(wrk.status.success() && !failed, "{wrk:?}");
+        let pace = told
+            .lines()
+            .find_map(|line| line.strip_prefix("Requests/sec:"));
+        pace.unwrap().trim().parse().unwrap()
+    }
+}

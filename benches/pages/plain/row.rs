@@ -1,0 +1,69 @@
+//! What both databases' rows give.
+
+use forum_api::model::{Author, State, UserId};
+use rusqlite::types::FromSql;
+use tokio_postgres::types;
+
+/// A row, of which each column is read as what it is.
+pub trait Row {
+    /// The column at this place.
+    fn value<T: FromSql + for<'a> types::FromSql<'a>>(&self, place: usize) -> T;
+
+    /// A text that is not kept.
+    fn text<T>(&self, place: usize, read: impl FnOnce(&str) -> T) -> T;
+
+    /// An id.
+    fn id<T: From<i64>>(&self, place: usize) -> T {
+        T::from(self.value(place))
+    }
+
+    /// An id, or null.
+    fn maybe_id<T: From<i64>>(&self, place: usize) -> Option<T> {
+        let id: Option<i64> = self.value(place);
+        id.map(T::from)
+    }
+
+    /// A count.
+    fn count<T: TryFrom<i64>>(&self, place: usize) -> T {
+        T::try_from(self.value(place)).ok().unwrap()
+    }
+
+    /// A state.
+    fn state(&self, place: usize) -> State {
+        self.text(place, |state| match state {
+            "visible" => State::Visible,
+            "awaiting_approval" => State::AwaitingApproval,
+            _ => State::Deleted,
+        })
+    }
+
+    /// A member, in three columns from this place on.
+    fn author(&self, place: usize) -> Option<Author> {
+        let user_id: UserId = self.maybe_id(place)?;
+        Some(Author {
+            user_id,
+            username: self.value(place + 1),
+            avatar_url: self.value(place + 2),
+        })
+    }
+}
+
+impl Row for rusqlite::Row<'_> {
+    fn value<T: FromSql + for<'a> types::FromSql<'a>>(&self, place: usize) -> T {
+        self.get(place).unwrap()
+    }
+
+    fn text<T>(&self, place: usize, read: impl FnOnce(&str) -> T) -> T {
+        read(self.get_ref(place).unwrap().as_str().unwrap())
+    }
+}
+
+impl Row for tokio_postgres::Row {
+    fn value<T: FromSql + for<'a> types::FromSql<'a>>(&self, place: usize) -> T {
+        self.get(place)
+    }
+
+    fn text<T>(&self, place: usize, read: impl FnOnce(&str) -> T) -> T {
+        read(self.get(place))
+    }
+}
