@@ -6,6 +6,15 @@ use std::fs::File;
 use std::io::Write as _;
 use std::time::Duration;
 
+/// Whether this part of the bench is named on the command line, or none is.
+pub fn is_wanted(part: &str) -> bool {
+    let mut named = env::args()
+        .skip(1)
+        .filter(|name| !name.starts_with("--"))
+        .peekable();
+    named.peek().is_none() || named.any(|name| name == part)
+}
+
 /// One figure of each round.
 #[derive(Debug, Default)]
 pub struct Figures(Vec<f64>);

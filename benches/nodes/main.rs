@@ -48,6 +48,7 @@ use std::time::Duration;
 
 use crate::cluster::Cluster;
 use crate::extent::Extent;
+use crate::figures::is_wanted;
 use crate::needs::Addresses;
 
 /// How often each thing is measured.
@@ -66,16 +67,11 @@ async fn main() {
         postgres,
         redis: redis.url(),
     };
-    let named: Vec<_> = env::args()
-        .skip(1)
-        .filter(|name| !name.starts_with("--"))
-        .collect();
-    let wanted = |part: &str| named.is_empty() || named.iter().any(|name| name == part);
-    if wanted("requests") {
+    if is_wanted("requests") {
         let id = redis.command(&["info", "server"]);
         requests::measure(cluster(&addresses, 4).await, process_id(&id)).await;
     }
-    if wanted("deliveries") {
+    if is_wanted("deliveries") {
         deliveries::measure(cluster(&addresses, 1).await).await;
     }
 }

@@ -36,9 +36,7 @@ mod plain;
 mod program;
 mod served;
 
-use std::env;
-
-use figures::{Figures, Goal, row};
+use figures::{Figures, Goal, is_wanted, row};
 use load::Load;
 use paths::Kind;
 use place::Place;
@@ -56,12 +54,6 @@ fn main() {
     for kind in Kind::ALL.into_iter().filter(|kind| is_wanted(kind.name())) {
         measure(&place, &served, &plain, kind);
     }
-}
-
-fn is_wanted(part: &str) -> bool {
-    let named: Vec<_> = env::args().skip(1).collect();
-    let mut parts = named.iter().filter(|name| !name.starts_with("--"));
-    parts.clone().next().is_none() || parts.any(|name| name == part)
 }
 
 fn measure(place: &Place, served: &Served, plain: &str, kind: Kind) {

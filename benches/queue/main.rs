@@ -8,22 +8,19 @@
 )]
 
 mod claims;
+#[path = "../figures/mod.rs"]
+mod figures;
 mod fixture;
 mod settlements;
 
-use std::env;
+use figures::is_wanted;
 
 #[tokio::main]
 async fn main() {
-    let named: Vec<_> = env::args().skip(1).collect();
-    let wanted = |part: &str| {
-        let mut parts = named.iter().filter(|name| !name.starts_with("--"));
-        parts.clone().next().is_none() || parts.any(|name| name == part)
-    };
-    if wanted("claims") {
+    if is_wanted("claims") {
         claims::run().await;
     }
-    if wanted("settlements") {
+    if is_wanted("settlements") {
         settlements::run().await;
     }
 }

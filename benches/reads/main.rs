@@ -47,6 +47,8 @@ mod words;
 use std::env;
 use std::process::Command;
 
+use figures::is_wanted;
+
 /// The parts, in the order in which they are measured.
 const PARTS: [(&str, fn()); 5] = [
     ("search", search::measure),
@@ -57,13 +59,9 @@ const PARTS: [(&str, fn()); 5] = [
 ];
 
 fn main() {
-    let named: Vec<String> = env::args()
-        .skip(1)
-        .filter(|part| !part.starts_with('-'))
-        .collect();
     build();
     for (part, measure) in PARTS {
-        if named.is_empty() || named.iter().any(|named| named == part) {
+        if is_wanted(part) {
             measure();
         }
     }

@@ -43,8 +43,9 @@ mod rows;
 mod webhooks;
 mod writers;
 
-use std::env;
 use std::time::Duration;
+
+use figures::is_wanted;
 
 /// How often each thing is measured.
 const ROUNDS: usize = 5;
@@ -54,15 +55,10 @@ const ROUND: Duration = Duration::from_secs(2);
 
 #[tokio::main]
 async fn main() {
-    let named: Vec<_> = env::args().skip(1).collect();
-    let wanted = |part: &str| {
-        let mut parts = named.iter().filter(|name| !name.starts_with("--"));
-        parts.clone().next().is_none() || parts.any(|name| name == part)
-    };
-    if wanted("durable") {
+    if is_wanted("durable") {
         durable::measure().await;
     }
-    if wanted("webhooks") {
+    if is_wanted("webhooks") {
         webhooks::measure().await;
     }
 }

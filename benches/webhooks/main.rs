@@ -31,25 +31,20 @@ mod receiver;
 mod rig;
 mod throughput;
 
-use std::env;
+use figures::is_wanted;
 
 /// How often each thing is measured.
 const ROUNDS: usize = 5;
 
 #[tokio::main]
 async fn main() {
-    let named: Vec<_> = env::args().skip(1).collect();
-    let wanted = |part: &str| {
-        let mut parts = named.iter().filter(|name| !name.starts_with("--"));
-        parts.clone().next().is_none() || parts.any(|name| name == part)
-    };
-    if wanted("receipt") {
+    if is_wanted("receipt") {
         receipt::measure().await;
     }
-    if wanted("throughput") {
+    if is_wanted("throughput") {
         throughput::measure().await;
     }
-    if wanted("claim") {
+    if is_wanted("claim") {
         claim::measure().await;
     }
 }
