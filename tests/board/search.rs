@@ -196,7 +196,8 @@ const POSTGRES: [&str; 2] = [
     DROP TRIGGER post_text_of_thread ON thread;
     DROP TABLE post_text;
     DROP VIEW indexed_post;
-    DROP FUNCTION placed, ids, index_post, index_thread, threads_with_match, span, spans, asked_for, matches;
+    DROP FUNCTION placed, ids, index_post, index_thread, threads_with_match, span, spans, asked_for, matches, newest_matches,
+        oldest_matches;
     ALTER TABLE thread DROP COLUMN is_long;",
     concat!(
         include_str!("../../examples/server/board/schema/postgres/2.sql"),
