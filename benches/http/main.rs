@@ -13,17 +13,18 @@
 
 #[path = "../figures/mod.rs"]
 mod figures;
-mod load;
 #[path = "../prebuilt/mod.rs"]
 mod prebuilt;
 mod serve;
+#[path = "../wrk/mod.rs"]
+mod wrk;
 
 use std::sync::Arc;
 
 use figures::{Figures, Goal, row};
-use load::requests_a_second;
 use prebuilt::{LARGE, Prebuilt, Rig, SMALL};
 use serve::{Bare, bare, whole};
+use wrk::{requests_a_second, wrk};
 
 const ROUNDS: usize = 7;
 
@@ -55,8 +56,10 @@ fn main() {
     ] {
         let (mut ours, mut theirs, mut ratio) = <(Figures, Figures, Figures)>::default();
         for _ in 0..ROUNDS {
-            let bare = requests_a_second(hyper, path, &rig.bearer);
-            let api = requests_a_second(api, path, &rig.bearer);
+            let [bare, api] = [hyper, api].map(|server| {
+                let url = format!("http://{server}{path}");
+                requests_a_second(wrk(&rig.bearer).arg(url))
+            });
             theirs.add(bare);
             ours.add(api);
             ratio.add(api / bare);

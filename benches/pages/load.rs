@@ -1,12 +1,11 @@
-//! What asks: `wrk`, with 64 connections on a thread.
+//! What is asked, path after path.
 
 use std::fs;
-use std::process::Command;
-use std::{env, str};
 
 use tempfile::TempDir;
 
 use crate::client;
+use crate::wrk::{requests_a_second, wrk};
 
 /// Takes the requests in turn.
 const SCRIPT: &str = r#"
@@ -55,22 +54,8 @@ impl Load {
 
     /// How many requests a second are answered.
     pub fn run(&self, origin: &str) -> f64 {
-        let seconds = env::var("TURN").unwrap_or_else(|_| "2".into());
-        let wrk = Command::new("wrk")
-            .args(["-t1", "-c64", "-d", &seconds, "-s", "script.lua", "-H"])
-            .arg(format!("authorization: {}", self.authorization))
-            .args([origin, "--", "paths"])
-            .current_dir(self.directory.path())
-            .output()
-            .expect("`wrk` is a package of Debian's");
-        let told = str::from_utf8(&wrk.stdout).unwrap();
-        let failed = ["Non-2xx", "Socket errors"]
-            .iter()
-            .any(|trouble| told.contains(trouble));
-        assert!(wrk.status.success() && !failed, "{wrk:?}");
-        let pace = told
-            .lines()
-            .find_map(|line| line.strip_prefix("Requests/sec:"));
-        pace.unwrap().trim().parse().unwrap()
+        let mut wrk = wrk(&self.authorization);
+        wrk.args(["-s", "script.lua", origin, "--", "paths"]);
+        requests_a_second(wrk.current_dir(self.directory.path()))
     }
 }

@@ -35,6 +35,8 @@ mod plain;
 #[allow(dead_code, unused_imports, reason = "the tests use the rest")]
 mod program;
 mod served;
+#[path = "../wrk/mod.rs"]
+mod wrk;
 
 use figures::{Figures, Goal, is_wanted, row};
 use load::Load;
