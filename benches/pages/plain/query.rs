@@ -97,16 +97,13 @@ impl Query for Threads {
     }
 
     fn bound(&self) -> Vec<Bound<'_>> {
-        vec![
-            (":sees", &SEEN),
-            (":moderates", &MODERATED),
-            (":member", &GUEST),
+        by_a_guest([
             (":forum", &self.forum),
             (":time", &i64::MAX),
             (":id", &i64::MAX),
             (":since", &i64::MIN),
             (":rows", &self.rows),
-        ]
+        ])
     }
 
     fn read<R: Row>(row: &R) -> model::Thread {
@@ -129,12 +126,7 @@ impl Query for Thread {
     }
 
     fn bound(&self) -> Vec<Bound<'_>> {
-        vec![
-            (":sees", &SEEN),
-            (":moderates", &MODERATED),
-            (":member", &GUEST),
-            (":thread", &self.thread),
-        ]
+        by_a_guest([(":thread", &self.thread)])
     }
 
     fn read<R: Row>(row: &R) -> model::Thread {
@@ -155,10 +147,7 @@ impl Query for Posts {
     }
 
     fn bound(&self) -> Vec<Bound<'_>> {
-        vec![
-            (":sees", &SEEN),
-            (":moderates", &MODERATED),
-            (":member", &GUEST),
+        by_a_guest([
             (":thread", &self.thread),
             (":time", &i64::MIN),
             (":id", &i64::MIN),
@@ -167,7 +156,7 @@ impl Query for Posts {
             (":html", &true),
             (":rows", &self.rows),
             (":window", &"post.edit_window_minutes"),
-        ]
+        ])
     }
 
     fn read<R: Row>(row: &R) -> Post {
@@ -193,6 +182,16 @@ impl Query for Posts {
         let next = last.map(|last| place(last.created_at, &last.post_id));
         Page { items, next }
     }
+}
+
+/// What is bound, with what a guest sees.
+fn by_a_guest<'a, const N: usize>(bound: [Bound<'a>; N]) -> Vec<Bound<'a>> {
+    let sight: [Bound<'a>; 3] = [
+        (":sees", &SEEN),
+        (":moderates", &MODERATED),
+        (":member", &GUEST),
+    ];
+    sight.into_iter().chain(bound).collect()
 }
 
 fn thread(row: &impl Row) -> model::Thread {
