@@ -44,10 +44,8 @@ pub(super) fn joined<T: ToString>(values: impl IntoIterator<Item = T>) -> String
 
 /// Rows as a parameter: a JSON array.
 pub(super) fn json<T: Serialize>(rows: impl IntoIterator<Item = T>) -> String {
-    let rows = rows
-        .into_iter()
-        .filter_map(|row| serde_json::to_value(row).ok());
-    serde_json::Value::from_iter(rows).to_string()
+    let rows: Vec<_> = rows.into_iter().collect();
+    serde_json::to_string(&rows).unwrap_or_default()
 }
 
 /// A truth as a column; `None` for what is none.
