@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::act::{Act, Any, Who};
+use super::act::{Act, Any, Target, Who};
 use super::rules::{NOT_FOUND, Refused};
-use super::world::{Following, State, World};
+use super::world::{State, World};
 
 type Rows = Result<Vec<Value>, Refused>;
 
@@ -173,11 +173,11 @@ impl World {
 
     fn followed(&self, who: Who) -> Rows {
         let member = self.member(who)?;
-        let row = |target: &Following| match *target {
-            Following::Forum(forum) => self
+        let row = |target: &Target| match *target {
+            Target::Forum(forum) => self
                 .sees_forum(who, forum)
                 .then(|| json!(["forum", self.forums[forum].id])),
-            Following::Thread(thread) => self
+            Target::Thread(thread) => self
                 .sees_thread(who, thread)
                 .then(|| json!(["thread", self.threads[thread].id])),
         };

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use forum_api::conformance::{Audience, Role};
 
-use super::act::Any;
+use super::act::{Any, Target};
 
 /// Who there is.
 pub const MEMBERS: [(&str, Role); 6] = [
@@ -54,16 +54,9 @@ pub struct Member {
     pub role: Role,
     pub banned: bool,
     pub ignores: BTreeSet<usize>,
-    pub follows: BTreeSet<Following>,
+    pub follows: BTreeSet<Target>,
     /// When each of their messages was sent.
     pub sent: Vec<u64>,
-}
-
-/// What is followed: a forum or a thread, by number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Following {
-    Forum(usize),
-    Thread(usize),
 }
 
 #[derive(Debug, Default)]

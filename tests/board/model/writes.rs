@@ -2,7 +2,7 @@
 
 use super::act::{Act, Any, Target, Who};
 use super::rules::{CONFLICT, FORBIDDEN, NAMED_NOTHING, NOT_FOUND, Refused, TOO_MANY};
-use super::world::{Copy, Following, Poll, Post, Rating, State, Thread, World};
+use super::world::{Copy, Poll, Post, Rating, State, Thread, World};
 use forum_api::conformance::Role;
 
 const HOUR: u64 = 60 * 60;
@@ -212,8 +212,8 @@ impl World {
     fn follow(&mut self, who: Who, target: Target) -> Status {
         let member = self.member(who)?;
         let seen = self.following(target).filter(|target| match *target {
-            Following::Forum(forum) => self.sees_forum(who, forum),
-            Following::Thread(thread) => self.sees_thread(who, thread),
+            Target::Forum(forum) => self.sees_forum(who, forum),
+            Target::Thread(thread) => self.sees_thread(who, thread),
         });
         let is_new = self.members[member]
             .follows
@@ -229,10 +229,11 @@ impl World {
         was_there.then_some(204).ok_or(NAMED_NOTHING)
     }
 
-    fn following(&self, target: Target) -> Option<Following> {
+    /// The same, with the thread's number.
+    fn following(&self, target: Target) -> Option<Target> {
         match target {
-            Target::Forum(forum) => Some(Following::Forum(forum)),
-            Target::Thread(thread) => self.thread(thread).map(Following::Thread),
+            Target::Thread(thread) => self.thread(thread).map(Target::Thread),
+            forum => Some(forum),
         }
     }
 }
