@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use http::StatusCode;
 use http::request::Parts;
-use tracing::Span;
 use tracing::field::Empty;
+use tracing::{Span, record_all};
 
 use super::auth::Bearer;
 use super::problem::Problem;
+use super::service::Trail;
 use crate::host::Refusal;
 use crate::model::ForumId;
 
@@ -55,9 +56,8 @@ pub(super) fn noted(problem: Problem, request_id: &str) -> Problem {
 
 pub(super) fn bearer(bearer: Option<&Bearer>) {
     if let Some(bearer) = bearer {
-        let span = Span::current();
-        span.record("owner", tracing::field::display(&bearer.owner));
-        span.record("token", bearer.lookup.as_str());
+        let (owner, token) = (&bearer.owner, bearer.lookup.as_str());
+        record_all!(Span::current(), owner = %owner, token = token);
     }
 }
 
@@ -76,24 +76,20 @@ pub(super) fn unplaced(command: &str, refusal: &Refusal) {
     }
 }
 
-/// What was charged for the request, in units.
-pub(super) fn charged(units: u32) {
-    Span::current().record("cost", units);
-}
-
+/// All that was not known before, at once: each record costs a subscriber a look for the span.
 pub(super) fn answered(
-    route: Option<&str>,
+    trail: &Trail,
     status: StatusCode,
-    code: Option<&str>,
+    code: Option<&'static str>,
     elapsed: Duration,
 ) {
-    let span = Span::current();
-    span.record("route", route);
-    span.record("status", status.as_u16());
-    span.record("code", code);
-    span.record(
-        "elapsed_ms",
-        u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+    record_all!(
+        Span::current(),
+        route = trail.route,
+        cost = trail.spent,
+        status = status.as_u16(),
+        code = code,
+        elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
     );
     tracing::info!("answered");
 }

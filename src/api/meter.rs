@@ -1,6 +1,5 @@
 //! Step 3: what a request costs, and whose budget it is charged to (contract, section 3).
 
-use super::log;
 use super::problem::Problem;
 use super::service::{Core, Trail};
 use crate::budget::{BudgetKey, Charge, Window};
@@ -34,8 +33,8 @@ impl Core {
         let window = self.window(key);
         let charge = self.stores.budgets.charge(key, cost, window, now).await;
         let charge = charge.inspect_err(|_| measure::store_failed("budgets"))?;
-        log::charged(if charge.granted { cost } else { 0 });
         measure::charged(kind(key), cost, charge.granted);
+        trail.spent = Some(if charge.granted { cost } else { 0 });
         trail.charge = Some(charge);
         Ok(charge)
     }

@@ -63,9 +63,11 @@ pub(super) struct Core {
 pub(super) struct Trail {
     row: Option<&'static Row>,
     /// The template of the route, if there is one.
-    route: Option<&'static str>,
+    pub(super) route: Option<&'static str>,
     conditional: bool,
     pub(super) charge: Option<Charge>,
+    /// The units that were charged, once that is known.
+    pub(super) spent: Option<u32>,
     reading: bool,
 }
 
@@ -145,7 +147,7 @@ impl Core {
         let code = answer.code;
         let response = exit.respond(answer);
         let (status, took) = (response.status(), self.clock.now().since(arrival.at));
-        log::answered(trail.route, status, code, took);
+        log::answered(&trail, status, code, took);
         measure::answered(&arrival.head.method, trail.route, status, code, took);
         response
     }

@@ -1,13 +1,16 @@
-//! Lines that wait to be written: whoever logs never waits for whoever reads.
+//! Lines that wait to be written, many at once: whoever logs never waits for whoever reads.
 
-use std::collections::VecDeque;
 use std::io::{self, Write};
+use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// So many lines wait at most; those after them are lost, and counted.
-const ROOM: usize = 4096;
+/// So many bytes wait at most; lines that come then are lost, and counted.
+const ROOM: usize = 1 << 20;
+
+/// How long the first line waits for others: to wake a thread for each costs more than to make it.
+const GATHERING: Duration = Duration::from_millis(1);
 
 /// How long the end of the process waits for a reader.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -24,10 +27,10 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    lines: VecDeque<Vec<u8>>,
+    lines: Vec<u8>,
     /// How many were lost since that was last told.
     lost: u64,
-    /// Whether a line is being written, or told.
+    /// Whether lines are being written, or told.
     busy: bool,
 }
 
@@ -45,7 +48,7 @@ impl Queue {
             loop {
                 match queue.next() {
                     // There is nobody to tell that nobody can be told.
-                    Work::Write(line) => drop(output.write_all(&line)),
+                    Work::Write(lines) => drop(output.write_all(&lines)),
                     Work::Tell(lost) => {
                         tracing::warn!(lost, "lines of the log were lost: nobody read it in time");
                     }
@@ -56,24 +59,20 @@ impl Queue {
 
     /// Waits until all is written, but not for long.
     pub fn finish(&self) {
-        let waits = |state: &mut State| state.busy || state.lost > 0 || !state.lines.is_empty();
+        let waits = |state: &mut State| state.busy || !state.is_empty();
         let changed = &self.0.changed;
         drop(changed.wait_timeout_while(self.lock(), PATIENCE, waits));
     }
 
-    /// The lines in their order, and when none is left, whether some are missing.
+    /// The lines in their order, and when none is left, how many are missing.
     fn next(&self) -> Work {
         let mut state = self.lock();
         state.busy = false;
         self.0.changed.notify_all();
-        loop {
-            if let Some(work) = state.work() {
-                state.busy = true;
-                return work;
-            }
-            let woken = self.0.changed.wait(state);
-            state = woken.unwrap_or_else(PoisonError::into_inner);
-        }
+        let idle = |state: &mut State| state.is_empty();
+        drop(self.0.changed.wait_while(state, idle));
+        thread::sleep(GATHERING);
+        self.lock().work()
     }
 
     /// No code that could panic runs under this lock.
@@ -83,10 +82,17 @@ impl Queue {
 }
 
 impl State {
-    fn work(&mut self) -> Option<Work> {
-        let line = self.lines.pop_front().map(Work::Write);
-        let lost = (line.is_none() && self.lost > 0).then(|| std::mem::take(&mut self.lost));
-        line.or(lost.map(Work::Tell))
+    fn is_empty(&self) -> bool {
+        self.lines.is_empty() && self.lost == 0
+    }
+
+    fn work(&mut self) -> Work {
+        self.busy = true;
+        if self.lines.is_empty() {
+            Work::Tell(mem::take(&mut self.lost))
+        } else {
+            Work::Write(mem::take(&mut self.lines))
+        }
     }
 }
 
@@ -94,13 +100,16 @@ impl State {
 impl Write for Queue {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mut state = self.lock();
+        let was_empty = state.is_empty();
         if state.lines.len() < ROOM {
-            state.lines.push_back(line.to_vec());
+            state.lines.extend_from_slice(line);
         } else {
             state.lost += 1;
         }
         drop(state);
-        self.0.changed.notify_all();
+        if was_empty {
+            self.0.changed.notify_all();
+        }
         Ok(line.len())
     }
 

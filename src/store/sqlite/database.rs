@@ -50,7 +50,7 @@ impl Database {
     {
         let (caller, answer) = oneshot::channel();
         self.0.queue(|queues| match &queues.reads {
-            Some(reads) => drop(reads.send(reader::read(run, caller))),
+            Some(reads) => reads.push(reader::read(run, caller)),
             None => queues.write(false, |savepoint| run(savepoint), telling(caller)),
         });
         told(answer).await

@@ -68,6 +68,7 @@ mod idempotency;
 mod line;
 mod location;
 mod migrate;
+mod queue;
 mod reader;
 mod run;
 mod schema;

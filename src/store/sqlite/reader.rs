@@ -1,13 +1,12 @@
 //! The reader threads: they take reads from one queue, so that a slow one holds up no other.
 
-use std::sync::mpsc::Receiver;
-use std::sync::{Mutex, PoisonError};
-
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::SqliteError;
 use super::error::caught;
+use super::queue::Queue;
+use super::run::change;
 
 /// A read that waits for a thread.
 pub(super) type Read = Box<dyn FnOnce(&Connection) + Send>;
@@ -23,21 +22,16 @@ where
 {
     Box::new(move |connection| {
         if !caller.is_closed() {
-            drop(caller.send(caught(|| in_snapshot(connection, run))));
+            drop(caller.send(in_snapshot(connection, run)));
         }
     })
 }
 
 /// Works until the queue is closed and empty.
-pub(super) fn work(connection: &Connection, queue: &Mutex<Receiver<Read>>) {
-    while let Some(read) = next(queue) {
+pub(super) fn work(connection: &Connection, queue: &Queue<Read>) {
+    while let Some(read) = queue.next() {
         read(connection);
     }
-}
-
-fn next(queue: &Mutex<Receiver<Read>>) -> Option<Read> {
-    let queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-    queue.recv().ok()
 }
 
 /// All statements of `run` see the database as it was at the first.
@@ -45,7 +39,12 @@ fn in_snapshot<T, E: From<SqliteError>>(
     connection: &Connection,
     run: impl FnOnce(&Connection) -> Result<T, E>,
 ) -> Result<T, E> {
-    let snapshot = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)
-        .map_err(SqliteError::from)?;
-    run(&snapshot)
+    let tell = |sql| change(connection, sql, []).map_err(SqliteError::from);
+    tell("BEGIN")?;
+    let outcome = caught(|| run(connection));
+    // A failure may have ended it already.
+    if !connection.is_autocommit() {
+        tell("ROLLBACK")?;
+    }
+    outcome
 }

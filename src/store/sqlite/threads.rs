@@ -2,13 +2,14 @@
 
 use std::num::NonZero;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 
 use rusqlite::{Connection, Savepoint};
 use tokio::sync::watch;
 
 use super::line::Waiting;
+use super::queue::{Entrance, Queue, queue};
 use super::reader::{self, Read};
 use super::writer::{self, Write};
 use super::{Location, SqliteError, connection, migrate, schema};
@@ -24,7 +25,7 @@ pub(super) struct Threads {
 /// What waits for the threads. They end when it is dropped, and all that was in it is done.
 pub(super) struct Queues {
     /// `None` in memory, where the writer's connection is the only one.
-    pub(super) reads: Option<Sender<Read>>,
+    pub(super) reads: Option<Entrance<Read>>,
     writes: Sender<Waiting>,
 }
 
@@ -32,8 +33,8 @@ impl Threads {
     pub(super) fn start(location: &Location) -> Result<Self, SqliteError> {
         let writer = connection::writer(location)?;
         migrate(&writer, schema::TABLE, schema::STEPS).map_err(|error| location.explain(error))?;
-        let (reads, waiting) = channel();
-        let readers = start_readers(location, waiting)?;
+        let (reads, waiting) = queue();
+        let readers = start_readers(location, &waiting)?;
         let reads = (!readers.is_empty()).then_some(reads);
         let (writes, waiting) = channel();
         let alive = start_writer(writer, waiting, readers)?;
@@ -77,7 +78,7 @@ impl Queues {
 /// One for each core; none where no second connection sees the database.
 fn start_readers(
     location: &Location,
-    queue: Receiver<Read>,
+    queue: &Arc<Queue<Read>>,
 ) -> Result<Vec<JoinHandle<()>>, SqliteError> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let readers = if *location == Location::Memory {
@@ -85,9 +86,8 @@ fn start_readers(
     } else {
         cores
     };
-    let queue = Arc::new(Mutex::new(queue));
     let start_one = |_| {
-        let (connection, queue) = (connection::reader(location)?, queue.clone());
+        let (connection, queue) = (connection::reader(location)?, Arc::clone(queue));
         start("forum-api reader", move || {
             reader::work(&connection, &queue)
         })
