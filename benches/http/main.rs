@@ -1,7 +1,8 @@
 //! Requests a second over HTTP, against bare hyper: `cargo bench --bench http`, in a minute. It needs `wrk`.
 //!
 //! Both serve the same answer from two threads each, over a board that has it at hand; `wrk` asks them in turn over 64
-//! connections. Bare hyper knows neither token nor budget. `TURN` says how long a turn is.
+//! connections. Bare hyper knows neither token nor budget, and has its headers at hand: those of our answer, or but one.
+//! `TURN` says how long a turn is.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -21,7 +22,10 @@ mod wrk;
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use figures::{Figures, Goal, row};
+use http::HeaderMap;
+use http::header::{CONTENT_TYPE, HeaderValue};
 use prebuilt::{LARGE, Prebuilt, Rig, SMALL};
 use serve::{Bare, bare, whole};
 use wrk::{requests_a_second, wrk};
@@ -32,24 +36,32 @@ fn main() {
     let board = Arc::new(Prebuilt::default());
     let rig = Rig::over(Arc::clone(&board));
     let api = whole(rig.api);
-    let small = serde_json::to_vec(&board.small).unwrap();
+    let small = Bytes::from(serde_json::to_vec(&board.small).unwrap());
     println!(
         "answers of {} and of {} bytes, {ROUNDS} rounds",
         small.len(),
         serde_json::to_vec(&board.large).unwrap().len()
     );
+    let headers = rig.answer(rig.request(SMALL)).headers().clone();
     for (what, path, hyper, against, goal) in [
         (
             "requests/s over HTTP, 300-byte answer",
             SMALL,
-            bare(Bare::Bytes(small.into())),
+            bare(headers, Bare::Bytes(small.clone())),
             "bare hyper with the same bytes",
+            0.80,
+        ),
+        (
+            "requests/s over HTTP, 300-byte answer",
+            SMALL,
+            bare(json(), Bare::Bytes(small)),
+            "bare hyper with the same body and one header",
             0.80,
         ),
         (
             "requests/s over HTTP, 5 KB page",
             LARGE,
-            bare(Bare::Posts(board)),
+            bare(json(), Bare::Posts(board)),
             "bare hyper that makes and serialises the same structs",
             0.90,
         ),
@@ -68,4 +80,9 @@ fn main() {
         ours.tell(what);
         row(what, "ratio", against, Goal::AtLeast(goal), &ratio);
     }
+}
+
+fn json() -> HeaderMap {
+    let json = HeaderValue::from_static("application/json");
+    HeaderMap::from_iter([(CONTENT_TYPE, json)])
 }

@@ -7,7 +7,7 @@ use std::thread;
 
 use bytes::Bytes;
 use forum_api::ForumApi;
-use http::header::{CONTENT_TYPE, HeaderValue};
+use http::HeaderMap;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -35,21 +35,15 @@ impl Bare {
             Self::Posts(board) => serde_json::to_vec(&board.large.clone()).unwrap().into(),
         }
     }
-
-    fn answer(&self) -> Response<Full<Bytes>> {
-        let mut response = Response::new(Full::new(self.body()));
-        let json = HeaderValue::from_static("application/json");
-        response.headers_mut().insert(CONTENT_TYPE, json);
-        response
-    }
 }
 
 /// Serves the same answer to everybody.
-pub fn bare(answer: Bare) -> SocketAddr {
+pub fn bare(headers: HeaderMap, answer: Bare) -> SocketAddr {
     serve(move |stream, _| {
-        let answer = answer.clone();
+        let (headers, answer) = (headers.clone(), answer.clone());
         let service = service_fn(move |_: Request<Incoming>| {
-            let response = answer.answer();
+            let mut response = Response::new(Full::new(answer.body()));
+            *response.headers_mut() = headers.clone();
             async move { Ok::<_, Infallible>(response) }
         });
         tokio::spawn(http().serve_connection(TokioIo::new(stream), service));

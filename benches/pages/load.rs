@@ -31,10 +31,11 @@ pub struct Load {
 }
 
 impl Load {
-    /// Asks for these paths below the API's mount.
-    pub fn new(token: &str, paths: &[String]) -> Self {
+    /// Asks for these paths below the API's mount, and that below a prefix.
+    pub fn new(prefix: &str, token: &str, paths: &[String]) -> Self {
         let directory = TempDir::new().unwrap();
-        let paths: Vec<_> = paths.iter().map(|path| format!("/api/v1{path}")).collect();
+        let below = |path| format!("{prefix}/api/v1{path}");
+        let paths: Vec<_> = paths.iter().map(below).collect();
         fs::write(directory.path().join("paths"), paths.join("\n")).unwrap();
         fs::write(directory.path().join("script.lua"), SCRIPT).unwrap();
         Self {

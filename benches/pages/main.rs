@@ -3,8 +3,9 @@
 //!
 //! It fills a board with the real program's `generate` and serves it with that program, in a process of its own. Beside
 //! it runs a server written by hand: axum over the same database, as many reader threads or connections, the board's
-//! own SQL and the same JSON, but no token, no standing, no budget, no log. `wrk` asks both in turn, each time for
-//! thousands of paths over 64 connections, and shares the machine with them. A ratio is of one round.
+//! own SQL and the same JSON, but no token, no standing, no budget, no log; and the same with the two statements that
+//! token and standing take, which no API can do without. `wrk` asks all in turn, each time for thousands of paths over 64
+//! connections, and shares the machine with them. A ratio is of one round.
 //!
 //! It needs `wrk` (Debian's package) and 3 GB of disk, and takes four minutes, most of them to fill the board. With
 //! `FORUM_API_BACKEND=postgres` the board is in the Postgres that `FORUM_API_POSTGRES` names. `POSTS=100000` asks a
@@ -47,8 +48,6 @@ use served::Served;
 /// How often each side is asked.
 const ROUNDS: usize = 5;
 
-const AGAINST: &str = "axum by hand, no token, no budget";
-
 fn main() {
     let place = Place::chosen();
     let served = Served::start(&place);
@@ -59,26 +58,28 @@ fn main() {
 }
 
 fn measure(place: &Place, served: &Served, plain: &str, kind: Kind) {
-    let load = Load::new(&served.token, &kind.paths(served));
-    let sides = [served.origin(), plain];
-    let bytes = sides.map(|side| load.sample(side));
+    let paths = kind.paths(served);
+    let side = |origin, prefix| (origin, Load::new(prefix, &served.token, &paths));
+    let sides = [
+        side(served.origin(), ""),
+        side(plain, ""),
+        side(plain, plain::KNOWN),
+    ];
+    let bytes = sides.each_ref().map(|(side, load)| load.sample(side));
     println!("{}: {bytes:?} bytes", kind.what());
-    let rounds = (0..ROUNDS).map(|_| sides.map(|side| load.run(side)));
-    let rounds: Vec<[f64; 2]> = rounds.collect();
+    let round = |_| sides.each_ref().map(|(side, load)| load.run(side));
+    let rounds: Vec<[f64; 3]> = (0..ROUNDS).map(round).collect();
     let of = |side: usize| rounds.iter().map(|round| round[side]).collect::<Figures>();
-    let ratios = rounds
-        .iter()
-        .map(|[served, plain]| served / plain)
-        .collect();
-    of(1).tell("by hand, requests/s");
     let what = format!("{}, {}", kind.what(), place.name());
-    row(
-        &what,
-        "requests/s, ratio",
-        AGAINST,
-        Goal::AtLeast(place.goal()),
-        &ratios,
-    );
+    for (side, against) in [
+        (1, "axum by hand, no token, no budget"),
+        (2, "axum by hand that looks up token and owner"),
+    ] {
+        of(side).tell(&format!("{against}, requests/s"));
+        let ratios = rounds.iter().map(|round| round[0] / round[side]).collect();
+        let goal = Goal::AtLeast(place.goal());
+        row(&what, "requests/s, ratio", against, goal, &ratios);
+    }
     match place.pace(kind) {
         Some(pace) => row(
             &what,

@@ -1,5 +1,7 @@
-//! The server by hand: a handler a page, and nothing that is not in the page.
+//! The server by hand: a handler a page, and nothing that is not in the page; below [`KNOWN`] the same, after the token
+//! and its owner were looked up as the API has to.
 
+mod known;
 mod query;
 mod row;
 
@@ -10,18 +12,22 @@ use axum::Router;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use deadpool_postgres::Pool;
+use deadpool_postgres::{Client, Pool};
 use forum_api::store::{postgres, sqlite};
-use http::Uri;
 use http::header::CONTENT_TYPE;
-use rusqlite::ToSql;
+use http::{HeaderMap, Uri};
+use rusqlite::{Connection, ToSql};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio_postgres::types;
 
 use crate::board::db::numbered::numbered;
+use known::{Member, Token};
 use query::{Forums, Posts, Query, Thread, Threads};
 use row::Row;
+
+/// Before the paths of those who are looked up.
+pub const KNOWN: &str = "/known";
 
 /// As many as the program has.
 const CONNECTIONS: usize = 16;
@@ -31,6 +37,16 @@ enum Database {
     Sqlite(sqlite::Database),
     Postgres(Pool),
 }
+
+#[derive(Clone)]
+struct Site {
+    database: Database,
+    /// Whether it looks up who asks.
+    knows: bool,
+}
+
+/// Who asks: a token to look up, unless nobody cares.
+type Asking = Option<Token>;
 
 /// Serves the board until the process ends; gives where it listens.
 pub fn start(url: &str) -> String {
@@ -42,7 +58,9 @@ pub fn start(url: &str) -> String {
     let any: SocketAddr = ([127, 0, 0, 1], 0).into();
     let listener = runtime.block_on(TcpListener::bind(any)).unwrap();
     let address = listener.local_addr().unwrap();
-    runtime.spawn(async move { axum::serve(listener, router(database)).await });
+    let [plain, knowing] = [false, true].map(|knows| router(database.clone(), knows));
+    let both = plain.nest(KNOWN, knowing);
+    runtime.spawn(async move { axum::serve(listener, both).await });
     format!("http://{address}")
 }
 
@@ -54,40 +72,46 @@ fn opened(path: &str) -> sqlite::Database {
     sqlite::Database::open(&location).unwrap()
 }
 
-fn router(database: Database) -> Router {
+fn router(database: Database, knows: bool) -> Router {
     Router::new()
         .route("/api/v1/forums", get(forums))
         .route("/api/v1/forums/{forum}/threads", get(threads))
         .route("/api/v1/threads/{thread}", get(thread))
         .route("/api/v1/threads/{thread}/posts", get(posts))
-        .with_state(Arc::new(database))
+        .with_state(Arc::new(Site { database, knows }))
 }
 
-async fn forums(State(database): State<Arc<Database>>) -> Response {
-    let depth_first = matches!(*database, Database::Sqlite(_));
-    answer(&database, Forums { depth_first }).await
+async fn forums(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
+    let depth_first = matches!(site.database, Database::Sqlite(_));
+    site.answer(&headers, Forums { depth_first }).await
 }
 
 async fn threads(
-    State(database): State<Arc<Database>>,
+    State(site): State<Arc<Site>>,
     Path(forum): Path<i64>,
+    headers: HeaderMap,
     uri: Uri,
 ) -> Response {
     let rows = limit(&uri) + 1;
-    answer(&database, Threads { forum, rows }).await
+    site.answer(&headers, Threads { forum, rows }).await
 }
 
-async fn thread(State(database): State<Arc<Database>>, Path(thread): Path<i64>) -> Response {
-    answer(&database, Thread { thread }).await
+async fn thread(
+    State(site): State<Arc<Site>>,
+    Path(thread): Path<i64>,
+    headers: HeaderMap,
+) -> Response {
+    site.answer(&headers, Thread { thread }).await
 }
 
 async fn posts(
-    State(database): State<Arc<Database>>,
+    State(site): State<Arc<Site>>,
     Path(thread): Path<i64>,
+    headers: HeaderMap,
     uri: Uri,
 ) -> Response {
     let rows = limit(&uri) + 1;
-    answer(&database, Posts { thread, rows }).await
+    site.answer(&headers, Posts { thread, rows }).await
 }
 
 fn limit(uri: &Uri) -> i64 {
@@ -95,33 +119,51 @@ fn limit(uri: &Uri) -> i64 {
     limit.map_or(20, |limit| limit.parse().unwrap())
 }
 
-async fn answer<Q: Query>(database: &Database, query: Q) -> Response {
-    let wire = match database {
-        Database::Sqlite(database) => in_sqlite(database, query).await,
-        Database::Postgres(pool) => in_postgres(pool, query).await,
-    };
-    let json = serde_json::to_vec(&wire).unwrap();
-    ([(CONTENT_TYPE, "application/json")], json).into_response()
+impl Site {
+    async fn answer<Q: Query>(&self, headers: &HeaderMap, query: Q) -> Response {
+        let asking = self.knows.then(|| Token::of(headers));
+        let wire = match &self.database {
+            Database::Sqlite(database) => in_sqlite(database, asking, query).await,
+            Database::Postgres(pool) => in_postgres(pool, asking, query).await,
+        };
+        let json = serde_json::to_vec(&wire).unwrap();
+        ([(CONTENT_TYPE, "application/json")], json).into_response()
+    }
 }
 
-async fn in_sqlite<Q: Query>(database: &sqlite::Database, query: Q) -> Q::Wire {
+async fn in_sqlite<Q: Query>(database: &sqlite::Database, asking: Asking, query: Q) -> Q::Wire {
     let read = database.read::<_, sqlite::SqliteError>(move |connection| {
-        let mut statement = connection.prepare_cached(query.sql())?;
-        let bound = query.bound();
-        let bound: Vec<_> = bound
-            .iter()
-            .map(|(name, value)| (*name, *value as &dyn ToSql))
-            .collect();
-        let items = statement.query_map(&*bound, |row| Ok(Q::read(row)))?;
-        let items = items.collect::<rusqlite::Result<_>>()?;
-        Ok(query.wire(items))
+        if let Some(token) = asking {
+            let owner = token.wire(rows(connection, &token)?);
+            rows(connection, &Member(owner))?;
+        }
+        Ok(query.wire(rows(connection, &query)?))
     });
     read.await.unwrap()
 }
 
-async fn in_postgres<Q: Query>(pool: &Pool, query: Q) -> Q::Wire {
-    let numbered = numbered(query.sql());
+fn rows<Q: Query>(connection: &Connection, query: &Q) -> rusqlite::Result<Vec<Q::Item>> {
+    let mut statement = connection.prepare_cached(query.sql())?;
+    let bound = query.bound();
+    let bound: Vec<_> = bound
+        .iter()
+        .map(|(name, value)| (*name, *value as &dyn ToSql))
+        .collect();
+    let items = statement.query_map(&*bound, |row| Ok(Q::read(row)))?;
+    items.collect()
+}
+
+async fn in_postgres<Q: Query>(pool: &Pool, asking: Asking, query: Q) -> Q::Wire {
     let client = pool.get().await.unwrap();
+    if let Some(token) = asking {
+        let owner = token.wire(fetched(&client, &token).await);
+        fetched(&client, &Member(owner)).await;
+    }
+    query.wire(fetched(&client, &query).await)
+}
+
+async fn fetched<Q: Query>(client: &Client, query: &Q) -> Vec<Q::Item> {
+    let numbered = numbered(query.sql());
     let statement = client.prepare_cached(&numbered.sql).await.unwrap();
     let bound = query.bound();
     let value = |name: &String| bound.iter().find(|(bound, _)| bound == name).unwrap().1;
@@ -130,6 +172,5 @@ async fn in_postgres<Q: Query>(pool: &Pool, query: Q) -> Q::Wire {
         .map(|value| value as &(dyn types::ToSql + Sync))
         .collect();
     let rows = client.query(&statement, &values).await.unwrap();
-    let items = rows.iter().map(Q::read::<tokio_postgres::Row>).collect();
-    query.wire(items)
+    rows.iter().map(Q::read::<tokio_postgres::Row>).collect()
 }

@@ -5,6 +5,7 @@ use std::hash::BuildHasher;
 use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::lock;
 use super::shard::Shard;
@@ -29,7 +30,8 @@ pub struct MemoryBudgets {
     tokens: Vec<Mutex<Shard>>,
     prefixes: Vec<Mutex<Shard>>,
     overflow: Mutex<Option<Budget>>,
-    hasher: RandomState,
+    /// Unknown to whoever would send addresses to one shard alone.
+    seed: u64,
 }
 
 impl Default for MemoryBudgets {
@@ -38,7 +40,7 @@ impl Default for MemoryBudgets {
             tokens: shards(usize::MAX),
             prefixes: shards(FULL),
             overflow: Mutex::default(),
-            hasher: RandomState::new(),
+            seed: RandomState::new().hash_one(()),
         }
     }
 }
@@ -81,7 +83,8 @@ impl MemoryBudgets {
             BudgetKey::NoAddress => (&self.tokens, NO_ADDRESS),
             BudgetKey::Prefix(prefix) => (&self.prefixes, *prefix),
         };
-        let shard = shards.get(self.hasher.hash_one(key) as usize % SHARDS)?;
+        let number = xxh3_64_with_seed(&key.to_le_bytes(), self.seed);
+        let shard = shards.get(number as usize % SHARDS)?;
         Some((key, lock(shard)))
     }
 

@@ -36,15 +36,16 @@ impl Shard {
         window: Window,
         now: Timestamp,
     ) -> Option<Charge> {
-        let known = self.known(key);
-        if known.is_none() && !self.has_room(now) {
-            return None;
+        if let Some(known) = self.budgets.get_mut(&key) {
+            let (after, charge) = window.charge(Some(*known), cost, now);
+            *known = after.unwrap_or(*known);
+            return Some(charge);
         }
-        let (after, charge) = window.charge(known, cost, now);
-        if let Some(after) = after {
-            self.budgets.insert(key, after);
-        }
-        Some(charge)
+        self.has_room(now).then(|| {
+            let (after, charge) = window.charge(None, cost, now);
+            after.map(|after| self.budgets.insert(key, after));
+            charge
+        })
     }
 
     /// What was last known of a budget, whose window may be over by now.
