@@ -35,7 +35,7 @@ const ROUNDS: usize = 7;
 fn main() {
     let board = Arc::new(Prebuilt::default());
     let rig = Rig::over(Arc::clone(&board));
-    let api = whole(rig.api);
+    let api = whole(rig.api.clone());
     let small = Bytes::from(serde_json::to_vec(&board.small).unwrap());
     println!(
         "answers of {} and of {} bytes, {ROUNDS} rounds",
