@@ -107,6 +107,8 @@ pub struct Rig {
     pub api: ForumApi,
     /// What stands in the `authorization` header.
     pub bearer: String,
+    /// Its budget.
+    pub window: Window,
 }
 
 impl Rig {
@@ -114,13 +116,15 @@ impl Rig {
         let stores = Stores::in_memory();
         let bearer = format!("Bearer {}", token(&stores));
         let mut settings = Settings::default();
-        settings.token_window = Window {
-            units: u32::MAX,
-            ..settings.token_window
-        };
+        settings.token_window.units = u32::MAX;
+        let window = settings.token_window;
         let builder = ForumApi::builder(board.clone(), board, stores, TokioRuntime);
         let api = builder.settings(settings).build();
-        Self { api, bearer }
+        Self {
+            api,
+            bearer,
+            window,
+        }
     }
 
     /// A request as a client sends it.
@@ -141,7 +145,7 @@ impl Rig {
 }
 
 /// A token that carries what lists of posts need.
-fn token(stores: &Stores) -> String {
+pub fn token(stores: &Stores) -> String {
     let wanted = Issue {
         owner: &UserId::from(3),
         label: "bench",
@@ -153,7 +157,8 @@ fn token(stores: &Stores) -> String {
     issued.unwrap().0.reveal().to_owned()
 }
 
-fn at_once<T>(future: impl Future<Output = T>) -> T {
+/// What it gives, for which nothing has to be waited.
+pub fn at_once<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
         Poll::Pending => panic!("it waits for something"),

@@ -1,8 +1,8 @@
 //! What the library itself takes for a request: `cargo bench --bench request`, in ten seconds.
 //!
 //! A list of posts is asked of a board that has it at hand, with everything on: token, budget, counts and times, request
-//! id, `etag`, headers, span. It is set against writing the same answer as JSON. The instructions of a request are
-//! counted by callgrind, if valgrind is installed.
+//! id, `etag`, headers, span. It is set against writing the same answer as JSON, and against the parts that no API can do
+//! without. The instructions of a request are counted by callgrind, if valgrind is installed.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -15,6 +15,7 @@
 #[path = "../figures/mod.rs"]
 mod figures;
 mod instructions;
+mod parts;
 #[path = "../prebuilt/mod.rs"]
 mod prebuilt;
 
@@ -23,6 +24,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use figures::{Figures, Goal, row};
+use parts::Parts;
 use prebuilt::{Prebuilt, Rig, SMALL};
 
 const ROUNDS: usize = 9;
@@ -40,15 +42,19 @@ fn main() {
     }
     let answer = serde_json::to_vec(&board.small).unwrap();
     println!("an answer of {} bytes, {ROUNDS} rounds", answer.len());
-    let (mut written, mut answered, mut more) = <(Figures, Figures, Figures)>::default();
+    let parts = Parts::new(&board, &rig);
+    let (mut written, mut needed, mut answered, mut more) =
+        <(Figures, Figures, Figures, Figures)>::default();
     for _ in 0..ROUNDS {
         let alone = micros(|| (), |()| serde_json::to_vec(&board.small).unwrap());
         let whole = micros(|| rig.request(SMALL), |request| rig.answer(request));
         written.add(alone);
+        needed.add(micros(|| (), |()| parts.answer()));
         answered.add(whole);
         more.add(whole - alone);
     }
     written.tell("serialising the answer alone, us");
+    needed.tell("the parts that no API can do without, us");
     answered.tell("the whole request, us");
     let against = "serialising the same answer alone";
     row(

@@ -42,7 +42,7 @@ impl Exit<'_> {
         self.sometimes(&mut headers, &answer);
         let tag = (self.conditional && answer.status == 200).then(|| etag(&answer.body));
         if let Some(tag) = &tag {
-            headers.written(ETAG, format_args!("\"{tag}\""));
+            headers.written(ETAG, &["\"", tag.as_str(), "\""]);
         }
         let (status, body) = if tag.is_some_and(|tag| self.is_known(tag.as_str())) {
             (304, Bytes::new())
@@ -68,18 +68,18 @@ impl Exit<'_> {
         headers.fixed(CACHE_CONTROL, cache);
         headers.fixed(VARY, "authorization");
         headers.fixed(X_CONTENT_TYPE_OPTIONS, "nosniff");
-        headers.written(X_RATELIMIT_LIMIT, self.charge.limit);
-        headers.written(X_RATELIMIT_REMAINING, self.charge.remaining);
-        headers.written(X_RATELIMIT_RESET, reset);
-        headers.written(X_REQUEST_ID, self.request_id);
+        headers.number(X_RATELIMIT_LIMIT, self.charge.limit);
+        headers.number(X_RATELIMIT_REMAINING, self.charge.remaining);
+        headers.number(X_RATELIMIT_RESET, reset);
+        headers.written(X_REQUEST_ID, &[self.request_id]);
     }
 
     fn sometimes(&self, headers: &mut Headers, answer: &Answer) {
         if let Some(path) = &answer.location {
-            headers.written(LOCATION, format_args!("{}{path}", self.mount));
+            headers.written(LOCATION, &[self.mount, path]);
         }
         if let Some(next) = &answer.next {
-            headers.written(LINK, self.link(next));
+            headers.written(LINK, &[&self.link(next)]);
         }
         if answer.replayed {
             headers.fixed(IDEMPOTENCY_REPLAYED, "true");
@@ -88,7 +88,7 @@ impl Exit<'_> {
             headers.fixed(WWW_AUTHENTICATE, "Bearer");
         }
         if let Some(after) = answer.retry_after {
-            headers.written(RETRY_AFTER, after.as_millis().div_ceil(1000).max(1));
+            headers.number(RETRY_AFTER, after.as_millis().div_ceil(1000).max(1));
         }
     }
 
@@ -98,7 +98,7 @@ impl Exit<'_> {
             return body;
         }
         headers.fixed(CONTENT_TYPE, "application/json");
-        headers.written(CONTENT_LENGTH, body.len());
+        headers.number(CONTENT_LENGTH, body.len());
         if self.head.method == Method::HEAD {
             Bytes::new()
         } else {

@@ -1,10 +1,9 @@
 //! The headers of one response.
 
-use std::fmt::{Display, Write as _};
-
 use bytes::BytesMut;
 use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};
+use itoa::{Buffer, Integer};
 
 /// Headers, and the one piece of memory in which the values stand that were written for this response.
 pub(super) struct Headers {
@@ -25,11 +24,17 @@ impl Headers {
         self.map.insert(name, HeaderValue::from_static(value));
     }
 
-    /// A value that cannot stand in a header is left out: no part of these comes from a client undecoded.
-    pub(super) fn written(&mut self, name: HeaderName, value: impl Display) {
-        let written = write!(self.text, "{value}").is_ok();
+    pub(super) fn number(&mut self, name: HeaderName, number: impl Integer) {
+        self.written(name, &[Buffer::new().format(number)]);
+    }
+
+    /// A value of these parts. One that cannot stand in a header is left out: none of it comes from a client undecoded.
+    pub(super) fn written(&mut self, name: HeaderName, parts: &[&str]) {
+        for part in parts {
+            self.text.extend_from_slice(part.as_bytes());
+        }
         let value = HeaderValue::from_maybe_shared(self.text.split().freeze());
-        if let Some(value) = value.ok().filter(|_| written) {
+        if let Ok(value) = value {
             self.map.insert(name, value);
         }
     }

@@ -36,6 +36,9 @@ pub(crate) fn form_decode(text: &str) -> Option<Cow<'_, str>> {
 
 /// `None` when a `%` is not followed by two hexadecimal digits, or when the bytes are no UTF-8.
 pub(super) fn percent_decode(text: &str) -> Option<Cow<'_, str>> {
+    if text.bytes().all(|byte| byte != b'%') {
+        return Some(text.into());
+    }
     let mut after_percents = text.split('%').skip(1);
     let is_hex = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     let whole = after_percents.all(|after| after.get(..2).is_some_and(is_hex));
