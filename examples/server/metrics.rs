@@ -9,8 +9,9 @@ use metrics::{
     Counter, CounterFn, Gauge, GaugeFn, Histogram, HistogramFn, Key, KeyName, Metadata, Recorder,
     SharedString, Unit,
 };
-use prometheus::{GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry};
+use prometheus::{GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts, Registry};
 use prometheus::{TEXT_FORMAT, TextEncoder};
+use tokio::runtime::Handle;
 
 /// The upper bounds of the buckets, in seconds: from an answer out of memory to the longest attempt.
 const BUCKETS: [f64; 13] = [
@@ -20,13 +21,14 @@ const BUCKETS: [f64; 13] = [
 /// How `/metrics` is written.
 pub const KIND: &str = TEXT_FORMAT;
 
-/// Keeps every metric of the library, and nobody else's.
+/// Keeps every metric of the library, and how many tasks the server has.
 #[derive(Clone, Debug)]
 pub struct Metrics(Arc<Families>);
 
 #[derive(Debug)]
 struct Families {
     registry: Registry,
+    tasks: IntGauge,
     by_name: HashMap<&'static str, Family>,
 }
 
@@ -50,7 +52,16 @@ impl Metrics {
         });
         let by_name = families.collect::<prometheus::Result<_>>();
         let by_name = by_name.map_err(Fault::new)?;
-        let metrics = Self(Arc::new(Families { registry, by_name }));
+        let tasks = IntGauge::new("forum_server_tasks", "Tasks that are not done.");
+        let tasks = tasks.map_err(Fault::new)?;
+        registry
+            .register(Box::new(tasks.clone()))
+            .map_err(Fault::new)?;
+        let metrics = Self(Arc::new(Families {
+            registry,
+            tasks,
+            by_name,
+        }));
         let installed = metrics::set_global_recorder(metrics.clone());
         installed.map_err(|error| Fault::new(error.to_string()))?;
         Ok(metrics)
@@ -61,6 +72,8 @@ impl Metrics {
     /// # Errors
     /// When it cannot be written.
     pub fn text(&self) -> Stored<String> {
+        let tasks = Handle::current().metrics().num_alive_tasks();
+        self.0.tasks.set(i64::try_from(tasks).unwrap_or(i64::MAX));
         let encoded = TextEncoder::new().encode_to_string(&self.0.registry.gather());
         encoded.map_err(Fault::new)
     }

@@ -41,6 +41,9 @@ pub struct Pace {
     /// How long one attempt may take [default: 10]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub webhook_timeout: Option<Duration>,
+    /// How long deliveries are kept that were delivered, gone or withheld [default: 604800]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub webhook_keep: Option<Duration>,
 }
 
 impl Addresses {
@@ -84,6 +87,7 @@ impl Pace {
                 .or(before.webhook_initial_backoff),
             webhook_max_backoff: self.webhook_max_backoff.or(before.webhook_max_backoff),
             webhook_timeout: self.webhook_timeout.or(before.webhook_timeout),
+            webhook_keep: self.webhook_keep.or(before.webhook_keep),
         }
     }
 
@@ -113,10 +117,14 @@ pub async fn work(
         ..HttpSettings::default()
     });
     let transport = transport.map_err(Refusal::Failed)?;
+    let defaults = Settings::default();
+    let keep = pace.webhook_keep.unwrap_or(defaults.keep);
     let settings = Settings {
         backoff: pace.backoff(),
-        step: Settings::default().step.max(timeout.mul_f64(1.5)),
-        ..Settings::default()
+        step: defaults.step.max(timeout.mul_f64(1.5)),
+        keep,
+        sweep: defaults.sweep.min(keep),
+        ..defaults
     };
     are_readable(&webhooks, &*secrets).await?;
     let worker = Worker::new(

@@ -202,6 +202,11 @@ impl Server {
         self.wait().0
     }
 
+    /// The id of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Issues a token with all scopes.
     pub fn token(&self, owner: &str) -> String {
         self.token_with(owner, "all")

@@ -77,6 +77,7 @@ impl Command {
                 "webhook_initial_backoff",
                 "webhook_max_backoff",
                 "webhook_timeout",
+                "webhook_keep",
                 "log",
             ],
             Self::OnBoard(_) => &[],

@@ -1,0 +1,61 @@
+//! What no API can do without, one part after the other and nothing between: the token's digest and its look-up, the
+//! owner's standing, the charge, the board's page, its JSON, and a response with as many headers.
+
+use std::hint::black_box;
+
+use bytes::Bytes;
+use forum_api::budget::{BudgetKey, Window};
+use forum_api::clock::{Clock as _, SystemClock};
+use forum_api::host::Authority as _;
+use forum_api::store::Stores;
+use forum_api::token::{Lookup, PlainToken};
+use http::{HeaderMap, Response};
+use http_body_util::Full;
+
+use crate::prebuilt::{Prebuilt, Rig, SMALL, at_once, token};
+
+/// The parts, with what they work on.
+pub struct Parts<'a> {
+    board: &'a Prebuilt,
+    stores: Stores,
+    token: String,
+    headers: HeaderMap,
+    window: Window,
+}
+
+impl<'a> Parts<'a> {
+    pub fn new(board: &'a Prebuilt, rig: &Rig) -> Self {
+        let stores = Stores::in_memory();
+        Self {
+            board,
+            token: token(&stores),
+            stores,
+            headers: rig.answer(rig.request(SMALL)).headers().clone(),
+            window: rig.window,
+        }
+    }
+
+    pub fn answer(&self) -> Response<Full<Bytes>> {
+        let token = PlainToken::parse(&self.token).unwrap();
+        at_once(self.admit(*token.lookup(), &token));
+        let page = black_box(&self.board.small).clone();
+        let body = serde_json::to_vec(&page).unwrap();
+        let mut response = Response::new(Full::new(body.into()));
+        // Each header is hashed and put in its place anew.
+        let headers = self.headers.iter();
+        let headers = headers.map(|(name, value)| (name.clone(), value.clone()));
+        response.headers_mut().extend(headers);
+        response
+    }
+
+    async fn admit(&self, lookup: Lookup, token: &PlainToken) {
+        let found = self.stores.tokens.find(&lookup).await.unwrap().unwrap();
+        assert!(found.digest == token.digest());
+        let now = SystemClock.now();
+        let key = BudgetKey::Token(lookup);
+        let charge = self.stores.budgets.charge(&key, 1, self.window, now);
+        assert!(charge.await.unwrap().granted);
+        let standing = self.board.member(&found.owner).await.unwrap();
+        black_box(standing.unwrap());
+    }
+}

@@ -1,0 +1,115 @@
+//! What a client does all day: it reads, searches, writes, edits, follows, and gets things wrong.
+
+use std::thread;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::client::{self, Answer};
+use crate::program::Server;
+
+/// The members who ask.
+const MEMBERS: [&str; 4] = ["alice", "bob", "carol", "mod"];
+
+/// Between two requests of a client.
+const PAUSE: Duration = Duration::from_millis(12);
+
+/// A token that was never issued.
+const UNKNOWN: &str =
+    "forum_pat_0000000000000000_00000000000000000000000000000000000000000000000000";
+
+/// What is asked, and what is to be answered.
+const ACTS: [(&str, &str, u16); 18] = [
+    ("GET", "/forums", 200),
+    ("GET", "/forums/2/threads", 200),
+    ("GET", "/threads/1/posts?limit=20", 200),
+    ("POST", "/threads/1/posts", 201),
+    ("PATCH", "", 200),
+    ("GET", "/search?q=welcome", 200),
+    ("GET", "/search?q=number&sort=newest", 200),
+    ("GET", "/me", 200),
+    ("GET", "/messages", 200),
+    ("POST", "/subscriptions", 201),
+    ("DELETE", "/subscriptions/forum/2", 204),
+    ("GET", "/threads/999999", 404),
+    ("GET", "/nowhere", 404),
+    ("POST", "/threads/1/posts?x=1", 400),
+    ("GET", "/forums?limit=none", 400),
+    ("GET", "/openapi.json", 200),
+    ("GET", "/threads/1", 200),
+    ("HEAD", "/threads/1/posts", 200),
+];
+
+/// One who asks.
+#[derive(Debug)]
+pub struct Client {
+    api: String,
+    token: String,
+    /// How many requests it has made, and others before it.
+    number: u64,
+    /// The path of the post that it wrote last.
+    last: String,
+}
+
+impl Client {
+    pub fn new(server: &Server, seed: u64) -> Self {
+        Self {
+            api: server.api(""),
+            token: server.token(MEMBERS[seed as usize]),
+            number: seed << 32,
+            last: String::new(),
+        }
+    }
+
+    /// One request of a member, and one of a guest whose address nobody had before.
+    pub fn act(&mut self) {
+        self.number += 1;
+        let (method, path, status) = ACTS[self.number as usize % ACTS.len()];
+        let answer = match method {
+            "PATCH" if self.last.is_empty() => return,
+            "PATCH" => self.ask(method, &self.last),
+            _ => self.ask(method, path),
+        };
+        assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
+        if status == 201 && path.ends_with("/posts") {
+            let post = answer.json()["postId"].as_str().unwrap().to_owned();
+            self.last = format!("{path}/{post}");
+        }
+        self.ask_as_strangers();
+        thread::sleep(PAUSE);
+    }
+
+    fn ask(&self, method: &str, path: &str) -> Answer {
+        let key = format!("\"soak-{}\"", self.number);
+        let body = match path {
+            "/subscriptions" => json!({ "target": "forum", "targetId": "2" }),
+            _ => json!({ "body": format!("Number {}, *again*.", self.number) }),
+        };
+        let body = if matches!(method, "POST" | "PATCH") {
+            body.to_string()
+        } else {
+            String::new()
+        };
+        let bearer = format!("Bearer {}", self.token);
+        let mut headers = vec![
+            ("authorization", bearer.as_str()),
+            ("content-type", "application/json"),
+        ];
+        if method == "POST" {
+            headers.push(("idempotency-key", &key));
+        }
+        client::send(method, &format!("{}{path}", self.api), &headers, &body)
+    }
+
+    /// A guest, and somebody with a token that nobody issued.
+    fn ask_as_strangers(&self) {
+        let [.., a, b, c] = self.number.to_be_bytes();
+        let address = format!("2001:{:x}:{a:02x}{b:02x}:{c:02x}00::1", self.number >> 32);
+        let url = format!("{}/forums/1/threads", self.api);
+        let guest = [("x-forwarded-for", address.as_str())];
+        assert_eq!(client::send("GET", &url, &guest, "").status, 200);
+        let bearer = format!("Bearer {UNKNOWN}");
+        let stranger = [guest[0], ("authorization", bearer.as_str())];
+        assert_eq!(client::send("GET", &url, &stranger, "").status, 401);
+    }
+}

@@ -1,0 +1,72 @@
+//! What a server takes at one moment.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use forum_api::store::sqlite::rusqlite::{Connection, OpenFlags};
+
+use crate::client;
+use crate::program::Server;
+
+/// A server at one moment.
+#[derive(Debug)]
+pub struct Sample {
+    /// How long after the start.
+    pub at: Duration,
+    /// What it has in memory of its own, in bytes.
+    pub memory: u64,
+    /// Tasks that are not done.
+    pub tasks: u64,
+    pub threads: u64,
+    /// Open files and sockets.
+    pub descriptors: u64,
+    /// The size of SQLite's log of writes, in bytes.
+    pub log: u64,
+    /// Attempts that delivered something, ever.
+    pub delivered_ever: i64,
+    /// Rows of deliveries in the database.
+    pub delivered_kept: i64,
+}
+
+impl Sample {
+    pub fn of(server: &Server, at: Duration) -> Self {
+        let process = format!("/proc/{}", server.id());
+        let status = fs::read_to_string(format!("{process}/status")).unwrap();
+        let metrics = client::get(&server.beside("/metrics")).body;
+        let database = server.home.path().join("forum.db");
+        Self {
+            at,
+            memory: number_after(&status, "RssAnon:") << 10,
+            tasks: number_after(&metrics, "\nforum_server_tasks"),
+            threads: number_after(&status, "Threads:"),
+            descriptors: fs::read_dir(format!("{process}/fd")).unwrap().count() as u64,
+            log: fs::metadata(database.with_extension("db-wal")).map_or(0, |file| file.len()),
+            delivered_ever: delivered(&metrics),
+            delivered_kept: rows(&database),
+        }
+    }
+}
+
+fn number_after(text: &str, name: &str) -> u64 {
+    let (_, rest) = text.split_once(name).unwrap();
+    rest.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// Of all topics.
+fn delivered(metrics: &str) -> i64 {
+    let lines = metrics.lines().filter(|line| {
+        line.starts_with("forum_api_deliveries_total{") && line.contains("\"delivered\"")
+    });
+    let counts = lines.map(|line| number_after(line, "}"));
+    counts.sum::<u64>().try_into().unwrap()
+}
+
+fn rows(database: &Path) -> i64 {
+    let connection = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY);
+    let count = "SELECT count(*) FROM forum_api_deliveries";
+    connection
+        .unwrap()
+        .query_row(count, [], |row| row.get(0))
+        .unwrap()
+}
