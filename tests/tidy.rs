@@ -264,28 +264,7 @@ fn the_readme_embeds_as_the_documentation_does() {
 
 #[test]
 fn the_core_needs_no_runtime_no_sql_and_no_tls() {
-    let tree = Command::new(env!("CARGO"))
-        .args([
-            "tree",
-            "--offline",
-            "--locked",
-            "--no-default-features",
-            "-e",
-            "normal",
-            "--prefix",
-            "none",
-            "--format",
-            "{p}",
-        ])
-        .current_dir(root())
-        .output()
-        .unwrap();
-    assert!(
-        tree.status.success(),
-        "{}",
-        String::from_utf8_lossy(&tree.stderr)
-    );
-    let tree = String::from_utf8(tree.stdout).unwrap();
+    let tree = tree(&["--no-default-features", "-e", "normal", "--format", "{p}"]);
     let crates: BTreeSet<_> = tree
         .lines()
         .filter_map(|line| line.split(' ').next())
@@ -295,4 +274,51 @@ fn the_core_needs_no_runtime_no_sql_and_no_tls() {
     for foreign in FOREIGN {
         assert!(!crates.contains(foreign), "{foreign}");
     }
+}
+
+/// `cargo deny check` reads the same file, and asks for advisories too.
+#[test]
+fn crates_come_from_one_place_and_what_ships_is_licensed_as_deny_toml_allows() {
+    let lock = fs::read_to_string(root().join("Cargo.lock")).unwrap();
+    let sources = lock.lines().filter(|line| line.starts_with("source = "));
+    let sources: BTreeSet<_> = sources.collect();
+    let only = r#"source = "registry+https://github.com/rust-lang/crates.io-index""#;
+    assert_eq!(sources, BTreeSet::from([only]));
+
+    let policy = fs::read_to_string(root().join("deny.toml")).unwrap();
+    let allowed = policy
+        .lines()
+        .find_map(|line| line.strip_prefix("allow = "));
+    let allowed = allowed.unwrap();
+    let may = |licence: &str| allowed.contains(&format!("\"{licence}\""));
+    let crates = tree(&[
+        "--all-features",
+        "-e",
+        "normal,build",
+        "--format",
+        "{p}: {l}",
+    ]);
+    let crates: BTreeMap<_, _> = crates
+        .lines()
+        .filter_map(|line| line.trim_end_matches(" (*)").split_once(": "))
+        .collect();
+    assert!(crates.len() > 100, "{crates:?}");
+    for (name, terms) in crates {
+        let plain = terms.replace(['(', ')'], "").replace('/', " OR ");
+        let granted = |term: &str| term.split(" OR ").any(may);
+        assert!(plain.split(" AND ").all(granted), "{name}: {terms}");
+    }
+}
+
+/// What `cargo tree` says of the crates in `Cargo.lock`, a line each.
+fn tree(arguments: &[&str]) -> String {
+    let tree = Command::new(env!("CARGO"))
+        .args(["tree", "--offline", "--locked", "--prefix", "none"])
+        .args(arguments)
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&tree.stderr);
+    assert!(tree.status.success(), "{told}");
+    String::from_utf8(tree.stdout).unwrap()
 }
