@@ -16,6 +16,7 @@ mod client;
 mod database;
 mod deliveries;
 mod documents;
+mod faults;
 mod forums;
 mod generate;
 mod killed;
