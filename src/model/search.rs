@@ -1,7 +1,7 @@
 //! Search and its hits (contract, sections 6 and 7).
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 
 use super::input::present;
 use super::{Author, ForumId, Limit, Position, PostId, Query, ThreadId, Timestamp, UserRef, When};
@@ -38,7 +38,17 @@ pub struct SearchHit {
     /// Some plain text around the match.
     pub excerpt: String,
     /// How well it matches; higher is better.
+    #[serde(serialize_with = "finite")]
     pub score: f64,
+}
+
+/// JSON has no word for any other number, and a score is never null.
+fn finite<S: Serializer>(score: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    if score.is_finite() {
+        serializer.serialize_f64(*score)
+    } else {
+        Err(ser::Error::custom("a score is not finite"))
+    }
 }
 
 impl SearchHit {

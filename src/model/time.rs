@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use jiff::civil::DateTime;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
 /// A point in time, in whole milliseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,6 +44,12 @@ impl Timestamp {
     /// How long after `earlier` this is; zero if it is before.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+
+    /// What calendar and clock say then in UTC, in the years 0 to 9999.
+    fn civil(self) -> Option<DateTime> {
+        let time = EPOCH.checked_add(SignedDuration::from_millis(self.0));
+        time.ok().filter(|time| time.year() >= 0)
     }
 
     /// Reads RFC 3339, in any offset; what is finer than a millisecond is cut off.
@@ -106,16 +112,20 @@ fn millis(duration: Duration) -> i64 {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match EPOCH.checked_add(SignedDuration::from_millis(self.0)) {
-            Ok(time) => write!(f, "{time:.3}Z"),
-            Err(_) => write!(f, "{}ms", self.0),
+        match self.civil() {
+            Some(time) => write!(f, "{time:.3}Z"),
+            None => write!(f, "{}ms", self.0),
         }
     }
 }
 
+/// A time that RFC 3339 has no words for cannot be told.
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        match self.civil() {
+            Some(time) => serializer.collect_str(&format_args!("{time:.3}Z")),
+            None => Err(ser::Error::custom("a time is not in the years 0 to 9999")),
+        }
     }
 }
 

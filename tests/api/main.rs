@@ -32,6 +32,7 @@ mod keys;
 mod language;
 mod leaks;
 mod metrics;
+mod nonsense;
 mod order;
 mod paths;
 mod queries;
