@@ -113,7 +113,11 @@ pub struct Rig {
 
 impl Rig {
     pub fn over(board: Arc<Prebuilt>) -> Self {
-        let stores = Stores::in_memory();
+        Self::with(board, Stores::in_memory())
+    }
+
+    /// The same over stores that may hold something.
+    pub fn with(board: Arc<Prebuilt>, stores: Stores) -> Self {
         let bearer = format!("Bearer {}", token(&stores));
         let mut settings = Settings::default();
         settings.token_window.units = u32::MAX;
@@ -157,7 +161,7 @@ pub fn token(stores: &Stores) -> String {
     issued.unwrap().0.reveal().to_owned()
 }
 
-/// What it gives, for which nothing has to be waited.
+/// What comes of something for which nothing has to be waited.
 pub fn at_once<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,

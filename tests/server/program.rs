@@ -258,6 +258,15 @@ impl Server {
         client::send(method, &self.api(path), &headers, body)
     }
 
+    /// What it has in memory, in kB.
+    pub fn resident(&self) -> u64 {
+        let status = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(status).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let number = line.unwrap().trim().split(' ').next();
+        number.unwrap().parse().unwrap()
+    }
+
     /// Sends a signal such as `TERM`.
     pub fn signal(&self, name: &str) {
         signal(&self.child, name);

@@ -1,13 +1,19 @@
 //! What was typed to sign in.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use http_body_util::{BodyExt, Limited};
 use percent_encoding::percent_decode_str;
+use tokio::time::timeout;
 
 use super::HOME;
 
 /// How much of a form is read.
 const LIMIT: usize = 64 * 1024;
+
+/// How long a form may take to come.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What was typed, and where to go afterwards.
 #[derive(Default)]
@@ -28,7 +34,8 @@ impl Typed {
 
     /// What a form holds; `None` when it cannot be read, or holds what nobody can type.
     pub async fn of_form(body: Body) -> Option<Self> {
-        let body = Limited::new(body, LIMIT).collect().await.ok()?.to_bytes();
+        let whole = timeout(PATIENCE, Limited::new(body, LIMIT).collect());
+        let body = whole.await.ok()?.ok()?.to_bytes();
         Self::parse(std::str::from_utf8(&body).ok()?)
     }
 

@@ -1,0 +1,33 @@
+//! Whether time tells a secret: `cargo bench --bench timing`, in two minutes of an idle machine.
+//!
+//! As dudect does it: two classes of inputs stand in random order, each is timed alone, and Welch's t says whether their
+//! means differ, over all of a million samples and over those that are left when the slowest are cut off. Below 4.5 they
+//! do not. Named parts run alone: `tokens`, `secrets`, `signatures`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    dead_code,
+    unreachable_pub,
+    reason = "a measurement that goes wrong is to fail, and nobody imports it"
+)]
+
+mod dudect;
+#[path = "../figures/mod.rs"]
+mod figures;
+#[path = "../prebuilt/mod.rs"]
+mod prebuilt;
+mod signatures;
+mod tokens;
+
+fn main() {
+    for (part, measure) in [
+        ("tokens", tokens::lookups as fn()),
+        ("secrets", tokens::secrets),
+        ("signatures", signatures::measure),
+    ] {
+        if figures::is_wanted(part) {
+            measure();
+        }
+    }
+}
