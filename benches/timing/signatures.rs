@@ -1,5 +1,7 @@
 //! Signatures: whether time tells where a wrong one is wrong, or which of two secrets made a right one.
 
+use std::cell::Cell;
+
 use forum_api::clock::SystemEntropy;
 use forum_api::model::Timestamp;
 use forum_api::webhook::{Secret, verify};
@@ -14,45 +16,76 @@ const BODY: &[u8] =
 const SENT: i64 = 1_767_225_600;
 const SIGNATURE: &str = "x-forum-signature";
 
+/// So many deliveries there are of each kind.
+const DELIVERIES: i64 = 200;
+
 pub fn measure() {
-    let secrets = [(); 2].map(|()| Secret::mint(&SystemEntropy).unwrap());
-    let now = Timestamp::from_millis(SENT * 1000);
-    let check = |headers: HeaderMap| (verify(&secrets, &headers, BODY, now).is_ok(), headers);
-    let [first, second] = [0, 1].map(|number: usize| signed(&secrets[number]));
-    assert!(check(first.clone()).0 && check(second.clone()).0);
-    let [start, end] = ["sha256=".len(), "sha256=".len() + 63].map(|place| wrong_at(&first, place));
-    assert!(!check(start.clone()).0 && !check(end.clone()).0);
-    compare(
-        "a signature that is wrong in its first digit and in its last",
-        |class| if class { &end } else { &start }.clone(),
-        check,
-    );
-    compare(
-        "a signature by the first of two secrets and by the second",
-        |class| if class { &second } else { &first }.clone(),
-        check,
-    );
-    let foreign = signed(&Secret::mint(&SystemEntropy).unwrap());
-    compare(
-        "a signature by another secret and one that is wrong in its last digit",
-        |class| if class { &end } else { &foreign }.clone(),
-        check,
-    );
+    let [first, second, foreign] = [(); 3].map(|()| Secret::mint(&SystemEntropy).unwrap());
+    let [by_first, by_second, by_foreign] = [&first, &second, &foreign].map(signed);
+    let digits = "sha256=".len();
+    let [start, end] = [digits, digits + 63].map(|place| {
+        let wrong = by_first.iter().map(|headers| wrong_at(headers, place));
+        wrong.collect::<Vec<_>>()
+    });
+    let secrets = [first, second];
+    for (what, classes, right) in [
+        (
+            "that is wrong in its first digit and in its last",
+            [&start, &end],
+            false,
+        ),
+        (
+            "by another secret and wrong in its last digit",
+            [&by_foreign, &end],
+            false,
+        ),
+        (
+            "by the first of two secrets and by the second",
+            [&by_first, &by_second],
+            true,
+        ),
+    ] {
+        let now = Timestamp::from_millis(SENT * 1000);
+        let check = |headers: HeaderMap| (verify(&secrets, &headers, BODY, now).is_ok(), headers);
+        let next = Cell::new(0);
+        let delivery = |class: bool| {
+            next.set((next.get() + 1) % DELIVERIES as usize);
+            copied(&classes[usize::from(class)][next.get()])
+        };
+        for class in [false, true] {
+            assert_eq!(check(delivery(class)).0, right);
+        }
+        compare(&format!("a signature {what}"), delivery, check);
+    }
 }
 
-/// The headers of a delivery.
-fn signed(secret: &Secret) -> HeaderMap {
+/// Headers of their own: a clone would share its bytes with the kind that it is of, and time would tell that.
+fn copied(headers: &HeaderMap) -> HeaderMap {
+    let own = |value: &HeaderValue| HeaderValue::from_bytes(value.as_bytes()).unwrap();
+    let copies = headers
+        .iter()
+        .map(|(name, value)| (name.clone(), own(value)));
+    copies.collect()
+}
+
+/// The headers of deliveries, one a second.
+fn signed(secret: &Secret) -> Vec<HeaderMap> {
+    (SENT..SENT + DELIVERIES)
+        .map(|at| signed_at(secret, at))
+        .collect()
+}
+
+fn signed_at(secret: &Secret, at: i64) -> HeaderMap {
     let mac = Hmac::<Sha256>::new_from_slice(secret.reveal().as_bytes()).unwrap();
-    let mac = mac.chain_update(format!("{SENT}.")).chain_update(BODY);
+    let mac = mac.chain_update(format!("{at}.")).chain_update(BODY);
     let digits = mac.finalize().into_bytes();
     let digits: String = digits.iter().map(|byte| format!("{byte:02x}")).collect();
-    let sent = SENT.to_string();
     let signature = format!("sha256={digits}");
     let mut headers = HeaderMap::new();
     for (name, value) in [
         ("x-forum-event", "thread.created"),
         ("x-forum-delivery", "dlv_1"),
-        ("x-forum-timestamp", &sent),
+        ("x-forum-timestamp", &at.to_string()),
         (SIGNATURE, &signature),
     ] {
         headers.insert(name, HeaderValue::from_str(value).unwrap());

@@ -20,6 +20,9 @@ const LENGTH: usize = PREFIX.len() + LOOKUP + 1 + RANDOM + CHECKSUM;
 pub struct Lookup([u8; LOOKUP]);
 
 impl Lookup {
+    /// Of no token.
+    pub(crate) const NOBODYS: Self = Self([b'0'; LOOKUP]);
+
     /// The lookup that `text` spells; `None` unless it is 16 of `[0-9A-Za-z]`.
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = <[u8; LOOKUP]>::try_from(text.as_bytes()).ok()?;

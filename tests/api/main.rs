@@ -34,6 +34,7 @@ mod leaks;
 mod metrics;
 mod nonsense;
 mod order;
+mod owasp;
 mod paths;
 mod queries;
 mod replays;

@@ -76,6 +76,11 @@ impl FullBoard {
         self.moderators.lock().unwrap().remove(user);
     }
 
+    /// From now on `user` moderates everything.
+    pub(crate) fn promote(&self, user: &'static str) {
+        self.moderators.lock().unwrap().insert(user);
+    }
+
     /// The commands that were run, with their arguments.
     pub(crate) fn calls(&self) -> Vec<String> {
         self.calls.lock().unwrap().clone()
