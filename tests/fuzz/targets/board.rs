@@ -1,0 +1,175 @@
+//! A board that refuses every command with its arguments in words, so that the answer tells what was read.
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Arc, LazyLock, Mutex};
+use std::task::{Context, Waker};
+
+use bytes::Bytes;
+use forum_api::host::{
+    Authority, Board, Caller, Forums, In, Member, Place, Refusal, Result, Standing, Stored,
+};
+use forum_api::model::*;
+use forum_api::scope::Surface;
+use forum_api::store::Stores;
+use forum_api::testing::{Answer, TestBoard};
+use forum_api::{Settings, async_trait};
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderValue, Method, Request, Uri};
+use http_body_util::Full;
+
+/// What the first page of a list of threads says of the next one.
+pub(super) static NEXT: Mutex<String> = Mutex::new(String::new());
+
+/// The board, of which no budget is ever spent.
+static BOARD: LazyLock<TestBoard> = LazyLock::new(|| {
+    let mut settings = Settings::default();
+    settings.token_window.units = u32::MAX;
+    settings.guest_window.units = u32::MAX;
+    let (authority, board) = (Arc::new(Parrot), Arc::new(Parrot));
+    TestBoard::with(authority, board, Stores::in_memory(), settings, |it| it)
+});
+
+/// The token of a member, with every scope.
+pub(super) static TOKEN: LazyLock<String> = LazyLock::new(|| {
+    let scopes: Vec<_> = Surface::Full.scopes().map(|scope| scope.as_str()).collect();
+    BOARD.token("1", &scopes, "").reveal().into()
+});
+
+/// What the member gets; nothing where `uri` is none.
+pub(super) fn ask(method: Method, uri: &[u8], body: &[u8]) -> Option<Answer> {
+    let bearer = HeaderValue::from_str(&format!("Bearer {}", *TOKEN)).unwrap();
+    let mut request = request(method, uri, body)?;
+    request.headers_mut().insert(AUTHORIZATION, bearer);
+    Some(send(request))
+}
+
+/// A request without a token.
+pub(super) fn request(method: Method, uri: &[u8], body: &[u8]) -> Option<Request<Full<Bytes>>> {
+    let request = Request::builder().method(method).uri(Uri::try_from(uri).ok()?);
+    let request = request.header(CONTENT_TYPE, "application/json");
+    request.body(Bytes::copy_from_slice(body).into()).ok()
+}
+
+/// The answer, which is one that the contract knows.
+pub(super) fn send(request: Request<Full<Bytes>>) -> Answer {
+    let answer = ready(BOARD.send(request));
+    let outcomes = [
+        (200, None),
+        (400, Some("bad_request")),
+        (401, Some("unauthenticated")),
+        (422, Some("VALIDATION")),
+    ];
+    assert!(outcomes.contains(&(answer.status, answer.code())), "{answer:?}");
+    if answer.status == 400 {
+        let plain = |letter: char| letter.is_ascii() && !letter.is_control();
+        assert!(message(&answer).chars().all(plain), "{answer:?}");
+        assert!(message(&answer).len() <= 200, "{answer:?}");
+    }
+    answer
+}
+
+/// What a refusal says.
+pub(super) fn message(answer: &Answer) -> String {
+    let json = answer.json();
+    json["error"]["message"].as_str().unwrap_or_default().into()
+}
+
+/// The value of a future that waits for nothing.
+pub(super) fn ready<T>(future: impl Future<Output = T>) -> T {
+    let mut context = Context::from_waker(Waker::noop());
+    match pin!(future).poll(&mut context) {
+        std::task::Poll::Ready(value) => value,
+        std::task::Poll::Pending => panic!("nothing here waits"),
+    }
+}
+
+struct Parrot;
+
+fn said<T>(arguments: impl Debug) -> Result<T> {
+    Err(Refusal::Invalid(format!("{arguments:?}")))
+}
+
+#[async_trait]
+impl Authority for Parrot {
+    async fn guest(&self) -> Stored<Standing> {
+        Ok(Standing::new(Forums::all()))
+    }
+
+    async fn member(&self, _: &UserId) -> Stored<Option<Standing>> {
+        Ok(Some(Standing::new(Forums::all())))
+    }
+}
+
+#[async_trait]
+impl Board for Parrot {
+    async fn forum_of(&self, _: &Caller, _: Place<'_>) -> Result<ForumId> {
+        Ok(ForumId::from(1))
+    }
+
+    async fn forums(&self, _: &Caller) -> Result<Vec<Forum>> {
+        Ok(Vec::new())
+    }
+
+    async fn threads(&self, _: &Caller, _: ForumId, list: ListThreads) -> Result<Page<Thread>> {
+        if let Some(after) = list.after {
+            return Err(Refusal::Invalid(after.as_str().into()));
+        }
+        let next = Some(Position::new(NEXT.lock().unwrap()));
+        let items = Vec::new();
+        Ok(Page { items, next })
+    }
+
+    async fn posts(&self, _: &Caller, _: ThreadId, list: ListPosts) -> Result<In<Page<Post>>> {
+        said(list)
+    }
+
+    async fn messages(&self, _: &Member, list: ListMessages) -> Result<Page<MessageSummary>> {
+        said(list)
+    }
+
+    async fn subscriptions(
+        &self,
+        _: &Member,
+        list: ListSubscriptions,
+    ) -> Result<Page<Subscription>> {
+        said(list)
+    }
+
+    async fn search(&self, _: &Caller, search: Search) -> Result<Page<SearchHit>> {
+        said(search)
+    }
+
+    async fn start_thread(&self, _: &Member, _: ForumId, new: StartThread) -> Result<Thread> {
+        said(new)
+    }
+
+    async fn reply(&self, _: &Member, _: ThreadId, reply: Reply) -> Result<In<Post>> {
+        said(reply)
+    }
+
+    async fn edit_post(&self, _: &Member, _: PostAt, edit: EditPost) -> Result<In<Post>> {
+        said(edit)
+    }
+
+    async fn rate(&self, _: &Member, _: UserRef, rating: Rate) -> Result<Rating> {
+        said(rating)
+    }
+
+    async fn send_message(&self, _: &Member, new: SendMessage) -> Result<Message> {
+        said(new)
+    }
+
+    async fn vote(&self, _: &Member, _: PollId, vote: Vote) -> Result<In<Poll>> {
+        said(vote)
+    }
+
+    async fn edit_poll(&self, _: &Member, _: PollId, edit: EditPoll) -> Result<In<Poll>> {
+        said(edit)
+    }
+
+    async fn follow(&self, _: &Member, what: Target) -> Result<Followed> {
+        said(what)
+    }
+}
