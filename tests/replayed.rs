@@ -4,7 +4,8 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test that goes wrong is to fail"
+    unreachable_pub,
+    reason = "a test that goes wrong is to fail, and nobody imports it"
 )]
 
 use std::fs;
@@ -32,9 +33,17 @@ macro_rules! replayed {
 replayed! { address body cursor expiry forwarded markdown query search signature token }
 
 fn replay(name: &str) {
-    let (_, target) = targets::ALL.iter().find(|(known, _)| *known == name).unwrap();
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus").join(name);
-    let inputs: Vec<_> = fs::read_dir(corpus).unwrap().map(|file| file.unwrap().path()).collect();
+    let (_, target) = targets::ALL
+        .iter()
+        .find(|(known, _)| *known == name)
+        .unwrap();
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fuzz/corpus")
+        .join(name);
+    let inputs: Vec<_> = fs::read_dir(corpus)
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .collect();
     assert!(!inputs.is_empty());
     for input in inputs {
         println!("{}", input.display());

@@ -21,7 +21,11 @@ static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
 fn elsewhere(address: &str) -> String {
     let scheme = address.get(.."data:".len()).unwrap_or_default();
     let is_data = scheme.eq_ignore_ascii_case("data:");
-    if is_data { String::new() } else { address.into() }
+    if is_data {
+        String::new()
+    } else {
+        address.into()
+    }
 }
 
 /// How many times as long as its source a post's HTML may be.

@@ -43,7 +43,8 @@ impl Resolver for Named {
 /// Four bytes or sixteen.
 fn address(bytes: &[u8]) -> Option<IpAddr> {
     let v4 = <[u8; 4]>::try_from(bytes).map(IpAddr::from);
-    v4.or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from)).ok()
+    v4.or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from))
+        .ok()
 }
 
 fn is_judged(address: IpAddr) {
@@ -88,7 +89,11 @@ fn is_reachable(address: IpAddr) -> bool {
     let address = address.to_canonical();
     let own = match address {
         IpAddr::V4(v4) => v4.is_private() || v4.is_loopback(),
-        IpAddr::V6(v6) => v6.is_loopback() || v6.is_unique_local() || embedded(v6).is_some_and(|v4| v4.is_private() || v4.is_loopback()),
+        IpAddr::V6(v6) => {
+            v6.is_loopback()
+                || v6.is_unique_local()
+                || embedded(v6).is_some_and(|v4| v4.is_private() || v4.is_loopback())
+        }
     };
     let metadata = METADATA.iter().any(|known| known.parse() == Ok(address));
     !metadata && (own || is_public(address))

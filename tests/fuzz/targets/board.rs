@@ -47,7 +47,9 @@ pub(super) fn ask(method: Method, uri: &[u8], body: &[u8]) -> Option<Answer> {
 
 /// A request without a token.
 pub(super) fn request(method: Method, uri: &[u8], body: &[u8]) -> Option<Request<Full<Bytes>>> {
-    let request = Request::builder().method(method).uri(Uri::try_from(uri).ok()?);
+    let request = Request::builder()
+        .method(method)
+        .uri(Uri::try_from(uri).ok()?);
     let request = request.header(CONTENT_TYPE, "application/json");
     request.body(Bytes::copy_from_slice(body).into()).ok()
 }
@@ -61,7 +63,10 @@ pub(super) fn send(request: Request<Full<Bytes>>) -> Answer {
         (401, Some("unauthenticated")),
         (422, Some("VALIDATION")),
     ];
-    assert!(outcomes.contains(&(answer.status, answer.code())), "{answer:?}");
+    assert!(
+        outcomes.contains(&(answer.status, answer.code())),
+        "{answer:?}"
+    );
     if answer.status == 400 {
         let plain = |letter: char| letter.is_ascii() && !letter.is_control();
         assert!(message(&answer).chars().all(plain), "{answer:?}");

@@ -20,7 +20,9 @@ pub(super) fn holds(data: &[u8]) {
     assert!(cursor.len() <= 200 && cursor.bytes().all(is_plain));
     assert_eq!(board::message(&after("1", cursor.as_bytes())), position);
     assert_eq!(after("2", cursor.as_bytes()).status, 400);
-    edited(&cursor, other).iter().for_each(|it| is_refused_or_given(it));
+    edited(&cursor, other)
+        .iter()
+        .for_each(|it| is_refused_or_given(it));
 }
 
 /// The cursor of a position.

@@ -65,8 +65,15 @@ fn opened(tag: &StartTag<()>, html: &str) -> Option<String> {
 /// As a browser reads it: blanks and control characters before an address and line breaks within are not there.
 fn is_harmless(address: &str) -> bool {
     let visible = address.trim_start_matches(|letter: char| letter <= ' ');
-    let address: String = visible.chars().filter(|letter| !"\t\n\r".contains(*letter)).collect();
-    let scheme = address.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    let address: String = visible
+        .chars()
+        .filter(|letter| !"\t\n\r".contains(*letter))
+        .collect();
+    let scheme = address
+        .split(':')
+        .next()
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     let runs = ["javascript", "vbscript", "data", "file"].contains(&&*scheme);
     !runs || !address.contains(':')
 }

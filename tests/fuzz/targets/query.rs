@@ -40,7 +40,10 @@ pub(super) fn holds(data: &[u8]) {
 /// All that can be written with a `%` is.
 fn respelt(pair: &[u8]) -> String {
     let mut sides = pair.splitn(2, |byte| *byte == b'=').map(|side| {
-        let spaced: Vec<_> = side.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
+        let spaced: Vec<_> = side
+            .iter()
+            .map(|byte| if *byte == b'+' { b' ' } else { *byte })
+            .collect();
         let said: Vec<_> = percent_decode(&spaced).collect();
         percent_encode(&said, NON_ALPHANUMERIC).to_string()
     });

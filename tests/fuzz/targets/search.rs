@@ -25,10 +25,15 @@ pub(super) fn holds(data: &[u8]) {
         rest = rest.split_once(&term.text).unwrap().1;
     }
     let sign = |excluded| if excluded { "-" } else { "" };
-    let again = terms.iter().map(|term| format!("{}\"{}\"", sign(term.excluded), term.text));
+    let again = terms
+        .iter()
+        .map(|term| format!("{}\"{}\"", sign(term.excluded), term.text));
     let again = again.collect::<Vec<_>>().join(" ");
     let fits = again.chars().count() <= 200;
-    assert!(!fits || Query::parse(&again).unwrap().terms() == terms, "{text:?}");
+    assert!(
+        !fits || Query::parse(&again).unwrap().terms() == terms,
+        "{text:?}"
+    );
 }
 
 /// A span of time has an end that is no earlier than any of its kind can be.
@@ -39,6 +44,12 @@ fn when(text: &str) {
     };
     let (from, until) = when.range(now);
     assert!(from.is_some() || until.is_some(), "{text}");
-    let days = [from, until].into_iter().flatten().map(Timestamp::as_millis);
-    assert!(text.len() < 4 || days.into_iter().all(|day| day % 86_400_000 == 0), "{text}");
+    let days = [from, until]
+        .into_iter()
+        .flatten()
+        .map(Timestamp::as_millis);
+    assert!(
+        text.len() < 4 || days.into_iter().all(|day| day % 86_400_000 == 0),
+        "{text}"
+    );
 }

@@ -26,7 +26,13 @@ pub(super) fn holds(data: &[u8]) {
     let (topic, rest) = parted(rest, b'\n');
     let (delivery, rest) = parted(rest, b'\n');
     let (signature, body) = parted(rest, b'\n');
-    let said = Said { time, topic, delivery, signature, body };
+    let said = Said {
+        time,
+        topic,
+        delivery,
+        signature,
+        body,
+    };
     assert!(said.is_taken(said.signature) != Some(true) || said.signed() == signature);
     let signed = said.signed();
     assert_eq!(said.is_taken(&signed).unwrap_or(false), said.is_lawful());
@@ -40,7 +46,10 @@ impl Said<'_> {
     /// What the specification says a signature is.
     fn signed(&self) -> Vec<u8> {
         let mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
-        let mac = mac.chain_update(self.time).chain_update(".").chain_update(self.body);
+        let mac = mac
+            .chain_update(self.time)
+            .chain_update(".")
+            .chain_update(self.body);
         let bytes = mac.finalize().into_bytes();
         let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
         format!("sha256={}", digits.collect::<String>()).into()
@@ -58,7 +67,12 @@ impl Said<'_> {
             headers.insert(name, HeaderValue::from_bytes(value).ok()?);
         }
         let secrets = [Secret::new(SECRET).unwrap()];
-        let verified = verify(&secrets, &headers, self.body, Timestamp::from_millis(NOW * 1000));
+        let verified = verify(
+            &secrets,
+            &headers,
+            self.body,
+            Timestamp::from_millis(NOW * 1000),
+        );
         if let Ok(verified) = &verified {
             assert_eq!(verified.body, self.body);
             assert_eq!(verified.topic.as_str().as_bytes(), self.topic);

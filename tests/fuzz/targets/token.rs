@@ -40,24 +40,38 @@ fn is_read(text: &str) -> bool {
     let rest = text.strip_prefix("forum_pat_").unwrap();
     let (lookup, secret) = rest.split_once('_').unwrap();
     assert_eq!((lookup.len(), secret.len()), (16, 49));
-    assert!([lookup, secret].concat().bytes().all(|byte| DIGITS.contains(&byte)));
+    assert!(
+        [lookup, secret]
+            .concat()
+            .bytes()
+            .all(|byte| DIGITS.contains(&byte))
+    );
     assert_eq!(token.lookup().as_str(), lookup);
     assert_eq!(token.reveal(), text);
     let (before, checksum) = text.split_at(text.len() - 6);
-    assert_eq!(number(checksum), u64::from(crc32fast::hash(before.as_bytes())));
+    assert_eq!(
+        number(checksum),
+        u64::from(crc32fast::hash(before.as_bytes()))
+    );
     true
 }
 
 /// What a number to base 62 says.
 fn number(digits: &str) -> u64 {
     let value = |digit| DIGITS.iter().position(|known| *known == digit).unwrap() as u64;
-    digits.bytes().fold(0, |number, digit| number * 62 + value(digit))
+    digits
+        .bytes()
+        .fold(0, |number, digit| number * 62 + value(digit))
 }
 
 /// Any header, in which `$` stands for the token of a member.
 fn is_let_in(data: &[u8]) {
     let (before, after) = parted(data, b'$');
-    let token: &[u8] = if data.contains(&b'$') { board::TOKEN.as_bytes() } else { b"" };
+    let token: &[u8] = if data.contains(&b'$') {
+        board::TOKEN.as_bytes()
+    } else {
+        b""
+    };
     let header = [before, token, after].concat();
     let Ok(value) = HeaderValue::from_bytes(&header) else {
         return;
