@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::input::UNTYPED;
+use super::input::{TYPED, UNTYPED};
 
 /// An id was asked for its number, and is none in canonical form: nothing on a board with `i64` ids has it.
 ///
@@ -223,7 +223,7 @@ impl JsonSchema for UserRef {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "pattern": "^([A-Za-z0-9_-]{1,64}|@.{1,64})$",
+            "pattern": format!("^([A-Za-z0-9_-]{{1,64}}|@{TYPED}{{1,64}})$"),
             "description": "A member: a userId, or @username.",
             "examples": ["@alice"],
         })

@@ -6,6 +6,14 @@ use serde::{Deserialize, Deserializer};
 /// U+0000 and the byte-order mark: nobody types them, and not every store can keep them.
 pub(crate) const UNTYPED: [char; 2] = ['\0', '\u{feff}'];
 
+/// Any other character, in a schema's pattern.
+pub(crate) const TYPED: &str = r"[^\u0000\uFEFF]";
+
+/// The pattern of a text that takes whatever can be typed.
+pub(crate) fn any_text() -> String {
+    format!("^{TYPED}*$")
+}
+
 /// For a field that may be left out, but not be null.
 pub(super) fn present<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
 where

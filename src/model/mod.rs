@@ -28,7 +28,7 @@ pub use id::{
     DeliveryId, EndpointId, EventId, ForumId, MessageId, NoSuchId, OptionId, PollId, PostId,
     RatingId, TargetId, ThreadId, UserId, UserRef,
 };
-pub(crate) use input::UNTYPED;
+pub(crate) use input::{UNTYPED, any_text};
 pub use me::{Account, Me, TokenInfo};
 pub use member::Profile;
 pub use message::{Folder, ListMessages, Message, MessageSummary, Opening, SendMessage};

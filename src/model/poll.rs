@@ -149,6 +149,7 @@ impl EditOption {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(example = json!({"question": "Which tea, then?", "expectedVersion": 1}))]
+#[schemars(extend("not" = {"propertyNames": {"const": "expectedVersion"}}))]
 #[non_exhaustive]
 pub struct EditPoll {
     /// What it asks.

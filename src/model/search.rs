@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 
-use super::input::present;
+use super::input::{any_text, present};
 use super::{Author, ForumId, Limit, Position, PostId, Query, ThreadId, Timestamp, UserRef, When};
 
 /// What was found.
@@ -111,12 +111,13 @@ pub enum Sort {
 pub struct Search {
     /// The words to look for: all are required; `"a phrase"`, `-word`.
     pub q: Query,
-    /// Only in these forums and their sub-forums; several with commas between them.
+    /// Only in these forums and their sub-forums; several with commas between them. Nothing is in one that is not there.
     #[serde(default, deserialize_with = "separated")]
-    #[schemars(with = "ForumId", extend("pattern" = "^[A-Za-z0-9_-]{1,64}(,[A-Za-z0-9_-]{1,64})*$"))]
+    #[schemars(with = "ForumId", extend("pattern" = any_text()))]
     pub forum: Vec<ForumId>,
-    /// Only by this member.
+    /// Only by this member. Nothing is by one who is not there.
     #[serde(default, deserialize_with = "present")]
+    #[schemars(extend("pattern" = any_text()))]
     pub by: Option<UserRef>,
     /// Only from this span of time.
     #[serde(default, deserialize_with = "present")]

@@ -94,7 +94,13 @@ impl JsonSchema for When {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let date = r"\d{4}-\d{2}-\d{2}";
+        let (long, short) = (
+            "(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])",
+            "(0[469]|11)-(0[1-9]|[12][0-9]|30)",
+        );
+        let february = "02-(0[1-9]|1[0-9]|2[0-8])";
+        let leap_year = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)";
+        let date = format!("([0-9]{{4}}-({long}|{short}|{february})|{leap_year}-02-29)");
         json_schema!({
             "type": "string",
             "pattern": format!(r"^(24h|7d|30d|1y|{date}\.\.({date})?|\.\.{date})$"),

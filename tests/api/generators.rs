@@ -1,8 +1,10 @@
 //! What generators of clients, and whoever reads what they make, need of the OpenAPI document (contract, section 9).
 
+use forum_api::model::When;
 use forum_api::scope::Surface;
 use forum_api::{Settings, openapi};
-use serde_json::Value;
+use regex_automata::nfa::thompson::pikevm::PikeVM;
+use serde_json::{Value, json};
 
 use crate::support::rows::{COMPACT_SCOPES, FULL_SCOPES};
 
@@ -143,6 +145,69 @@ fn it_tells_of_scopes_errors_and_budgets() {
         }
         for budget in ["7000 units in 300 seconds", "90 units in 300 seconds"] {
             assert!(guide.contains(budget), "{budget}");
+        }
+    }
+}
+
+/// What may not be typed may not be sent.
+#[test]
+fn texts_say_which_characters_are_refused() {
+    let document = document(Surface::Full);
+    for field in [
+        "StartThread/properties/title",
+        "NewPoll/properties/options/items",
+        "EditPost/properties/reason",
+        "SendMessage/properties/body",
+    ] {
+        let pattern = format!("/components/schemas/{field}/pattern");
+        let pattern = document.pointer(&pattern).and_then(Value::as_str);
+        assert_eq!(pattern, Some(r"^[^\u0000\uFEFF]*$"), "{field}");
+    }
+    let to = &document["components"]["schemas"]["SendMessage"]["properties"]["to"]["items"];
+    assert!(
+        to["pattern"]
+            .to_string()
+            .contains(r"@[^\\u0000\\uFEFF]{1,64}"),
+        "{to}"
+    );
+}
+
+/// A version alone is none.
+#[test]
+fn an_edit_of_a_poll_names_a_change() {
+    let edit = &document(Surface::Full)["components"]["schemas"]["EditPoll"];
+    let nothing = json!({ "propertyNames": { "const": "expectedVersion" } });
+    assert_eq!(edit["not"], nothing);
+}
+
+fn search_pattern(name: &str) -> String {
+    let document = document(Surface::Full);
+    let parameters = document["paths"]["/search"]["get"]["parameters"].as_array();
+    let mut parameters = parameters.unwrap().iter();
+    let parameter = parameters.find(|parameter| parameter["name"] == name);
+    parameter.unwrap()["schema"]["pattern"]
+        .as_str()
+        .unwrap()
+        .into()
+}
+
+/// It has no hits, which is no error.
+#[test]
+fn a_search_takes_what_could_be_no_id() {
+    for name in ["forum", "by"] {
+        assert_eq!(search_pattern(name), r"^[^\u0000\uFEFF]*$", "{name}");
+    }
+}
+
+#[test]
+fn a_span_of_time_ends_on_days_that_the_calendar_has() {
+    let pattern = PikeVM::new(&search_pattern("when")).unwrap();
+    let mut cache = pattern.create_cache();
+    for year in ["0000", "1900", "1999", "2000", "2024", "2100"] {
+        for (month, day) in (0..14).flat_map(|month| (0..33).map(move |day| (month, day))) {
+            let span = format!("{year}-{month:02}-{day:02}..");
+            let is_one = When::parse(&span).is_some();
+            assert_eq!(pattern.is_match(&mut cache, &span), is_one, "{span}");
         }
     }
 }

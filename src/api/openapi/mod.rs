@@ -6,6 +6,7 @@ mod operation;
 mod plain;
 mod responses;
 mod schemas;
+mod typed;
 mod webhooks;
 
 use serde_json::{Map, Value, json};

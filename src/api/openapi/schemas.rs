@@ -5,6 +5,7 @@ use schemars::generate::{Contract, SchemaSettings};
 use serde_json::{Map, Value};
 
 use super::plain::Plain;
+use super::typed::Typed;
 use crate::api::answer::ErrorBody;
 
 /// Both directions: a field that may be left out of a request is always there in an answer.
@@ -15,10 +16,12 @@ pub(super) struct Schemas {
 
 impl Schemas {
     pub(super) fn new() -> Self {
-        let mut outputs = generator(Contract::Serialize);
+        let mut outputs = settings(Contract::Serialize).into_generator();
         outputs.subschema_for::<ErrorBody<'_>>();
         Self {
-            inputs: generator(Contract::Deserialize),
+            inputs: settings(Contract::Deserialize)
+                .with_transform(Typed)
+                .into_generator(),
             outputs,
         }
     }
@@ -30,13 +33,13 @@ impl Schemas {
     }
 }
 
-fn generator(contract: Contract) -> SchemaGenerator {
+fn settings(contract: Contract) -> SchemaSettings {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
         settings.contract = contract;
     });
-    settings.with_transform(Plain).into_generator()
+    settings.with_transform(Plain)
 }
 
 /// A parameter is there or not: it is never null, and no list is its default.
