@@ -6,7 +6,7 @@ use html5gum::{StartTag, Token, Tokenizer};
 use super::text;
 
 #[path = "../../../examples/server/board/markdown.rs"]
-mod markdown;
+mod board;
 
 /// The tags that Markdown makes, each with its attributes.
 #[rustfmt::skip]
@@ -29,8 +29,8 @@ pub(super) fn holds(data: &[u8]) {
     let Some(source) = text(data) else {
         return;
     };
-    markdown::plain(source);
-    let html = markdown::render(source);
+    board::plain(source);
+    let html = board::render(source);
     assert!(html.len() <= 8 * source.len() + 4096, "it swells");
     let mut open = Vec::new();
     for token in Tokenizer::new(&html).flatten() {
