@@ -202,11 +202,6 @@ impl Server {
         self.wait().0
     }
 
-    /// The id of its process.
-    pub fn id(&self) -> u32 {
-        self.child.id()
-    }
-
     /// Issues a token with all scopes.
     pub fn token(&self, owner: &str) -> String {
         self.token_with(owner, "all")
@@ -258,10 +253,14 @@ impl Server {
         client::send(method, &self.api(path), &headers, body)
     }
 
+    /// What the kernel tells of its process.
+    pub fn process(&self) -> PathBuf {
+        format!("/proc/{}", self.child.id()).into()
+    }
+
     /// What it has in memory, in kB.
     pub fn resident(&self) -> u64 {
-        let status = format!("/proc/{}/status", self.child.id());
-        let status = std::fs::read_to_string(status).unwrap();
+        let status = std::fs::read_to_string(self.process().join("status")).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let number = line.unwrap().trim().split(' ').next();
         number.unwrap().parse().unwrap()

@@ -1,4 +1,5 @@
-//! What a client does all day: it reads, searches, writes, edits, follows, and gets things wrong.
+//! What a client does all day: it reads, searches, writes, edits, follows, and gets things wrong. Its posts are long, so
+//! that SQLite's cache is full soon.
 
 use std::thread;
 use std::time::Duration;
@@ -83,7 +84,7 @@ impl Client {
         let key = format!("\"soak-{}\"", self.number);
         let body = match path {
             "/subscriptions" => json!({ "target": "forum", "targetId": "2" }),
-            _ => json!({ "body": format!("Number {}, *again*.", self.number) }),
+            _ => json!({ "body": format!("Number {}, *again*. ", self.number).repeat(150) }),
         };
         let body = if matches!(method, "POST" | "PATCH") {
             body.to_string()

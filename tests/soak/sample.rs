@@ -14,7 +14,7 @@ use crate::program::Server;
 pub struct Sample {
     /// How long after the start.
     pub at: Duration,
-    /// What it has in memory of its own, in bytes.
+    /// What it has in memory of its own, in bytes: the database's file is mapped beside it.
     pub memory: u64,
     /// Tasks that are not done.
     pub tasks: u64,
@@ -31,8 +31,8 @@ pub struct Sample {
 
 impl Sample {
     pub fn of(server: &Server, at: Duration) -> Self {
-        let process = format!("/proc/{}", server.id());
-        let status = fs::read_to_string(format!("{process}/status")).unwrap();
+        let process = server.process();
+        let status = fs::read_to_string(process.join("status")).unwrap();
         let metrics = client::get(&server.beside("/metrics")).body;
         let database = server.home.path().join("forum.db");
         Self {
@@ -40,7 +40,7 @@ impl Sample {
             memory: number_after(&status, "RssAnon:") << 10,
             tasks: number_after(&metrics, "\nforum_server_tasks"),
             threads: number_after(&status, "Threads:"),
-            descriptors: fs::read_dir(format!("{process}/fd")).unwrap().count() as u64,
+            descriptors: fs::read_dir(process.join("fd")).unwrap().count() as u64,
             log: fs::metadata(database.with_extension("db-wal")).map_or(0, |file| file.len()),
             delivered_ever: delivered(&metrics),
             delivered_kept: rows(&database),
