@@ -11,46 +11,50 @@ use sha2::Sha256;
 
 use crate::dudect::compare;
 
-const BODY: &[u8] =
-    br#"{"event":"evt_1","topic":"thread.created","occurredAt":"2026-01-01T00:00:00Z","data":{}}"#;
 const SENT: i64 = 1_767_225_600;
-const SIGNATURE: &str = "x-forum-signature";
 
-/// So many deliveries there are of each kind.
-const DELIVERIES: i64 = 200;
+/// Which digit of a signature is another than it should be.
+type Wrong = Option<usize>;
+
+/// A delivery as it comes in, with a body that no other has.
+struct Delivery {
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
 
 pub fn measure() {
-    let [first, second, foreign] = [(); 3].map(|()| Secret::mint(&SystemEntropy).unwrap());
-    let [by_first, by_second, by_foreign] = [&first, &second, &foreign].map(signed);
-    let digits = "sha256=".len();
-    let [start, end] = [digits, digits + 63].map(|place| {
-        let wrong = by_first.iter().map(|headers| wrong_at(headers, place));
-        wrong.collect::<Vec<_>>()
-    });
-    let secrets = [first, second];
+    let secrets = [(); 2].map(|()| Secret::mint(&SystemEntropy).unwrap());
+    let foreign = Secret::mint(&SystemEntropy).unwrap();
+    let [first, second] = &secrets;
+    let now = Timestamp::from_millis(SENT * 1000);
+    let check = |delivery: Delivery| {
+        let right = verify(&secrets, &delivery.headers, &delivery.body, now).is_ok();
+        (right, delivery)
+    };
+    let events = Cell::new(0);
+    let in_first: (&Secret, Wrong) = (first, Some(0));
+    let in_last = (first, Some(63));
     for (what, classes, right) in [
         (
             "that is wrong in its first digit and in its last",
-            [&start, &end],
+            [in_first, in_last],
             false,
         ),
         (
             "by another secret and wrong in its last digit",
-            [&by_foreign, &end],
+            [(&foreign, None), in_last],
             false,
         ),
         (
             "by the first of two secrets and by the second",
-            [&by_first, &by_second],
+            [(first, None), (second, None)],
             true,
         ),
     ] {
-        let now = Timestamp::from_millis(SENT * 1000);
-        let check = |headers: HeaderMap| (verify(&secrets, &headers, BODY, now).is_ok(), headers);
-        let next = Cell::new(0);
         let delivery = |class: bool| {
-            next.set((next.get() + 1) % DELIVERIES as usize);
-            copied(&classes[usize::from(class)][next.get()])
+            events.set(events.get() + 1);
+            let (secret, wrong) = classes[usize::from(class)];
+            Delivery::new(events.get(), secret, wrong)
         };
         for class in [false, true] {
             assert_eq!(check(delivery(class)).0, right);
@@ -59,45 +63,33 @@ pub fn measure() {
     }
 }
 
-/// Headers of their own: a clone would share its bytes with the kind that it is of, and time would tell that.
-fn copied(headers: &HeaderMap) -> HeaderMap {
-    let own = |value: &HeaderValue| HeaderValue::from_bytes(value.as_bytes()).unwrap();
-    let copies = headers
-        .iter()
-        .map(|(name, value)| (name.clone(), own(value)));
-    copies.collect()
-}
-
-/// The headers of deliveries, one a second.
-fn signed(secret: &Secret) -> Vec<HeaderMap> {
-    (SENT..SENT + DELIVERIES)
-        .map(|at| signed_at(secret, at))
-        .collect()
-}
-
-fn signed_at(secret: &Secret, at: i64) -> HeaderMap {
-    let mac = Hmac::<Sha256>::new_from_slice(secret.reveal().as_bytes()).unwrap();
-    let mac = mac.chain_update(format!("{at}.")).chain_update(BODY);
-    let digits = mac.finalize().into_bytes();
-    let digits: String = digits.iter().map(|byte| format!("{byte:02x}")).collect();
-    let signature = format!("sha256={digits}");
-    let mut headers = HeaderMap::new();
-    for (name, value) in [
-        ("x-forum-event", "thread.created"),
-        ("x-forum-delivery", "dlv_1"),
-        ("x-forum-timestamp", &at.to_string()),
-        (SIGNATURE, &signature),
-    ] {
-        headers.insert(name, HeaderValue::from_str(value).unwrap());
+impl Delivery {
+    fn new(event: u64, secret: &Secret, wrong: Wrong) -> Self {
+        let body = format!(r#"{{"event":"evt_{event:010}","topic":"thread.created","data":{{}}}}"#);
+        let mut digits = signature(secret, &body).into_bytes();
+        if let Some(wrong) = wrong {
+            digits[wrong] = if digits[wrong] == b'0' { b'1' } else { b'0' };
+        }
+        let signature = [b"sha256=", &*digits].concat();
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("x-forum-event", &b"thread.created"[..]),
+            ("x-forum-delivery", b"dlv_1"),
+            ("x-forum-timestamp", SENT.to_string().as_bytes()),
+            ("x-forum-signature", &signature),
+        ] {
+            headers.insert(name, HeaderValue::from_bytes(value).unwrap());
+        }
+        Self {
+            headers,
+            body: body.into(),
+        }
     }
-    headers
 }
 
-/// The same headers with another digit at this place of the signature.
-fn wrong_at(signed: &HeaderMap, place: usize) -> HeaderMap {
-    let mut headers = signed.clone();
-    let mut text = headers[SIGNATURE].as_bytes().to_vec();
-    text[place] = if text[place] == b'0' { b'1' } else { b'0' };
-    headers.insert(SIGNATURE, HeaderValue::from_bytes(&text).unwrap());
-    headers
+fn signature(secret: &Secret, body: &str) -> String {
+    let mac = Hmac::<Sha256>::new_from_slice(secret.reveal().as_bytes()).unwrap();
+    let mac = mac.chain_update(format!("{SENT}.{body}")).finalize();
+    let digits = mac.into_bytes();
+    digits.iter().map(|byte| format!("{byte:02x}")).collect()
 }
