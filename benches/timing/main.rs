@@ -2,8 +2,7 @@
 //!
 //! As dudect does it: two classes of inputs stand in random order, each is timed alone, and Welch's t says whether their
 //! means differ, over all of a million samples and over those that are left when the slowest are cut off. Below 4.5 they
-//! do not. Known names aside, all pairs
-//! stay below. Named parts run alone: `tokens`, `secrets`, `signatures`.
+//! do not: so it is for all pairs but known and unknown names. Named parts run alone: `tokens`, `secrets`, `signatures`.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
