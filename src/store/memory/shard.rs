@@ -49,6 +49,7 @@ impl Shard {
     }
 
     /// What was last known of a budget, whose window may be over by now.
+    #[cfg(feature = "redis")]
     pub(super) fn known(&self, key: u128) -> Option<Budget> {
         self.budgets.get(&key).copied()
     }
