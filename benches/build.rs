@@ -3,14 +3,6 @@
 //! It is compared with an empty crate that has the core's own direct dependencies. Both are what one crate depends on
 //! that has nothing else, with the versions of this Cargo.lock, and are built in turns, each from nothing. Five minutes
 //! and 1 GB of disk are enough.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    unreachable_pub,
-    dead_code,
-    reason = "a measurement that goes wrong is to fail, nobody imports it, and other benches use the rest of the figures"
-)]
 
 mod figures;
 

@@ -2,6 +2,13 @@
 //!
 //! `cargo run --example axum`, then `curl -i http://127.0.0.1:8080/api/v1/openapi.json`.
 
+#![warn(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)]
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 

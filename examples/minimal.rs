@@ -2,6 +2,13 @@
 //!
 //! `cargo run --example minimal [ADDRESS]`, then `curl http://127.0.0.1:8080/api/v1/forums`.
 
+#![warn(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)]
+
 use std::sync::Arc;
 
 use forum_api::clock::{Clock, SystemClock, SystemEntropy, TokioRuntime};

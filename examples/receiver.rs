@@ -3,6 +3,13 @@
 //! `WEBHOOK_SECRETS=whsec_… cargo run --example receiver [ADDRESS]`, by default on 127.0.0.1:9090. While a secret is
 //! rotated, give the old one and the new one, with a comma between.
 
+#![warn(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)]
+
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};

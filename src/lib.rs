@@ -72,12 +72,15 @@
 //! - `conformance`: the rules that a host's board and stores must keep, as tests.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![warn(unreachable_pub)]
+// The road of a request never panics. A test may.
 #![cfg_attr(
-    test,
-    allow(
-        clippy::unwrap_used,
+    not(test),
+    warn(
+        clippy::expect_used,
         clippy::indexing_slicing,
-        reason = "a test may fail"
+        clippy::panic,
+        clippy::unwrap_used
     )
 )]
 

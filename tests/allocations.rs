@@ -1,13 +1,5 @@
 //! How often a request asks for memory, alone in its program, whose allocator counts.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    dead_code,
-    unreachable_pub,
-    reason = "a test that meets what cannot be is to fail, and the benches use the rest"
-)]
-
 #[path = "../benches/prebuilt/mod.rs"]
 mod prebuilt;
 

@@ -1,7 +1,5 @@
 //! A flood of addresses, alone in its process, so that the memory it takes can be told.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::time::Duration;
 
 use forum_api::budget::{BudgetKey, Charge, Window};

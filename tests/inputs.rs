@@ -1,5 +1,4 @@
 //! What a command takes can be made outside of the library: a web form calls the command that the API calls.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use forum_api::model::{
     EditOption, EditPoll, EditPost, ListMessages, ListPosts, ListSubscriptions, ListThreads,

@@ -1,5 +1,4 @@
 //! Rules that are pure functions, held against any input.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use forum_api::clock::SeededEntropy;
 use forum_api::model::{Query, Timestamp};

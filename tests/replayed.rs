@@ -1,12 +1,4 @@
 //! What the fuzzer kept, tried again: `tests/fuzz/run` looks for more.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    unreachable_pub,
-    reason = "a test that goes wrong is to fail, and nobody imports it"
-)]
 
 use std::fs;
 use std::path::Path;

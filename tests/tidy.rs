@@ -1,12 +1,5 @@
 //! What holds for the whole house: who imports whom, what only one door may do, and what a file looks like.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that meets what cannot be is to fail"
-)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,14 +1,6 @@
 //! What a charge takes with 64 at once, in memory, in Redis, and while Redis is out of reach; and what 1,000,000 live
 //! prefixes take: `cargo bench --bench budgets`, after `source tests/redis`, in ten seconds.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    dead_code,
-    unreachable_pub,
-    reason = "a measurement that goes wrong is to fail, and nobody imports it"
-)]
-
 mod crowd;
 #[path = "../figures/mod.rs"]
 mod figures;

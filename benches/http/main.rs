@@ -3,14 +3,6 @@
 //! Both serve the same answer from two threads each, over a board that has it at hand; `wrk` asks them in turn over 64
 //! connections. Bare hyper knows neither token nor budget, and has its headers at hand: those of our answer, or but one.
 //! `TURN` says how long a turn is.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    dead_code,
-    unreachable_pub,
-    reason = "a measurement that goes wrong is to fail, and nobody imports it"
-)]
 
 #[path = "../figures/mod.rs"]
 mod figures;

@@ -5,14 +5,7 @@
 //! starts one) and a Redis of the measurement's own. What is compared takes turns, in three rounds, and each figure is
 //! the median of them. All share one machine: so what a request takes of a processor, and whose, tells more than how
 //! many there were in a second.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    unreachable_pub,
-    reason = "a measurement that goes wrong is to fail, and nobody imports it"
-)]
+
 #![allow(dead_code, reason = "the drills use the rest")]
 
 #[path = "../../tests/server/client.rs"]

@@ -11,14 +11,6 @@
 //! `FORUM_API_BACKEND=postgres` the board is in the Postgres that `FORUM_API_POSTGRES` names. `POSTS=100000` asks a
 //! smaller board, `TURN=1` asks more briefly, and `BOARD=sqlite:/tmp/board.db` (or `postgres://…`) keeps the board
 //! there, and takes the one that is there.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    unreachable_pub,
-    reason = "a measurement that goes wrong is to fail, and nobody imports it"
-)]
 
 #[path = "../../examples/server/board/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "the server uses the rest")]

@@ -1,4 +1,5 @@
 //! A board that has its answers at hand, and the API over it: what else a request takes is the library's.
+#![allow(dead_code, reason = "each who shares it uses a part")]
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::pin::pin;

@@ -1,11 +1,5 @@
 //! How long the stores of webhooks take by themselves: `cargo bench --bench queue`, or with `-- claims` (`settlements`) a
 //! part of it. Three minutes and 2 GB of disk are enough.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    unreachable_pub,
-    reason = "a measurement that goes wrong is to fail, and nobody imports it"
-)]
 
 mod claims;
 #[path = "../figures/mod.rs"]

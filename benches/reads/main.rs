@@ -12,14 +12,6 @@
 //! Boards are in SQLite, or with `FORUM_API_BACKEND=postgres` in the Postgres that `FORUM_API_POSTGRES` names. They go
 //! when they were read, unless `BOARDS` names a directory: there, or in databases of that Postgres, they are kept for the
 //! next time. All parts take half an hour, nearly all of it to fill the boards, and 20 GB of disk.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    unreachable_pub,
-    reason = "a measurement that goes wrong is to fail, and nobody imports it"
-)]
 
 mod board;
 mod cell;

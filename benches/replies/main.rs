@@ -11,14 +11,6 @@
 //!
 //! What is compared takes turns, in five rounds, and each figure is the least, the median and the most of them. It takes a
 //! minute, and 1 GB of disk.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    unreachable_pub,
-    reason = "a measurement that goes wrong is to fail, and nobody imports it"
-)]
 
 mod bare;
 #[path = "../../examples/server/board/mod.rs"]

@@ -3,14 +3,6 @@
 //! A list of posts is asked of a board that has it at hand, with everything on: token, budget, counts and times, request
 //! id, `etag`, headers, span. It is set against writing the same answer as JSON, and against the parts that no API can do
 //! without. The instructions of a request are counted by callgrind, if valgrind is installed.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    dead_code,
-    unreachable_pub,
-    reason = "a measurement that goes wrong is to fail, and nobody imports it"
-)]
 
 #[path = "../figures/mod.rs"]
 mod figures;

@@ -1,11 +1,5 @@
 //! Makes the tables of the README and of the guide, and its chart, from the file of rows that `FIGURES` names:
 //! `FIGURES=benches/figures.tsv cargo bench --bench table`, which `benches/run` does at its end.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    unreachable_pub,
-    reason = "a table that cannot be made is to fail, and nobody imports it"
-)]
 
 mod chart;
 mod row;

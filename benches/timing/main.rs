@@ -3,14 +3,6 @@
 //! As dudect does it: two classes of inputs stand in random order, each is timed alone, and Welch's t says whether their
 //! means differ, over all of a million samples and over those that are left when the slowest are cut off. Below 4.5 they
 //! do not: so it is for all pairs but known and unknown names. Named parts run alone: `tokens`, `secrets`, `signatures`.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    dead_code,
-    unreachable_pub,
-    reason = "a measurement that goes wrong is to fail, and nobody imports it"
-)]
 
 mod dudect;
 mod even;

@@ -5,14 +5,6 @@
 //! with `FORUM_API_BACKEND=postgres`, one of its own in the Postgres that `FORUM_API_POSTGRES` names; let that one wait
 //! for its disk as it would at work. Five minutes and 4 GB of disk are enough, most of them for `claim`;
 //! `QUEUED=100000` has fewer wait there for the one that hangs.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    unreachable_pub,
-    reason = "a measurement that goes wrong is to fail, and nobody imports it"
-)]
 
 #[path = "../../examples/server/board/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "the server uses the rest")]

@@ -25,9 +25,11 @@
 //! `RECEIVER` is a URL that is told of each new entry, such as `http://127.0.0.1:9090`, where the example `receiver`
 //! listens.
 
-#![expect(
-    unreachable_pub,
-    reason = "nobody imports a program: `pub` is what a module offers the others"
+#![warn(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
 )]
 
 mod added;

@@ -2,9 +2,11 @@
 //!
 //! `cargo run --example server` needs neither set-up nor flags.
 
-#![expect(
-    unreachable_pub,
-    reason = "nobody imports a program: `pub` is what a module offers the others"
+#![warn(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
 )]
 
 mod beginning;

@@ -1,18 +1,7 @@
 //! What the library must show, as the specification and the contract say it: a file per subject.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that meets what cannot be is to fail"
-)]
-
 #[path = "../../examples/minimal.rs"]
-#[expect(
-    dead_code,
-    unreachable_pub,
-    reason = "an example has a main of its own"
-)]
+#[expect(dead_code, reason = "an example has a main of its own")]
 mod minimal;
 mod support;
 

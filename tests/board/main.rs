@@ -1,12 +1,4 @@
 //! The reference board behind the API, in process; the board's own unit tests run here as well.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    unreachable_pub,
-    reason = "a test that goes wrong is to fail, and nobody imports it"
-)]
 
 #[path = "../../examples/server/board/mod.rs"]
 #[allow(dead_code, reason = "the server uses the rest")]

@@ -1,15 +1,8 @@
 //! Every endpoint through the real server and over sockets, in a file that its method and URL name.
 //!
 //! `cargo test` builds the examples; for this binary alone, `cargo build --examples` has to come first.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    non_snake_case,
-    unreachable_pub,
-    reason = "a test that goes wrong is to fail, nobody imports it, and URLs have names of their own"
-)]
+
+#![allow(non_snake_case, reason = "URLs have names of their own")]
 
 #[path = "../server/client.rs"]
 #[allow(dead_code, reason = "the tests of the program use the rest")]

@@ -1,13 +1,6 @@
 //! The board that was there before, with the API in it, in a real Postgres.
 //!
 //! `tests/run` starts one and puts its address into `FORUM_API_POSTGRES`; without it, nothing here is tried.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    unreachable_pub,
-    reason = "a test that goes wrong is to fail, and nobody imports it"
-)]
 
 #[path = "../../examples/existing_board/added/mod.rs"]
 mod added;

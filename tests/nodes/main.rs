@@ -5,14 +5,6 @@
 //! and lets leases run out by themselves.
 //!
 //! `cargo test` builds the server; for this binary alone, `cargo build --example server` has to come first.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    unreachable_pub,
-    reason = "a test that goes wrong is to fail, and nobody imports it"
-)]
 
 mod audit;
 #[path = "../server/client.rs"]

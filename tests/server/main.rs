@@ -1,14 +1,6 @@
 //! The example server as its operator meets it: the real program, its commands, its output, its exit status.
 //!
 //! `cargo test` builds it; for this binary alone, `cargo build --example server` has to come first.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    unreachable_pub,
-    reason = "a test that goes wrong is to fail, and nobody imports it"
-)]
 
 mod board;
 mod budgets;

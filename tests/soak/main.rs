@@ -3,15 +3,6 @@
 //! `cargo test` soaks it for twenty seconds, which shows that nothing but memory grows. Half an hour shows that memory
 //! does not: `cargo build --release --example server && SOAK=1800 cargo test --release --test soak -- --nocapture`.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    unreachable_pub,
-    reason = "a test fails by panicking"
-)]
-
 #[path = "../server/client.rs"]
 #[allow(dead_code, reason = "the program's own tests use the rest")]
 mod client;

@@ -1,12 +1,5 @@
 //! What every store must do, on each backend, and what a backend promises beside.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test fails by panicking"
-)]
-
 mod backend;
 mod budgets;
 mod database;

@@ -1,14 +1,6 @@
 //! Webhooks: their states and signatures, where they may go, what goes over the wire, and when.
 //!
 //! `cargo test` builds the receiver; for this binary alone, `cargo build --example receiver` has to come first.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    unreachable_pub,
-    reason = "a test that goes wrong is to fail, and nobody imports it"
-)]
 
 #[path = "../server/client.rs"]
 #[allow(dead_code, reason = "the server's tests use the rest")]

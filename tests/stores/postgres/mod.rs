@@ -1,7 +1,6 @@
 //! The rules in Postgres, and what its stores promise beside.
 
 #[path = "../../support/postgres.rs"]
-#[allow(unreachable_pub, reason = "several crates of tests share it")]
 mod database;
 mod faults;
 mod migration;
