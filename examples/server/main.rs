@@ -32,6 +32,12 @@ use cli::Cli;
 use forum_api::host::{Refusal, Result};
 use tokio::runtime::Runtime;
 
+/// What a page is made of is allocated by the thread that reads it and freed by the one that answers: with the allocator
+/// of the C library these wait for each other.
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = Cli::read();
     let json = cli.common.json;
