@@ -61,6 +61,11 @@ impl Actor {
         self.those(|access| access.read)
     }
 
+    /// Whether there is no forum that they do not see.
+    pub fn sees_all(&self) -> bool {
+        self.forums.values().all(|access| access.read)
+    }
+
     /// The forums that they moderate.
     pub fn moderates(&self) -> impl Iterator<Item = i64> {
         self.those(|access| access.moderate)

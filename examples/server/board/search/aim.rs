@@ -16,7 +16,7 @@ use super::expression::{FTS5, Language, TSQUERY};
 pub struct Aim {
     /// What the posts say, in the language of the index.
     pub text: String,
-    /// Where they are.
+    /// Where they are, as it goes on after the text.
     pub place: String,
     /// The posts among which it is.
     pub posts: RangeInclusive<i64>,
@@ -47,9 +47,10 @@ impl Aim {
         };
         let language: &Language = connection.either(&FTS5, &TSQUERY);
         let left_out = long_and_hidden(connection).await?;
+        let everywhere = search.forum.is_empty() && actor.sees_all();
         Ok(Some(Self {
             text: language.text(search, author.flatten()),
-            place: (language.place)(&forums, &left_out),
+            place: (language.place)(&forums, everywhere, &left_out),
             posts,
         }))
     }

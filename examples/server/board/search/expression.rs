@@ -16,8 +16,8 @@ pub struct Language {
     phrase: fn(column: SearchIn, words: &str) -> String,
     /// That a post is by this member.
     author: fn(i64) -> String,
-    /// That a post is in one of these forums, and in none of these threads.
-    pub place: fn(forums: &BTreeSet<i64>, left_out: &BTreeSet<i64>) -> String,
+    /// That a post is in one of these forums, which may be all that there are, and in none of these threads.
+    pub place: fn(forums: &BTreeSet<i64>, everywhere: bool, left_out: &BTreeSet<i64>) -> String,
 }
 
 /// SQLite's. In quotes no word is taken for an operator.
@@ -31,13 +31,16 @@ pub const FTS5: Language = Language {
         SearchIn::Posts => format!("body : \"{words}\""),
     },
     author: |id| format!("place : m{id}"),
-    place: |forums, left_out| {
-        let words = |letter, ids: &BTreeSet<i64>| {
+    // With each match it looks up each of the forums: it is asked for none in vain.
+    place: |forums, everywhere, left_out| {
+        let one_of = |operator, letter, ids: &BTreeSet<i64>| {
             let words = ids.iter().map(|id| format!("place : {letter}{id}"));
-            words.collect()
+            let words = group(&words.collect::<Vec<_>>(), FTS5.or);
+            format!("{operator}{words}")
         };
-        let forums: Vec<String> = words('f', forums);
-        FTS5.without(vec![group(&forums, FTS5.or)], words('t', left_out))
+        let within = (!everywhere).then(|| one_of(FTS5.and, 'f', forums));
+        let without = (!left_out.is_empty()).then(|| one_of(FTS5.without, 't', left_out));
+        within.into_iter().chain(without).collect()
     },
 };
 
@@ -57,7 +60,7 @@ pub const TSQUERY: Language = Language {
         SearchIn::Posts => side_by_side("", words),
     },
     author: |id| format!("'#{id}'"),
-    place: |forums, left_out| {
+    place: |forums, _, left_out| {
         serde_json::json!({ "forums": forums, "leftOut": left_out }).to_string()
     },
 };
@@ -185,20 +188,26 @@ mod tests {
     fn says_where_to_look() {
         let (forums, threads) = (BTreeSet::from([3, 2]), BTreeSet::from([17]));
         let none = BTreeSet::new();
-        for (language, place, place_without) in [
+        for (language, everywhere, place, place_without) in [
             (
                 FTS5,
-                "(place : f2 OR place : f3)",
-                "((place : f2 OR place : f3) NOT place : t17)",
+                false,
+                " AND (place : f2 OR place : f3)",
+                " AND (place : f2 OR place : f3) NOT place : t17",
             ),
+            (FTS5, true, "", " NOT place : t17"),
             (
                 TSQUERY,
+                true,
                 r#"{"forums":[2,3],"leftOut":[]}"#,
                 r#"{"forums":[2,3],"leftOut":[17]}"#,
             ),
         ] {
-            assert_eq!((language.place)(&forums, &none), place);
-            assert_eq!((language.place)(&forums, &threads), place_without);
+            assert_eq!((language.place)(&forums, everywhere, &none), place);
+            assert_eq!(
+                (language.place)(&forums, everywhere, &threads),
+                place_without
+            );
         }
     }
 }

@@ -72,7 +72,7 @@ static ON_SQLITE: LazyLock<String> = LazyLock::new(|| {
     format!(
         "{COLUMNS}
         FROM post_text CROSS JOIN post ON post.id = post_text.rowid
-        WHERE post_text MATCH :text || ' AND ' || :place AND post_text.rowid BETWEEN :first AND :last
+        WHERE post_text MATCH :text || :place AND post_text.rowid BETWEEN :first AND :last
         ORDER BY post_text.rowid DESC LIMIT :rows"
     )
 });

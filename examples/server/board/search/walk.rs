@@ -186,7 +186,7 @@ fn on_sqlite(order: &str) -> String {
     format!(
         "SELECT post.id, post.thread_id
         FROM post_text CROSS JOIN post ON post.id = post_text.rowid
-        WHERE post_text MATCH :text || ' AND ' || :place AND post_text.rowid BETWEEN :first AND :last
+        WHERE post_text MATCH :text || :place AND post_text.rowid BETWEEN :first AND :last
         ORDER BY post_text.rowid {order} LIMIT :rows"
     )
 }
