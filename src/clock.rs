@@ -1,4 +1,5 @@
-//! The only doors to time, randomness and tasks: [`Clock`], [`Entropy`], [`Runtime`].
+//! The doors to time, randomness and tasks: [`Clock`], [`Entropy`], [`Runtime`]. For threads and time limits of their
+//! own, stores and the HTTP transport ask std and tokio themselves.
 
 use std::fmt::Debug;
 use std::future::Future;

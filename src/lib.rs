@@ -50,7 +50,7 @@
 //! - `docs` (feature): the interactive reference, a service beside the API.
 //! - `metrics` (feature): what is counted and timed, in a table.
 //! - `conformance` (feature): the rules that any host's board and stores must keep, as named tests.
-//! - [`clock`]: the only doors to time, randomness and tasks.
+//! - [`clock`]: the doors to time, randomness and tasks.
 //!
 //! Pages that say *spec* mean the specification of the Forum Board REST API v1, and *contract* its wire contract, which
 //! decides what the specification leaves open; both by their sections.

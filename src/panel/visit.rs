@@ -72,7 +72,7 @@ impl Visit {
         !self.core.spent.spend(form.get(spent::FIELD), self.now)
     }
 
-    /// A form of a single button, which says for whom reads aloud what it is `about`.
+    /// A form of a single button. Who has the page read aloud hears what it is `about` as well.
     pub(super) fn button(&self, path: &str, text: &str, about: &str, class: &str) -> Markup {
         html! {
             form method="post" action=(self.at(path)) {

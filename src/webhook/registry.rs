@@ -12,7 +12,7 @@ use crate::host::BoxError;
 use crate::model::{DeliveryId, EndpointId, UserId};
 use crate::store::{Filter, Webhooks};
 
-/// How many dead deliveries are looked at a time.
+/// How many dead deliveries are read at a time.
 const PAGE: u32 = 100;
 
 /// Registers endpoints and changes them (contract, section 8).
