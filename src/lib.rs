@@ -84,6 +84,43 @@
     )
 )]
 
+/// A type that prints as its name only: what it holds is secret, or has nothing to say.
+macro_rules! prints_as_its_name {
+    ($type:ident) => {
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(stringify!($type))
+            }
+        }
+    };
+}
+
+/// A type that prints with the settings of what it wraps, and with nothing else of it.
+macro_rules! prints_its_settings {
+    ($type:ident) => {
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($type))
+                    .field("settings", &self.0.settings)
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+/// An error that is always told in the same sentence.
+macro_rules! one_sentence {
+    ($type:ident, $sentence:literal) => {
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str($sentence)
+            }
+        }
+
+        impl std::error::Error for $type {}
+    };
+}
+
 mod api;
 mod base62;
 pub mod budget;

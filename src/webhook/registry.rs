@@ -1,6 +1,5 @@
 //! What an operator does with endpoints: the same for a command line and for a control panel.
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::{
@@ -264,11 +263,7 @@ impl Registry {
     }
 }
 
-impl fmt::Debug for Registry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Registry")
-    }
-}
+prints_as_its_name!(Registry);
 
 fn failed(source: impl Into<BoxError>) -> Declined {
     Declined::Failed(source.into())

@@ -21,7 +21,6 @@ mod slots;
 mod sweep;
 mod tried;
 
-use std::fmt;
 use std::sync::Arc;
 
 use tokio::sync::watch;
@@ -119,10 +118,4 @@ impl Worker {
     }
 }
 
-impl fmt::Debug for Worker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Worker")
-            .field("settings", &self.0.settings)
-            .finish_non_exhaustive()
-    }
-}
+prints_its_settings!(Worker);
