@@ -1,4 +1,5 @@
-//! The only doors to time, randomness and tasks: [`Clock`], [`Entropy`], [`Runtime`].
+//! The doors to time, randomness and tasks: [`Clock`], [`Entropy`], [`Runtime`]. For threads and time limits of their
+//! own, stores and the HTTP transport ask std and tokio themselves.
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -30,13 +31,7 @@ pub trait Entropy: Debug + Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoEntropy;
 
-impl std::fmt::Display for NoEntropy {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the source of randomness did not answer")
-    }
-}
-
-impl std::error::Error for NoEntropy {}
+one_sentence!(NoEntropy, "the source of randomness did not answer");
 
 /// The host's executor: what a write and a deadline need of it.
 ///

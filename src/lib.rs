@@ -50,7 +50,7 @@
 //! - `docs` (feature): the interactive reference, a service beside the API.
 //! - `metrics` (feature): what is counted and timed, in a table.
 //! - `conformance` (feature): the rules that any host's board and stores must keep, as named tests.
-//! - [`clock`]: the only doors to time, randomness and tasks.
+//! - [`clock`]: the doors to time, randomness and tasks.
 //!
 //! Pages that say *spec* mean the specification of the Forum Board REST API v1, and *contract* its wire contract, which
 //! decides what the specification leaves open; both by their sections.
@@ -83,6 +83,43 @@
         clippy::unwrap_used
     )
 )]
+
+/// A type that prints as its name only: what it holds is secret, or has nothing to say.
+macro_rules! prints_as_its_name {
+    ($type:ident) => {
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(stringify!($type))
+            }
+        }
+    };
+}
+
+/// A type that prints with the settings of what it wraps, and with nothing else of it.
+macro_rules! prints_its_settings {
+    ($type:ident) => {
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($type))
+                    .field("settings", &self.0.settings)
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+/// An error that is always told in the same sentence.
+macro_rules! one_sentence {
+    ($type:ident, $sentence:literal) => {
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str($sentence)
+            }
+        }
+
+        impl std::error::Error for $type {}
+    };
+}
 
 mod api;
 mod base62;

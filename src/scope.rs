@@ -3,7 +3,7 @@
 use std::fmt;
 
 macro_rules! scopes {
-    ($($name:ident $text:literal $allows:literal)+) => {
+    ($($name:ident $text:literal [$($surface:ident),+] $allows:literal)+) => {
         /// What a token lets its bearer do, as far as its owner may.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
@@ -23,25 +23,30 @@ macro_rules! scopes {
             pub const fn allows(self) -> &'static str {
                 match self { $(Self::$name => $allows,)+ }
             }
+
+            /// The surfaces that know it.
+            const fn surfaces(self) -> &'static [Surface] {
+                match self { $(Self::$name => &[$(Surface::$surface),+],)+ }
+            }
         }
     };
 }
 
 scopes! {
-    ForumsRead "forums:read" "List forums."
-    ThreadsRead "threads:read" "List and read threads and their polls."
-    ThreadsWrite "threads:write" "Start threads."
-    PostsRead "posts:read" "Read posts."
-    PostsWrite "posts:write" "Reply, edit and delete posts."
-    MembersRead "members:read" "Read the owner's account and members' profiles."
-    MessagesRead "messages:read" "Read private messages."
-    MessagesWrite "messages:write" "Send private messages."
-    PollsWrite "polls:write" "Vote in polls and edit them."
-    ReputationWrite "reputation:write" "Rate members."
-    SubscriptionsRead "subscriptions:read" "List what the owner follows."
-    SubscriptionsWrite "subscriptions:write" "Follow and unfollow threads and forums."
-    SearchRead "search:read" "Search."
-    AdminRead "admin:read" "Nothing: no endpoint asks for it."
+    ForumsRead "forums:read" [Full, Compact] "List forums."
+    ThreadsRead "threads:read" [Full, Compact] "List and read threads and their polls."
+    ThreadsWrite "threads:write" [Full, Compact] "Start threads."
+    PostsRead "posts:read" [Full, Compact] "Read posts."
+    PostsWrite "posts:write" [Full, Compact] "Reply, edit and delete posts."
+    MembersRead "members:read" [Full, Compact] "Read the owner's account and members' profiles."
+    MessagesRead "messages:read" [Full] "Read private messages."
+    MessagesWrite "messages:write" [Full] "Send private messages."
+    PollsWrite "polls:write" [Full] "Vote in polls and edit them."
+    ReputationWrite "reputation:write" [Full] "Rate members."
+    SubscriptionsRead "subscriptions:read" [Full] "List what the owner follows."
+    SubscriptionsWrite "subscriptions:write" [Full] "Follow and unfollow threads and forums."
+    SearchRead "search:read" [Full, Compact] "Search."
+    AdminRead "admin:read" [Compact] "Nothing: no endpoint asks for it."
 }
 
 impl fmt::Display for Scope {
@@ -66,33 +71,12 @@ impl Surface {
         Scope::EVERY
             .iter()
             .copied()
-            .filter(move |scope| self.knows(*scope))
+            .filter(move |scope| scope.surfaces().contains(&self))
     }
 
     /// The scope that `text` spells on this surface.
     pub fn scope(self, text: &str) -> Option<Scope> {
         self.scopes().find(|scope| scope.as_str() == text)
-    }
-
-    const fn knows(self, scope: Scope) -> bool {
-        use Scope::{
-            AdminRead, ForumsRead, MembersRead, PostsRead, PostsWrite, SearchRead, ThreadsRead,
-            ThreadsWrite,
-        };
-        match self {
-            Self::Full => !matches!(scope, AdminRead),
-            Self::Compact => matches!(
-                scope,
-                ForumsRead
-                    | ThreadsRead
-                    | ThreadsWrite
-                    | PostsRead
-                    | PostsWrite
-                    | MembersRead
-                    | SearchRead
-                    | AdminRead
-            ),
-        }
     }
 }
 

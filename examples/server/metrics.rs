@@ -9,6 +9,7 @@ use metrics::{
     Counter, CounterFn, Gauge, GaugeFn, Histogram, HistogramFn, Key, KeyName, Metadata, Recorder,
     SharedString, Unit,
 };
+use prometheus::core::Collector;
 use prometheus::{GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts, Registry};
 use prometheus::{TEXT_FORMAT, TextEncoder};
 use tokio::runtime::Handle;
@@ -53,10 +54,8 @@ impl Metrics {
         let by_name = families.collect::<prometheus::Result<_>>();
         let by_name = by_name.map_err(Fault::new)?;
         let tasks = IntGauge::new("forum_server_tasks", "Tasks that are not done.");
+        let tasks = tasks.and_then(|tasks| kept(tasks, &registry));
         let tasks = tasks.map_err(Fault::new)?;
-        registry
-            .register(Box::new(tasks.clone()))
-            .map_err(Fault::new)?;
         let metrics = Self(Arc::new(Families {
             registry,
             tasks,
@@ -87,24 +86,20 @@ impl Family {
     fn new(metric: &Metric, registry: &Registry) -> prometheus::Result<Self> {
         let (labels, options) = (metric.labels, Opts::new(metric.name, metric.help));
         Ok(match metric.kind {
-            Kind::Counter => {
-                let family = IntCounterVec::new(options, labels)?;
-                registry.register(Box::new(family.clone()))?;
-                Self::Counters(family)
-            }
-            Kind::Gauge => {
-                let family = GaugeVec::new(options, labels)?;
-                registry.register(Box::new(family.clone()))?;
-                Self::Gauges(family)
-            }
+            Kind::Counter => Self::Counters(kept(IntCounterVec::new(options, labels)?, registry)?),
+            Kind::Gauge => Self::Gauges(kept(GaugeVec::new(options, labels)?, registry)?),
             Kind::Histogram => {
                 let options = HistogramOpts::from(options).buckets(BUCKETS.into());
-                let family = HistogramVec::new(options, labels)?;
-                registry.register(Box::new(family.clone()))?;
-                Self::Histograms(family)
+                Self::Histograms(kept(HistogramVec::new(options, labels)?, registry)?)
             }
         })
     }
+}
+
+/// The family, which `registry` gathers from now on.
+fn kept<T: Collector + Clone + 'static>(family: T, registry: &Registry) -> prometheus::Result<T> {
+    registry.register(Box::new(family.clone()))?;
+    Ok(family)
 }
 
 fn labels(key: &Key) -> HashMap<&str, &str> {

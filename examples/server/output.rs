@@ -25,6 +25,12 @@ impl Output {
         })
     }
 
+    /// To people a line for each, to programs all in an array.
+    pub fn list(all: Vec<impl Display + Serialize>) -> Result<Self> {
+        let lines: Vec<String> = all.iter().map(ToString::to_string).collect();
+        Self::new(lines.join("\n"), all)
+    }
+
     /// Nothing but that it is done.
     pub fn done() -> Result<Self> {
         Self::done_with("")

@@ -1,6 +1,5 @@
 //! How a service is put together.
 
-use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -99,10 +98,4 @@ impl Builder {
     }
 }
 
-impl fmt::Debug for Builder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder")
-            .field("settings", &self.0.settings)
-            .finish_non_exhaustive()
-    }
-}
+prints_its_settings!(Builder);

@@ -63,26 +63,21 @@ pub(super) struct Op<W, P, A, T> {
 impl<W, P, A, T> Op<W, P, A, T> {
     /// Answers 200.
     pub(super) const fn ok(command: Command<W, P, A, T>) -> Self {
-        Self {
-            command,
-            status: 200,
-        }
+        Self::answering(200, command)
     }
 
     /// Answers 201.
     pub(super) const fn created(command: Command<W, P, A, T>) -> Self {
-        Self {
-            command,
-            status: 201,
-        }
+        Self::answering(201, command)
     }
 
     /// Answers 204.
     pub(super) const fn gone(command: Command<W, P, A, T>) -> Self {
-        Self {
-            command,
-            status: 204,
-        }
+        Self::answering(204, command)
+    }
+
+    const fn answering(status: u16, command: Command<W, P, A, T>) -> Self {
+        Self { command, status }
     }
 }
 

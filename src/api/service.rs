@@ -1,7 +1,6 @@
 //! The service, and the road of a request (contract, section 1): one line a step.
 
 use std::convert::Infallible;
-use std::fmt;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -103,13 +102,7 @@ where
     }
 }
 
-impl fmt::Debug for ForumApi {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ForumApi")
-            .field("settings", &self.0.settings)
-            .finish_non_exhaustive()
-    }
-}
+prints_its_settings!(ForumApi);
 
 impl Core {
     async fn answer(self: &Arc<Self>, head: Parts, body: Unread<'_>) -> Response<Full<Bytes>> {

@@ -1,12 +1,11 @@
 //! Ids: opaque strings of 1-64 `[A-Za-z0-9_-]` (contract, section 5), made from `i64` without ceremony.
 
-use std::borrow::Cow;
 use std::fmt;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{Schema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::input::{TYPED, UNTYPED};
+use super::input::{TYPED, UNTYPED, inline_schema};
 
 /// An id was asked for its number, and is none in canonical form: nothing on a board with `i64` ids has it.
 ///
@@ -121,19 +120,7 @@ macro_rules! ids {
             }
         }
 
-        impl JsonSchema for $name {
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn schema_name() -> Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                schema($what)
-            }
-        }
+        inline_schema!($name, stringify!($name), schema($what));
     )+};
 }
 
@@ -211,24 +198,16 @@ impl<'de> Deserialize<'de> for UserRef {
     }
 }
 
-impl JsonSchema for UserRef {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "UserRef".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "string",
-            "pattern": format!("^([A-Za-z0-9_-]{{1,64}}|@{TYPED}{{1,64}})$"),
-            "description": "A member: a userId, or @username.",
-            "examples": ["@alice"],
-        })
-    }
-}
+inline_schema!(
+    UserRef,
+    "UserRef",
+    json_schema!({
+        "type": "string",
+        "pattern": format!("^([A-Za-z0-9_-]{{1,64}}|@{TYPED}{{1,64}})$"),
+        "description": "A member: a userId, or @username.",
+        "examples": ["@alice"],
+    })
+);
 
 #[cfg(test)]
 mod tests {

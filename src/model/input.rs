@@ -3,6 +3,27 @@
 
 use serde::{Deserialize, Deserializer};
 
+/// The schema of a type, which stands where the type is used.
+macro_rules! inline_schema {
+    ($type:ty, $name:expr, $schema:expr) => {
+        impl schemars::JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                $name.into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                $schema
+            }
+        }
+    };
+}
+
+pub(super) use inline_schema;
+
 /// U+0000 and the byte-order mark: nobody types them, and not every store can keep them.
 pub(crate) const UNTYPED: [char; 2] = ['\0', '\u{feff}'];
 

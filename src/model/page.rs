@@ -1,10 +1,11 @@
 //! Lists: `{"items":[…],"next":…}`, keyset-paged (contract, section 5).
 
-use std::borrow::Cow;
 use std::fmt::Display;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::input::inline_schema;
 
 /// One page of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -79,23 +80,15 @@ impl<'de> Deserialize<'de> for Position {
     }
 }
 
-impl JsonSchema for Position {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Cursor".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "string",
-            "maxLength": 200,
-            "description": "An opaque cursor, good for the list that gave it.",
-        })
-    }
-}
+inline_schema!(
+    Position,
+    "Cursor",
+    json_schema!({
+        "type": "string",
+        "maxLength": 200,
+        "description": "An opaque cursor, good for the list that gave it.",
+    })
+);
 
 /// How many items a page holds: 1-100, 20 by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -136,16 +129,8 @@ impl<'de> Deserialize<'de> for Limit {
     }
 }
 
-impl JsonSchema for Limit {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Limit".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "integer", "minimum": 1, "maximum": 100, "default": 20 })
-    }
-}
+inline_schema!(
+    Limit,
+    "Limit",
+    json_schema!({ "type": "integer", "minimum": 1, "maximum": 100, "default": 20 })
+);

@@ -1,10 +1,10 @@
 //! What is searched for: words, `"phrases"` and `-words` (contract, section 7). What a word is, the board decides: its
 //! index knows.
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::json_schema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::input::inline_schema;
 
 /// The `q` of a search: 1-200 characters, with at least one word to look for, and at most 32 words and phrases. A board
 /// that counts the words of phrases, too, refuses more of them with [`EXPECTED`](Self::EXPECTED).
@@ -94,19 +94,11 @@ impl<'de> Deserialize<'de> for Query {
     }
 }
 
-impl JsonSchema for Query {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Query".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "minLength": 1, "maxLength": 200, "examples": ["tea \"green leaf\" -bag"] })
-    }
-}
+inline_schema!(
+    Query,
+    "Query",
+    json_schema!({ "type": "string", "minLength": 1, "maxLength": 200, "examples": ["tea \"green leaf\" -bag"] })
+);
 
 #[cfg(test)]
 mod tests {

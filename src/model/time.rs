@@ -1,13 +1,14 @@
 //! Times: RFC 3339 in UTC with millisecond precision and `Z` (contract, section 5).
 
-use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
 use jiff::SignedDuration;
 use jiff::civil::DateTime;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::json_schema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
+
+use super::input::inline_schema;
 
 /// A point in time, in whole milliseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -136,23 +137,15 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
-impl JsonSchema for Timestamp {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Timestamp".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "string",
-            "format": "date-time",
-            "examples": ["2026-01-31T12:00:00.000Z"],
-        })
-    }
-}
+inline_schema!(
+    Timestamp,
+    "Timestamp",
+    json_schema!({
+        "type": "string",
+        "format": "date-time",
+        "examples": ["2026-01-31T12:00:00.000Z"],
+    })
+);
 
 #[cfg(test)]
 mod tests {

@@ -1,14 +1,14 @@
 //! The span of time that a search is narrowed to (contract, section 7).
 
-use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
 use jiff::civil::Date;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{Schema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::Timestamp;
+use super::input::inline_schema;
 
 /// `24h`, `7d`, `30d`, `1y`, or two dates of which either may be left out: `2026-01-01..2026-02-01`, the end exclusive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,29 +84,21 @@ impl<'de> Deserialize<'de> for When {
     }
 }
 
-impl JsonSchema for When {
-    fn inline_schema() -> bool {
-        true
-    }
+inline_schema!(When, "When", schema());
 
-    fn schema_name() -> Cow<'static, str> {
-        "When".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let (long, short) = (
-            "(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])",
-            "(0[469]|11)-(0[1-9]|[12][0-9]|30)",
-        );
-        let february = "02-(0[1-9]|1[0-9]|2[0-8])";
-        let leap_year = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)";
-        let date = format!("([0-9]{{4}}-({long}|{short}|{february})|{leap_year}-02-29)");
-        json_schema!({
-            "type": "string",
-            "pattern": format!(r"^(24h|7d|30d|1y|{date}\.\.({date})?|\.\.{date})$"),
-            "examples": ["7d", "2026-01-01..2026-02-01"],
-        })
-    }
+fn schema() -> Schema {
+    let (long, short) = (
+        "(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])",
+        "(0[469]|11)-(0[1-9]|[12][0-9]|30)",
+    );
+    let february = "02-(0[1-9]|1[0-9]|2[0-8])";
+    let leap_year = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)";
+    let date = format!("([0-9]{{4}}-({long}|{short}|{february})|{leap_year}-02-29)");
+    json_schema!({
+        "type": "string",
+        "pattern": format!(r"^(24h|7d|30d|1y|{date}\.\.({date})?|\.\.{date})$"),
+        "examples": ["7d", "2026-01-01..2026-02-01"],
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! How a panel is put together.
 
-use std::fmt;
 use std::sync::Arc;
 
 use http::{Extensions, Uri};
@@ -84,10 +83,4 @@ impl Builder {
     }
 }
 
-impl fmt::Debug for Builder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder")
-            .field("settings", &self.0.settings)
-            .finish_non_exhaustive()
-    }
-}
+prints_its_settings!(Builder);

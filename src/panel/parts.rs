@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-/// A word in a frame, whose colour `class` says no more than the word does.
+/// A word in a frame, whose colour says no more than the word does.
 pub(super) fn badge(word: &str) -> Markup {
     html! { span class={ "badge " (word) } { (word) } }
 }

@@ -1,7 +1,6 @@
 //! The service, and the road of a request: one line a step.
 
 use std::convert::Infallible;
-use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -74,13 +73,7 @@ where
     }
 }
 
-impl fmt::Debug for Panel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Panel")
-            .field("settings", &self.0.settings)
-            .finish_non_exhaustive()
-    }
-}
+prints_its_settings!(Panel);
 
 impl Core {
     async fn answer(self: Arc<Self>, mut head: Parts, body: Unread) -> Response<Full<Bytes>> {

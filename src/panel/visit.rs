@@ -7,6 +7,7 @@ use http::StatusCode;
 use maud::{Markup, html};
 
 use super::answer::{Answer, Outcome};
+use super::fields::Wrong;
 use super::form::Form;
 use super::problem::Problem;
 use super::service::Core;
@@ -72,7 +73,7 @@ impl Visit {
         !self.core.spent.spend(form.get(spent::FIELD), self.now)
     }
 
-    /// A form of a single button, which says for whom reads aloud what it is `about`.
+    /// A form of a single button. Who has the page read aloud hears what it is `about` as well.
     pub(super) fn button(&self, path: &str, text: &str, about: &str, class: &str) -> Markup {
         html! {
             form method="post" action=(self.at(path)) {
@@ -96,6 +97,19 @@ impl Visit {
 
     pub(super) fn webhooks(&self) -> &Webhooks {
         self.core.registry.webhooks()
+    }
+
+    /// The member of this name, who is to own something; notes it when there is none.
+    pub(super) async fn owner(
+        &self,
+        name: &str,
+        wrong: &mut Wrong,
+    ) -> Result<Option<UserId>, Problem> {
+        let found = self.core.operator.find(name).await?;
+        if found.is_none() {
+            wrong.note("owner", "There is no member of this name.");
+        }
+        Ok(found)
     }
 
     /// The names of these members; of one whose account is gone, that it is.

@@ -2,6 +2,38 @@
 //!
 //! Time comes in as an argument. Absent is `Ok(None)`; creating and changing are different verbs.
 
+/// A backend's error, and whatever it is made from, which `?` turns into a `Fault` or a `Refusal`.
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+macro_rules! failures {
+    ($error:ident: $($cause:ty),+) => {
+        impl From<$error> for crate::host::Fault {
+            fn from(error: $error) -> Self {
+                Self::new(error)
+            }
+        }
+
+        impl From<$error> for crate::host::Refusal {
+            fn from(error: $error) -> Self {
+                Self::failed(error)
+            }
+        }
+
+        $(
+            impl From<$cause> for crate::host::Fault {
+                fn from(error: $cause) -> Self {
+                    $error::from(error).into()
+                }
+            }
+
+            impl From<$cause> for crate::host::Refusal {
+                fn from(error: $cause) -> Self {
+                    $error::from(error).into()
+                }
+            }
+        )+
+    };
+}
+
 mod budgets;
 mod idempotency;
 pub mod memory;
@@ -13,7 +45,7 @@ pub mod sqlite;
 mod tokens;
 mod webhooks;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use budgets::Budgets;
 pub use idempotency::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, Ticket};
@@ -46,8 +78,9 @@ impl Stores {
     }
 }
 
-impl std::fmt::Debug for Stores {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Stores")
-    }
+prints_as_its_name!(Stores);
+
+/// No code that could panic runs under a store's locks, so a poisoned one holds nothing half-done.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

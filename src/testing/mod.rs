@@ -100,13 +100,9 @@ impl TestBoard {
     /// # Panics
     /// When the id is none.
     pub fn as_member(&self, user: &str) -> Client<'_> {
-        let scopes: Vec<_> = self
-            .settings
-            .surface
-            .scopes()
-            .map(|scope| scope.to_string())
-            .collect();
-        self.with_scopes(user, &scopes.iter().map(String::as_str).collect::<Vec<_>>())
+        let scopes = self.settings.surface.scopes();
+        let scopes: Vec<_> = scopes.map(|scope| scope.as_str()).collect();
+        self.with_scopes(user, &scopes)
     }
 
     /// The member with this id, with a token that carries these scopes.

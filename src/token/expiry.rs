@@ -1,6 +1,5 @@
 //! "Expires in (days)": a whole number of days, or nothing for never (contract, section 2).
 
-use std::fmt;
 use std::time::Duration;
 
 use crate::model::Timestamp;
@@ -13,13 +12,10 @@ pub struct Expiry(Option<u16>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadExpiry;
 
-impl fmt::Display for BadExpiry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the expiry is a whole number of days from 1 to 36500, or nothing for never")
-    }
-}
-
-impl std::error::Error for BadExpiry {}
+one_sentence!(
+    BadExpiry,
+    "the expiry is a whole number of days from 1 to 36500, or nothing for never"
+);
 
 impl Expiry {
     /// It never expires.

@@ -145,11 +145,7 @@ fn checksum(before: &str) -> [u8; CHECKSUM] {
     base62::number(crc32fast::hash(before.as_bytes()).to_be_bytes())
 }
 
-impl fmt::Debug for PlainToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PlainToken")
-    }
-}
+prints_as_its_name!(PlainToken);
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,5 @@
 //! What is stored of a token, and its state as a function of the time.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,11 +30,7 @@ impl PartialEq for Digest {
     }
 }
 
-impl fmt::Debug for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Digest")
-    }
-}
+prints_as_its_name!(Digest);
 
 /// A token as it is stored: never the token itself.
 #[derive(Clone, Debug, PartialEq, Eq)]

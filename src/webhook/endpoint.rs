@@ -1,6 +1,5 @@
 //! Where webhooks go.
 
-use std::fmt;
 use std::time::Duration;
 
 use super::{Sealed, Topics};
@@ -42,13 +41,7 @@ pub struct Pending {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NothingPending;
 
-impl fmt::Display for NothingPending {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no secret is pending")
-    }
-}
-
-impl std::error::Error for NothingPending {}
+one_sentence!(NothingPending, "no secret is pending");
 
 impl Endpoint {
     /// How long a secret pends unless it is activated: 24 hours.

@@ -1,6 +1,5 @@
 //! Secrets sealed with a key that is kept elsewhere than they are.
 
-use std::fmt;
 use std::sync::Arc;
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
@@ -25,13 +24,7 @@ const FOREIGN: &str = "the secret was sealed with another key, or changed since"
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyTooShort;
 
-impl fmt::Display for KeyTooShort {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key has at least 16 bytes")
-    }
-}
-
-impl std::error::Error for KeyTooShort {}
+one_sentence!(KeyTooShort, "a key has at least 16 bytes");
 
 impl KeyBox {
     /// The least bytes that a key has.
@@ -75,8 +68,4 @@ impl SecretBox for KeyBox {
     }
 }
 
-impl fmt::Debug for KeyBox {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("KeyBox")
-    }
-}
+prints_as_its_name!(KeyBox);

@@ -1,7 +1,8 @@
 //! Webhooks: what happened, who is told, and how it is signed and delivered (spec, Events; contract, section 8).
 //!
-//! Values and functions of values, but for `worker` (feature `webhooks`), which does what they say. Where they are kept
-//! is in [`store`](crate::store).
+//! Values and functions of values, but for what the feature `webhooks` brings: `Registry` changes endpoints, `worker`
+//! does what the values say, and `SystemResolver` and `HttpTransport` are its ways out. Where all of it is kept is in
+//! [`store`](crate::store).
 
 #[cfg(feature = "webhooks")]
 mod address;

@@ -1,6 +1,5 @@
 //! What an operator does with endpoints: the same for a command line and for a control panel.
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::{
@@ -12,7 +11,7 @@ use crate::host::BoxError;
 use crate::model::{DeliveryId, EndpointId, UserId};
 use crate::store::{Filter, Webhooks};
 
-/// How many dead deliveries are looked at a time.
+/// How many dead deliveries are read at a time.
 const PAGE: u32 = 100;
 
 /// Registers endpoints and changes them (contract, section 8).
@@ -264,11 +263,7 @@ impl Registry {
     }
 }
 
-impl fmt::Debug for Registry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Registry")
-    }
-}
+prints_as_its_name!(Registry);
 
 fn failed(source: impl Into<BoxError>) -> Declined {
     Declined::Failed(source.into())

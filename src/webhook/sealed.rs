@@ -1,7 +1,5 @@
 //! How secrets are kept.
 
-use std::fmt;
-
 use zeroize::Zeroizing;
 
 use super::Secret;
@@ -37,11 +35,7 @@ impl Sealed {
     }
 }
 
-impl fmt::Debug for Sealed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Sealed")
-    }
-}
+prints_as_its_name!(Sealed);
 
 /// Seals secrets before they are stored, and opens them again.
 pub trait SecretBox: Send + Sync + 'static {

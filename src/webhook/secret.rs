@@ -1,7 +1,5 @@
 //! What signs deliveries.
 
-use std::fmt;
-
 use zeroize::Zeroizing;
 
 use crate::base62;
@@ -16,13 +14,7 @@ pub struct Secret(Zeroizing<String>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooShort;
 
-impl fmt::Display for TooShort {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a secret has at least 16 characters")
-    }
-}
-
-impl std::error::Error for TooShort {}
+one_sentence!(TooShort, "a secret has at least 16 characters");
 
 impl Secret {
     /// A new secret: `whsec_` and 256 random bits in 43 characters of `[0-9A-Za-z]`.
@@ -55,8 +47,4 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret")
-    }
-}
+prints_as_its_name!(Secret);

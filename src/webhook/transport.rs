@@ -13,6 +13,12 @@ pub struct Answer {
     pub excerpt: String,
 }
 
+#[cfg(feature = "webhooks")]
+impl Answer {
+    /// The most bytes of an excerpt that are kept.
+    pub(super) const KEPT: usize = 4 * 1024;
+}
+
 /// Why there was no answer, in one sentence for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsent(pub String);

@@ -106,8 +106,7 @@ async fn list(webhooks: &Webhooks, state: Option<State>, of: Option<String>) -> 
             None => break,
         }
     }
-    let lines: Vec<String> = all.iter().map(Shown::to_string).collect();
-    Output::new(lines.join("\n"), all)
+    Output::list(all)
 }
 
 async fn show(webhooks: &Webhooks, id: &str) -> Result<Output> {

@@ -48,16 +48,28 @@ pub enum Member {
     },
 }
 
+/// What is new about a member.
+enum Change {
+    /// The hash of a password.
+    Password(String),
+    Banned(bool),
+    Groups(Groups),
+}
+
 impl Member {
     /// Carries it out.
     pub async fn run(self, board: &Board) -> Result<Output> {
-        match self {
-            Self::Add { name, groups } => add(board, name, groups).await,
-            Self::Password { name, .. } => set_password(board, name).await,
-            Self::Ban { name } => set_banned(board, name, true).await,
-            Self::Unban { name } => set_banned(board, name, false).await,
-            Self::Groups { name, groups } => set_groups(board, name, groups).await,
-        }
+        let (name, new) = match self {
+            Self::Add { name, groups } => return add(board, name, groups).await,
+            Self::Password { name, .. } => {
+                let hash = passwords::hash(password::from_stdin()?).await?;
+                (name, Change::Password(hash))
+            }
+            Self::Ban { name } => (name, Change::Banned(true)),
+            Self::Unban { name } => (name, Change::Banned(false)),
+            Self::Groups { name, groups } => (name, Change::Groups(Groups::named(&groups)?)),
+        };
+        change(board, name, new).await
     }
 }
 
@@ -70,35 +82,16 @@ async fn add(board: &Board, name: String, groups: String) -> Result<Output> {
     Output::new(id, json!({ "userId": id.to_string() }))
 }
 
-async fn set_password(board: &Board, name: String) -> Result<Output> {
-    let hash = passwords::hash(password::from_stdin()?).await?;
+async fn change(board: &Board, name: String, new: Change) -> Result<Output> {
     let set = board.write(move |tx, _| {
         Box::pin(async move {
             let member = accounts::named(tx, &name).await?;
-            Ok(accounts::set_password(tx, member, &hash).await?)
-        })
-    });
-    set.await?;
-    Output::done()
-}
-
-async fn set_banned(board: &Board, name: String, banned: bool) -> Result<Output> {
-    let set = board.write(move |tx, _| {
-        Box::pin(async move {
-            let member = accounts::named(tx, &name).await?;
-            Ok(accounts::set_banned(tx, member, banned).await?)
-        })
-    });
-    set.await?;
-    Output::done()
-}
-
-async fn set_groups(board: &Board, name: String, groups: String) -> Result<Output> {
-    let groups = Groups::named(&groups)?;
-    let set = board.write(move |tx, _| {
-        Box::pin(async move {
-            let member = accounts::named(tx, &name).await?;
-            Ok(accounts::set_groups(tx, member, groups).await?)
+            match new {
+                Change::Password(hash) => accounts::set_password(tx, member, &hash).await?,
+                Change::Banned(banned) => accounts::set_banned(tx, member, banned).await?,
+                Change::Groups(groups) => accounts::set_groups(tx, member, groups).await?,
+            }
+            Ok(())
         })
     });
     set.await?;

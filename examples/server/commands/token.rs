@@ -145,8 +145,7 @@ async fn list(tokens: &dyn Tokens, board: &Board) -> Result<Output> {
         }
         page = tokens.list(Some(&last), PAGE).await?;
     }
-    let lines: Vec<String> = all.iter().map(Shown::to_string).collect();
-    Output::new(lines.join("\n"), all)
+    Output::list(all)
 }
 
 async fn revoke(tokens: &dyn Tokens, lookup: &str) -> Result<Output> {

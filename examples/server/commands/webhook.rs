@@ -136,8 +136,7 @@ async fn list(webhooks: &Webhooks, board: &Board) -> Result<Output> {
     for endpoint in webhooks.endpoints.all().await? {
         all.push(Shown::new(board, endpoint).await?);
     }
-    let lines: Vec<String> = all.iter().map(Shown::to_string).collect();
-    Output::new(lines.join("\n"), all)
+    Output::list(all)
 }
 
 async fn reveal(Revealed { endpoint, secret }: Revealed, board: &Board) -> Result<Output> {

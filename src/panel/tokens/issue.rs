@@ -6,7 +6,6 @@ use http::StatusCode;
 use maud::html;
 
 use super::wanted;
-use crate::model::UserId;
 use crate::panel::answer::{Answer, Outcome};
 use crate::panel::fields::Wrong;
 use crate::panel::form::Form;
@@ -30,7 +29,7 @@ pub(in crate::panel) async fn issue(visit: &Visit, form: &Form) -> Outcome {
     }
     let mut wrong = Wrong::default();
     check_password(visit, form, &mut wrong).await?;
-    let owner = owner(visit, form, &mut wrong).await?;
+    let owner = visit.owner(form.get("owner").trim(), &mut wrong).await?;
     let scopes: Vec<String> = form.all("scopes").map(Into::into).collect();
     if scopes.is_empty() {
         note(&mut wrong, IssueError::NoScope)?;
@@ -76,14 +75,6 @@ async fn check_password(visit: &Visit, form: &Form, wrong: &mut Wrong) -> Result
         wrong.note("password", "This is not your password.");
     }
     Ok(())
-}
-
-async fn owner(visit: &Visit, form: &Form, wrong: &mut Wrong) -> Result<Option<UserId>, Problem> {
-    let found = visit.core.operator.find(form.get("owner").trim()).await?;
-    if found.is_none() {
-        wrong.note("owner", "There is no member of this name.");
-    }
-    Ok(found)
 }
 
 /// Notes an error beside its field, unless it is nobody's fault here.

@@ -51,11 +51,7 @@ async fn owner(visit: &Visit, form: &Form, wrong: &mut Wrong) -> Result<Option<U
     if name.is_empty() {
         return Ok(Some(visit.session.member.clone()));
     }
-    let found = visit.core.operator.find(name).await?;
-    if found.is_none() {
-        wrong.note("owner", "There is no member of this name.");
-    }
-    Ok(found)
+    visit.owner(name, wrong).await
 }
 
 /// The secret that was brought, if any was.

@@ -7,12 +7,11 @@ use std::sync::{Mutex, MutexGuard};
 use async_trait::async_trait;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::lock;
 use super::shard::Shard;
 use crate::budget::{Budget, BudgetKey, Charge, Window};
 use crate::host::Stored;
 use crate::model::Timestamp;
-use crate::store::Budgets;
+use crate::store::{Budgets, lock};
 
 /// With [`FULL`] keys in each, room for well over 1,000,000 prefixes in some 50 MB.
 const SHARDS: usize = 96;

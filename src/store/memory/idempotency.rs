@@ -5,10 +5,9 @@ use std::sync::Mutex;
 
 use async_trait::async_trait;
 
-use super::lock;
 use crate::host::Stored;
 use crate::model::Timestamp;
-use crate::store::{Attempt, Begin, Entry, Idempotency, Outcome, Ticket};
+use crate::store::{Attempt, Begin, Entry, Idempotency, Outcome, Ticket, lock};
 use crate::token::Lookup;
 
 type Key = (Lookup, String);

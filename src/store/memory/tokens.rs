@@ -6,10 +6,9 @@ use std::sync::Mutex;
 
 use async_trait::async_trait;
 
-use super::lock;
 use crate::host::Stored;
 use crate::model::Timestamp;
-use crate::store::Tokens;
+use crate::store::{Tokens, lock};
 use crate::token::{Lookup, TokenRecord};
 
 /// Tokens in a map.

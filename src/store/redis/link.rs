@@ -1,7 +1,7 @@
 //! The way to Redis: one connection for all charges, given up at its first failure and made anew beside them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
@@ -14,6 +14,7 @@ use crate::budget::Window;
 use crate::clock::{Runtime, TokioRuntime};
 use crate::host::{Fault, Stored};
 use crate::measure;
+use crate::store::lock;
 
 /// How long to wait from one attempt to connect to the next.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -80,9 +81,7 @@ impl Link {
     }
 
     fn connection(&self) -> MutexGuard<'_, Option<Arc<MultiplexedConnection>>> {
-        self.connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        lock(&self.connection)
     }
 
     /// Gives up a connection, if no other charge did before.

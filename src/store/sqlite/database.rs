@@ -125,11 +125,7 @@ impl Database {
     }
 }
 
-impl fmt::Debug for Database {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Database")
-    }
-}
+prints_as_its_name!(Database);
 
 fn telling<T>(caller: oneshot::Sender<T>) -> impl FnOnce(T) {
     move |answer| drop(caller.send(answer))

@@ -5,8 +5,6 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use crate::host::{Fault, Refusal};
-
 /// Why the database did not do what it was asked. It prints as one plain sentence.
 ///
 /// All operations of a group that could not be committed share one.
@@ -88,26 +86,4 @@ impl From<rusqlite::Error> for SqliteError {
     }
 }
 
-impl From<SqliteError> for Fault {
-    fn from(error: SqliteError) -> Self {
-        Self::new(error)
-    }
-}
-
-impl From<rusqlite::Error> for Fault {
-    fn from(error: rusqlite::Error) -> Self {
-        SqliteError::from(error).into()
-    }
-}
-
-impl From<SqliteError> for Refusal {
-    fn from(error: SqliteError) -> Self {
-        Self::failed(error)
-    }
-}
-
-impl From<rusqlite::Error> for Refusal {
-    fn from(error: rusqlite::Error) -> Self {
-        SqliteError::from(error).into()
-    }
-}
+failures!(SqliteError: rusqlite::Error);

@@ -1,7 +1,9 @@
 //! A queue that several threads take from, each as soon as it is free.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use crate::store::lock;
 
 /// What waits for one of the threads.
 pub(super) struct Queue<T> {
@@ -35,7 +37,7 @@ pub(super) fn queue<T>() -> (Entrance<T>, Arc<Queue<T>>) {
 
 impl<T> Entrance<T> {
     pub(super) fn push(&self, one: T) {
-        let mut state = self.0.lock();
+        let mut state = lock(&self.0.state);
         state.waiting.push_back(one);
         let somebody_waits = state.idle > 0;
         drop(state);
@@ -47,7 +49,7 @@ impl<T> Entrance<T> {
 
 impl<T> Drop for Entrance<T> {
     fn drop(&mut self) {
-        self.0.lock().closed = true;
+        lock(&self.0.state).closed = true;
         self.0.changed.notify_all();
     }
 }
@@ -55,7 +57,7 @@ impl<T> Drop for Entrance<T> {
 impl<T> Queue<T> {
     /// Waits for the next one; `None` when the queue is closed and empty.
     pub(super) fn next(&self) -> Option<T> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         loop {
             if let Some(next) = state.waiting.pop_front() {
                 return Some(next);
@@ -68,10 +70,5 @@ impl<T> Queue<T> {
             state = woken.unwrap_or_else(PoisonError::into_inner);
             state.idle -= 1;
         }
-    }
-
-    /// No code that could panic is run under this lock.
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -21,20 +21,6 @@ impl FromSql for Timestamp {
     }
 }
 
-/// A `TEXT` of 16 characters.
-impl ToSql for Lookup {
-    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
-        Ok(self.as_str().into())
-    }
-}
-
-/// As it was written.
-impl FromSql for Lookup {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        Self::parse(value.as_str()?).ok_or(FromSqlError::InvalidType)
-    }
-}
-
 /// A `BLOB` of 32 bytes.
 impl ToSql for Digest {
     fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
@@ -50,7 +36,7 @@ impl FromSql for Digest {
 }
 
 macro_rules! texts {
-    ($($name:ty: $as_text:expr;)+) => {$(
+    ($($name:ty: $parse:path, $as_text:expr;)+) => {$(
         /// A `TEXT`.
         impl ToSql for $name {
             fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
@@ -61,18 +47,19 @@ macro_rules! texts {
         /// As it was written.
         impl FromSql for $name {
             fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-                Self::new(value.as_str()?).ok_or(FromSqlError::InvalidType)
+                $parse(value.as_str()?).ok_or(FromSqlError::InvalidType)
             }
         }
     )+};
 }
 
 texts! {
-    DeliveryId: ToString::to_string;
-    EndpointId: ToString::to_string;
-    EventId: ToString::to_string;
-    ForumId: ToString::to_string;
-    UserId: ToString::to_string;
-    State: |state: &State| state.as_str();
-    Topic: ToString::to_string;
+    DeliveryId: DeliveryId::new, ToString::to_string;
+    EndpointId: EndpointId::new, ToString::to_string;
+    EventId: EventId::new, ToString::to_string;
+    ForumId: ForumId::new, ToString::to_string;
+    Lookup: Lookup::parse, Lookup::as_str;
+    State: State::new, |state: &State| state.as_str();
+    Topic: Topic::new, Topic::as_str;
+    UserId: UserId::new, ToString::to_string;
 }

@@ -44,8 +44,4 @@ impl Webhooks {
     }
 }
 
-impl std::fmt::Debug for Webhooks {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Webhooks")
-    }
-}
+prints_as_its_name!(Webhooks);

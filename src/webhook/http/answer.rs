@@ -4,9 +4,6 @@ use http::StatusCode;
 
 use crate::webhook::Answer;
 
-/// The most that is kept of a body, in bytes.
-const MOST: usize = 4 * 1024;
-
 /// An answer as far as it was heard.
 #[derive(Debug)]
 pub(super) struct Heard {
@@ -23,13 +20,13 @@ impl Heard {
 
     /// Keeps more of its body, as far as there is room.
     pub(super) fn keep(&mut self, data: &[u8]) {
-        let room = MOST - self.body.len();
+        let room = Answer::KEPT - self.body.len();
         self.body.extend(data.iter().take(room));
     }
 
     /// Whether there is no more room.
     pub(super) const fn is_full(&self) -> bool {
-        self.body.len() >= MOST
+        self.body.len() >= Answer::KEPT
     }
 }
 
@@ -46,7 +43,7 @@ impl From<Heard> for Answer {
 fn legible(bytes: &[u8]) -> String {
     let harmful = |letter: char| letter.is_control() && !matches!(letter, '\t' | '\n' | '\r');
     let mut text = String::from_utf8_lossy(bytes).replace(harmful, "\u{fffd}");
-    while text.len() > MOST {
+    while text.len() > Answer::KEPT {
         text.pop();
     }
     text

@@ -1,8 +1,9 @@
 //! The worker: tells each endpoint what happened, and keeps at it (spec, Delivery rules; contract, section 8).
 //!
 //! Four loops go side by side: events are fanned out to deliveries, deliveries that are due are claimed and attempted,
-//! how attempts ended is noted, and what is old is swept away. None waits for another, and each attempt is a task of its
-//! own, so that neither a flood of events nor a receiver that hangs delays the rest. Any number of workers may share one store.
+//! how attempts ended is noted, and what is old is swept away. With the feature `metrics`, a fifth tells how long the
+//! queue is. None waits for another, and each attempt is a task of its own, so that neither a flood of events nor a
+//! receiver that hangs delays the rest. Any number of workers may share one store.
 
 mod attempt;
 mod audience;
@@ -20,7 +21,6 @@ mod slots;
 mod sweep;
 mod tried;
 
-use std::fmt;
 use std::sync::Arc;
 
 use tokio::sync::watch;
@@ -118,10 +118,4 @@ impl Worker {
     }
 }
 
-impl fmt::Debug for Worker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Worker")
-            .field("settings", &self.0.settings)
-            .finish_non_exhaustive()
-    }
-}
+prints_its_settings!(Worker);

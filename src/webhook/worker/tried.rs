@@ -7,9 +7,6 @@ use crate::model::Timestamp;
 use crate::store::Claimed;
 use crate::webhook::{Answer, Attempted, Outcome};
 
-/// The most bytes of an answer, or of what went wrong, that are kept: 4 KiB.
-const KEPT: usize = 4 << 10;
-
 /// How an attempt ended, and what is kept of it for the operator.
 pub(super) struct Tried {
     pub(super) outcome: Outcome,
@@ -84,9 +81,9 @@ fn entry(claimed: &Claimed, at: Timestamp, took: Duration) -> Attempted {
     }
 }
 
-/// As much of a text as is kept, in whole characters.
+/// As much as is kept of an answer, or of what went wrong, in whole characters.
 fn beginning(mut text: String) -> String {
-    while text.len() > KEPT {
+    while text.len() > Answer::KEPT {
         text.pop();
     }
     text
@@ -94,7 +91,9 @@ fn beginning(mut text: String) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{KEPT, beginning};
+    use super::{Answer, beginning};
+
+    const KEPT: usize = Answer::KEPT;
 
     #[test]
     fn a_long_text_is_cut_between_characters() {

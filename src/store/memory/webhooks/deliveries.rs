@@ -7,8 +7,7 @@ use async_trait::async_trait;
 use super::{Kept, MemoryWebhooks, Row};
 use crate::host::Stored;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
-use crate::store::memory::lock;
-use crate::store::{Backlog, Claim, Claimed, Claims, Deliveries, Filter, Settlement};
+use crate::store::{Backlog, Claim, Claimed, Claims, Deliveries, Filter, Settlement, lock};
 use crate::webhook::{Attempted, Delivery, Event};
 
 #[async_trait]

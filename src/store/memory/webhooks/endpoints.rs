@@ -5,8 +5,7 @@ use async_trait::async_trait;
 use super::MemoryWebhooks;
 use crate::host::Stored;
 use crate::model::EndpointId;
-use crate::store::Endpoints;
-use crate::store::memory::lock;
+use crate::store::{Endpoints, lock};
 use crate::webhook::Endpoint;
 
 #[async_trait]

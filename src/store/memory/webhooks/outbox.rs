@@ -5,8 +5,7 @@ use async_trait::async_trait;
 use super::{Kept, MemoryWebhooks};
 use crate::host::Stored;
 use crate::model::Timestamp;
-use crate::store::memory::lock;
-use crate::store::{FanOut, Outbox};
+use crate::store::{FanOut, Outbox, lock};
 use crate::webhook::Event;
 
 #[async_trait]

@@ -5,8 +5,6 @@ use std::fmt;
 
 use deadpool_postgres::{PoolError, TimeoutType};
 
-use crate::host::{Fault, Refusal};
-
 /// Why Postgres did not do what it was asked. It prints as one plain sentence, and without what was bound.
 pub struct PostgresError(Cause);
 
@@ -65,31 +63,4 @@ impl From<PoolError> for PostgresError {
     }
 }
 
-impl From<PostgresError> for Fault {
-    fn from(error: PostgresError) -> Self {
-        Self::new(error)
-    }
-}
-
-impl From<PostgresError> for Refusal {
-    fn from(error: PostgresError) -> Self {
-        Self::failed(error)
-    }
-}
-
-macro_rules! by_way_of_postgres_error {
-    ($($from:ty => $into:ty;)+) => {$(
-        impl From<$from> for $into {
-            fn from(error: $from) -> Self {
-                PostgresError::from(error).into()
-            }
-        }
-    )+};
-}
-
-by_way_of_postgres_error! {
-    tokio_postgres::Error => Fault;
-    tokio_postgres::Error => Refusal;
-    PoolError => Fault;
-    PoolError => Refusal;
-}
+failures!(PostgresError: tokio_postgres::Error, PoolError);

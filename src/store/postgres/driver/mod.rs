@@ -8,7 +8,6 @@ mod tokens;
 mod values;
 mod webhooks;
 
-use std::fmt;
 use std::sync::Arc;
 
 use deadpool_postgres::Pool;
@@ -30,11 +29,7 @@ impl Postgres {
     }
 }
 
-impl fmt::Debug for Postgres {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Postgres")
-    }
-}
+prints_as_its_name!(Postgres);
 
 impl Stores {
     /// Tokens and first answers in the database behind `pool`, for any number of nodes; budgets in memory, a node's own

@@ -9,13 +9,13 @@ use crate::host::Stored;
 use crate::store::postgres::Statement;
 
 /// How many rows the statement changed.
-pub(super) async fn change(pool: &Pool, statement: Statement) -> Result<u64, PostgresError> {
+pub(super) async fn change(pool: &Pool, statement: Statement) -> Stored<u64> {
     let (client, prepared) = ready(pool, statement.sql).await?;
     Ok(client.execute(&prepared, &bound(&statement)).await?)
 }
 
 /// Whether the statement changed a row.
-pub(super) async fn changes(pool: &Pool, statement: Statement) -> Result<bool, PostgresError> {
+pub(super) async fn changes(pool: &Pool, statement: Statement) -> Stored<bool> {
     Ok(change(pool, statement).await? > 0)
 }
 

@@ -13,7 +13,7 @@ use crate::token::{Lookup, TokenRecord};
 #[async_trait]
 impl Tokens for Postgres {
     async fn create(&self, token: &TokenRecord) -> Stored<bool> {
-        Ok(changes(&self.0, tokens::create(token)).await?)
+        changes(&self.0, tokens::create(token)).await
     }
 
     async fn find(&self, lookup: &Lookup) -> Stored<Option<TokenRecord>> {
@@ -21,7 +21,7 @@ impl Tokens for Postgres {
     }
 
     async fn revoke(&self, lookup: &Lookup, at: Timestamp) -> Stored<bool> {
-        Ok(changes(&self.0, tokens::revoke(lookup, at)).await?)
+        changes(&self.0, tokens::revoke(lookup, at)).await
     }
 
     async fn used(&self, lookup: &Lookup, at: Timestamp) -> Stored<()> {

@@ -34,7 +34,7 @@ impl Outbox for Postgres {
 #[async_trait]
 impl Endpoints for Postgres {
     async fn add(&self, endpoint: &Endpoint) -> Stored<bool> {
-        Ok(changes(&self.0, endpoints::add(endpoint)).await?)
+        changes(&self.0, endpoints::add(endpoint)).await
     }
 
     async fn find(&self, id: &EndpointId) -> Stored<Option<Endpoint>> {
@@ -42,11 +42,11 @@ impl Endpoints for Postgres {
     }
 
     async fn update(&self, endpoint: &Endpoint) -> Stored<bool> {
-        Ok(changes(&self.0, endpoints::update(endpoint)).await?)
+        changes(&self.0, endpoints::update(endpoint)).await
     }
 
     async fn remove(&self, id: &EndpointId) -> Stored<bool> {
-        Ok(changes(&self.0, endpoints::remove(id)).await?)
+        changes(&self.0, endpoints::remove(id)).await
     }
 
     async fn all(&self) -> Stored<Vec<Endpoint>> {
@@ -91,11 +91,11 @@ impl Deliveries for Postgres {
     }
 
     async fn retry(&self, id: &DeliveryId, now: Timestamp) -> Stored<bool> {
-        Ok(changes(&self.0, deliveries::retry(id, now)).await?)
+        changes(&self.0, deliveries::retry(id, now)).await
     }
 
     async fn remove(&self, id: &DeliveryId) -> Stored<bool> {
-        Ok(changes(&self.0, deliveries::remove(id)).await?)
+        changes(&self.0, deliveries::remove(id)).await
     }
 
     async fn find(&self, id: &DeliveryId) -> Stored<Option<(Delivery, Vec<Attempted>)>> {
@@ -107,6 +107,6 @@ impl Deliveries for Postgres {
     }
 
     async fn sweep(&self, before: Timestamp, limit: u32) -> Stored<u64> {
-        Ok(change(&self.0, deliveries::sweep(before, limit)).await?)
+        change(&self.0, deliveries::sweep(before, limit)).await
     }
 }

@@ -5,8 +5,7 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 use rusqlite::{Connection, Result, Row};
 
-use super::settle::{self, Lease};
-use super::{SqliteWebhooks, claim, list, queue, sweep};
+use super::{SqliteWebhooks, claim, list, queue, settle, sweep};
 use crate::host::Stored;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::sqlite::run::{all, changes, first};
@@ -61,10 +60,10 @@ impl Deliveries for SqliteWebhooks {
     }
 
     async fn release(&self, claimed: &[Claimed], due_at: Timestamp) -> Stored<()> {
-        let leases: Vec<_> = claimed.iter().map(lease).collect();
+        let claimed = claimed.to_vec();
         self.write(move |savepoint| {
-            for lease in &leases {
-                settle::release(savepoint, lease, due_at)?;
+            for one in &claimed {
+                settle::release(savepoint, one, due_at)?;
             }
             Ok(())
         })
@@ -127,14 +126,6 @@ impl Deliveries for SqliteWebhooks {
     async fn sweep(&self, before: Timestamp, limit: u32) -> Stored<u64> {
         self.write(move |savepoint| sweep::sweep(savepoint, before, limit))
             .await
-    }
-}
-
-fn lease(claimed: &Claimed) -> Lease {
-    Lease {
-        id: claimed.delivery.id.clone(),
-        lease: claimed.lease,
-        lease_expired: claimed.lease_expired,
     }
 }
 

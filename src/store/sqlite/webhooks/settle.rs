@@ -7,7 +7,7 @@ use rusqlite::{Connection, Result, params};
 use super::deliveries::find;
 use crate::model::{DeliveryId, Timestamp};
 use crate::store::sqlite::run::{change, changes, first};
-use crate::store::{ATTEMPTS_KEPT, Settlement, ended_at};
+use crate::store::{ATTEMPTS_KEPT, Claimed, Settlement, ended_at};
 use crate::webhook::Attempted;
 
 /// Where the lease is in force; what a removed endpoint left is away.
@@ -33,14 +33,6 @@ pub(super) const LOG: &str = "
 
 pub(super) const FORGET: &str =
     "DELETE FROM forum_api_attempts WHERE delivery = ?1 AND number <= ?2";
-
-/// A delivery that was claimed, as far as it matters to the end of the lease.
-#[derive(Clone, Debug)]
-pub(super) struct Lease {
-    pub(super) id: DeliveryId,
-    pub(super) lease: i64,
-    pub(super) lease_expired: bool,
-}
 
 /// Those of which the lease was in force.
 pub(super) fn settle(
@@ -98,8 +90,9 @@ fn log(connection: &Connection, id: &DeliveryId, attempted: &Attempted) -> Resul
     Ok(())
 }
 
-pub(super) fn release(connection: &Connection, lease: &Lease, due_at: Timestamp) -> Result<()> {
-    let row = params![lease.id, lease.lease, due_at, lease.lease_expired];
+pub(super) fn release(connection: &Connection, claimed: &Claimed, due_at: Timestamp) -> Result<()> {
+    let id = &claimed.delivery.id;
+    let row = params![id, claimed.lease, due_at, claimed.lease_expired];
     change(connection, RELEASE, row).map(drop)
 }
 
