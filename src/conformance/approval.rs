@@ -59,11 +59,8 @@ pub async fn an_author_changes_what_awaits(suite: &Suite) -> Verdict {
     equal("what others find", state(&scene.alice, &at).await?, None)?;
     nora.delete_post(&at).await?.granted()?;
     nora.delete_post(&at).await?.absent()?;
-    equal(
-        "the forum",
-        forum(&scene.alice, &scene.forum).await?,
-        before,
-    )
+    let found = forum(&scene.alice, &scene.forum).await?;
+    equal("the forum", found, before)
 }
 
 /// A reply that awaited approval when it was deleted awaits it again when it is restored.

@@ -68,6 +68,14 @@ impl<T: Placed + Debug> Asked<T> {
         }
     }
 
+    /// It is carried out if the caller `may`, and forbidden otherwise.
+    pub(super) fn granted_if(self, may: bool) -> Verdict {
+        match may {
+            true => self.granted().map(drop),
+            false => self.forbidden(),
+        }
+    }
+
     /// The caller's account can no longer act: the board says either that they may not, or that there is nothing.
     pub fn barred(self) -> Verdict {
         match self.reply {

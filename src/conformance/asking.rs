@@ -88,6 +88,14 @@ pub(super) fn counted(poll: &Poll) -> (Vec<u64>, u64) {
     (votes.collect(), poll.total_votes)
 }
 
+/// An edit to this question.
+pub(super) fn to_question(question: &str) -> EditPoll {
+    EditPoll {
+        question: Some(question.into()),
+        ..EditPoll::default()
+    }
+}
+
 /// An edit to these options.
 pub(super) fn to_options<'a>(
     options: impl IntoIterator<Item = (Option<&'a OptionId>, &'a str)>,

@@ -1,6 +1,7 @@
 //! Counts, last posts and last activity: they follow what is deleted, and come back with it.
 
-use super::scene::{Scene, forum, posts, state, threads};
+use super::scene::{Scene, forum, posts, state};
+use super::threads::ids;
 use super::{Someone, Suite, Verdict, equal, holds};
 use crate::model::{ForumId, LastPost, PostAt, ThreadId, Timestamp};
 
@@ -51,16 +52,11 @@ pub async fn a_thread_falls_back_with_its_last_post(suite: &Suite) -> Verdict {
     let other = suite.thread(&otto, &forum).await?.thread;
     let post = suite.post(&alice, &at.thread).await?;
     let risen = [at.thread.clone(), other.clone()];
-    equal("the order before", order(&otto, &forum).await?, risen)?;
+    equal("the order before", ids(&otto, &forum).await?, risen)?;
     let (thread, fallen) = (at.thread.clone(), [other, at.thread]);
     let last = PostAt { thread, post };
     alice.delete_post(&last).await?.granted()?;
-    equal("the order after", order(&otto, &forum).await?, fallen)
-}
-
-async fn order(someone: &Someone, forum: &ForumId) -> Verdict<Vec<ThreadId>> {
-    let listed = threads(someone, forum).await?.into_iter();
-    Ok(listed.map(|thread| thread.thread_id).collect())
+    equal("the order after", ids(&otto, &forum).await?, fallen)
 }
 
 /// A forum's counts follow a deleted thread with all its posts, and come back with it.
@@ -79,10 +75,7 @@ pub async fn counts_follow_a_thread(suite: &Suite) -> Verdict {
     let with = forum(&otto, &at).await?;
     let counts = (with.thread_count, with.post_count);
     equal("with another thread of two posts", counts, (2, 4))?;
-    let other = PostAt {
-        thread: thread.thread,
-        post: thread.first,
-    };
+    let other = thread.at();
     mia.delete_post(&other).await?.granted()?;
     equal("after it was deleted", &forum(&otto, &at).await?, &without)?;
     mia.delete_post(&first).await?.granted()?;
@@ -109,11 +102,8 @@ pub async fn a_restored_thread_brings_no_deleted_reply_back(suite: &Suite) -> Ve
     let before = Counts::of(&alice, &at_forum, &at.thread).await?;
     mia.delete_post(&first).await?.granted()?;
     suite.stage.restore(&first.post).await?;
-    equal(
-        "what its author finds of it",
-        state(&alice, &at).await?,
-        None,
-    )?;
+    let found = state(&alice, &at).await?;
+    equal("what its author finds of it", found, None)?;
     let after = Counts::of(&alice, &at_forum, &at.thread).await?;
     equal("what is counted", after, before)
 }

@@ -1,10 +1,10 @@
 //! Posts and threads that are soft-deleted: by whom, and for whom they are there from then on.
 
-use super::scene::{self, Scene, edit, post, state, threads};
+use super::scene::{self, Scene, edit, no_posts, post, state, threads};
 use super::words::reply;
 use super::{Part, Role, Stop, Suite, Verdict, equal, holds};
 use crate::host::Refusal;
-use crate::model::{ListPosts, PostAt, State};
+use crate::model::{PostAt, State};
 
 /// A deleted post is there for moderators alone: who deletes it again finds nothing, or that it is deleted.
 pub async fn a_deleted_post_is_for_moderators(suite: &Suite) -> Verdict {
@@ -51,11 +51,7 @@ pub async fn authors_and_moderators_delete_replies(suite: &Suite) -> Verdict {
             told,
             may,
         )?;
-        let deleted = someone.delete_post(&at).await?;
-        match may {
-            true => deleted.granted()?,
-            false => deleted.forbidden()?,
-        }
+        someone.delete_post(&at).await?.granted_if(may)?;
         if may {
             suite.stage.restore(&at.post).await?;
         }
@@ -73,24 +69,15 @@ pub async fn moderators_delete_threads(suite: &Suite) -> Verdict {
         ..
     } = Scene::set(suite).await?;
     let mia = suite.moderator("mia", &forum).await?;
-    equal(
-        "whether its author may",
-        post(&otto, &first).await?.can_delete,
-        false,
-    )?;
+    let found = post(&otto, &first).await?.can_delete;
+    equal("whether its author may", found, false)?;
     otto.delete_post(&first).await?.forbidden()?;
-    equal(
-        "whether a moderator may",
-        post(&mia, &first).await?.can_delete,
-        true,
-    )?;
+    let found = post(&mia, &first).await?.can_delete;
+    equal("whether a moderator may", found, true)?;
     mia.delete_post(&first).await?.granted()?;
     for someone in [&otto, &alice] {
         someone.thread(&first.thread).await?.absent()?;
-        someone
-            .posts(&first.thread, &ListPosts::default())
-            .await?
-            .absent()?;
+        no_posts(someone, &first.thread).await?;
         let listed = threads(someone, &forum).await?;
         equal("the threads that are listed", listed, [])?;
     }
@@ -130,11 +117,8 @@ pub async fn nobody_changes_what_is_deleted(suite: &Suite) -> Verdict {
         alice.delete_post(&at).await?.absent()?;
         suite.stage.restore(&deleted.post).await?;
     }
-    equal(
-        "whether it was edited",
-        post(&alice, &at).await?.edited_at,
-        None,
-    )
+    let found = post(&alice, &at).await?.edited_at;
+    equal("whether it was edited", found, None)
 }
 
 /// A deleted post leaves a gap: no other one takes its number.
@@ -150,10 +134,8 @@ pub async fn numbers_stay(suite: &Suite) -> Verdict {
     alice.delete_post(&last).await?.granted()?;
     let post = suite.post(&alice, &at.thread).await?;
     let newest = scene::post(&alice, &PostAt { post, ..at }).await?.number;
-    holds(
-        format_args!("the number {newest} is above {before}, which was deleted"),
-        newest > before,
-    )
+    let what = format_args!("the number {newest} is above {before}, which was deleted");
+    holds(what, newest > before)
 }
 
 /// Of many who delete a post at once, one does.

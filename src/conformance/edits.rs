@@ -49,11 +49,8 @@ pub async fn a_stale_edit_is_a_conflict(suite: &Suite) -> Verdict {
     };
     alice.edit_post(&at, &first).await?.granted()?;
     alice.edit_post(&at, &first).await?.conflict()?;
-    equal(
-        "its body",
-        post(&alice, &at).await?.body.as_deref(),
-        Some("First"),
-    )
+    let found = post(&alice, &at).await?.body;
+    equal("its body", found.as_deref(), Some("First"))
 }
 
 /// Of many edits of one version, one is carried out.
@@ -78,11 +75,8 @@ pub async fn one_of_many_edits_of_a_version_is_made(suite: &Suite) -> Verdict {
         .await
         .into_iter()
         .collect::<Result<_, Stop>>()?;
-    equal(
-        "how many were made",
-        made.iter().filter(|made| **made).count(),
-        1,
-    )?;
+    let found = made.iter().filter(|made| **made).count();
+    equal("how many were made", found, 1)?;
     equal("the version", post(&alice, &at).await?.version, 2)
 }
 
@@ -116,10 +110,7 @@ pub async fn authors_and_moderators_edit(suite: &Suite) -> Verdict {
             may,
         )?;
         let edited = someone.edit_post(&at, &edit("New words")).await?;
-        match may {
-            true => drop(edited.granted()?),
-            false => edited.forbidden()?,
-        }
+        edited.granted_if(may)?;
     }
     Ok(())
 }
@@ -128,11 +119,8 @@ pub async fn authors_and_moderators_edit(suite: &Suite) -> Verdict {
 pub async fn a_guest_changes_nothing(suite: &Suite) -> Verdict {
     let Scene { at, .. } = Scene::set(suite).await?;
     let post = post(&suite.guest()?, &at).await?;
-    equal(
-        "what a guest may",
-        (post.can_edit, post.can_delete),
-        (false, false),
-    )
+    let found = (post.can_edit, post.can_delete);
+    equal("what a guest may", found, (false, false))
 }
 
 /// A post is found under its own thread alone, and nowhere by those who do not see it.
@@ -176,11 +164,8 @@ pub async fn a_hidden_post_is_not_edited(suite: &Suite) -> Verdict {
     let alice = suite.member("alice").await?;
     alice.edit_post(&at, &edit("New words")).await?.absent()?;
     alice.delete_post(&at).await?.absent()?;
-    equal(
-        "whether it was edited",
-        post(&sam, &at).await?.edited_at,
-        None,
-    )
+    let found = post(&sam, &at).await?.edited_at;
+    equal("whether it was edited", found, None)
 }
 
 /// In a locked thread moderators edit and delete, and nobody else.
@@ -192,11 +177,8 @@ pub async fn a_locked_thread_is_edited_by_moderators(suite: &Suite) -> Verdict {
     let mia = suite.moderator("mia", &forum).await?;
     suite.stage.set_locked(&at.thread, true).await?;
     let told = post(&alice, &at).await?;
-    equal(
-        "what the author may",
-        (told.can_edit, told.can_delete),
-        (false, false),
-    )?;
+    let found = (told.can_edit, told.can_delete);
+    equal("what the author may", found, (false, false))?;
     alice
         .edit_post(&at, &edit("New words"))
         .await?
@@ -218,22 +200,16 @@ pub async fn an_edit_window_closes(suite: &Suite) -> Verdict {
     let mia = suite.moderator("mia", &forum).await?;
     suite.wait(A_YEAR);
     let told = post(&alice, &at).await?;
-    equal(
-        "what the author may",
-        (told.can_edit, told.can_delete),
-        (false, false),
-    )?;
+    let found = (told.can_edit, told.can_delete);
+    equal("what the author may", found, (false, false))?;
     alice
         .edit_post(&at, &edit("New words"))
         .await?
         .forbidden()?;
     alice.delete_post(&at).await?.forbidden()?;
     let told = post(&mia, &at).await?;
-    equal(
-        "what a moderator may",
-        (told.can_edit, told.can_delete),
-        (true, true),
-    )?;
+    let found = (told.can_edit, told.can_delete);
+    equal("what a moderator may", found, (true, true))?;
     mia.edit_post(&at, &edit("New words")).await?.granted()?;
     mia.delete_post(&at).await?.granted()
 }

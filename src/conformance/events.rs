@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::asking::{Asking, tea};
+use super::asking::{Asking, tea, to_question};
 use super::mailbox::{message, three};
 use super::reputation::rate;
 use super::scene::{Scene, edit};
 use super::told::{of, silent, tells, tells_one, told};
 use super::words::{reply, start};
 use super::{Part, Role, Suite, Verdict, equal};
-use crate::model::{EditPoll, NewPoll};
+use crate::model::NewPoll;
 use crate::webhook::Topic;
 
 /// A thread is told of before its first post, and a reply by itself.
@@ -29,9 +29,7 @@ pub async fn what_is_posted_is_told_of(suite: &Suite) -> Verdict {
         .await?
         .granted()?
         .it;
-    tells_one(suite, &Topic::POST_CREATED, &post.post_id)
-        .await
-        .map(drop)
+    tells_one(suite, &Topic::POST_CREATED, &post.post_id).await
 }
 
 /// An edit is told of, that of a first post too.
@@ -59,9 +57,7 @@ pub async fn a_deletion_is_told_of(suite: &Suite) -> Verdict {
     alice.delete_post(&at).await?.granted()?;
     tells_one(suite, &Topic::POST_DELETED, &at.post).await?;
     suite.stage.restore(&at.post).await?;
-    tells_one(suite, &Topic::POST_RESTORED, &at.post)
-        .await
-        .map(drop)
+    tells_one(suite, &Topic::POST_RESTORED, &at.post).await
 }
 
 /// What becomes of a first post is told of its thread alone, and what becomes of the replies meanwhile is not.
@@ -74,9 +70,7 @@ pub async fn a_first_post_is_told_of_as_its_thread(suite: &Suite) -> Verdict {
     suite.stage.restore(&at.post).await?;
     silent(suite).await?;
     suite.stage.restore(&first.post).await?;
-    tells_one(suite, &Topic::THREAD_RESTORED, &first.thread)
-        .await
-        .map(drop)
+    tells_one(suite, &Topic::THREAD_RESTORED, &first.thread).await
 }
 
 /// A vote is told of, and so is one that is changed.
@@ -92,12 +86,10 @@ pub async fn a_vote_is_told_of(suite: &Suite) -> Verdict {
 /// An edit of a poll is told of.
 pub async fn an_edit_of_a_poll_is_told_of(suite: &Suite) -> Verdict {
     let poll = poll(suite).await?;
-    poll.edit(&poll.alice, &asking("Which tea, then?"))
+    poll.edit(&poll.alice, &to_question("Which tea, then?"))
         .await?
         .granted()?;
-    tells_one(suite, &Topic::POLL_UPDATED, &poll.id)
-        .await
-        .map(drop)
+    tells_one(suite, &Topic::POLL_UPDATED, &poll.id).await
 }
 
 /// A rating is told of, for a post or without one.
@@ -117,9 +109,7 @@ pub async fn a_message_is_told_of_once(suite: &Suite) -> Verdict {
     let (alice, bob, carol) = three(suite).await?;
     let new = message(suite, [bob.by_id(), carol.by_id()]);
     let sent = alice.send_message(&new).await?.granted()?.summary;
-    tells_one(suite, &Topic::MESSAGE_SENT, &sent.message_id)
-        .await
-        .map(drop)
+    tells_one(suite, &Topic::MESSAGE_SENT, &sent.message_id).await
 }
 
 /// Of replies that are written at once, each is told of once.
@@ -152,9 +142,7 @@ pub async fn of_deletions_at_once_one_is_told_of(suite: &Suite) -> Verdict {
     for deletion in suite.race(deletions).await {
         deletion?.reply().1.ok();
     }
-    tells_one(suite, &Topic::POST_DELETED, &at.post)
-        .await
-        .map(drop)
+    tells_one(suite, &Topic::POST_DELETED, &at.post).await
 }
 
 /// Of votes of one member at once, the one that counts is told of.
@@ -168,9 +156,7 @@ pub async fn of_votes_at_once_one_is_told_of(suite: &Suite) -> Verdict {
     for vote in suite.race(votes).await {
         vote?.reply().1.ok();
     }
-    tells_one(suite, &Topic::POLL_VOTED, &poll.id)
-        .await
-        .map(drop)
+    tells_one(suite, &Topic::POLL_VOTED, &poll.id).await
 }
 
 /// A thread with a reply, of which everybody was told.
@@ -188,12 +174,4 @@ pub(super) async fn poll(suite: &Suite) -> Verdict<Asking> {
     };
     let poll = Asking::new(suite, terms).await?;
     told(suite).await.map(|_| poll)
-}
-
-/// An edit to this question.
-pub(super) fn asking(question: &str) -> EditPoll {
-    EditPoll {
-        question: Some(question.into()),
-        ..EditPoll::default()
-    }
 }

@@ -1,7 +1,7 @@
 //! Forums: listed, nested and counted.
 
-use super::{Audience, NewForum, Part, Role, Someone, Suite, Verdict, equal, holds};
-use crate::model::{Forum, ForumId};
+use super::{Audience, NewForum, Part, Role, Someone, Suite, Verdict, equal, holds, scene};
+use crate::model::ForumId;
 
 /// Parents stand before their children, and siblings in the order of their positions, from 1.
 pub async fn parents_stand_before_children_by_position(suite: &Suite) -> Verdict {
@@ -41,10 +41,8 @@ pub async fn parents_stand_before_children_by_position(suite: &Suite) -> Verdict
         (&second, &last),
     ] {
         let in_order = place(before) < place(after);
-        holds(
-            format_args!("{before:?} stands before {after:?} in {forums:?}"),
-            in_order,
-        )?;
+        let what = format_args!("{before:?} stands before {after:?} in {forums:?}");
+        holds(what, in_order)?;
     }
     Ok(())
 }
@@ -89,19 +87,16 @@ pub async fn a_forum_tells_its_title(suite: &Suite) -> Verdict {
         writers: Audience::Guests,
     };
     let id = suite.stage.add_forum(&new).await?;
-    let forum = listed(&suite.member("alice").await?, &id).await?;
+    let forum = scene::forum(&suite.member("alice").await?, &id).await?;
     equal("its title", forum.title, new.title)
 }
 
 /// A forum without threads has counts of nothing, and no activity.
 pub async fn an_empty_forum_counts_nothing(suite: &Suite) -> Verdict {
     let id = suite.forum(Audience::Guests).await?;
-    let forum = listed(&suite.member("alice").await?, &id).await?;
-    equal(
-        "threads, posts and last activity",
-        (forum.thread_count, forum.post_count, forum.last_activity_at),
-        (0, 0, None),
-    )
+    let forum = scene::forum(&suite.member("alice").await?, &id).await?;
+    let found = (forum.thread_count, forum.post_count, forum.last_activity_at);
+    equal("threads, posts and last activity", found, (0, 0, None))
 }
 
 /// A thread and a reply count at once, in their own forum alone.
@@ -109,12 +104,12 @@ pub async fn what_is_posted_counts_in_its_forum_alone(suite: &Suite) -> Verdict 
     let forum = suite.forum(Audience::Guests).await?;
     let above = suite.forum(Audience::Guests).await?;
     let alice = suite.member("alice").await?;
-    let untouched = listed(&alice, &above).await?;
+    let untouched = scene::forum(&alice, &above).await?;
     let thread = suite.thread(&alice, &forum).await?.thread;
     suite.post(&alice, &thread).await?;
     suite.post(&alice, &thread).await?;
     let (found, thread) = (
-        listed(&alice, &forum).await?,
+        scene::forum(&alice, &forum).await?,
         alice.thread(&thread).await?.granted()?,
     );
     equal(
@@ -122,7 +117,11 @@ pub async fn what_is_posted_counts_in_its_forum_alone(suite: &Suite) -> Verdict 
         (found.thread_count, found.post_count, found.last_activity_at),
         (1, 3, Some(thread.last_activity_at)),
     )?;
-    equal("the other forum", listed(&alice, &above).await?, untouched)
+    equal(
+        "the other forum",
+        scene::forum(&alice, &above).await?,
+        untouched,
+    )
 }
 
 /// A forum's counts are without its sub-forums.
@@ -130,9 +129,13 @@ pub async fn a_forum_does_not_count_what_is_below_it(suite: &Suite) -> Verdict {
     let above = suite.forum(Audience::Guests).await?;
     let below = suite.sub_forum(&above, Audience::Guests).await?;
     let alice = suite.member("alice").await?;
-    let before = listed(&alice, &above).await?;
+    let before = scene::forum(&alice, &above).await?;
     suite.thread(&alice, &below).await?;
-    equal("the forum above", listed(&alice, &above).await?, before)
+    equal(
+        "the forum above",
+        scene::forum(&alice, &above).await?,
+        before,
+    )
 }
 
 /// What awaits approval changes nothing that others are told of the forum.
@@ -143,11 +146,8 @@ pub async fn what_awaits_approval_counts_nowhere(suite: &Suite) -> Verdict {
     let before = told(suite, &alice, &nina, &thread).await?;
     suite.thread(&nina, &forum).await?;
     suite.post(&nina, &thread).await?;
-    equal(
-        "all that is told",
-        told(suite, &alice, &nina, &thread).await?,
-        before,
-    )
+    let found = told(suite, &alice, &nina, &thread).await?;
+    equal("all that is told", found, before)
 }
 
 /// What is written in a hidden forum changes nothing that others are told.
@@ -164,11 +164,8 @@ pub async fn what_is_hidden_counts_nowhere(suite: &Suite) -> Verdict {
     let before = told(suite, &alice, &sam, &thread).await?;
     let secret = suite.thread(&sam, &hidden).await?.thread;
     suite.post(&sam, &secret).await?;
-    equal(
-        "all that is told",
-        told(suite, &alice, &sam, &thread).await?,
-        before,
-    )
+    let found = told(suite, &alice, &sam, &thread).await?;
+    equal("all that is told", found, before)
 }
 
 /// All that `alice` and the guest are told of the forums, a thread, and how much a member wrote.
@@ -200,20 +197,4 @@ async fn told(
         told.push((forums, thread, writes));
     }
     Ok(format!("{told:?}"))
-}
-
-pub(super) async fn listed(someone: &Someone, id: &ForumId) -> Verdict<Forum> {
-    let forums = someone.forums().await?.granted()?;
-    let found = forums.into_iter().find(|forum| forum.forum_id == *id);
-    found.ok_or_else(|| {
-        super::Stop::broken(
-            format_args!("forums as {}", someone.name()),
-            "nothing",
-            id_of(id),
-        )
-    })
-}
-
-fn id_of(id: &ForumId) -> String {
-    format!("{id:?} among them")
 }

@@ -1,7 +1,7 @@
 //! Texts to search in, and what somebody finds of them.
 
-use super::{Audience, Part, Someone, Stop, Suite, Verdict, Written, equal};
-use crate::model::{ForumId, PostId, Query, Reply, Search, SearchHit, Sort, StartThread, ThreadId};
+use super::{Audience, Part, Someone, Stop, Suite, Verdict, Written, equal, words};
+use crate::model::{ForumId, PostId, Query, Search, SearchHit, Sort, ThreadId};
 
 /// A forum that everybody sees, and a member who writes there.
 pub(super) struct Library<'a> {
@@ -25,14 +25,20 @@ impl<'a> Library<'a> {
     }
 
     /// A thread by alice with each of these texts in it, the first of them as its first post.
-    pub(super) async fn posts(&self, texts: &[&str]) -> Verdict<(ThreadId, Vec<PostId>)> {
-        let mut texts = texts.iter();
-        let first = texts.next().copied().unwrap_or("x");
+    pub(super) async fn posts<const N: usize>(
+        &self,
+        texts: [&str; N],
+    ) -> Verdict<(ThreadId, [PostId; N])> {
+        let mut texts = texts.into_iter();
+        let first = texts.next().unwrap_or("x");
         let Written { thread, first } = self.thread("Untitled", first).await?;
         let mut posts = vec![first];
         for text in texts {
             posts.push(reply(self.suite, &self.alice, &thread, text).await?);
         }
+        let posts = posts.try_into();
+        let posts =
+            posts.map_err(|_| Stop::broken("a thread", "other posts", "as many as texts"))?;
         Ok((thread, posts))
     }
 
@@ -51,15 +57,9 @@ pub(super) async fn thread(
     body: &str,
 ) -> Verdict<Written> {
     suite.needs(Part::Search)?;
-    suite.wait(MINUTE);
-    let new = StartThread {
-        title: title.into(),
-        body: body.into(),
-        ..StartThread::default()
-    };
-    let written = suite.stage.write_thread(&author.id(), forum, new).await?;
-    let (thread, first) = written;
-    Ok(Written { thread, first })
+    suite
+        .write_thread(author, forum, words::start(title, body))
+        .await
 }
 
 /// A reply by `author`, a minute after what was before.
@@ -69,15 +69,8 @@ pub(super) async fn reply(
     thread: &ThreadId,
     body: &str,
 ) -> Verdict<PostId> {
-    suite.wait(MINUTE);
-    let new = Reply {
-        body: body.into(),
-        ..Reply::default()
-    };
-    Ok(suite.stage.write_reply(&author.id(), thread, new).await?)
+    suite.write_reply(author, thread, words::reply(body)).await
 }
-
-const MINUTE: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// A search for `q`, newest first.
 pub(super) fn newest(q: &str) -> Verdict<Search> {

@@ -11,7 +11,7 @@ const SORTS: [Sort; 3] = [Sort::Relevance, Sort::Newest, Sort::Oldest];
 /// follows.
 pub async fn pages_of_any_size_meet(suite: &Suite) -> Verdict {
     let library = Library::open(suite).await?;
-    let (_, mut posts) = library.posts(&["tea"; 6]).await?;
+    let (_, mut posts) = library.posts(["tea"; 6]).await?;
     for sort in [Sort::Oldest, Sort::Newest] {
         for limit in [1, 2, 3, 5, 6, 7] {
             let walk = walked(&library.alice, &by(sort)?, limit).await?;
@@ -33,7 +33,7 @@ pub async fn pages_of_any_size_meet(suite: &Suite) -> Verdict {
 pub async fn the_best_come_first(suite: &Suite) -> Verdict {
     let library = Library::open(suite).await?;
     let texts = ["tea", "tea tea tea", "a long text on tea", "tea cup", "tea"];
-    let (_, posts) = library.posts(&texts).await?;
+    let (_, posts) = library.posts(texts).await?;
     for limit in [1, 2, 5] {
         let walk = walked(&library.alice, &by(Sort::Relevance)?, limit).await?;
         let scores = ids(&walk, |hit| hit.score);
@@ -50,7 +50,7 @@ pub async fn the_best_come_first(suite: &Suite) -> Verdict {
 pub async fn a_walk_meets_each_hit_once_while_others_write(suite: &Suite) -> Verdict {
     let library = Library::open(suite).await?;
     let texts = ["tea", "tea tea", "tea cup", "no more tea", "tea, tea"];
-    let (thread, posts) = library.posts(&texts).await?;
+    let (thread, posts) = library.posts(texts).await?;
     for sort in SORTS {
         let (search, mut walk) = (by(sort)?, Walk::of(2));
         while walk.goes_on() {
@@ -69,7 +69,7 @@ pub async fn a_walk_meets_each_thread_once(suite: &Suite) -> Verdict {
     let library = Library::open(suite).await?;
     let mut threads = Vec::new();
     for _ in 0..3 {
-        threads.push(library.posts(&["tea", "tea"]).await?.0);
+        threads.push(library.posts(["tea", "tea"]).await?.0);
     }
     for thread in &threads {
         reply(suite, &library.alice, thread, "tea").await?;
@@ -101,13 +101,14 @@ pub async fn a_walk_meets_each_thread_once_while_others_write(suite: &Suite) -> 
         search.show = Show::Threads;
         let mut talks = Vec::new();
         for _ in 0..4 {
-            talks.push(library.posts(&["tea"; 5]).await?);
+            let (thread, posts) = library.posts(["tea"; 5]).await?;
+            talks.push((thread, Vec::from(posts)));
         }
         while walk.goes_on() {
             read(&library.alice, &search, &mut walk).await?;
             if walk.pages() <= talks.len() {
                 stir(&library, &mia, &mut talks, &walk).await?;
-                library.posts(&["tea"]).await?;
+                library.posts(["tea"]).await?;
             }
         }
         let threads: Vec<_> = talks.into_iter().map(|(thread, _)| thread).collect();
@@ -140,7 +141,7 @@ async fn stir(
 /// What a client made up for a cursor is no failure, and shows nothing that the caller does not see.
 pub async fn a_forged_place_is_no_failure(suite: &Suite) -> Verdict {
     let library = Library::open(suite).await?;
-    library.posts(&["tea", "tea"]).await?;
+    library.posts(["tea", "tea"]).await?;
     for place in forged() {
         for sort in SORTS {
             let mut search = by(sort)?;

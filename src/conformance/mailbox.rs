@@ -66,11 +66,9 @@ pub(super) fn only(list: &[MessageSummary]) -> Verdict<MessageSummary> {
 /// `GET /me` counts so many unread messages.
 pub(super) async fn unread(who: &Someone, count: u64) -> Verdict {
     let account = who.me().await?.granted()?;
-    equal(
-        format_args!("unreadMessages of {}", who.name()),
-        account.unread_messages,
-        Some(count),
-    )
+    let what = format_args!("unreadMessages of {}", who.name());
+    let found = account.unread_messages;
+    equal(what, found, Some(count))
 }
 
 /// The ids of a list.

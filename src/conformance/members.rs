@@ -55,11 +55,8 @@ pub async fn a_banned_members_profile_stays(suite: &Suite) -> Verdict {
     let before = bob.profile(&alice.by_id()).await?.granted()?;
     suite.stage.set_banned(&alice.id(), true).await?;
     for user in [alice.by_id(), alice.by_name()] {
-        equal(
-            "the profile",
-            bob.profile(&user).await?.granted()?,
-            before.clone(),
-        )?;
+        let found = bob.profile(&user).await?.granted()?;
+        equal("the profile", found, before.clone())?;
     }
     Ok(())
 }
@@ -96,20 +93,14 @@ pub async fn an_account_is_the_callers_own(suite: &Suite) -> Verdict {
     let (alice, bob) = (suite.member("alice").await?, suite.member("bob").await?);
     for someone in [&alice, &bob] {
         let account = someone.me().await?.granted()?;
-        equal(
-            "the account's owner",
-            account.owner.user_id.clone(),
-            someone.id(),
-        )?;
+        let found = account.owner.user_id.clone();
+        equal("the account's owner", found, someone.id())?;
         let (one, other) = (
             account.owner,
             alice.profile(&someone.by_id()).await?.granted()?,
         );
-        equal(
-            "the account",
-            (one.username, one.joined_at),
-            (other.username, other.joined_at),
-        )?;
+        let found = (one.username, one.joined_at);
+        equal("the account", found, (other.username, other.joined_at))?;
     }
     Ok(())
 }

@@ -45,11 +45,8 @@ pub async fn a_message_tells_who_sent_it_and_to_whom(suite: &Suite) -> Verdict {
     let (alice, bob, carol) = three(suite).await?;
     let sent = send(suite, &alice, &[&carol, &bob]).await?;
     let read = open(&carol, &only(&inbox(&carol).await?)?.message_id).await?;
-    equal(
-        "the text",
-        (&read.body, &read.body_html),
-        (&sent.body, &sent.body_html),
-    )?;
+    let found = (&read.body, &read.body_html);
+    equal("the text", found, (&sent.body, &sent.body_html))?;
     for message in [&sent.summary, &read.summary] {
         let sender = message.sender.clone().map(|sender| sender.user_id);
         equal("the sender", sender, Some(alice.id()))?;
@@ -78,11 +75,8 @@ pub async fn anothers_copy_is_absent(suite: &Suite) -> Verdict {
             someone.message(copy, &opening).await?.absent()?;
         }
     }
-    equal(
-        "when the copy was read",
-        only(&inbox(&bob).await?)?.read_at,
-        None,
-    )
+    let found = only(&inbox(&bob).await?)?.read_at;
+    equal("when the copy was read", found, None)
 }
 
 /// A list is newest first, its pages meet, and whoever walks it while messages come sees each old one once.
@@ -210,9 +204,6 @@ pub async fn a_message_outlives_accounts(suite: &Suite) -> Verdict {
         .await?
         .summary;
     equal("the sender", &kept.sender, &None)?;
-    equal(
-        "the recipients",
-        recipients(&kept),
-        BTreeSet::from([bob.id()]),
-    )
+    let found = recipients(&kept);
+    equal("the recipients", found, BTreeSet::from([bob.id()]))
 }

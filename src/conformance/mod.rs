@@ -106,8 +106,8 @@
 //! # Adding a rule
 //!
 //! A rule is a public `async fn` that takes an empty board, in the file of the resource that it is about, with its
-//! name in the list of `cases.rs` and a fault that it catches in the file of the same name in `tests/board/faults`. Its
-//! name says the rule, and a sentence of documentation whom it protects:
+//! name in the list of `cases.rs`, or of `event_cases.rs` if it is about events, and a fault that it catches in the file
+//! of the same name in `tests/board/faults`. Its name says the rule, and a sentence of documentation whom it protects:
 //!
 //! ```
 //! # use forum_api::conformance::{Audience, Role, Suite, Verdict};

@@ -1,8 +1,7 @@
 //! What each caller may do is told them, and is what the board then does.
 
-use super::forums::listed;
 use super::words::{reply, start};
-use super::{Audience, Part, Role, Suite, Verdict, equal};
+use super::{Audience, Part, Role, Suite, Verdict, equal, scene};
 
 /// `canStartThread` is what the board then does.
 pub async fn who_may_start_a_thread_is_told(suite: &Suite) -> Verdict {
@@ -21,17 +20,14 @@ pub async fn who_may_start_a_thread_is_told(suite: &Suite) -> Verdict {
         (&sam, &open, true),
         (&sam, &notices, true),
     ] {
-        let told = listed(someone, forum).await?.can_start_thread;
+        let told = scene::forum(someone, forum).await?.can_start_thread;
         equal(
             format_args!("what {} is told of {forum:?}", someone.name()),
             told,
             may,
         )?;
         let new = start("x", "x");
-        match may {
-            true => drop(someone.start_thread(forum, &new).await?.granted()?),
-            false => someone.start_thread(forum, &new).await?.forbidden()?,
-        }
+        someone.start_thread(forum, &new).await?.granted_if(may)?;
     }
     Ok(())
 }
@@ -43,7 +39,7 @@ pub async fn a_guest_is_told_that_they_may_write_nowhere(suite: &Suite) -> Verdi
     let alice = suite.member("alice").await?;
     let thread = suite.thread(&alice, &forum).await?.thread;
     let may = (
-        listed(&guest, &forum).await?.can_start_thread,
+        scene::forum(&guest, &forum).await?.can_start_thread,
         guest.thread(&thread).await?.granted()?.can_reply,
     );
     equal(
@@ -93,10 +89,7 @@ pub async fn a_locked_thread_takes_replies_of_moderators_alone(suite: &Suite) ->
                 told,
                 (locked, may),
             )?;
-            match may {
-                true => drop(someone.reply(&thread, &words).await?.granted()?),
-                false => someone.reply(&thread, &words).await?.forbidden()?,
-            }
+            someone.reply(&thread, &words).await?.granted_if(may)?;
         }
     }
     Ok(())

@@ -2,37 +2,31 @@
 
 use std::time::Duration;
 
-use super::asking::{Asking, counted, tea, to_options};
+use super::asking::{Asking, counted, tea, to_options, to_question};
 use super::{Audience, Part, Suite, Verdict, equal, holds};
 use crate::model::{EditPoll, NewPoll, OptionId, Poll};
 
 /// Who wrote a poll edits it, and so does who moderates its forum; others may not.
 pub async fn its_writer_and_moderators_edit_a_poll(suite: &Suite) -> Verdict {
     let poll = Asking::new(suite, tea()).await?;
-    let edit = asking("Which coffee?");
+    let edit = to_question("Which coffee?");
     poll.edit(&poll.bob, &edit).await?.forbidden()?;
-    equal(
-        "question",
-        poll.seen(&poll.bob).await?.question,
-        "Which tea?",
-    )?;
+    let found = poll.seen(&poll.bob).await?.question;
+    equal("question", found, "Which tea?")?;
     let edited = poll.edit(&poll.alice, &edit).await?.granted()?.it;
     equal("question", &edited.question, "Which coffee?")?;
     equal("as read again", poll.seen(&poll.alice).await?, edited)?;
     let elsewhere = suite.forum(Audience::Guests).await?;
     let stranger = suite.moderator("max", &elsewhere).await?;
-    poll.edit(&stranger, &asking("Which milk?"))
+    poll.edit(&stranger, &to_question("Which milk?"))
         .await?
         .forbidden()?;
     let moderator = suite.moderator("mod", &poll.forum).await?;
-    poll.edit(&moderator, &asking("Which water?"))
+    poll.edit(&moderator, &to_question("Which water?"))
         .await?
         .granted()?;
-    equal(
-        "question",
-        poll.seen(&poll.bob).await?.question,
-        "Which water?",
-    )
+    let found = poll.seen(&poll.bob).await?.question;
+    equal("question", found, "Which water?")
 }
 
 /// The poll of a locked thread is edited by moderators alone, as its posts are.
@@ -40,7 +34,7 @@ pub async fn a_locked_threads_poll_is_a_moderators(suite: &Suite) -> Verdict {
     suite.needs(Part::Locking)?;
     let poll = Asking::new(suite, tea()).await?;
     suite.stage.set_locked(&poll.thread, true).await?;
-    let edit = asking("Which coffee?");
+    let edit = to_question("Which coffee?");
     poll.edit(&poll.alice, &edit).await?.forbidden()?;
     let moderator = suite.moderator("mod", &poll.forum).await?;
     poll.edit(&moderator, &edit).await?.granted()?;
@@ -54,14 +48,11 @@ pub async fn an_edit_is_decided_when_it_is_made(suite: &Suite) -> Verdict {
     let held = moderator.hold().await?;
     let id = moderator.id();
     suite.stage.set_moderator(&poll.forum, &id, false).await?;
-    poll.edit(&held, &asking("Which coffee?"))
+    poll.edit(&held, &to_question("Which coffee?"))
         .await?
         .forbidden()?;
-    equal(
-        "question",
-        poll.seen(&poll.bob).await?.question,
-        "Which tea?",
-    )
+    let found = poll.seen(&poll.bob).await?.question;
+    equal("question", found, "Which tea?")
 }
 
 /// A field that an edit leaves out stays as it is.
@@ -96,7 +87,7 @@ pub async fn options_that_were_voted_for_are_a_moderators(suite: &Suite) -> Verd
     poll.cast(&poll.bob, &[1]).await?.granted()?;
     let renamed = to_options([(Some(green), "Mint"), (Some(black), "Black")]);
     poll.edit(&poll.alice, &renamed).await?.conflict()?;
-    poll.edit(&poll.alice, &asking("Which one?"))
+    poll.edit(&poll.alice, &to_question("Which one?"))
         .await?
         .granted()?;
     let gone = to_options([(Some(green), "Green"), (Some(herbs), "Herbs")]);
@@ -130,19 +121,13 @@ pub async fn a_removed_option_takes_its_votes(suite: &Suite) -> Verdict {
     ]);
     let edited = poll.edit(&moderator, &edit).await?.granted()?.it;
     let texts = edited.options.iter().map(|option| option.text.as_str());
-    equal(
-        "options",
-        texts.collect::<Vec<_>>(),
-        ["Milk", "Black", "Mint"],
-    )?;
+    let found = texts.collect::<Vec<_>>();
+    equal("options", found, ["Milk", "Black", "Mint"])?;
     equal("counts", counted(&edited), (vec![0, 0, 1], 1))?;
     let kept = poll.seen(&poll.alice).await?.own_vote;
     equal("what is left of a vote", kept, Some(vec![green.clone()]))?;
-    equal(
-        "a vote that is gone",
-        poll.seen(&poll.bob).await?.own_vote,
-        None,
-    )?;
+    let found = poll.seen(&poll.bob).await?.own_vote;
+    equal("a vote that is gone", found, None)?;
     poll.cast(&poll.bob, &[2]).await?.not_found()?;
     let voted = poll.cast(&poll.bob, &[1]).await?.granted()?.it;
     equal("counts", counted(&voted), (vec![0, 1, 1], 2))
@@ -164,7 +149,7 @@ pub async fn a_refused_edit_changes_nothing(suite: &Suite) -> Verdict {
         ..to_options([(Some(green), "Green"), (Some(black), "Black")])
     };
     for (edit, field) in [
-        (asking(" "), "question"),
+        (to_question(" "), "question"),
         (to_options([]), "options"),
         (to_options([(Some(green), "Green")]), "options"),
         (to_options([(Some(green), "Tea"), (None, "Tea")]), "options"),
@@ -210,17 +195,10 @@ pub async fn a_stale_edit_is_a_conflict(suite: &Suite) -> Verdict {
     poll.cast(&poll.bob, &[0]).await?.granted()?;
     let first = EditPoll {
         expected_version: Some(1),
-        ..asking("Which coffee?")
+        ..to_question("Which coffee?")
     };
     let edited = poll.edit(&poll.alice, &first).await?.granted()?.it;
     equal("version", edited.version, 2)?;
     poll.edit(&poll.alice, &first).await?.conflict()?;
     equal("the poll", poll.seen(&poll.alice).await?, edited)
-}
-
-fn asking(question: &str) -> EditPoll {
-    EditPoll {
-        question: Some(question.into()),
-        ..EditPoll::default()
-    }
 }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use super::asking::{Asking, carrying, counted, tea, to_options};
+use super::scene::threads;
 use super::{Audience, Part, Role, Suite, Verdict, equal, holds};
-use crate::model::{ListThreads, NewPoll, PostAt, ThreadId, Vote};
+use crate::model::{NewPoll, PostAt, ThreadId, Vote};
 
 /// A thread that was started with a poll carries it, and no other thread does.
 pub async fn a_poll_comes_with_its_thread(suite: &Suite) -> Verdict {
@@ -13,11 +14,8 @@ pub async fn a_poll_comes_with_its_thread(suite: &Suite) -> Verdict {
     equal("the thread's pollId", thread.poll_id, Some(poll.id.clone()))?;
     let seen = poll.seen(&poll.bob).await?;
     let texts = seen.options.iter().map(|option| option.text.as_str());
-    equal(
-        "options",
-        texts.collect::<Vec<_>>(),
-        ["Green", "Black", "Herbs"],
-    )?;
+    let found = texts.collect::<Vec<_>>();
+    equal("options", found, ["Green", "Black", "Herbs"])?;
     equal("counts", counted(&seen), (vec![0, 0, 0], 0))?;
     equal("its thread", &seen.thread_id, &poll.thread)?;
     equal("question", seen.question, "Which tea?")?;
@@ -71,8 +69,8 @@ pub async fn a_refused_poll_leaves_no_thread(suite: &Suite) -> Verdict {
             .await?
             .invalid(field)?;
     }
-    let threads = alice.threads(&forum, &ListThreads::default()).await?;
-    holds("no thread was started", threads.granted()?.items.is_empty())
+    let threads = threads(&alice, &forum).await?;
+    holds("no thread was started", threads.is_empty())
 }
 
 /// Who does not see a thread finds no poll of it, and can neither vote in it nor edit it.
@@ -91,11 +89,8 @@ pub async fn a_hidden_threads_poll_is_absent(suite: &Suite) -> Verdict {
         poll.edit(someone, &edit).await?.absent()?;
     }
     let sam = suite.join("sam", Role::Staff).await?;
-    equal(
-        "counts",
-        counted(&poll.seen(&sam).await?),
-        (vec![0, 0, 0], 0),
-    )
+    let found = counted(&poll.seen(&sam).await?);
+    equal("counts", found, (vec![0, 0, 0], 0))
 }
 
 /// The guest sees a poll as everybody does, and no vote as their own.

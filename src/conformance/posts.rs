@@ -1,5 +1,6 @@
-//! Posts: listed and written.
+//! Posts: listed.
 
+use super::scene::posts;
 use super::walk::{Walk, forged, once};
 use super::words::reply;
 use super::{Part, Someone, Suite, Verdict, Written, equal, holds};
@@ -23,17 +24,11 @@ pub async fn the_oldest_comes_first(suite: &Suite) -> Verdict {
 pub async fn numbers_go_up_from_one(suite: &Suite) -> Verdict {
     suite.needs(Part::PostNumbers)?;
     let (alice, thread, _) = talk(suite, 4).await?;
-    let page = alice
-        .posts(&thread, &ListPosts::default())
-        .await?
-        .granted()?
-        .it;
-    let numbers: Vec<_> = page.items.iter().map(|post| post.number).collect();
+    let items = posts(&alice, &thread).await?;
+    let numbers: Vec<_> = items.iter().map(|post| post.number).collect();
     equal("the first number", numbers.first(), Some(&1))?;
-    holds(
-        format_args!("{numbers:?} go up"),
-        numbers.is_sorted_by(|a, b| a < b),
-    )
+    let what = format_args!("{numbers:?} go up");
+    holds(what, numbers.is_sorted_by(|a, b| a < b))
 }
 
 /// Pages of any size meet without gap or overlap, and `next` is null exactly when nothing follows.
@@ -44,16 +39,11 @@ pub async fn pages_of_any_size_meet(suite: &Suite) -> Verdict {
         while walk.goes_on() {
             walk.posts(&alice, &thread).await?;
         }
-        equal(
-            format_args!("a walk by {limit}"),
-            of(&walk.items),
-            ids.clone(),
-        )?;
-        equal(
-            format_args!("the pages of {limit}"),
-            walk.pages(),
-            ids.len().div_ceil(limit.into()),
-        )?;
+        let found = of(&walk.items);
+        equal(format_args!("a walk by {limit}"), found, ids.clone())?;
+        let found = walk.pages();
+        let expected = ids.len().div_ceil(limit.into());
+        equal(format_args!("the pages of {limit}"), found, expected)?;
     }
     Ok(())
 }
@@ -118,23 +108,15 @@ pub async fn an_empty_page_is_no_absent_thread(suite: &Suite) -> Verdict {
 pub async fn since_takes_what_was_posted_later(suite: &Suite) -> Verdict {
     suite.needs(Part::SuiteClock)?;
     let (alice, thread, ids) = talk(suite, 4).await?;
-    let all = alice
-        .posts(&thread, &ListPosts::default())
-        .await?
-        .granted()?
-        .it
-        .items;
+    let all = posts(&alice, &thread).await?;
     for (place, post) in all.iter().enumerate() {
         let list = ListPosts {
             since: Some(post.created_at),
             ..ListPosts::default()
         };
         let later = alice.posts(&thread, &list).await?.granted()?.it;
-        equal(
-            "what was posted later",
-            of(&later.items),
-            after(&ids, place + 1),
-        )?;
+        let found = of(&later.items);
+        equal("what was posted later", found, after(&ids, place + 1))?;
     }
     Ok(())
 }
@@ -157,13 +139,9 @@ pub async fn a_page_begins_at_the_post_that_is_named(suite: &Suite) -> Verdict {
 pub async fn from_and_since_both_hold(suite: &Suite) -> Verdict {
     suite.needs(Part::SuiteClock)?;
     let (alice, thread, ids) = talk(suite, 5).await?;
-    let page = alice
-        .posts(&thread, &ListPosts::default())
-        .await?
-        .granted()?
-        .it;
-    for (from, post) in page.items.iter().enumerate() {
-        for (since, other) in page.items.iter().enumerate() {
+    let items = posts(&alice, &thread).await?;
+    for (from, post) in items.iter().enumerate() {
+        for (since, other) in items.iter().enumerate() {
             let list = ListPosts {
                 from: Some(post.post_id.clone()),
                 since: Some(other.created_at),

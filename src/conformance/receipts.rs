@@ -29,11 +29,8 @@ pub async fn a_peek_changes_nothing(suite: &Suite) -> Verdict {
     let copy = received(suite, &alice, &bob, true).await?;
     let shown = bob.message(&copy, &Opening::Peek).await?.granted()?;
     equal("when it was read", shown.summary.read_at, None)?;
-    equal(
-        "as the list has it",
-        only(&inbox(&bob).await?)?,
-        shown.summary,
-    )?;
+    let found = only(&inbox(&bob).await?)?;
+    equal("as the list has it", found, shown.summary)?;
     equal("the sender's inbox", inbox(&alice).await?, &[])
 }
 
@@ -41,10 +38,8 @@ pub async fn a_peek_changes_nothing(suite: &Suite) -> Verdict {
 pub async fn no_receipt_comes_unasked(suite: &Suite) -> Verdict {
     let (alice, bob, _) = three(suite).await?;
     let copy = received(suite, &alice, &bob, false).await?;
-    holds(
-        "it is opened",
-        open(&bob, &copy).await?.summary.read_at.is_some(),
-    )?;
+    let what = "it is opened";
+    holds(what, open(&bob, &copy).await?.summary.read_at.is_some())?;
     equal("the sender's inbox", inbox(&alice).await?, &[])
 }
 
@@ -65,17 +60,12 @@ pub async fn one_receipt_comes_however_many_race(suite: &Suite) -> Verdict {
     times.dedup();
     equal("times at which it was read", times.len(), 1)?;
     let receipt = only(&inbox(&alice).await?)?;
-    equal(
-        "the receipt's subject",
-        &receipt.subject,
-        &format!("Read: {subject}"),
-    )?;
+    let found = &receipt.subject;
+    equal("the receipt's subject", found, &format!("Read: {subject}"))?;
     let (from, to) = (ids(&receipt.sender), ids(&receipt.recipients));
-    equal(
-        "who it is from and to",
-        (from, to),
-        (vec![bob.id()], vec![alice.id()]),
-    )
+    let found = (from, to);
+    let expected = (vec![bob.id()], vec![alice.id()]);
+    equal("who it is from and to", found, expected)
 }
 
 /// Each reader has a receipt of their own, and opening a receipt sends none.
@@ -91,11 +81,8 @@ pub async fn each_reader_is_told_of_once(suite: &Suite) -> Verdict {
     let senders = receipts.iter().flat_map(|receipt| ids(&receipt.sender));
     let readers = BTreeSet::from([bob.id(), carol.id()]);
     equal("how many receipts came", receipts.len(), 2)?;
-    equal(
-        "whom they are from",
-        senders.collect::<BTreeSet<_>>(),
-        readers,
-    )?;
+    let found = senders.collect::<BTreeSet<_>>();
+    equal("whom they are from", found, readers)?;
     for receipt in &receipts {
         open(&alice, &receipt.message_id).await?;
     }

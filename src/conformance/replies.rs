@@ -1,9 +1,10 @@
 //! Posts: written.
 
 use super::posts::{of, talk};
+use super::scene::posts;
 use super::words::{HARM, harmless, reply};
 use super::{Part, Suite, Verdict, equal, holds};
-use crate::model::{ListPosts, State};
+use crate::model::State;
 
 /// A body comes back as it was typed.
 pub async fn a_body_is_kept_as_it_was_typed(suite: &Suite) -> Verdict {
@@ -12,12 +13,8 @@ pub async fn a_body_is_kept_as_it_was_typed(suite: &Suite) -> Verdict {
     let typed = "Grüße, 茶 & \"tea\" <b>\n\n- ☕️";
     let post = alice.reply(&thread, &reply(typed)).await?.granted()?.it;
     equal("the body", post.body.as_deref(), Some(typed))?;
-    let page = alice
-        .posts(&thread, &ListPosts::default())
-        .await?
-        .granted()?
-        .it;
-    let listed = page.items.last().and_then(|post| post.body.as_deref());
+    let items = posts(&alice, &thread).await?;
+    let listed = items.last().and_then(|post| post.body.as_deref());
     equal("the body in a list", listed, Some(typed))
 }
 
@@ -32,16 +29,10 @@ pub async fn what_people_type_does_not_run(suite: &Suite) -> Verdict {
 pub async fn a_new_reply_is_as_it_was_written(suite: &Suite) -> Verdict {
     let (alice, thread, _) = talk(suite, 1).await?;
     let post = alice.reply(&thread, &reply("Green.")).await?.granted()?.it;
-    equal(
-        "its state and version",
-        (post.state, post.version),
-        (State::Visible, 1),
-    )?;
-    equal(
-        "when and by whom it was edited",
-        (post.edited_at, post.edited_by),
-        (None, None),
-    )?;
+    let found = (post.state, post.version);
+    equal("its state and version", found, (State::Visible, 1))?;
+    let found = (post.edited_at, post.edited_by);
+    equal("when and by whom it was edited", found, (None, None))?;
     match suite.needs(Part::SuiteClock) {
         Ok(()) => equal("when it was written", post.created_at, suite.now()),
         Err(_) => Ok(()),
@@ -54,17 +45,10 @@ pub async fn a_reply_is_the_last_of_its_thread_at_once(suite: &Suite) -> Verdict
     let bob = suite.member("bob").await?;
     let reply = bob.reply(&thread, &reply("Green.")).await?.granted()?.it;
     let author = reply.author.as_ref().map(|author| author.user_id.clone());
-    equal(
-        "its thread and author",
-        (&reply.thread_id, author),
-        (&thread, Some(bob.id())),
-    )?;
-    let page = bob
-        .posts(&thread, &ListPosts::default())
-        .await?
-        .granted()?
-        .it;
-    equal("the same, in the list", page.items.last(), Some(&reply))?;
+    let found = (&reply.thread_id, author);
+    equal("its thread and author", found, (&thread, Some(bob.id())))?;
+    let items = posts(&bob, &thread).await?;
+    equal("the same, in the list", items.last(), Some(&reply))?;
     let thread = bob.thread(&thread).await?.granted()?;
     let last = thread.last_post.map(|last| (last.post_id, last.created_at));
     equal(
@@ -73,11 +57,8 @@ pub async fn a_reply_is_the_last_of_its_thread_at_once(suite: &Suite) -> Verdict
         Some((reply.post_id, reply.created_at)),
     )?;
     equal("how many replies", thread.reply_count, ids.len() as u64)?;
-    equal(
-        "the last activity",
-        thread.last_activity_at,
-        reply.created_at,
-    )
+    let found = thread.last_activity_at;
+    equal("the last activity", found, reply.created_at)
 }
 
 /// An empty body is invalid, with a text that names the field, and nothing is left behind.
@@ -87,17 +68,10 @@ pub async fn an_empty_body_is_invalid(suite: &Suite) -> Verdict {
     for body in ["", " \n\t"] {
         alice.reply(&thread, &reply(body)).await?.invalid("body")?;
     }
-    equal(
-        "the thread afterwards",
-        alice.thread(&thread).await?.granted()?,
-        before,
-    )?;
-    let page = alice
-        .posts(&thread, &ListPosts::default())
-        .await?
-        .granted()?
-        .it;
-    equal("the posts afterwards", of(&page.items), ids)
+    let found = alice.thread(&thread).await?.granted()?;
+    equal("the thread afterwards", found, before)?;
+    let items = posts(&alice, &thread).await?;
+    equal("the posts afterwards", of(&items), ids)
 }
 
 /// Replies that come at once are all there, each with a number of its own, and all counted.
@@ -112,21 +86,12 @@ pub async fn replies_at_once_are_all_there(suite: &Suite) -> Verdict {
     for reply in suite.race(works).await {
         reply?;
     }
-    let page = alice
-        .posts(&thread, &ListPosts::default())
-        .await?
-        .granted()?
-        .it;
-    equal("the posts", page.items.len(), wrote + 1)?;
-    equal(
-        "the replies",
-        alice.thread(&thread).await?.granted()?.reply_count,
-        wrote as u64,
-    )?;
+    let items = posts(&alice, &thread).await?;
+    equal("the posts", items.len(), wrote + 1)?;
+    let found = alice.thread(&thread).await?.granted()?.reply_count;
+    equal("the replies", found, wrote as u64)?;
     suite.needs(Part::PostNumbers)?;
-    let numbers: Vec<_> = page.items.iter().map(|post| post.number).collect();
-    holds(
-        format_args!("{numbers:?} go up"),
-        numbers.is_sorted_by(|a, b| a < b),
-    )
+    let numbers: Vec<_> = items.iter().map(|post| post.number).collect();
+    let what = format_args!("{numbers:?} go up");
+    holds(what, numbers.is_sorted_by(|a, b| a < b))
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::mailbox::three;
 use super::{Audience, Part, Role, Someone, Suite, Verdict, equal};
 use crate::host::Refusal;
 use crate::model::{PostAt, PostId, Rate, UserRef};
@@ -181,14 +182,6 @@ pub async fn a_banned_member_rates_no_longer(suite: &Suite) -> Verdict {
     let rated = under_way.rate(&bob.by_id(), &rate(1, None)).await?;
     rated.barred()?;
     equal("the total", total_of(&bob).await?, 0)
-}
-
-async fn three(suite: &Suite) -> Verdict<(Someone, Someone, Someone)> {
-    Ok((
-        suite.member("alice").await?,
-        suite.member("bob").await?,
-        suite.member("carol").await?,
-    ))
 }
 
 /// What the member's profile says, to a member.

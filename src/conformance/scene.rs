@@ -20,17 +20,14 @@ impl Scene {
     pub(super) async fn set(suite: &Suite) -> Verdict<Self> {
         let forum = suite.forum(Audience::Guests).await?;
         let (otto, alice) = (suite.member("otto").await?, suite.member("alice").await?);
-        let written = suite.thread(&otto, &forum).await?;
-        let thread = written.thread;
-        let post = suite.post(&alice, &thread).await?;
+        let first = suite.thread(&otto, &forum).await?.at();
+        let post = suite.post(&alice, &first.thread).await?;
+        let thread = first.thread.clone();
         Ok(Self {
             forum,
             otto,
             alice,
-            first: PostAt {
-                thread: thread.clone(),
-                post: written.first,
-            },
+            first,
             at: PostAt { thread, post },
         })
     }
@@ -57,6 +54,12 @@ async fn find(someone: &Someone, at: &PostAt) -> Verdict<Option<Post>> {
 pub(super) async fn posts(someone: &Someone, thread: &ThreadId) -> Verdict<Vec<Post>> {
     let page = someone.posts(thread, &ListPosts::default()).await?;
     Ok(page.granted()?.it.items)
+}
+
+/// A thread's posts are not there for somebody.
+pub(super) async fn no_posts(someone: &Someone, thread: &ThreadId) -> Verdict {
+    let page = someone.posts(thread, &ListPosts::default()).await?;
+    page.absent()
 }
 
 /// A forum's threads.

@@ -22,16 +22,11 @@ pub async fn a_member_may_write_to_themselves(suite: &Suite) -> Verdict {
     let alice = suite.member("alice").await?;
     let sent = send(suite, &alice, &[&alice]).await?.summary;
     let received = only(&inbox(&alice).await?)?;
-    holds(
-        "the two copies differ",
-        sent.message_id != received.message_id,
-    )?;
+    let what = "the two copies differ";
+    holds(what, sent.message_id != received.message_id)?;
     equal("when it was read", received.read_at, None)?;
-    equal(
-        "the sent ones",
-        folder(&alice, Folder::Sent).await?,
-        &[sent],
-    )
+    let found = folder(&alice, Folder::Sent).await?;
+    equal("the sent ones", found, &[sent])
 }
 
 /// A message to nobody, without a subject or without text is refused.
@@ -98,10 +93,7 @@ pub async fn a_banned_member_writes_no_longer(suite: &Suite) -> Verdict {
 }
 
 async fn nothing_came(from: &Someone, to: &Someone) -> Verdict {
-    equal(
-        "the sender's copies",
-        folder(from, Folder::Sent).await?,
-        &[],
-    )?;
+    let found = folder(from, Folder::Sent).await?;
+    equal("the sender's copies", found, &[])?;
     equal("the recipient's inbox", inbox(to).await?, &[])
 }

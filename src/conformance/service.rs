@@ -24,11 +24,8 @@ pub async fn reads_are_answered_to_members_and_guests(suite: &Suite) -> Verdict 
             "/members/@alice".to_owned(),
         ] {
             let answer = caller.get(&path).await;
-            equal(
-                format_args!("GET {path}: {}", answer.json()),
-                answer.status,
-                200,
-            )?;
+            let found = answer.status;
+            equal(format_args!("GET {path}: {}", answer.json()), found, 200)?;
         }
     }
     Ok(())
@@ -53,11 +50,9 @@ pub async fn hidden_and_absent_are_the_same_bytes(suite: &Suite) -> Verdict {
         );
         if rest != "/poll" || suite.needs(Part::Polls).is_ok() {
             let (one, other) = (client.get(&one).await, client.get(&other).await);
-            equal(
-                format_args!("GET /threads/{{threadId}}{rest}"),
-                bare(&one),
-                bare(&other),
-            )?;
+            let what = format_args!("GET /threads/{{threadId}}{rest}");
+            let found = bare(&one);
+            equal(what, found, bare(&other))?;
             equal("the status", one.status, 404)?;
         }
     }
@@ -98,17 +93,11 @@ pub async fn a_token_never_outlives_its_owners_standing(suite: &Suite) -> Verdic
     let path = format!("/threads/{thread}");
     equal("at first", told(&client.get(&path).await), (200, None))?;
     suite.stage.set_readers(&forum, Audience::Staff).await?;
-    equal(
-        "hidden",
-        told(&client.get(&path).await),
-        (404, Some("not_found")),
-    )?;
+    let found = told(&client.get(&path).await);
+    equal("hidden", found, (404, Some("not_found")))?;
     suite.stage.set_banned(&alice.id(), true).await?;
-    equal(
-        "banned",
-        told(&client.get(&path).await),
-        (403, Some("owner_unavailable")),
-    )
+    let found = told(&client.get(&path).await);
+    equal("banned", found, (403, Some("owner_unavailable")))
 }
 
 /// While the board is offline, administrators alone get answers.
@@ -151,11 +140,8 @@ async fn walk(api: &TestBoard, reader: &str, list: &str) -> Verdict<usize> {
     let (client, mut items, mut after) = (api.as_member(reader), 0, String::new());
     for _ in 0..10 {
         let page = client.get(&format!("{list}?limit=2{after}")).await;
-        equal(
-            format_args!("GET {list}: {}", page.json()),
-            page.status,
-            200,
-        )?;
+        let found = page.status;
+        equal(format_args!("GET {list}: {}", page.json()), found, 200)?;
         let page = page.json();
         items += page
             .get("items")

@@ -1,7 +1,7 @@
 //! What no event tells of: what awaits approval, what is refused, and what is somebody's own affair.
 
-use super::asking::{carrying, tea};
-use super::events::{asking, poll, scene};
+use super::asking::{carrying, tea, to_question};
+use super::events::{poll, scene};
 use super::mailbox::{inbox, message, only, open, three};
 use super::reputation::rate;
 use super::scene::{Scene, edit};
@@ -46,9 +46,7 @@ pub async fn what_awaits_approval_is_silent(suite: &Suite) -> Verdict {
         .granted()?;
     silent(suite).await?;
     suite.stage.approve(&post).await?;
-    tells_one(suite, &Topic::POST_CREATED, &post)
-        .await
-        .map(drop)
+    tells_one(suite, &Topic::POST_CREATED, &post).await
 }
 
 /// A poll that awaits approval with its thread is silent as well.
@@ -62,7 +60,7 @@ pub async fn a_poll_that_awaits_approval_is_silent(suite: &Suite) -> Verdict {
         .await?
         .granted()?;
     let poll = nora.poll(&thread.thread_id).await?.granted()?.it;
-    nora.edit_poll(&poll.poll_id, &asking("Which tea, then?"))
+    nora.edit_poll(&poll.poll_id, &to_question("Which tea, then?"))
         .await?
         .granted()?;
     let options = poll.options.into_iter().take(1);
@@ -138,7 +136,9 @@ pub async fn a_refused_deletion_is_silent(suite: &Suite) -> Verdict {
 pub async fn a_refused_vote_is_silent(suite: &Suite) -> Verdict {
     let poll = poll(suite).await?;
     poll.cast(&poll.bob, &[]).await?.invalid("optionIds")?;
-    poll.edit(&poll.bob, &asking("Which?")).await?.forbidden()?;
+    poll.edit(&poll.bob, &to_question("Which?"))
+        .await?
+        .forbidden()?;
     silent(suite).await
 }
 

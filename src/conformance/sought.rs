@@ -92,14 +92,9 @@ pub async fn what_is_approved_is_found(suite: &Suite) -> Verdict {
 /// A deleted post is gone at once, and comes back when it is restored.
 pub async fn a_deleted_post_is_not_found(suite: &Suite) -> Verdict {
     let library = Library::open(suite).await?;
-    let (thread, posts) = library.posts(&["tea", "tea"]).await?;
-    let [first, second] = &posts[..] else {
-        return Ok(());
-    };
-    let at = PostAt {
-        thread,
-        post: second.clone(),
-    };
+    let (thread, [first, second]) = &library.posts(["tea", "tea"]).await?;
+    let (thread, post) = (thread.clone(), second.clone());
+    let at = PostAt { thread, post };
     library.alice.delete_post(&at).await?.granted()?;
     library.finds("tea", &[first]).await?;
     suite.stage.restore(second).await?;
@@ -110,10 +105,7 @@ pub async fn a_deleted_post_is_not_found(suite: &Suite) -> Verdict {
 pub async fn a_deleted_thread_is_not_found(suite: &Suite) -> Verdict {
     let library = Library::open(suite).await?;
     let mia = suite.moderator("mia", &library.forum).await?;
-    let (thread, posts) = library.posts(&["tea", "tea", "tea"]).await?;
-    let [first, second, third] = &posts[..] else {
-        return Ok(());
-    };
+    let (thread, [first, second, third]) = &library.posts(["tea", "tea", "tea"]).await?;
     for post in [second, first] {
         let (thread, post) = (thread.clone(), post.clone());
         mia.delete_post(&PostAt { thread, post }).await?.granted()?;
@@ -126,9 +118,7 @@ pub async fn a_deleted_thread_is_not_found(suite: &Suite) -> Verdict {
 /// An edited post is found by its new words alone.
 pub async fn an_edited_post_is_found_by_its_new_words(suite: &Suite) -> Verdict {
     let library = Library::open(suite).await?;
-    let written = library.thread("Drinks", "tea").await?;
-    let (thread, post) = (written.thread, written.first);
-    let at = PostAt { thread, post };
+    let at = library.thread("Drinks", "tea").await?.at();
     library
         .alice
         .edit_post(&at, &edit("coffee"))

@@ -1,8 +1,9 @@
 //! The standing is asked anew on every request, and nothing of it outlives that.
 
+use super::scene::{no_posts, posts};
 use super::words::{reply, start};
 use super::{Audience, Part, Role, Suite, Verdict, equal, holds};
-use crate::model::{ForumId, ListPosts, UserId};
+use crate::model::{ForumId, UserId};
 
 /// What is hidden from somebody between two requests is gone with the second, and comes back.
 pub async fn sight_that_is_taken_away_is_gone_at_once(suite: &Suite) -> Verdict {
@@ -13,22 +14,13 @@ pub async fn sight_that_is_taken_away_is_gone_at_once(suite: &Suite) -> Verdict 
     let seen = alice.thread(&thread).await?.granted()?;
     suite.stage.set_readers(&forum, Audience::Staff).await?;
     alice.thread(&thread).await?.absent()?;
-    alice
-        .posts(&thread, &ListPosts::default())
-        .await?
-        .absent()?;
+    no_posts(&alice, &thread).await?;
     alice.reply(&thread, &reply("Some words")).await?.absent()?;
-    equal(
-        "the forums that are left",
-        alice.forums().await?.granted()?,
-        Vec::new(),
-    )?;
+    let found = alice.forums().await?.granted()?;
+    equal("the forums that are left", found, Vec::new())?;
     suite.stage.set_readers(&forum, Audience::Guests).await?;
-    equal(
-        "the thread afterwards",
-        alice.thread(&thread).await?.granted()?,
-        seen,
-    )
+    let found = alice.thread(&thread).await?.granted()?;
+    equal("the thread afterwards", found, seen)
 }
 
 /// The guest's sight is asked anew as well.
@@ -41,11 +33,8 @@ pub async fn a_guests_sight_is_asked_anew(suite: &Suite) -> Verdict {
     guest.thread(&thread).await?.granted()?;
     suite.stage.set_readers(&forum, Audience::Members).await?;
     guest.thread(&thread).await?.absent()?;
-    equal(
-        "the forums that are left",
-        guest.forums().await?.granted()?,
-        Vec::new(),
-    )
+    let found = guest.forums().await?.granted()?;
+    equal("the forums that are left", found, Vec::new())
 }
 
 /// A write decides inside its own transaction: what was hidden since the request began is absent.
@@ -66,11 +55,8 @@ pub async fn a_write_under_way_loses_what_is_hidden_meanwhile(suite: &Suite) -> 
         .absent()?;
     let new = start("x", "x");
     waiting.start_thread(&forum, &new).await?.absent()?;
-    equal(
-        "the thread afterwards",
-        sam.thread(&thread).await?.granted()?,
-        before,
-    )
+    let found = sam.thread(&thread).await?.granted()?;
+    equal("the thread afterwards", found, before)
 }
 
 /// A write of one who was banned since the request began is not carried out.
@@ -86,11 +72,8 @@ pub async fn a_write_under_way_ends_with_a_ban(suite: &Suite) -> Verdict {
         .reply(&thread, &reply("Some words"))
         .await?
         .barred()?;
-    equal(
-        "the thread afterwards",
-        bob.thread(&thread).await?.granted()?,
-        before,
-    )
+    let found = bob.thread(&thread).await?.granted()?;
+    equal("the thread afterwards", found, before)
 }
 
 /// An account that is banned has no standing, until the ban is taken back.
@@ -135,17 +118,11 @@ pub async fn a_removed_account_leaves_what_it_wrote(suite: &Suite) -> Verdict {
     )?;
     let seen = bob.thread(&thread).await?.granted()?;
     let last = seen.last_post.and_then(|last| last.author);
-    equal(
-        "the authors of the thread and its last post",
-        (seen.author, last),
-        (None, None),
-    )?;
-    let page = bob
-        .posts(&thread, &ListPosts::default())
-        .await?
-        .granted()?
-        .it;
-    let authors: Vec<_> = page.items.into_iter().map(|post| post.author).collect();
+    let what = "the authors of the thread and its last post";
+    let found = (seen.author, last);
+    equal(what, found, (None, None))?;
+    let items = posts(&bob, &thread).await?;
+    let authors: Vec<_> = items.into_iter().map(|post| post.author).collect();
     equal("the authors of its posts", authors, vec![None])?;
     bob.profile(&alice.by_id()).await?.absent()?;
     bob.profile(&alice.by_name()).await?.absent()
@@ -216,15 +193,6 @@ async fn may_reply_in_locked(
 ) -> Verdict {
     let thread = suite.thread(author, forum).await?.thread;
     suite.stage.set_locked(&thread, true).await?;
-    match may {
-        true => someone
-            .reply(&thread, &reply("Some words"))
-            .await?
-            .granted()
-            .map(drop),
-        false => someone
-            .reply(&thread, &reply("Some words"))
-            .await?
-            .forbidden(),
-    }
+    let replied = someone.reply(&thread, &reply("Some words")).await?;
+    replied.granted_if(may)
 }

@@ -10,41 +10,23 @@ pub async fn a_thread_is_started_with_its_first_post(suite: &Suite) -> Verdict {
     let new = start("Kettles", "Which one?");
     let thread = alice.start_thread(&forum, &new).await?.granted()?;
     let author = thread.author.as_ref().map(|author| author.user_id.clone());
-    equal(
-        "its title and author",
-        (&*thread.title, author),
-        ("Kettles", Some(alice.id())),
-    )?;
-    equal(
-        "its forum and replies",
-        (&thread.forum_id, thread.reply_count),
-        (&forum, 0),
-    )?;
+    let found = (&*thread.title, author);
+    equal("its title and author", found, ("Kettles", Some(alice.id())))?;
+    let found = (&thread.forum_id, thread.reply_count);
+    equal("its forum and replies", found, (&forum, 0))?;
     equal("its version", thread.version, 1)?;
-    equal(
-        "whether it is locked, or pinned",
-        (thread.locked, thread.pinned),
-        (false, false),
-    )?;
+    let found = (thread.locked, thread.pinned);
+    equal("whether it is locked, or pinned", found, (false, false))?;
     let last = thread.last_post.as_ref().map(|last| last.post_id.clone());
     equal("its last post", last, Some(thread.first_post_id.clone()))?;
     if suite.needs(Part::SuiteClock).is_ok() {
-        equal(
-            "when",
-            (thread.created_at, thread.last_activity_at),
-            (suite.now(), suite.now()),
-        )?;
+        let found = (thread.created_at, thread.last_activity_at);
+        equal("when", found, (suite.now(), suite.now()))?;
     }
-    equal(
-        "the same, read",
-        alice.thread(&thread.thread_id).await?.granted()?,
-        thread.clone(),
-    )?;
-    equal(
-        "the list",
-        ids(&alice, &forum).await?,
-        vec![thread.thread_id],
-    )
+    let found = alice.thread(&thread.thread_id).await?.granted()?;
+    equal("the same, read", found, thread.clone())?;
+    let found = ids(&alice, &forum).await?;
+    equal("the list", found, vec![thread.thread_id])
 }
 
 /// An empty title or body is invalid, with a text that names the field, and nothing is left behind.
@@ -60,14 +42,8 @@ pub async fn an_empty_title_or_body_is_invalid(suite: &Suite) -> Verdict {
         let new = start(title, body);
         alice.start_thread(&forum, &new).await?.invalid(field)?;
     }
-    equal(
-        "the forums afterwards",
-        alice.forums().await?.granted()?,
-        before,
-    )?;
-    equal(
-        "the threads afterwards",
-        ids(&alice, &forum).await?,
-        Vec::new(),
-    )
+    let found = alice.forums().await?.granted()?;
+    equal("the forums afterwards", found, before)?;
+    let found = ids(&alice, &forum).await?;
+    equal("the threads afterwards", found, Vec::new())
 }

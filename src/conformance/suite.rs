@@ -6,13 +6,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::race::race;
+use super::words::{reply, start};
 use super::{Audience, Host, NewForum, Part, Role, Someone, Stage, Stop, Verdict};
 use crate::api::Settings;
 use crate::clock::{Clock, ManualClock, Runtime};
 use crate::host::{Authority, Board, Standing};
-use crate::model::{ForumId, PostId, Reply, StartThread, ThreadId, Timestamp, UserId};
+use crate::model::{ForumId, PostAt, PostId, Reply, StartThread, ThreadId, Timestamp, UserId};
 use crate::store::Stores;
 use crate::testing::TestBoard;
+
+/// How much later each post is than what was before.
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// An empty board of the host's, and the hands that fill it. A case gets one of its own.
 ///
@@ -49,6 +53,16 @@ pub struct Written {
     pub thread: ThreadId,
     /// Its first post.
     pub first: PostId,
+}
+
+impl Written {
+    /// Where its first post is.
+    pub(super) fn at(self) -> PostAt {
+        PostAt {
+            thread: self.thread,
+            post: self.first,
+        }
+    }
 }
 
 impl Suite {
@@ -241,12 +255,17 @@ impl Suite {
     /// When the host cannot write it.
     pub async fn thread(&self, author: &Someone, forum: &ForumId) -> Verdict<Written> {
         self.needs(Part::Threads)?;
-        self.wait(Duration::from_secs(60));
-        let new = StartThread {
-            title: self.text("Thread"),
-            body: self.text("Words about"),
-            ..StartThread::default()
-        };
+        let new = start(&self.text("Thread"), &self.text("Words about"));
+        self.write_thread(author, forum, new).await
+    }
+
+    pub(super) async fn write_thread(
+        &self,
+        author: &Someone,
+        forum: &ForumId,
+        new: StartThread,
+    ) -> Verdict<Written> {
+        self.wait(MINUTE);
         let (thread, first) = self.stage.write_thread(&author.id(), forum, new).await?;
         Ok(Written { thread, first })
     }
@@ -257,11 +276,17 @@ impl Suite {
     /// When the host cannot write it.
     pub async fn post(&self, author: &Someone, thread: &ThreadId) -> Verdict<PostId> {
         self.needs(Part::Posts)?;
-        self.wait(Duration::from_secs(60));
-        let new = Reply {
-            body: self.text("An answer"),
-            ..Reply::default()
-        };
+        let new = reply(&self.text("An answer"));
+        self.write_reply(author, thread, new).await
+    }
+
+    pub(super) async fn write_reply(
+        &self,
+        author: &Someone,
+        thread: &ThreadId,
+        new: Reply,
+    ) -> Verdict<PostId> {
+        self.wait(MINUTE);
         Ok(self.stage.write_reply(&author.id(), thread, new).await?)
     }
 

@@ -20,11 +20,8 @@ pub async fn a_post_is_told_as_everybody_finds_it(suite: &Suite) -> Verdict {
         .await?
         .granted()?;
     let told = one(suite).await?;
-    equal(
-        "the post",
-        told.at("/post"),
-        &lasting(&post(&otto, &at).await?),
-    )?;
+    let found = told.at("/post");
+    equal("the post", found, &lasting(&post(&otto, &at).await?))?;
     let thread = otto.thread(&at.thread).await?.granted()?;
     equal("the thread", told.at("/thread"), &lasting(&thread))
 }
@@ -42,11 +39,9 @@ pub async fn a_thread_is_told_as_everybody_finds_it(suite: &Suite) -> Verdict {
         .await?
         .granted()?;
     for told in told(suite).await? {
-        equal(
-            format_args!("the thread of {}", told.of),
-            told.at("/thread"),
-            &lasting(&thread),
-        )?;
+        let found = told.at("/thread");
+        let expected = &lasting(&thread);
+        equal(format_args!("the thread of {}", told.of), found, expected)?;
     }
     Ok(())
 }
@@ -56,11 +51,8 @@ pub async fn a_poll_is_told_as_everybody_finds_it(suite: &Suite) -> Verdict {
     let poll = poll(suite).await?;
     poll.cast(&poll.bob, &[1]).await?.granted()?;
     let told = one(suite).await?;
-    equal(
-        "the poll",
-        told.at("/poll"),
-        &lasting(&poll.seen(&poll.alice).await?),
-    )
+    let found = told.at("/poll");
+    equal("the poll", found, &lasting(&poll.seen(&poll.alice).await?))
 }
 
 /// Who voted is told to nobody.
@@ -84,11 +76,8 @@ pub async fn a_message_is_told_by_its_ids(suite: &Suite) -> Verdict {
         "senderId": alice.id(),
         "recipientIds": sent.recipients.iter().map(|author| &author.user_id).collect::<Vec<_>>(),
     });
-    equal(
-        "data",
-        &told.data,
-        &json!({ "message": ids, "actor": null }),
-    )?;
+    let found = &told.data;
+    equal("data", found, &json!({ "message": ids, "actor": null }))?;
     told.hides([&*new.subject, &*new.body, alice.name(), bob.name()])
 }
 
@@ -115,10 +104,8 @@ pub async fn what_awaits_approval_shows_in_no_event(suite: &Suite) -> Verdict {
     let told = one(suite).await?;
     told.hides([nora.name(), "awaiting_approval"])?;
     let id = json!(waiting);
-    holds(
-        "the last post is one that everybody sees",
-        *told.at("/thread/lastPost/postId") != id,
-    )
+    let what = "the last post is one that everybody sees";
+    holds(what, *told.at("/thread/lastPost/postId") != id)
 }
 
 /// Who did it is told: the moderator who edited, not the author.
@@ -156,11 +143,9 @@ pub async fn an_event_says_where_it_happened(suite: &Suite) -> Verdict {
     let all = told(suite).await?;
     equal("how many events", all.len(), 3)?;
     for told in all {
-        equal(
-            format_args!("the forum of {}", told.of),
-            &told.forum,
-            &Some(forum.clone()),
-        )?;
+        let found = &told.forum;
+        let expected = &Some(forum.clone());
+        equal(format_args!("the forum of {}", told.of), found, expected)?;
         equal("the same in data", told.at("/forum/forumId"), &json!(forum))?;
     }
     Ok(())

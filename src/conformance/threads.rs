@@ -1,7 +1,8 @@
-//! Threads: listed, read and started.
+//! Threads: listed and read.
 
 use std::time::Duration;
 
+use super::scene::threads;
 use super::walk::{Walk, forged, once};
 use super::words::start;
 use super::{Audience, Part, Someone, Suite, Verdict, equal};
@@ -11,27 +12,18 @@ use crate::model::{ForumId, ListThreads, Thread, ThreadId};
 pub async fn newest_activity_comes_first(suite: &Suite) -> Verdict {
     let (forum, alice) = suite.forum_and_member().await?;
     let threads = written(suite, &alice, &forum, 3).await?;
-    equal(
-        "the threads",
-        ids(&alice, &forum).await?,
-        reversed(&threads),
-    )?;
+    let found = ids(&alice, &forum).await?;
+    equal("the threads", found, reversed(&threads))?;
     let Some(oldest) = threads.first() else {
         return Ok(());
     };
     alice.thread(oldest).await?.granted()?;
-    equal(
-        "the threads after one was read",
-        ids(&alice, &forum).await?,
-        reversed(&threads),
-    )?;
+    let found = ids(&alice, &forum).await?;
+    equal("the threads after one was read", found, reversed(&threads))?;
     suite.post(&alice, oldest).await?;
     let top = ids(&alice, &forum).await?.into_iter().next();
-    equal(
-        "the thread with the newest reply",
-        top.as_ref(),
-        Some(oldest),
-    )
+    let found = top.as_ref();
+    equal("the thread with the newest reply", found, Some(oldest))
 }
 
 /// Pages of any size meet without gap or overlap, and `next` is null exactly when nothing follows.
@@ -43,16 +35,11 @@ pub async fn pages_of_any_size_meet(suite: &Suite) -> Verdict {
         while walk.goes_on() {
             walk.threads(&alice, &forum).await?;
         }
-        equal(
-            format_args!("a walk by {limit}"),
-            of(&walk.items),
-            newest.clone(),
-        )?;
-        equal(
-            format_args!("the pages of {limit}"),
-            walk.pages(),
-            newest.len().div_ceil(limit.into()),
-        )?;
+        let found = of(&walk.items);
+        equal(format_args!("a walk by {limit}"), found, newest.clone())?;
+        let found = walk.pages();
+        let expected = newest.len().div_ceil(limit.into());
+        equal(format_args!("the pages of {limit}"), found, expected)?;
     }
     Ok(())
 }
@@ -96,11 +83,7 @@ pub async fn since_takes_what_was_active_later(suite: &Suite) -> Verdict {
     suite.needs(Part::SuiteClock)?;
     let (forum, alice) = suite.forum_and_member().await?;
     let newest = reversed(&written(suite, &alice, &forum, 4).await?);
-    let all = alice
-        .threads(&forum, &ListThreads::default())
-        .await?
-        .granted()?
-        .items;
+    let all = threads(&alice, &forum).await?;
     for (place, thread) in all.iter().enumerate() {
         let list = ListThreads {
             since: Some(thread.last_activity_at),
@@ -157,16 +140,10 @@ pub async fn a_pinned_thread_is_not_lifted(suite: &Suite) -> Verdict {
         return Ok(());
     };
     suite.stage.set_pinned(oldest, true).await?;
-    equal(
-        "whether it is pinned",
-        alice.thread(oldest).await?.granted()?.pinned,
-        true,
-    )?;
-    equal(
-        "the threads",
-        ids(&alice, &forum).await?,
-        reversed(&threads),
-    )
+    let found = alice.thread(oldest).await?.granted()?.pinned;
+    equal("whether it is pinned", found, true)?;
+    let found = ids(&alice, &forum).await?;
+    equal("the threads", found, reversed(&threads))
 }
 
 /// So many new threads, the oldest first.
@@ -184,11 +161,7 @@ async fn written(
 }
 
 pub(super) async fn ids(someone: &Someone, forum: &ForumId) -> Verdict<Vec<ThreadId>> {
-    let page = someone
-        .threads(forum, &ListThreads::default())
-        .await?
-        .granted()?;
-    Ok(of(&page.items))
+    Ok(of(&threads(someone, forum).await?))
 }
 
 fn reversed(threads: &[ThreadId]) -> Vec<ThreadId> {

@@ -1,5 +1,6 @@
 //! What is visible is shown, and what is hidden is not there.
 
+use super::scene::{no_posts, posts, threads};
 use super::words::{reply, start};
 use super::{Audience, Role, Someone, Suite, Verdict, equal, holds};
 use crate::model::{ForumId, ListPosts, ListThreads, State};
@@ -10,26 +11,15 @@ pub async fn what_guests_see_every_member_sees(suite: &Suite) -> Verdict {
     let alice = suite.member("alice").await?;
     let thread = suite.thread(&alice, &forum).await?.thread;
     for someone in [suite.guest()?, suite.member("bob").await?, alice] {
+        let who = someone.name();
         let forums = someone.forums().await?.granted()?;
         let listed = forums.iter().any(|seen| seen.forum_id == forum);
-        holds(
-            format_args!("{} sees the forum that guests see", someone.name()),
-            listed,
-        )?;
-        let page = someone
-            .threads(&forum, &ListThreads::default())
-            .await?
-            .granted()?;
-        let listed = page.items.iter().any(|seen| seen.thread_id == thread);
-        holds(
-            format_args!("{} sees the thread that guests see", someone.name()),
-            listed,
-        )?;
+        holds(format_args!("{who} sees the forum of guests"), listed)?;
+        let threads = threads(&someone, &forum).await?;
+        let listed = threads.iter().any(|seen| seen.thread_id == thread);
+        holds(format_args!("{who} sees the thread of guests"), listed)?;
         someone.thread(&thread).await?.granted()?;
-        someone
-            .posts(&thread, &ListPosts::default())
-            .await?
-            .granted()?;
+        posts(&someone, &thread).await?;
     }
     Ok(())
 }
@@ -78,10 +68,7 @@ pub async fn a_hidden_thread_is_absent_for_the_guest(suite: &Suite) -> Verdict {
 
 async fn is_absent(someone: &Someone, forum: &ForumId, thread: &crate::model::ThreadId) -> Verdict {
     someone.thread(thread).await?.absent()?;
-    someone
-        .posts(thread, &ListPosts::default())
-        .await?
-        .absent()?;
+    no_posts(someone, thread).await?;
     someone
         .threads(forum, &ListThreads::default())
         .await?
@@ -99,11 +86,8 @@ pub async fn nobody_writes_where_they_see_nothing(suite: &Suite) -> Verdict {
         .await?
         .absent()?;
     alice.reply(&thread, &reply("Some words")).await?.absent()?;
-    equal(
-        "the forums after both",
-        sam.forums().await?.granted()?,
-        before,
-    )
+    let found = sam.forums().await?.granted()?;
+    equal("the forums after both", found, before)
 }
 
 /// What an unwritten id names is absent, whatever the id looks like.
@@ -124,10 +108,7 @@ pub async fn what_no_id_names_is_absent(suite: &Suite) -> Verdict {
             continue;
         };
         alice.thread(&thread).await?.absent()?;
-        alice
-            .posts(&thread, &ListPosts::default())
-            .await?
-            .absent()?;
+        no_posts(&alice, &thread).await?;
         alice.reply(&thread, &reply("Some words")).await?.absent()?;
     }
     Ok(())
@@ -143,18 +124,12 @@ pub async fn a_waiting_reply_is_for_its_author_and_moderators(suite: &Suite) -> 
         .await?
         .granted()?
         .it;
-    equal(
-        "the state of a newcomer's post",
-        post.state,
-        State::AwaitingApproval,
-    )?;
+    let found = post.state;
+    let expected = State::AwaitingApproval;
+    equal("the state of a newcomer's post", found, expected)?;
     for (someone, sees) in audience_of_waiting(suite, &forum, alice, nina).await? {
-        let page = someone
-            .posts(&thread, &ListPosts::default())
-            .await?
-            .granted()?
-            .it;
-        let seen = page.items.iter().any(|seen| seen.post_id == post.post_id);
+        let posts = posts(&someone, &thread).await?;
+        let seen = posts.iter().any(|seen| seen.post_id == post.post_id);
         equal(
             format_args!("whether {} sees what awaits approval", someone.name()),
             seen,
@@ -180,20 +155,13 @@ pub async fn a_waiting_thread_is_for_its_author_and_moderators(suite: &Suite) ->
         .start_thread(&forum, &start("A title", "Some words"))
         .await?
         .granted()?;
-    equal(
-        "the state of a newcomer's thread",
-        thread.state,
-        State::AwaitingApproval,
-    )?;
+    let found = thread.state;
+    let expected = State::AwaitingApproval;
+    equal("the state of a newcomer's thread", found, expected)?;
     for (someone, sees) in audience_of_waiting(suite, &forum, alice, nina).await? {
-        let page = someone
-            .threads(&forum, &ListThreads::default())
-            .await?
-            .granted()?;
-        let listed = page
-            .items
-            .iter()
-            .any(|seen| seen.thread_id == thread.thread_id);
+        let threads = threads(&someone, &forum).await?;
+        let mut listed = threads.iter();
+        let listed = listed.any(|seen| seen.thread_id == thread.thread_id);
         equal(
             format_args!("whether {} sees what awaits approval", someone.name()),
             listed,

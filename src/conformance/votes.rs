@@ -10,11 +10,8 @@ pub async fn a_vote_counts_and_is_its_voters_own(suite: &Suite) -> Verdict {
     let poll = Asking::new(suite, tea()).await?;
     let voted = poll.cast(&poll.bob, &[1]).await?.granted()?.it;
     equal("counts", counted(&voted), (vec![0, 1, 0], 1))?;
-    equal(
-        "own vote",
-        &voted.own_vote,
-        &Some(poll.vote(&[1]).option_ids),
-    )?;
+    let found = &voted.own_vote;
+    equal("own vote", found, &Some(poll.vote(&[1]).option_ids))?;
     equal("as read again", poll.seen(&poll.bob).await?, voted)?;
     let seen = poll.seen(&poll.alice).await?;
     equal("counts for another", counted(&seen), (vec![0, 1, 0], 1))?;
@@ -65,11 +62,8 @@ pub async fn a_vote_can_be_changed_where_the_poll_says_so(suite: &Suite) -> Verd
     ] {
         let voted = poll.cast(&poll.bob, places).await?.granted()?.it;
         equal("counts", counted(&voted), (votes, 2))?;
-        equal(
-            "own vote",
-            voted.own_vote,
-            Some(poll.vote(places).option_ids),
-        )?;
+        let found = voted.own_vote;
+        equal("own vote", found, Some(poll.vote(places).option_ids))?;
     }
     Ok(())
 }
@@ -108,11 +102,8 @@ pub async fn a_vote_names_what_can_be_chosen(suite: &Suite) -> Verdict {
         let vote = Vote { option_ids };
         poll.bob.vote(&poll.id, &vote).await?.not_found()?;
     }
-    equal(
-        "counts",
-        counted(&poll.seen(&poll.bob).await?),
-        (vec![0, 0, 0], 0),
-    )
+    let found = counted(&poll.seen(&poll.bob).await?);
+    equal("counts", found, (vec![0, 0, 0], 0))
 }
 
 /// Of many votes of one member at once, one counts.
@@ -175,11 +166,8 @@ pub async fn a_vote_is_decided_when_it_is_counted(suite: &Suite) -> Verdict {
         .stage
         .set_readers(&poll.forum, Audience::Guests)
         .await?;
-    equal(
-        "counts",
-        counted(&poll.seen(&bob).await?),
-        (vec![0, 0, 0], 0),
-    )
+    let found = counted(&poll.seen(&bob).await?);
+    equal("counts", found, (vec![0, 0, 0], 0))
 }
 
 /// A vote of one who was banned since the request began does not count.

@@ -62,10 +62,8 @@ impl<T> Walk<T> {
         if let Some(next) = &page.next {
             let long = next.as_str().len();
             let short = long <= Position::MAX;
-            holds(
-                format_args!("a position of {long} bytes has at most {}", Position::MAX),
-                short,
-            )?;
+            let what = format_args!("a position of {long} bytes has at most {}", Position::MAX);
+            holds(what, short)?;
         }
         self.pages += 1;
         self.items.extend(page.items);

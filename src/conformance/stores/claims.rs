@@ -138,11 +138,9 @@ pub async fn no_more_goes_to_one_endpoint_than_it_has_room_for(shelf: &Shelf) ->
             let theirs = taken.iter().filter(|one| one.endpoint == *endpoint);
             theirs.count()
         };
-        equal(
-            format_args!("what the two get while {running} run"),
-            (of(&busy), of(&idle)),
-            gets,
-        )?;
+        let what = format_args!("what the two get while {running} run");
+        let found = (of(&busy), of(&idle));
+        equal(what, found, gets)?;
     }
     Ok(())
 }
@@ -180,11 +178,8 @@ pub async fn a_flooded_endpoint_starves_nobody(shelf: &Shelf) -> Verdict {
     };
     let claims = shelf.claim(&claim, 2).await?;
     equal("how many were claimed", claims.taken.len(), 9)?;
-    equal(
-        "whether the third's is one",
-        ids(&claims).contains(&late),
-        true,
-    )
+    let found = ids(&claims).contains(&late);
+    equal("whether the third's is one", found, true)
 }
 
 /// A worker is told when to come again: for the first that was left, if its endpoint has room.
@@ -241,11 +236,8 @@ pub async fn what_a_removed_endpoint_had_queued_is_away(shelf: &Shelf) -> Verdic
     equal("whether it was settled", settled.await?, false)?;
     let deliveries = &shelf.webhooks.deliveries;
     equal("the delivery", deliveries.find(&sent).await?, None)?;
-    equal(
-        "whether it was removed",
-        deliveries.remove(&sent).await?,
-        false,
-    )?;
+    let found = deliveries.remove(&sent).await?;
+    equal("whether it was removed", found, false)?;
     let claims = shelf.claim(&room(9), 2 * LEASE).await?;
     equal("what is due", ids(&claims), vec![left])?;
     next(&claims, None)

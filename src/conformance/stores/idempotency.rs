@@ -61,11 +61,9 @@ pub async fn of_fifty_at_once_one_is_the_first(shelf: &Shelf) -> Verdict {
             }
         }
     }
-    equal(
-        "how many were the first, and told that it runs",
-        (firsts, running),
-        (1, 49),
-    )
+    let what = "how many were the first, and told that it runs";
+    let found = (firsts, running);
+    equal(what, found, (1, 49))
 }
 
 /// A repeat gets the whole first answer, for a day.

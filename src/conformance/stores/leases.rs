@@ -49,10 +49,8 @@ pub async fn a_lease_that_ran_out_is_told(shelf: &Shelf) -> Verdict {
     let retrying = progress(State::Retrying, 1, Some(LEASE));
     is_settled(shelf, &second, retrying, true).await?;
     let third = shelf.take(LEASE).await?;
-    holds(
-        "a lease that was settled did not run out",
-        !third.lease_expired,
-    )
+    let what = "a lease that was settled did not run out";
+    holds(what, !third.lease_expired)
 }
 
 /// A lease ends with its settlement; the second one changes nothing.

@@ -59,11 +59,8 @@ pub async fn the_newest_come_first_and_page_by_page(shelf: &Shelf) -> Verdict {
         let last = page.into_iter().next_back();
         filter.after = last.map(|last| (last.created_at, last.id));
     }
-    equal(
-        "the page after the last",
-        list(shelf, &filter).await?,
-        vec![],
-    )
+    let found = list(shelf, &filter).await?;
+    equal("the page after the last", found, vec![])
 }
 
 /// A list holds what is asked for, in each combination and on each page, and nothing of removed endpoints.

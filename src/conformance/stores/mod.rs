@@ -1,7 +1,7 @@
-//! The rules that stores must keep: tokens, budgets, first answers and webhooks, in whatever
-//! backend.
+//! The rules that stores must keep: tokens, budgets, first answers and webhooks, in whatever backend.
 //!
-//! A backend says how to get empty stores ([`Keeper`]); [`store_tests!`](super::store_tests) turns every rule into a test of its own:
+//! A backend says how to get empty stores ([`Keeper`]); [`store_tests!`](super::store_tests) turns every rule into a test
+//! of its own:
 //!
 //! ```
 //! use std::sync::Arc;

@@ -131,11 +131,8 @@ pub async fn a_ping_goes_to_one_endpoint_alone(shelf: &Shelf) -> Verdict {
     let id = DeliveryId::of(&ping.id, &silent.id);
     let sent = deliveries.send(&ping, &silent.id, at(4)).await?;
     equal("the delivery's id", sent, Some(id.clone()))?;
-    equal(
-        "what waits",
-        shelf.webhooks.outbox.waiting(9).await?,
-        vec![],
-    )?;
+    let found = shelf.webhooks.outbox.waiting(9).await?;
+    equal("what waits", found, vec![])?;
     let claims = shelf.claim(&room(9), 4).await?;
     equal("what is due", ids(&claims), vec![id])?;
     for claimed in claims.taken {
@@ -158,11 +155,8 @@ pub async fn a_ping_that_nobody_gets_is_not_kept(shelf: &Shelf) -> Verdict {
         let sent = shelf.webhooks.deliveries.send(&ping, &to.id, at(0)).await?;
         equal("what was sent", sent, None)?;
     }
-    equal(
-        "what waits",
-        shelf.webhooks.outbox.waiting(9).await?,
-        vec![],
-    )?;
+    let found = shelf.webhooks.outbox.waiting(9).await?;
+    equal("what waits", found, vec![])?;
     let enabled = Endpoint {
         enabled: true,
         ..disabled
