@@ -35,7 +35,7 @@ pub(super) trait Args: Send + Sized + 'static {
     }
 
     /// What narrows a list, to which a cursor is bound; `None` where there is no list.
-    fn filters(&self) -> Option<Vec<u8>> {
+    fn filters(&self) -> Option<serde_json::Result<Vec<u8>>> {
         None
     }
 }
@@ -78,8 +78,8 @@ macro_rules! args {
                     self.$list.as_mut()
                 }
 
-                fn filters(&self) -> Option<Vec<u8>> {
-                    serde_json::to_vec(self).ok()
+                fn filters(&self) -> Option<serde_json::Result<Vec<u8>>> {
+                    Some(serde_json::to_vec(self))
                 }
             )?
         }

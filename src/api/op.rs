@@ -202,6 +202,7 @@ fn bind<W: Actor>(
         return Ok(None);
     };
     let owner = caller.user().filter(|_| W::NEEDS_TOKEN);
+    let filters = filters.map_err(Problem::internal)?;
     let list = List::new(path, &filters, owner);
     if let Some(after) = args.after() {
         *after = list.open(after)?;

@@ -53,7 +53,8 @@ impl Timestamp {
         time.ok().filter(|time| time.year() >= 0)
     }
 
-    /// Reads RFC 3339, in any offset; what is finer than a millisecond is cut off.
+    /// Reads RFC 3339, in any offset, of what is in the years 0 to 9999 in UTC; what is finer than a millisecond is cut
+    /// off.
     pub fn parse(text: &str) -> Option<Self> {
         let (local, rest) = text.split_at_checked("1970-01-01T00:00:00".len())?;
         let (fraction, offset) = rest.split_at(rest.find(['Z', 'z', '+', '-'])?);
@@ -61,7 +62,7 @@ impl Timestamp {
         let since = local.duration_since(EPOCH).as_millis();
         let since =
             i64::try_from(since).ok()? + fraction_millis(fraction)? - offset_millis(offset)?;
-        Some(Self(since))
+        Some(Self(since)).filter(|time| time.civil().is_some())
     }
 }
 
@@ -211,6 +212,8 @@ mod tests {
             "1970-01-01T00:00:00+24:00",
             "1970-01-01T00:00:00+00:60",
             "1970-01-01T00:00:00++1:00",
+            "0000-01-01T00:00:00+01:00",
+            "9999-12-31T23:59:59-01:00",
         ] {
             assert_eq!(Timestamp::parse(text), None, "{text}");
         }

@@ -27,6 +27,8 @@ pub(crate) const REFUSED: &[(&str, &str)] = &[
     ("/threads/open-1/posts?since=", "since: expected a time, as 2026-01-31T12:00:00Z"),
     ("/threads/open-1/posts?since=1767225600", "since: expected a time, as 2026-01-31T12:00:00Z"),
     ("/threads/open-1/posts?since=2026-01-31", "since: expected a time, as 2026-01-31T12:00:00Z"),
+    ("/forums/open/threads?after=x&since=9999-12-31T23:59:59-01:00", "since: expected a time, as 2026-01-31T12:00:00Z"),
+    ("/threads/open-1/posts?since=0000-01-01T00:00:00%2B01:00", "since: expected a time, as 2026-01-31T12:00:00Z"),
     ("/threads/open-1/posts?since=2026-01-31T12:00Z", "since: expected a time, as 2026-01-31T12:00:00Z"),
     ("/threads/open-1/posts?since=20260131T120000Z", "since: expected a time, as 2026-01-31T12:00:00Z"),
     ("/threads/open-1/posts?since=2026-01-31T12:00:00", "since: expected a time, as 2026-01-31T12:00:00Z"),

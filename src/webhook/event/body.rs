@@ -52,27 +52,23 @@ pub(super) fn schema<T: JsonSchema>(topic: &Topic, generator: &mut SchemaGenerat
 
 /// The body with all of `data`, or with its ids alone, or with neither where even these are too many.
 pub(super) fn text(on: &Occasion, topic: &Topic, data: &impl Serialize) -> String {
-    let whole = written(on, topic, Data::Whole(data));
-    if whole.len() <= Event::MAX_BODY {
-        return whole;
-    }
     let truncated = |ids| written::<()>(on, topic, Data::Truncated(ids));
-    let ids = truncated(Truncated::to(data));
-    if ids.len() <= Event::MAX_BODY {
-        return ids;
-    }
-    truncated(Truncated::to(&()))
+    let body = written(on, topic, Data::Whole(data))
+        .or_else(|| truncated(Truncated::to(data)))
+        .or_else(|| truncated(Truncated::to(&())));
+    body.unwrap_or_default()
 }
 
-/// What the library sends can be written: its fields have names, and no value is without a form.
-fn written<T: Serialize>(on: &Occasion, topic: &Topic, data: Data<T>) -> String {
+/// `None` for what is too long, or cannot be written, as a time that no calendar knows.
+fn written<T: Serialize>(on: &Occasion, topic: &Topic, data: Data<T>) -> Option<String> {
     let body = Body {
         event: &on.id,
         topic: topic.as_str(),
         occurred_at: on.at,
         data,
     };
-    serde_json::to_string(&body).unwrap_or_default()
+    let written = serde_json::to_string(&body).ok();
+    written.filter(|body| body.len() <= Event::MAX_BODY)
 }
 
 impl Truncated {
@@ -113,6 +109,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{Event, text};
+    use crate::model::Timestamp;
     use crate::webhook::Topic;
     use crate::webhook::event::examples;
 
@@ -139,6 +136,17 @@ mod tests {
             "truncated": true,
         });
         assert_eq!(data(&of), kept);
+    }
+
+    #[test]
+    fn what_cannot_be_written_leaves_a_body() {
+        let text = text(
+            &examples::occasion(),
+            &Topic::POLL_VOTED,
+            &Timestamp::from_millis(i64::MAX),
+        );
+        let body: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(body["data"], json!({ "truncated": true }));
     }
 
     #[test]
