@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// So many bytes wait at most; lines that come then are lost, and counted.
+/// So many bytes wait at most, beside those that are being written; lines that come then are lost, and counted.
 const ROOM: usize = 1 << 20;
 
 /// How long the first line waits for others: to wake a thread for each costs more than to make it.
@@ -30,14 +30,8 @@ struct State {
     lines: Vec<u8>,
     /// How many were lost since that was last told.
     lost: u64,
-    /// Whether lines are being written, or told.
+    /// Whether lines are being written, or it is told that some were lost.
     busy: bool,
-}
-
-/// What there is to do.
-enum Work {
-    Write(Vec<u8>),
-    Tell(u64),
 }
 
 impl Queue {
@@ -46,12 +40,11 @@ impl Queue {
         let queue = self.clone();
         thread::spawn(move || {
             loop {
-                match queue.next() {
-                    // There is nobody to tell that nobody can be told.
-                    Work::Write(lines) => drop(output.write_all(&lines)),
-                    Work::Tell(lost) => {
-                        tracing::warn!(lost, "lines of the log were lost: nobody read it in time");
-                    }
+                let (lines, lost) = queue.next();
+                // There is nobody to tell that nobody can be told.
+                drop(output.write_all(&lines));
+                if lost > 0 {
+                    tracing::warn!(lost, "lines of the log were lost: nobody read it in time");
                 }
             }
         });
@@ -59,20 +52,22 @@ impl Queue {
 
     /// Waits until all is written, but not for long.
     pub fn finish(&self) {
-        let waits = |state: &mut State| state.busy || !state.is_empty();
+        let waits = |state: &mut State| state.busy || !state.lines.is_empty();
         let changed = &self.0.changed;
         drop(changed.wait_timeout_while(self.lock(), PATIENCE, waits));
     }
 
-    /// The lines in their order, and when none is left, how many are missing.
-    fn next(&self) -> Work {
+    /// The lines in their order, and how many are missing after them.
+    fn next(&self) -> (Vec<u8>, u64) {
         let mut state = self.lock();
         state.busy = false;
         self.0.changed.notify_all();
-        let idle = |state: &mut State| state.is_empty();
+        let idle = |state: &mut State| state.lines.is_empty();
         drop(self.0.changed.wait_while(state, idle));
         thread::sleep(GATHERING);
-        self.lock().work()
+        let mut state = self.lock();
+        state.busy = true;
+        (mem::take(&mut state.lines), mem::take(&mut state.lost))
     }
 
     /// No code that could panic runs under this lock.
@@ -81,26 +76,11 @@ impl Queue {
     }
 }
 
-impl State {
-    fn is_empty(&self) -> bool {
-        self.lines.is_empty() && self.lost == 0
-    }
-
-    fn work(&mut self) -> Work {
-        self.busy = true;
-        if self.lines.is_empty() {
-            Work::Tell(mem::take(&mut self.lost))
-        } else {
-            Work::Write(mem::take(&mut self.lines))
-        }
-    }
-}
-
 /// Takes a whole line at a time, as the log writes them.
 impl Write for Queue {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mut state = self.lock();
-        let was_empty = state.is_empty();
+        let was_empty = state.lines.is_empty();
         if state.lines.len() < ROOM {
             state.lines.extend_from_slice(line);
         } else {
