@@ -32,8 +32,8 @@ const REQUESTS: [(&str, &str, &str, usize); 23] = [
     ("GET", "/threads/16/posts", "", 3),
     ("GET", "/members/@bob", "", 3),
     ("GET", "/subscriptions", "", 3),
-    ("GET", "/search?q=tea", "", 6),
-    ("GET", "/search?q=tea&sort=newest&show=threads", "", 5),
+    ("GET", "/search?q=tea", "", 7),
+    ("GET", "/search?q=tea&sort=newest&show=threads", "", 6),
     ("GET", "/search?q=tea&forum=2&by=@bob&when=7d", "", 9),
     (
         "POST",

@@ -47,7 +47,8 @@ impl Aim {
         };
         let language: &Language = connection.either(&FTS5, &TSQUERY);
         let left_out = long_and_hidden(connection).await?;
-        let everywhere = search.forum.is_empty() && actor.sees_all();
+        let everywhere =
+            search.forum.is_empty() && actor.sees_all() && forums.len() == all(connection).await?;
         Ok(Some(Self {
             text: language.text(search, author.flatten()),
             place: (language.place)(&forums, everywhere, &left_out),
@@ -84,6 +85,12 @@ async fn long_and_hidden(connection: &Connection<'_>) -> Result<BTreeSet<i64>> {
 }
 
 pub const LONG_AND_HIDDEN: &str = "SELECT id FROM thread WHERE is_long AND state <> 'visible'";
+
+/// How many forums there are by now.
+async fn all(connection: &Connection<'_>) -> Result<usize> {
+    let count = connection.one("SELECT count(*) FROM forum", &[], |columns| columns.count());
+    Ok(count.await?)
+}
 
 /// `None` when there is no such member.
 async fn member(connection: &Connection<'_>, by: &UserRef) -> Result<Option<i64>> {
