@@ -123,7 +123,7 @@ pub async fn work(
         backoff: pace.backoff(),
         step: defaults.step.max(timeout.mul_f64(1.5)),
         keep,
-        sweep: defaults.sweep.min(keep),
+        sweep: defaults.sweep.min(keep.max(Duration::from_secs(1))),
         ..defaults
     };
     are_readable(&webhooks, &*secrets).await?;

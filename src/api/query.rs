@@ -36,7 +36,7 @@ pub(crate) fn form_decode(text: &str) -> Option<Cow<'_, str>> {
 
 /// `None` when a `%` is not followed by two hexadecimal digits, or when the bytes are no UTF-8.
 pub(super) fn percent_decode(text: &str) -> Option<Cow<'_, str>> {
-    if text.bytes().all(|byte| byte != b'%') {
+    if !text.contains('%') {
         return Some(text.into());
     }
     let mut after_percents = text.split('%').skip(1);

@@ -43,7 +43,9 @@ impl Shard {
         }
         self.has_room(now).then(|| {
             let (after, charge) = window.charge(None, cost, now);
-            after.map(|after| self.budgets.insert(key, after));
+            if let Some(after) = after {
+                self.budgets.insert(key, after);
+            }
             charge
         })
     }

@@ -30,7 +30,12 @@ where
 /// Works until the queue is closed and empty.
 pub(super) fn work(connection: &Connection, queue: &Queue<Read>) {
     while let Some(read) = queue.next() {
-        read(connection);
+        // What was read for a caller who is gone is dropped here, which may panic.
+        let read = caught(|| {
+            read(connection);
+            Ok::<_, SqliteError>(())
+        });
+        drop(read);
     }
 }
 
