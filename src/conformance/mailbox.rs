@@ -66,9 +66,8 @@ pub(super) fn only(list: &[MessageSummary]) -> Verdict<MessageSummary> {
 /// `GET /me` counts so many unread messages.
 pub(super) async fn unread(who: &Someone, count: u64) -> Verdict {
     let account = who.me().await?.granted()?;
-    let what = format_args!("unreadMessages of {}", who.name());
-    let found = account.unread_messages;
-    equal(what, found, Some(count))
+    let (name, found) = (who.name(), account.unread_messages);
+    equal(format_args!("unreadMessages of {name}"), found, Some(count))
 }
 
 /// The ids of a list.
