@@ -28,11 +28,9 @@ pub(crate) fn answered(
 ) {
     #[cfg(feature = "metrics")]
     {
-        let method = SharedString::const_str(known(method));
-        let route = SharedString::const_str(route.unwrap_or(OTHER));
-        let status = SharedString::const_str(told(status));
-        let code = SharedString::const_str(code.unwrap_or_default());
-        let took = labels(&table::REQUEST_SECONDS, [method.clone(), route.clone()]);
+        let (method, route) = (known(method), route.unwrap_or(OTHER));
+        let (status, code) = (told(status), code.unwrap_or_default());
+        let took = labels(&table::REQUEST_SECONDS, [method, route]);
         histogram!(table::REQUEST_SECONDS.name, took).record(elapsed);
         let labels = labels(&table::REQUESTS, [method, route, status, code]);
         counter!(table::REQUESTS.name, labels).increment(1);
@@ -43,7 +41,6 @@ pub(crate) fn answered(
 pub(crate) fn charged(budget: &'static str, units: u32, granted: bool) {
     #[cfg(feature = "metrics")]
     {
-        let budget = SharedString::const_str(budget);
         let (metric, by) = if granted {
             (table::UNITS, units)
         } else {
@@ -57,7 +54,7 @@ pub(crate) fn charged(budget: &'static str, units: u32, granted: bool) {
 pub(crate) fn store_failed(store: &'static str) {
     #[cfg(feature = "metrics")]
     {
-        let labels = labels(&table::STORE_ERRORS, [SharedString::const_str(store)]);
+        let labels = labels(&table::STORE_ERRORS, [store]);
         counter!(table::STORE_ERRORS.name, labels).increment(1);
     }
 }
@@ -84,7 +81,10 @@ pub(crate) fn queued(depth: u64, age: Duration) {
 }
 
 #[cfg(feature = "metrics")]
-fn labels<const N: usize>(metric: &table::Metric, values: [SharedString; N]) -> Vec<Label> {
+fn labels<const N: usize>(
+    metric: &table::Metric,
+    values: [impl Into<SharedString>; N],
+) -> Vec<Label> {
     let names = metric.labels.iter().copied();
     let labels = names.zip(values);
     labels

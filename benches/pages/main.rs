@@ -37,11 +37,6 @@ use paths::Kind;
 use place::Place;
 use served::Served;
 
-/// The program's: the sides are to differ in what they do.
-#[cfg(target_os = "linux")]
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// How often each side is asked.
 const ROUNDS: usize = 5;
 

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::complaint::Complaint;
 use crate::model::{Position, UserId};
@@ -16,13 +16,10 @@ const TAG: usize = 8;
 impl List {
     /// The list behind `path` with these filters, `owner`'s own if it is personal.
     pub(super) fn new(path: &str, filters: &[u8], owner: Option<&UserId>) -> Self {
-        let mut hash = Xxh3::new();
         let owner = owner.map(ToString::to_string).unwrap_or_default();
-        for part in [path.as_bytes(), filters, owner.as_bytes()] {
-            hash.update(&(part.len() as u64).to_le_bytes());
-            hash.update(part);
-        }
-        Self(hash.digest())
+        let parts = [path.as_bytes(), filters, owner.as_bytes()];
+        let hash = |of_those_before, part: &[u8]| xxh3_64_with_seed(part, of_those_before);
+        Self(parts.into_iter().fold(0, hash))
     }
 
     fn tag(self, position: &[u8]) -> [u8; TAG] {

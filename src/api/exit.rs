@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use http::header::{
-    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH, LINK, LOCATION,
-    RETRY_AFTER, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH,
+    LINK, LOCATION, RETRY_AFTER, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
@@ -22,6 +22,14 @@ const X_RATELIMIT_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit
 const X_RATELIMIT_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const X_RATELIMIT_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+const PRIVATE_NO_CACHE: HeaderValue = HeaderValue::from_static("private, no-cache");
+const BY_AUTHORIZATION: HeaderValue = HeaderValue::from_static("authorization");
+const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
+const TRUE: HeaderValue = HeaderValue::from_static("true");
+const BEARER: HeaderValue = HeaderValue::from_static("Bearer");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// What the exit knows of a request beside its answer.
 pub(super) struct Exit<'a> {
@@ -59,15 +67,11 @@ impl Exit<'_> {
 
     fn always(&self, headers: &mut Headers, answer: &Answer) {
         let secret = self.private || answer.status >= 400;
-        let cache = if secret {
-            "no-store"
-        } else {
-            "private, no-cache"
-        };
+        let cache = if secret { NO_STORE } else { PRIVATE_NO_CACHE };
         let reset = self.charge.reset.as_seconds_rounded_up();
-        headers.fixed(CACHE_CONTROL, cache);
-        headers.fixed(VARY, "authorization");
-        headers.fixed(X_CONTENT_TYPE_OPTIONS, "nosniff");
+        headers.map.insert(CACHE_CONTROL, cache);
+        headers.map.insert(VARY, BY_AUTHORIZATION);
+        headers.map.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         headers.number(X_RATELIMIT_LIMIT, self.charge.limit);
         headers.number(X_RATELIMIT_REMAINING, self.charge.remaining);
         headers.number(X_RATELIMIT_RESET, reset);
@@ -82,10 +86,10 @@ impl Exit<'_> {
             headers.written(LINK, &[&self.link(next)]);
         }
         if answer.replayed {
-            headers.fixed(IDEMPOTENCY_REPLAYED, "true");
+            headers.map.insert(IDEMPOTENCY_REPLAYED, TRUE);
         }
         if answer.status == 401 {
-            headers.fixed(WWW_AUTHENTICATE, "Bearer");
+            headers.map.insert(WWW_AUTHENTICATE, BEARER);
         }
         if let Some(after) = answer.retry_after {
             headers.number(RETRY_AFTER, after.as_millis().div_ceil(1000).max(1));
@@ -97,7 +101,7 @@ impl Exit<'_> {
         if body.is_empty() {
             return body;
         }
-        headers.fixed(CONTENT_TYPE, "application/json");
+        headers.map.insert(CONTENT_TYPE, JSON);
         headers.number(CONTENT_LENGTH, body.len());
         if self.head.method == Method::HEAD {
             Bytes::new()

@@ -20,10 +20,6 @@ impl Headers {
         }
     }
 
-    pub(super) fn fixed(&mut self, name: HeaderName, value: &'static str) {
-        self.map.insert(name, HeaderValue::from_static(value));
-    }
-
     pub(super) fn number(&mut self, name: HeaderName, number: impl Integer) {
         self.written(name, &[Buffer::new().format(number)]);
     }

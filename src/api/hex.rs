@@ -4,24 +4,23 @@ use std::fmt;
 
 /// All digits of a number of 128 bits, in lower case.
 #[derive(Clone, Copy)]
-pub(super) struct Hex([u8; 32]);
+pub(super) struct Hex([[u8; 2]; 16]);
 
 impl Hex {
     pub(super) fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.0).unwrap_or_default()
+        std::str::from_utf8(self.0.as_flattened()).unwrap_or_default()
     }
 }
 
 impl From<u128> for Hex {
     fn from(number: u128) -> Self {
-        let bytes = number.to_be_bytes().into_iter();
-        let halves = bytes.flat_map(|byte| [byte >> 4, byte & 15]);
-        let mut digits = [0; 32];
-        for (digit, half) in digits.iter_mut().zip(halves) {
-            *digit = if half < 10 { b'0' } else { b'a' - 10 } + half;
-        }
-        Self(digits)
+        let halves = |byte: u8| [byte >> 4, byte & 15];
+        Self(number.to_be_bytes().map(|byte| halves(byte).map(digit)))
     }
+}
+
+fn digit(half: u8) -> u8 {
+    half + if half < 10 { b'0' } else { b'a' - 10 }
 }
 
 impl fmt::Display for Hex {

@@ -53,19 +53,20 @@ fn verb(method: &Method) -> Option<Verb> {
     }
 }
 
-fn matches<'a>(template: &str, path: &'a str) -> Option<Vars<'a>> {
+fn matches<'a>(mut template: &str, mut path: &'a str) -> Option<Vars<'a>> {
     let mut vars = Vars::default();
     let mut places = vars.0.iter_mut();
-    let mut segments = path.split('/');
-    for expected in template.split('/') {
-        let segment = segments.next()?;
-        if expected.starts_with('{') {
-            *places.next()? = variable(segment)?;
-        } else if segment != expected {
-            return None;
+    loop {
+        let (words, rest) = before(b'{', template);
+        path = path.strip_prefix(words)?;
+        if rest.is_empty() {
+            return path.is_empty().then_some(vars);
         }
+        let (segment, after) = before(b'/', path);
+        *places.next()? = variable(segment)?;
+        let (_, closed) = before(b'}', rest);
+        (template, path) = (closed.strip_prefix('}')?, after);
     }
-    segments.next().is_none().then_some(vars)
 }
 
 fn variable(segment: &str) -> Option<&str> {
@@ -76,11 +77,14 @@ fn variable(segment: &str) -> Option<&str> {
     (!segment.is_empty() && !slash).then_some(segment)
 }
 
-/// A path in two parts: what is the same whatever its variables are, and the rest.
-pub(super) const fn at_first_variable(path: &str) -> (&str, &str) {
+/// What stands in a path before such a character, and the rest.
+#[expect(
+    clippy::indexing_slicing,
+    reason = "slices have no `get` in a `const fn`"
+)]
+pub(super) const fn before(end: u8, path: &str) -> (&str, &str) {
     let (mut at, bytes) = (0, path.as_bytes());
-    #[expect(clippy::indexing_slicing, reason = "it runs at compile time")]
-    while at < bytes.len() && bytes[at] != b'{' {
+    while at < bytes.len() && bytes[at] != end {
         at += 1;
     }
     path.split_at(at)
@@ -145,11 +149,11 @@ const fn closing_brace(path: &[u8], mut at: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{at_first_variable, has_variables, matches, same_shape};
+    use super::{before, has_variables, matches, same_shape};
 
     #[test]
     fn segments_are_compared_as_they_were_sent() {
-        let (start, template) = at_first_variable("/threads/{threadId}/posts");
+        let (start, template) = before(b'{', "/threads/{threadId}/posts");
         assert_eq!((start, template), ("/threads/", "{threadId}/posts"));
         for (path, var) in [
             ("/threads/1/posts", Some("1")),

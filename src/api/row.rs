@@ -33,6 +33,8 @@ pub(super) struct Row {
     pub(super) path: &'static str,
     /// The path up to its first variable, and the rest of it.
     pub(super) parts: (&'static str, &'static str),
+    /// The resource that the path begins with, such as `threads`.
+    pub(super) tag: &'static str,
     pub(super) scope: Scope,
     pub(super) cost: u32,
     /// The operation's name, and what it does in a sentence.
@@ -60,7 +62,8 @@ pub(super) const fn row<W: Actor, P: At, A: Args, T: Reply>(
     Row {
         verb,
         path,
-        parts: super::route::at_first_variable(path),
+        parts: super::route::before(b'{', path),
+        tag: super::route::before(b'/', path.split_at(1).1).0,
         scope,
         cost,
         name,
@@ -93,13 +96,8 @@ impl Row {
         self.verb == Verb::Post
     }
 
-    /// The resource that the path begins with, such as `threads`.
-    pub(super) fn tag(&self) -> &'static str {
-        self.path.split('/').nth(1).unwrap_or_default()
-    }
-
     /// Whether answers are somebody's own affairs, not to be stored anywhere.
     pub(super) fn is_private(&self) -> bool {
-        matches!(self.tag(), "me" | "messages")
+        matches!(self.tag, "me" | "messages")
     }
 }

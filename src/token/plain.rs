@@ -122,7 +122,8 @@ pub(crate) fn presented(text: &str) -> Result<(Lookup, Digest), Malformed> {
 fn parts(text: &str) -> Result<(Lookup, &str), Malformed> {
     let (lookup, secret) = text
         .strip_prefix(PREFIX)
-        .and_then(|rest| rest.split_once('_'))
+        .and_then(|rest| rest.split_at_checked(LOOKUP))
+        .and_then(|(lookup, rest)| Some((lookup, rest.strip_prefix('_')?)))
         .ok_or(Malformed)?;
     let lookup = Lookup::parse(lookup).ok_or(Malformed)?;
     let whole = secret.len() == RANDOM + CHECKSUM

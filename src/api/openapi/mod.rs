@@ -80,7 +80,7 @@ fn security_scheme(surface: Surface) -> Value {
 fn tags(surface: Surface) -> Vec<Value> {
     let served = TAGS
         .iter()
-        .filter(|(name, _)| rows(surface).any(|row| row.tag() == *name));
+        .filter(|(name, _)| rows(surface).any(|row| row.tag == *name));
     served
         .chain([&webhooks::TAG])
         .map(|(name, description)| json!({ "name": name, "description": description }))

@@ -21,7 +21,7 @@ pub(super) fn operation(
         "operationId": row.name,
         "summary": row.summary.trim_end_matches('.'),
         "description": description(row),
-        "tags": [row.tag()],
+        "tags": [row.tag],
         "security": security(row),
         "parameters": parameters(row, &described),
         "responses": responses::responses(row, surface, &described, shared),
