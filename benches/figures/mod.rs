@@ -6,11 +6,6 @@ use std::fs::File;
 use std::io::Write as _;
 use std::time::Duration;
 
-/// The example server's. Both sides of a bench have it: they are to differ in what they do.
-#[cfg(target_os = "linux")]
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// Whether this part of the bench is named on the command line, or none is.
 pub fn is_wanted(part: &str) -> bool {
     let mut named = env::args()

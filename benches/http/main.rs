@@ -4,6 +4,8 @@
 //! connections. Bare hyper knows neither token nor budget, and has its headers at hand: those of our answer, or but one.
 //! `TURN` says how long a turn is.
 
+#[path = "../allocator/mod.rs"]
+mod allocator;
 #[path = "../figures/mod.rs"]
 mod figures;
 #[path = "../prebuilt/mod.rs"]

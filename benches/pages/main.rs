@@ -12,6 +12,8 @@
 //! smaller board, `TURN=1` asks more briefly, and `BOARD=sqlite:/tmp/board.db` (or `postgres://…`) keeps the board
 //! there, and takes the one that is there.
 
+#[path = "../allocator/mod.rs"]
+mod allocator;
 #[path = "../../examples/server/board/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "the server uses the rest")]
 mod board;

@@ -12,6 +12,8 @@
 //! What is compared takes turns, in five rounds, and each figure is the least, the median and the most of them. It takes a
 //! minute, and 1 GB of disk.
 
+#[path = "../allocator/mod.rs"]
+mod allocator;
 mod bare;
 #[path = "../../examples/server/board/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "the server uses the rest")]

@@ -4,6 +4,8 @@
 //! id, `etag`, headers, span. It is set against writing the same answer as JSON, and against the parts that no API can do
 //! without. The instructions of a request are counted by callgrind, if valgrind is installed.
 
+#[path = "../allocator/mod.rs"]
+mod allocator;
 #[path = "../figures/mod.rs"]
 mod figures;
 mod instructions;

@@ -6,6 +6,8 @@
 //! for its disk as it would at work. Five minutes and 4 GB of disk are enough, most of them for `claim`;
 //! `QUEUED=100000` has fewer wait there for the one that hangs.
 
+#[path = "../allocator/mod.rs"]
+mod allocator;
 #[path = "../../examples/server/board/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "the server uses the rest")]
 mod board;
