@@ -34,6 +34,9 @@ ORDER BY event.occurred_at, number LIMIT $1::TEXT::BIGINT");
 
     /// Queues a delivery of each event to each of its endpoints that is there and enabled; an event that goes to nobody
     /// is taken away, and one that was fanned out already is left alone.
+    ///
+    /// Its commit waits for no disk (`synchronous_commit`), as a claim of what it queued does, and what is lost before is
+    /// queued again: it is run outside transactions.
     fan_out(events: &[FanOut], now: Timestamp) binds [
         joined(events.iter().map(|one| &one.event)),
         now.as_millis(),
@@ -42,7 +45,7 @@ ORDER BY event.occurred_at, number LIMIT $1::TEXT::BIGINT");
         joined(each(events).map(|(_, endpoint)| endpoint)),
     ] to "\
 WITH event AS MATERIALIZED (
-    SELECT id, topic FROM forum_api_events
+    SELECT id, topic, set_config('synchronous_commit', 'off', TRUE) FROM forum_api_events
     WHERE id = ANY (string_to_array($1, ',')) AND fanned_out_at IS NULL
     ORDER BY id FOR NO KEY UPDATE
 ), queued AS (
