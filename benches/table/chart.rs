@@ -10,7 +10,8 @@ use crate::row::Row;
 const WIDTH: f64 = 760.0;
 const MARGIN: f64 = 24.0;
 const HEAD: f64 = 44.0;
-const ROW: f64 = 42.0;
+const ROW: f64 = 56.0;
+const LINE: f64 = 15.0;
 const BAND: f64 = 16.0;
 const BAR: f64 = 10.0;
 
@@ -82,14 +83,18 @@ fn named(doubling: i32) -> String {
     }
 }
 
-/// A row: what it is, a bar from the goal to the median, and a whisker from the least to the most.
+/// A row: what it is and against what, a bar from the goal to the median, and a whisker from the least to the most.
 fn line(axis: &Axis, row: &Row, top: f64) -> Markup {
     let at = |figure| axis.at(doublings(row.multiple(figure)));
     let (goal, median) = (axis.at(0.0), at(&row.median));
-    let (text, middle) = (pixel(top + ROW - BAND - 6.0), top + ROW - BAND / 2.0);
+    let (second, middle) = (top + ROW - BAND - 6.0, top + ROW - BAND / 2.0);
+    let first = pixel(second - LINE);
     html! {
-        text x=(MARGIN) y=(text) { (row.what) }
-        text x=(WIDTH - MARGIN) y=(text) text-anchor="end" { (row.median) " " (row.unit) " (" (row.goal) ")" }
+        text x=(MARGIN) y=(first) { (row.what.replace('`', "")) }
+        text x=(WIDTH - MARGIN) y=(first) text-anchor="end" { (row.median) " " (row.unit) " (" (row.goal) ")" }
+        @if row.against != "none" {
+            text x=(MARGIN) y=(pixel(second)) font-size="11" opacity="0.7" { "against " (row.against) }
+        }
         rect x=(pixel(goal.min(median))) width=(pixel((goal - median).abs())) y=(pixel(middle - BAR / 2.0))
             height=(BAR) opacity="0.5" {}
         line x1=(pixel(at(&row.least))) x2=(pixel(at(&row.most))) y1=(pixel(middle)) y2=(pixel(middle))

@@ -34,6 +34,23 @@ macro_rules! failures {
     };
 }
 
+/// What any database keeps as a text: how it is read, and written.
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+macro_rules! kept_as_texts {
+    ($backend:ident) => {
+        $backend! {
+            DeliveryId: DeliveryId::new, ToString::to_string;
+            EndpointId: EndpointId::new, ToString::to_string;
+            EventId: EventId::new, ToString::to_string;
+            ForumId: ForumId::new, ToString::to_string;
+            Lookup: Lookup::parse, Lookup::as_str;
+            State: State::new, |state: &State| state.as_str();
+            Topic: Topic::new, Topic::as_str;
+            UserId: UserId::new, ToString::to_string;
+        }
+    };
+}
+
 mod budgets;
 mod idempotency;
 pub mod memory;

@@ -53,13 +53,4 @@ macro_rules! texts {
     )+};
 }
 
-texts! {
-    DeliveryId: DeliveryId::new, ToString::to_string;
-    EndpointId: EndpointId::new, ToString::to_string;
-    EventId: EventId::new, ToString::to_string;
-    ForumId: ForumId::new, ToString::to_string;
-    Lookup: Lookup::parse, Lookup::as_str;
-    State: State::new, |state: &State| state.as_str();
-    Topic: Topic::new, Topic::as_str;
-    UserId: UserId::new, ToString::to_string;
-}
+kept_as_texts!(texts);
