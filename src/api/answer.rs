@@ -5,9 +5,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::Messages;
-use super::problem::{KeyConflict, Problem};
+use super::problem::{Code, KeyConflict, Problem};
 use crate::store::Kept;
 
 /// What a step of the road gives, and what the exit makes a response of.
@@ -94,10 +95,19 @@ impl From<Kept> for Answer {
         } = kept;
         Self {
             status,
+            code: (status >= 400).then(|| code_in(&body)).flatten(),
             location,
             body,
             replayed: true,
             ..Self::default()
         }
     }
+}
+
+/// The code of a refusal that was kept.
+fn code_in(body: &[u8]) -> Option<&'static str> {
+    let body: Value = serde_json::from_slice(body).ok()?;
+    let code = body.pointer("/error/code")?.as_str()?;
+    let mut every = Code::EVERY.iter().map(|code| code.as_str());
+    every.find(|known| *known == code)
 }

@@ -209,9 +209,17 @@ impl Reply for Vec<Forum> {
             self.iter().map(|forum| Above::of(forum, view)).collect();
         let seen = |forum: &Forum| places.get(&forum.forum_id).is_some_and(|above| above.seen);
         let kept = self.into_iter().filter(seen);
-        let items = kept.map(|forum| Forum {
-            parent_id: nearest_seen(forum.parent_id, &places),
-            ..forum
+        let mut siblings: HashMap<Option<ForumId>, u32> = HashMap::new();
+        let items = kept.map(|forum| {
+            let parent_id = nearest_seen(forum.parent_id, &places);
+            // Counted anew: a gap would tell of a forum that is hidden.
+            let position = siblings.entry(parent_id.clone()).or_default();
+            *position += 1;
+            Forum {
+                parent_id,
+                position: *position,
+                ..forum
+            }
         });
         Ok(Forums {
             items: items.collect(),

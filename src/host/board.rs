@@ -53,7 +53,8 @@ pub trait Board: Send + Sync + 'static {
         Err(Refusal::NotImplemented)
     }
 
-    /// `GET /forums`: the forums that the caller sees, parents before children, by position.
+    /// `GET /forums`: the forums that the caller sees, parents before children, by position. The library counts positions
+    /// anew, so that no gap tells of a forum that is hidden.
     async fn forums(&self, caller: &Caller) -> Result<Vec<Forum>> {
         Err(Refusal::NotImplemented)
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use forum_api::host::Refusal;
 use forum_api::metrics::{ALL, Kind, describe};
 use forum_api::store::Stores;
 use metrics::{
@@ -12,7 +13,7 @@ use metrics::{
 
 use crate::support::server::settings;
 use crate::support::stores::Broken;
-use crate::support::{Ask, FullBoard, ROWS, Server};
+use crate::support::{Ask, FullBoard, Mood, ROWS, Server};
 
 /// A name, and what was said of it.
 type Described = (String, Kind, Option<Unit>);
@@ -117,6 +118,21 @@ fn each_endpoint_is_counted_by_its_template_and_nothing_of_a_path() {
     let cost: u32 = ROWS.iter().map(|row| row.cost).sum();
     let units = kept.count("forum_api_units_charged_total token");
     assert_eq!(units, u64::from(cost));
+}
+
+#[test]
+fn a_refusal_has_its_code_when_it_is_given_again() {
+    let kept = counted(async {
+        let server = Server::new();
+        let refuses = || Refusal::Invalid("too long".into());
+        server.board.be(Mood::Refuses(refuses));
+        let ask = Ask::post("/threads/open-1/posts", r#"{"body":"x"}"#).key("k");
+        let ask = ask.bearer(&server.token("alice").await);
+        server.send(&ask).await;
+        server.send(&ask).await;
+    });
+    let sample = "forum_api_requests_total POST /threads/{threadId}/posts 422 VALIDATION";
+    assert_eq!(kept.count(sample), 2);
 }
 
 #[test]

@@ -45,6 +45,21 @@ fn each_caller_gets_the_forums_that_they_see_in_one_list() {
 }
 
 #[test]
+fn no_gap_tells_of_what_is_hidden() {
+    let server = Server::new(&[]);
+    let add = |rest: &[&str]| {
+        let added = server.command(&[&["forum", "add"], rest].concat());
+        added.out.trim_end().to_owned()
+    };
+    let hidden = add(&["Hidden", "--read", "staff"]);
+    add(&["Under", "--parent", &hidden, "--read", "guests"]);
+    let [guest, _, moderator] = answers(&server);
+    assert_eq!(all(&guest, "title")[3..], ["Under"]);
+    assert_eq!(all(&guest, "position"), [1, 2, 1, 3]);
+    assert_eq!(all(&moderator, "position"), [1, 2, 1, 3, 4, 5, 1]);
+}
+
+#[test]
 fn each_caller_is_told_where_they_may_start_threads() {
     let server = Server::new(&[]);
     let [guest, member, moderator] = answers(&server);

@@ -91,6 +91,8 @@ async fn an_expiry_is_whole_days_or_nothing() {
         );
         assert!(refused.body.contains("value=\"a laptop\"") && !refused.body.contains(PASSWORD));
     }
+    let twice = [("expires_in_days", ""), ("expires_in_days", "1e3")];
+    assert_eq!(issue(&house, &twice).await.status, 422);
     assert!(house.all_tokens().await.is_empty());
 }
 

@@ -51,11 +51,15 @@ fn at_most(text: &str, most: u32, too_long: &str) -> Result<()> {
         .ok_or_else(|| Refusal::Invalid(fill(too_long, most)))
 }
 
-/// Blanks, and the marks of Unicode that take no room.
+/// Blanks, and what Unicode has that is not seen: marks that take no room, and fillers that are empty.
 fn is_invisible(c: char) -> bool {
-    let takes_no_room =
-        matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-    c.is_whitespace() || c.is_control() || takes_no_room
+    let is_unseen = matches!(
+        c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{2800}'
+            | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}'
+    );
+    c.is_whitespace() || c.is_control() || is_unseen
 }
 
 /// Whether `interval` seconds have passed since the member's last post. Staff need not wait.
@@ -141,6 +145,7 @@ mod tests {
         for (text, fits) in [
             ("", false),
             (" \t\n", false),
+            ("\u{3164}\u{2800}", false),
             ("ä", true),
             (" äöü ", true),
             ("äöüß", false),

@@ -34,7 +34,9 @@ pub(in crate::panel) async fn issue(visit: &Visit, form: &Form) -> Outcome {
     if scopes.is_empty() {
         note(&mut wrong, IssueError::NoScope)?;
     }
-    if let Err(bad) = Expiry::parse(form.get("expires_in_days")) {
+    // Of several none is preferred: together they are no number.
+    let expires_in_days = form.all("expires_in_days").collect::<Vec<_>>().join(",");
+    if let Err(bad) = Expiry::parse(&expires_in_days) {
         note(&mut wrong, IssueError::Expiry(bad))?;
     }
     let Some(owner) = owner.filter(|_| wrong.is_empty()) else {
@@ -49,7 +51,7 @@ pub(in crate::panel) async fn issue(visit: &Visit, form: &Form) -> Outcome {
         owner: &owner,
         label: form.get("label"),
         scopes: &scopes,
-        expires_in_days: form.get("expires_in_days"),
+        expires_in_days: &expires_in_days,
     };
     let core = &visit.core;
     let surface = core.settings.surface;

@@ -3,6 +3,7 @@
 use forum_api::host::{Refusal, Result};
 use forum_api::model::{EditOption, EditPoll, NewPoll, Poll, Timestamp};
 use serde::Serialize;
+use unicode_normalization::UnicodeNormalization;
 
 use super::super::rules::line;
 use super::super::texts::{Texts, fill};
@@ -121,7 +122,8 @@ fn choices<'a>(
         let many = fill(say.polls.too_many_options, limits.options);
         return Err(Refusal::Invalid(many));
     }
-    let differ = all_differ(choices.iter().map(|choice| choice.text))
+    let read = |choice: &Choice<'_>| choice.text.nfc().collect::<String>();
+    let differ = all_differ(choices.iter().map(read))
         && all_differ(choices.iter().filter_map(|choice| choice.id));
     differ
         .then_some(choices)
