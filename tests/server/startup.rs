@@ -209,9 +209,7 @@ fn options_of_serve_may_precede_or_follow_the_command() {
     let home = Home::new();
     let arguments = ["--trusted-proxies", "10.0.0.0/8,::1", "serve", "--empty"];
     let server = Server::with_input(home, &arguments, "");
-    let home = server.home.path().to_owned();
     assert_eq!(server.greeting["token"], Value::Null);
-    drop(server);
     let twice = [
         "--listen",
         "127.0.0.1:0",
@@ -219,7 +217,6 @@ fn options_of_serve_may_precede_or_follow_the_command() {
         "--listen",
         "127.0.0.1:0",
     ];
-    assert_eq!(run(&home, &twice, "").status, 2);
-    let unknown = run(&home, &["serve", "--no-such-option"], "");
-    assert_eq!(unknown.status, 2);
+    assert_eq!(server.command(&twice).status, 2);
+    assert_eq!(server.command(&["serve", "--no-such-option"]).status, 2);
 }
