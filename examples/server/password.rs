@@ -15,8 +15,9 @@ pub fn from_stdin() -> Result<String> {
         .map_err(Refusal::failed)?;
     let password = line.trim_end_matches(['\r', '\n']);
     if password.is_empty() {
-        return Err(Refusal::Invalid(
-            "expected a password on standard input".into(),
+        return Err(Refusal::invalid(
+            "password",
+            "expected a password on standard input",
         ));
     }
     Ok(password.into())

@@ -100,13 +100,11 @@ impl<T: Placed + Debug> Asked<T> {
         }
     }
 
-    /// The contents are refused, with a text that names the `field`.
-    pub fn invalid(self, field: &str) -> Verdict {
+    /// The board refuses the contents of this `expected` field.
+    pub fn invalid(self, expected: &str) -> Verdict {
         match &self.reply {
-            Err(Refusal::Invalid(text)) if text.contains(field) => Ok(()),
-            _ => self.otherwise(&format!(
-                "Refusal::Invalid, with a text that names `{field}`"
-            )),
+            Err(Refusal::Invalid { field, .. }) if *field == expected => Ok(()),
+            _ => self.otherwise(&format!("Refusal::Invalid, of the field `{expected}`")),
         }
     }
 
