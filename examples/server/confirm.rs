@@ -20,7 +20,7 @@ impl Confirm {
             return Ok(());
         }
         if !io::stdin().is_terminal() {
-            return Err(Refusal::Invalid(format!("{what} Add --yes to confirm.")));
+            return Err(Refusal::Conflict(format!("{what} Add --yes to confirm.")));
         }
         drop(write!(io::stderr(), "{what} Continue? [y/N] "));
         let mut answer = String::new();
@@ -31,6 +31,6 @@ impl Confirm {
         let confirmed = matches!(answer.trim(), "y" | "Y" | "yes");
         confirmed
             .then_some(())
-            .ok_or_else(|| Refusal::Invalid("not confirmed: nothing was changed".into()))
+            .ok_or_else(|| Refusal::Conflict("not confirmed: nothing was changed".into()))
     }
 }

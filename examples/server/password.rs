@@ -14,7 +14,7 @@ pub fn read(what: &str, from_stdin: bool) -> Result<String> {
     }
     if !io::stdin().is_terminal() {
         let reason = "standard input is not a terminal: add --password-stdin, and write the password to its first line";
-        return Err(Refusal::Invalid(reason.into()));
+        return Err(Refusal::invalid("password", reason));
     }
     let password = rpassword::prompt_password(format!("{what}: ")).map_err(Refusal::failed)?;
     present(password, "expected a password")
@@ -33,7 +33,7 @@ pub fn from_stdin() -> Result<String> {
 
 fn present(password: String, otherwise: &str) -> Result<String> {
     if password.is_empty() {
-        return Err(Refusal::Invalid(otherwise.into()));
+        return Err(Refusal::invalid("password", otherwise));
     }
     Ok(password)
 }

@@ -52,7 +52,7 @@ async fn what_is_kept_and_what_is_not() {
             Replays,
         ),
         (
-            Mood::Refuses(|| Refusal::Invalid("No.".into())),
+            Mood::Refuses(|| Refusal::invalid("body", "No.")),
             422,
             Replays,
         ),

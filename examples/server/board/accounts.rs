@@ -11,7 +11,7 @@ use super::sessions;
 pub async fn add(tx: &Transaction<'_>, name: &str, groups: Groups, now: Timestamp) -> Result<i64> {
     if !is_name(name) {
         let rule = "a name is 1 to 64 of a-z, A-Z, 0-9, dot, hyphen and underscore";
-        return Err(Refusal::Invalid(rule.into()));
+        return Err(Refusal::invalid("username", rule));
     }
     let insert = "
         INSERT INTO member (username, groups, joined_at) VALUES (:name, :groups, :now)

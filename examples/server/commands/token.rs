@@ -110,7 +110,8 @@ impl Wanted {
         };
         let now = SystemClock.now();
         let issued = issue(tokens, &SystemEntropy, surface, wanted, now).await;
-        let (token, record) = issued.map_err(|error| Refusal::Invalid(error.to_string()))?;
+        let (token, record) =
+            issued.map_err(|error| Refusal::invalid("token", error.to_string()))?;
         let shown = Shown {
             token: Some(token.reveal().into()),
             ..Shown::new(board, record, now).await?

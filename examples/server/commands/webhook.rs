@@ -140,7 +140,7 @@ impl Wanted {
 
 fn brought() -> Result<Secret> {
     let text = password::from_stdin()?;
-    Secret::new(&text).map_err(|error| Refusal::Invalid(error.to_string()))
+    Secret::new(&text).map_err(|error| Refusal::invalid("secret", error.to_string()))
 }
 
 async fn list(webhooks: &Webhooks, board: &Board) -> Result<Output> {
@@ -174,10 +174,11 @@ pub fn endpoint(id: &str) -> Result<EndpointId> {
 pub fn refusal(declined: Declined) -> Refusal {
     match declined {
         Declined::Failed(source) => Refusal::Failed(source),
-        Declined::Address(private @ Refused::Private(..)) => {
-            Refusal::Invalid(format!("{private}: --allow-private-webhooks turns it on"))
-        }
-        other => Refusal::Invalid(other.to_string()),
+        Declined::Address(private @ Refused::Private(..)) => Refusal::invalid(
+            "url",
+            format!("{private}: --allow-private-webhooks turns it on"),
+        ),
+        other => Refusal::invalid("endpoint", other.to_string()),
     }
 }
 
