@@ -59,6 +59,7 @@ pub mod memory;
 pub mod postgres;
 #[cfg(feature = "redis")]
 pub mod redis;
+mod schema_status;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 mod tokens;
@@ -68,6 +69,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use budgets::Budgets;
 pub use idempotency::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, ResourceIds, Ticket};
+pub use schema_status::SchemaStatus;
 pub use tokens::Tokens;
 pub(crate) use webhooks::ended_at;
 pub use webhooks::{
