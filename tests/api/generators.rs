@@ -198,7 +198,19 @@ fn a_search_takes_what_can_be_an_id() {
         pattern.is_match(&mut pattern.create_cache(), text)
     };
     let long = "x".repeat(65);
-    for text in ["17", "a_b-c", "@bob", "@jürgen", "@", "", " ", "a b", "é", &long, &long[1..]] {
+    for text in [
+        "17",
+        "a_b-c",
+        "@bob",
+        "@jürgen",
+        "@",
+        "",
+        " ",
+        "a b",
+        "é",
+        &long,
+        &long[1..],
+    ] {
         let is_user = UserRef::new(text).is_some();
         assert_eq!(matches("by", text), is_user, "{text}");
         let is_forum = ForumId::new(text).is_some();
