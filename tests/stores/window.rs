@@ -60,8 +60,14 @@ fn what_is_more_than_a_whole_budget_is_refused_and_starts_no_window() {
 #[test]
 fn a_window_that_ends_later_than_a_whole_window_from_now_counts_as_ended() {
     let (spent, _) = WINDOW.charge(None, 10, at(1_000_000));
-    assert_eq!(WINDOW.charge(spent, 1, at(1_000_000)).1, refused(1_000_000, 0, 1_300_000));
-    assert_eq!(WINDOW.charge(spent, 0, at(999_999)), (None, granted(999_999, 10, 1_299_999)));
+    assert_eq!(
+        WINDOW.charge(spent, 1, at(1_000_000)).1,
+        refused(1_000_000, 0, 1_300_000)
+    );
+    assert_eq!(
+        WINDOW.charge(spent, 0, at(999_999)),
+        (None, granted(999_999, 10, 1_299_999))
+    );
     assert_eq!(WINDOW.charge(spent, 1, at(0)).1, granted(0, 9, 300_000));
 }
 
