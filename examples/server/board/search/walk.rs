@@ -1,6 +1,12 @@
 //! The newest, or the oldest, matches first: they come out of the index in that order, and no more of them than a page
 //! needs.
+//!
+//! FTS5 looks up each forum of a query beside each match, and decodes the posts of the forum between two matches. The
+//! cost of a search in some of many forums therefore grows with forums and posts, even if the word is rare. So a search
+//! on SQLite first reads matches of all forums and drops those in forums that it leaves out. Only when it has dropped
+//! most of many matches, it names the forums to FTS5: then both the word and the posts of other forums are common.
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 use std::vec::IntoIter;
@@ -22,13 +28,20 @@ pub enum Way {
 }
 
 /// A post that matches.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Match {
     /// The post.
     pub post: i64,
     /// Its thread.
     pub thread: i64,
 }
+
+/// Number of matches of all forums that a search reads at first, or the number of rows that it wants if that is more.
+const CANDIDATES: i64 = 100;
+
+/// Maximum number of matches of all forums that a search reads before it names the forums to FTS5, as a multiple of the
+/// rows that it wants, or of [`CANDIDATES`] if that is more. Eight of them take FTS5 as long as one in a named forum.
+const MOST: i64 = 8;
 
 /// A page of the posts that are found. It begins after a post.
 pub async fn page(
@@ -108,25 +121,82 @@ impl<'a> Matches<'a> {
 
 impl Way {
     /// The first matches along the way, so many at most.
-    async fn matches(
+    pub async fn matches(
         self,
         connection: &Connection<'_>,
         aim: &Aim,
         ahead: &RangeInclusive<i64>,
         rows: i64,
     ) -> db::Result<Vec<Match>> {
+        match (connection, &aim.forums) {
+            (Connection::Sqlite(_), Some(forums)) => {
+                self.matches_in(forums, connection, aim, ahead, rows).await
+            }
+            _ => {
+                let place = &aim.place;
+                self.read(connection, (&aim.text, place), ahead, rows, Match::read)
+                    .await
+            }
+        }
+    }
+
+    /// The first matches in `forums`, on SQLite.
+    async fn matches_in(
+        self,
+        forums: &BTreeSet<i64>,
+        connection: &Connection<'_>,
+        aim: &Aim,
+        ahead: &RangeInclusive<i64>,
+        rows: i64,
+    ) -> db::Result<Vec<Match>> {
+        let (mut found, mut looked_at, mut ahead) = (Vec::new(), 0, ahead.clone());
+        let mut step = rows.max(CANDIDATES);
+        let most = step * MOST;
+        while looked_at + step <= most {
+            let anywhere = (&*aim.text, &*aim.anywhere);
+            let candidates = self
+                .read(connection, anywhere, &ahead, step, |columns| {
+                    Ok((Match::read(columns)?, columns.value()?))
+                })
+                .await?;
+            let is_end = (candidates.len() as i64) < step;
+            looked_at += step;
+            if let Some((last, _)) = candidates.last() {
+                ahead = self.ahead(&ahead, self.next(last.post));
+            }
+            let candidates = candidates.into_iter();
+            let seen = candidates.filter(|(_, forum)| forums.contains(forum));
+            found.extend(seen.map(|(found, _)| found));
+            found.truncate(rows as usize);
+            let missing = rows - found.len() as i64;
+            if is_end || missing == 0 {
+                return Ok(found);
+            }
+            // As many as contain the missing rows, if the next matches are like those so far.
+            step = CANDIDATES.max(missing * looked_at / (found.len() as i64).max(1));
+        }
+        let place = (&*aim.text, &*aim.place);
+        let missing = rows - found.len() as i64;
+        let rest = self.read(connection, place, &ahead, missing, Match::read);
+        found.extend(rest.await?);
+        Ok(found)
+    }
+
+    /// Reads the first rows of what matches a text in a place.
+    async fn read<T>(
+        self,
+        connection: &Connection<'_>,
+        (text, place): (&str, &str),
+        ahead: &RangeInclusive<i64>,
+        rows: i64,
+        read: impl FnMut(&mut Columns<'_>) -> db::Result<T> + Send,
+    ) -> db::Result<Vec<T>> {
         let parameters = bind! {
-            ":text": aim.text,
-            ":place": aim.place,
+            ":text": text,
+            ":place": place,
             ":first": ahead.start(),
             ":last": ahead.end(),
             ":rows": rows,
-        };
-        let read = |columns: &mut Columns<'_>| {
-            Ok(Match {
-                post: columns.value()?,
-                thread: columns.value()?,
-            })
         };
         let find = connection.either(self.on_sqlite(), self.on_postgres());
         connection.all(find, parameters, read).await
@@ -182,10 +252,21 @@ impl Way {
     }
 }
 
+impl Match {
+    fn read(columns: &mut Columns<'_>) -> db::Result<Self> {
+        Ok(Self {
+            post: columns.value()?,
+            thread: columns.value()?,
+        })
+    }
+}
+
 fn on_sqlite(order: &str) -> String {
     format!(
-        "SELECT post.id, post.thread_id
-        FROM post_text CROSS JOIN post ON post.id = post_text.rowid
+        "SELECT post.id, post.thread_id, thread.forum_id
+        FROM post_text
+        CROSS JOIN post ON post.id = post_text.rowid
+        CROSS JOIN thread ON thread.id = post.thread_id
         WHERE post_text MATCH :text || :place AND post_text.rowid BETWEEN :first AND :last
         ORDER BY post_text.rowid {order} LIMIT :rows"
     )
