@@ -271,3 +271,87 @@ fn on_sqlite(order: &str) -> String {
         ORDER BY post_text.rowid {order} LIMIT :rows"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use send_wrapper::SendWrapper;
+
+    use super::super::super::schema;
+    use super::{Aim, Connection, Match, Way};
+
+    /// The number of posts that say "tea": one of `every` is in thread 2 of forum 2, the others in thread 1 of forum 1.
+    fn board(posts: i64, every: i64) -> rusqlite::Connection {
+        let board = schema::in_memory();
+        for id in [1, 2] {
+            board
+                .execute_batch(&format!(
+                    "INSERT INTO forum (id, position, title, description) VALUES ({id}, {id}, '', '');
+                    INSERT INTO thread (id, forum_id, title, title_words, state, created_at, last_activity_at)
+                    VALUES ({id}, {id}, '', '', 'visible', 0, 0)"
+                ))
+                .unwrap();
+        }
+        let add = "
+            WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?1)
+            INSERT INTO post (id, thread_id, number, state, created_at, body, body_html, body_words)
+            SELECT n, iif(n % ?2 = 0, 2, 1), n + 1, 'visible', n, '', '', 'tea' FROM number";
+        board.execute(add, [posts, every]).unwrap();
+        board
+    }
+
+    /// A search for "tea" in forum 2, which names the forum to FTS5 by `place`.
+    fn aim(place: &str) -> Aim {
+        Aim {
+            text: "body : \"tea\"".into(),
+            place: place.into(),
+            anywhere: String::new(),
+            forums: Some(BTreeSet::from([2])),
+            posts: i64::MIN..=i64::MAX,
+        }
+    }
+
+    #[tokio::test]
+    async fn forums_are_named_to_the_index_only_after_most_of_many_matches_were_elsewhere() {
+        for (posts, every, rows, named) in [
+            (90, 90, 21, false),
+            (2000, 2, 21, false),
+            (2000, 8, 200, false),
+            (2000, 500, 21, true),
+        ] {
+            let board = board(posts, every);
+            let connection = Connection::Sqlite(SendWrapper::new(&board));
+            // FTS5 refuses this place.
+            let aim = aim(" AND (");
+            let found = Way::Back.matches(&connection, &aim, &aim.posts, rows).await;
+            assert_eq!(found.is_err(), named, "{posts} posts, 1 of {every}");
+        }
+    }
+
+    #[tokio::test]
+    async fn matches_in_some_forums_come_in_order_however_many_others_are_between() {
+        for every in [1, 2, 7, 60, 700] {
+            let board = board(1500, every);
+            let connection = Connection::Sqlite(SendWrapper::new(&board));
+            let aim = aim(" AND place : f2");
+            for (first, last) in [(1, 1500), (300, 1400)] {
+                for rows in [1, 21, 150, 2000] {
+                    let mut there: Vec<i64> = (first..=last).filter(|id| id % every == 0).collect();
+                    for way in [Way::Forth, Way::Back] {
+                        let found = way.matches(&connection, &aim, &(first..=last), rows).await;
+                        let expected = there.iter().take(rows as usize);
+                        let expected: Vec<_> = expected
+                            .map(|id| Match {
+                                post: *id,
+                                thread: 2,
+                            })
+                            .collect();
+                        assert_eq!(found.unwrap(), expected, "{rows} of 1 in {every}, {way:?}");
+                        there.reverse();
+                    }
+                }
+            }
+        }
+    }
+}
