@@ -95,6 +95,8 @@ fn cases() -> Vec<Case> {
         Case(Alice, well, ask("GET", "/me").header("if-none-match", "*"), 304, "", NEVER_KEPT, &["etag"]),
         Case(Guest, well, ask("GET", "/openapi.json").header("if-none-match", "*"), 304, "", KEPT, &["etag"]),
         Case(Guest, well, ask("GET", "/threads/open-1/posts?limit=2").header("if-none-match", "*"), 304, "", KEPT, &["etag", "link"]),
+        Case(Alice, well, ask("GET", "/messages/alice-1").header("if-none-match", "*"), 200, "", NEVER_KEPT, &[]),
+        Case(Guest, well, ask("GET", "/threads/staff-1").header("if-none-match", "*"), 404, "not_found", NEVER_KEPT, &[]),
         Case(Guest, well, ask("GET", "/forums?x=1"), 400, "bad_request", NEVER_KEPT, &[]),
         Case(Alice, well, reply("{"), 400, "bad_request", NEVER_KEPT, &[]),
         Case(Guest, well, ask("GET", "/me"), 401, "unauthenticated", NEVER_KEPT, &["www-authenticate"]),
