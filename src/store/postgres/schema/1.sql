@@ -21,6 +21,9 @@ CREATE TABLE forum_api_idempotency_keys (
     status INTEGER,
     location TEXT,
     body BYTEA,
+    forum_id TEXT,
+    thread_id TEXT,
+    post_id TEXT,
     PRIMARY KEY (token, key)
 ) WITH (fillfactor = 80);
 

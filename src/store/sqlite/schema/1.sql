@@ -21,6 +21,9 @@ CREATE TABLE forum_api_idempotency_keys (
     status INTEGER,
     location TEXT,
     body BLOB,
+    forum_id TEXT,
+    thread_id TEXT,
+    post_id TEXT,
     PRIMARY KEY (token, key)
 ) STRICT;
 
