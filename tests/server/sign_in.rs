@@ -53,7 +53,7 @@ fn an_administrator_signs_in_and_out() {
     assert!(page.status == 200 && page.body.contains("name=\"password\""));
     assert!(page.body.contains("value=\"/panel/webhooks\""));
     let policy = page.header("content-security-policy").unwrap();
-    assert!(policy.starts_with("default-src 'none'; style-src 'self'"));
+    assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self'"));
 
     let entered = sign_in(&server, "ADMIN", password(&server));
     assert_eq!(
