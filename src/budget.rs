@@ -51,6 +51,13 @@ pub struct Charge {
 }
 
 impl Window {
+    /// Whether the window of `budget` still runs at `now`.
+    ///
+    /// One that ends later than a whole window from now counts as ended: the clock was set back since it started.
+    pub fn is_running(self, budget: &Budget, now: Timestamp) -> bool {
+        now < budget.ends && budget.ends <= now.plus(self.length)
+    }
+
     /// Charges `cost` units to a budget, all of them or none; a cost of 0 looks without starting a window.
     ///
     /// Gives the budget as it is afterwards, `None` while no window runs.
@@ -60,7 +67,7 @@ impl Window {
         cost: u32,
         now: Timestamp,
     ) -> (Option<Budget>, Charge) {
-        let running = budget.filter(|budget| now < budget.ends);
+        let running = budget.filter(|budget| self.is_running(budget, now));
         let Budget { ends, used } = running.unwrap_or(Budget {
             ends: now.plus(self.length),
             used: 0,

@@ -2,14 +2,28 @@
 
 use super::auth::Bearer;
 use super::log;
+use super::node::Node;
 use super::problem::Problem;
 use super::row::Row;
-use crate::host::{Authority, Board, Caller, Place};
+use crate::host::{Authority, Board, Caller, Member, Place, Presented};
 use crate::scope::Scope;
 
 /// A token must carry the endpoint's scope, where a guest needs none too.
 pub(super) fn scope(bearer: Option<&Bearer>, needed: Scope) -> Result<(), Problem> {
-    let carried = bearer.is_none_or(|bearer| bearer.presented.scopes.contains(&needed));
+    carries(bearer.map(|bearer| &bearer.presented), needed)
+}
+
+/// `true` in a field of the body can need a further scope.
+pub(super) fn field_scope(row: &Row, body: &Node<'_>, caller: &Caller) -> Result<(), Problem> {
+    let presented = caller.member().and_then(Member::presented);
+    match row.field_scope {
+        Some((field, needed)) if body.is_true(field) => carries(presented, needed),
+        _ => Ok(()),
+    }
+}
+
+fn carries(presented: Option<&Presented>, needed: Scope) -> Result<(), Problem> {
+    let carried = presented.is_none_or(|presented| presented.scopes.contains(&needed));
     carried.then_some(()).ok_or(Problem::MissingScope)
 }
 

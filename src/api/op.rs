@@ -167,7 +167,10 @@ impl<W: Actor, P: At, A: Args, T: Reply> Operation for Op<W, P, A, T> {
                     let Nothing {} = Nothing::decode(query, false)?;
                     let key = once::key(row, &head.headers)?;
                     let bytes = body::json(&head.headers, body, reading).await?;
-                    let args = A::decode(body::parse(&bytes)?, false)?;
+                    let node = body::parse(&bytes)?;
+                    let field_scope = gate::field_scope(row, &node, &caller);
+                    let args = A::decode(node, false)?;
+                    field_scope?;
                     (args, once::attempt(token, key, head, &bytes))
                 }
             };

@@ -57,6 +57,7 @@ pub mod memory;
 pub mod postgres;
 #[cfg(feature = "redis")]
 pub mod redis;
+mod schema_status;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 mod tokens;
@@ -66,6 +67,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use budgets::Budgets;
 pub use idempotency::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, Ticket};
+pub use schema_status::SchemaStatus;
 pub use tokens::Tokens;
 pub(crate) use webhooks::ended_at;
 pub use webhooks::{

@@ -81,6 +81,14 @@ pub async fn set_password(tx: &Transaction<'_>, member: i64, hash: &str) -> db::
     tx.change(update, bind![member, hash]).await.map(drop)
 }
 
+/// Returns how many administrators can sign in: those who have a password and are not banned.
+pub async fn administrators(connection: &Connection<'_>) -> db::Result<usize> {
+    let count = "
+        SELECT count(*) FROM member
+        WHERE groups LIKE '%administrators%' AND banned = FALSE AND password_hash IS NOT NULL";
+    connection.one(count, &[], |columns| columns.count()).await
+}
+
 /// The hash of an administrator's password; the same refusal whatever is missing.
 pub async fn administrators_password(connection: &Connection<'_>, name: &str) -> Result<String> {
     let query = "

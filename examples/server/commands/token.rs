@@ -65,8 +65,8 @@ pub struct Wanted {
     /// For which interface
     #[arg(long, value_enum)]
     surface: Option<Surface>,
-    /// Read the administrator's password from the first line of standard input
-    #[arg(long, required = true)]
+    /// Read the administrator's password from the first line of standard input [default: ask at the terminal]
+    #[arg(long)]
     password_stdin: bool,
 }
 
@@ -94,7 +94,9 @@ impl Wanted {
         board: &Board,
         before: scope::Surface,
     ) -> Result<Output> {
-        check_password(board, self.admin, password::from_stdin()?).await?;
+        let prompt = format!("Password of {}", self.admin);
+        let password = password::read(&prompt, self.password_stdin)?;
+        check_password(board, self.admin, password).await?;
         let surface = self.surface.map_or(before, Into::into);
         let owner = board.read(move |connection| {
             Box::pin(async move { accounts::named(connection, &self.owner).await })

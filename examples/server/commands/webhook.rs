@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::board::db::Database;
 use crate::board::{Board, accounts};
+use crate::confirm::Confirm;
 use crate::output::Output;
 use crate::password;
 use crate::webhooks::Addresses;
@@ -32,10 +33,12 @@ enum Action {
     Add(Wanted),
     /// List all endpoints
     List,
-    /// Remove an endpoint, and what is queued for it
+    /// Remove an endpoint with its deliveries
     Remove {
         /// The endpoint's id
         id: String,
+        #[command(flatten)]
+        confirm: Confirm,
     },
     /// Make a new secret and print it, once; it signs from its activation on, or in 24 hours
     Rotate {
@@ -93,7 +96,16 @@ impl Webhook {
         match self.action {
             Action::Add(wanted) => wanted.add(&registry, board).await,
             Action::List => list(&database.webhooks(), board).await,
-            Action::Remove { id } => done(registry.remove(&endpoint(&id)?).await),
+            Action::Remove { id, confirm } => {
+                let id = endpoint(&id)?;
+                let found = database.webhooks().endpoints.find(&id).await?;
+                let found = found.ok_or_else(|| refusal(Declined::NoSuchEndpoint))?;
+                confirm.ask(&format!(
+                    "Removes {} ({}) with its deliveries.",
+                    id, found.url
+                ))?;
+                done(registry.remove(&id).await)
+            }
             Action::Rotate { id } => {
                 let rotated = registry.rotate(&endpoint(&id)?).await;
                 reveal(rotated.map_err(refusal)?, board).await

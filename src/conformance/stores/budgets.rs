@@ -123,6 +123,28 @@ pub async fn a_window_is_over_at_its_very_end(shelf: &Shelf) -> Verdict {
     Ok(())
 }
 
+/// A clock that was set back locks no budget: a window that ends later than a whole window from now has ended.
+pub async fn a_clock_that_was_set_back_locks_no_budget(shelf: &Shelf) -> Verdict {
+    shelf.needs(Part::SuiteClock)?;
+    for key in keys()? {
+        for (now, cost, granted, remaining, reset) in [
+            (3_600_000, 120, true, 0, 3_900_000),
+            (3_599_999, 0, true, 120, 3_899_999),
+            (0, 100, true, 20, 300_000),
+            (0, 21, false, 20, 300_000),
+        ] {
+            let charge = charge(shelf, key, cost, now).await?;
+            let found = (charge.granted, charge.remaining, charge.reset);
+            equal(
+                format_args!("{cost} at {now}"),
+                found,
+                (granted, remaining, at(reset)),
+            )?;
+        }
+    }
+    Ok(())
+}
+
 /// Any history is metered as [`Window::charge`] meters it.
 pub async fn any_history_is_metered_alike(shelf: &Shelf) -> Verdict {
     shelf.needs(Part::SuiteClock)?;

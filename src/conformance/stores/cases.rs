@@ -24,6 +24,7 @@ macro_rules! __store_cases {
                 every_key_has_a_budget_of_its_own
                 a_charge_is_all_or_nothing
                 a_window_is_over_at_its_very_end
+                a_clock_that_was_set_back_locks_no_budget
                 any_history_is_metered_alike
             }
             idempotency {

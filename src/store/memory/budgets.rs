@@ -69,9 +69,9 @@ impl MemoryBudgets {
 
     /// Takes a budget as it is elsewhere, if there is room for it.
     #[cfg(feature = "redis")]
-    pub(crate) fn note(&self, key: &BudgetKey, budget: Budget, now: Timestamp) {
+    pub(crate) fn note(&self, key: &BudgetKey, budget: Budget, window: Window, now: Timestamp) {
         if let Some((key, mut shard)) = self.place(key) {
-            shard.note(key, budget, now);
+            shard.note(key, budget, window, now);
         }
     }
 

@@ -12,11 +12,12 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local stored = redis.call('GET', KEYS[1]) or ''
 local used, ends = string.match(stored, '^(%d+) (%d+)$')
 used, ends = tonumber(used) or 0, tonumber(ends) or 0
-if ends <= now then
+-- A window that ends later than a whole window from now counts as ended: the clock was set back.
+if ends <= now or ends > now + length then
   used, ends = 0, 0
 end
 
--- What was forgotten here, or granted elsewhere meanwhile, counts; what no clock can have said does not.
+-- What was forgotten here, or granted elsewhere meanwhile, counts, unless the clock was set back since.
 if now < known_ends and known_ends <= now + length then
   used, ends = math.max(used, known_used), math.max(ends, known_ends)
 end

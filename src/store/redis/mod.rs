@@ -136,7 +136,7 @@ impl RedisBudgets {
         let ahead = answer.now.as_millis().saturating_sub(now.as_millis());
         self.ahead.store(ahead, Ordering::Relaxed);
         if let Some(budget) = answer.budget() {
-            self.known.note(key, budget, answer.now);
+            self.known.note(key, budget, window, answer.now);
         }
         Ok(answer.charge(window))
     }
