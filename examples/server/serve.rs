@@ -31,7 +31,7 @@ use crate::cli::{self, Common};
 use crate::front::{DOCS, Front, MOUNT, PANEL};
 use crate::greeting::Greeting;
 use crate::metrics::Metrics;
-use crate::open::{self, Place};
+use crate::open::{self, Migrations, Place};
 use crate::output::Output;
 use crate::sign_in::SignIn;
 use crate::stop::{Stop, patiently};
@@ -47,7 +47,7 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
     let is_board = place.holds_board().await? == Some(true);
     let password = beginning::password(options, is_board)?;
     let budgets = open::budgets(options.redis.as_deref()).await?;
-    let (database, board) = place.open(options.language.into()).await?;
+    let (database, board) = place.open(options.language.into(), Migrations::Apply).await?;
     let greeting = Greeting {
         base_url: options
             .base_url
@@ -73,7 +73,7 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
         sign_in,
         docs: Docs::new(DOCS, MOUNT),
         metrics,
-        board,
+        board: board.clone(),
     };
     Output::new(&greeting, greeting.keys())?.print(common.json);
     let stopped = stop.clone().told();
@@ -83,7 +83,12 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
             webhooks::stop(&worker).await;
         }
     };
-    tokio::join!(run(listener, front, stop), work);
+    let served = async { tokio::join!(run(listener, front, stop), work) };
+    tokio::select! {
+        _ = served => {}
+        () = board.keep_writing_hints() => {}
+    }
+    board.write_hints().await;
     database.close().await;
     Ok(())
 }

@@ -182,6 +182,8 @@ macro_rules! __board_cases {
                 an_edit_is_decided_when_it_is_made
                 what_an_edit_leaves_out_stays
                 options_that_were_voted_for_are_a_moderators
+                a_question_that_was_voted_on_is_a_moderators
+                choices_that_were_made_are_a_moderators
                 a_removed_option_takes_its_votes
                 a_refused_edit_changes_nothing
                 an_end_is_set_and_taken_away

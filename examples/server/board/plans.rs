@@ -12,11 +12,12 @@ fn a_forums_threads_walk_the_index_by_activity() {
 }
 
 #[test]
-fn a_threads_posts_walk_the_index_by_time() {
+fn a_threads_posts_walk_the_index_by_order() {
     let plan = plan(&posts::PAGE);
+    println!("{plan}");
     assert_walk(
         &plan,
-        "post USING INDEX post_by_time (thread_id=? AND created_at>?",
+        "post USING INDEX post_by_order (thread_id=? AND ordered_at>?",
     );
 }
 
