@@ -57,6 +57,7 @@ pub mod memory;
 pub mod postgres;
 #[cfg(feature = "redis")]
 pub mod redis;
+mod schema_status;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 mod tokens;
@@ -66,12 +67,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use budgets::Budgets;
 pub use idempotency::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, Ticket};
+pub use schema_status::SchemaStatus;
 pub use tokens::Tokens;
-pub(crate) use webhooks::ended_at;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) use webhooks::report_unreadable;
 pub use webhooks::{
-    ATTEMPTS_KEPT, Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox,
-    Settlement, Webhooks,
+    ATTEMPTS_KEPT, Backlog, Claim, Claimed, Claims, Deliveries, DeliveryCount, Endpoints, FanOut,
+    Filter, Outbox, Quarantine, QuarantinedEvent, Settlement, Usage, Webhooks,
 };
+pub(crate) use webhooks::{decode_event, ended_at};
 
 /// The stores that one service uses.
 #[derive(Clone)]

@@ -49,7 +49,7 @@ pub(super) fn reader(location: &Location) -> Result<Connection, SqliteError> {
 
 fn open(location: &Location) -> Result<Connection, SqliteError> {
     let connection = location.open().and_then(set_up);
-    connection.map_err(|error| location.explain(error))
+    connection.map_err(|error| location.explain(error.into()))
 }
 
 /// SQLite opens a file that may not be written for reading, without a word.

@@ -12,7 +12,7 @@ use super::line::Waiting;
 use super::queue::{Entrance, Queue, queue};
 use super::reader::{self, Read};
 use super::writer::{self, Write};
-use super::{Location, SqliteError, connection, migrate, schema};
+use super::{Location, SqliteError, connection};
 
 /// The threads of one database.
 pub(super) struct Threads {
@@ -30,9 +30,13 @@ pub(super) struct Queues {
 }
 
 impl Threads {
-    pub(super) fn start(location: &Location) -> Result<Self, SqliteError> {
+    /// Starts the threads once `set_up` has run on the writer's connection.
+    pub(super) fn start(
+        location: &Location,
+        set_up: impl FnOnce(&Connection) -> Result<(), SqliteError>,
+    ) -> Result<Self, SqliteError> {
         let writer = connection::writer(location)?;
-        migrate(&writer, schema::TABLE, schema::STEPS).map_err(|error| location.explain(error))?;
+        set_up(&writer)?;
         let (reads, waiting) = queue();
         let readers = start_readers(location, &waiting)?;
         let reads = (!readers.is_empty()).then_some(reads);

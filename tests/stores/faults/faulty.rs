@@ -115,6 +115,24 @@ impl Endpoints for Faulty {
         spoil!(self, All(all));
         Ok(all)
     }
+
+    async fn key_id(&self) -> Stored<Option<KeyId>> {
+        self.kept.endpoints.key_id().await
+    }
+
+    async fn replace_key(
+        &self,
+        former: Option<&KeyId>,
+        key: &KeyId,
+        endpoints: &[Endpoint],
+    ) -> Stored<bool> {
+        let stored = &self.kept.endpoints;
+        if let Plant::Overwrites = self.plant {
+            let recorded = stored.key_id().await?;
+            return stored.replace_key(recorded.as_ref(), key, endpoints).await;
+        }
+        stored.replace_key(former, key, endpoints).await
+    }
 }
 
 #[async_trait]

@@ -106,6 +106,20 @@ impl Endpoints for Counted {
     async fn all(&self) -> Stored<Vec<Endpoint>> {
         self.called("endpoints")?.endpoints.all().await
     }
+
+    async fn key_id(&self) -> Stored<Option<KeyId>> {
+        self.inner.endpoints.key_id().await
+    }
+
+    async fn replace_key(
+        &self,
+        former: Option<&KeyId>,
+        key: &KeyId,
+        endpoints: &[Endpoint],
+    ) -> Stored<bool> {
+        let stored = &self.inner.endpoints;
+        stored.replace_key(former, key, endpoints).await
+    }
 }
 
 #[async_trait]
