@@ -16,6 +16,7 @@ mod commands;
 mod cors;
 mod front;
 mod greeting;
+mod keys;
 mod log;
 mod metrics;
 mod open;

@@ -26,7 +26,8 @@ const READABLE: &str = "the secret is stored in plain text, but a key was given"
 
 const FOREIGN: &str = "the secret is encrypted with another key";
 
-const CHANGED: &str = "the secret belongs to another endpoint, or was changed since it was encrypted";
+const CHANGED: &str =
+    "the secret belongs to another endpoint, or was changed since it was encrypted";
 
 /// Separates the hash that gives the key's id from the hash that gives the key.
 const ID_CONTEXT: &[u8] = b"forum-api webhook secret key id";
@@ -52,7 +53,10 @@ impl KeyBox {
         let bits = Zeroizing::new(<[u8; 32]>::from(Sha256::digest(material)));
         let hash = Sha256::new().chain_update(ID_CONTEXT).chain_update(*bits);
         let hash = hash.finalize();
-        let id = hash.iter().take(ID_LENGTH).map(|byte| format!("{byte:02x}"));
+        let id = hash
+            .iter()
+            .take(ID_LENGTH)
+            .map(|byte| format!("{byte:02x}"));
         let id = KeyId::new(&id.collect::<String>()).ok_or(KeyTooShort)?;
         let key = UnboundKey::new(&CHACHA20_POLY1305, &*bits).ok();
         let key = key.filter(|_| material.len() >= Self::LEAST);

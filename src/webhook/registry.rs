@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Declined, Endpoint, Event, KeyMismatch, Occasion, Pending, Plain, Resolver, Sealed, Secret, SecretBox, SystemResolver,
-    Target, Topic, Topics,
+    Declined, Endpoint, Event, KeyMismatch, Occasion, Pending, Plain, Resolver, Sealed, Secret,
+    SecretBox, SystemResolver, Target, Topic, Topics,
 };
 use crate::clock::{Clock, Entropy, SystemClock, SystemEntropy};
 use crate::host::BoxError;
@@ -125,7 +125,9 @@ impl Registry {
         loop {
             if let Some(stored) = endpoints.key_id().await? {
                 let fits = stored == given;
-                return fits.then_some(()).ok_or(KeyMismatch { stored, given }.into());
+                return fits
+                    .then_some(())
+                    .ok_or(KeyMismatch { stored, given }.into());
             }
             let all = endpoints.all().await?;
             for endpoint in &all {
@@ -160,7 +162,9 @@ impl Registry {
                 let (stored, given) = (stored.clone(), former);
                 return Err(KeyMismatch { stored, given }.into());
             }
-            let all = all.into_iter().map(|endpoint| self.reencrypted(endpoint, new));
+            let all = all
+                .into_iter()
+                .map(|endpoint| self.reencrypted(endpoint, new));
             let all = all.collect::<Result<Vec<_>, _>>()?;
             let key = new.key_id();
             if endpoints.replace_key(stored.as_ref(), &key, &all).await? {
@@ -287,7 +291,9 @@ impl Registry {
     }
 
     fn seal(&self, secret: &Secret, endpoint: &EndpointId) -> Result<Sealed, Declined> {
-        self.secrets.seal(secret, endpoint).map_err(Declined::Failed)
+        self.secrets
+            .seal(secret, endpoint)
+            .map_err(Declined::Failed)
     }
 
     /// Decrypts a stored secret. The error names the endpoint.

@@ -227,8 +227,13 @@ async fn the_families_of_many_addresses_take_turns() {
     let names = Names::leading_to(&by_family);
     let target = Target::parse("http://receiver.test", false).unwrap();
     let resolved = target.resolve(&*names).await.unwrap();
-    let taken: Vec<_> = resolved.iter().map(|socket| socket.ip().to_string()).collect();
-    let turns: Vec<_> = (1..=4).flat_map(|number| [six(number), four(number)]).collect();
+    let taken: Vec<_> = resolved
+        .iter()
+        .map(|socket| socket.ip().to_string())
+        .collect();
+    let turns: Vec<_> = (1..=4)
+        .flat_map(|number| [six(number), four(number)])
+        .collect();
     assert_eq!(taken, turns);
 }
 

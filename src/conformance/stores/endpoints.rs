@@ -149,7 +149,7 @@ pub async fn all_come_in_the_order_in_which_they_were_added(shelf: &Shelf) -> Ve
 }
 
 fn key(text: &str) -> Verdict<KeyId> {
-    KeyId::new(text).ok_or_else(|| Stop::fault("a key id was not parsed"))
+    KeyId::new(text).ok_or_else(|| Stop::broken(text, "is no id of a key", "one"))
 }
 
 /// The id of the key is absent at first, and is replaced only by a call that names the recorded one.

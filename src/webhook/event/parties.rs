@@ -55,7 +55,9 @@ mod tests {
 
     fn concerned(event: &Event) -> Vec<i64> {
         let mut members = 1..=4;
-        let concerned = members.by_ref().filter(|member| event.concerns(&UserId::from(*member)));
+        let concerned = members
+            .by_ref()
+            .filter(|member| event.concerns(&UserId::from(*member)));
         concerned.collect()
     }
 
@@ -79,7 +81,8 @@ mod tests {
             assert_eq!(concerned(&event), [], "{data}");
         }
         let many: Vec<_> = (1..100_000).map(UserId::from).collect();
-        let truncated = Event::message_sent(occasion(), &MessageId::from(4), &UserId::from(1), &many);
+        let truncated =
+            Event::message_sent(occasion(), &MessageId::from(4), &UserId::from(1), &many);
         assert_eq!(concerned(&truncated), []);
     }
 

@@ -140,7 +140,8 @@ mod tests {
         let starts = Arc::new(Mutex::new(Vec::new()));
         let outcome = Arc::new(Mutex::new(None));
         let work = {
-            let (behaviours, runtime, clock) = (behaviours.to_vec(), runtime.clone(), clock.clone());
+            let (behaviours, runtime, clock) =
+                (behaviours.to_vec(), runtime.clone(), clock.clone());
             let (starts, outcome) = (starts.clone(), outcome.clone());
             async move {
                 let open = |address: SocketAddr| {
@@ -163,7 +164,11 @@ mod tests {
         };
         drop(runtime.detach(Box::pin(work)));
         runtime.pass(Duration::from_secs(5));
-        let (ended, at) = outcome.lock().unwrap().take().expect("the race ends within 5 s");
+        let (ended, at) = outcome
+            .lock()
+            .unwrap()
+            .take()
+            .expect("the race ends within 5 s");
         let starts = starts.lock().unwrap().clone();
         (ended, at, starts)
     }

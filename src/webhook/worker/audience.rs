@@ -54,7 +54,11 @@ impl Audience {
     /// one: before each attempt the authority is asked again, and until it answers nothing is sent.
     fn may_be_told(&self, owner: &UserId, event: &Event) -> bool {
         let standing = self.standings.get(owner);
-        standing.is_none_or(|standing| standing.as_ref().is_some_and(|one| may_be_told(owner, one, event)))
+        standing.is_none_or(|standing| {
+            standing
+                .as_ref()
+                .is_some_and(|one| may_be_told(owner, one, event))
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use forum_api::store::{
     Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Settlement,
     Webhooks,
 };
-use forum_api::webhook::{Attempted, Delivery, Endpoint, Event};
+use forum_api::webhook::{Attempted, Delivery, Endpoint, Event, KeyId};
 
 /// Where a fault sits: what it does to a question before the store hears it, or to the answer afterwards.
 #[derive(Clone, Copy)]
@@ -128,8 +128,15 @@ impl Endpoints for Faulty {
     ) -> Stored<bool> {
         let stored = &self.kept.endpoints;
         if let Plant::Overwrites = self.plant {
-            let recorded = stored.key_id().await?;
-            return stored.replace_key(recorded.as_ref(), key, endpoints).await;
+            let (recorded, mut fit) = (stored.key_id().await?, Vec::new());
+            for endpoint in endpoints {
+                let former = stored.find(&endpoint.id).await?;
+                fit.extend(former.map(|Endpoint { version, .. }| Endpoint {
+                    version,
+                    ..endpoint.clone()
+                }));
+            }
+            return stored.replace_key(recorded.as_ref(), key, &fit).await;
         }
         stored.replace_key(former, key, endpoints).await
     }

@@ -10,7 +10,7 @@ use forum_api::store::{
     Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Settlement,
     Webhooks,
 };
-use forum_api::webhook::{Attempted, Delivery, Endpoint, Event};
+use forum_api::webhook::{Attempted, Delivery, Endpoint, Event, KeyId};
 use tokio::task::yield_now;
 
 /// Stores behind a counter that may refuse.

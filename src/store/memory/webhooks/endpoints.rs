@@ -51,7 +51,8 @@ impl Endpoints for MemoryWebhooks {
         let mut kept = lock(&self.0);
         let version = |one: &Endpoint| kept.endpoint(&one.id).map(|stored| stored.version);
         let mut given = endpoints.iter();
-        let fits = kept.key.as_ref() == former && given.all(|one| version(one) == Some(one.version));
+        let fits =
+            kept.key.as_ref() == former && given.all(|one| version(one) == Some(one.version));
         if fits {
             kept.key = Some(key.clone());
             for one in endpoints {

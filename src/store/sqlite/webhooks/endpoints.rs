@@ -122,7 +122,9 @@ fn replace_key(
 ) -> Result<bool> {
     let mut fits = key_id(connection)?.as_ref() == former;
     for endpoint in endpoints {
-        let version = first(connection, VERSION, params![endpoint.id], |row| row.get("version"))?;
+        let version = first(connection, VERSION, params![endpoint.id], |row| {
+            row.get("version")
+        })?;
         fits &= version == Some(endpoint.version);
     }
     if fits {
