@@ -10,7 +10,7 @@ mod post;
 mod setting;
 mod thread;
 pub mod token;
-mod webhook;
+pub mod webhook;
 mod worker;
 
 use clap::Subcommand;
@@ -121,9 +121,9 @@ impl OnBoard {
             Self::Forum(forum) => forum.run(&board).await,
             Self::Thread(thread) => thread.run(&board).await,
             Self::Post(post) => post.run(&board).await,
-            Self::Webhook(webhook) => webhook.run(&database, &board, &before.addresses).await,
+            Self::Webhook(webhook) => webhook.run(url, &database, &board, &before.addresses).await,
             Self::Delivery(delivery) => delivery.run(&database).await,
-            Self::Worker(worker) => worker.run(&database, &board, before).await,
+            Self::Worker(worker) => worker.run(url, &database, &board, before).await,
             Self::Setting(setting) => setting.run(&board).await,
             Self::Generate(generate) => generate.run(&board).await,
             Self::Migrate { .. } => Output::done_with("The schema is up to date."),

@@ -64,6 +64,8 @@ macro_rules! __store_cases {
                 of_changes_at_once_one_is_made
                 what_is_removed_is_away
                 all_come_in_the_order_in_which_they_were_added
+                a_key_is_recorded_in_the_place_of_the_former_one
+                a_key_is_replaced_with_the_secrets_or_not_at_all
             }
             claims {
                 what_is_claimed_is_told_whole
