@@ -193,7 +193,9 @@ impl From<Refusal> for Problem {
             Refusal::Forbidden(text) => Self::Board(Code::Forbidden, text, None),
             Refusal::NotFound(text) => Self::Board(Code::BoardNotFound, text, None),
             Refusal::Conflict(text) => Self::Board(Code::Conflict, text, None),
-            Refusal::Invalid(text) => Self::Board(Code::Validation, text, None),
+            Refusal::Invalid { field, message } => {
+                Self::Board(Code::Validation, format!("{field}: {message}"), None)
+            }
             Refusal::TooFast(text, after) => Self::Board(Code::BoardRateLimited, text, after),
             Refusal::NotImplemented => Self::NotImplemented,
             Refusal::Failed(source) => Self::internal(source),

@@ -169,7 +169,13 @@ pub trait Board: Send + Sync + 'static {
         Err(Refusal::NotImplemented)
     }
 
-    /// `GET /search`: what matches and the caller may read.
+    /// `GET /search`: lists the matches that the caller may read.
+    ///
+    /// A hit is a post. With [`Show::Threads`](crate::model::Show::Threads) it is one match of each thread: the newest
+    /// under [`Sort::Newest`](crate::model::Sort::Newest), the oldest under [`Sort::Oldest`](crate::model::Sort::Oldest),
+    /// the best under [`Sort::Relevance`](crate::model::Sort::Relevance). The hits are in that order, by time or by
+    /// score. [`When::range`](crate::model::When::range) includes its start and excludes its end. A forum or a member
+    /// that is absent or hidden gives no hits and no error.
     async fn search(&self, caller: &Caller, search: Search) -> Result<Page<SearchHit>> {
         Err(Refusal::NotImplemented)
     }
