@@ -23,8 +23,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tower::util::option_layer;
-use tower::{Layer, ServiceExt, service_fn};
+use tower::{ServiceExt, service_fn};
 
 use crate::board::Board;
 use crate::board::db::Database;
@@ -66,11 +65,11 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
         Some(worker) => board.with_wake(move || worker.wake()),
         None => board,
     };
-    let sign_in = SignIn::new(board.clone(), &greeting.base_url, &options.trusted_proxies);
+    let sign_in = SignIn::new(board.clone(), settings.clone(), stores.budgets.clone());
     let registry = options.addresses.registry(&database)?;
     let front = Front {
         panel: panel(&stores, registry, sign_in.clone(), &settings),
-        api: api(stores, board.clone(), settings),
+        api: cors::layered(api(stores, board.clone(), settings), &options.cors_origin),
         sign_in,
         docs: Docs::new(DOCS, MOUNT),
         metrics,
@@ -84,7 +83,7 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
             webhooks::stop(&worker).await;
         }
     };
-    tokio::join!(run(listener, front, options, stop), work);
+    tokio::join!(run(listener, front, stop), work);
     database.close().await;
     Ok(())
 }
@@ -149,17 +148,18 @@ fn panel(stores: &Stores, registry: Registry, sign_in: SignIn, settings: &Settin
         registry,
         TokioRuntime,
     )
+    .budgets(stores.budgets.clone())
+    .idempotency(stores.idempotency.clone())
     .settings(settings)
     .build()
 }
 
 /// Answers until told to stop, then finishes what is in flight.
-async fn run(listener: TcpListener, front: Front, options: &cli::Serve, stop: Stop) {
-    let front = service_fn(move |request: Request<Body>| {
+async fn run(listener: TcpListener, front: Front, stop: Stop) {
+    let service = service_fn(move |request: Request<Body>| {
         let front = front.clone();
         async move { Ok::<_, Infallible>(front.answer(request).await) }
     });
-    let service = option_layer(cors::layer(&options.cors_origin)).layer(front);
     let connections = GracefulShutdown::new();
     let accept = async {
         loop {
