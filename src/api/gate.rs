@@ -6,6 +6,7 @@ use super::node::Node;
 use super::problem::Problem;
 use super::row::Row;
 use crate::host::{Authority, Board, Caller, Member, Place, Presented, Refusal};
+use crate::model::UserRef;
 use crate::scope::Scope;
 use crate::store::ResourceIds;
 
@@ -105,6 +106,18 @@ pub(super) async fn still_sees(
         Ok(forum) if seen(&forum) => Ok(()),
         Ok(_) | Err(Refusal::Absent) => Err(Problem::ReplayNotFound),
         Err(Refusal::NotImplemented) => Ok(()),
+        Err(refusal) => Err(refusal.into()),
+    }
+}
+
+/// Whether the member that the path of a repeated request names is still there.
+pub(super) async fn still_there(
+    board: &dyn Board,
+    caller: &Caller,
+    member: UserRef,
+) -> Result<(), Problem> {
+    match board.profile(caller, member).await {
+        Ok(_) | Err(Refusal::NotImplemented) => Ok(()),
         Err(refusal) => Err(refusal.into()),
     }
 }
