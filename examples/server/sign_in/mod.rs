@@ -146,10 +146,9 @@ impl SignIn {
             Ok(account) => members::with_password(account, password).await,
             Err(failed) => Err(failed),
         };
-        if !matches!(account, Ok(None)) {
-            if let Err(error) = desk.throttle.refund(attempt).await {
-                tracing::error!(%error, "sign-in attempt not refunded");
-            }
+        let failed = matches!(account, Ok(None));
+        if !failed && let Err(error) = desk.throttle.refund(attempt).await {
+            tracing::error!(%error, "sign-in attempt not refunded");
         }
         account.map_err(No::Failed)?.ok_or(No::Wrong)
     }
