@@ -257,3 +257,29 @@ fn elsewhere(path: &str, cookie: &str) -> Response<Body> {
     }
     answer
 }
+
+#[cfg(test)]
+mod tests {
+    use forum_api::Language;
+    use forum_api::store::memory::MemoryBudgets;
+
+    use super::*;
+    use crate::open::{Migrations, Place};
+
+    #[tokio::test]
+    async fn a_sign_in_beyond_the_queue_is_refused_with_503() {
+        let place = Place::named("sqlite::memory:", true).unwrap();
+        let (_database, board) = place
+            .open(Language::English, Migrations::Apply)
+            .await
+            .unwrap();
+        let budgets = Arc::new(MemoryBudgets::default());
+        let sign_in = SignIn::new(board, Settings::default(), budgets);
+        let _queue = sign_in.0.queue.try_acquire_many(QUEUE as u32).unwrap();
+        let form = Body::from("name=admin&password=x");
+        let request = Request::post(SIGN_IN).body(form).unwrap();
+        let refused = sign_in.answer(request).await.unwrap();
+        assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(refused.headers()[RETRY_AFTER], "1");
+    }
+}
