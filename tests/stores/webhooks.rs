@@ -356,7 +356,7 @@ async fn a_long_queue_is_counted_up_to_a_bound() {
         VALUES ('evt_1', 'post.created', 0, '{}', 0);
         INSERT INTO forum_api_deliveries (id, event, topic, endpoint, created_at, state, attempts, due_at)
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 12000)
-        SELECT 'dlv_' || i, 'evt_1', 'post.created', 'whe_' || i % 2, 0, 'queued', 0, i FROM n",
+        SELECT 'dlv_' || i, 'evt_1', 'post.created', 'whe_' || (i % 2), 0, 'queued', 0, i FROM n",
     );
     let backlog = webhooks.deliveries.backlog(at(0)).await.unwrap();
     assert_eq!(backlog.depth, Backlog::MAX_DEPTH);
