@@ -10,7 +10,7 @@ use forum_api::store::{
     Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Quarantine,
     Settlement, Usage, Webhooks,
 };
-use forum_api::webhook::{Attempted, Delivery, Endpoint, Event};
+use forum_api::webhook::{Attempted, Delivery, Endpoint, Event, KeyId};
 
 /// Where a fault sits: what it does to a question before the store hears it, or to the answer afterwards.
 #[derive(Clone, Copy)]
@@ -125,6 +125,31 @@ impl Endpoints for Faulty {
         let mut all = self.kept.endpoints.all().await?;
         spoil!(self, All(all));
         Ok(all)
+    }
+
+    async fn key_id(&self) -> Stored<Option<KeyId>> {
+        self.kept.endpoints.key_id().await
+    }
+
+    async fn replace_key(
+        &self,
+        former: Option<&KeyId>,
+        key: &KeyId,
+        endpoints: &[Endpoint],
+    ) -> Stored<bool> {
+        let stored = &self.kept.endpoints;
+        if let Plant::Overwrites = self.plant {
+            let (recorded, mut fit) = (stored.key_id().await?, Vec::new());
+            for endpoint in endpoints {
+                let former = stored.find(&endpoint.id).await?;
+                fit.extend(former.map(|Endpoint { version, .. }| Endpoint {
+                    version,
+                    ..endpoint.clone()
+                }));
+            }
+            return stored.replace_key(recorded.as_ref(), key, &fit).await;
+        }
+        stored.replace_key(former, key, endpoints).await
     }
 }
 

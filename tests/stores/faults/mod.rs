@@ -45,6 +45,8 @@ const FAULTS: &[Fault] = &[
     ("every endpoint is enabled", Plant::Add(|one| one.enabled = true), "outbox::who_is_away_or_disabled_is_told_nothing"),
     ("a taken id is not told", Plant::Added(|added| *added = true), "endpoints::an_id_is_taken_once"),
     ("a change forgets another one", Plant::Overwrites, "endpoints::of_changes_at_once_one_is_made"),
+    ("a key takes the place of any other", Plant::Overwrites, "endpoints::a_key_is_recorded_in_the_place_of_the_former_one"),
+    ("a new key overwrites a change", Plant::Overwrites, "endpoints::a_key_is_replaced_with_the_secrets_or_not_at_all"),
     ("endpoints come in another order", Plant::All(|all| all.reverse()), "endpoints::all_come_in_the_order_in_which_they_were_added"),
     ("a removed endpoint stays", Plant::Hoards, "endpoints::what_is_removed_is_away"),
     ("what was queued for a removed endpoint is sent", Plant::Hoards, "claims::what_a_removed_endpoint_had_queued_is_away"),

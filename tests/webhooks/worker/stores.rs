@@ -11,7 +11,7 @@ use forum_api::store::{
     Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Quarantine,
     Settlement, Usage, Webhooks,
 };
-use forum_api::webhook::{Attempted, Delivery, Endpoint, Event};
+use forum_api::webhook::{Attempted, Delivery, Endpoint, Event, KeyId};
 use tokio::task::yield_now;
 
 /// Stores behind a counter that may refuse.
@@ -110,6 +110,20 @@ impl Endpoints for Counted {
 
     async fn all(&self) -> Stored<Vec<Endpoint>> {
         self.called("endpoints")?.endpoints.all().await
+    }
+
+    async fn key_id(&self) -> Stored<Option<KeyId>> {
+        self.inner.endpoints.key_id().await
+    }
+
+    async fn replace_key(
+        &self,
+        former: Option<&KeyId>,
+        key: &KeyId,
+        endpoints: &[Endpoint],
+    ) -> Stored<bool> {
+        let stored = &self.inner.endpoints;
+        stored.replace_key(former, key, endpoints).await
     }
 }
 

@@ -10,6 +10,8 @@ CREATE TABLE forum_api_tokens (
     last_used_at BIGINT
 ) WITH (fillfactor = 80);
 
+CREATE INDEX forum_api_tokens_by_age ON forum_api_tokens (created_at, lookup);
+
 CREATE TABLE forum_api_idempotency_keys (
     token TEXT COLLATE "C" NOT NULL,
     key TEXT COLLATE "C" NOT NULL,
@@ -19,6 +21,9 @@ CREATE TABLE forum_api_idempotency_keys (
     status INTEGER,
     location TEXT,
     body BYTEA,
+    forum_id TEXT,
+    thread_id TEXT,
+    post_id TEXT,
     PRIMARY KEY (token, key)
 ) WITH (fillfactor = 80);
 
@@ -53,6 +58,11 @@ CREATE TABLE forum_api_endpoints (
     pending_secret BYTEA,
     pending_from BIGINT,
     version BIGINT NOT NULL
+);
+
+CREATE TABLE forum_api_webhook_key (
+    only_row BOOLEAN PRIMARY KEY CHECK (only_row),
+    key_id TEXT COLLATE "C" NOT NULL CHECK (key_id ~ '^[A-Za-z0-9_-]{1,64}$')
 );
 
 CREATE TABLE forum_api_deliveries (

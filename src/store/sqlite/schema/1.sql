@@ -10,6 +10,8 @@ CREATE TABLE forum_api_tokens (
     last_used_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX forum_api_tokens_by_age ON forum_api_tokens (created_at, lookup);
+
 CREATE TABLE forum_api_idempotency_keys (
     token TEXT NOT NULL,
     key TEXT NOT NULL,
@@ -19,6 +21,9 @@ CREATE TABLE forum_api_idempotency_keys (
     status INTEGER,
     location TEXT,
     body BLOB,
+    forum_id TEXT,
+    thread_id TEXT,
+    post_id TEXT,
     PRIMARY KEY (token, key)
 ) STRICT;
 
@@ -58,6 +63,11 @@ CREATE TABLE forum_api_endpoints (
     pending_secret BLOB,
     pending_from INTEGER,
     version INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE forum_api_webhook_key (
+    only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+    key_id TEXT NOT NULL CHECK (length(key_id) BETWEEN 1 AND 64 AND key_id NOT GLOB '*[^A-Za-z0-9_-]*')
 ) STRICT;
 
 CREATE TABLE forum_api_deliveries (
