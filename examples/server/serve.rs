@@ -53,7 +53,9 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
     let is_board = place.holds_board().await? == Some(true);
     let password = beginning::password(options, is_board)?;
     let budgets = open::budgets(options.redis.as_deref()).await?;
-    let (database, board) = place.open(options.language.into(), Migrations::Apply).await?;
+    let (database, board) = place
+        .open(options.language.into(), Migrations::Apply)
+        .await?;
     let secrets = if is_board {
         secrets
     } else {
