@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use forum_api::webhook::{Endpoint, Plain, Sealed, State, Topic};
 
@@ -354,23 +353,6 @@ fn a_secret_that_cannot_be_decrypted_makes_its_deliveries_wait_ever_longer() {
     scene.start();
     scene.pass(HOUR);
     assert_eq!(scene.stands(), (State::Delivered, 1));
-}
-
-/// Events that occurred before the registration are not delivered, also those that still wait for fan-out then.
-#[test]
-fn an_endpoint_receives_no_event_from_before_its_registration() {
-    let scene = Scene::new();
-    scene.happen();
-    scene.pass(Duration::from_millis(1));
-    scene.add("a");
-    let at_once = scene.happen();
-    scene.pass(seconds(1));
-    let later = scene.happen();
-    scene.start();
-    scene.pass(HOUR);
-    let sent = scene.receivers.sent();
-    let bodies: Vec<_> = sent.iter().map(|sent| sent.request.body.clone()).collect();
-    assert_eq!(bodies, [at_once.body, later.body]);
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod faults;
 mod leases;
 mod log;
 mod pace;
+mod registration;
 mod stopping;
 mod sweeping;
 mod threads;
