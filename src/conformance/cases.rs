@@ -136,6 +136,8 @@ macro_rules! __board_cases {
                 an_approved_reply_is_for_everybody
                 an_approved_thread_is_for_everybody
                 an_author_changes_what_awaits
+                an_edit_of_what_was_approved_shows_or_awaits
+                an_edit_of_an_approved_first_post_shows_or_awaits
                 a_restored_reply_awaits_again
                 a_restored_thread_awaits_again
                 a_reply_is_approved_in_a_deleted_thread
