@@ -13,6 +13,7 @@ mod leases;
 mod log;
 mod pace;
 mod registration;
+mod secrets;
 mod stopping;
 mod sweeping;
 mod threads;
