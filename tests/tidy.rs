@@ -22,7 +22,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("token", &["base62", "clock", "model"]),
     ("webhook", &["base62", "clock", "host", "model"]),
     ("budget", &["model", "token"]),
-    ("store", &["budget", "host", "model", "token", "webhook"]),
+    ("store", &["budget", "host", "measure", "model", "token", "webhook"]),
     ("store/memory", &["budget", "host", "model", "store", "token", "webhook"]),
     ("store/postgres", &["host", "model", "store", "token", "webhook"]),
     ("store/sqlite", &["host", "model", "store", "token", "webhook"]),

@@ -8,5 +8,6 @@ mod group;
 mod postgres;
 mod redis;
 mod restart;
+mod unreadable;
 mod webhooks;
 mod window;
