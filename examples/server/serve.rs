@@ -23,14 +23,15 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tower::util::option_layer;
-use tower::{Layer, ServiceExt, service_fn};
+use tower::{ServiceExt, service_fn};
 
 use crate::board::Board;
 use crate::board::db::Database;
 use crate::cli::{self, Common};
+use crate::commands::webhook::refusal;
 use crate::front::{DOCS, Front, MOUNT, PANEL};
 use crate::greeting::Greeting;
+use crate::keys::Secrets;
 use crate::metrics::Metrics;
 use crate::open::{self, Migrations, Place};
 use crate::output::Output;
@@ -45,10 +46,24 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
     let stop = Stop::listen().map_err(Refusal::failed)?;
     let (listener, address) = listen(options.listen).await?;
     let place = Place::named(&common.database, true)?;
+    let secrets = Secrets::find(
+        &common.database,
+        options.addresses.secret_key_file.as_deref(),
+    )?;
     let is_board = place.holds_board().await? == Some(true);
     let password = beginning::password(options, is_board)?;
     let budgets = open::budgets(options.redis.as_deref()).await?;
-    let (database, board) = place.open(options.language.into(), Migrations::Apply).await?;
+    let (database, board) = place
+        .open(options.language.into(), Migrations::Apply)
+        .await?;
+    let secrets = if is_board {
+        secrets
+    } else {
+        secrets.or_created(&common.database)?
+    };
+    let registry = options.addresses.registry(&database, &secrets);
+    registry.check_key().await.map_err(refusal)?;
+    secrets.warn_of_plaintext(&common.database);
     let greeting = Greeting {
         base_url: options
             .base_url
@@ -56,7 +71,7 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
             .unwrap_or_else(|| format!("http://{address}")),
         new: beginning::begin(&database, &board, options, password).await?,
     };
-    let worker = worker(&database, &board, options).await?;
+    let worker = worker(&database, &board, &secrets, options)?;
     let stores = Stores {
         budgets,
         ..database.stores()
@@ -66,11 +81,10 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
         Some(worker) => board.with_wake(move || worker.wake()),
         None => board,
     };
-    let sign_in = SignIn::new(board.clone(), &greeting.base_url, &options.trusted_proxies);
-    let registry = options.addresses.registry(&database)?;
+    let sign_in = SignIn::new(board.clone(), settings.clone(), stores.budgets.clone());
     let front = Front {
         panel: panel(&stores, registry, sign_in.clone(), &settings),
-        api: api(stores, board.clone(), settings),
+        api: cors::layered(api(stores, board.clone(), settings), &options.cors_origin),
         sign_in,
         docs: Docs::new(DOCS, MOUNT),
         metrics,
@@ -84,7 +98,7 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
             webhooks::stop(&worker).await;
         }
     };
-    let served = async { tokio::join!(run(listener, front, options, stop), work) };
+    let served = async { tokio::join!(run(listener, front, stop), work) };
     tokio::select! {
         _ = served => {}
         () = board.keep_writing_hints() => {}
@@ -95,16 +109,17 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
 }
 
 /// What sends webhooks, unless others do.
-async fn worker(
+fn worker(
     database: &Database,
     board: &Board,
+    secrets: &Secrets,
     options: &cli::Serve,
 ) -> Result<Option<WorkerHandle>> {
     if options.no_worker {
         return Ok(None);
     }
-    let worker = webhooks::work(database, board, &options.addresses, &options.pace);
-    worker.await.map(Some)
+    let (addresses, pace) = (&options.addresses, &options.pace);
+    webhooks::work(database, board, secrets, addresses, pace).map(Some)
 }
 
 async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr)> {
@@ -154,17 +169,18 @@ fn panel(stores: &Stores, registry: Registry, sign_in: SignIn, settings: &Settin
         registry,
         TokioRuntime,
     )
+    .budgets(stores.budgets.clone())
+    .idempotency(stores.idempotency.clone())
     .settings(settings)
     .build()
 }
 
 /// Answers until told to stop, then finishes what is in flight.
-async fn run(listener: TcpListener, front: Front, options: &cli::Serve, stop: Stop) {
-    let front = service_fn(move |request: Request<Body>| {
+async fn run(listener: TcpListener, front: Front, stop: Stop) {
+    let service = service_fn(move |request: Request<Body>| {
         let front = front.clone();
         async move { Ok::<_, Infallible>(front.answer(request).await) }
     });
-    let service = option_layer(cors::layer(&options.cors_origin)).layer(front);
     let connections = GracefulShutdown::new();
     let accept = async {
         loop {

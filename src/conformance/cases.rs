@@ -118,6 +118,7 @@ macro_rules! __board_cases {
                 a_deleted_post_is_for_moderators
                 authors_and_moderators_delete_replies
                 moderators_delete_threads
+                deleted_content_is_in_no_forum
                 nobody_replies_in_a_deleted_thread
                 one_of_many_deletions_is_made
                 nobody_changes_what_is_deleted
@@ -135,6 +136,8 @@ macro_rules! __board_cases {
                 an_approved_reply_is_for_everybody
                 an_approved_thread_is_for_everybody
                 an_author_changes_what_awaits
+                an_edit_of_what_was_approved_shows_or_awaits
+                an_edit_of_an_approved_first_post_shows_or_awaits
                 a_restored_reply_awaits_again
                 a_restored_thread_awaits_again
                 a_reply_is_approved_in_a_deleted_thread

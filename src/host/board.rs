@@ -38,7 +38,8 @@ pub enum Place<'a> {
 #[async_trait]
 #[allow(unused_variables, reason = "the defaults use none")]
 pub trait Board: Send + Sync + 'static {
-    /// The forum in which `place` is, if `caller` sees it there: asked before each write to a place.
+    /// The forum in which `place` is, if `caller` sees it there: asked before each write to a place, and before a
+    /// stored response about it is given again.
     ///
     /// [`Place::Nowhere`] and [`Place::Forum`] never arrive here.
     ///
@@ -109,7 +110,8 @@ pub trait Board: Send + Sync + 'static {
         Err(Refusal::NotImplemented)
     }
 
-    /// `POST /members/{userId}/reputation`: rates a member.
+    /// `POST /members/{userId}/reputation`: rates a member. The rating of a post carries the post's forum; without it
+    /// the answer is 500.
     async fn rate(&self, by: &Member, user: UserRef, rating: Rate) -> Result<Rating> {
         Err(Refusal::NotImplemented)
     }

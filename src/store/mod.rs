@@ -44,7 +44,9 @@ macro_rules! kept_as_texts {
             EventId: EventId::new, ToString::to_string;
             ForumId: ForumId::new, ToString::to_string;
             Lookup: Lookup::parse, Lookup::as_str;
+            PostId: PostId::new, ToString::to_string;
             State: State::new, |state: &State| state.as_str();
+            ThreadId: ThreadId::new, ToString::to_string;
             Topic: Topic::new, Topic::as_str;
             UserId: UserId::new, ToString::to_string;
         }
@@ -66,14 +68,16 @@ mod webhooks;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use budgets::Budgets;
-pub use idempotency::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, Ticket};
+pub use idempotency::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, ResourceIds, Ticket};
 pub use schema_status::SchemaStatus;
 pub use tokens::Tokens;
-pub(crate) use webhooks::ended_at;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) use webhooks::report_unreadable;
 pub use webhooks::{
-    ATTEMPTS_KEPT, Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox,
-    Settlement, Webhooks,
+    ATTEMPTS_KEPT, Backlog, Claim, Claimed, Claims, Deliveries, DeliveryCount, Endpoints, FanOut,
+    Filter, Outbox, Quarantine, QuarantinedEvent, Settlement, Usage, Webhooks,
 };
+pub(crate) use webhooks::{decode_event, ended_at};
 
 /// The stores that one service uses.
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use crate::ranges::{FORBIDDEN, PRIVATE, PUBLIC};
 use crate::spellings::{FIT, ODD, SPELLINGS, UNFIT};
-use crate::wire::{Act, Names, Receiver, SHORT, outgoing, settings};
+use crate::wire::{Act, LONG, Names, Receiver, SHORT, outgoing, settings};
 
 const OK: Act = Act::Say(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
 
@@ -34,7 +34,8 @@ struct Sender {
 
 impl Sender {
     fn new(allow_private: bool) -> Self {
-        let mut settings = settings(SHORT * 3);
+        let mut settings = settings(LONG);
+        settings.connect = SHORT * 3;
         settings.allow_private = allow_private;
         let transport = HttpTransport::new(settings).unwrap();
         Self {
@@ -216,6 +217,25 @@ async fn of_many_addresses_eight_are_enough() {
     let names = Names::leading_to(&["8.8.8.8"; 100]);
     let target = Target::parse("http://receiver.test", false).unwrap();
     assert_eq!(target.resolve(&*names).await.unwrap().len(), 8);
+}
+
+#[tokio::test]
+async fn the_families_of_many_addresses_take_turns() {
+    let six = |number: u8| format!("2600::{number}");
+    let four = |number: u8| format!("8.8.8.{number}");
+    let by_family: Vec<_> = (1..=9).map(six).chain((1..=9).map(four)).collect();
+    let by_family: Vec<_> = by_family.iter().map(String::as_str).collect();
+    let names = Names::leading_to(&by_family);
+    let target = Target::parse("http://receiver.test", false).unwrap();
+    let resolved = target.resolve(&*names).await.unwrap();
+    let taken: Vec<_> = resolved
+        .iter()
+        .map(|socket| socket.ip().to_string())
+        .collect();
+    let turns: Vec<_> = (1..=4)
+        .flat_map(|number| [six(number), four(number)])
+        .collect();
+    assert_eq!(taken, turns);
 }
 
 proptest! {

@@ -50,6 +50,17 @@ impl Shard {
         })
     }
 
+    /// Gives back units of a running window.
+    pub(super) fn refund(&mut self, key: u128, cost: u32, window: Window, now: Timestamp) {
+        let Some(known) = self.budgets.get(&key) else {
+            return;
+        };
+        match window.refund(Some(*known), cost, now) {
+            Some(after) => self.budgets.insert(key, after),
+            None => self.budgets.remove(&key),
+        };
+    }
+
     /// What was last known of a budget, whose window may be over by now.
     #[cfg(feature = "redis")]
     pub(super) fn known(&self, key: u128) -> Option<Budget> {

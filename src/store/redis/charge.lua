@@ -1,7 +1,7 @@
 -- Charges a budget, all of the cost or none of it. Times are milliseconds since 1970-01-01T00:00:00Z.
 --
 -- KEYS[1]  the budget as "USED ENDS"; there is none while no window runs
--- ARGV     a window's units and length; the cost; USED and ENDS as the node last knew them, or 0 0
+-- ARGV     a window's units and length; the cost, negative for a refund; USED and ENDS as the node last knew them, or 0 0
 -- Gives    whether it was granted (1 or 0), USED and ENDS as they are now, the time
 
 local units, length, cost = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -27,11 +27,11 @@ end
 
 local granted = cost <= math.max(units - used, 0)
 if granted then
-  used = used + cost
+  used = math.max(used + cost, 0)
 end
 
 local budget = string.format('%.0f %.0f', used, ends)
-if used > 0 and ends > now and budget ~= stored then
+if (used > 0 or stored ~= '') and ends > now and budget ~= stored then
   redis.call('SET', KEYS[1], budget, 'PX', ends - now)
 end
 return { granted and 1 or 0, used, ends, now }
