@@ -88,7 +88,7 @@ impl Board {
             home.ask(SPREAD_ON_POSTGRES);
         }
         let [threads, posts] = [threads, posts].map(|amount| amount.to_string());
-        board.run(&["generate", "--threads", &threads, "--posts", &posts]);
+        board.run(&["generate", "--yes", "--threads", &threads, "--posts", &posts]);
         if env::var(BACKEND).is_err() {
             let database = Connection::open(home.path().join("forum.db")).unwrap();
             let triggers = DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER;
@@ -147,7 +147,7 @@ impl Board {
         self.run(&["member", "add", "sam", "--groups", "members,staff"]);
         let begun = Instant::now();
         let (count, of) = (threads.to_string(), posts.to_string());
-        self.run(&["generate", "--threads", &count, "--posts", &of]);
+        self.run(&["generate", "--yes", "--threads", &count, "--posts", &of]);
         println!(
             "generate --threads {count} --posts {of}: {:.0?}",
             begun.elapsed()
