@@ -9,7 +9,7 @@ use forum_api::model::DeliveryId;
 use forum_api::store::Webhooks;
 use forum_api::store::sqlite::{Database, Location};
 use forum_api::webhook::{
-    Attempted, HttpSettings, Progress, Registration, Registry, Resolver, Secret,
+    Attempted, Event, HttpSettings, Progress, Registration, Registry, Resolver, Secret,
 };
 use tempfile::TempDir;
 
@@ -62,7 +62,10 @@ impl Story {
             secret: Some(secret("A")),
         });
         let endpoint = registered.await.unwrap().endpoint.id;
-        let event = event(BODY);
+        let event = Event {
+            occurred_at: after(0),
+            ..event(BODY)
+        };
         stores.outbox.put(&event).await.unwrap();
         let transport = transport(aim.settings, &aim.names);
         let people = Arc::new(People::new(Inline));

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use forum_api::webhook::{Endpoint, Plain, Sealed, State, Topic};
 
@@ -367,4 +368,21 @@ fn a_secret_that_cannot_be_decrypted_delays_no_other_endpoint() {
     (0..3).for_each(|_| scene.queue(&other));
     scene.start();
     assert_eq!(scene.receivers.times(&url("other")).len(), 3);
+}
+
+/// Events that occurred before the registration are not delivered, also those that still wait for fan-out then.
+#[test]
+fn an_endpoint_receives_no_event_from_before_its_registration() {
+    let scene = Scene::new();
+    scene.happen();
+    scene.pass(Duration::from_millis(1));
+    scene.add("a");
+    let at_once = scene.happen();
+    scene.pass(seconds(1));
+    let later = scene.happen();
+    scene.start();
+    scene.pass(HOUR);
+    let sent = scene.receivers.sent();
+    let bodies: Vec<_> = sent.iter().map(|sent| sent.request.body.clone()).collect();
+    assert_eq!(bodies, [at_once.body, later.body]);
 }

@@ -88,6 +88,7 @@ fn one_delivery_takes_a_handful_of_calls() {
     scene.runtime.run();
     let counts = scene.counted.take_counts();
     let expected = [
+        ("begin_sending", 1),
         ("claim", 3),
         ("endpoints", 1),
         ("fan_out", 1),
