@@ -2,7 +2,6 @@
 //! whether all is well.
 
 use axum::body::Body;
-use forum_api::ForumApi;
 use forum_api::docs::Docs;
 use forum_api::panel::Panel;
 use http::header::CONTENT_TYPE;
@@ -10,6 +9,7 @@ use http::{HeaderValue, Request, Response, StatusCode};
 use tower::ServiceExt;
 
 use crate::board::Board;
+use crate::cors;
 use crate::metrics::{self, Metrics};
 use crate::sign_in::SignIn;
 
@@ -25,7 +25,7 @@ pub const DOCS: &str = "/docs";
 #[derive(Clone, Debug)]
 pub struct Front {
     /// Answers everything below [`MOUNT`].
-    pub api: ForumApi,
+    pub api: cors::Api,
     /// Answers everything below [`PANEL`].
     pub panel: Panel,
     /// Signs in and out.

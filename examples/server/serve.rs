@@ -23,8 +23,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tower::util::option_layer;
-use tower::{Layer, ServiceExt, service_fn};
+use tower::{ServiceExt, service_fn};
 
 use crate::board::Board;
 use crate::board::db::Database;
@@ -34,7 +33,7 @@ use crate::front::{DOCS, Front, MOUNT, PANEL};
 use crate::greeting::Greeting;
 use crate::keys::Secrets;
 use crate::metrics::Metrics;
-use crate::open::{self, Place};
+use crate::open::{self, Migrations, Place};
 use crate::output::Output;
 use crate::sign_in::SignIn;
 use crate::stop::{Stop, patiently};
@@ -54,7 +53,9 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
     let is_board = place.holds_board().await? == Some(true);
     let password = beginning::password(options, is_board)?;
     let budgets = open::budgets(options.redis.as_deref()).await?;
-    let (database, board) = place.open(options.language.into()).await?;
+    let (database, board) = place
+        .open(options.language.into(), Migrations::Apply)
+        .await?;
     let secrets = if is_board {
         secrets
     } else {
@@ -80,14 +81,14 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
         Some(worker) => board.with_wake(move || worker.wake()),
         None => board,
     };
-    let sign_in = SignIn::new(board.clone(), &greeting.base_url, &options.trusted_proxies);
+    let sign_in = SignIn::new(board.clone(), settings.clone(), stores.budgets.clone());
     let front = Front {
         panel: panel(&stores, registry, sign_in.clone(), &settings),
-        api: api(stores, board.clone(), settings),
+        api: cors::layered(api(stores, board.clone(), settings), &options.cors_origin),
         sign_in,
         docs: Docs::new(DOCS, MOUNT),
         metrics,
-        board,
+        board: board.clone(),
     };
     Output::new(&greeting, greeting.keys())?.print(common.json);
     let stopped = stop.clone().told();
@@ -97,7 +98,12 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
             webhooks::stop(&worker).await;
         }
     };
-    tokio::join!(run(listener, front, options, stop), work);
+    let served = async { tokio::join!(run(listener, front, stop), work) };
+    tokio::select! {
+        _ = served => {}
+        () = board.keep_writing_hints() => {}
+    }
+    board.write_hints().await;
     database.close().await;
     Ok(())
 }
@@ -163,17 +169,18 @@ fn panel(stores: &Stores, registry: Registry, sign_in: SignIn, settings: &Settin
         registry,
         TokioRuntime,
     )
+    .budgets(stores.budgets.clone())
+    .idempotency(stores.idempotency.clone())
     .settings(settings)
     .build()
 }
 
 /// Answers until told to stop, then finishes what is in flight.
-async fn run(listener: TcpListener, front: Front, options: &cli::Serve, stop: Stop) {
-    let front = service_fn(move |request: Request<Body>| {
+async fn run(listener: TcpListener, front: Front, stop: Stop) {
+    let service = service_fn(move |request: Request<Body>| {
         let front = front.clone();
         async move { Ok::<_, Infallible>(front.answer(request).await) }
     });
-    let service = option_layer(cors::layer(&options.cors_origin)).layer(front);
     let connections = GracefulShutdown::new();
     let accept = async {
         loop {

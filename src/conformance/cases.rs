@@ -118,6 +118,7 @@ macro_rules! __board_cases {
                 a_deleted_post_is_for_moderators
                 authors_and_moderators_delete_replies
                 moderators_delete_threads
+                deleted_content_is_in_no_forum
                 nobody_replies_in_a_deleted_thread
                 one_of_many_deletions_is_made
                 nobody_changes_what_is_deleted
@@ -135,6 +136,8 @@ macro_rules! __board_cases {
                 an_approved_reply_is_for_everybody
                 an_approved_thread_is_for_everybody
                 an_author_changes_what_awaits
+                an_edit_of_what_was_approved_shows_or_awaits
+                an_edit_of_an_approved_first_post_shows_or_awaits
                 a_restored_reply_awaits_again
                 a_restored_thread_awaits_again
                 a_reply_is_approved_in_a_deleted_thread
@@ -181,6 +184,8 @@ macro_rules! __board_cases {
                 an_edit_is_decided_when_it_is_made
                 what_an_edit_leaves_out_stays
                 options_that_were_voted_for_are_a_moderators
+                a_question_that_was_voted_on_is_a_moderators
+                choices_that_were_made_are_a_moderators
                 a_removed_option_takes_its_votes
                 a_refused_edit_changes_nothing
                 an_end_is_set_and_taken_away
@@ -245,6 +250,7 @@ macro_rules! __board_cases {
                 a_forum_is_searched_with_its_sub_forums
                 an_author_is_named_by_id_or_by_name
                 a_span_of_time_has_a_beginning_and_an_end
+                a_span_of_time_includes_its_start_and_excludes_its_end
                 what_is_not_there_gives_no_hits
             }
             sought {
@@ -262,6 +268,8 @@ macro_rules! __board_cases {
                 pages_of_any_size_meet
                 the_best_come_first
                 a_walk_meets_each_hit_once_while_others_write
+                a_thread_comes_by_its_newest_or_oldest_match
+                a_thread_comes_by_its_best_match
                 a_walk_meets_each_thread_once
                 a_walk_meets_each_thread_once_while_others_write
                 a_forged_place_is_no_failure

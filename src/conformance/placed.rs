@@ -24,6 +24,7 @@ macro_rules! placed {
 }
 
 placed! {
+    ForumId: |forum| vec![forum];
     Thread: |thread| vec![&thread.forum_id];
     Vec<Forum>: |forums| forums.iter().map(|forum| &forum.forum_id).collect();
     Page<Thread>: |page| page.items.iter().map(|thread| &thread.forum_id).collect();
@@ -39,6 +40,6 @@ placed! {
     Message: |_| Vec::new();
     Profile: |_| Vec::new();
     Account: |_| Vec::new();
-    Rating: |_| Vec::new();
+    Rating: |rating| rating.forum_id.iter().collect();
     (): |_| Vec::new();
 }

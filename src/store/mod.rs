@@ -44,7 +44,9 @@ macro_rules! kept_as_texts {
             EventId: EventId::new, ToString::to_string;
             ForumId: ForumId::new, ToString::to_string;
             Lookup: Lookup::parse, Lookup::as_str;
+            PostId: PostId::new, ToString::to_string;
             State: State::new, |state: &State| state.as_str();
+            ThreadId: ThreadId::new, ToString::to_string;
             Topic: Topic::new, Topic::as_str;
             UserId: UserId::new, ToString::to_string;
         }
@@ -66,7 +68,7 @@ mod webhooks;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use budgets::Budgets;
-pub use idempotency::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, Ticket};
+pub use idempotency::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, ResourceIds, Ticket};
 pub use schema_status::SchemaStatus;
 pub use tokens::Tokens;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]

@@ -7,7 +7,7 @@ use forum_api::host::Refusal;
 use forum_api::testing::Answer;
 
 use crate::support::server::settings;
-use crate::support::{Ask, FullBoard, Mood, Server, number};
+use crate::support::{Ask, FullBoard, Mood, Server, log, number};
 
 const ALWAYS: [&str; 8] = [
     "cache-control",
@@ -95,6 +95,8 @@ fn cases() -> Vec<Case> {
         Case(Alice, well, ask("GET", "/me").header("if-none-match", "*"), 304, "", NEVER_KEPT, &["etag"]),
         Case(Guest, well, ask("GET", "/openapi.json").header("if-none-match", "*"), 304, "", KEPT, &["etag"]),
         Case(Guest, well, ask("GET", "/threads/open-1/posts?limit=2").header("if-none-match", "*"), 304, "", KEPT, &["etag", "link"]),
+        Case(Alice, well, ask("GET", "/messages/alice-1").header("if-none-match", "*"), 200, "", NEVER_KEPT, &[]),
+        Case(Guest, well, ask("GET", "/threads/staff-1").header("if-none-match", "*"), 404, "not_found", NEVER_KEPT, &[]),
         Case(Guest, well, ask("GET", "/forums?x=1"), 400, "bad_request", NEVER_KEPT, &[]),
         Case(Alice, well, reply("{"), 400, "bad_request", NEVER_KEPT, &[]),
         Case(Guest, well, ask("GET", "/me"), 401, "unauthenticated", NEVER_KEPT, &["www-authenticate"]),
@@ -109,7 +111,7 @@ fn cases() -> Vec<Case> {
         Case(Alice, well, reply(r#"{"body":"other"}"#).key("k"), 409, "CONFLICT", NEVER_KEPT, &[]),
         Case(Alice, well, reply("{}"), 422, "VALIDATION", NEVER_KEPT, &[]),
         Case(Alice, well, reply("{}").key("v"), 422, "VALIDATION", NEVER_KEPT, &[]),
-        Case(Alice, well, reply("{}").key("v"), 422, "VALIDATION", NEVER_KEPT, &["idempotency-replayed"]),
+        Case(Alice, well, reply("{}").key("v"), 422, "VALIDATION", NEVER_KEPT, &[]),
         Case(Spent, well, ask("GET", "/me"), 429, "rate_limited", NEVER_KEPT, &["retry-after"]),
         Case(Alice, |b| refuses(b, || Refusal::TooFast("No.".into(), Some(Duration::from_millis(1)))), reply(good), 429, "RATE_LIMITED", NEVER_KEPT, &["retry-after"]),
         Case(Alice, |b| refuses(b, || Refusal::TooFast("No.".into(), None)), reply(good), 429, "RATE_LIMITED", NEVER_KEPT, &[]),
@@ -180,9 +182,31 @@ async fn every_response_carries_exactly_its_headers() {
         } else {
             assert!(answer.body.is_empty(), "{case}");
         }
-        let once = answer.header("idempotency-replayed").is_some()
-            || ids.insert(answer.header("x-request-id").unwrap().to_owned());
-        assert!(once, "each request has an id of its own: {case}");
+        let is_new = ids.insert(answer.header("x-request-id").unwrap().to_owned());
+        assert!(is_new, "each request has an id of its own: {case}");
+    }
+}
+
+/// The client's own id is logged beside the new one if it is short and plain.
+#[tokio::test]
+async fn the_clients_own_request_id_is_only_logged() {
+    let server = Server::new();
+    let long = "x".repeat(65);
+    for (own, is_logged) in [
+        ("Az09._-", true),
+        (&long[..64], true),
+        (&*long, false),
+        ("a b", false),
+        ("a/b", false),
+    ] {
+        let answer = server
+            .send(&ask("GET", "/me").header("x-request-id", own))
+            .await;
+        let id = answer.header("x-request-id").unwrap();
+        assert_ne!(id, own);
+        assert_eq!(answer.json()["error"]["requestId"], id);
+        let field = format!("client_request_id=\"{own}\"");
+        assert_eq!(log::of(&answer).contains(&field), is_logged, "{own}");
     }
 }
 
@@ -215,9 +239,5 @@ fn refusal(answer: &Answer, code: &str) {
     assert_eq!(error.as_object().unwrap().len(), 3);
     assert_eq!(error["code"], code);
     assert!(!error["message"].as_str().unwrap().is_empty());
-    assert_eq!(
-        error["requestId"] == id,
-        answer.header("idempotency-replayed").is_none(),
-        "a replay keeps the first id"
-    );
+    assert_eq!(error["requestId"], id);
 }

@@ -2,10 +2,11 @@
 
 use std::net::TcpListener;
 
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::client::get;
-use crate::program::{Server, databases, run};
+use crate::program::{Home, Server, databases, run};
 
 /// Serving and a command are refused alike, in a sentence that shows no password.
 fn refused(database: &str) -> String {
@@ -70,15 +71,55 @@ fn a_postgres_without_a_board_is_left_as_it_is() {
     });
 }
 
+/// What every program says of a database that it must not use.
+fn refusals(home: &Home) -> Vec<String> {
+    let arguments: [&[&str]; 4] = [
+        &["--listen", "127.0.0.1:0"],
+        &["worker"],
+        &["migrate"],
+        &["token", "list"],
+    ];
+    let refusals = arguments.map(|arguments| home.run(arguments, "").refusal().to_owned());
+    refusals.to_vec()
+}
+
 #[test]
-fn a_board_that_a_later_version_has_changed_is_served() {
-    let home = Server::new(&[]).stop();
-    home.ask("INSERT INTO board_migrations (step) SELECT count(*) + 1 FROM board_migrations");
-    home.ask("ALTER TABLE member ADD COLUMN mood TEXT NOT NULL DEFAULT 'fine'");
-    home.ask("CREATE TABLE mood (name TEXT PRIMARY KEY)");
+fn a_newer_schema_is_refused_by_every_program() {
+    for table in ["board_migrations", "forum_api_migrations"] {
+        let home = Server::new(&[]).stop();
+        home.ask(&format!("INSERT INTO {table} (step) VALUES (99)"));
+        for refusal in refusals(&home) {
+            assert!(refusal.contains("newer than this program"), "{refusal}");
+        }
+    }
+}
+
+#[test]
+fn an_outdated_schema_is_migrated_by_serve_worker_and_migrate_only() {
+    let home = Server::with_input(Home::in_sqlite(), &[], "").stop();
+    let outdate = || {
+        let tables = home
+            .ask("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'forum_api_%'");
+        for table in tables {
+            home.ask(&format!("DROP TABLE {table}"));
+        }
+    };
+    outdate();
+    for arguments in [&["token", "list"][..], &["migrate", "--check"]] {
+        let refused = home.run(arguments, "");
+        assert!(
+            refused.refusal().contains("older than this program"),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(
+        home.run(&["migrate", "--json"], "").json(),
+        json!({ "ok": true })
+    );
+    for arguments in [&["token", "list"][..], &["migrate", "--check"]] {
+        assert_eq!(home.run(arguments, "").status, 0);
+    }
+    outdate();
     let server = Server::with_input(home, &[], "");
     assert_eq!(get(&server.api("/forums")).status, 200);
-    let add = ["member", "add", "dora", "--groups", "members"];
-    assert_eq!(server.command(&add).status, 0);
-    assert_eq!(get(&server.api("/members/@dora")).status, 200);
 }

@@ -1,7 +1,9 @@
 //! Accounts: what administrators do to members.
 
+use std::collections::HashMap;
+
 use forum_api::host::{Refusal, Result};
-use forum_api::model::Timestamp;
+use forum_api::model::{Timestamp, UserId};
 
 use super::db::{self, Connection, Transaction, bind};
 use super::groups::{Group, Groups};
@@ -11,7 +13,7 @@ use super::sessions;
 pub async fn add(tx: &Transaction<'_>, name: &str, groups: Groups, now: Timestamp) -> Result<i64> {
     if !is_name(name) {
         let rule = "a name is 1 to 64 of a-z, A-Z, 0-9, dot, hyphen and underscore";
-        return Err(Refusal::Invalid(rule.into()));
+        return Err(Refusal::invalid("username", rule));
     }
     let insert = "
         INSERT INTO member (username, groups, joined_at) VALUES (:name, :groups, :now)
@@ -48,6 +50,24 @@ pub async fn name(connection: &Connection<'_>, member: i64) -> Result<Option<Str
     Ok(name?)
 }
 
+/// Returns the names of these members. Members whose account is gone are absent.
+pub async fn names(
+    connection: &Connection<'_>,
+    members: &[UserId],
+) -> Result<HashMap<UserId, String>> {
+    let find = "
+        SELECT id, username FROM member
+        WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
+    let members: Vec<_> = members.iter().flat_map(UserId::number).collect();
+    let members = serde_json::json!(members).to_string();
+    let names = connection
+        .all(find, bind![members], |columns| {
+            Ok((columns.id()?, columns.value()?))
+        })
+        .await;
+    Ok(names?.into_iter().collect())
+}
+
 /// Bans a member, who can no longer act from then on and has no session any more, or takes the ban back.
 pub async fn set_banned(tx: &Transaction<'_>, member: i64, banned: bool) -> db::Result<()> {
     if banned {
@@ -79,6 +99,14 @@ pub async fn set_groups(tx: &Transaction<'_>, member: i64, groups: Groups) -> db
 pub async fn set_password(tx: &Transaction<'_>, member: i64, hash: &str) -> db::Result<()> {
     let update = "UPDATE member SET password_hash = ?2 WHERE id = ?1";
     tx.change(update, bind![member, hash]).await.map(drop)
+}
+
+/// Returns how many administrators can sign in: those who have a password and are not banned.
+pub async fn administrators(connection: &Connection<'_>) -> db::Result<usize> {
+    let count = "
+        SELECT count(*) FROM member
+        WHERE groups LIKE '%administrators%' AND banned = FALSE AND password_hash IS NOT NULL";
+    connection.one(count, &[], |columns| columns.count()).await
 }
 
 /// The hash of an administrator's password; the same refusal whatever is missing.

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use forum_api::host::{Refusal, Result};
-use forum_api::model::{Forum, ForumId};
+use forum_api::model::{Forum, ForumId, is_single_line};
 
 use super::access::Lists;
 use super::actor::Actor;
 use super::db::{Connection, Transaction, bind};
 use super::groups::Groups;
+use super::rules::is_blank;
 
 /// SQLite's recursion takes the deepest first.
 pub const DEPTH_FIRST: &str = "
@@ -89,8 +90,9 @@ pub struct NewForum {
 
 /// Adds a forum, the last of its siblings, and gives its id.
 pub async fn add(tx: &Transaction<'_>, new: &NewForum) -> Result<i64> {
-    if new.title.trim().is_empty() {
-        return Err(Refusal::Invalid("a forum needs a title".into()));
+    if is_blank(&new.title) || !is_single_line(&new.title) {
+        let rule = "a forum needs a title of one line, without control characters";
+        return Err(Refusal::invalid("title", rule));
     }
     if let Some(parent) = new.parent {
         must_exist(tx, parent).await?;
@@ -123,9 +125,10 @@ pub async fn name_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> Re
     must_exist(tx, forum).await?;
     let actor = Actor::load(tx, Some(member)).await?;
     if !actor.is_some_and(|actor| actor.access(forum).read) {
-        return Err(Refusal::Invalid(format!(
-            "a moderator has to be able to read forum {forum}"
-        )));
+        return Err(Refusal::invalid(
+            "member",
+            format!("a moderator has to be able to read forum {forum}"),
+        ));
     }
     let insert =
         "INSERT INTO forum_moderator (forum_id, member_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING";

@@ -17,12 +17,15 @@ use clap::Subcommand;
 use forum_api::host::Result;
 
 use crate::cli::{Common, Serve};
-use crate::open;
+use crate::open::{self, Migrations};
 use crate::output::Output;
+use crate::serve;
 
 /// A command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Serve the API, the documentation and the panel, and send webhooks: the default
+    Serve(Box<Serve>),
     #[command(flatten)]
     OnBoard(OnBoard),
     /// Print the OpenAPI document
@@ -61,12 +64,19 @@ pub enum OnBoard {
     Setting(setting::Setting),
     /// Fill the forums General, Help and Members with made-up content
     Generate(generate::Generate),
+    /// Apply the migrations that the database lacks
+    Migrate {
+        /// Apply nothing; exit with status 1 if the database lacks migrations
+        #[arg(long)]
+        check: bool,
+    },
 }
 
 impl Command {
     /// Whether it takes an option of serving, which may stand before it.
     pub fn takes(&self, option: &str) -> bool {
         let taken: &[&str] = match self {
+            Self::Serve(_) => return true,
             Self::Openapi(_) | Self::OnBoard(OnBoard::Token(token::Token::Issue(_))) => {
                 &["surface"]
             }
@@ -88,6 +98,7 @@ impl Command {
     /// Carries it out, and prints what it has to say. `before` is what stood before the command.
     pub async fn run(self, common: &Common, before: &Serve) -> Result<()> {
         let output = match self {
+            Self::Serve(_) => return serve::serve(common, before).await,
             Self::OnBoard(command) => command.run(&common.database, before).await?,
             Self::Openapi(openapi) => openapi.run(before.surface.into())?,
         };
@@ -98,7 +109,11 @@ impl Command {
 
 impl OnBoard {
     async fn run(self, url: &str, before: &Serve) -> Result<Output> {
-        let (database, board) = open::existing(url).await?;
+        let migrations = match self {
+            Self::Worker(_) | Self::Migrate { check: false } => Migrations::Apply,
+            _ => Migrations::Require,
+        };
+        let (database, board) = open::existing(url, migrations).await?;
         let outcome = match self {
             Self::Token(token) => token.run(&database, &board, before.surface.into()).await,
             Self::Board(command) => command.run(&board).await,
@@ -111,6 +126,7 @@ impl OnBoard {
             Self::Worker(worker) => worker.run(url, &database, &board, before).await,
             Self::Setting(setting) => setting.run(&board).await,
             Self::Generate(generate) => generate.run(&board).await,
+            Self::Migrate { .. } => Output::done_with("The schema is up to date."),
         };
         database.close().await;
         outcome

@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::board::db::Database;
 use crate::board::{Board, accounts};
+use crate::confirm::Confirm;
 use crate::keys::Secrets;
 use crate::output::Output;
 use crate::password;
@@ -34,10 +35,12 @@ enum Action {
     Add(Wanted),
     /// List all endpoints
     List,
-    /// Remove an endpoint, and what is queued for it
+    /// Remove an endpoint with its deliveries
     Remove {
         /// The endpoint's id
         id: String,
+        #[command(flatten)]
+        confirm: Confirm,
     },
     /// Make a new secret and print it, once; it signs from its activation on, or in 24 hours
     Rotate {
@@ -114,7 +117,16 @@ impl Webhook {
             Action::Reseal { .. } => Output::done(),
             Action::Add(wanted) => wanted.add(&registry, board).await,
             Action::List => list(&database.webhooks(), board).await,
-            Action::Remove { id } => done(registry.remove(&endpoint(&id)?).await),
+            Action::Remove { id, confirm } => {
+                let id = endpoint(&id)?;
+                let found = database.webhooks().endpoints.find(&id).await?;
+                let found = found.ok_or_else(|| refusal(Declined::NoSuchEndpoint))?;
+                confirm.ask(&format!(
+                    "Removes {} ({}) with its deliveries.",
+                    id, found.url
+                ))?;
+                done(registry.remove(&id).await)
+            }
             Action::Rotate { id } => {
                 let rotated = registry.rotate(&endpoint(&id)?).await;
                 reveal(rotated.map_err(refusal)?, board).await
@@ -145,7 +157,7 @@ async fn reseal(
 ) -> Result<Output> {
     if addresses.secret_key_file.is_some() {
         let reason = "reseal takes --old-key and --new-key instead of --secret-key-file";
-        return Err(Refusal::Invalid(reason.into()));
+        return Err(Refusal::invalid("key", reason));
     }
     let (old, new) = (Secrets::named(old_key)?, Secrets::read(new_key)?);
     let registry = addresses.registry(database, &old);
@@ -178,7 +190,7 @@ impl Wanted {
 
 fn brought() -> Result<Secret> {
     let text = password::from_stdin()?;
-    Secret::new(&text).map_err(|error| Refusal::Invalid(error.to_string()))
+    Secret::new(&text).map_err(|error| Refusal::invalid("secret", error.to_string()))
 }
 
 async fn list(webhooks: &Webhooks, board: &Board) -> Result<Output> {
@@ -212,18 +224,19 @@ pub fn endpoint(id: &str) -> Result<EndpointId> {
 pub fn refusal(declined: Declined) -> Refusal {
     match declined {
         Declined::Failed(source) => Refusal::Failed(source),
-        Declined::Address(private @ Refused::Private(..)) => {
-            Refusal::Invalid(format!("{private}: --allow-private-webhooks turns it on"))
-        }
+        Declined::Address(private @ Refused::Private(..)) => Refusal::invalid(
+            "url",
+            format!("{private}: --allow-private-webhooks turns it on"),
+        ),
         Declined::Key(mismatch) => {
             let remedy = if mismatch.stored == KeyId::plaintext() {
                 "`webhook reseal --new-key FILE` encrypts them"
             } else {
                 "--secret-key-file names the file of their key"
             };
-            Refusal::Invalid(format!("{mismatch}: {remedy}"))
+            Refusal::invalid("key", format!("{mismatch}: {remedy}"))
         }
-        other => Refusal::Invalid(other.to_string()),
+        other => Refusal::invalid("endpoint", other.to_string()),
     }
 }
 

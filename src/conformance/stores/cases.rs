@@ -17,13 +17,16 @@ macro_rules! __store_cases {
                 the_first_revocation_stands
                 what_is_absent_is_not_revoked
                 a_use_is_noted_once_a_minute
-                a_list_is_paged_in_the_order_of_lookups
+                a_list_is_paged_from_the_newest_to_the_oldest
             }
             budgets {
                 exactly_the_budget_is_granted_however_many_race
                 every_key_has_a_budget_of_its_own
                 a_charge_is_all_or_nothing
                 a_window_is_over_at_its_very_end
+                a_clock_that_was_set_back_locks_no_budget
+                a_refund_gives_back_units_of_the_running_window
+                a_refund_of_an_ended_window_changes_nothing
                 any_history_is_metered_alike
             }
             idempotency {

@@ -45,7 +45,7 @@ impl Tokens for Broken {
         self.answer().await
     }
 
-    async fn list(&self, _: Option<&Lookup>, _: u32) -> Stored<Vec<TokenRecord>> {
+    async fn list(&self, _: Option<(Timestamp, Lookup)>, _: u32) -> Stored<Vec<TokenRecord>> {
         self.answer().await
     }
 }
@@ -53,6 +53,10 @@ impl Tokens for Broken {
 #[async_trait]
 impl Budgets for Broken {
     async fn charge(&self, _: &BudgetKey, _: u32, _: Window, _: Timestamp) -> Stored<Charge> {
+        self.answer().await
+    }
+
+    async fn refund(&self, _: &BudgetKey, _: u32, _: Window, _: Timestamp) -> Stored<()> {
         self.answer().await
     }
 }
