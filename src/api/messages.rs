@@ -152,6 +152,7 @@ const GERMAN_PHRASES: &[(&str, &str)] = &[
     ("a whole number", "eine ganze Zahl"),
     ("an object", "ein Objekt"),
     ("application/json", "application/json"),
+    ("exactly one", "genau einer"),
     ("at least one change", "wenigstens eine Änderung"),
     ("percent-encoded UTF-8", "prozentkodiertes UTF-8"),
     ("text", "Text"),

@@ -61,10 +61,12 @@
 //! # }
 //! ```
 
+mod checkpoint;
 mod connection;
 mod database;
 mod error;
 mod idempotency;
+mod interrupt;
 mod line;
 mod location;
 mod migrate;
@@ -72,6 +74,7 @@ mod queue;
 mod reader;
 mod run;
 mod schema;
+mod settings;
 mod threads;
 mod tokens;
 mod values;
@@ -86,6 +89,7 @@ pub use idempotency::SqliteIdempotency;
 pub use location::Location;
 pub use migrate::migrate;
 pub use rusqlite;
+pub use settings::DatabaseSettings;
 pub use tokens::SqliteTokens;
 pub use webhooks::SqliteWebhooks;
 

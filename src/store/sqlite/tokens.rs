@@ -53,7 +53,7 @@ impl Tokens for SqliteTokens {
     async fn find(&self, lookup: &Lookup) -> Stored<Option<TokenRecord>> {
         let lookup = *lookup;
         self.0
-            .read(move |connection| Ok(first(connection, FIND, [lookup], record)?))
+            .read_short(move |connection| Ok(first(connection, FIND, [lookup], record)?))
             .await
     }
 
