@@ -92,7 +92,7 @@ fn run(mut transaction: Transaction<'_>, line: &mut Line<'_>) {
             permit,
         } = waiting;
         drop(permit);
-        answers.push(operation.run(&mut transaction));
+        survive(|| answers.push(operation.run(&mut transaction)));
         somebody |= !behind;
     }
     let committed = transaction.commit().map_err(SqliteError::from);
