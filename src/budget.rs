@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use sha2::{Digest as _, Sha256};
+
 use crate::model::Timestamp;
 use crate::token::Lookup;
 
@@ -33,6 +35,25 @@ pub enum BudgetKey {
     Prefix(u128),
     /// That of all guests without any address.
     NoAddress,
+    /// Budget of failed password attempts. Holds a hash, see [`BudgetKey::attempts`].
+    Attempts(u128),
+}
+
+impl BudgetKey {
+    /// Returns the key of a budget of failed password attempts: the first 128 bits of the SHA-256 of `purpose` and
+    /// `subject`. No store sees a name or an address.
+    ///
+    /// Budgets of different purposes are separate. `subject` identifies what is limited, such as an address prefix or a
+    /// member.
+    pub fn attempts(purpose: &str, subject: &[u8]) -> Self {
+        let purpose = Sha256::digest(purpose);
+        let hash = Sha256::new()
+            .chain_update(purpose)
+            .chain_update(subject)
+            .finalize();
+        let first = hash.iter().take(16);
+        Self::Attempts(first.fold(0, |number, byte| number << 8 | u128::from(*byte)))
+    }
 }
 
 /// The outcome of a charge, and what the `x-ratelimit-*` headers show of it.
@@ -51,6 +72,20 @@ pub struct Charge {
 }
 
 impl Window {
+    /// Whether the window of `budget` still runs at `now`.
+    ///
+    /// One that ends later than a whole window from now counts as ended: the clock was set back since it started.
+    pub fn is_running(self, budget: &Budget, now: Timestamp) -> bool {
+        now < budget.ends && budget.ends <= now.plus(self.length)
+    }
+
+    /// Returns `budget` after `cost` of its units were given back; `None` while no window runs.
+    pub fn refund(self, budget: Option<Budget>, cost: u32, now: Timestamp) -> Option<Budget> {
+        let running = budget.filter(|budget| self.is_running(budget, now))?;
+        let used = running.used.saturating_sub(cost);
+        (used > 0).then_some(Budget { used, ..running })
+    }
+
     /// Charges `cost` units to a budget, all of them or none; a cost of 0 looks without starting a window.
     ///
     /// Gives the budget as it is afterwards, `None` while no window runs.
@@ -60,7 +95,7 @@ impl Window {
         cost: u32,
         now: Timestamp,
     ) -> (Option<Budget>, Charge) {
-        let running = budget.filter(|budget| now < budget.ends);
+        let running = budget.filter(|budget| self.is_running(budget, now));
         let Budget { ends, used } = running.unwrap_or(Budget {
             ends: now.plus(self.length),
             used: 0,

@@ -69,6 +69,11 @@ impl ManualClock {
         Self(AtomicI64::new(now.as_millis()))
     }
 
+    /// Sets the time, which may go back.
+    pub fn set(&self, now: Timestamp) {
+        self.0.store(now.as_millis(), Ordering::SeqCst);
+    }
+
     /// Goes on by `duration`.
     pub fn advance(&self, duration: Duration) {
         let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);

@@ -31,7 +31,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("webhook/worker", &["clock", "host", "measure", "model", "store", "unwind", "webhook"]),
     ("token/issue", &["clock", "host", "model", "scope", "store"]),
     ("api", &["budget", "clock", "host", "measure", "model", "scope", "store", "token", "unwind", "webhook"]),
-    ("panel", &["api", "base62", "clock", "host", "model", "scope", "store", "token", "unwind", "webhook"]),
+    ("panel", &["api", "base62", "budget", "clock", "host", "model", "scope", "store", "token", "unwind", "webhook"]),
     ("testing", &["api", "clock", "host", "model", "store", "token"]),
     ("conformance", &["api", "budget", "clock", "host", "model", "store", "testing", "token", "webhook"]),
 ];

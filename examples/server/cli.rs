@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
@@ -145,12 +146,43 @@ impl Cli {
         let matches = Self::command()
             .mut_subcommand("webhook", anywhere)
             .get_matches();
-        let cli = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        let mut cli = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        if let Some(("serve", after)) = matches.subcommand() {
+            cli.serve = merged(&matches, after);
+        }
         if let Some(command) = &cli.command {
             refuse_options_for_serving(command, &matches);
         }
         cli
     }
+}
+
+/// Returns the options of `serve` given before the command and after it.
+fn merged(before: &ArgMatches, after: &ArgMatches) -> Serve {
+    let command = Serve::augment_args(clap::Command::new("serve")).no_binary_name(true);
+    let mut given = Vec::<OsString>::new();
+    for option in command.get_arguments() {
+        let (id, name) = (
+            option.get_id().as_str(),
+            option.get_long().unwrap_or_default(),
+        );
+        for matches in [before, after] {
+            if matches.value_source(id) != Some(ValueSource::CommandLine) {
+                continue;
+            }
+            if !option.get_action().takes_values() {
+                given.push(format!("--{name}").into());
+                continue;
+            }
+            for value in matches.get_raw(id).into_iter().flatten() {
+                let mut argument = OsString::from(format!("--{name}="));
+                argument.push(value);
+                given.push(argument);
+            }
+        }
+    }
+    let matches = command.get_matches_from(given);
+    Serve::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
 /// Options may stand before a command, but not those that it does not take.

@@ -13,6 +13,7 @@ mod beginning;
 mod board;
 mod cli;
 mod commands;
+mod confirm;
 mod cors;
 mod front;
 mod greeting;

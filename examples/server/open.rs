@@ -50,10 +50,10 @@ impl Place {
             Some(("postgres" | "postgresql", _)) => {
                 Ok(Self::Postgres(postgres::connect(url, CONNECTIONS)?))
             }
-            _ => Err(Refusal::Invalid(
+            _ => Err(Refusal::invalid(
+                "database",
                 "the database is none that this server can use: \
-                 expected sqlite:PATH, sqlite::memory: or postgres://…"
-                    .into(),
+                 expected sqlite:PATH, sqlite::memory: or postgres://…",
             )),
         }
     }

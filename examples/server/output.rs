@@ -72,7 +72,7 @@ fn sentence(refusal: Refusal) -> String {
         Refusal::Forbidden(text)
         | Refusal::NotFound(text)
         | Refusal::Conflict(text)
-        | Refusal::Invalid(text)
+        | Refusal::Invalid { message: text, .. }
         | Refusal::TooFast(text, _) => text,
         Refusal::Failed(source) => source.to_string(),
         other => format!("{other:?}"),

@@ -70,7 +70,7 @@ impl Addresses {
         let Some(path) = &self.secret_key_file else {
             return Ok(Arc::new(Plain));
         };
-        let refused = |why: String| Refusal::Invalid(format!("{}: {why}", path.display()));
+        let refused = |why: String| Refusal::invalid("key", format!("{}: {why}", path.display()));
         let key = fs::read(path).map_err(|error| refused(error.to_string()))?;
         let key = KeyBox::new(&key, Arc::new(SystemEntropy));
         let key = key.map_err(|error| refused(error.to_string()))?;
@@ -148,7 +148,7 @@ async fn are_readable(webhooks: &Webhooks, secrets: &dyn SecretBox) -> Result<()
         for secret in [Some(endpoint.secret), pending].iter().flatten() {
             secrets.open(secret).map_err(|error| {
                 let id = &endpoint.id;
-                Refusal::Invalid(format!("a secret of {id} cannot be read: {error}"))
+                Refusal::invalid("key", format!("a secret of {id} cannot be read: {error}"))
             })?;
         }
     }

@@ -24,7 +24,7 @@ pub(super) fn budget_key(
 ) -> BudgetKey {
     let client = peer.map(|peer| client_address(peer, headers, &settings.trusted_proxies));
     client.map_or(BudgetKey::NoAddress, |client| {
-        BudgetKey::Prefix(prefix(client, settings))
+        BudgetKey::Prefix(settings.address_prefix(client))
     })
 }
 
@@ -61,14 +61,17 @@ fn address(text: &str) -> Option<IpAddr> {
         .map(|address| address.to_canonical())
 }
 
-/// The address with all but its leading bits zeroed, IPv4 as IPv4-mapped IPv6.
-fn prefix(address: IpAddr, settings: &Settings) -> u128 {
-    match address {
-        IpAddr::V4(v4) => {
-            let kept = mask(32, settings.v4_prefix) as u32;
-            Ipv4Addr::from(u32::from(v4) & kept).to_ipv6_mapped().into()
+impl Settings {
+    /// Returns the prefix of `address` whose clients share a budget: the address with all but its first
+    /// [`v4_prefix`](Self::v4_prefix) or [`v6_prefix`](Self::v6_prefix) bits zeroed. IPv4 is IPv4-mapped IPv6.
+    pub fn address_prefix(&self, address: IpAddr) -> u128 {
+        match address.to_canonical() {
+            IpAddr::V4(v4) => {
+                let kept = mask(32, self.v4_prefix) as u32;
+                Ipv4Addr::from(u32::from(v4) & kept).to_ipv6_mapped().into()
+            }
+            IpAddr::V6(v6) => u128::from(v6) & mask(128, self.v6_prefix),
         }
-        IpAddr::V6(v6) => u128::from(v6) & mask(128, settings.v6_prefix),
     }
 }
 

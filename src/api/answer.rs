@@ -5,11 +5,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::Messages;
-use super::problem::{Code, KeyConflict, Problem};
-use crate::store::Kept;
+use super::problem::{KeyConflict, Problem};
+use crate::store::{Kept, ResourceIds};
 
 /// What a step of the road gives, and what the exit makes a response of.
 #[derive(Clone, Debug, Default)]
@@ -23,8 +22,10 @@ pub(super) struct Answer {
     /// The cursor of the next page.
     pub(super) next: Option<String>,
     pub(super) retry_after: Option<Duration>,
-    /// Whether it is a first answer that is given again.
+    /// Whether it is a stored response.
     pub(super) replayed: bool,
+    /// What it is about, to be stored with it.
+    pub(super) resource: ResourceIds,
 }
 
 /// The body of every refusal.
@@ -82,6 +83,7 @@ impl From<&Answer> for Kept {
             status: answer.status,
             location: answer.location.clone(),
             body: answer.body.clone(),
+            resource: answer.resource.clone(),
         }
     }
 }
@@ -92,22 +94,15 @@ impl From<Kept> for Answer {
             status,
             location,
             body,
+            resource,
         } = kept;
         Self {
             status,
-            code: (status >= 400).then(|| code_in(&body)).flatten(),
+            resource,
             location,
             body,
             replayed: true,
             ..Self::default()
         }
     }
-}
-
-/// The code of a refusal that was kept.
-fn code_in(body: &[u8]) -> Option<&'static str> {
-    let body: Value = serde_json::from_slice(body).ok()?;
-    let code = body.pointer("/error/code")?.as_str()?;
-    let mut every = Code::EVERY.iter().map(|code| code.as_str());
-    every.find(|known| *known == code)
 }

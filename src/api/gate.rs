@@ -1,15 +1,30 @@
-//! Steps 4 to 6 and 8: scope, standing, offline, visibility.
+//! Steps 4 to 6, 8 and 9: scope, standing, offline, visibility.
 
 use super::auth::Bearer;
 use super::log;
+use super::node::Node;
 use super::problem::Problem;
 use super::row::Row;
-use crate::host::{Authority, Board, Caller, Place};
+use crate::host::{Authority, Board, Caller, Member, Place, Presented, Refusal};
 use crate::scope::Scope;
+use crate::store::ResourceIds;
 
 /// A token must carry the endpoint's scope, where a guest needs none too.
 pub(super) fn scope(bearer: Option<&Bearer>, needed: Scope) -> Result<(), Problem> {
-    let carried = bearer.is_none_or(|bearer| bearer.presented.scopes.contains(&needed));
+    carries(bearer.map(|bearer| &bearer.presented), needed)
+}
+
+/// `true` in a field of the body can need a further scope.
+pub(super) fn field_scope(row: &Row, body: &Node<'_>, caller: &Caller) -> Result<(), Problem> {
+    let presented = caller.member().and_then(Member::presented);
+    match row.field_scope {
+        Some((field, needed)) if body.is_true(field) => carries(presented, needed),
+        _ => Ok(()),
+    }
+}
+
+fn carries(presented: Option<&Presented>, needed: Scope) -> Result<(), Problem> {
+    let carried = presented.is_none_or(|presented| presented.scopes.contains(&needed));
     carried.then_some(()).ok_or(Problem::MissingScope)
 }
 
@@ -61,4 +76,35 @@ pub(super) async fn sees(
         }
     };
     sees.then_some(()).ok_or(Problem::NotFound)
+}
+
+/// Whether the caller can still see what a stored response is about.
+///
+/// The path names its forum, or what is in it, if `in_path`. A thread or post that was created, and a thread that is
+/// followed, is never what the path names. A board that does not say where they are has their forum checked alone.
+pub(super) async fn still_sees(
+    board: &dyn Board,
+    caller: &Caller,
+    resource: &ResourceIds,
+    in_path: bool,
+) -> Result<(), Problem> {
+    let seen = |forum| caller.standing().forums.contains(forum);
+    if !resource.forum_id.as_ref().is_none_or(seen) {
+        return Err(if in_path {
+            Problem::NotFound
+        } else {
+            Problem::ReplayNotFound
+        });
+    }
+    let place = match (&resource.thread_id, &resource.post_id) {
+        (Some(thread), Some(post)) => Place::Post(thread, post),
+        (Some(thread), None) => Place::Thread(thread),
+        (None, _) => return Ok(()),
+    };
+    match board.forum_of(caller, place).await {
+        Ok(forum) if seen(&forum) => Ok(()),
+        Ok(_) | Err(Refusal::Absent) => Err(Problem::ReplayNotFound),
+        Err(Refusal::NotImplemented) => Ok(()),
+        Err(refusal) => Err(refusal.into()),
+    }
 }

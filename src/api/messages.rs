@@ -150,10 +150,15 @@ const GERMAN_PHRASES: &[(&str, &str)] = &[
         "ein vollständiger Inhalt in der gegebenen Zeit",
     ),
     ("a whole number", "eine ganze Zahl"),
+    ("a userId or @username", "eine userId oder @username"),
     ("an object", "ein Objekt"),
     ("application/json", "application/json"),
     ("exactly one", "genau einer"),
     ("at least one change", "wenigstens eine Änderung"),
+    (
+        "forum ids, with commas between them",
+        "forumIds, mit Kommas dazwischen",
+    ),
     ("percent-encoded UTF-8", "prozentkodiertes UTF-8"),
     ("text", "Text"),
     (

@@ -47,7 +47,7 @@ impl Core {
     fn window(&self, key: &BudgetKey) -> Window {
         match key {
             BudgetKey::Token(_) => self.settings.token_window,
-            BudgetKey::Prefix(_) | BudgetKey::NoAddress => self.settings.guest_window,
+            _ => self.settings.guest_window,
         }
     }
 }
@@ -56,6 +56,6 @@ impl Core {
 const fn kind(key: &BudgetKey) -> &'static str {
     match key {
         BudgetKey::Token(_) => "token",
-        BudgetKey::Prefix(_) | BudgetKey::NoAddress => "guest",
+        _ => "guest",
     }
 }

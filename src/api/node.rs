@@ -50,6 +50,15 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// Whether it is an object with `true` in the field of this name.
+    pub(super) fn is_true(&self, name: &str) -> bool {
+        let Self::Object(fields) = self else {
+            return false;
+        };
+        let mut found = fields.iter().filter(|(field, _)| field == name);
+        found.any(|(_, value)| matches!(value, Self::Bool(true)))
+    }
+
     fn text(self) -> Result<Cow<'a, str>, Complaint> {
         match self {
             Self::Text(text) | Self::Parameter(text) if !text.contains(UNTYPED) => Ok(text),

@@ -8,18 +8,30 @@ use sha2::{Digest, Sha256};
 
 use super::answer::Answer;
 use super::complaint::Complaint;
-use super::problem::{Code, KeyConflict, Problem};
+use super::gate;
+use super::problem::{KeyConflict, Problem};
 use super::row::Row;
 use super::service::Core;
+use crate::host::Caller;
 use crate::measure;
-use crate::store::{Attempt, Begin, Kept, Outcome, Ticket};
+use crate::store::{Attempt, Begin, Outcome, Ticket};
 use crate::token::Lookup;
 use crate::unwind::caught;
 
 const KEY: &str = "idempotency-key";
 
-/// The store of first answers, as it is counted.
+/// The store, as it is counted.
 const STORE: &str = "idempotency";
+
+/// A request at step 9.
+pub(super) struct Keyed<'a> {
+    /// `None` without a key.
+    pub(super) attempt: Option<Attempt>,
+    pub(super) request_id: &'a str,
+    pub(super) caller: &'a Caller,
+    /// Whether the path names a place in a forum.
+    pub(super) names_place: bool,
+}
 
 /// The request's key, if its row takes one and it has one: 1-64 visible ASCII characters.
 pub(super) fn key(row: &Row, headers: &HeaderMap) -> Result<Option<String>, Complaint> {
@@ -64,13 +76,19 @@ pub(super) fn attempt(
     })
 }
 
-/// Runs `command` unless its key was answered already. Without a key it always runs.
+/// Runs `command` unless its key has a response already, which the caller receives if they can still see what it is
+/// about. Without a key it always runs.
 pub(super) async fn once(
     core: &Core,
-    attempt: Option<Attempt>,
-    request_id: &str,
+    request: Keyed<'_>,
     command: impl Future<Output = Result<Answer, Problem>>,
 ) -> Result<Answer, Problem> {
+    let Keyed {
+        attempt,
+        request_id,
+        caller,
+        names_place,
+    } = request;
     let Some(attempt) = attempt else {
         return command.await;
     };
@@ -78,7 +96,10 @@ pub(super) async fn once(
     let begun = store.begin(&attempt, core.clock.now()).await;
     match begun.inspect_err(|_| measure::store_failed(STORE))? {
         Begin::First(ticket) => first(core, &ticket, request_id, command).await,
-        Begin::Repeat(kept) => Ok(kept.into()),
+        Begin::Repeat(kept) => {
+            gate::still_sees(&*core.board, caller, &kept.resource, names_place).await?;
+            Ok(kept.into())
+        }
         Begin::Running => Err(Problem::Key(KeyConflict::Running)),
         Begin::Unknown => Err(Problem::Key(KeyConflict::Unknown)),
         Begin::OtherRequest => Err(Problem::Key(KeyConflict::OtherRequest)),
@@ -94,7 +115,7 @@ async fn first(
     let result = caught(command).await;
     let outcome = match &result {
         Ok(answer) => Outcome::Answered(answer.into()),
-        Err(problem) => refused(core, problem, request_id),
+        Err(problem) => refused(problem),
     };
     if let Err(fault) = core.stores.idempotency.settle(ticket, outcome).await {
         measure::store_failed(STORE);
@@ -103,17 +124,10 @@ async fn first(
     result
 }
 
-/// The board's own refusals are answers like any other, but for its flood limits, which pass.
-fn refused(core: &Core, problem: &Problem, request_id: &str) -> Outcome {
+/// A refusal changed nothing, but for one of a command whose answer the caller may not see.
+fn refused(problem: &Problem) -> Outcome {
     match problem {
         Problem::Internal(_) | Problem::Withheld => Outcome::Unknown,
-        Problem::Board(code, ..) if *code != Code::BoardRateLimited => {
-            Outcome::Answered(Kept::from(&Answer::refusal(
-                problem,
-                &core.settings.messages,
-                request_id,
-            )))
-        }
         _ => Outcome::DidNotRun,
     }
 }

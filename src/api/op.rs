@@ -13,14 +13,14 @@ use super::at::{At, Vars};
 use super::body::{self, Unread};
 use super::cursor::List;
 use super::hex::Hex;
-use super::once::{self, once};
+use super::once::{self, Keyed, once};
 use super::problem::{Problem, Unauthenticated};
 use super::reply::{Reply, View};
 use super::row::Row;
 use super::service::Core;
 use super::{gate, query};
 use crate::clock::BoxFuture;
-use crate::host::{Board, Caller, Member, Result as BoardResult};
+use crate::host::{Board, Caller, Member, Place, Result as BoardResult};
 use crate::store::Attempt;
 use crate::token::Lookup;
 
@@ -167,7 +167,10 @@ impl<W: Actor, P: At, A: Args, T: Reply> Operation for Op<W, P, A, T> {
                     let Nothing {} = Nothing::decode(query, false)?;
                     let key = once::key(row, &head.headers)?;
                     let bytes = body::json(&head.headers, body, reading).await?;
-                    let args = A::decode(body::parse(&bytes)?, false)?;
+                    let node = body::parse(&bytes)?;
+                    let field_scope = gate::field_scope(row, &node, &caller);
+                    let args = A::decode(node, false)?;
+                    field_scope?;
                     (args, once::attempt(token, key, head, &bytes))
                 }
             };
@@ -176,17 +179,16 @@ impl<W: Actor, P: At, A: Args, T: Reply> Operation for Op<W, P, A, T> {
                 op: self,
                 row,
                 core: Arc::clone(core),
-                caller,
                 at,
                 args,
                 list,
             };
             if row.acts() {
-                let rest = Box::pin(prepared.run(attempt, request_id));
-                core.to_its_end(rest, request_id).await
+                let rest = async move { prepared.run(&caller, attempt, request_id).await };
+                core.to_its_end(Box::pin(rest), request_id).await
             } else {
-                gate::sees(&*core.board, &prepared.caller, prepared.at.place(), row).await?;
-                prepared.command().await
+                gate::sees(&*core.board, &caller, prepared.at.place(), row).await?;
+                prepared.command(&caller).await
             }
         })
     }
@@ -215,7 +217,6 @@ struct Prepared<W: 'static, P: 'static, A: 'static, T: 'static> {
     op: &'static Op<W, P, A, T>,
     row: &'static Row,
     core: Arc<Core>,
-    caller: Caller,
     at: P,
     args: A,
     list: Option<List>,
@@ -223,27 +224,37 @@ struct Prepared<W: 'static, P: 'static, A: 'static, T: 'static> {
 
 impl<W: Actor, P: At, A: Args, T: Reply> Prepared<W, P, A, T> {
     /// Steps 8 to 10.
-    async fn run(self, attempt: Option<Attempt>, request_id: Hex) -> Result<Answer, Problem> {
+    async fn run(
+        self,
+        caller: &Caller,
+        attempt: Option<Attempt>,
+        request_id: Hex,
+    ) -> Result<Answer, Problem> {
         let core = Arc::clone(&self.core);
-        gate::sees(&*core.board, &self.caller, self.at.place(), self.row).await?;
-        let command = pin!(self.command());
-        once(&core, attempt, request_id.as_str(), command).await
+        gate::sees(&*core.board, caller, self.at.place(), self.row).await?;
+        let request = Keyed {
+            attempt,
+            request_id: request_id.as_str(),
+            caller,
+            names_place: self.at.place() != Place::Nowhere,
+        };
+        let command = pin!(self.command(caller));
+        once(&core, request, command).await
     }
 
     /// Step 10, and step 8 on its result.
-    async fn command(self) -> Result<Answer, Problem> {
+    async fn command(self, caller: &Caller) -> Result<Answer, Problem> {
         let Self {
             op,
             row,
             core,
-            caller,
             at,
             args,
             list,
         } = self;
-        let who = W::of(&caller).ok_or(Problem::Unauthenticated(Unauthenticated::Absent))?;
+        let who = W::of(caller).ok_or(Problem::Unauthenticated(Unauthenticated::Absent))?;
         let reply = (op.command)(&*core.board, who, at, args).await?;
-        answer(op.status, reply, View::new(&caller, list, row.name))
+        answer(op.status, reply, View::new(caller, list, row.name))
     }
 }
 
@@ -261,6 +272,7 @@ fn answer<T: Reply>(status: u16, reply: T, mut view: View<'_>) -> Result<Answer,
         body: body.into(),
         location,
         next: view.next,
+        resource: view.resource,
         ..Answer::default()
     })
 }

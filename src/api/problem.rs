@@ -1,7 +1,8 @@
 //! Both error tables (spec, Errors), and who may raise which.
 //!
 //! The library's own codes are lower-case. The upper-case ones come from the board's command, with the board's own
-//! text; `CONFLICT` of a key's reuse is the one that the library raises itself.
+//! text. The library raises two of them itself, where a request repeats an `Idempotency-Key`: `CONFLICT`, and
+//! `NOT_FOUND` when the caller can no longer see what the stored response is about.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -102,6 +103,8 @@ pub(crate) enum Problem {
     /// From the board's command, in its own words.
     Board(Code, String, Option<Duration>),
     Key(KeyConflict),
+    /// The caller can no longer see what the stored response is about, and the path does not name it.
+    ReplayNotFound,
 }
 
 /// Why a caller is not authenticated: for the log alone.
@@ -152,6 +155,7 @@ impl Problem {
             Self::Internal(_) | Self::Overloaded(_) => Code::InternalError,
             Self::Board(code, ..) => *code,
             Self::Key(_) => Code::Conflict,
+            Self::ReplayNotFound => Code::BoardNotFound,
         }
     }
 
@@ -163,7 +167,7 @@ impl Problem {
             Self::MissingScope => &messages.missing_scope,
             Self::OwnerUnavailable => &messages.owner_unavailable,
             Self::NoSuchRoute => &messages.no_such_route,
-            Self::NotFound | Self::Withheld => &messages.not_found,
+            Self::NotFound | Self::Withheld | Self::ReplayNotFound => &messages.not_found,
             Self::RateLimited(_) => &messages.rate_limited,
             Self::NotImplemented => &messages.not_implemented,
             Self::BoardOffline => &messages.board_offline,
@@ -202,7 +206,9 @@ impl From<Refusal> for Problem {
             Refusal::Forbidden(text) => Self::Board(Code::Forbidden, text, None),
             Refusal::NotFound(text) => Self::Board(Code::BoardNotFound, text, None),
             Refusal::Conflict(text) => Self::Board(Code::Conflict, text, None),
-            Refusal::Invalid(text) => Self::Board(Code::Validation, text, None),
+            Refusal::Invalid { field, message } => {
+                Self::Board(Code::Validation, format!("{field}: {message}"), None)
+            }
             Refusal::TooFast(text, after) => Self::Board(Code::BoardRateLimited, text, after),
             Refusal::NotImplemented => Self::NotImplemented,
             Refusal::Failed(source) => Self::internal(source),

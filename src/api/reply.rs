@@ -8,12 +8,13 @@ use serde::Serialize;
 use super::cursor::List;
 use super::log;
 use super::problem::{Problem, Unauthenticated};
-use crate::host::{Caller, In, Member};
+use crate::host::{Caller, HasForum, In, Member};
 use crate::model::{
     Account, Followed, Forum, ForumId, Me, Message, MessageSummary, Page, Poll, Position, Post,
-    Profile, Rating, SearchHit, Subscription, Thread,
+    Profile, Rating, Subscription, TargetKind, Thread,
 };
 use crate::scope::Scope;
+use crate::store::ResourceIds;
 
 /// The caller's view of a reply, and what is noted of it on the way.
 pub(super) struct View<'a> {
@@ -26,6 +27,8 @@ pub(super) struct View<'a> {
     pub(super) location: Option<String>,
     /// The status, where the reply decides it.
     pub(super) status: Option<u16>,
+    /// What the reply is about.
+    pub(super) resource: ResourceIds,
 }
 
 impl<'a> View<'a> {
@@ -37,11 +40,13 @@ impl<'a> View<'a> {
             next: None,
             location: None,
             status: None,
+            resource: ResourceIds::default(),
         }
     }
 
-    /// What is in `forum` is for this caller, or was never there.
-    fn needs(&self, forum: &ForumId) -> Result<(), Problem> {
+    /// Checks that the caller sees the forum that the reply is about.
+    fn needs(&mut self, forum: &ForumId) -> Result<(), Problem> {
+        self.resource.forum_id = Some(forum.clone());
         self.sees(forum).then_some(()).ok_or(Problem::Withheld)
     }
 
@@ -55,7 +60,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The reply of a command.
+/// The reply of a command. It says which forum it is about, unless it is about nothing in a forum.
 pub(super) trait Reply: Send + Sized + 'static {
     /// What goes over the wire.
     type Wire: Serialize + JsonSchema;
@@ -69,46 +74,60 @@ pub(super) trait Reply: Send + Sized + 'static {
     fn wire(self, view: &mut View<'_>) -> Result<Self::Wire, Problem>;
 }
 
-/// An item of a list; where it is, if it says so itself.
-pub(super) trait Item: Serialize + JsonSchema + Send + 'static {
-    fn forum(&self) -> Option<&ForumId>;
+/// What does not carry its forum: a reply only within [`In`], which does.
+pub(super) trait Content: Send + Sized + 'static {
+    type Wire: Serialize + JsonSchema;
+
+    const HEADERS: &'static [&'static str] = &[];
+
+    fn wire(self, view: &mut View<'_>) -> Result<Self::Wire, Problem>;
 }
 
-macro_rules! items {
-    ($($name:ident $forum:expr;)+) => {$(
-        impl Item for $name {
-            fn forum(&self) -> Option<&ForumId> {
-                let forum: fn(&Self) -> Option<&ForumId> = $forum;
-                forum(self)
-            }
-        }
-    )+};
-}
-
-items! {
-    Thread |thread| Some(&thread.forum_id);
-    SearchHit |hit| Some(&hit.forum_id);
-    Subscription |subscription| Some(&subscription.forum_id);
-    Post |_| None;
-    MessageSummary |_| None;
-}
-
-impl<T: Item> Reply for Page<T> {
+/// A list is a reply only if its items carry their forums. It loses those that the caller does not see.
+impl<T: HasForum + Serialize + JsonSchema + Send + 'static> Reply for Page<T> {
     type Wire = Self;
 
-    const HEADERS: &'static [&'static str] = &["link"];
+    const HEADERS: &'static [&'static str] = LINK;
 
     fn wire(mut self, view: &mut View<'_>) -> Result<Self, Problem> {
-        self.items
-            .retain(|item| item.forum().is_none_or(|forum| view.sees(forum)));
-        if let Some(position) = &self.next {
-            let cursor = view.list.and_then(|list| list.seal(position));
-            let cursor = cursor.ok_or_else(|| Problem::internal(too_long(position)))?;
-            view.next = Some(cursor.as_str().to_owned());
-            self.next = Some(cursor);
-        }
-        Ok(self)
+        self.items.retain(|item| view.sees(item.forum_id()));
+        with_cursor(self, view)
     }
+}
+
+/// Private messages are in no forum: the board gives the caller's own.
+impl Reply for Page<MessageSummary> {
+    type Wire = Self;
+
+    const HEADERS: &'static [&'static str] = LINK;
+
+    fn wire(self, view: &mut View<'_>) -> Result<Self, Problem> {
+        with_cursor(self, view)
+    }
+}
+
+impl Content for Page<Post> {
+    type Wire = Self;
+
+    const HEADERS: &'static [&'static str] = LINK;
+
+    fn wire(self, view: &mut View<'_>) -> Result<Self, Problem> {
+        with_cursor(self, view)
+    }
+}
+
+/// The header of a page that is followed by another.
+const LINK: &[&str] = &["link"];
+
+/// Replaces the host's position by the cursor that clients see.
+fn with_cursor<T>(mut page: Page<T>, view: &mut View<'_>) -> Result<Page<T>, Problem> {
+    if let Some(position) = &page.next {
+        let cursor = view.list.and_then(|list| list.seal(position));
+        let cursor = cursor.ok_or_else(|| Problem::internal(too_long(position)))?;
+        view.next = Some(cursor.as_str().to_owned());
+        page.next = Some(cursor);
+    }
+    Ok(page)
 }
 
 /// For the log: a host's own text, which no client sees.
@@ -117,7 +136,7 @@ fn too_long(position: &Position) -> String {
     format!("a position has {is} bytes, and {most} at most: make it of the sort key alone")
 }
 
-impl<T: Reply> Reply for In<T> {
+impl<T: Content> Reply for In<T> {
     type Wire = T::Wire;
 
     const HEADERS: &'static [&'static str] = T::HEADERS;
@@ -135,6 +154,7 @@ impl Reply for Thread {
 
     fn wire(self, view: &mut View<'_>) -> Result<Self, Problem> {
         view.needs(&self.forum_id)?;
+        view.resource.thread_id = Some(self.thread_id.clone());
         view.location = Some(format!("/threads/{}", self.thread_id));
         Ok(self)
     }
@@ -188,6 +208,9 @@ impl Reply for Followed {
             Self::Already(subscription) => (200, subscription),
         };
         view.needs(&subscription.forum_id)?;
+        if subscription.target == TargetKind::Thread {
+            view.resource.thread_id = Some(subscription.target_id.clone().into());
+        }
         view.status = Some(status);
         Ok(subscription)
     }
@@ -252,16 +275,45 @@ fn nearest_seen(parent: Option<ForumId>, places: &HashMap<ForumId, Above>) -> Op
         .find(|forum| places.get(forum).is_some_and(|above| above.seen))
 }
 
-macro_rules! as_it_is {
-    ($($name:ty)+) => {$(
-        impl Reply for $name {
-            type Wire = Self;
+impl Reply for () {
+    type Wire = Self;
 
-            fn wire(self, _: &mut View<'_>) -> Result<Self, Problem> {
-                Ok(self)
-            }
-        }
-    )+};
+    fn wire(self, _: &mut View<'_>) -> Result<Self, Problem> {
+        Ok(self)
+    }
 }
 
-as_it_is! { () Post Poll Rating }
+impl Reply for Rating {
+    type Wire = Self;
+
+    fn wire(self, view: &mut View<'_>) -> Result<Self, Problem> {
+        match &self.forum_id {
+            Some(forum) => view.needs(forum)?,
+            None if self.post_id.is_some() => {
+                return Err(Problem::internal(
+                    "the rating of a post lacks the post's forum",
+                ));
+            }
+            None => {}
+        }
+        Ok(self)
+    }
+}
+
+impl Content for Post {
+    type Wire = Self;
+
+    fn wire(self, view: &mut View<'_>) -> Result<Self, Problem> {
+        view.resource.thread_id = Some(self.thread_id.clone());
+        view.resource.post_id = Some(self.post_id.clone());
+        Ok(self)
+    }
+}
+
+impl Content for Poll {
+    type Wire = Self;
+
+    fn wire(self, _: &mut View<'_>) -> Result<Self, Problem> {
+        Ok(self)
+    }
+}

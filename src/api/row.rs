@@ -36,6 +36,8 @@ pub(super) struct Row {
     /// The resource that the path begins with, such as `threads`.
     pub(super) tag: &'static str,
     pub(super) scope: Scope,
+    /// A field of the body, and the scope that a request with `true` in it needs beside the endpoint's own.
+    pub(super) field_scope: Option<(&'static str, Scope)>,
     pub(super) cost: u32,
     /// The operation's name, and what it does in a sentence.
     pub(super) name: &'static str,
@@ -65,6 +67,7 @@ pub(super) const fn row<W: Actor, P: At, A: Args, T: Reply>(
         parts: super::route::before(b'{', path),
         tag: super::route::before(b'/', path.split_at(1).1).0,
         scope,
+        field_scope: None,
         cost,
         name,
         summary,
@@ -78,6 +81,14 @@ impl Row {
     pub(super) const fn on_both(self) -> Self {
         Self {
             compact: true,
+            ..self
+        }
+    }
+
+    /// The same row; `true` in this field of the body also needs this scope.
+    pub(super) const fn with_field_scope(self, field: &'static str, scope: Scope) -> Self {
+        Self {
+            field_scope: Some((field, scope)),
             ..self
         }
     }

@@ -210,11 +210,11 @@ impl Core {
         charge.err().unwrap_or(problem)
     }
 
-    /// The OpenAPI document: no token is looked at.
+    /// Serves the OpenAPI document. It ignores the token and costs nothing; the headers show the address budget.
     async fn document(&self, arrival: &Arrival, trail: &mut Trail) -> Result<Answer, Problem> {
         trail.conditional = true;
         trail.route = Some(route::DOCUMENT);
-        self.pay(&arrival.guest, 1, arrival.at, trail).await?;
+        self.charge(&arrival.guest, 0, arrival.at, trail).await?;
         let Nothing {} = Nothing::decode(query::parse(arrival.head.uri.query())?, false)?;
         Ok(Answer {
             status: 200,

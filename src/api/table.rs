@@ -25,7 +25,8 @@ const ROWS: &[Row] = &[
         &Op::ok(|b, c: &Caller, at, list| b.threads(c, at, list))).on_both(),
     row(Post, "/forums/{forumId}/threads", ThreadsWrite, 10,
         ("startThread", "Starts a thread."),
-        &Op::created(|b, m: &Member, at, new| b.start_thread(m, at, new))),
+        &Op::created(|b, m: &Member, at, new| b.start_thread(m, at, new)))
+        .with_field_scope("subscribe", SubscriptionsWrite),
     row(Get, "/threads/{threadId}", ThreadsRead, 1,
         ("getThread", "Returns one thread's metadata."),
         &Op::ok(|b, c: &Caller, at, Nothing {}| b.thread(c, at))).on_both(),
@@ -34,7 +35,8 @@ const ROWS: &[Row] = &[
         &Op::ok(|b, c: &Caller, at, list| b.posts(c, at, list))).on_both(),
     row(Post, "/threads/{threadId}/posts", PostsWrite, 5,
         ("reply", "Posts a reply."),
-        &Op::created(|b, m: &Member, at, reply| b.reply(m, at, reply))).on_both(),
+        &Op::created(|b, m: &Member, at, reply| b.reply(m, at, reply))).on_both()
+        .with_field_scope("subscribe", SubscriptionsWrite),
     row(Patch, "/threads/{threadId}/posts/{postId}", PostsWrite, 5,
         ("editPost", "Edits a post."),
         &Op::ok(|b, m: &Member, at, edit| b.edit_post(m, at, edit))),

@@ -6,6 +6,7 @@ use super::placed::Placed;
 use super::suite::Ground;
 use super::{Part, Stop, Verdict};
 use crate::host::{Refusal, Result, Standing};
+use crate::model::ForumId;
 
 /// A command of the board that was carried out, or refused.
 #[derive(Debug)]
@@ -33,9 +34,14 @@ impl<T: Placed + Debug> Asked<T> {
                 asked.otherwise("it is written, or `Host::lacks` says that it is not")
             }
             Err(Refusal::Failed(_)) => asked.otherwise("no failure"),
-            Ok(ref reply) if !is_covered(reply, standing) => {
-                asked.otherwise("nothing in a forum that the caller's standing does not cover")
-            }
+            Ok(ref reply) => match hidden(reply, standing) {
+                Some(forum) => {
+                    let expected =
+                        format!("nothing in forum {forum}, which the standing does not cover");
+                    asked.otherwise(&expected)
+                }
+                None => Ok(asked),
+            },
             _ => Ok(asked),
         }
     }
@@ -100,13 +106,11 @@ impl<T: Placed + Debug> Asked<T> {
         }
     }
 
-    /// The contents are refused, with a text that names the `field`.
-    pub fn invalid(self, field: &str) -> Verdict {
+    /// The board refuses the contents of this `expected` field.
+    pub fn invalid(self, expected: &str) -> Verdict {
         match &self.reply {
-            Err(Refusal::Invalid(text)) if text.contains(field) => Ok(()),
-            _ => self.otherwise(&format!(
-                "Refusal::Invalid, with a text that names `{field}`"
-            )),
+            Err(Refusal::Invalid { field, .. }) if *field == expected => Ok(()),
+            _ => self.otherwise(&format!("Refusal::Invalid, of the field `{expected}`")),
         }
     }
 
@@ -148,7 +152,9 @@ impl<T: Placed + Debug> Asked<T> {
     }
 }
 
-fn is_covered(reply: &impl Placed, standing: &Standing) -> bool {
+/// A forum in `reply` that the caller does not see.
+fn hidden(reply: &impl Placed, standing: &Standing) -> Option<ForumId> {
     let mut forums = reply.forums().into_iter();
-    forums.all(|forum| standing.forums().contains(forum))
+    let hidden = forums.find(|forum| !standing.forums().contains(forum));
+    hidden.cloned()
 }

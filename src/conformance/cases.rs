@@ -245,6 +245,7 @@ macro_rules! __board_cases {
                 a_forum_is_searched_with_its_sub_forums
                 an_author_is_named_by_id_or_by_name
                 a_span_of_time_has_a_beginning_and_an_end
+                a_span_of_time_includes_its_start_and_excludes_its_end
                 what_is_not_there_gives_no_hits
             }
             sought {
@@ -262,6 +263,8 @@ macro_rules! __board_cases {
                 pages_of_any_size_meet
                 the_best_come_first
                 a_walk_meets_each_hit_once_while_others_write
+                a_thread_comes_by_its_newest_or_oldest_match
+                a_thread_comes_by_its_best_match
                 a_walk_meets_each_thread_once
                 a_walk_meets_each_thread_once_while_others_write
                 a_forged_place_is_no_failure

@@ -64,6 +64,68 @@ pub async fn a_walk_meets_each_hit_once_while_others_write(suite: &Suite) -> Ver
     Ok(())
 }
 
+/// With `show=threads`, a thread's hit is its newest match under `sort=newest` and its oldest one under `sort=oldest`,
+/// and the hits are in that order. Posts that do not match move no thread.
+pub async fn a_thread_comes_by_its_newest_or_oldest_match(suite: &Suite) -> Verdict {
+    let library = Library::open(suite).await?;
+    let (one, [_]) = &library.posts(["no"]).await?;
+    let (two, [two_first]) = &library.posts(["tea"]).await?;
+    let (three, [three_first]) = &library.posts(["tea"]).await?;
+    let reply = |thread, text| reply(suite, &library.alice, thread, text);
+    let one_last = &reply(one, "tea").await?;
+    let two_last = &reply(two, "tea").await?;
+    reply(three, "no").await?;
+    for (sort, expected) in [
+        (
+            Sort::Newest,
+            [(two, two_last), (one, one_last), (three, three_first)],
+        ),
+        (
+            Sort::Oldest,
+            [(two, two_first), (three, three_first), (one, one_last)],
+        ),
+    ] {
+        for limit in [1, 2, 3] {
+            let walk = walked(&library.alice, &threads_by(sort)?, limit).await?;
+            let hits = walk.items.iter();
+            let found: Vec<_> = hits.map(|hit| (&hit.thread_id, &hit.post_id)).collect();
+            let what = format_args!("threads and their hits by {limit}, {sort:?}");
+            equal(what, found, expected)?;
+        }
+    }
+    Ok(())
+}
+
+/// With `show=threads` and `sort=relevance`, a thread's hit is its best match, with that match's score, and the best
+/// thread comes first.
+pub async fn a_thread_comes_by_its_best_match(suite: &Suite) -> Verdict {
+    let library = Library::open(suite).await?;
+    library.posts(["a long text on tea", "tea"]).await?;
+    library.posts(["tea tea tea", "no more tea"]).await?;
+    library.posts(["tea and cake and cups"]).await?;
+    library
+        .posts(["tea, tea", "tea", "tea tea tea tea"])
+        .await?;
+    let posts = walked(&library.alice, &by(Sort::Relevance)?, 100).await?;
+    for limit in [1, 3, 4] {
+        let walk = walked(&library.alice, &threads_by(Sort::Relevance)?, limit).await?;
+        let scores = ids(&walk, |hit| hit.score);
+        let fall = scores.is_sorted_by(|better, worse| better >= worse);
+        holds(format_args!("the scores {scores:?} do not rise"), fall)?;
+        for hit in &walk.items {
+            let of_thread = posts.items.iter();
+            let of_thread = of_thread.filter(|post| post.thread_id == hit.thread_id);
+            let best = of_thread.map(|post| post.score).reduce(f64::max);
+            let what = format_args!("the score of thread {}'s hit", hit.thread_id);
+            equal(what, Some(hit.score), best)?;
+            let own = posts.items.iter().find(|post| post.post_id == hit.post_id);
+            let what = format_args!("the score of post {}, which is that hit", hit.post_id);
+            equal(what, own.map(|post| post.score), best)?;
+        }
+    }
+    Ok(())
+}
+
 /// A walk through threads meets each once, in any order, however far apart its matches are.
 pub async fn a_walk_meets_each_thread_once(suite: &Suite) -> Verdict {
     let library = Library::open(suite).await?;
@@ -76,9 +138,7 @@ pub async fn a_walk_meets_each_thread_once(suite: &Suite) -> Verdict {
     }
     for sort in SORTS {
         for limit in [1, 2, 3] {
-            let mut search = by(sort)?;
-            search.show = Show::Threads;
-            let walk = walked(&library.alice, &search, limit).await?;
+            let walk = walked(&library.alice, &threads_by(sort)?, limit).await?;
             let what = format_args!("the threads by {limit}, {sort:?}");
             let mut found = ids(&walk, |hit| hit.thread_id.clone());
             found.sort();
@@ -97,8 +157,7 @@ pub async fn a_walk_meets_each_thread_once_while_others_write(suite: &Suite) -> 
     let library = Library::open(suite).await?;
     let mia = suite.moderator("mia", &library.forum).await?;
     for sort in SORTS {
-        let (mut search, mut walk) = (by(sort)?, Walk::of(1));
-        search.show = Show::Threads;
+        let (search, mut walk) = (threads_by(sort)?, Walk::of(1));
         let mut talks = Vec::new();
         for _ in 0..4 {
             let (thread, posts) = library.posts(["tea"; 5]).await?;
@@ -155,6 +214,12 @@ pub async fn a_forged_place_is_no_failure(suite: &Suite) -> Verdict {
 fn by(sort: Sort) -> Verdict<Search> {
     let mut search = newest("tea")?;
     search.sort = sort;
+    Ok(search)
+}
+
+fn threads_by(sort: Sort) -> Verdict<Search> {
+    let mut search = by(sort)?;
+    search.show = Show::Threads;
     Ok(search)
 }
 

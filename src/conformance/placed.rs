@@ -39,6 +39,6 @@ placed! {
     Message: |_| Vec::new();
     Profile: |_| Vec::new();
     Account: |_| Vec::new();
-    Rating: |_| Vec::new();
+    Rating: |rating| rating.forum_id.iter().collect();
     (): |_| Vec::new();
 }

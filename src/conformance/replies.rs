@@ -61,7 +61,7 @@ pub async fn a_reply_is_the_last_of_its_thread_at_once(suite: &Suite) -> Verdict
     equal("the last activity", found, reply.created_at)
 }
 
-/// An empty body is invalid, with a text that names the field, and nothing is left behind.
+/// Refuses an empty body as invalid, names the field, and leaves nothing behind.
 pub async fn an_empty_body_is_invalid(suite: &Suite) -> Verdict {
     let (alice, thread, ids) = talk(suite, 1).await?;
     let before = alice.thread(&thread).await?.granted()?;

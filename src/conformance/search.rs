@@ -206,6 +206,32 @@ pub async fn a_span_of_time_has_a_beginning_and_an_end(suite: &Suite) -> Verdict
     Ok(())
 }
 
+/// A span of time includes the instant at which it starts, and excludes the instant at which it ends.
+pub async fn a_span_of_time_includes_its_start_and_excludes_its_end(suite: &Suite) -> Verdict {
+    suite.needs(Part::SuiteClock)?;
+    let library = Library::open(suite).await?;
+    let minute = Duration::from_secs(60);
+    let day = minute * 60 * 24;
+    suite.wait(day - minute - Duration::from_millis(1));
+    let last_of_first_day = &library.thread("x", "tea").await?.first;
+    suite.wait(day - minute + Duration::from_millis(1));
+    let midnight = &library.thread("x", "tea").await?.first;
+    suite.wait(day);
+    for (when, posts) in [
+        ("2026-01-01..2026-01-02", vec![last_of_first_day]),
+        ("2026-01-02..2026-01-03", vec![]),
+        ("2026-01-03..2026-01-04", vec![midnight]),
+        ("..2026-01-03", vec![last_of_first_day]),
+        ("2026-01-03..", vec![midnight]),
+        ("24h", vec![midnight]),
+    ] {
+        let mut search = newest("tea")?;
+        search.when = When::parse(when);
+        finds(&library.alice, &search, &posts).await?;
+    }
+    Ok(())
+}
+
 /// A forum or an author that is not there gives no hits, and is no error.
 pub async fn what_is_not_there_gives_no_hits(suite: &Suite) -> Verdict {
     let library = Library::open(suite).await?;

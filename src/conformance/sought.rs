@@ -2,8 +2,8 @@
 
 use super::found::{Library, finds, newest, reply, thread};
 use super::scene::edit;
-use super::{Audience, Part, Role, Suite, Verdict};
-use crate::model::PostAt;
+use super::{Audience, Part, Role, Someone, Suite, Verdict};
+use crate::model::{ForumId, PostAt};
 
 /// New text is found at once.
 pub async fn new_text_is_found_at_once(suite: &Suite) -> Verdict {
@@ -23,11 +23,12 @@ pub async fn what_is_hidden_is_not_found(suite: &Suite) -> Verdict {
     );
     let alice = suite.member("alice").await?;
     let first = thread(suite, &sam, &staff, "Tea", "tea").await?.first;
-    for forum in [None, Some(staff)] {
+    for forum in [None, Some(&staff)] {
         let mut search = newest("tea")?;
-        search.forum.extend(forum);
+        search.forum.extend(forum.cloned());
         finds(&sam, &search, &[&first]).await?;
-        finds(&alice, &search, &[]).await?;
+        let found = finds(&alice, &search, &[]).await;
+        found.map_err(|stop| stop.noting(hidden(&staff, &alice)))?;
     }
     Ok(())
 }
@@ -37,26 +38,29 @@ pub async fn a_guest_finds_what_guests_see(suite: &Suite) -> Verdict {
     let (guest, library) = (suite.guest()?, Library::open(suite).await?);
     let members = suite.forum(Audience::Members).await?;
     let seen = library.thread("x", "tea").await?.first;
-    let hidden = thread(suite, &library.alice, &members, "x", "tea").await?;
-    library.finds("tea", &[&hidden.first, &seen]).await?;
-    finds(&guest, &newest("tea")?, &[&seen]).await
+    let unseen = thread(suite, &library.alice, &members, "x", "tea").await?;
+    library.finds("tea", &[&unseen.first, &seen]).await?;
+    let found = finds(&guest, &newest("tea")?, &[&seen]).await;
+    found.map_err(|stop| stop.noting(hidden(&members, &guest)))
 }
 
 /// A sub-forum is not found through the one above when it is hidden, and not through one that is.
 pub async fn a_hidden_sub_forum_is_not_found_through_its_parent(suite: &Suite) -> Verdict {
     let library = Library::open(suite).await?;
     let sam = suite.join("sam", Role::Staff).await?;
-    let hidden = suite.sub_forum(&library.forum, Audience::Staff).await?;
-    let below = suite.sub_forum(&hidden, Audience::Guests).await?;
-    let in_hidden = thread(suite, &sam, &hidden, "x", "tea").await?.first;
+    let middle = suite.sub_forum(&library.forum, Audience::Staff).await?;
+    let below = suite.sub_forum(&middle, Audience::Guests).await?;
+    let in_middle = thread(suite, &sam, &middle, "x", "tea").await?.first;
     let in_below = thread(suite, &sam, &below, "x", "tea").await?.first;
     for (forum, by_alice, by_sam) in [
-        (&library.forum, vec![&in_below], vec![&in_below, &in_hidden]),
-        (&hidden, vec![], vec![&in_below, &in_hidden]),
+        (&library.forum, vec![&in_below], vec![&in_below, &in_middle]),
+        (&middle, vec![], vec![&in_below, &in_middle]),
     ] {
         let mut search = newest("tea")?;
         search.forum.push(forum.clone());
-        finds(&library.alice, &search, &by_alice).await?;
+        let found = finds(&library.alice, &search, &by_alice).await;
+        let note = hidden(&middle, &library.alice);
+        found.map_err(|stop| stop.noting(format_args!("{note}; its sub-forum {below} is not")))?;
         finds(&sam, &search, &by_sam).await?;
     }
     Ok(())
@@ -69,9 +73,15 @@ pub async fn sight_is_asked_anew(suite: &Suite) -> Verdict {
     let first = library.thread("x", "tea").await?.first;
     for (readers, found) in [(Audience::Staff, vec![]), (Audience::Guests, vec![&first])] {
         suite.stage.set_readers(&library.forum, readers).await?;
-        library.finds("tea", &found).await?;
+        let found = library.finds("tea", &found).await;
+        let note = format_args!("forum {} is now for {readers:?}", library.forum);
+        found.map_err(|stop| stop.noting(note))?;
     }
     Ok(())
+}
+
+fn hidden(forum: &ForumId, someone: &Someone) -> String {
+    format!("forum {forum} is hidden from {}", someone.name())
 }
 
 /// What awaits approval is found when it is approved.

@@ -29,7 +29,7 @@ pub async fn a_thread_is_started_with_its_first_post(suite: &Suite) -> Verdict {
     equal("the list", found, vec![thread.thread_id])
 }
 
-/// An empty title or body is invalid, with a text that names the field, and nothing is left behind.
+/// Refuses an empty title or body as invalid, names the field, and leaves nothing behind.
 pub async fn an_empty_title_or_body_is_invalid(suite: &Suite) -> Verdict {
     let (forum, alice) = suite.forum_and_member().await?;
     let before = alice.forums().await?.granted()?;

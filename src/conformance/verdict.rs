@@ -19,6 +19,14 @@ pub enum Stop {
 }
 
 impl Stop {
+    /// The same, with a `note` on what the rule had set up.
+    pub(super) fn noting(self, note: impl Display) -> Self {
+        match self {
+            Self::Broken(text) => Self::Broken(format!("{text} ({note})")),
+            Self::Lacks(_) => self,
+        }
+    }
+
     /// `what` was to give something else than it gave.
     pub fn broken(what: impl Display, found: impl Display, expected: impl Display) -> Self {
         Self::Broken(format!("{what}: expected {expected}, found {found}"))

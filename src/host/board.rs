@@ -38,7 +38,8 @@ pub enum Place<'a> {
 #[async_trait]
 #[allow(unused_variables, reason = "the defaults use none")]
 pub trait Board: Send + Sync + 'static {
-    /// The forum in which `place` is, if `caller` sees it there: asked before each write to a place.
+    /// The forum in which `place` is, if `caller` sees it there: asked before each write to a place, and before a
+    /// stored response about it is given again.
     ///
     /// [`Place::Nowhere`] and [`Place::Forum`] never arrive here.
     ///
@@ -109,7 +110,8 @@ pub trait Board: Send + Sync + 'static {
         Err(Refusal::NotImplemented)
     }
 
-    /// `POST /members/{userId}/reputation`: rates a member.
+    /// `POST /members/{userId}/reputation`: rates a member. The rating of a post carries the post's forum; without it
+    /// the answer is 500.
     async fn rate(&self, by: &Member, user: UserRef, rating: Rate) -> Result<Rating> {
         Err(Refusal::NotImplemented)
     }
@@ -167,7 +169,13 @@ pub trait Board: Send + Sync + 'static {
         Err(Refusal::NotImplemented)
     }
 
-    /// `GET /search`: what matches and the caller may read.
+    /// `GET /search`: lists the matches that the caller may read.
+    ///
+    /// A hit is a post. With [`Show::Threads`](crate::model::Show::Threads) it is one match of each thread: the newest
+    /// under [`Sort::Newest`](crate::model::Sort::Newest), the oldest under [`Sort::Oldest`](crate::model::Sort::Oldest),
+    /// the best under [`Sort::Relevance`](crate::model::Sort::Relevance). The hits are in that order, by time or by
+    /// score. [`When::range`](crate::model::When::range) includes its start and excludes its end. A forum or a member
+    /// that is absent or hidden gives no hits and no error.
     async fn search(&self, caller: &Caller, search: Search) -> Result<Page<SearchHit>> {
         Err(Refusal::NotImplemented)
     }

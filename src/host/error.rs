@@ -26,8 +26,15 @@ pub enum Refusal {
     NotFound(String),
     /// Something else changed underneath the request: 409 `CONFLICT`.
     Conflict(String),
-    /// Posting rules refuse the contents: 422 `VALIDATION`. The text names the field.
-    Invalid(String),
+    /// A field of the body breaks a rule of the board: 422 `VALIDATION`. [`Refusal::invalid`] makes one.
+    ///
+    /// The client gets `field: message`. A rule about the whole post, as a time to wait, names `body`.
+    Invalid {
+        /// The field's name in the request body, without the objects around it: `options`, not `poll.options`.
+        field: &'static str,
+        /// The rule that it breaks, in the board's language.
+        message: String,
+    },
     /// Over one of the board's anti-flood limits: 429 `RATE_LIMITED`, with `retry-after` when the board knows it.
     TooFast(String, Option<Duration>),
     /// The host has not written this command: 501 `not_implemented`.
@@ -37,6 +44,14 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// Returns the refusal of a field that breaks a rule: [`Refusal::Invalid`].
+    pub fn invalid(field: &'static str, message: impl Into<String>) -> Self {
+        Self::Invalid {
+            field,
+            message: message.into(),
+        }
+    }
+
     /// The board's backend failed with `source`.
     pub fn failed(source: impl Into<BoxError>) -> Self {
         Self::Failed(source.into())
@@ -52,8 +67,8 @@ impl fmt::Display for Refusal {
             Self::Forbidden(text)
             | Self::NotFound(text)
             | Self::Conflict(text)
-            | Self::Invalid(text)
             | Self::TooFast(text, _) => f.write_str(text),
+            Self::Invalid { field, message } => write!(f, "{field}: {message}"),
             Self::NotImplemented => f.write_str("the board has not written this command"),
             Self::Failed(source) => source.fmt(f),
         }

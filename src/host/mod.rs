@@ -16,7 +16,7 @@ pub use caller::{Caller, Member};
 pub use error::{BoxError, Fault, Overloaded, Refusal, Stored};
 #[cfg(feature = "panel")]
 pub use operator::{Operator, Session};
-pub use reply::In;
+pub use reply::{HasForum, In};
 
 /// What a command of the board gives.
 pub type Result<T, E = Refusal> = std::result::Result<T, E>;

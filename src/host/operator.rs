@@ -1,5 +1,6 @@
 //! Who runs the board, for the control panel: the host's own sessions, names and passwords (contract, section 10).
 
+use std::collections::HashMap;
 use std::fmt;
 
 use async_trait::async_trait;
@@ -37,6 +38,21 @@ pub trait Operator: Send + Sync + 'static {
     /// # Errors
     /// When the host's backend fails.
     async fn name(&self, member: &UserId) -> Stored<Option<String>>;
+
+    /// Returns the names of these members. Members whose account is gone are absent from the result.
+    ///
+    /// The panel calls it once for each list. Default: one call of [`name`](Self::name) for each member.
+    ///
+    /// # Errors
+    /// When the host's backend fails.
+    async fn names(&self, members: &[UserId]) -> Stored<HashMap<UserId, String>> {
+        let mut names = HashMap::new();
+        for member in members {
+            let name = self.name(member).await?;
+            names.extend(name.map(|name| (member.clone(), name)));
+        }
+        Ok(names)
+    }
 
     /// Where one signs in, as an absolute path, to come back to the path `back` afterwards.
     fn sign_in(&self, back: &str) -> String;

@@ -1,6 +1,6 @@
 //! Which forum a reply is in.
 
-use crate::model::ForumId;
+use crate::model::{ForumId, SearchHit, Subscription, Thread};
 
 /// What a command returns, with the forum that it is in, for things that do not carry it on the wire.
 ///
@@ -17,5 +17,56 @@ impl<T> In<T> {
     /// `it`, which is in `forum`.
     pub fn new(forum: ForumId, it: T) -> Self {
         Self { forum, it }
+    }
+}
+
+/// A value that carries the id of the forum that it is in.
+///
+/// The items of a list have to: the library removes those whose forum the caller cannot see.
+///
+/// ```
+/// use forum_api::host::HasForum;
+/// use forum_api::model::{Page, Thread};
+///
+/// fn is_a_list<T: HasForum>(_: Page<T>) {}
+/// is_a_list(Page::<Thread> { items: Vec::new(), next: None });
+/// ```
+///
+/// A post does not say which forum it is in. A page of posts alone is no list that a command may return; one
+/// [`In`] a forum is.
+///
+/// ```compile_fail,E0277
+/// use forum_api::host::HasForum;
+/// use forum_api::model::{Page, Post};
+///
+/// fn is_a_list<T: HasForum>(_: Page<T>) {}
+/// is_a_list(Page::<Post> { items: Vec::new(), next: None });
+/// ```
+pub trait HasForum {
+    /// The id of the forum.
+    fn forum_id(&self) -> &ForumId;
+}
+
+impl HasForum for Thread {
+    fn forum_id(&self) -> &ForumId {
+        &self.forum_id
+    }
+}
+
+impl HasForum for SearchHit {
+    fn forum_id(&self) -> &ForumId {
+        &self.forum_id
+    }
+}
+
+impl HasForum for Subscription {
+    fn forum_id(&self) -> &ForumId {
+        &self.forum_id
+    }
+}
+
+impl<T> HasForum for In<T> {
+    fn forum_id(&self) -> &ForumId {
+        &self.forum
     }
 }

@@ -113,7 +113,7 @@ pub struct ListPosts {
 pub struct Reply {
     /// The source markup; empty when it was left out, and the board refuses that.
     pub body: String,
-    /// Whether the author follows the thread from now on.
+    /// Whether the author follows the thread from now on. `true` also needs the scope `subscriptions:write`.
     pub subscribe: bool,
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{PostId, RatingId, Timestamp, UserId};
+use super::{ForumId, PostId, RatingId, Timestamp, UserId};
 
 /// A rating that a member was given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -17,6 +17,10 @@ pub struct Rating {
     pub user_id: UserId,
     /// The post that it is about, if any.
     pub post_id: Option<PostId>,
+    /// The forum of that post, which is not sent to the client: the library checks that the caller can see it. `None`
+    /// without a post.
+    #[serde(skip)]
+    pub forum_id: Option<ForumId>,
     /// The points given.
     pub points: i64,
     /// Why; may be empty where the board allows it.
@@ -33,6 +37,7 @@ impl Rating {
             rating_id: RatingId::from(5),
             user_id: UserId::from(3),
             post_id: Some(PostId::from(40)),
+            forum_id: Some(ForumId::from(2)),
             points: 1,
             comment: "Well said.".into(),
             created_at: Timestamp::from_millis(1_769_860_800_000),

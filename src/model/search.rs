@@ -1,9 +1,9 @@
 //! Search and its hits (contract, sections 6 and 7).
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
-use super::input::{any_text, present};
+use super::input::present;
 use super::{Author, ForumId, Limit, Position, PostId, Query, ThreadId, Timestamp, UserRef, When};
 
 /// What was found.
@@ -111,13 +111,13 @@ pub enum Sort {
 pub struct Search {
     /// The words to look for: all are required; `"a phrase"`, `-word`.
     pub q: Query,
-    /// Only in these forums and their sub-forums; several with commas between them. Nothing is in one that is not there.
-    #[serde(default, deserialize_with = "separated")]
-    #[schemars(with = "ForumId", extend("pattern" = any_text()))]
+    /// Only in these forums and their sub-forums; several with commas between them. A forum that is absent or hidden has
+    /// no hits.
+    #[serde(default, deserialize_with = "forum_ids")]
+    #[schemars(with = "String", extend("pattern" = FORUM_IDS, "examples" = ["17", "17,18"]))]
     pub forum: Vec<ForumId>,
-    /// Only by this member. Nothing is by one who is not there.
-    #[serde(default, deserialize_with = "present")]
-    #[schemars(extend("pattern" = any_text()))]
+    /// Only by this member. A member who is absent has no hits.
+    #[serde(default, deserialize_with = "user_ref")]
     pub by: Option<UserRef>,
     /// Only from this span of time.
     #[serde(default, deserialize_with = "present")]
@@ -156,11 +156,18 @@ impl Search {
     }
 }
 
-/// What is no id stays in the list as one that nothing has: such a forum gives no hits.
-fn separated<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ForumId>, D::Error> {
+const FORUM_IDS: &str = "^[A-Za-z0-9_-]{1,64}(,[A-Za-z0-9_-]{1,64})*$";
+
+/// Rejects an empty list, and one with a text that cannot be an id.
+fn forum_ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ForumId>, D::Error> {
     let text = String::deserialize(deserializer)?;
-    Ok(text
-        .split(',')
-        .map(|id| ForumId::new(id).unwrap_or_else(ForumId::nothing))
-        .collect())
+    let ids: Option<Vec<_>> = text.split(',').map(ForumId::new).collect();
+    ids.ok_or_else(|| de::Error::custom("forum ids, with commas between them"))
+}
+
+/// Rejects a text that can be neither an id nor `@username`.
+fn user_ref<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<UserRef>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let user = UserRef::new(&text).ok_or_else(|| de::Error::custom("a userId or @username"))?;
+    Ok(Some(user))
 }

@@ -122,6 +122,6 @@ pub struct StartThread {
     pub body: String,
     /// A poll to carry.
     pub poll: Option<NewPoll>,
-    /// Whether the author follows the thread from now on.
+    /// Whether the author follows the thread from now on. `true` also needs the scope `subscriptions:write`.
     pub subscribe: bool,
 }

@@ -10,7 +10,7 @@ use super::settings::Settings;
 use super::spent::Spent;
 use crate::clock::{Clock, Entropy, Runtime, SystemClock, SystemEntropy};
 use crate::host::Operator;
-use crate::store::Tokens;
+use crate::store::{Budgets, Idempotency, Stores, Tokens};
 use crate::webhook::Registry;
 
 /// Puts a [`Panel`] together; what is mandatory was said in [`Panel::builder`].
@@ -27,6 +27,11 @@ impl Panel {
         registry: Registry,
         runtime: impl Runtime,
     ) -> Builder {
+        let Stores {
+            budgets,
+            idempotency,
+            ..
+        } = Stores::in_memory();
         Builder(Core {
             operator,
             tokens,
@@ -36,8 +41,8 @@ impl Panel {
             entropy: Arc::new(SystemEntropy),
             settings: Settings::default(),
             original_uri: |_| None,
-            lock: Lock::default(),
-            spent: Spent::default(),
+            lock: Lock::new(budgets),
+            spent: Spent::new(idempotency),
         })
     }
 }
@@ -47,6 +52,22 @@ impl Builder {
     #[must_use]
     pub fn settings(mut self, settings: Settings) -> Self {
         self.0.settings = settings;
+        self
+    }
+
+    /// Counts wrong passwords in `budgets`. Nodes of one board share a store, such as that of the API. Default: in
+    /// memory, for a single node.
+    #[must_use]
+    pub fn budgets(mut self, budgets: Arc<dyn Budgets>) -> Self {
+        self.0.lock = Lock::new(budgets);
+        self
+    }
+
+    /// Notes in `idempotency` which forms were carried out, so that a form that is sent again reveals no second secret.
+    /// Nodes of one board share a store, such as that of the API. Default: in memory, for a single node.
+    #[must_use]
+    pub fn idempotency(mut self, idempotency: Arc<dyn Idempotency>) -> Self {
+        self.0.spent = Spent::new(idempotency);
         self
     }
 

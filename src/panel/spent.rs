@@ -1,33 +1,61 @@
-//! Forms that reveal something once: a page that is reloaded must not do it again.
+//! Nonces of the forms that reveal a secret once: a form that succeeded is not carried out again.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
 
 use crate::base62;
 use crate::clock::{Entropy, NoEntropy};
+use crate::host::Stored;
 use crate::model::Timestamp;
+use crate::store::{Attempt, Begin, Idempotency, Kept, Outcome, Ticket};
+use crate::token::Lookup;
 
-/// The name of the field that tells one form from the next.
+/// The name of the field that holds the nonce.
 pub(super) const FIELD: &str = "once";
 
-/// How long a browser may keep a page that it sends again.
-const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// The forms that were carried out lately.
-#[derive(Debug, Default)]
-pub(super) struct Spent(Mutex<HashMap<String, Timestamp>>);
+/// Nonces of the forms that were carried out within 24 hours, in the idempotency store that the nodes share.
+pub(super) struct Spent(Arc<dyn Idempotency>);
 
 impl Spent {
-    /// Spends a form; `false` when it was already. One without a number is a new one each time.
-    pub(super) fn spend(&self, form: &str, now: Timestamp) -> bool {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|_, at| now < at.plus(KEPT));
-        form.is_empty() || all.insert(form.into(), now).is_none()
+    pub(super) fn new(idempotency: Arc<dyn Idempotency>) -> Self {
+        Self(idempotency)
+    }
+
+    /// Reserves a nonce, unless its form succeeded or is running.
+    pub(super) async fn begin(&self, nonce: &str, now: Timestamp) -> Stored<Begin> {
+        self.0.begin(&attempt(nonce), now).await
+    }
+
+    /// Spends a reserved nonce after a success. Otherwise releases it, so that the form can be sent again.
+    pub(super) async fn settle(&self, ticket: &Ticket, succeeded: bool) -> Stored<()> {
+        // The page with the secret is not stored.
+        let empty = Kept {
+            status: 200,
+            location: None,
+            body: Default::default(),
+        };
+        let outcome = if succeeded {
+            Outcome::Answered(empty)
+        } else {
+            Outcome::DidNotRun
+        };
+        self.0.settle(ticket, outcome).await
     }
 }
 
-/// The number of a new form.
+/// No client's key collides with a nonce's: an `Idempotency-Key` contains no space.
+fn attempt(nonce: &str) -> Attempt {
+    let hash = base62::number::<43, 32>(Sha256::digest(nonce).into());
+    let hash: String = hash.map(char::from).iter().collect();
+    Attempt {
+        token: Lookup::NOBODYS,
+        key: format!("panel form {hash}"),
+        request: [0; 32],
+    }
+}
+
+/// Returns the nonce of a new form.
 pub(super) fn number(entropy: &dyn Entropy) -> Result<String, NoEntropy> {
     let digits = base62::random::<22>(entropy)?;
     Ok(digits.map(char::from).iter().collect())

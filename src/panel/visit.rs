@@ -1,6 +1,7 @@
 //! One request of an administrator, as the pages see it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::future::Future;
 use std::sync::Arc;
 
 use http::StatusCode;
@@ -15,7 +16,7 @@ use super::table::Row;
 use super::{csrf, layout, spent, when};
 use crate::host::Session;
 use crate::model::{EndpointId, Timestamp, UserId};
-use crate::store::Webhooks;
+use crate::store::{Begin, Webhooks};
 
 /// What a page is made from, and what a form is carried out with.
 pub(super) struct Visit {
@@ -68,9 +69,42 @@ impl Visit {
         Ok(html! { input type="hidden" name=(spent::FIELD) value=(number); })
     }
 
-    /// Whether this form was carried out already, as one that is reloaded was.
-    pub(super) fn is_repeated(&self, form: &Form) -> bool {
-        !self.core.spent.spend(form.get(spent::FIELD), self.now)
+    /// Carries out `work` unless this form has succeeded before or is running. Then the response is 409: `reason` with a
+    /// link `back`.
+    ///
+    /// A refused or failed form can be sent again. A form without a nonce is carried out each time.
+    pub(super) async fn run_once(
+        &self,
+        form: &Form,
+        reason: &str,
+        back: &str,
+        work: impl Future<Output = Outcome>,
+    ) -> Outcome {
+        let nonce = form.get(spent::FIELD);
+        if nonce.is_empty() {
+            return work.await;
+        }
+        let ticket = match self.core.spent.begin(nonce, self.now).await? {
+            Begin::First(ticket) => ticket,
+            Begin::Repeat(_) | Begin::OtherRequest => return self.conflict(reason, back),
+            Begin::Running => {
+                let reason = "This form was sent twice. The first request is still running.";
+                return self.conflict(reason, back);
+            }
+            Begin::Unknown => {
+                let reason = "This form was sent before and its outcome is unknown. Check the list \
+                              before you send a new form.";
+                return self.conflict(reason, back);
+            }
+        };
+        let outcome = work.await;
+        let succeeded = outcome
+            .as_ref()
+            .is_ok_and(|answer| answer.status.is_success());
+        if let Err(error) = self.core.spent.settle(&ticket, succeeded).await {
+            tracing::error!(%error, succeeded, "form nonce not settled");
+        }
+        outcome
     }
 
     /// A form of a single button. Who has the page read aloud hears what it is `about` as well.
@@ -117,14 +151,14 @@ impl Visit {
         &self,
         members: impl Iterator<Item = &'a UserId>,
     ) -> Result<HashMap<&'a UserId, String>, Problem> {
-        let mut names = HashMap::new();
-        for member in members {
-            if !names.contains_key(member) {
-                let name = self.core.operator.name(member).await?;
-                names.insert(member, name.unwrap_or_else(|| "(gone)".into()));
-            }
-        }
-        Ok(names)
+        let members: BTreeSet<_> = members.collect();
+        let asked: Vec<_> = members.iter().copied().cloned().collect();
+        let mut found = self.core.operator.names(&asked).await?;
+        let named = members.into_iter().map(|member| {
+            let name = found.remove(member);
+            (member, name.unwrap_or_else(|| "(gone)".into()))
+        });
+        Ok(named.collect())
     }
 
     /// The endpoint that the path names.

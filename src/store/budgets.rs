@@ -22,4 +22,20 @@ pub trait Budgets: Send + Sync + 'static {
         window: Window,
         now: Timestamp,
     ) -> Stored<Charge>;
+
+    /// Gives back `cost` units that were charged to the running window of `key`, as [`Window::refund`] does. Changes
+    /// nothing when no window runs.
+    ///
+    /// The panel and a sign-in page charge a password attempt before the check, and refund it when the password was
+    /// right. A store that nodes share may keep the charge if another node has read the budget in between.
+    ///
+    /// # Errors
+    /// When the store fails. The units stay charged until the window ends.
+    async fn refund(
+        &self,
+        key: &BudgetKey,
+        cost: u32,
+        window: Window,
+        now: Timestamp,
+    ) -> Stored<()>;
 }

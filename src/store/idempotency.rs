@@ -1,4 +1,4 @@
-//! Where the first answers to requests with an `Idempotency-Key` are kept (contract, section 5).
+//! Storage of the responses to requests with an `Idempotency-Key` (contract, section 5).
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use crate::host::Stored;
-use crate::model::Timestamp;
+use crate::model::{ForumId, PostId, ThreadId, Timestamp};
 use crate::token::Lookup;
 
 /// A request that came with a key.
@@ -31,15 +31,28 @@ impl Attempt {
     }
 }
 
-/// An answer that is given again.
+/// A successful response, which a repeat receives again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// Its status.
+    /// Its status, 200 to 299.
     pub status: u16,
     /// Its `location`, if it has one.
     pub location: Option<String>,
     /// Its body.
     pub body: Bytes,
+    /// What it is about. A repeat receives it only while the caller can see that.
+    pub resource: ResourceIds,
+}
+
+/// The ids of what a response is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResourceIds {
+    /// The forum; `None` if the response is about nothing in a forum, such as a private message.
+    pub forum_id: Option<ForumId>,
+    /// The thread that was created or followed, or in which the post was created; `None` for anything else.
+    pub thread_id: Option<ThreadId>,
+    /// The post that was created; `None` for anything else.
+    pub post_id: Option<PostId>,
 }
 
 /// What a key says to a request that comes with it.
@@ -47,7 +60,7 @@ pub struct Kept {
 pub enum Begin {
     /// It is the first: run the command, then settle the ticket.
     First(Ticket),
-    /// It was answered: give that answer.
+    /// It succeeded: give that response.
     Repeat(Kept),
     /// The first still runs.
     Running,
@@ -71,9 +84,9 @@ pub struct Ticket {
 /// How a first run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// With an answer to be given again.
+    /// It succeeded, with this response.
     Answered(Kept),
-    /// The command surely did not run: the key is free again.
+    /// It was refused and changed nothing: the key is free again.
     DidNotRun,
     /// Nobody knows whether it was carried out.
     Unknown,
@@ -112,7 +125,7 @@ impl Entry {
     }
 }
 
-/// Keeps first answers for 24 hours, and forgets them by itself.
+/// Keeps successes and unknown outcomes for 24 hours, and forgets them by itself.
 #[async_trait]
 pub trait Idempotency: Send + Sync + 'static {
     /// Takes the key for this request, or tells what it says already: one atomic operation, so that of any number of

@@ -44,7 +44,9 @@ macro_rules! kept_as_texts {
             EventId: EventId::new, ToString::to_string;
             ForumId: ForumId::new, ToString::to_string;
             Lookup: Lookup::parse, Lookup::as_str;
+            PostId: PostId::new, ToString::to_string;
             State: State::new, |state: &State| state.as_str();
+            ThreadId: ThreadId::new, ToString::to_string;
             Topic: Topic::new, Topic::as_str;
             UserId: UserId::new, ToString::to_string;
         }
@@ -57,6 +59,7 @@ pub mod memory;
 pub mod postgres;
 #[cfg(feature = "redis")]
 pub mod redis;
+mod schema_status;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 mod tokens;
@@ -65,7 +68,8 @@ mod webhooks;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use budgets::Budgets;
-pub use idempotency::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, Ticket};
+pub use idempotency::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, ResourceIds, Ticket};
+pub use schema_status::SchemaStatus;
 pub use tokens::Tokens;
 pub(crate) use webhooks::ended_at;
 pub use webhooks::{

@@ -6,16 +6,19 @@ use std::sync::Arc;
 use super::{BadExpiry, Expiry, PlainToken, TokenRecord};
 use crate::clock::Entropy;
 use crate::host::Fault;
-use crate::model::{Timestamp, UserId};
+use crate::model::{Timestamp, UserId, is_single_line};
 use crate::scope::Surface;
 use crate::store::Tokens;
+
+/// Longest label, in characters.
+const MAX_LABEL_CHARS: usize = 100;
 
 /// What a token is to be.
 #[derive(Clone, Debug)]
 pub struct Issue<'a> {
     /// For whom it acts.
     pub owner: &'a UserId,
-    /// What to call it; may be empty.
+    /// What to call it; may be empty. A single-line text of at most 100 characters.
     pub label: &'a str,
     /// What it carries.
     pub scopes: &'a [String],
@@ -33,6 +36,8 @@ pub enum IssueError {
     UnknownScope(String),
     /// The expiry is not whole days.
     Expiry(BadExpiry),
+    /// The label has more than 100 characters or is not a [single-line text](is_single_line).
+    InvalidLabel,
     /// The store, or the source of randomness, failed.
     Failed(Fault),
 }
@@ -43,6 +48,9 @@ impl fmt::Display for IssueError {
             Self::NoScope => f.write_str("a token needs at least one scope"),
             Self::UnknownScope(scope) => write!(f, "there is no scope {scope:?}"),
             Self::Expiry(bad) => bad.fmt(f),
+            Self::InvalidLabel => f.write_str(
+                "the label has at most 100 characters and no control characters, line breaks or bidirectional overrides",
+            ),
             Self::Failed(fault) => fault.fmt(f),
         }
     }
@@ -61,6 +69,7 @@ pub async fn issue(
     wanted: Issue<'_>,
     now: Timestamp,
 ) -> Result<(PlainToken, TokenRecord), IssueError> {
+    check_label(wanted.label)?;
     let expiry = Expiry::parse(wanted.expires_in_days).map_err(IssueError::Expiry)?;
     let scopes: Arc<[String]> = checked(surface, wanted.scopes)?.into();
     loop {
@@ -81,6 +90,15 @@ pub async fn issue(
             return Ok((token, record));
         }
     }
+}
+
+/// Rejects a label that cannot be stored.
+///
+/// # Errors
+/// [`IssueError::InvalidLabel`].
+pub(crate) fn check_label(label: &str) -> Result<(), IssueError> {
+    let is_valid = label.chars().count() <= MAX_LABEL_CHARS && is_single_line(label);
+    is_valid.then_some(()).ok_or(IssueError::InvalidLabel)
 }
 
 /// The scopes in the surface's own order, each once.

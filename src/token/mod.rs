@@ -6,6 +6,8 @@ mod plain;
 mod record;
 
 pub use expiry::{BadExpiry, Expiry};
+#[cfg(feature = "panel")]
+pub(crate) use issue::check_label;
 pub use issue::{Issue, IssueError, issue};
 pub(crate) use plain::presented;
 pub use plain::{Lookup, Malformed, PlainToken};

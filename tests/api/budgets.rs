@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use forum_api::Settings;
+use forum_api::clock::Clock;
 use forum_api::testing::Answer;
 
 use crate::support::server::settings;
@@ -179,25 +180,46 @@ async fn everything_that_was_admitted_is_charged_whatever_comes_of_it() {
 }
 
 #[tokio::test]
-async fn the_document_costs_the_address_one_unit_and_looks_at_no_token() {
-    let server = guests_have(4);
-    server.board.go_offline(true);
-    let document = Ask::get("/openapi.json");
+async fn the_document_costs_nothing_and_is_never_refused() {
+    let server = guests_have(2);
     let alice = server.token("alice").await;
-    for (ask, remaining) in [
-        (document.clone(), 3),
-        (document.clone().bearer(&alice), 2),
-        (document.clone().bearer("nonsense"), 1),
-        (document.clone().header("if-none-match", "*"), 0),
-    ] {
-        let answer = server.send(&ask).await;
-        assert!(matches!(answer.status, 200 | 304));
-        assert_eq!(left(&answer), remaining);
+    let document = Ask::get("/openapi.json");
+    for (spent, remaining) in [(Ask::get("/forums"), 1), (Ask::get("/forums"), 0)] {
+        server.board.go_offline(false);
+        assert_eq!(left(&server.send(&spent).await), remaining);
+        server.board.go_offline(true);
+        for (ask, status) in [
+            (document.clone(), 200),
+            (document.clone().bearer(&alice), 200),
+            (document.clone().bearer("nonsense"), 200),
+            (document.clone().header("if-none-match", "*"), 304),
+            (Ask::new("HEAD", "/openapi.json"), 200),
+        ] {
+            let answer = server.send(&ask).await;
+            assert_eq!(answer.status, status, "{ask:?}");
+            assert_eq!(number(&answer, "x-ratelimit-limit"), 2, "{ask:?}");
+            assert_eq!(left(&answer), remaining, "{ask:?}");
+        }
     }
-    assert_eq!(
-        outcome(&server.send(&document.bearer(&alice)).await),
-        (429, Some("rate_limited"))
-    );
+    server.board.go_offline(false);
+    let refused = server.send(&Ask::get("/forums")).await;
+    assert_eq!(outcome(&refused), (429, Some("rate_limited")));
+    let served = server.send(&document).await;
+    assert_eq!(reset(&served), reset(&refused), "no window was started");
+}
+
+#[tokio::test]
+async fn a_clock_that_was_set_back_locks_no_budget() {
+    let server = guests_have(1);
+    let forums = Ask::get("/forums");
+    let now = server.clock.now();
+    server.clock.advance(Duration::from_secs(3600));
+    assert_eq!(server.send(&forums).await.status, 200);
+    assert_eq!(server.send(&forums).await.status, 429);
+    server.clock.set(now);
+    let answer = server.send(&forums).await;
+    assert_eq!((answer.status, reset(&answer)), (200, 1_767_225_600 + 300));
+    assert_eq!(number(&server.send(&forums).await, "retry-after"), 300);
 }
 
 #[tokio::test]

@@ -104,6 +104,36 @@ async fn it_says_what_the_table_says() {
     }
 }
 
+/// Every operation whose body has the field `subscribe` says what that needs.
+#[tokio::test]
+async fn it_says_which_scope_subscribe_needs() {
+    for (surface, scope) in [
+        (Surface::Full, json!({ "subscribe": "subscriptions:write" })),
+        (Surface::Compact, Value::Null),
+    ] {
+        let document = document(surface).await;
+        let mut found = 0;
+        for row in rows(surface).filter(|row| row.method == "POST") {
+            let operation = operation(&document, row);
+            let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
+            let pointer = schema["$ref"].as_str().unwrap().trim_start_matches('#');
+            let properties = &document.pointer(pointer).unwrap()["properties"];
+            let description = operation["description"].as_str().unwrap();
+            let has_field = properties.get("subscribe").is_some();
+            assert_eq!(
+                description.contains("`subscribe: true`"),
+                has_field,
+                "{row:?}"
+            );
+            if has_field {
+                assert_eq!(operation["x-field-scopes"], scope, "{row:?}");
+                found += 1;
+            }
+        }
+        assert_eq!(found, if surface == Surface::Full { 2 } else { 1 });
+    }
+}
+
 #[tokio::test]
 async fn the_surfaces_know_13_and_8_scopes_and_15_and_8_codes() {
     let full_codes = COMPACT_CODES.into_iter().chain(FULL_CODES).collect();

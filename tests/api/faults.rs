@@ -44,6 +44,19 @@ async fn a_board_that_panics_or_fails_costs_one_500_that_only_the_log_explains()
     }
 }
 
+#[tokio::test]
+async fn a_validation_message_names_the_field_in_any_language() {
+    let server = Server::new();
+    let refuses = || Refusal::invalid("body", "Der Text ist leer.");
+    server.board.be(Mood::Refuses(refuses));
+    let answer = server
+        .send(&reply().bearer(&server.token("alice").await))
+        .await;
+    assert_eq!(outcome(&answer), (422, Some("VALIDATION")));
+    let message = &answer.json()["error"]["message"];
+    assert_eq!(message, "body: Der Text ist leer.");
+}
+
 /// A server whose `breaking` stores are broken.
 fn with(breaking: impl FnOnce(&mut Stores)) -> (Server, Server) {
     let (board, mut stores) = (FullBoard::new(), Stores::in_memory());

@@ -1,6 +1,6 @@
 //! What generators of clients, and whoever reads what they make, need of the OpenAPI document (contract, section 9).
 
-use forum_api::model::When;
+use forum_api::model::{ForumId, UserRef, When};
 use forum_api::scope::Surface;
 use forum_api::{Settings, openapi};
 use regex_automata::nfa::thompson::pikevm::PikeVM;
@@ -191,11 +191,37 @@ fn search_pattern(name: &str) -> String {
         .into()
 }
 
-/// It has no hits, which is no error.
 #[test]
-fn a_search_takes_what_could_be_no_id() {
-    for name in ["forum", "by"] {
-        assert_eq!(search_pattern(name), r"^[^\u0000\uFEFF]*$", "{name}");
+fn a_search_takes_what_can_be_an_id() {
+    let matches = |name: &str, text: &str| {
+        let pattern = PikeVM::new(&search_pattern(name)).unwrap();
+        pattern.is_match(&mut pattern.create_cache(), text)
+    };
+    let long = "x".repeat(65);
+    for text in [
+        "17",
+        "a_b-c",
+        "@bob",
+        "@jürgen",
+        "@",
+        "",
+        " ",
+        "a b",
+        "é",
+        &long,
+        &long[1..],
+    ] {
+        let is_user = UserRef::new(text).is_some();
+        assert_eq!(matches("by", text), is_user, "{text}");
+        let is_forum = ForumId::new(text).is_some();
+        for (forums, is_list) in [
+            (text.to_owned(), is_forum),
+            (format!("17,{text}"), is_forum),
+            (format!("{text},17"), is_forum),
+            (format!("17,,{text}"), false),
+        ] {
+            assert_eq!(matches("forum", &forums), is_list, "{forums}");
+        }
     }
 }
 

@@ -124,7 +124,7 @@ fn each_endpoint_is_counted_by_its_template_and_nothing_of_a_path() {
 fn a_refusal_has_its_code_when_it_is_given_again() {
     let kept = counted(async {
         let server = Server::new();
-        let refuses = || Refusal::Invalid("too long".into());
+        let refuses = || Refusal::invalid("body", "too long");
         server.board.be(Mood::Refuses(refuses));
         let ask = Ask::post("/threads/open-1/posts", r#"{"body":"x"}"#).key("k");
         let ask = ask.bearer(&server.token("alice").await);

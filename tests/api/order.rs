@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use forum_api::scope::Surface;
+
 use crate::support::server::settings;
 use crate::support::{Ask, Mood, Server, outcome};
 
@@ -120,4 +122,80 @@ async fn what_is_refused_early_never_reaches_the_board() {
         assert_eq!(server.send(&ask).await.status, status, "{ask:?}");
     }
     assert!(server.board.calls().is_empty());
+}
+
+/// Following by `subscribe: true` needs the scope of `POST /subscriptions`: after the body is decoded, before the board
+/// is asked.
+#[tokio::test]
+async fn subscribe_needs_its_scope_after_step_7_and_before_step_8() {
+    const OWN: [&str; 2] = ["threads:write", "posts:write"];
+    let both = [OWN[0], OWN[1], "subscriptions:write"];
+    let refused = (403, Some("missing_scope"));
+    let server = Server::new();
+    let (lacks, carries) = (
+        server.token_with("alice", &OWN).await,
+        server.token_with("alice", &both).await,
+    );
+    for (collection, hidden, fields) in [
+        (
+            "/forums/open/threads",
+            "/forums/staff/threads",
+            r#""title":"x","body":"x""#,
+        ),
+        (
+            "/threads/open-1/posts",
+            "/threads/staff-1/posts",
+            r#""body":"x""#,
+        ),
+    ] {
+        for (path, subscribe, without, with) in [
+            (collection, r#","subscribe":true"#, refused, (201, None)),
+            (
+                collection,
+                r#","subscribe":false"#,
+                (201, None),
+                (201, None),
+            ),
+            (collection, "", (201, None), (201, None)),
+            (
+                hidden,
+                r#","subscribe":true"#,
+                refused,
+                (404, Some("not_found")),
+            ),
+            (
+                collection,
+                r#","subscribe":true,"x":1"#,
+                (400, Some("bad_request")),
+                (400, Some("bad_request")),
+            ),
+            (
+                collection,
+                r#","subscribe":1"#,
+                (400, Some("bad_request")),
+                (400, Some("bad_request")),
+            ),
+        ] {
+            let body = format!("{{{fields}{subscribe}}}");
+            for (token, expected) in [(&lacks, without), (&carries, with)] {
+                let calls = server.board.calls().len();
+                let answer = server.send(&Ask::post(path, &body).bearer(token)).await;
+                assert_eq!(outcome(&answer), expected, "{path} {body}");
+                let ran = server.board.calls().len() - calls;
+                assert_eq!(ran, usize::from(answer.status == 201), "{path} {body}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_compact_surface_refuses_subscribe_to_every_token() {
+    let server = Server::on(Surface::Compact);
+    let every = server.token("alice").await;
+    for (subscribe, status, code) in [("true", 403, Some("missing_scope")), ("false", 201, None)] {
+        let body = format!(r#"{{"body":"x","subscribe":{subscribe}}}"#);
+        let ask = Ask::post("/threads/open-1/posts", &body).bearer(&every);
+        assert_eq!(outcome(&server.send(&ask).await), (status, code));
+    }
+    assert_eq!(server.board.calls().len(), 1);
 }

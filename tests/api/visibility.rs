@@ -1,8 +1,11 @@
 //! Who sees what: every endpoint, caller and forum (spec, What the service does, 4; contract, section 1).
 
+use forum_api::openapi;
 use forum_api::testing::Answer;
 use serde_json::Value;
 
+use crate::support::schema::resolved;
+use crate::support::server::settings;
 use crate::support::{Ask, Mood, ROWS, Row, Server, bare, log, outcome};
 
 /// Who sees which forums. Nobody sees the one that is absent.
@@ -21,6 +24,74 @@ fn placed() -> impl Iterator<Item = &'static Row> {
     let places = ["{forumId}", "{threadId}", "{pollId}"];
     ROWS.iter()
         .filter(move |row| places.iter().any(|place| row.template.contains(place)))
+}
+
+/// How the library checks the items of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Checked {
+    /// Each item carries its forum.
+    ByItem,
+    /// The path names a place in a forum.
+    ByPath,
+    /// Private messages are in no forum.
+    Nowhere,
+}
+
+/// Every list that the library serves, from its own table, with a request for it.
+fn lists() -> Vec<(&'static Row, Checked)> {
+    let document = openapi(&settings());
+    let is_list = |row: &&Row| {
+        let method = row.method.to_lowercase();
+        let operation = &document["paths"][row.template][&method];
+        let schema = &operation["responses"]["200"]["content"]["application/json"]["schema"];
+        let items = &resolved(&document, schema)["properties"]["items"];
+        items.is_object()
+    };
+    let checked = |row: &'static Row| {
+        let operation = &document["paths"][row.template]["get"];
+        let schema = &operation["responses"]["200"]["content"]["application/json"]["schema"];
+        let items = &resolved(&document, schema)["properties"]["items"];
+        let item = resolved(&document, &items["items"]);
+        let checked = match row.template {
+            "/messages" => Checked::Nowhere,
+            _ if item["properties"].get("forumId").is_some() => Checked::ByItem,
+            _ => Checked::ByPath,
+        };
+        (row, checked)
+    };
+    ROWS.iter().filter(is_list).map(checked).collect()
+}
+
+/// The rows of the table are those of the document (see `documents`), so a new list arrives here.
+#[test]
+fn every_list_says_how_its_items_are_checked() {
+    let lists = lists();
+    for (row, checked) in &lists {
+        let is_placed = placed().any(|placed| placed.template == row.template);
+        assert!(*checked != Checked::ByPath || is_placed, "{row:?}");
+    }
+    let found: Vec<_> = lists
+        .iter()
+        .map(|(row, how)| (row.template, *how))
+        .collect();
+    let expected = [
+        ("/forums", Checked::ByItem),
+        ("/forums/{forumId}/threads", Checked::ByItem),
+        ("/threads/{threadId}/posts", Checked::ByPath),
+        ("/messages", Checked::Nowhere),
+        ("/subscriptions", Checked::ByItem),
+        ("/search", Checked::ByItem),
+    ];
+    assert_eq!(found, expected);
+}
+
+/// The lists whose path names no forum: each holds items of every forum.
+fn global_lists() -> Vec<&'static str> {
+    let global = |(row, checked): &(&Row, Checked)| {
+        *checked == Checked::ByItem && !row.template.contains('{')
+    };
+    let lists = lists().into_iter().filter(global);
+    lists.map(|(row, _)| row.path).collect()
 }
 
 fn ask(row: &Row, forum: &str) -> Ask {
@@ -92,7 +163,7 @@ async fn hidden_and_absent_are_the_same_byte_for_byte() {
 async fn lists_hold_what_the_caller_sees() {
     let Callers { server, tokens } = Callers::new().await;
     for (user, sees, token) in tokens {
-        for path in ["/forums", "/search?q=tea", "/subscriptions"] {
+        for path in global_lists() {
             let answer = server.send(&Ask::get(path).by(token.as_ref())).await;
             let expected: Vec<_> = match (user, path) {
                 ("banned", _) | ("", "/subscriptions") => Vec::new(),
@@ -153,7 +224,7 @@ async fn hidden_items_of_a_list_are_left_out_and_logged() {
     let mut lists = Vec::new();
     for mood in [Mood::Well, Mood::Leaks] {
         server.board.be(mood);
-        for path in ["/forums", "/search?q=tea", "/subscriptions"] {
+        for path in global_lists() {
             for (user, _, token) in &tokens[..2] {
                 let answer = server.send(&Ask::get(path).by(token.as_ref())).await;
                 lists.push((path, *user, bare(&answer), log::of(&answer).contains(FAULT)));

@@ -60,7 +60,7 @@ async fn a_moderator_is_somebody_who_can_read_the_forum() {
             let alice = accounts::named(tx, "alice").await?;
             assert!(matches!(
                 forums::name_moderator(tx, 5, alice).await,
-                Err(Refusal::Invalid(_))
+                Err(Refusal::Invalid { .. })
             ));
             assert!(matches!(
                 forums::name_moderator(tx, 99, alice).await,

@@ -32,9 +32,9 @@ const REQUESTS: [(&str, &str, &str, usize); 23] = [
     ("GET", "/threads/16/posts", "", 3),
     ("GET", "/members/@bob", "", 3),
     ("GET", "/subscriptions", "", 3),
-    ("GET", "/search?q=tea", "", 7),
+    ("GET", "/search?q=tea", "", 8),
     ("GET", "/search?q=tea&sort=newest&show=threads", "", 6),
-    ("GET", "/search?q=tea&forum=2&by=@bob&when=7d", "", 9),
+    ("GET", "/search?q=tea&forum=2&by=@bob&when=7d", "", 10),
     (
         "POST",
         "/forums/2/threads",

@@ -188,6 +188,8 @@ fn what_cannot_be_searched_is_refused() {
         (&*long, "q"),
         ("q=tea&when=..", "when"),
         ("q=tea&when=2d", "when"),
+        ("q=tea&forum=,", "forum"),
+        ("q=tea&by=@", "by"),
         ("q=tea&in=bodies", "in"),
         ("q=tea&show=all", "show"),
         ("q=tea&sort=best", "sort"),

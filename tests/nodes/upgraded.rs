@@ -90,9 +90,6 @@ async fn beside_a_later_one(addresses: Addresses, extent: Extent) {
         cluster.database.run(statement).await;
     }
     let later = Instant::now();
-    // The version before may still be started, too.
-    block_in_place(|| cluster.add_server());
-    cluster.add_worker();
     do_everything(bob, &cluster).await;
     sleep(extent.load / 4).await;
     let sent = crowd.finish().await;

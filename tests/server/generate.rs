@@ -80,9 +80,9 @@ fn a_second_time_adds_more() {
     let token = server.token("alice");
     let count = || threads(&server, &token, 3).len();
     let before = count();
-    for _ in 0..2 {
-        generate(&server, &["--threads", "20", "--posts", "20"]);
-    }
+    let amount = ["--threads", "20", "--posts", "20"];
+    generate(&server, &amount);
+    generate(&server, &[&amount[..], &["--yes"]].concat());
     assert_eq!(count(), before + 10);
     let lists = threads(&server, &token, 3);
     let times: Vec<_> = lists
@@ -114,6 +114,20 @@ fn what_cannot_be_made_is_refused() {
         );
     }
     let empty = Server::new(&["--empty"]);
-    let refused = empty.command(&["generate"]);
+    let refused = empty.command(&["generate", "--yes"]);
     assert_eq!(refused.refusal(), "there is no forum \"General\" to fill");
+}
+
+#[test]
+fn a_board_with_more_than_the_demo_content_needs_confirmation() {
+    let server = Server::new(&[]);
+    let token = server.token("alice");
+    let path = server.get(&token, "/forums/2/threads").json()["items"][0]["threadId"].clone();
+    let path = format!("/threads/{}/posts", path.as_str().unwrap());
+    let posted = server.post(&token, &path, &json!({ "body": "Not part of the demo." }));
+    assert_eq!(posted.status, 201);
+    let before = forums(&server, &token);
+    let refused = server.command(&["generate", "--posts", "20"]);
+    assert!(refused.refusal().contains("--yes"), "{refused:?}");
+    assert_eq!(forums(&server, &token), before);
 }

@@ -46,7 +46,7 @@ fn a_request_is_a_line_with_every_field() {
             1,
             Some(lookup),
         ),
-        ("/openapi.json", None, 200, 1, None),
+        ("/openapi.json", None, 200, 0, None),
         ("", Some("no_such_route"), 404, 1, None),
     ]) {
         let route = Some(route).filter(|route| !route.is_empty());

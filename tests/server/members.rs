@@ -167,3 +167,49 @@ fn nobody_is_no_member() {
         assert!(refused.refusal().starts_with(reason), "{refused:?}");
     }
 }
+
+#[test]
+fn the_last_administrator_who_can_sign_in_stays() {
+    let server = Server::new(&[]);
+    let ban = || server.command(&["member", "ban", "admin"]);
+    let demote = || server.command(&["member", "groups", "admin", "members"]);
+    let stays = "\"admin\" is the last administrator who can sign in";
+    assert_eq!((ban().refusal(), demote().refusal()), (stays, stays));
+    server.command(&["member", "groups", "bob", "administrators"]);
+    assert_eq!(ban().refusal(), stays, "bob has no password");
+    let password = ["member", "password", "bob", "--password-stdin"];
+    assert_eq!(server.command_with(&password, "long enough\n").status, 0);
+    assert_eq!(ban().status, 0);
+    let ban = server.command(&["member", "ban", "bob"]);
+    assert_eq!(
+        ban.refusal(),
+        "\"bob\" is the last administrator who can sign in"
+    );
+}
+
+#[test]
+fn a_password_is_asked_for_at_a_terminal_only() {
+    let server = Server::new(&[]);
+    let refused = server.command_with(&["member", "password", "bob"], "long enough\n");
+    assert!(
+        refused.refusal().contains("--password-stdin"),
+        "{refused:?}"
+    );
+    let issued = server.at_a_terminal(
+        "Password of admin: ",
+        server.greeting["password"].as_str().unwrap(),
+        &[
+            "token",
+            "issue",
+            "--owner",
+            "bob",
+            "--scopes",
+            "forums:read",
+        ],
+    );
+    let token = issued
+        .lines()
+        .map(str::trim)
+        .find(|line| line.starts_with("forum_pat_"));
+    assert_eq!(server.get(token.expect(&issued), "/forums").status, 200);
+}

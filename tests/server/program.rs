@@ -1,7 +1,7 @@
 //! The program: run to its end, or served in a directory of its own.
 
 use std::ffi::OsStr;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
@@ -188,6 +188,39 @@ impl Server {
     /// Runs a command with this on standard input.
     pub fn command_with(&self, arguments: &[&str], input: &str) -> Ended {
         self.home.run(arguments, input)
+    }
+
+    /// Runs a command at a pseudo-terminal, answers its `prompt` with `answer`, and returns its output.
+    pub fn at_a_terminal(&self, prompt: &str, answer: &str, arguments: &[&str]) -> String {
+        let program = example("server");
+        let line: Vec<String> = std::iter::once(program.to_str().unwrap())
+            .chain(self.home.arguments(arguments).iter().map(AsRef::as_ref))
+            .map(|argument| format!("'{argument}'"))
+            .collect();
+        let mut child = Command::new("script")
+            .args([
+                "--quiet",
+                "--return",
+                "--command",
+                &line.join(" "),
+                "/dev/null",
+            ])
+            .current_dir(self.home.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("`script` of util-linux is installed");
+        let (mut output, mut input) = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
+        let mut read = Vec::new();
+        while !String::from_utf8_lossy(&read).contains(prompt) {
+            let mut byte = [0];
+            output.read_exact(&mut byte).expect("the command prompts");
+            read.push(byte[0]);
+        }
+        writeln!(input, "{answer}").unwrap();
+        let rest = io::read_to_string(output).unwrap();
+        assert!(child.wait().unwrap().success(), "{rest}");
+        rest
     }
 
     /// Starts a command beside it that goes on until it is told to stop.

@@ -203,3 +203,20 @@ fn what_cannot_be_served_is_refused_in_one_sentence() {
     }
     assert!(!directory.path().join("forum.db").exists());
 }
+
+#[test]
+fn options_of_serve_may_precede_or_follow_the_command() {
+    let home = Home::new();
+    let arguments = ["--trusted-proxies", "10.0.0.0/8,::1", "serve", "--empty"];
+    let server = Server::with_input(home, &arguments, "");
+    assert_eq!(server.greeting["token"], Value::Null);
+    let twice = [
+        "--listen",
+        "127.0.0.1:0",
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+    ];
+    assert_eq!(server.command(&twice).status, 2);
+    assert_eq!(server.command(&["serve", "--no-such-option"]).status, 2);
+}

@@ -243,7 +243,14 @@ fn what_was_queued_for_a_removed_endpoint_goes_with_it() {
     let id = endpoint["id"].as_str().unwrap();
     webhook(&server, "ping", id);
     receiver.next();
-    assert_eq!(webhook(&server, "remove", id), DONE());
+    let refused = server.command(&["webhook", "remove", id]);
+    assert!(refused.refusal().contains("--yes"), "{refused:?}");
+    assert_eq!(
+        server
+            .command(&["webhook", "remove", id, "--yes", "--json"])
+            .json(),
+        DONE()
+    );
     let none = || server.command(&["delivery", "list", "--json"]).json();
     assert_eq!(none(), json!([]));
     while receiver.within(QUIET).is_some() {}

@@ -45,6 +45,13 @@ async fn when_all_is_full_new_prefixes_share_one_budget_until_windows_end() {
     assert!(!charge(&budgets, spent, 1, at(2)).await.granted);
     assert_eq!(charge(&budgets, prefix(0), 1, at(2)).await.remaining, 118);
     assert_eq!(charge(&budgets, token, 1, at(2)).await.remaining, 119);
+    for number in 2_500_000..2_501_000 {
+        let charge = charge(&budgets, prefix(number), 1, at(-400_000)).await;
+        assert_eq!(
+            charge.remaining, 119,
+            "after the clock was set back: {number}"
+        );
+    }
     for number in 3_000_000..4_000_000 {
         let charge = charge(&budgets, prefix(number), 1, at(300_001)).await;
         assert_eq!(charge.remaining, 119, "prefix {number}");

@@ -5,8 +5,9 @@ use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 
 use forum_api::host::{Fault, Refusal};
-use forum_api::store::sqlite::rusqlite::{self, Connection};
-use forum_api::store::sqlite::{Database, Location, SqliteError, migrate};
+use forum_api::store::SchemaStatus;
+use forum_api::store::sqlite::rusqlite::Connection;
+use forum_api::store::sqlite::{Database, Location, SqliteError, migrate, schema_status};
 
 use crate::backend::{open, path, waits};
 
@@ -120,7 +121,7 @@ async fn a_read_sees_one_state_of_the_database() {
 
 async fn migrate_in(database: &Database, steps: &'static [&str]) -> Result<u32, SqliteError> {
     database
-        .write(move |savepoint| Ok(migrate(savepoint, "note_migrations", steps)?))
+        .write(move |savepoint| migrate(savepoint, "note_migrations", steps))
         .await
 }
 
@@ -130,8 +131,53 @@ async fn each_step_is_applied_once() {
     assert_eq!(migrate_in(&database, &STEPS[..2]).await.unwrap(), 0);
     assert_eq!(migrate_in(&database, &STEPS[..2]).await.unwrap(), 2);
     assert_eq!(migrate_in(&database, STEPS).await.unwrap(), 2);
-    assert_eq!(migrate_in(&database, &STEPS[..1]).await.unwrap(), 3);
+    assert_eq!(migrate_in(&database, STEPS).await.unwrap(), 3);
     assert_eq!(database.read(count).await.unwrap(), 3);
+}
+
+#[tokio::test]
+async fn a_newer_schema_is_refused_and_left_as_it_is() {
+    let database = Database::open(&Location::Memory).unwrap();
+    migrate_in(&database, STEPS).await.unwrap();
+    let error = migrate_in(&database, &STEPS[..1]).await.unwrap_err();
+    assert!(
+        error.to_string().contains("newer than this program"),
+        "{error}"
+    );
+    let connection = Connection::open_in_memory().unwrap();
+    migrate(&connection, "note_migrations", STEPS).unwrap();
+    migrate(&connection, "note_migrations", &STEPS[..1]).unwrap_err();
+    for (known, expected) in [
+        (&STEPS[..1], SchemaStatus::Newer),
+        (STEPS, SchemaStatus::UpToDate),
+        (&[STEPS, &[""]].concat(), SchemaStatus::Pending),
+    ] {
+        let status = schema_status(&connection, "note_migrations", known).unwrap();
+        assert_eq!(status, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_database_is_opened_without_a_migration() {
+    let directory = tempfile::tempdir().unwrap();
+    let location = file(path(&directory), true);
+    let database = Database::open_unmigrated(&location).unwrap();
+    assert_eq!(
+        database.schema_status().await.unwrap(),
+        SchemaStatus::Pending
+    );
+    database.migrate().await.unwrap();
+    let other = Database::open_unmigrated(&location).unwrap();
+    assert_eq!(other.schema_status().await.unwrap(), SchemaStatus::UpToDate);
+    let later = "INSERT INTO forum_api_migrations DEFAULT VALUES";
+    let connection = Connection::open(path(&directory)).unwrap();
+    connection.execute_batch(later).unwrap();
+    assert_eq!(other.schema_status().await.unwrap(), SchemaStatus::Newer);
+    let error = Database::open(&location).unwrap_err();
+    assert!(
+        error.to_string().contains("newer than this program"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -156,7 +202,7 @@ fn two_that_migrate_at_once_apply_each_step_once() {
         let together = Arc::new(Barrier::new(2));
         let threads = [0, 1].map(|_| {
             let (path, together) = (path.clone(), together.clone());
-            thread::spawn(move || -> rusqlite::Result<u32> {
+            thread::spawn(move || -> Result<u32, SqliteError> {
                 let connection = Connection::open(path)?;
                 together.wait();
                 migrate(&connection, "note_migrations", STEPS)

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use forum_api::model::UserId;
 use forum_api::store::sqlite::SqliteError;
-use forum_api::store::{Attempt, Begin, Kept, Outcome, Stores};
+use forum_api::store::{Attempt, Begin, Kept, Outcome, ResourceIds, Stores};
 use forum_api::token::{Digest, TokenRecord};
 
 use crate::backend::{at, lookup, open};
@@ -34,6 +34,7 @@ async fn tokens_and_answers_outlive_it_and_a_cut_run_is_unknown() {
         status: 201,
         location: None,
         body: Bytes::from_static(b"{}"),
+        resource: ResourceIds::default(),
     };
 
     let database = open(&directory);

@@ -10,7 +10,7 @@ impl From<Refused> for Refusal {
         match refused {
             Refused::NoTopic => Self::Absent,
             Refused::Banned | Refused::Locked => Self::Forbidden(text),
-            Refused::Empty | Refused::TooLong => Self::Invalid(text),
+            Refused::Empty | Refused::TooLong => Self::invalid("body", text),
             Refused::TooSoon(left) => Self::TooFast(text, Some(left)),
             Refused::Failed(source) => Self::Failed(source),
         }

@@ -11,7 +11,7 @@ use super::sessions;
 pub async fn add(tx: &Transaction<'_>, name: &str, groups: Groups, now: Timestamp) -> Result<i64> {
     if !is_name(name) {
         let rule = "a name is 1 to 64 of a-z, A-Z, 0-9, dot, hyphen and underscore";
-        return Err(Refusal::Invalid(rule.into()));
+        return Err(Refusal::invalid("username", rule));
     }
     let insert = "
         INSERT INTO member (username, groups, joined_at) VALUES (:name, :groups, :now)
@@ -79,6 +79,14 @@ pub async fn set_groups(tx: &Transaction<'_>, member: i64, groups: Groups) -> db
 pub async fn set_password(tx: &Transaction<'_>, member: i64, hash: &str) -> db::Result<()> {
     let update = "UPDATE member SET password_hash = ?2 WHERE id = ?1";
     tx.change(update, bind![member, hash]).await.map(drop)
+}
+
+/// Returns how many administrators can sign in: those who have a password and are not banned.
+pub async fn administrators(connection: &Connection<'_>) -> db::Result<usize> {
+    let count = "
+        SELECT count(*) FROM member
+        WHERE groups LIKE '%administrators%' AND banned = FALSE AND password_hash IS NOT NULL";
+    connection.one(count, &[], |columns| columns.count()).await
 }
 
 /// The hash of an administrator's password; the same refusal whatever is missing.

@@ -90,7 +90,7 @@ pub struct NewForum {
 /// Adds a forum, the last of its siblings, and gives its id.
 pub async fn add(tx: &Transaction<'_>, new: &NewForum) -> Result<i64> {
     if new.title.trim().is_empty() {
-        return Err(Refusal::Invalid("a forum needs a title".into()));
+        return Err(Refusal::invalid("title", "a forum needs a title"));
     }
     if let Some(parent) = new.parent {
         must_exist(tx, parent).await?;
@@ -123,9 +123,10 @@ pub async fn name_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> Re
     must_exist(tx, forum).await?;
     let actor = Actor::load(tx, Some(member)).await?;
     if !actor.is_some_and(|actor| actor.access(forum).read) {
-        return Err(Refusal::Invalid(format!(
-            "a moderator has to be able to read forum {forum}"
-        )));
+        return Err(Refusal::invalid(
+            "member",
+            format!("a moderator has to be able to read forum {forum}"),
+        ));
     }
     let insert =
         "INSERT INTO forum_moderator (forum_id, member_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING";

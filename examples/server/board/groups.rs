@@ -63,7 +63,7 @@ impl Groups {
     /// Those that somebody names: one at least.
     pub fn named(text: &str) -> host::Result<Self> {
         let groups: Self = text.parse()?;
-        let none = || Refusal::Invalid("name one group or more".into());
+        let none = || Refusal::invalid("groups", "name one group or more");
         (groups != Self::default())
             .then_some(groups)
             .ok_or_else(none)
@@ -116,7 +116,7 @@ impl std::error::Error for NoSuchGroup {}
 
 impl From<NoSuchGroup> for Refusal {
     fn from(unknown: NoSuchGroup) -> Self {
-        Self::Invalid(unknown.to_string())
+        Self::invalid("groups", unknown.to_string())
     }
 }
 

@@ -17,38 +17,50 @@ pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The title without the blanks around it, if it has 1 to `most` characters.
 pub fn title<'a>(text: &'a str, most: u32, say: &Texts) -> Result<&'a str> {
-    line(text, most, say.title_missing, say.title_too_long)
+    line("title", text, most, say.title_missing, say.title_too_long)
 }
 
 /// The text without the blanks around it, if it has 1 to `most` characters; otherwise what is `missing`, or `too_long`.
-pub fn line<'a>(text: &'a str, most: u32, missing: &str, too_long: &str) -> Result<&'a str> {
+pub fn line<'a>(
+    field: &'static str,
+    text: &'a str,
+    most: u32,
+    missing: &str,
+    too_long: &str,
+) -> Result<&'a str> {
     let text = text.trim();
-    within(text, most, missing, too_long)?;
+    within(field, text, most, missing, too_long)?;
     Ok(text)
 }
 
 /// Whether a body is not blank and has at most `most` characters.
 pub fn body(text: &str, most: u32, say: &Texts) -> Result<()> {
-    within(text, most, say.body_missing, say.body_too_long)
+    within("body", text, most, say.body_missing, say.body_too_long)
 }
 
 /// Whether the reason of an edit has at most `most` characters.
 pub fn reason(text: &str, most: u32, say: &Texts) -> Result<()> {
-    at_most(text, most, say.reason_too_long)
+    at_most("reason", text, most, say.reason_too_long)
 }
 
 /// Whether a text is not blank and has at most `most` characters; otherwise what is `missing`, or `too_long`.
-pub fn within(text: &str, most: u32, missing: &str, too_long: &str) -> Result<()> {
+pub fn within(
+    field: &'static str,
+    text: &str,
+    most: u32,
+    missing: &str,
+    too_long: &str,
+) -> Result<()> {
     if text.chars().all(is_invisible) {
-        return Err(Refusal::Invalid(missing.into()));
+        return Err(Refusal::invalid(field, missing));
     }
-    at_most(text, most, too_long)
+    at_most(field, text, most, too_long)
 }
 
-fn at_most(text: &str, most: u32, too_long: &str) -> Result<()> {
+fn at_most(field: &'static str, text: &str, most: u32, too_long: &str) -> Result<()> {
     let fits = text.chars().count() <= most as usize;
     fits.then_some(())
-        .ok_or_else(|| Refusal::Invalid(fill(too_long, most)))
+        .ok_or_else(|| Refusal::invalid(field, fill(too_long, most)))
 }
 
 /// Blanks, and what Unicode has that is not seen: marks that take no room, and fillers that are empty.
@@ -73,7 +85,7 @@ pub fn interval(
     let waited = last.is_none_or(|last| now.since(last) >= Duration::from_secs(interval.into()));
     let fine = waited || groups.are_staff();
     fine.then_some(())
-        .ok_or_else(|| Refusal::Invalid(fill(say.too_soon, interval)))
+        .ok_or_else(|| Refusal::invalid("body", fill(say.too_soon, interval)))
 }
 
 /// Whether one more is within `most` in a `span` of time, when the `most`-last of the member's was at `oldest`;

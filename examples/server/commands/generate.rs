@@ -4,8 +4,9 @@ use clap::{Args, value_parser};
 use forum_api::host::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::board::Board;
 use crate::board::generate::{self, Amount};
+use crate::board::{Board, demo};
+use crate::confirm::Confirm;
 use crate::output::Output;
 
 /// Bulk content: half of the threads in General, and half of the replies in one of them.
@@ -23,6 +24,8 @@ pub struct Generate {
     /// The same number makes the same content
     #[arg(long, default_value = "1")]
     seed: u64,
+    #[command(flatten)]
+    confirm: Confirm,
 }
 
 const MOST: u64 = 1_000_000_000;
@@ -33,6 +36,12 @@ const STYLE: &str = "{bar:40} {human_pos} of {human_len}, {eta} to go";
 impl Generate {
     /// Carries it out.
     pub async fn run(self, board: &Board) -> Result<Output> {
+        let fresh = board.read(|connection| Box::pin(demo::is_fresh(connection)));
+        if !fresh.await? {
+            let what =
+                "This board holds more than the demo content. Generated content cannot be removed.";
+            self.confirm.ask(what)?;
+        }
         let amount = Amount {
             members: self.members,
             threads: self.threads.unwrap_or_else(|| (self.posts / 10).max(1)),

@@ -1,7 +1,7 @@
 //! `member add`, `member password`, `member ban`, `member unban`, `member groups`.
 
 use clap::Subcommand;
-use forum_api::host::Result;
+use forum_api::host::{Refusal, Result};
 use serde_json::json;
 
 use crate::board::groups::Groups;
@@ -24,8 +24,8 @@ pub enum Member {
     Password {
         /// The member's name
         name: String,
-        /// Read the password from the first line of standard input
-        #[arg(long, required = true)]
+        /// Read the password from the first line of standard input [default: ask at the terminal]
+        #[arg(long)]
         password_stdin: bool,
     },
     /// Ban a member, whose tokens open nothing from then on
@@ -61,8 +61,12 @@ impl Member {
     pub async fn run(self, board: &Board) -> Result<Output> {
         let (name, new) = match self {
             Self::Add { name, groups } => return add(board, name, groups).await,
-            Self::Password { name, .. } => {
-                let hash = passwords::hash(password::from_stdin()?).await?;
+            Self::Password {
+                name,
+                password_stdin,
+            } => {
+                let prompt = format!("New password of {name}");
+                let hash = passwords::hash(password::read(&prompt, password_stdin)?).await?;
                 (name, Change::Password(hash))
             }
             Self::Ban { name } => (name, Change::Banned(true)),
@@ -86,10 +90,15 @@ async fn change(board: &Board, name: String, new: Change) -> Result<Output> {
     let set = board.write(move |tx, _| {
         Box::pin(async move {
             let member = accounts::named(tx, &name).await?;
+            let administrators = accounts::administrators(tx).await?;
             match new {
                 Change::Password(hash) => accounts::set_password(tx, member, &hash).await?,
                 Change::Banned(banned) => accounts::set_banned(tx, member, banned).await?,
                 Change::Groups(groups) => accounts::set_groups(tx, member, groups).await?,
+            }
+            if administrators > 0 && accounts::administrators(tx).await? == 0 {
+                let reason = format!("{name:?} is the last administrator who can sign in");
+                return Err(Refusal::Conflict(reason));
             }
             Ok(())
         })

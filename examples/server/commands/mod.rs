@@ -17,12 +17,14 @@ use clap::Subcommand;
 use forum_api::host::Result;
 
 use crate::cli::{Common, Serve};
-use crate::open;
 use crate::output::Output;
+use crate::{open, serve};
 
 /// A command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Serve the API, the documentation and the panel, and send webhooks: the default
+    Serve(Box<Serve>),
     #[command(flatten)]
     OnBoard(OnBoard),
     /// Print the OpenAPI document
@@ -67,6 +69,7 @@ impl Command {
     /// Whether it takes an option of serving, which may stand before it.
     pub fn takes(&self, option: &str) -> bool {
         let taken: &[&str] = match self {
+            Self::Serve(_) => return true,
             Self::Openapi(_) | Self::OnBoard(OnBoard::Token(token::Token::Issue(_))) => {
                 &["surface"]
             }
@@ -88,6 +91,7 @@ impl Command {
     /// Carries it out, and prints what it has to say. `before` is what stood before the command.
     pub async fn run(self, common: &Common, before: &Serve) -> Result<()> {
         let output = match self {
+            Self::Serve(_) => return serve::serve(common, before).await,
             Self::OnBoard(command) => command.run(&common.database, before).await?,
             Self::Openapi(openapi) => openapi.run(before.surface.into())?,
         };

@@ -63,7 +63,7 @@ async fn set(board: &Board, key: String, value: String) -> Result<Output> {
     let set = board.write(move |tx, _| {
         Box::pin(async move {
             let set = setting.set(tx, &value).await?;
-            set.ok_or_else(|| Refusal::Invalid(format!("{key} is {}", setting.rule())))
+            set.ok_or_else(|| Refusal::invalid("value", format!("{key} is {}", setting.rule())))
         })
     });
     set.await?;

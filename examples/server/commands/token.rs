@@ -65,8 +65,8 @@ pub struct Wanted {
     /// For which interface
     #[arg(long, value_enum)]
     surface: Option<Surface>,
-    /// Read the administrator's password from the first line of standard input
-    #[arg(long, required = true)]
+    /// Read the administrator's password from the first line of standard input [default: ask at the terminal]
+    #[arg(long)]
     password_stdin: bool,
 }
 
@@ -94,7 +94,9 @@ impl Wanted {
         board: &Board,
         before: scope::Surface,
     ) -> Result<Output> {
-        check_password(board, self.admin, password::from_stdin()?).await?;
+        let prompt = format!("Password of {}", self.admin);
+        let password = password::read(&prompt, self.password_stdin)?;
+        check_password(board, self.admin, password).await?;
         let surface = self.surface.map_or(before, Into::into);
         let owner = board.read(move |connection| {
             Box::pin(async move { accounts::named(connection, &self.owner).await })
@@ -108,7 +110,8 @@ impl Wanted {
         };
         let now = SystemClock.now();
         let issued = issue(tokens, &SystemEntropy, surface, wanted, now).await;
-        let (token, record) = issued.map_err(|error| Refusal::Invalid(error.to_string()))?;
+        let (token, record) =
+            issued.map_err(|error| Refusal::invalid("token", error.to_string()))?;
         let shown = Shown {
             token: Some(token.reveal().into()),
             ..Shown::new(board, record, now).await?

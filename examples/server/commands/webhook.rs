@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::board::db::Database;
 use crate::board::{Board, accounts};
+use crate::confirm::Confirm;
 use crate::output::Output;
 use crate::password;
 use crate::webhooks::Addresses;
@@ -32,10 +33,12 @@ enum Action {
     Add(Wanted),
     /// List all endpoints
     List,
-    /// Remove an endpoint, and what is queued for it
+    /// Remove an endpoint with its deliveries
     Remove {
         /// The endpoint's id
         id: String,
+        #[command(flatten)]
+        confirm: Confirm,
     },
     /// Make a new secret and print it, once; it signs from its activation on, or in 24 hours
     Rotate {
@@ -93,7 +96,16 @@ impl Webhook {
         match self.action {
             Action::Add(wanted) => wanted.add(&registry, board).await,
             Action::List => list(&database.webhooks(), board).await,
-            Action::Remove { id } => done(registry.remove(&endpoint(&id)?).await),
+            Action::Remove { id, confirm } => {
+                let id = endpoint(&id)?;
+                let found = database.webhooks().endpoints.find(&id).await?;
+                let found = found.ok_or_else(|| refusal(Declined::NoSuchEndpoint))?;
+                confirm.ask(&format!(
+                    "Removes {} ({}) with its deliveries.",
+                    id, found.url
+                ))?;
+                done(registry.remove(&id).await)
+            }
             Action::Rotate { id } => {
                 let rotated = registry.rotate(&endpoint(&id)?).await;
                 reveal(rotated.map_err(refusal)?, board).await
@@ -128,7 +140,7 @@ impl Wanted {
 
 fn brought() -> Result<Secret> {
     let text = password::from_stdin()?;
-    Secret::new(&text).map_err(|error| Refusal::Invalid(error.to_string()))
+    Secret::new(&text).map_err(|error| Refusal::invalid("secret", error.to_string()))
 }
 
 async fn list(webhooks: &Webhooks, board: &Board) -> Result<Output> {
@@ -162,10 +174,11 @@ pub fn endpoint(id: &str) -> Result<EndpointId> {
 pub fn refusal(declined: Declined) -> Refusal {
     match declined {
         Declined::Failed(source) => Refusal::Failed(source),
-        Declined::Address(private @ Refused::Private(..)) => {
-            Refusal::Invalid(format!("{private}: --allow-private-webhooks turns it on"))
-        }
-        other => Refusal::Invalid(other.to_string()),
+        Declined::Address(private @ Refused::Private(..)) => Refusal::invalid(
+            "url",
+            format!("{private}: --allow-private-webhooks turns it on"),
+        ),
+        other => Refusal::invalid("endpoint", other.to_string()),
     }
 }
 

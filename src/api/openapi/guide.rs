@@ -88,7 +88,10 @@ const BUDGETS: &str = "\
 ## Budgets
 
 Work is metered in units. Each operation has its cost (`x-ratelimit-cost`), and each answer says what is left until \
-when. When it is not enough the answer is 429, and costs nothing: send the request again after `retry-after` seconds.";
+when. When it is not enough the answer is 429, and costs nothing: send the request again after `retry-after` seconds.
+
+`GET /openapi.json`, this document, costs nothing and is never refused for want of units. It needs no token, and an \
+`authorization` header is ignored. It is answered while the board is offline.";
 
 const CONVENTIONS: &str = "\
 ## Lists

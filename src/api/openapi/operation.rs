@@ -8,7 +8,7 @@ use super::schemas::{Schemas, never_null};
 use crate::api::args::Source;
 use crate::api::op::Described;
 use crate::api::row::{Row, Verb};
-use crate::scope::Surface;
+use crate::scope::{Scope, Surface};
 
 pub(super) fn operation(
     row: &Row,
@@ -20,7 +20,7 @@ pub(super) fn operation(
     let mut operation = json!({
         "operationId": row.name,
         "summary": row.summary.trim_end_matches('.'),
-        "description": description(row),
+        "description": description(row, surface),
         "tags": [row.tag],
         "security": security(row),
         "parameters": parameters(row, &described),
@@ -28,6 +28,10 @@ pub(super) fn operation(
         "x-scope": row.scope.as_str(),
         "x-ratelimit-cost": row.cost,
     });
+    let known = field_scope(row, surface);
+    if let (Some((field, scope)), Some(operation)) = (known, operation.as_object_mut()) {
+        operation.insert("x-field-scopes".into(), json!({ field: scope.as_str() }));
+    }
     if let (Source::Body, Some(operation)) = (described.source, operation.as_object_mut()) {
         let content = json!({ "application/json": { "schema": described.arguments } });
         operation.insert(
@@ -38,7 +42,7 @@ pub(super) fn operation(
     operation
 }
 
-fn description(row: &Row) -> String {
+fn description(row: &Row, surface: Surface) -> String {
     let Row {
         summary,
         scope,
@@ -51,12 +55,32 @@ fn description(row: &Row) -> String {
         false => "Needs no token; one that is sent must carry",
     };
     let rules = format!("{token} `{scope}`. Costs {cost} {unit}.");
-    let parts = [*summary, note(row.name), &rules];
+    let field = field_rule(row, surface);
+    let parts = [*summary, note(row.name), &rules, &field];
     parts
         .into_iter()
         .filter(|part| !part.is_empty())
         .collect::<Vec<_>>()
         .join("\n\n")
+}
+
+/// The scope that `true` in a field of the body needs, if the surface knows it.
+fn field_scope(row: &Row, surface: Surface) -> Option<(&'static str, Scope)> {
+    let is_known = |scope| surface.scopes().any(|known| known == scope);
+    row.field_scope.filter(|(_, scope)| is_known(*scope))
+}
+
+fn field_rule(row: &Row, surface: Surface) -> String {
+    match (row.field_scope, field_scope(row, surface)) {
+        (None, _) => String::new(),
+        (_, Some((field, scope))) => format!(
+            "`{field}: true` also needs the scope `{scope}`. Without it the answer is 403 `missing_scope` and nothing \
+             is written."
+        ),
+        (Some((field, _)), None) => {
+            format!("`{field}: true` is always refused here with 403 `missing_scope`.")
+        }
+    }
 }
 
 fn security(row: &Row) -> Value {

@@ -12,13 +12,15 @@ const WINDOW: Window = Window {
     length: Duration::from_secs(300),
 };
 
-fn keys() -> Verdict<[BudgetKey; 5]> {
+fn keys() -> Verdict<[BudgetKey; 7]> {
     Ok([
         BudgetKey::Token(lookup(1)?),
         BudgetKey::Token(lookup(2)?),
         BudgetKey::Prefix(0),
         BudgetKey::Prefix(1),
         BudgetKey::NoAddress,
+        BudgetKey::Attempts(0),
+        BudgetKey::Attempts(1),
     ])
 }
 
@@ -119,6 +121,60 @@ pub async fn a_window_is_over_at_its_very_end(shelf: &Shelf) -> Verdict {
                 (granted, remaining, at(reset)),
             )?;
         }
+    }
+    Ok(())
+}
+
+/// A clock that was set back locks no budget: a window that ends later than a whole window from now has ended.
+pub async fn a_clock_that_was_set_back_locks_no_budget(shelf: &Shelf) -> Verdict {
+    shelf.needs(Part::SuiteClock)?;
+    for key in keys()? {
+        for (now, cost, granted, remaining, reset) in [
+            (3_600_000, 120, true, 0, 3_900_000),
+            (3_599_999, 0, true, 120, 3_899_999),
+            (0, 100, true, 20, 300_000),
+            (0, 21, false, 20, 300_000),
+        ] {
+            let charge = charge(shelf, key, cost, now).await?;
+            let found = (charge.granted, charge.remaining, charge.reset);
+            equal(
+                format_args!("{cost} at {now}"),
+                found,
+                (granted, remaining, at(reset)),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// A refund gives back units of the running window, at most those that were charged, and starts no window.
+pub async fn a_refund_gives_back_units_of_the_running_window(shelf: &Shelf) -> Verdict {
+    for key in keys()? {
+        for (cost, refund, remaining) in [(0, 9, 120), (100, 30, 50), (50, 1, 1), (0, 999, 120)] {
+            charge(shelf, key, cost, 0).await?;
+            let refunded = shelf.stores.budgets.refund(&key, refund, WINDOW, at(0));
+            refunded.await?;
+            let charge = charge(shelf, key, 0, 0).await?;
+            equal(
+                format_args!("what is left of {key:?} after {refund} were refunded"),
+                charge.remaining,
+                remaining,
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// A refund after the window's end gives back nothing of the next window.
+pub async fn a_refund_of_an_ended_window_changes_nothing(shelf: &Shelf) -> Verdict {
+    shelf.needs(Part::SuiteClock)?;
+    for key in keys()? {
+        charge(shelf, key, 120, 0).await?;
+        let refunded = shelf.stores.budgets.refund(&key, 120, WINDOW, at(300_000));
+        refunded.await?;
+        let after = charge(shelf, key, 100, 300_001).await?;
+        let found = (after.granted, after.remaining, after.reset);
+        equal("the next window", found, (true, 20, at(600_001)))?;
     }
     Ok(())
 }

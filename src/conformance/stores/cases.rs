@@ -24,6 +24,9 @@ macro_rules! __store_cases {
                 every_key_has_a_budget_of_its_own
                 a_charge_is_all_or_nothing
                 a_window_is_over_at_its_very_end
+                a_clock_that_was_set_back_locks_no_budget
+                a_refund_gives_back_units_of_the_running_window
+                a_refund_of_an_ended_window_changes_nothing
                 any_history_is_metered_alike
             }
             idempotency {

@@ -5,7 +5,8 @@ use bytes::Bytes;
 use super::Shelf;
 use super::shelf::{at, lookup};
 use crate::conformance::{Stop, Verdict, equal};
-use crate::store::{Attempt, Begin, Kept, Outcome, Ticket};
+use crate::model::{ForumId, PostId, ThreadId};
+use crate::store::{Attempt, Begin, Kept, Outcome, ResourceIds, Ticket};
 
 const LEASE: i64 = 60_000;
 const DAY: i64 = 86_400_000;
@@ -37,6 +38,11 @@ fn kept() -> Kept {
         status: 201,
         location: Some("/api/v1/threads/7".into()),
         body: Bytes::from_static(b"{\"id\":\"7\"}\0\xff"),
+        resource: ResourceIds {
+            forum_id: Some(ForumId::from(5)),
+            thread_id: ThreadId::new("thread-7_a"),
+            post_id: Some(PostId::from(-9)),
+        },
     }
 }
 
@@ -66,14 +72,22 @@ pub async fn of_fifty_at_once_one_is_the_first(shelf: &Shelf) -> Verdict {
     equal(what, found, (1, 49))
 }
 
-/// A repeat gets the whole first answer, for a day.
+/// A repeat gets the whole first answer with what it is about, for a day.
 pub async fn the_first_answer_is_repeated_whole(shelf: &Shelf) -> Verdict {
     let bare = Kept {
-        status: 409,
+        status: 200,
         location: None,
         body: Bytes::new(),
+        resource: ResourceIds::default(),
     };
-    for (key, kept) in [("a", kept()), ("b", bare)] {
+    let in_a_forum = Kept {
+        resource: ResourceIds {
+            forum_id: ForumId::new("tea"),
+            ..ResourceIds::default()
+        },
+        ..bare.clone()
+    };
+    for (key, kept) in [("a", kept()), ("b", bare), ("c", in_a_forum)] {
         let attempt = Attempt {
             key: key.into(),
             ..attempt()?
@@ -142,7 +156,7 @@ pub async fn a_run_that_ends_late_is_repeated(shelf: &Shelf) -> Verdict {
     says(shelf, &attempt()?, LEASE, Begin::Repeat(kept())).await
 }
 
-/// A command that surely did not run leaves the key free, for any request.
+/// A refusal changed nothing and leaves the key free, for any request.
 pub async fn what_surely_did_not_run_frees_the_key(shelf: &Shelf) -> Verdict {
     let ticket = first(shelf, &attempt()?, 0).await?;
     settle(shelf, &ticket, Outcome::DidNotRun).await?;

@@ -6,6 +6,7 @@ use http::StatusCode;
 use maud::html;
 
 use super::wanted;
+use crate::budget::BudgetKey;
 use crate::panel::answer::{Answer, Outcome};
 use crate::panel::fields::Wrong;
 use crate::panel::form::Form;
@@ -16,6 +17,9 @@ use crate::token::{self, Expiry, Issue, IssueError, PlainToken, TokenRecord};
 
 const TITLE: &str = "Issue a token";
 
+const REPEATED: &str = "This form was sent before: its token was issued then and shown once. If it is lost, revoke it \
+                        and issue another.";
+
 /// `GET /tokens/new`
 pub(in crate::panel) async fn ask(visit: &Visit) -> Outcome {
     let form = wanted::form(visit, &Form::default(), &Wrong::default())?;
@@ -24,11 +28,18 @@ pub(in crate::panel) async fn ask(visit: &Visit) -> Outcome {
 
 /// `POST /tokens/new`
 pub(in crate::panel) async fn issue(visit: &Visit, form: &Form) -> Outcome {
-    if let Err(wait) = visit.core.lock.begin(&visit.session.member, visit.now) {
-        return locked(visit, form, wait);
-    }
+    let work = attempt(visit, form);
+    visit.run_once(form, REPEATED, "/tokens", work).await
+}
+
+async fn attempt(visit: &Visit, form: &Form) -> Outcome {
+    let lock = &visit.core.lock;
+    let slot = match lock.begin(&visit.session.member, visit.now).await? {
+        Ok(slot) => slot,
+        Err(wait) => return locked(visit, form, wait),
+    };
     let mut wrong = Wrong::default();
-    check_password(visit, form, &mut wrong).await?;
+    check_password(visit, form, &slot, &mut wrong).await?;
     let owner = visit.owner(form.get("owner").trim(), &mut wrong).await?;
     let scopes: Vec<String> = form.all("scopes").map(Into::into).collect();
     if scopes.is_empty() {
@@ -39,17 +50,16 @@ pub(in crate::panel) async fn issue(visit: &Visit, form: &Form) -> Outcome {
     if let Err(bad) = Expiry::parse(&expires_in_days) {
         note(&mut wrong, IssueError::Expiry(bad))?;
     }
+    let label = form.get("label");
+    if let Err(invalid) = token::check_label(label) {
+        note(&mut wrong, invalid)?;
+    }
     let Some(owner) = owner.filter(|_| wrong.is_empty()) else {
         return refused(visit, form, &wrong);
     };
-    if visit.is_repeated(form) {
-        let reason = "This form was sent before: its token was issued then and shown once. If it is lost, revoke it \
-                      and issue another.";
-        return visit.conflict(reason, "/tokens");
-    }
     let wanted = Issue {
         owner: &owner,
-        label: form.get("label"),
+        label,
         scopes: &scopes,
         expires_in_days: &expires_in_days,
     };
@@ -64,19 +74,25 @@ pub(in crate::panel) async fn issue(visit: &Visit, form: &Form) -> Outcome {
     }
 }
 
-async fn check_password(visit: &Visit, form: &Form, wrong: &mut Wrong) -> Result<(), Problem> {
+/// Checks the password and frees the attempt's slot unless the password is wrong.
+async fn check_password(
+    visit: &Visit,
+    form: &Form,
+    slot: &BudgetKey,
+    wrong: &mut Wrong,
+) -> Result<(), Problem> {
     let (core, session) = (&visit.core, &visit.session);
-    if core
+    let is_right = core
         .operator
         .is_password(session, form.get("password"))
-        .await?
-    {
-        core.lock.forget(&session.member);
-    } else {
+        .await;
+    if let Ok(false) = is_right {
         tracing::warn!(member = %session.member, "a wrong password was typed to issue a token");
         wrong.note("password", "This is not your password.");
+    } else if let Err(error) = core.lock.release(slot, visit.now).await {
+        tracing::error!(%error, "password attempt not refunded");
     }
-    Ok(())
+    is_right.map(drop).map_err(Into::into)
 }
 
 /// Notes an error beside its field, unless it is nobody's fault here.
@@ -84,6 +100,7 @@ fn note(wrong: &mut Wrong, error: IssueError) -> Result<(), Problem> {
     match error {
         IssueError::Failed(fault) => return Err(fault.into()),
         IssueError::Expiry(bad) => wrong.note("expires_in_days", bad),
+        IssueError::InvalidLabel => wrong.note("label", error),
         scope => wrong.note("scopes", scope),
     }
     Ok(())

@@ -15,6 +15,13 @@ use crate::webhook::{Declined, Registration, Revealed, Secret};
 
 /// `POST /webhooks`
 pub(in crate::panel) async fn add(visit: &Visit, form: &Form) -> Outcome {
+    let reason =
+        "This form was sent before: its endpoint was added then, and its secret shown once.";
+    let work = attempt(visit, form);
+    visit.run_once(form, reason, "/webhooks", work).await
+}
+
+async fn attempt(visit: &Visit, form: &Form) -> Outcome {
     let mut wrong = Wrong::default();
     let topics = topics::chosen(form, &mut wrong);
     let owner = owner(visit, form, &mut wrong).await?;
@@ -24,11 +31,6 @@ pub(in crate::panel) async fn add(visit: &Visit, form: &Form) -> Outcome {
     };
     if !wrong.is_empty() {
         return refused(visit, form, &wrong).await;
-    }
-    if visit.is_repeated(form) {
-        let reason =
-            "This form was sent before: its endpoint was added then, and its secret shown once.";
-        return visit.conflict(reason, "/webhooks");
     }
     let new = Registration {
         url: form.get("url").trim().into(),

@@ -4,6 +4,7 @@ use http::StatusCode;
 use maud::html;
 
 use super::{show, topics};
+use crate::model::EndpointId;
 use crate::panel::answer::{Answer, Outcome};
 use crate::panel::fields::Wrong;
 use crate::panel::form::Form;
@@ -35,11 +36,13 @@ pub(in crate::panel) async fn subscribe(visit: &Visit, form: &Form) -> Outcome {
 pub(in crate::panel) async fn rotate(visit: &Visit, form: &Form) -> Outcome {
     let id = visit.endpoint()?;
     let back = format!("/webhooks/{id}");
-    if visit.is_repeated(form) {
-        let reason = "This form was sent before: its secret was made then and shown once. Make another if it is lost.";
-        return visit.conflict(reason, &back);
-    }
-    let rotated = visit.core.registry.rotate(&id).await?;
+    let reason = "This form was sent before: its secret was made then and shown once. Make another if it is lost.";
+    let work = new_secret(visit, &id, &back);
+    visit.run_once(form, reason, &back, work).await
+}
+
+async fn new_secret(visit: &Visit, id: &EndpointId, back: &str) -> Outcome {
+    let rotated = visit.core.registry.rotate(id).await?;
     tracing::info!(endpoint = %id, by = %visit.session.member, "an endpoint has a new secret");
     let main = html! {
         p.notice role="status" { "The new secret is pending. Copy it now: it is shown this once." }
@@ -48,7 +51,7 @@ pub(in crate::panel) async fn rotate(visit: &Visit, form: &Form) -> Outcome {
             "Give it to the receiver, then activate it: until then, or for 24 hours, deliveries are signed with the \
              old one."
         }
-        p { a.button href=(visit.at(&back)) { "I have copied it" } }
+        p { a.button href=(visit.at(back)) { "I have copied it" } }
     };
     visit.page("The endpoint's new secret", main)
 }

@@ -5,8 +5,8 @@ use super::Statement;
 use super::statement::statements;
 use super::text::{base64, bytes, if_any, time, truth};
 use crate::host::{Fault, Stored};
-use crate::model::Timestamp;
-use crate::store::{Attempt, Begin, Entry, Kept, Outcome, Ticket};
+use crate::model::{ForumId, PostId, ThreadId, Timestamp};
+use crate::store::{Attempt, Begin, Entry, Kept, Outcome, ResourceIds, Ticket};
 
 statements! {
     /// Takes the key, if it is free or over, or finds whose it is: one row for [`begun`]. None when another request
@@ -23,7 +23,7 @@ WITH taken AS (
     VALUES ($1, $2, decode($3, 'base64'), $4::TEXT::BIGINT)
     ON CONFLICT (token, key) DO UPDATE SET
         request = EXCLUDED.request, began_at = EXCLUDED.began_at, ended = FALSE,
-        status = NULL, location = NULL, body = NULL
+        status = NULL, location = NULL, body = NULL, forum_id = NULL, thread_id = NULL, post_id = NULL
     WHERE old.began_at <= $5::TEXT::BIGINT
     RETURNING TRUE AS first, old.*
 ), forgotten AS (
@@ -34,7 +34,7 @@ WITH taken AS (
     ))
 )
 SELECT first::TEXT, encode(request, 'base64'), began_at::TEXT,
-    ended::TEXT, status::TEXT, location, encode(body, 'base64')
+    ended::TEXT, status::TEXT, location, encode(body, 'base64'), forum_id, thread_id, post_id
 FROM (
     SELECT * FROM taken
     UNION ALL
@@ -42,7 +42,7 @@ FROM (
     WHERE token = $1 AND key = $2 AND began_at > $5::TEXT::BIGINT AND NOT EXISTS (SELECT FROM taken)
 ) AS entry";
 
-    /// Notes how the first run ended: with this answer, or in a way that nobody knows. It changes nothing if the
+    /// Records how the first run ended: with this response, or with an unknown outcome. It changes nothing if the
     /// ticket is not the key's any more.
     end(ticket: &Ticket, kept: Option<&Kept>) binds [
         ticket.token,
@@ -51,12 +51,16 @@ FROM (
         kept.map(|kept| kept.status.to_string()).unwrap_or_default(),
         kept.and_then(|kept| kept.location.as_deref()).unwrap_or_default(),
         kept.map(|kept| base64(&kept.body)).unwrap_or_default(),
+        id_if_any(kept.and_then(|kept| kept.resource.forum_id.as_ref())),
+        id_if_any(kept.and_then(|kept| kept.resource.thread_id.as_ref())),
+        id_if_any(kept.and_then(|kept| kept.resource.post_id.as_ref())),
     ] to "\
 UPDATE forum_api_idempotency_keys
-SET ended = TRUE, status = NULLIF($4, '')::INTEGER, location = NULLIF($5, ''), body = decode($6, 'base64')
+SET ended = TRUE, status = NULLIF($4, '')::INTEGER, location = NULLIF($5, ''), body = decode($6, 'base64'),
+    forum_id = NULLIF($7, ''), thread_id = NULLIF($8, ''), post_id = NULLIF($9, '')
 WHERE token = $1 AND key = $2 AND began_at = $3::TEXT::BIGINT";
 
-    /// Frees the key of a command that surely did not run, if the ticket is still the key's.
+    /// Frees the key of a command that changed nothing, if the ticket is still the key's.
     free(ticket: &Ticket) binds [ticket.token, ticket.key, ticket.began.as_millis()] to "\
 DELETE FROM forum_api_idempotency_keys WHERE token = $1 AND key = $2 AND began_at = $3::TEXT::BIGINT";
 }
@@ -83,8 +87,24 @@ pub fn begun(columns: &[&str], attempt: &Attempt, now: Timestamp) -> Stored<Begi
     })
 }
 
+fn id_if_any(id: Option<&impl ToString>) -> String {
+    id.map(ToString::to_string).unwrap_or_default()
+}
+
 fn read(columns: &[&str]) -> Option<(bool, Entry)> {
-    let [first, request, began, ended, status, location, body] = columns else {
+    let [
+        first,
+        request,
+        began,
+        ended,
+        status,
+        location,
+        body,
+        forum,
+        thread,
+        post,
+    ] = columns
+    else {
         return None;
     };
     let kept = if_any(status, |status| {
@@ -92,6 +112,11 @@ fn read(columns: &[&str]) -> Option<(bool, Entry)> {
             status: status.parse().ok()?,
             location: if_any(location, |location| Some(location.into()))?,
             body: bytes(body)?.into(),
+            resource: ResourceIds {
+                forum_id: if_any(forum, ForumId::new)?,
+                thread_id: if_any(thread, ThreadId::new)?,
+                post_id: if_any(post, PostId::new)?,
+            },
         })
     })?;
     let entry = Entry {

@@ -72,12 +72,9 @@
 //!
 //! # Tables
 //!
-//! Times are milliseconds since 1970-01-01T00:00:00Z; scopes are a JSON array; an `Idempotency-Key` that has ended
-//! without a status has an outcome that nobody knows.
-//!
-//! ```sql
-#![doc = include_str!("schema/1.sql")]
-//! ```
+//! Times are milliseconds since 1970-01-01T00:00:00Z; scopes are a JSON array; the outcome of an `Idempotency-Key` that has
+//! ended without a status is unknown. Tables whose rows change often leave room for that, and are vacuumed when a small
+//! part of them has changed.
 //!
 //! `forum_api_events` is the outbox, into which a host writes in its own transactions. An event waits while
 //! `fanned_out_at` is null, and goes with its last delivery. An endpoint's topics are a JSON array; `*` stands for all but
@@ -86,13 +83,7 @@
 //! good as away.
 //!
 //! ```sql
-#![doc = include_str!("schema/2.sql")]
-//! ```
-//!
-//! Tables whose rows change often leave room for that, and are vacuumed when a small part of them has changed:
-//!
-//! ```sql
-#![doc = include_str!("schema/3.sql")]
+#![doc = include_str!("schema/1.sql")]
 //! ```
 
 pub mod deliveries;
@@ -109,7 +100,7 @@ pub mod tokens;
 #[cfg(feature = "postgres")]
 pub use deadpool_postgres;
 #[cfg(feature = "postgres")]
-pub use driver::{Postgres, PostgresError, connect, migrate};
+pub use driver::{Postgres, PostgresError, connect, migrate, schema_status};
 pub use schema::MIGRATE;
 pub use statement::Statement;
 #[cfg(feature = "postgres")]

@@ -1,7 +1,7 @@
 -- Charges a budget, all of the cost or none of it. Times are milliseconds since 1970-01-01T00:00:00Z.
 --
 -- KEYS[1]  the budget as "USED ENDS"; there is none while no window runs
--- ARGV     a window's units and length; the cost; USED and ENDS as the node last knew them, or 0 0
+-- ARGV     a window's units and length; the cost, negative for a refund; USED and ENDS as the node last knew them, or 0 0
 -- Gives    whether it was granted (1 or 0), USED and ENDS as they are now, the time
 
 local units, length, cost = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -12,11 +12,12 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local stored = redis.call('GET', KEYS[1]) or ''
 local used, ends = string.match(stored, '^(%d+) (%d+)$')
 used, ends = tonumber(used) or 0, tonumber(ends) or 0
-if ends <= now then
+-- A window that ends later than a whole window from now counts as ended: the clock was set back.
+if ends <= now or ends > now + length then
   used, ends = 0, 0
 end
 
--- What was forgotten here, or granted elsewhere meanwhile, counts; what no clock can have said does not.
+-- What was forgotten here, or granted elsewhere meanwhile, counts, unless the clock was set back since.
 if now < known_ends and known_ends <= now + length then
   used, ends = math.max(used, known_used), math.max(ends, known_ends)
 end
@@ -26,11 +27,11 @@ end
 
 local granted = cost <= math.max(units - used, 0)
 if granted then
-  used = used + cost
+  used = math.max(used + cost, 0)
 end
 
 local budget = string.format('%.0f %.0f', used, ends)
-if used > 0 and ends > now and budget ~= stored then
+if (used > 0 or stored ~= '') and ends > now and budget ~= stored then
   redis.call('SET', KEYS[1], budget, 'PX', ends - now)
 end
 return { granted and 1 or 0, used, ends, now }

@@ -8,6 +8,7 @@ pub(super) fn name(prefix: &str, key: &BudgetKey) -> String {
         BudgetKey::Token(lookup) => format!("{prefix}budget:token:{lookup}"),
         BudgetKey::Prefix(address) => format!("{prefix}budget:prefix:{address:032x}"),
         BudgetKey::NoAddress => format!("{prefix}budget:no_address"),
+        BudgetKey::Attempts(hash) => format!("{prefix}budget:attempts:{hash:032x}"),
     }
 }
 

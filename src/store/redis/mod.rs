@@ -22,6 +22,7 @@
 //! | `forum_api:budget:token:LOOKUP` | a token's |
 //! | `forum_api:budget:prefix:ADDRESS` | that of the guests of an address prefix: 32 hexadecimal digits, IPv4 as IPv4-mapped IPv6 |
 //! | `forum_api:budget:no_address` | that of guests without any address |
+//! | `forum_api:budget:attempts:HASH` | failed password attempts of one account or address prefix: 32 hexadecimal digits |
 //! | `forum_api:budget:probe` | nobody's: charged to see whether Redis serves |
 //!
 //! ```lua
@@ -71,7 +72,7 @@ use redis::Client;
 pub use settings::{Settings, WhenAway};
 
 use self::link::Link;
-use self::script::Asked;
+use self::script::{Answer, Asked};
 use crate::budget::{BudgetKey, Charge, Window};
 use crate::host::{Fault, Stored};
 use crate::model::Timestamp;
@@ -126,6 +127,21 @@ impl RedisBudgets {
         window: Window,
         now: Timestamp,
     ) -> Stored<Charge> {
+        let answer = self.ask(key, cost.into(), window, now).await?;
+        if let Some(budget) = answer.budget() {
+            self.known.note(key, budget, window, answer.now);
+        }
+        Ok(answer.charge(window))
+    }
+
+    /// Charges `cost` units in Redis, or refunds them if negative.
+    async fn ask(
+        &self,
+        key: &BudgetKey,
+        cost: i64,
+        window: Window,
+        now: Timestamp,
+    ) -> Stored<Answer> {
         let asked = Asked {
             key: &key::name(&self.settings.prefix, key),
             cost,
@@ -135,16 +151,17 @@ impl RedisBudgets {
         let answer = self.link.ask(&asked).await?;
         let ahead = answer.now.as_millis().saturating_sub(now.as_millis());
         self.ahead.store(ahead, Ordering::Relaxed);
-        if let Some(budget) = answer.budget() {
-            self.known.note(key, budget, answer.now);
-        }
-        Ok(answer.charge(window))
+        Ok(answer)
     }
 
     fn charge_alone(&self, key: &BudgetKey, cost: u32, window: Window, now: Timestamp) -> Charge {
+        self.known.charge_now(key, cost, window, self.in_redis(now))
+    }
+
+    /// The time in Redis, as far as this node knows it.
+    fn in_redis(&self, now: Timestamp) -> Timestamp {
         let ahead = self.ahead.load(Ordering::Relaxed);
-        let now = Timestamp::from_millis(now.as_millis().saturating_add(ahead));
-        self.known.charge_now(key, cost, window, now)
+        Timestamp::from_millis(now.as_millis().saturating_add(ahead))
     }
 }
 
@@ -166,6 +183,21 @@ impl Budgets for RedisBudgets {
                 Ok(charge.unwrap_or_else(|_| self.charge_alone(key, cost, window, now)))
             }
             WhenAway::Refuse => charge,
+        }
+    }
+
+    async fn refund(
+        &self,
+        key: &BudgetKey,
+        cost: u32,
+        window: Window,
+        now: Timestamp,
+    ) -> Stored<()> {
+        let refunded = self.ask(key, -i64::from(cost), window, now).await;
+        self.known.refund_now(key, cost, window, self.in_redis(now));
+        match self.settings.when_away {
+            WhenAway::MeterAlone => Ok(()),
+            WhenAway::Refuse => refunded.map(drop),
         }
     }
 }

@@ -20,7 +20,8 @@ pub(super) fn script() -> Script {
 pub(super) struct Asked<'a> {
     /// The name of the budget in Redis.
     pub(super) key: &'a str,
-    pub(super) cost: u32,
+    /// The units to charge; negative to refund.
+    pub(super) cost: i64,
     pub(super) window: Window,
     /// What the node knows of the budget.
     pub(super) known: Option<Budget>,

@@ -56,7 +56,7 @@ pub(super) fn reader(
 fn open(location: &Location, settings: &DatabaseSettings) -> Result<Connection, SqliteError> {
     let connection = location.open();
     let connection = connection.and_then(|connection| set_up(connection, settings));
-    connection.map_err(|error| location.explain(error))
+    connection.map_err(|error| location.explain(error.into()))
 }
 
 /// SQLite opens a file that may not be written for reading, without a word.

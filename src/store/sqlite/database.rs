@@ -9,7 +9,8 @@ use tokio::sync::oneshot;
 use super::interrupt::{Caller, Interest};
 use super::queue::Class;
 use super::threads::{Priority, Queues, Threads};
-use super::{DatabaseSettings, Location, SqliteError, reader};
+use super::{DatabaseSettings, Location, SqliteError, migrate, reader, schema, schema_status};
+use crate::store::SchemaStatus;
 
 /// A SQLite database: a pool of reader threads and one writer thread. Cheap to clone.
 ///
@@ -31,12 +32,13 @@ use super::{DatabaseSettings, Location, SqliteError, reader};
 pub struct Database(Arc<Threads>);
 
 impl Database {
-    /// Opens a database, makes or migrates the library's own tables in it, and starts the threads.
+    /// Opens a database, creates or migrates the library's own tables in it, and starts the threads.
     ///
     /// It blocks the calling thread until that is done.
     ///
     /// # Errors
-    /// When there is no database that could be used, or it is locked for longer than 5 s.
+    /// When there is no database that could be used, it is locked for longer than 5 s, a migration fails, or a newer
+    /// program migrated the tables ([`SchemaStatus::Newer`]).
     pub fn open(location: &Location) -> Result<Self, SqliteError> {
         Self::open_with(location, &DatabaseSettings::default())
     }
@@ -49,7 +51,44 @@ impl Database {
         location: &Location,
         settings: &DatabaseSettings,
     ) -> Result<Self, SqliteError> {
-        Ok(Self(Arc::new(Threads::start(location, settings)?)))
+        Self::start(location, settings, migrate_tables)
+    }
+
+    /// Opens a database as [`open`](Self::open) does, and leaves the library's own tables as they are. The caller checks
+    /// [`schema_status`](Self::schema_status) before it uses them.
+    ///
+    /// # Errors
+    /// When there is no database that could be used, or it is locked for longer than 5 s.
+    pub fn open_unmigrated(location: &Location) -> Result<Self, SqliteError> {
+        Self::start(location, &DatabaseSettings::default(), |_| Ok(()))
+    }
+
+    fn start(
+        location: &Location,
+        settings: &DatabaseSettings,
+        set_up: impl FnOnce(&Connection) -> Result<(), SqliteError>,
+    ) -> Result<Self, SqliteError> {
+        let set_up = |writer: &Connection| set_up(writer).map_err(|error| location.explain(error));
+        let threads = Threads::start(location, settings, set_up)?;
+        Ok(Self(Arc::new(threads)))
+    }
+
+    /// Compares the library's own tables with those that [`migrate`](Self::migrate) would create. Changes nothing.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn schema_status(&self) -> Result<SchemaStatus, SqliteError> {
+        let status =
+            |connection: &Connection| Ok(schema_status(connection, schema::TABLE, schema::STEPS)?);
+        self.read_short(status).await
+    }
+
+    /// Creates or migrates the library's own tables.
+    ///
+    /// # Errors
+    /// When a migration fails, or a newer program migrated the tables ([`SchemaStatus::Newer`]).
+    pub async fn migrate(&self) -> Result<(), SqliteError> {
+        self.write(|savepoint| migrate_tables(savepoint)).await
     }
 
     /// Runs `run` on a reader thread. All its statements see one state of the database, and none can change it.
@@ -220,6 +259,10 @@ impl Database {
 }
 
 prints_as_its_name!(Database);
+
+fn migrate_tables(connection: &Connection) -> Result<(), SqliteError> {
+    migrate(connection, schema::TABLE, schema::STEPS).map(drop)
+}
 
 fn telling<T>(caller: oneshot::Sender<T>) -> impl FnOnce(T) {
     move |answer| drop(caller.send(answer))

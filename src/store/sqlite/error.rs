@@ -9,6 +9,10 @@ use std::time::Duration;
 
 use crate::host::Overloaded;
 
+use rusqlite::ErrorCode;
+
+use crate::store::SchemaStatus;
+
 /// Why the database did not do what it was asked. It prints as one plain sentence.
 ///
 /// All operations of a group that could not be committed share one.
@@ -31,6 +35,19 @@ impl SqliteError {
     /// The place holds no database that can be used, as `sentence` says.
     pub(super) fn unusable(sentence: String) -> Self {
         Cause::Unusable(sentence).into()
+    }
+
+    /// A newer program migrated the database.
+    pub(super) fn newer_schema(applied: u32, known: u32) -> Self {
+        Self::unusable(SchemaStatus::newer_message(applied, known))
+    }
+
+    /// SQLite's code of the error, if it is one of SQLite's.
+    pub(super) fn code(&self) -> Option<ErrorCode> {
+        match &*self.0 {
+            Cause::Sqlite(error) => error.sqlite_error_code(),
+            _ => None,
+        }
     }
 
     /// A thread could not be started.

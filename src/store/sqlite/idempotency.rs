@@ -7,7 +7,7 @@ use super::Database;
 use super::run::{change, first};
 use crate::host::Stored;
 use crate::model::Timestamp;
-use crate::store::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, Ticket};
+use crate::store::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, ResourceIds, Ticket};
 
 /// A few at a time: more than are taken, and never so many that others wait.
 const FORGET: &str = "
@@ -25,7 +25,7 @@ const TAKE: &str = "
 /// An outcome that nobody knows has no status.
 const END: &str = "
     UPDATE forum_api_idempotency_keys
-    SET ended = TRUE, status = ?4, location = ?5, body = ?6
+    SET ended = TRUE, status = ?4, location = ?5, body = ?6, forum_id = ?7, thread_id = ?8, post_id = ?9
     WHERE token = ?1 AND key = ?2 AND began_at = ?3";
 
 const FREE: &str = "
@@ -93,6 +93,9 @@ fn end(connection: &Connection, ticket: &Ticket, kept: Option<&Kept>) -> Result<
         kept.map(|kept| kept.status),
         kept.and_then(|kept| kept.location.as_deref()),
         kept.map(|kept| &*kept.body),
+        kept.and_then(|kept| kept.resource.forum_id.as_ref()),
+        kept.and_then(|kept| kept.resource.thread_id.as_ref()),
+        kept.and_then(|kept| kept.resource.post_id.as_ref()),
     ];
     change(connection, END, row).map(drop)
 }
@@ -121,5 +124,10 @@ fn kept(row: &Row<'_>) -> Result<Option<Kept>> {
         status,
         location: row.get("location")?,
         body: body.into(),
+        resource: ResourceIds {
+            forum_id: row.get("forum_id")?,
+            thread_id: row.get("thread_id")?,
+            post_id: row.get("post_id")?,
+        },
     }))
 }

@@ -34,17 +34,17 @@ impl Location {
     }
 
     /// Says what is wrong with the place, where that is the reason.
-    pub(super) fn explain(&self, error: Error) -> SqliteError {
+    pub(super) fn explain(&self, error: SqliteError) -> SqliteError {
         let Self::File { path, create } = self else {
-            return error.into();
+            return error;
         };
         let shown = path.display();
-        SqliteError::unusable(match error.sqlite_error_code() {
+        SqliteError::unusable(match error.code() {
             Some(ErrorCode::CannotOpen) => no_way_in(path, *create),
             Some(ErrorCode::NotADatabase) => format!("{shown} is not a database"),
             Some(ErrorCode::ReadOnly) => format!("{shown} may not be written"),
             Some(ErrorCode::DatabaseBusy) => format!("{shown} is locked by another process"),
-            _ => return error.into(),
+            _ => return error,
         })
     }
 }

@@ -2,14 +2,10 @@
 //!
 //! # Tables
 //!
-//! They live in the host's own database, or in one of their own, and begin with `forum_api_`; [`Database::open`]
-//! makes and migrates them, and notes in `forum_api_migrations` which steps it took. Times are milliseconds since
-//! 1970-01-01T00:00:00Z; scopes are a JSON array; an `Idempotency-Key` that has ended without a status has an
-//! outcome that nobody knows.
-//!
-//! ```sql
-#![doc = include_str!("schema/1.sql")]
-//! ```
+//! They live in the host's own database, or in one of their own, and begin with `forum_api_`. [`Database::open`] creates
+//! and migrates them; [`Database::open_unmigrated`] does not. `forum_api_migrations` holds the numbers of the applied
+//! migrations. Times are milliseconds since 1970-01-01T00:00:00Z; scopes are a JSON array; the outcome of an
+//! `Idempotency-Key` that has ended without a status is unknown.
 //!
 //! `forum_api_events` is the outbox, into which a host may write by itself, with
 //! [`Event::INSERT`](crate::webhook::Event::INSERT) or a statement of its own: it stays as it is, and what is added
@@ -19,7 +15,7 @@
 //! withheld. What has an endpoint that is not there any more is as good as away.
 //!
 //! ```sql
-#![doc = include_str!("schema/2.sql")]
+#![doc = include_str!("schema/1.sql")]
 //! ```
 //!
 //! # What it runs
@@ -87,7 +83,7 @@ pub use database::Database;
 pub use error::SqliteError;
 pub use idempotency::SqliteIdempotency;
 pub use location::Location;
-pub use migrate::migrate;
+pub use migrate::{migrate, schema_status};
 pub use rusqlite;
 pub use settings::DatabaseSettings;
 pub use tokens::SqliteTokens;

@@ -1,7 +1,7 @@
 //! The library's own tables.
 
-/// Where it is kept which of [`STEPS`] were applied.
+/// Table of the numbers of the applied [`STEPS`].
 pub(super) const TABLE: &str = "forum_api_migrations";
 
-/// The schema, in the steps in which it came to be.
-pub(super) const STEPS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql")];
+/// Migrations of the library's tables.
+pub(super) const STEPS: &[&str] = &[include_str!("schema/1.sql")];

@@ -11,7 +11,7 @@ use super::line::Waiting;
 use super::queue::{Bounds, Entrance, Queue, queue};
 use super::reader::{self, Read};
 use super::writer::{self, Write};
-use super::{DatabaseSettings, Location, SqliteError, connection, migrate, schema};
+use super::{DatabaseSettings, Location, SqliteError, connection};
 
 /// The threads of one database.
 pub(super) struct Threads {
@@ -44,12 +44,14 @@ pub(super) enum Priority {
 }
 
 impl Threads {
+    /// Starts the threads once `set_up` has run on the writer's connection.
     pub(super) fn start(
         location: &Location,
         settings: &DatabaseSettings,
+        set_up: impl FnOnce(&Connection) -> Result<(), SqliteError>,
     ) -> Result<Self, SqliteError> {
         let writer = connection::writer(location, settings)?;
-        migrate(&writer, schema::TABLE, schema::STEPS).map_err(|error| location.explain(error))?;
+        set_up(&writer)?;
         let (reads, waiting) = queue(Bounds {
             waiting: settings.queue_capacity,
             running: settings.readers.max(1),

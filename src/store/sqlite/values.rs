@@ -3,7 +3,7 @@
 use rusqlite::Result;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
-use crate::model::{DeliveryId, EndpointId, EventId, ForumId, Timestamp, UserId};
+use crate::model::{DeliveryId, EndpointId, EventId, ForumId, PostId, ThreadId, Timestamp, UserId};
 use crate::token::{Digest, Lookup};
 use crate::webhook::{State, Topic};
 

@@ -23,6 +23,8 @@ pub(crate) struct FullBoard {
     /// What each caller sees; the guest is "". Who is not here can no longer act.
     sight: Mutex<HashMap<&'static str, Vec<&'static str>>>,
     moderators: Mutex<HashSet<&'static str>>,
+    /// The ids of deleted threads and posts.
+    deleted: Mutex<HashSet<&'static str>>,
     calls: Mutex<Vec<String>>,
     ended: watch::Sender<usize>,
 }
@@ -48,6 +50,7 @@ impl FullBoard {
             offline: AtomicBool::new(false),
             sight: Mutex::new(sight),
             moderators: Mutex::new(HashSet::from(["moderator", "admin"])),
+            deleted: Mutex::default(),
             calls: Mutex::default(),
             ended: watch::Sender::default(),
         })
@@ -64,6 +67,16 @@ impl FullBoard {
     /// From now on `user` (the guest is "") sees these forums.
     pub(crate) fn shows(&self, user: &'static str, forums: &[&'static str]) {
         self.sight.lock().unwrap().insert(user, forums.to_vec());
+    }
+
+    /// Deletes the thread or post of this id.
+    pub(crate) fn delete(&self, id: &'static str) {
+        self.deleted.lock().unwrap().insert(id);
+    }
+
+    /// Restores everything that was deleted.
+    pub(crate) fn restore(&self) {
+        self.deleted.lock().unwrap().clear();
     }
 
     /// From now on `user` can no longer act.
@@ -122,7 +135,9 @@ impl FullBoard {
 
     /// The forum that an id is in, if it is there and the caller sees it.
     pub(super) fn find(&self, caller: &Caller, id: &str, bounds: &[usize]) -> Result<ForumId> {
+        let is_deleted = self.deleted.lock().unwrap().contains(id);
         let forum = forum_in(id, bounds).filter(|forum| self.admits(caller.standing(), forum));
+        let forum = forum.filter(|_| !is_deleted);
         forum.and_then(ForumId::new).ok_or(Refusal::Absent)
     }
 

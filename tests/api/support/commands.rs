@@ -11,11 +11,12 @@ use super::world::{self, MESSAGES, POSTS, THREADS, page};
 #[deny(clippy::missing_trait_methods)]
 #[async_trait]
 impl Board for FullBoard {
+    /// The thread and the post that are created follow the last ones.
     async fn forum_of(&self, caller: &Caller, place: Place<'_>) -> Result<ForumId> {
         match place {
-            Place::Thread(thread) => self.find(caller, &thread.to_string(), &[THREADS]),
+            Place::Thread(thread) => self.find(caller, &thread.to_string(), &[THREADS + 1]),
             Place::Post(thread, post) if post.to_string().starts_with(&format!("{thread}-")) => {
-                self.find(caller, &post.to_string(), &[THREADS, POSTS])
+                self.find(caller, &post.to_string(), &[THREADS, POSTS + 1])
             }
             Place::Poll(poll) => {
                 has_poll(&poll.to_string())?;
@@ -108,13 +109,17 @@ impl Board for FullBoard {
         Ok(world::profile(member))
     }
 
-    async fn rate(&self, _: &Member, user: UserRef, rating: Rate) -> Result<Rating> {
+    async fn rate(&self, by: &Member, user: UserRef, rating: Rate) -> Result<Rating> {
         self.run("rate", &rating).await?;
         let member = member_of(&user).ok_or(Refusal::Absent)?;
+        let caller = Caller::Member(by.clone());
+        let find = |post: &PostId| self.find(&caller, &post.to_string(), &[THREADS, POSTS]);
+        let forum_id = rating.post_id.as_ref().map(find).transpose();
         Ok(Rating {
             rating_id: RatingId::from(1),
             user_id: UserId::new(member).unwrap(),
             post_id: rating.post_id,
+            forum_id: forum_id.map_err(|_| Refusal::NotFound("There is no such post.".into()))?,
             points: rating.points,
             comment: rating.comment,
             created_at: world::time(),

@@ -32,8 +32,8 @@ pub(super) fn may_change(by: &Member, post: &PostId) -> Result<()> {
         .ok_or_else(|| Refusal::Forbidden("It is not yours.".into()))
 }
 
-pub(super) fn typed(field: &str, text: &str) -> Result<()> {
+pub(super) fn typed(field: &'static str, text: &str) -> Result<()> {
     (!text.is_empty())
         .then_some(())
-        .ok_or_else(|| Refusal::Invalid(format!("{field}: it is empty")))
+        .ok_or_else(|| Refusal::invalid(field, "it is empty"))
 }

@@ -55,6 +55,10 @@ impl Budgets for Broken {
     async fn charge(&self, _: &BudgetKey, _: u32, _: Window, _: Timestamp) -> Stored<Charge> {
         self.answer().await
     }
+
+    async fn refund(&self, _: &BudgetKey, _: u32, _: Window, _: Timestamp) -> Stored<()> {
+        self.answer().await
+    }
 }
 
 #[async_trait]

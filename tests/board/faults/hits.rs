@@ -36,6 +36,51 @@ pub const FAULTS: &[Fault] = &[
         Plant::Search(Twist::Instead(counted)),
     ),
     (
+        "a_thread_comes_by_its_newest_or_oldest_match",
+        "threads come by their ids",
+        Plant::Search(Twist::Granted(|page, question| {
+            let search = &question.it.0;
+            if search.show == Show::Threads && search.sort != Sort::Relevance {
+                page.items.sort_by(|one, other| one.thread_id.cmp(&other.thread_id));
+            }
+        })),
+    ),
+    (
+        "a_thread_comes_by_its_newest_or_oldest_match",
+        "a thread's hit is its first post",
+        Plant::Search(Twist::Instead(|sound, question| {
+            Box::pin(async {
+                let (search,) = question.it.clone();
+                let is_by_time = search.sort != Sort::Relevance;
+                let shows_threads = search.show == Show::Threads;
+                let mut page = sound.board.search(&question.by, search).await?;
+                for hit in page.items.iter_mut().filter(|_| shows_threads && is_by_time) {
+                    hit.post_id = sound.thread(&hit.thread_id).await?.first_post_id;
+                }
+                Ok(page)
+            })
+        })),
+    ),
+    (
+        "a_thread_comes_by_its_best_match",
+        "all threads have the same score",
+        Plant::Search(Twist::Granted(|page, question| {
+            if question.it.0.show == Show::Threads {
+                page.items.iter_mut().for_each(|hit| hit.score = 1.0);
+            }
+        })),
+    ),
+    (
+        "a_thread_comes_by_its_best_match",
+        "the best threads come last",
+        Plant::Search(Twist::Granted(|page, question| {
+            let search = &question.it.0;
+            if search.show == Show::Threads && search.sort == Sort::Relevance {
+                page.items.reverse();
+            }
+        })),
+    ),
+    (
         "a_walk_meets_each_thread_once",
         "posts are shown from the second page on",
         Plant::Search(Twist::Ask(|question| {

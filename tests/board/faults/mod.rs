@@ -62,6 +62,24 @@ fn each_rule_catches_one() {
     assert!(idle.is_empty(), "{idle:#?} catch no fault");
 }
 
+/// A search that finds too little or too much says which forum is hidden.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_at_fault_names_the_hidden_forum() {
+    for (rule, note) in [
+        ("what_is_hidden_is_not_found", "in forum 1, which the standing does not cover"),
+        (
+            "a_hidden_sub_forum_is_not_found_through_its_parent",
+            "(forum 2 is hidden from alice; its sub-forum 3 is not)",
+        ),
+        ("sight_is_asked_anew", "(forum 1 is now for Guests)"),
+    ] {
+        let mut faults = faults().filter(|(file, (broken, ..))| (*file, *broken) == ("sought", rule));
+        let (file, (.., plant)) = faults.next().unwrap();
+        let found = caught(file, plant).await;
+        assert!(found[rule].contains(note), "{found:?}");
+    }
+}
+
 fn faults() -> impl Iterator<Item = (&'static str, &'static Fault)> {
     let files = FILES.iter();
     files.flat_map(|(file, faults)| faults.iter().map(|fault| (*file, fault)))
@@ -73,7 +91,10 @@ async fn tried(file: &str, (rule, fault, plant): &'static Fault) -> Result<Strin
     match caught.get(rule) {
         None => Err(format!("{fault}: {file}::{rule} misses it")),
         Some(_) if caught.len() > FEW => Err(format!("{fault}: caught by {:?}", caught.keys())),
-        Some(said) => Ok(format!("{fault}\n    caught by {file}::{rule}\n    {said}")),
+        Some(said) => {
+            let said: String = said.chars().take(200).collect();
+            Ok(format!("{fault}\n    caught by {file}::{rule}\n    {said}"))
+        }
     }
 }
 
@@ -87,7 +108,7 @@ async fn caught(file: &str, plant: &'static Plant) -> BTreeMap<&'static str, Str
             && let Err(Stop::Broken(said)) = case.check(Suite::new(&host)).await
             && !said.starts_with("the stage could not be set")
         {
-            caught.insert(rule, said.chars().take(200).collect());
+            caught.insert(rule, said);
         }
     }
     caught

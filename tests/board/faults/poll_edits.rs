@@ -95,7 +95,7 @@ pub const FAULTS: &[Fault] = &[
         Plant::EditPoll(Twist::Answer(|poll, question| {
             let past = Timestamp::from_millis(1_767_225_600_000).plus(Duration::from_secs(60));
             if question.it.1.closes_at.flatten().is_some_and(|end| end < past) {
-                *poll = Err(Refusal::Invalid("closesAt: it is over".into()));
+                *poll = Err(Refusal::invalid("closesAt", "it is over"));
             }
         })),
     ),

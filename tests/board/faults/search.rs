@@ -1,11 +1,12 @@
 //! What is found, and what is not.
 
-use forum_api::host::Refusal;
-use forum_api::model::{Query, SearchIn, Show, UserRef};
+use forum_api::host::{Refusal, Result};
+use forum_api::model::{Page, Query, Search, SearchHit, SearchIn, Show, Timestamp, UserRef};
 
 use super::Fault;
 use super::plant::Plant;
-use super::twist::Twist;
+use super::sound::Sound;
+use super::twist::{Question, Twist};
 
 pub const FAULTS: &[Fault] = &[
     (
@@ -117,6 +118,20 @@ pub const FAULTS: &[Fault] = &[
         Plant::Search(Twist::Ask(|question| question.it.0.when = None)),
     ),
     (
+        "a_span_of_time_includes_its_start_and_excludes_its_end",
+        "the end is inclusive",
+        Plant::Search(Twist::Instead(|sound, question| {
+            Box::pin(within(sound, question, |from, until, at| from <= at && at <= until))
+        })),
+    ),
+    (
+        "a_span_of_time_includes_its_start_and_excludes_its_end",
+        "the start is exclusive",
+        Plant::Search(Twist::Instead(|sound, question| {
+            Box::pin(within(sound, question, |from, until, at| from < at && at < until))
+        })),
+    ),
+    (
         "what_is_not_there_gives_no_hits",
         "a forum that is not there is absent",
         Plant::Search(Twist::Answer(|page, question| {
@@ -127,6 +142,23 @@ pub const FAULTS: &[Fault] = &[
         })),
     ),
 ];
+
+/// Hits whose time is between two dates, by this comparison.
+async fn within(
+    sound: &Sound,
+    question: &Question<(Search,)>,
+    is_within: fn(Timestamp, Timestamp, Timestamp) -> bool,
+) -> Result<Page<SearchHit>> {
+    let mut search = question.it.0.clone();
+    let when = search.when.take_if(|when| when.to_string().contains(".."));
+    let mut page = sound.board.search(&question.by, search).await?;
+    if let Some((from, until)) = when.map(|when| when.range(Timestamp::default())) {
+        let from = from.unwrap_or(Timestamp::from_millis(0));
+        let until = until.unwrap_or(Timestamp::from_millis(i64::MAX));
+        page.items.retain(|hit| is_within(from, until, hit.created_at));
+    }
+    Ok(page)
+}
 
 fn rewrite(q: &mut Query, change: fn(&str) -> String) {
     let text = serde_json::to_value(&*q).unwrap();

@@ -24,9 +24,9 @@ pub const FAULTS: &[Fault] = &[
     ),
     (
         "an_empty_title_or_body_is_invalid",
-        "what is invalid does not say which field",
+        "what is invalid names another field",
         Plant::StartThread(Twist::Refused(|refusal| {
-            *refusal = Refusal::Invalid("Something is missing.".into());
+            *refusal = Refusal::invalid("thread", "title or body: it is empty.");
         })),
     ),
     (

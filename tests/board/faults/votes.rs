@@ -47,7 +47,7 @@ pub const FAULTS: &[Fault] = &[
         "an option that is not there is invalid",
         Plant::Vote(Twist::Refused(|refusal| {
             if let Refusal::NotFound(text) = refusal {
-                *refusal = Refusal::Invalid(text.clone());
+                *refusal = Refusal::invalid("optionIds", text.clone());
             }
         })),
     ),

@@ -1,7 +1,8 @@
 //! The tables, as they are made.
 
+use forum_api::store::SchemaStatus;
 use forum_api::store::postgres::deadpool_postgres::Pool;
-use forum_api::store::postgres::{MIGRATE, migrate};
+use forum_api::store::postgres::{MIGRATE, migrate, schema_status};
 
 use super::database::{pool, schema, try_in_postgres};
 use super::tables;
@@ -23,7 +24,28 @@ fn tables_are_made_once_however_many_nodes_start() {
         client.execute(MIGRATE, &[]).await.unwrap();
         let steps = "SELECT array_agg(step ORDER BY step) FROM forum_api_migrations";
         let steps: Vec<i32> = client.query_one(steps, &[]).await.unwrap().get(0);
-        assert_eq!(steps, [1, 2, 3]);
+        assert_eq!(steps, [1]);
+    });
+}
+
+#[test]
+fn newer_tables_are_refused() {
+    try_in_postgres(async {
+        let pool = pool(&schema().await, 1);
+        let status = schema_status(&pool).await.unwrap();
+        assert_eq!(status, SchemaStatus::Pending);
+        migrate(&pool).await.unwrap();
+        let status = schema_status(&pool).await.unwrap();
+        assert_eq!(status, SchemaStatus::UpToDate);
+        let later =
+            "INSERT INTO forum_api_migrations SELECT max(step) + 1 FROM forum_api_migrations";
+        let client = pool.get().await.unwrap();
+        client.batch_execute(later).await.unwrap();
+        drop(client);
+        let status = schema_status(&pool).await.unwrap();
+        assert_eq!(status, SchemaStatus::Newer);
+        let error = migrate(&pool).await.unwrap_err().to_string();
+        assert!(error.contains("newer than this program"), "{error}");
     });
 }
 

@@ -14,7 +14,7 @@ use forum_api::host::Result;
 use forum_api::model::Timestamp;
 
 use super::accounts;
-use super::db::Transaction;
+use super::db::{Connection, Transaction};
 use teller::Teller;
 
 /// Who can try a new board, and where.
@@ -65,4 +65,18 @@ pub async fn begin(
         name,
         thread: teller.thread(story)?,
     }))
+}
+
+/// Returns whether the board holds the demo's forums, members and posts and no others.
+pub async fn is_fresh(connection: &Connection<'_>) -> Result<bool> {
+    let count = "
+        SELECT (SELECT count(*) FROM forum), (SELECT count(*) FROM member), (SELECT count(*) FROM post)";
+    let found: [usize; 3] = connection
+        .one(count, &[], |columns| {
+            Ok([columns.count()?, columns.count()?, columns.count()?])
+        })
+        .await?;
+    let posts = places::ALL.iter().flat_map(|place| place.stories);
+    let posts: usize = posts.map(|story| story.posts.len()).sum();
+    Ok(found == [places::ALL.len(), 1 + people::OTHERS.len(), posts])
 }

@@ -36,7 +36,7 @@ const BATCH: u64 = 5_000;
 pub async fn run(board: &Board, amount: Amount, seed: u64, tell: impl Fn(u64)) -> Result<()> {
     if amount.threads > amount.posts {
         let reason = "there cannot be more threads than posts: each begins with one";
-        return Err(Refusal::Invalid(reason.into()));
+        return Err(Refusal::invalid("threads", reason));
     }
     let begin = board.write(move |tx, events| {
         Box::pin(async move { Maker::begin(tx, amount, seed, events.now).await })

@@ -60,7 +60,7 @@ fn named(to: &[UserRef], most: u32, say: &Texts) -> Result<Value> {
     let names = names.filter(|name| seen.insert(name.clone()));
     let names: Vec<Value> = names.take(room + 1).collect();
     match names.len() {
-        0 => Err(Refusal::Invalid(say.no_recipients.into())),
+        0 => Err(Refusal::invalid("to", say.no_recipients)),
         count if count > room => Err(too_many(most, say)),
         _ => Ok(names.into()),
     }
@@ -99,7 +99,7 @@ fn recipient(columns: &mut Columns<'_>) -> db::Result<Option<Recipient>> {
 }
 
 fn too_many(most: u32, say: &Texts) -> Refusal {
-    Refusal::Invalid(fill(say.too_many_recipients, most))
+    Refusal::invalid("to", fill(say.too_many_recipients, most))
 }
 
 impl Recipient {
@@ -111,7 +111,7 @@ impl Recipient {
         let has_room = self.inbox_used < i64::from(quota);
         has_room
             .then_some(self.id)
-            .ok_or_else(|| Refusal::Invalid(fill(say.inbox_full, &self.name)))
+            .ok_or_else(|| Refusal::invalid("to", fill(say.inbox_full, &self.name)))
     }
 }
 
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(bob(9, false).take(10, SAY).unwrap(), 7);
         let full = bob(10, false).take(10, SAY);
         assert!(
-            matches!(full, Err(Refusal::Invalid(text)) if text == "to: the inbox of bob is full.")
+            matches!(full, Err(Refusal::Invalid { field: "to", message }) if message == "the inbox of bob is full.")
         );
         let ignored = bob(10, true).take(10, SAY);
         assert!(matches!(ignored, Err(Refusal::Forbidden(text)) if text.contains("bob")));

@@ -23,13 +23,20 @@ pub async fn send(
 ) -> Result<Message> {
     let most = TITLE_MAX.get(tx).await?;
     let subject = rules::line(
+        "subject",
         &new.subject,
         most,
         say.subject_missing,
         say.subject_too_long,
     )?;
     let most = BODY_MAX.get(tx).await?;
-    rules::within(&new.body, most, say.message_missing, say.body_too_long)?;
+    rules::within(
+        "body",
+        &new.body,
+        most,
+        say.message_missing,
+        say.body_too_long,
+    )?;
     flood(tx, sender, events.now, say).await?;
     let recipients = recipients::find(tx, sender, &new.to, say).await?;
     let message = NewMessage {

@@ -53,7 +53,7 @@ pub fn new<'a>(
     let choices = texts.map(|text| Ok(Choice { id: None, text }));
     let choices = self::choices(choices, limits, say)?;
     if poll.closes_at.is_some_and(|end| end <= now) {
-        return Err(Refusal::Invalid(say.polls.ends_in_the_past.into()));
+        return Err(Refusal::invalid("closesAt", say.polls.ends_in_the_past));
     }
     Ok(Draft {
         question: question(&poll.question, limits, say)?,
@@ -91,7 +91,7 @@ pub fn edited<'a>(
 
 fn question<'a>(text: &'a str, limits: Limits, say: &Texts) -> Result<&'a str> {
     let (missing, too_long) = (say.polls.question_missing, say.polls.question_too_long);
-    line(text, limits.text, missing, too_long)
+    line("question", text, limits.text, missing, too_long)
 }
 
 fn choice<'a>(poll: &Poll, option: &'a EditOption, say: &Texts) -> Result<Choice<'a>> {
@@ -111,30 +111,30 @@ fn choices<'a>(
     let (missing, too_long) = (say.polls.option_missing, say.polls.option_too_long);
     let trimmed = choices.map(|choice| {
         let Choice { id, text } = choice?;
-        let text = line(text, limits.text, missing, too_long)?;
+        let text = line("options", text, limits.text, missing, too_long)?;
         Ok(Choice { id, text })
     });
     let choices = trimmed.collect::<Result<Vec<_>>>()?;
     if choices.len() < 2 {
-        return Err(Refusal::Invalid(say.polls.too_few_options.into()));
+        return Err(Refusal::invalid("options", say.polls.too_few_options));
     }
     if choices.len() > limits.options as usize {
         let many = fill(say.polls.too_many_options, limits.options);
-        return Err(Refusal::Invalid(many));
+        return Err(Refusal::invalid("options", many));
     }
     let read = |choice: &Choice<'_>| choice.text.nfc().collect::<String>();
     let differ = all_differ(choices.iter().map(read))
         && all_differ(choices.iter().filter_map(|choice| choice.id));
     differ
         .then_some(choices)
-        .ok_or_else(|| Refusal::Invalid(say.polls.option_doubled.into()))
+        .ok_or_else(|| Refusal::invalid("options", say.polls.option_doubled))
 }
 
 fn max_choices(most: i64, options: usize, say: &Texts) -> Result<i64> {
     let possible = usize::try_from(most).is_ok_and(|most| (1..=options).contains(&most));
     possible
         .then_some(most)
-        .ok_or_else(|| Refusal::Invalid(fill(say.polls.max_choices, options)))
+        .ok_or_else(|| Refusal::invalid("maxChoices", fill(say.polls.max_choices, options)))
 }
 
 #[cfg(test)]
@@ -153,7 +153,7 @@ mod tests {
 
     fn refused<T>(drawn: Result<T>) -> Option<String> {
         drawn.err().map(|refusal| match refusal {
-            Refusal::Invalid(text) | Refusal::NotFound(text) => text,
+            Refusal::Invalid { message: text, .. } | Refusal::NotFound(text) => text,
             other => panic!("{other:?}"),
         })
     }

@@ -54,14 +54,19 @@ pub fn vote(poll: &Poll, vote: &Vote, say: &Texts) -> Result<Vec<i64>> {
     let named = vote.option_ids.iter().map(|id| known(poll, id, say));
     let named = named.collect::<Result<Vec<_>>>()?;
     if named.is_empty() {
-        return Err(Refusal::Invalid(say.polls.vote_missing.into()));
+        return Err(Refusal::invalid("optionIds", say.polls.vote_missing));
     }
     if !all_differ(named.iter()) {
-        return Err(Refusal::Invalid(say.polls.choice_doubled.into()));
+        return Err(Refusal::invalid("optionIds", say.polls.choice_doubled));
     }
     (named.len() <= poll.max_choices as usize)
         .then_some(named)
-        .ok_or_else(|| Refusal::Invalid(fill(say.polls.too_many_choices, poll.max_choices)))
+        .ok_or_else(|| {
+            Refusal::invalid(
+                "optionIds",
+                fill(say.polls.too_many_choices, poll.max_choices),
+            )
+        })
 }
 
 /// The number of the option of `poll` with this id.
@@ -105,7 +110,7 @@ mod tests {
                 Ok(found) => assert_eq!(Some(found), named, "{options}"),
                 Err(refusal) => {
                     assert!(
-                        named.is_none() && matches!(refusal, Refusal::Invalid(_)),
+                        named.is_none() && matches!(refusal, Refusal::Invalid { .. }),
                         "{options}"
                     );
                 }

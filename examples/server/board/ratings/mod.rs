@@ -6,7 +6,9 @@ pub mod texts;
 use std::sync::LazyLock;
 
 use forum_api::host::{Refusal, Result};
-use forum_api::model::{Author, PostId, Profile, Rate, Rating, Timestamp, UserId, UserRef};
+use forum_api::model::{
+    Author, ForumId, PostId, Profile, Rate, Rating, Timestamp, UserId, UserRef,
+};
 
 use super::actor::Actor;
 use super::db::{self, Connection, Transaction, bind};
@@ -47,9 +49,9 @@ pub async fn rate(
     new.is_first(tx, say).await?;
     new.is_in_time(tx, say).await?;
     let (rating, reputation) = new.insert(tx).await?;
-    let rating = new.answer(rating, reputation);
+    let forum = post.map(|post| post.forum);
+    let rating = new.answer(rating, reputation, forum.map(ForumId::from));
     if post.is_none_or(|post| post.public) {
-        let forum = post.map(|post| post.forum);
         events.note(Happening::Rating(rating.clone(), author(rated), forum));
     }
     Ok(rating)
@@ -188,11 +190,12 @@ impl NewRating<'_> {
         Ok((rating, total.await?))
     }
 
-    fn answer(&self, rating: i64, reputation: i64) -> Rating {
+    fn answer(&self, rating: i64, reputation: i64, forum_id: Option<ForumId>) -> Rating {
         Rating {
             rating_id: rating.into(),
             user_id: UserId::from(self.member),
             post_id: self.post.map(PostId::from),
+            forum_id,
             points: self.points,
             comment: self.comment.into(),
             created_at: self.at,

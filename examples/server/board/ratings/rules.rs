@@ -28,7 +28,7 @@ pub fn points(points: i64, limits: Limits, say: &Texts) -> Result<()> {
         ..0 if !limits.negative => Some(say.ratings.negative.into()),
         _ => None,
     };
-    obstacle.map_or(Ok(()), |text| Err(Refusal::Invalid(text)))
+    obstacle.map_or(Ok(()), |text| Err(Refusal::invalid("points", text)))
 }
 
 /// The comment without the blanks around it, if a rating may have it.
@@ -37,7 +37,7 @@ pub fn comment<'a>(text: &'a str, limits: Limits, say: &Texts) -> Result<&'a str
         return Ok("");
     }
     let (missing, too_long) = (say.ratings.comment_missing, say.ratings.comment_too_long);
-    line(text, limits.comment, missing, too_long)
+    line("comment", text, limits.comment, missing, too_long)
 }
 
 #[cfg(test)]

@@ -16,8 +16,12 @@ use super::expression::{FTS5, Language, TSQUERY};
 pub struct Aim {
     /// What the posts say, in the language of the index.
     pub text: String,
-    /// Where they are, as it goes on after the text.
+    /// The forums and the threads that the search leaves out, as a continuation of the text.
     pub place: String,
+    /// Only the threads that it leaves out, as a continuation of the text.
+    pub anywhere: String,
+    /// The forums. `None` for all forums of the board.
+    pub forums: Option<BTreeSet<i64>>,
     /// The posts among which it is.
     pub posts: RangeInclusive<i64>,
 }
@@ -52,6 +56,8 @@ impl Aim {
         Ok(Some(Self {
             text: language.text(search, author.flatten()),
             place: (language.place)(&forums, everywhere, &left_out),
+            anywhere: (language.place)(&forums, true, &left_out),
+            forums: (!everywhere).then_some(forums),
             posts,
         }))
     }

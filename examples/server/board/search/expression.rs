@@ -31,7 +31,7 @@ pub const FTS5: Language = Language {
         SearchIn::Posts => format!("body : \"{words}\""),
     },
     author: |id| format!("place : m{id}"),
-    // With each match it looks up each of the forums: it is asked for none in vain.
+    // FTS5 looks up each of the forums beside each match.
     place: |forums, everywhere, left_out| {
         let one_of = |operator, letter, ids: &BTreeSet<i64>| {
             let words = ids.iter().map(|id| format!("place : {letter}{id}"));

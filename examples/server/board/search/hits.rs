@@ -9,13 +9,17 @@ use super::super::markdown;
 use super::excerpt::excerpt;
 use super::terms::{Terms, beginning};
 
-static ON_SQLITE: LazyLock<String> = LazyLock::new(|| hits("json_each(?1) AS found"));
-static ON_POSTGRES: LazyLock<String> = LazyLock::new(|| {
-    hits("(
+static ON_SQLITE: LazyLock<String> = LazyLock::new(|| hits(FOUND_ON_SQLITE));
+static ON_POSTGRES: LazyLock<String> = LazyLock::new(|| hits(FOUND_ON_POSTGRES));
+
+/// The table `found` with the ids of a list in `value` and their places in `key`, on SQLite.
+pub const FOUND_ON_SQLITE: &str = "json_each(?1) AS found";
+
+/// The same on Postgres.
+pub const FOUND_ON_POSTGRES: &str = "(
         SELECT CAST(value AS BIGINT) AS value, key
         FROM jsonb_array_elements_text(CAST(?1 AS TEXT)::jsonb) WITH ORDINALITY AS listed (value, key)
-    ) AS found")
-});
+    ) AS found";
 
 fn hits(found: &str) -> String {
     format!(

@@ -32,11 +32,7 @@ pub use self::{aim::LONG_AND_HIDDEN, threads::ON_SQLITE as TOLD};
 
 /// What walks the index.
 #[cfg(test)]
-pub const WALKS: [fn() -> &'static str; 3] = [
-    || Way::Back.on_sqlite(),
-    || Way::Forth.on_sqlite(),
-    relevance::on_sqlite,
-];
+pub const WALKS: [fn() -> &'static str; 2] = [|| Way::Back.on_sqlite(), || Way::Forth.on_sqlite()];
 
 /// A page of the hits that the caller may read.
 pub async fn page(

@@ -14,7 +14,9 @@ use super::super::db::{self, Columns, Connection, bind};
 use super::super::position;
 use super::super::settings::SEARCH_WINDOW;
 use super::aim::Aim;
+use super::hits;
 use super::terms::Terms;
+use super::walk::{Match, Way};
 
 /// A match, in the order of rank: by score, then by age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,14 +38,15 @@ pub async fn page(connection: &Connection<'_>, aim: &Aim, search: &Search) -> Re
             // Some may have been restored since.
             Some([score, post, first, last]) => (Some((score, post)), first..=last, 2 * window),
         };
-    let mut matches = find(connection, aim, &posts, rows, search).await?;
-    let ranked = match after {
-        None => span(&matches),
+    let found = Way::Back.matches(connection, aim, &posts, rows).await?;
+    let span = match after {
+        None => span(&found),
         Some(_) => posts,
     };
+    let mut matches = ranked(connection, &found, search).await?;
     rank(&mut matches, search.show);
     matches.retain(|found| after.is_none_or(|after| (found.score, found.post) < after));
-    let (first, last) = (ranked.start(), ranked.end());
+    let (first, last) = (span.start(), span.end());
     let page = Page::cut(matches, search.limit, |Ranked { score, post, .. }| {
         Position::new(format_args!("{score}.{post}.{first}.{last}"))
     });
@@ -54,7 +57,7 @@ pub async fn page(connection: &Connection<'_>, aim: &Aim, search: &Search) -> Re
 }
 
 /// From the oldest to the newest of the `matches`, which come newest first.
-fn span(matches: &[Ranked]) -> RangeInclusive<i64> {
+fn span(matches: &[Match]) -> RangeInclusive<i64> {
     let ends = matches.last().zip(matches.first());
     ends.map_or(0..=0, |(oldest, newest)| oldest.post..=newest.post)
 }
@@ -68,54 +71,34 @@ fn rank(matches: &mut Vec<Ranked>, show: Show) {
     }
 }
 
-static ON_SQLITE: LazyLock<String> = LazyLock::new(|| {
+static ON_SQLITE: LazyLock<String> = LazyLock::new(|| words(hits::FOUND_ON_SQLITE));
+static ON_POSTGRES: LazyLock<String> = LazyLock::new(|| words(hits::FOUND_ON_POSTGRES));
+
+fn words(found: &str) -> String {
     format!(
-        "{COLUMNS}
-        FROM post_text CROSS JOIN post ON post.id = post_text.rowid
-        WHERE post_text MATCH :text || :place AND post_text.rowid BETWEEN :first AND :last
-        ORDER BY post_text.rowid DESC LIMIT :rows"
+        "SELECT
+            post.id, post.thread_id, post.body_words,
+            CASE WHEN post.number = 1
+                THEN (SELECT title_words FROM thread WHERE thread.id = post.thread_id) ELSE ''
+            END
+        FROM {found}
+        JOIN post ON post.id = found.value"
     )
-});
-
-static ON_POSTGRES: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "{COLUMNS}
-        FROM matches(:text, CAST(:place AS TEXT)::jsonb, :first, :last, :rows, -1) AS found
-        JOIN post ON post.id = found.post_id
-        ORDER BY post.id DESC"
-    )
-});
-
-const COLUMNS: &str = "
-    SELECT
-        post.id, post.thread_id, post.body_words,
-        CASE WHEN post.number = 1 THEN (SELECT title_words FROM thread WHERE thread.id = post.thread_id) ELSE '' END";
-
-/// What asks SQLite for the matches.
-#[cfg(test)]
-pub fn on_sqlite() -> &'static str {
-    &ON_SQLITE
 }
 
-/// The newest matches among `posts`, newest first.
-async fn find(
+/// The score of each of the `matches`.
+async fn ranked(
     connection: &Connection<'_>,
-    aim: &Aim,
-    posts: &RangeInclusive<i64>,
-    rows: i64,
+    matches: &[Match],
     search: &Search,
 ) -> db::Result<Vec<Ranked>> {
     let terms = Terms::of(search);
-    let parameters = bind! {
-        ":text": aim.text,
-        ":place": aim.place,
-        ":first": posts.start(),
-        ":last": posts.end(),
-        ":rows": rows,
-    };
+    let posts: Vec<i64> = matches.iter().map(|found| found.post).collect();
     let find: &str = connection.either(&ON_SQLITE, &ON_POSTGRES);
     connection
-        .all(find, parameters, |columns| score(columns, &terms))
+        .all(find, bind![hits::json(&posts)], |columns| {
+            score(columns, &terms)
+        })
         .await
 }
 

@@ -1,6 +1,12 @@
 //! The newest, or the oldest, matches first: they come out of the index in that order, and no more of them than a page
 //! needs.
+//!
+//! FTS5 looks up each forum of a query beside each match, and decodes the posts of the forum between two matches. The
+//! cost of a search in some of many forums therefore grows with forums and posts, even if the word is rare. So a search
+//! on SQLite first reads matches of all forums and drops those in forums that it leaves out. Only when it has dropped
+//! most of many matches, it names the forums to FTS5: then both the word and the posts of other forums are common.
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 use std::vec::IntoIter;
@@ -22,13 +28,20 @@ pub enum Way {
 }
 
 /// A post that matches.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Match {
     /// The post.
     pub post: i64,
     /// Its thread.
     pub thread: i64,
 }
+
+/// Number of matches of all forums that a search reads at first, or the number of rows that it wants if that is more.
+const CANDIDATES: i64 = 100;
+
+/// Maximum number of matches of all forums that a search reads before it names the forums to FTS5, as a multiple of the
+/// rows that it wants, or of [`CANDIDATES`] if that is more. Eight of them take FTS5 as long as one in a named forum.
+const MOST: i64 = 8;
 
 /// A page of the posts that are found. It begins after a post.
 pub async fn page(
@@ -108,25 +121,82 @@ impl<'a> Matches<'a> {
 
 impl Way {
     /// The first matches along the way, so many at most.
-    async fn matches(
+    pub async fn matches(
         self,
         connection: &Connection<'_>,
         aim: &Aim,
         ahead: &RangeInclusive<i64>,
         rows: i64,
     ) -> db::Result<Vec<Match>> {
+        match (connection, &aim.forums) {
+            (Connection::Sqlite(_), Some(forums)) => {
+                self.matches_in(forums, connection, aim, ahead, rows).await
+            }
+            _ => {
+                let place = &aim.place;
+                self.read(connection, (&aim.text, place), ahead, rows, Match::read)
+                    .await
+            }
+        }
+    }
+
+    /// The first matches in `forums`, on SQLite.
+    async fn matches_in(
+        self,
+        forums: &BTreeSet<i64>,
+        connection: &Connection<'_>,
+        aim: &Aim,
+        ahead: &RangeInclusive<i64>,
+        rows: i64,
+    ) -> db::Result<Vec<Match>> {
+        let (mut found, mut looked_at, mut ahead) = (Vec::new(), 0, ahead.clone());
+        let mut step = rows.max(CANDIDATES);
+        let most = step * MOST;
+        while looked_at + step <= most {
+            let anywhere = (&*aim.text, &*aim.anywhere);
+            let candidates = self
+                .read(connection, anywhere, &ahead, step, |columns| {
+                    Ok((Match::read(columns)?, columns.value()?))
+                })
+                .await?;
+            let is_end = (candidates.len() as i64) < step;
+            looked_at += step;
+            if let Some((last, _)) = candidates.last() {
+                ahead = self.ahead(&ahead, self.next(last.post));
+            }
+            let candidates = candidates.into_iter();
+            let seen = candidates.filter(|(_, forum)| forums.contains(forum));
+            found.extend(seen.map(|(found, _)| found));
+            found.truncate(rows as usize);
+            let missing = rows - found.len() as i64;
+            if is_end || missing == 0 {
+                return Ok(found);
+            }
+            // As many as contain the missing rows, if the next matches are like those so far.
+            step = CANDIDATES.max(missing * looked_at / (found.len() as i64).max(1));
+        }
+        let place = (&*aim.text, &*aim.place);
+        let missing = rows - found.len() as i64;
+        let rest = self.read(connection, place, &ahead, missing, Match::read);
+        found.extend(rest.await?);
+        Ok(found)
+    }
+
+    /// Reads the first rows of what matches a text in a place.
+    async fn read<T>(
+        self,
+        connection: &Connection<'_>,
+        (text, place): (&str, &str),
+        ahead: &RangeInclusive<i64>,
+        rows: i64,
+        read: impl FnMut(&mut Columns<'_>) -> db::Result<T> + Send,
+    ) -> db::Result<Vec<T>> {
         let parameters = bind! {
-            ":text": aim.text,
-            ":place": aim.place,
+            ":text": text,
+            ":place": place,
             ":first": ahead.start(),
             ":last": ahead.end(),
             ":rows": rows,
-        };
-        let read = |columns: &mut Columns<'_>| {
-            Ok(Match {
-                post: columns.value()?,
-                thread: columns.value()?,
-            })
         };
         let find = connection.either(self.on_sqlite(), self.on_postgres());
         connection.all(find, parameters, read).await
@@ -182,11 +252,106 @@ impl Way {
     }
 }
 
+impl Match {
+    fn read(columns: &mut Columns<'_>) -> db::Result<Self> {
+        Ok(Self {
+            post: columns.value()?,
+            thread: columns.value()?,
+        })
+    }
+}
+
 fn on_sqlite(order: &str) -> String {
     format!(
-        "SELECT post.id, post.thread_id
-        FROM post_text CROSS JOIN post ON post.id = post_text.rowid
+        "SELECT post.id, post.thread_id, thread.forum_id
+        FROM post_text
+        CROSS JOIN post ON post.id = post_text.rowid
+        CROSS JOIN thread ON thread.id = post.thread_id
         WHERE post_text MATCH :text || :place AND post_text.rowid BETWEEN :first AND :last
         ORDER BY post_text.rowid {order} LIMIT :rows"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use send_wrapper::SendWrapper;
+
+    use super::super::super::schema;
+    use super::{Aim, Connection, Match, Way};
+
+    /// The number of posts that say "tea": one of `every` is in thread 2 of forum 2, the others in thread 1 of forum 1.
+    fn board(posts: i64, every: i64) -> rusqlite::Connection {
+        let board = schema::in_memory();
+        for id in [1, 2] {
+            board
+                .execute_batch(&format!(
+                    "INSERT INTO forum (id, position, title, description) VALUES ({id}, {id}, '', '');
+                    INSERT INTO thread (id, forum_id, title, title_words, state, created_at, last_activity_at)
+                    VALUES ({id}, {id}, '', '', 'visible', 0, 0)"
+                ))
+                .unwrap();
+        }
+        let add = "
+            WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?1)
+            INSERT INTO post (id, thread_id, number, state, created_at, body, body_html, body_words)
+            SELECT n, iif(n % ?2 = 0, 2, 1), n + 1, 'visible', n, '', '', 'tea' FROM number";
+        board.execute(add, [posts, every]).unwrap();
+        board
+    }
+
+    /// A search for "tea" in forum 2, which names the forum to FTS5 by `place`.
+    fn aim(place: &str) -> Aim {
+        Aim {
+            text: "body : \"tea\"".into(),
+            place: place.into(),
+            anywhere: String::new(),
+            forums: Some(BTreeSet::from([2])),
+            posts: i64::MIN..=i64::MAX,
+        }
+    }
+
+    #[tokio::test]
+    async fn forums_are_named_to_the_index_only_after_most_of_many_matches_were_elsewhere() {
+        for (posts, every, rows, named) in [
+            (90, 90, 21, false),
+            (2000, 2, 21, false),
+            (2000, 8, 200, false),
+            (2000, 500, 21, true),
+        ] {
+            let board = board(posts, every);
+            let connection = Connection::Sqlite(SendWrapper::new(&board));
+            // FTS5 refuses this place.
+            let aim = aim(" AND (");
+            let found = Way::Back.matches(&connection, &aim, &aim.posts, rows).await;
+            assert_eq!(found.is_err(), named, "{posts} posts, 1 of {every}");
+        }
+    }
+
+    #[tokio::test]
+    async fn matches_in_some_forums_come_in_order_however_many_others_are_between() {
+        for every in [1, 2, 7, 60, 700] {
+            let board = board(1500, every);
+            let connection = Connection::Sqlite(SendWrapper::new(&board));
+            let aim = aim(" AND place : f2");
+            for (first, last) in [(1, 1500), (300, 1400)] {
+                for rows in [1, 21, 150, 2000] {
+                    let mut there: Vec<i64> = (first..=last).filter(|id| id % every == 0).collect();
+                    for way in [Way::Forth, Way::Back] {
+                        let found = way.matches(&connection, &aim, &(first..=last), rows).await;
+                        let expected = there.iter().take(rows as usize);
+                        let expected: Vec<_> = expected
+                            .map(|id| Match {
+                                post: *id,
+                                thread: 2,
+                            })
+                            .collect();
+                        assert_eq!(found.unwrap(), expected, "{rows} of 1 in {every}, {way:?}");
+                        there.reverse();
+                    }
+                }
+            }
+        }
+    }
 }

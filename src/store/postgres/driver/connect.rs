@@ -6,7 +6,8 @@ use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
 use tokio_postgres::{Config, NoTls};
 
 use super::PostgresError;
-use crate::store::postgres::MIGRATE;
+use crate::store::SchemaStatus;
+use crate::store::postgres::{MIGRATE, schema};
 
 /// How long a connection is waited for: until one is free, and until a new one is made.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -76,10 +77,11 @@ fn config(address: &str) -> Result<Config, PostgresError> {
     Ok(config)
 }
 
-/// Makes the library's tables, or brings them up to date: [`MIGRATE`], for which no statement is too long.
+/// Creates the library's tables, or migrates them: [`MIGRATE`], without a time limit for the statement.
 ///
 /// # Errors
-/// When Postgres cannot be reached, or the tables cannot be made.
+/// When Postgres cannot be reached, a migration fails, or a newer program migrated the tables
+/// ([`SchemaStatus::Newer`]).
 pub async fn migrate(pool: &Pool) -> Result<(), PostgresError> {
     let mut client = pool.get().await?;
     let transaction = client.transaction().await?;
@@ -88,4 +90,19 @@ pub async fn migrate(pool: &Pool) -> Result<(), PostgresError> {
         .await?;
     transaction.batch_execute(MIGRATE).await?;
     Ok(transaction.commit().await?)
+}
+
+/// Compares the library's tables with those that [`migrate`] would create. Changes nothing.
+///
+/// # Errors
+/// When Postgres cannot be reached.
+pub async fn schema_status(pool: &Pool) -> Result<SchemaStatus, PostgresError> {
+    let client = pool.get().await?;
+    let exists = "SELECT to_regclass('forum_api_migrations') IS NOT NULL";
+    if !client.query_one(exists, &[]).await?.try_get(0)? {
+        return Ok(SchemaStatus::Pending);
+    }
+    let last = "SELECT coalesce(max(step), 0) FROM forum_api_migrations";
+    let applied: i32 = client.query_one(last, &[]).await?.try_get(0)?;
+    Ok(SchemaStatus::new(applied.unsigned_abs(), schema::LAST))
 }

@@ -5,7 +5,7 @@ use std::error::Error;
 use bytes::BytesMut;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checked};
 
-use crate::model::{DeliveryId, EndpointId, EventId, ForumId, Timestamp, UserId};
+use crate::model::{DeliveryId, EndpointId, EventId, ForumId, PostId, ThreadId, Timestamp, UserId};
 use crate::token::{Digest, Lookup};
 use crate::webhook::{State, Topic};
 

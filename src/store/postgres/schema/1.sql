@@ -8,7 +8,7 @@ CREATE TABLE forum_api_tokens (
     expires_at BIGINT,
     revoked_at BIGINT,
     last_used_at BIGINT
-);
+) WITH (fillfactor = 80);
 
 CREATE TABLE forum_api_idempotency_keys (
     token TEXT COLLATE "C" NOT NULL,
@@ -19,7 +19,87 @@ CREATE TABLE forum_api_idempotency_keys (
     status INTEGER,
     location TEXT,
     body BYTEA,
+    forum_id TEXT,
+    thread_id TEXT,
+    post_id TEXT,
     PRIMARY KEY (token, key)
-);
+) WITH (fillfactor = 80);
 
 CREATE INDEX forum_api_idempotency_keys_by_age ON forum_api_idempotency_keys (began_at);
+
+CREATE TABLE forum_api_events (
+    number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id TEXT COLLATE "C" NOT NULL UNIQUE,
+    topic TEXT NOT NULL,
+    occurred_at BIGINT NOT NULL,
+    forum TEXT,
+    body TEXT NOT NULL,
+    fanned_out_at BIGINT
+) WITH (
+    autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02
+);
+
+CREATE INDEX forum_api_events_waiting ON forum_api_events (occurred_at, number) WHERE fanned_out_at IS NULL;
+
+CREATE TABLE forum_api_endpoints (
+    number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id TEXT COLLATE "C" NOT NULL UNIQUE,
+    url TEXT NOT NULL,
+    topics TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    enabled BOOLEAN NOT NULL,
+    created_at BIGINT NOT NULL,
+    secret BYTEA NOT NULL,
+    pending_secret BYTEA,
+    pending_from BIGINT,
+    version BIGINT NOT NULL
+);
+
+CREATE TABLE forum_api_deliveries (
+    id TEXT COLLATE "C" PRIMARY KEY,
+    event TEXT COLLATE "C" NOT NULL REFERENCES forum_api_events (id),
+    topic TEXT NOT NULL,
+    endpoint TEXT COLLATE "C" NOT NULL,
+    created_at BIGINT NOT NULL,
+    state TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    due_at BIGINT,
+    ended_at BIGINT,
+    lease BIGINT NOT NULL DEFAULT 0,
+    leased BOOLEAN NOT NULL DEFAULT FALSE
+) WITH (
+    fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02
+);
+
+CREATE INDEX forum_api_deliveries_pending ON forum_api_deliveries (endpoint, due_at, id) WHERE due_at IS NOT NULL;
+CREATE INDEX forum_api_deliveries_ended ON forum_api_deliveries (ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX forum_api_deliveries_by_event ON forum_api_deliveries (event);
+CREATE INDEX forum_api_deliveries_by_time ON forum_api_deliveries (created_at, id);
+CREATE INDEX forum_api_deliveries_by_state ON forum_api_deliveries (state, created_at, id);
+CREATE INDEX forum_api_deliveries_by_endpoint ON forum_api_deliveries (endpoint, created_at, id);
+
+CREATE TABLE forum_api_attempts (
+    delivery TEXT COLLATE "C" NOT NULL REFERENCES forum_api_deliveries ON DELETE CASCADE,
+    number BIGINT NOT NULL,
+    attempt INTEGER NOT NULL,
+    at BIGINT NOT NULL,
+    status INTEGER,
+    error TEXT,
+    duration_ms BIGINT NOT NULL,
+    answer TEXT,
+    PRIMARY KEY (delivery, number)
+);
+
+CREATE FUNCTION forum_api_event_ends() RETURNS TRIGGER LANGUAGE plpgsql AS $ends$
+BEGIN
+    -- Of two that take the last deliveries at once, the second is to see that the first has.
+    PERFORM FROM forum_api_events WHERE id = OLD.event FOR UPDATE;
+    DELETE FROM forum_api_events
+    WHERE id = OLD.event AND fanned_out_at IS NOT NULL
+        AND NOT EXISTS (SELECT FROM forum_api_deliveries WHERE event = OLD.event);
+    RETURN NULL;
+END
+$ends$;
+
+CREATE TRIGGER forum_api_events_end AFTER DELETE ON forum_api_deliveries
+FOR EACH ROW EXECUTE FUNCTION forum_api_event_ends();

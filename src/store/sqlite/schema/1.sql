@@ -19,7 +19,76 @@ CREATE TABLE forum_api_idempotency_keys (
     status INTEGER,
     location TEXT,
     body BLOB,
+    forum_id TEXT,
+    thread_id TEXT,
+    post_id TEXT,
     PRIMARY KEY (token, key)
 ) STRICT;
 
 CREATE INDEX forum_api_idempotency_keys_by_age ON forum_api_idempotency_keys (began_at);
+
+CREATE TABLE forum_api_events (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    topic TEXT NOT NULL,
+    occurred_at INTEGER NOT NULL,
+    forum TEXT,
+    body TEXT NOT NULL,
+    fanned_out_at INTEGER
+) STRICT;
+
+CREATE INDEX forum_api_events_waiting ON forum_api_events (occurred_at, number) WHERE fanned_out_at IS NULL;
+
+CREATE TABLE forum_api_endpoints (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    url TEXT NOT NULL,
+    topics TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    enabled INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    secret BLOB NOT NULL,
+    pending_secret BLOB,
+    pending_from INTEGER,
+    version INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE forum_api_deliveries (
+    id TEXT PRIMARY KEY,
+    event TEXT NOT NULL REFERENCES forum_api_events (id),
+    topic TEXT NOT NULL,
+    endpoint TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    due_at INTEGER,
+    ended_at INTEGER,
+    lease INTEGER NOT NULL DEFAULT 0,
+    leased INTEGER NOT NULL DEFAULT FALSE
+) STRICT;
+
+CREATE INDEX forum_api_deliveries_pending ON forum_api_deliveries (endpoint, due_at, id) WHERE due_at IS NOT NULL;
+CREATE INDEX forum_api_deliveries_ended ON forum_api_deliveries (ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX forum_api_deliveries_by_event ON forum_api_deliveries (event);
+CREATE INDEX forum_api_deliveries_by_time ON forum_api_deliveries (created_at, id);
+CREATE INDEX forum_api_deliveries_by_state ON forum_api_deliveries (state, created_at, id);
+CREATE INDEX forum_api_deliveries_by_endpoint ON forum_api_deliveries (endpoint, created_at, id);
+
+CREATE TABLE forum_api_attempts (
+    delivery TEXT NOT NULL REFERENCES forum_api_deliveries ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    status INTEGER,
+    error TEXT,
+    duration_ms INTEGER NOT NULL,
+    answer TEXT,
+    PRIMARY KEY (delivery, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER forum_api_events_end AFTER DELETE ON forum_api_deliveries
+BEGIN
+    DELETE FROM forum_api_events
+    WHERE id = OLD.event AND fanned_out_at IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM forum_api_deliveries WHERE event = OLD.event);
+END;
