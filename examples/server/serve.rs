@@ -17,23 +17,20 @@ use forum_api::webhook::Registry;
 use forum_api::webhook::worker::WorkerHandle;
 use forum_api::{Messages, Settings};
 use http::Request;
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tower::util::option_layer;
-use tower::{Layer, ServiceExt, service_fn};
+use tower::{Layer, service_fn};
 
 use crate::board::Board;
 use crate::board::db::Database;
 use crate::cli::{self, Common};
+use crate::connections::{self, Limits};
 use crate::front::{DOCS, Front, MOUNT, PANEL};
 use crate::greeting::Greeting;
 use crate::metrics::Metrics;
 use crate::open::{self, Place};
 use crate::output::Output;
+use crate::readiness::Readiness;
 use crate::sign_in::SignIn;
 use crate::stop::{Stop, patiently};
 use crate::{beginning, cors, log, webhooks};
@@ -74,7 +71,7 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
         sign_in,
         docs: Docs::new(DOCS, MOUNT),
         metrics,
-        board,
+        readiness: Readiness::new(database.clone(), board),
     };
     Output::new(&greeting, greeting.keys())?.print(common.json);
     let stopped = stop.clone().told();
@@ -160,43 +157,8 @@ async fn run(listener: TcpListener, front: Front, options: &cli::Serve, stop: St
         async move { Ok::<_, Infallible>(front.answer(request).await) }
     });
     let service = option_layer(cors::layer(&options.cors_origin)).layer(front);
-    let connections = GracefulShutdown::new();
-    let accept = async {
-        loop {
-            let (stream, peer) = accepted(&listener).await;
-            let service = service
-                .clone()
-                .map_request(move |request| from(peer, request));
-            let connection = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
-            tokio::spawn(connections.watch(connection));
-        }
-    };
-    tokio::select! {
-        () = accept => {}
-        () = stop.told() => {}
-    }
-    drop(listener);
-    patiently("requests", connections.shutdown()).await;
-}
-
-/// A connection that is gone before it is taken does not matter; where there is no room for one, others end first.
-async fn accepted(listener: &TcpListener) -> (TcpStream, SocketAddr) {
-    loop {
-        match listener.accept().await {
-            Ok(accepted) => return accepted,
-            Err(error) => {
-                tracing::warn!(%error, "a connection was not accepted");
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        }
-    }
-}
-
-/// The request with the address of the peer that sent it.
-fn from(peer: SocketAddr, request: Request<Incoming>) -> Request<Body> {
-    let mut request = request.map(Body::new);
-    request.extensions_mut().insert(peer);
-    request
+    let limits = Limits::new(connections::raise_file_limit(options.max_connections));
+    let mut draining = connections::accept(listener, service, limits, stop.told()).await;
+    patiently("requests", draining.finish()).await;
+    draining.close().await;
 }

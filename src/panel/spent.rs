@@ -34,6 +34,7 @@ impl Spent {
             status: 200,
             location: None,
             body: Default::default(),
+            resource: Default::default(),
         };
         let outcome = if succeeded {
             Outcome::Answered(empty)

@@ -100,7 +100,7 @@ pub mod tokens;
 #[cfg(feature = "postgres")]
 pub use deadpool_postgres;
 #[cfg(feature = "postgres")]
-pub use driver::{Postgres, PostgresError, connect, migrate, schema_status};
+pub use driver::{Postgres, PostgresError, check_writable, connect, migrate, schema_status};
 pub use schema::MIGRATE;
 pub use statement::Statement;
 #[cfg(feature = "postgres")]

@@ -66,14 +66,18 @@ fn each_rule_catches_one() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_search_at_fault_names_the_hidden_forum() {
     for (rule, note) in [
-        ("what_is_hidden_is_not_found", "in forum 1, which the standing does not cover"),
+        (
+            "what_is_hidden_is_not_found",
+            "in forum 1, which the standing does not cover",
+        ),
         (
             "a_hidden_sub_forum_is_not_found_through_its_parent",
             "(forum 2 is hidden from alice; its sub-forum 3 is not)",
         ),
         ("sight_is_asked_anew", "(forum 1 is now for Guests)"),
     ] {
-        let mut faults = faults().filter(|(file, (broken, ..))| (*file, *broken) == ("sought", rule));
+        let mut faults =
+            faults().filter(|(file, (broken, ..))| (*file, *broken) == ("sought", rule));
         let (file, (.., plant)) = faults.next().unwrap();
         let found = caught(file, plant).await;
         assert!(found[rule].contains(note), "{found:?}");
