@@ -94,6 +94,9 @@ pub struct Serve {
     /// How to write the log to standard error; RUST_LOG filters it
     #[arg(long, value_enum, default_value = "text")]
     pub log: Log,
+    /// Log formatted panic messages in full; they may quote posts and messages
+    #[arg(long)]
+    pub log_panics: bool,
 }
 
 /// Which interface is served.

@@ -295,8 +295,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
 
 #[cfg(test)]
 mod tests {
+    use std::future::ready;
+
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
-    use tokio::time::Instant;
+    use tokio::sync::oneshot;
+    use tokio::time::timeout;
+    use tower::service_fn;
 
     use super::*;
 
@@ -327,6 +331,71 @@ mod tests {
             client.read_exact(&mut part).await.unwrap();
         }
         writer.await.unwrap().unwrap();
+    }
+
+    /// A body that is larger than the buffers of a socket, and says when it is dropped.
+    struct Large(
+        Vec<u8>,
+        #[expect(dead_code, reason = "dropped only")] oneshot::Sender<()>,
+    );
+
+    impl AsRef<[u8]> for Large {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+
+    /// A client that has sent a request and reads nothing, and the end of the body that it should read. The server
+    /// accepts until `stopped`.
+    async fn unread(
+        write: Duration,
+        stopped: impl Future<Output = ()>,
+    ) -> (TcpStream, oneshot::Receiver<()>, Draining) {
+        let (dropped, drops) = oneshot::channel();
+        let dropped = Arc::new(std::sync::Mutex::new(Some(dropped)));
+        let (arrived, arrives) = oneshot::channel::<()>();
+        let arrived = Arc::new(std::sync::Mutex::new(Some(arrived)));
+        let service = service_fn(move |_: Request<Body>| {
+            drop(arrived.lock().unwrap().take());
+            let large = Large(vec![0; 64 << 20], dropped.lock().unwrap().take().unwrap());
+            ready(Ok::<_, Infallible>(Response::new(Body::from(
+                Bytes::from_owner(large),
+            ))))
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap())
+            .await
+            .unwrap();
+        client
+            .write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+            .await
+            .unwrap();
+        let limits = Limits {
+            write,
+            ..Limits::new(10)
+        };
+        let stopped = async {
+            let _ = arrives.await;
+            stopped.await;
+        };
+        let draining = accept(listener, service, limits, stopped).await;
+        (client, drops, draining)
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_read_its_response_is_disconnected() {
+        let unread = unread(Duration::from_millis(100), ready(()));
+        let (_client, drops, _draining) = unread.await;
+        timeout(LIMIT, drops).await.unwrap().unwrap_err();
+    }
+
+    #[tokio::test]
+    async fn closing_ends_connections_whose_clients_do_not_read() {
+        let (_client, drops, mut draining) = unread(Duration::MAX, ready(())).await;
+        let finish = timeout(Duration::from_millis(1), draining.finish());
+        assert!(finish.await.is_err());
+        draining.close().await;
+        drops.await.unwrap_err();
     }
 
     #[test]

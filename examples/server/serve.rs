@@ -37,7 +37,7 @@ use crate::{beginning, cors, log, webhooks};
 
 /// Serves the board, and prints where once it listens.
 pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
-    let _log = log::start(options.log);
+    let _log = log::start(options.log, options.log_panics);
     let metrics = Metrics::install()?;
     let stop = Stop::listen().map_err(Refusal::failed)?;
     let (listener, address) = listen(options.listen).await?;
