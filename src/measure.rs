@@ -59,6 +59,16 @@ pub(crate) fn store_failed(store: &'static str) {
     }
 }
 
+/// A row of webhooks could not be decoded.
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) fn unreadable(rows_of: &'static str) {
+    #[cfg(feature = "metrics")]
+    {
+        let labels = labels(&table::UNREADABLE, [rows_of]);
+        counter!(table::UNREADABLE.name, labels).increment(1);
+    }
+}
+
 /// An attempt ended, and its delivery is in this state now. It `took` so long if something was sent.
 #[cfg(feature = "webhooks")]
 pub(crate) fn attempted(topic: &str, state: &'static str, took: Option<Duration>) {
@@ -73,7 +83,7 @@ pub(crate) fn attempted(topic: &str, state: &'static str, took: Option<Duration>
     }
 }
 
-/// So many deliveries are due, the oldest of them for so long.
+/// So many deliveries are due, at least, the oldest of them for so long.
 #[cfg(all(feature = "metrics", feature = "webhooks"))]
 pub(crate) fn queued(depth: u64, age: Duration) {
     metrics::gauge!(table::QUEUE_DEPTH.name).set(depth as f64);

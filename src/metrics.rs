@@ -64,9 +64,11 @@ metrics! {
     ATTEMPT_SECONDS Histogram Seconds "forum_api_delivery_attempt_duration_seconds" []
         "How long attempts took that sent something."
     QUEUE_DEPTH Gauge Count "forum_api_delivery_queue_depth" []
-        "Deliveries that are due and that no worker has taken."
+        "Deliveries that are due and that no worker has taken; 10001 means at least as many."
     QUEUE_SECONDS Gauge Seconds "forum_api_delivery_queue_age_seconds" []
         "For how long the oldest of them has been due."
+    UNREADABLE Counter Count "forum_api_unreadable_rows_total" ["table"]
+        "Rows of events, endpoints and deliveries that could not be decoded and were set aside."
     STORE_ERRORS Counter Count "forum_api_store_errors_total" ["store"]
         "Operations that a store failed to do."
 }

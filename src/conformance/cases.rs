@@ -118,6 +118,7 @@ macro_rules! __board_cases {
                 a_deleted_post_is_for_moderators
                 authors_and_moderators_delete_replies
                 moderators_delete_threads
+                deleted_content_is_in_no_forum
                 nobody_replies_in_a_deleted_thread
                 one_of_many_deletions_is_made
                 nobody_changes_what_is_deleted

@@ -86,6 +86,22 @@ impl Someone {
         )
     }
 
+    /// Asks for [`Board::forum_of`](crate::host::Board::forum_of).
+    ///
+    /// # Errors
+    /// When the host lacks it ([`Part::Replies`]), or the answer is a forum that the caller does not see.
+    pub async fn forum_of(&self, place: Place<'_>) -> Verdict<Asked<ForumId>> {
+        let what = format!("forum_of({place:?}) as {}", self.name);
+        let caller = self.caller().await?;
+        let reply = self.ground.board.forum_of(&caller, place).await;
+        Asked::new(
+            &self.ground,
+            (what, Part::Replies),
+            caller.standing(),
+            reply,
+        )
+    }
+
     async fn read(&self) -> Verdict<(Caller, Road)> {
         Ok((self.caller().await?, Road(Ok(()))))
     }

@@ -3,7 +3,7 @@
 use super::scene::{self, Scene, edit, no_posts, post, state, threads};
 use super::words::reply;
 use super::{Part, Role, Stop, Suite, Verdict, equal, holds};
-use crate::host::Refusal;
+use crate::host::{Place, Refusal};
 use crate::model::{PostAt, State};
 
 /// A deleted post is there for moderators alone: who deletes it again finds nothing, or that it is deleted.
@@ -84,6 +84,31 @@ pub async fn moderators_delete_threads(suite: &Suite) -> Verdict {
     let seen = mia.thread(&first.thread).await?.granted()?;
     equal("what a moderator finds of it", seen.state, State::Deleted)?;
     mia.delete_post(&first).await?.conflict()
+}
+
+/// A deleted post or thread is in no forum for members: so the library refuses to repeat the response to its creation.
+pub async fn deleted_content_is_in_no_forum(suite: &Suite) -> Verdict {
+    let Scene {
+        forum,
+        otto,
+        alice,
+        first,
+        at,
+    } = Scene::set(suite).await?;
+    let mia = suite.moderator("mia", &forum).await?;
+    let (post, thread) = (
+        Place::Post(&at.thread, &at.post),
+        Place::Thread(&first.thread),
+    );
+    let found = alice.forum_of(post).await?.granted()?;
+    equal("the forum of a post", &found, &forum)?;
+    alice.delete_post(&at).await?.granted()?;
+    alice.forum_of(post).await?.absent()?;
+    let found = otto.forum_of(thread).await?.granted()?;
+    equal("the forum of a thread", &found, &forum)?;
+    mia.delete_post(&first).await?.granted()?;
+    otto.forum_of(thread).await?.absent()?;
+    mia.forum_of(thread).await?.granted().map(drop)
 }
 
 /// Nobody replies in a deleted thread, not even a moderator.

@@ -24,6 +24,7 @@ macro_rules! placed {
 }
 
 placed! {
+    ForumId: |forum| vec![forum];
     Thread: |thread| vec![&thread.forum_id];
     Vec<Forum>: |forums| forums.iter().map(|forum| &forum.forum_id).collect();
     Page<Thread>: |page| page.items.iter().map(|thread| &thread.forum_id).collect();

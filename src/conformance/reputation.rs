@@ -66,6 +66,7 @@ pub async fn a_post_is_rated_once(suite: &Suite) -> Verdict {
     let for_one = rate(1, Some(&one));
     let rating = alice.rate(&bob.by_id(), &for_one).await?.granted()?;
     equal("what for", rating.post_id, Some(one))?;
+    equal("the forum of the post", rating.forum_id, Some(forum))?;
     alice.rate(&bob.by_id(), &for_one).await?.conflict()?;
     suite.wait(DAY * 2);
     alice.rate(&bob.by_name(), &for_one).await?.conflict()?;

@@ -8,7 +8,7 @@ use crate::base62;
 use crate::clock::{Entropy, NoEntropy};
 use crate::host::Stored;
 use crate::model::Timestamp;
-use crate::store::{Attempt, Begin, Idempotency, Kept, Outcome, Ticket};
+use crate::store::{Attempt, Begin, Idempotency, Kept, Outcome, ResourceIds, Ticket};
 use crate::token::Lookup;
 
 /// The name of the field that holds the nonce.
@@ -34,7 +34,7 @@ impl Spent {
             status: 200,
             location: None,
             body: Default::default(),
-            resource: Default::default(),
+            resource: ResourceIds::default(),
         };
         let outcome = if succeeded {
             Outcome::Answered(empty)

@@ -71,11 +71,13 @@ pub use budgets::Budgets;
 pub use idempotency::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, ResourceIds, Ticket};
 pub use schema_status::SchemaStatus;
 pub use tokens::Tokens;
-pub(crate) use webhooks::ended_at;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) use webhooks::report_unreadable;
 pub use webhooks::{
-    ATTEMPTS_KEPT, Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox,
-    Settlement, Webhooks,
+    ATTEMPTS_KEPT, Backlog, Claim, Claimed, Claims, Deliveries, DeliveryCount, Endpoints, FanOut,
+    Filter, Outbox, Quarantine, QuarantinedEvent, Settlement, Usage, Webhooks,
 };
+pub(crate) use webhooks::{decode_event, ended_at};
 
 /// The stores that one service uses.
 #[derive(Clone)]

@@ -11,7 +11,7 @@ pub const ATTEMPTS: u32 = 6;
 /// The state of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
-    /// Waits for its first attempt.
+    /// Waits for its first attempt, also after an operator retry.
     Queued,
     /// Failed, and waits for another attempt.
     Retrying,
@@ -115,9 +115,19 @@ impl Progress {
         }
     }
 
-    /// Queued again by an operator; `None` in any state but dead and gone.
+    /// Progress after an operator retry: a finished delivery is queued again with its attempts counted from 0; a retrying
+    /// one becomes due at once with its attempts unchanged. `None` when it is queued.
     pub fn retried(self, now: Timestamp) -> Option<Self> {
-        matches!(self.state, State::Dead | State::Gone).then(|| Self::queued(now))
+        match self.state {
+            State::Queued => None,
+            State::Retrying => Some(Self {
+                due_at: Some(now),
+                ..self
+            }),
+            State::Delivered | State::Dead | State::Gone | State::Withheld => {
+                Some(Self::queued(now))
+            }
+        }
     }
 }
 

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use super::{
-    Declined, Endpoint, Event, Occasion, Plain, Resolver, Secret, SecretBox, State, SystemResolver,
+    Declined, Endpoint, Event, Occasion, Plain, Resolver, Secret, SecretBox, SystemResolver,
     Target, Topic, Topics,
 };
 use crate::clock::{Clock, Entropy, SystemClock, SystemEntropy};
 use crate::host::BoxError;
 use crate::model::{DeliveryId, EndpointId, UserId};
-use crate::store::{Filter, Webhooks};
+use crate::store::Webhooks;
 
-/// How many dead deliveries are read at a time.
-const PAGE: u32 = 100;
+/// Largest number of dead deliveries that are queued again in one step.
+const RETRY_BATCH: u32 = 500;
 
 /// Registers endpoints and changes them (contract, section 8).
 #[derive(Clone)]
@@ -210,31 +210,19 @@ impl Registry {
         removed.then_some(()).ok_or(Declined::NoSuchEndpoint)
     }
 
-    /// Queues every dead delivery of an endpoint again; gives how many.
+    /// Queues every dead delivery of an endpoint again, in batches; returns their number.
     ///
     /// # Errors
     /// When there is no such endpoint.
     pub async fn retry_dead(&self, id: &EndpointId) -> Result<u64, Declined> {
         self.find(id).await?;
-        let mut filter = Filter {
-            state: Some(State::Dead),
-            endpoint: Some(id.clone()),
-            limit: PAGE,
-            ..Filter::default()
-        };
+        let deliveries = &self.webhooks.deliveries;
         let mut retried = 0;
         loop {
-            let page = self.webhooks.deliveries.list(&filter).await?;
-            for delivery in &page {
-                let queued = self
-                    .webhooks
-                    .deliveries
-                    .retry(&delivery.id, self.clock.now());
-                retried += u64::from(queued.await?);
-            }
-            match page.last() {
-                Some(last) => filter.after = Some((last.created_at, last.id.clone())),
-                None => return Ok(retried),
+            let now = self.clock.now();
+            match deliveries.retry_dead(id, now, RETRY_BATCH).await? {
+                0 => return Ok(retried),
+                batch => retried += batch,
             }
         }
     }
@@ -244,7 +232,7 @@ impl Registry {
         found.ok_or(Declined::NoSuchEndpoint)
     }
 
-    /// Changes an endpoint; again where somebody else changed it meanwhile.
+    /// Changes an endpoint, and repeats that if it was changed meanwhile. Returns it with its new version.
     async fn change(
         &self,
         id: &EndpointId,
@@ -253,7 +241,8 @@ impl Registry {
         loop {
             let changed = change(self.find(id).await?)?;
             if self.webhooks.endpoints.update(&changed).await? {
-                return Ok(changed);
+                let version = changed.version + 1;
+                return Ok(Endpoint { version, ..changed });
             }
         }
     }

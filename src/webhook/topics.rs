@@ -57,12 +57,11 @@ impl Topics {
         serde_json::json!(self.names().collect::<Vec<_>>()).to_string()
     }
 
-    /// `None` for what is no such text.
+    /// Drops names that are not topics, such as those of a newer version. `None` for anything but a JSON array of strings.
     pub(crate) fn from_json(text: &str) -> Option<Self> {
         let mut names: BTreeSet<String> = serde_json::from_str(text).ok()?;
         let all = names.remove(ALL);
-        let named = names.iter().map(|name| Topic::new(name));
-        let named = named.collect::<Option<_>>()?;
+        let named = names.iter().filter_map(|name| Topic::new(name)).collect();
         Some(Self { all, named })
     }
 

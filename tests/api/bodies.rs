@@ -149,6 +149,8 @@ async fn an_id_in_a_body_that_nothing_could_have_is_one_that_nothing_has() {
     for (endpoint, body) in [
         (SEND, r#"{"to":["no id"],"subject":"x"}"#),
         (SEND, r#"{"to":["@nobody"],"subject":"x"}"#),
+        (RATE, r#"{"points":1,"postId":"no id"}"#),
+        (RATE, r#"{"points":1,"postId":"absent-1-1"}"#),
         (VOTE, r#"{"optionIds":["no id"]}"#),
         (VOTE, r#"{"optionIds":["2"]}"#),
         (FOLLOW, r#"{"target":"thread","targetId":"no id"}"#),

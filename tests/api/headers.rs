@@ -7,7 +7,7 @@ use forum_api::host::Refusal;
 use forum_api::testing::Answer;
 
 use crate::support::server::settings;
-use crate::support::{Ask, FullBoard, Mood, Server, number};
+use crate::support::{Ask, FullBoard, Mood, Server, log, number};
 
 const ALWAYS: [&str; 8] = [
     "cache-control",
@@ -95,6 +95,8 @@ fn cases() -> Vec<Case> {
         Case(Alice, well, ask("GET", "/me").header("if-none-match", "*"), 304, "", NEVER_KEPT, &["etag"]),
         Case(Guest, well, ask("GET", "/openapi.json").header("if-none-match", "*"), 304, "", KEPT, &["etag"]),
         Case(Guest, well, ask("GET", "/threads/open-1/posts?limit=2").header("if-none-match", "*"), 304, "", KEPT, &["etag", "link"]),
+        Case(Alice, well, ask("GET", "/messages/alice-1").header("if-none-match", "*"), 200, "", NEVER_KEPT, &[]),
+        Case(Guest, well, ask("GET", "/threads/staff-1").header("if-none-match", "*"), 404, "not_found", NEVER_KEPT, &[]),
         Case(Guest, well, ask("GET", "/forums?x=1"), 400, "bad_request", NEVER_KEPT, &[]),
         Case(Alice, well, reply("{"), 400, "bad_request", NEVER_KEPT, &[]),
         Case(Guest, well, ask("GET", "/me"), 401, "unauthenticated", NEVER_KEPT, &["www-authenticate"]),
@@ -182,6 +184,29 @@ async fn every_response_carries_exactly_its_headers() {
         }
         let is_new = ids.insert(answer.header("x-request-id").unwrap().to_owned());
         assert!(is_new, "each request has an id of its own: {case}");
+    }
+}
+
+/// The client's own id is logged beside the new one if it is short and plain.
+#[tokio::test]
+async fn the_clients_own_request_id_is_only_logged() {
+    let server = Server::new();
+    let long = "x".repeat(65);
+    for (own, is_logged) in [
+        ("Az09._-", true),
+        (&long[..64], true),
+        (&*long, false),
+        ("a b", false),
+        ("a/b", false),
+    ] {
+        let answer = server
+            .send(&ask("GET", "/me").header("x-request-id", own))
+            .await;
+        let id = answer.header("x-request-id").unwrap();
+        assert_ne!(id, own);
+        assert_eq!(answer.json()["error"]["requestId"], id);
+        let field = format!("client_request_id=\"{own}\"");
+        assert_eq!(log::of(&answer).contains(&field), is_logged, "{own}");
     }
 }
 

@@ -112,6 +112,9 @@ async fn a_write_that_was_answered_too_late_goes_on_and_keeps_its_answer() {
     server.board.be(Mood::Waits(gate.clone()));
     let ask = reply().key("k").bearer(&server.token("alice").await);
     assert_eq!(server.send(&ask).await.status, 500);
+    let running = server.send(&ask).await;
+    assert_eq!(outcome(&running), (409, Some("CONFLICT")));
+    assert_eq!(running.header("retry-after"), Some("1"));
     gate.let_one_pass();
     server.board.until_ended(1).await;
     let answer = soon(settled(&server, &ask)).await;

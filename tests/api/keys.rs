@@ -11,7 +11,8 @@ const RUNNING: &str = "The first request with this Idempotency-Key is still runn
 const REUSED: &str = "This Idempotency-Key belongs to another request.";
 
 pub(crate) fn is_unknown(answer: &Answer) -> bool {
-    outcome(answer) == (409, Some("CONFLICT")) && message(answer).contains("its outcome is unknown")
+    let asks = "its outcome is unknown: look whether it was carried out.";
+    outcome(answer) == (409, Some("CONFLICT")) && message(answer).ends_with(asks)
 }
 
 pub(crate) fn is_replay(answer: &Answer) -> bool {

@@ -210,3 +210,29 @@ fn a_repeat_with_its_key_starts_no_second_thread() {
     let other = send("POST", &url, &headers, "{}");
     assert_eq!(refusal(&other), (409, "CONFLICT".into()));
 }
+
+/// A token's owner sees a deleted thread nowhere, and a repeat does not show it either.
+#[test]
+fn a_repeat_with_its_key_shows_no_deleted_thread() {
+    let server = Server::new(&[]);
+    let (bearer, moderator) = (
+        format!("Bearer {}", server.token("bob")),
+        server.token("mod"),
+    );
+    let headers = [
+        ("authorization", &*bearer),
+        ("content-type", "application/json"),
+        ("idempotency-key", "k"),
+    ];
+    let url = server.api("/forums/2/threads");
+    let start = || send("POST", &url, &headers, &plain().to_string());
+    let thread = start().json();
+    let first_post = format!(
+        "/threads/{}/posts/{}",
+        thread["threadId"].as_str().unwrap(),
+        thread["firstPostId"].as_str().unwrap()
+    );
+    let deleted = server.ask("DELETE", &moderator, &first_post, "");
+    assert_eq!(deleted.status, 204);
+    assert_eq!(refusal(&start()), (404, "NOT_FOUND".into()));
+}

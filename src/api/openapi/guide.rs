@@ -103,10 +103,13 @@ meanwhile. A cursor is opaque, and good for the list that gave it.
 ## Repeating a request
 
 Whatever is no POST may be sent again at any time: done twice it leaves the same behind, though the second answer may \
-be a refusal. A POST may be sent again with an `Idempotency-Key` of your own making, such as a UUID: for 24 hours the \
-same request with the same key gets the first answer again, with `idempotency-replayed: true`, and is not carried out \
-twice. The same key with another request is a 409. So is a repeat while the first still runs, with `retry-after`, and \
-one of which nobody knows how the first ended: look before you send it with a new key.
+be a refusal. A POST may be sent again with an `Idempotency-Key` of your own making, such as a UUID. For 24 hours after a \
+success the same request with the same key receives the stored response with `idempotency-replayed: true`, and is not \
+carried out twice. A 404 replaces it if you can no longer see what it is about. A refusal (4xx) changed nothing and \
+releases the key: the same request runs again.
+
+A repeat is a 409 while the first request is running, with `retry-after`; and for 24 hours if the outcome of the first is \
+unknown, as after a 500: check the result first, then use a new key. The same key with a different request is a 409, too.
 
 ## Reading again
 

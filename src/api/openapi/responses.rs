@@ -24,7 +24,7 @@ const HEADERS: &[(&str, &str, &str, bool)] = &[
     ("etag", "A strong tag of the body, to be sent as if-none-match.", "string", false),
     ("link", "The path of the next page, rel=\"next\"; absent when nothing follows.", "string", false),
     ("location", "The path of what was created.", "string", false),
-    ("idempotency-replayed", "true when this is the first answer, given again; absent otherwise.", "string", false),
+    ("idempotency-replayed", "true when this is a stored response; absent otherwise.", "string", false),
 ];
 
 /// The headers that these parts of the document refer to.

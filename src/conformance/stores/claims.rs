@@ -35,6 +35,7 @@ pub async fn what_is_claimed_is_told_whole(shelf: &Shelf) -> Verdict {
         event,
         lease_expired: false,
         lease: claimed.lease,
+        lease_until: at(20 + LEASE),
     };
     equal("what was claimed", claimed, expected)
 }

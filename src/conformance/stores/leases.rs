@@ -1,6 +1,7 @@
 //! What a worker has taken, and how it ends.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use super::Shelf;
 use super::queue::{LEASE, attempted, progress, room};
@@ -17,8 +18,9 @@ async fn claimed(shelf: &Shelf) -> Verdict<Claimed> {
 }
 
 async fn give_back(shelf: &Shelf, claimed: &Claimed, due: i64) -> Verdict {
-    let claimed = std::slice::from_ref(claimed);
-    Ok(shelf.webhooks.deliveries.release(claimed, at(due)).await?)
+    let (claimed, wait) = (std::slice::from_ref(claimed), Duration::from_millis(3));
+    let deliveries = &shelf.webhooks.deliveries;
+    Ok(deliveries.release(claimed, wait, at(due - 3)).await?)
 }
 
 async fn is_settled(

@@ -91,6 +91,7 @@ pub mod deliveries;
 mod driver;
 pub mod endpoints;
 pub mod idempotency;
+mod lease_clock;
 pub mod outbox;
 mod schema;
 mod statement;
@@ -101,6 +102,7 @@ pub mod tokens;
 pub use deadpool_postgres;
 #[cfg(feature = "postgres")]
 pub use driver::{Postgres, PostgresError, check_writable, connect, migrate, schema_status};
+pub use lease_clock::LeaseClock;
 pub use schema::MIGRATE;
 pub use statement::Statement;
 #[cfg(feature = "postgres")]

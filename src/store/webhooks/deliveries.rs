@@ -1,10 +1,11 @@
-//! What is told to whom.
+//! Delivery store: claim, settle, release, retry, statistics, sweep.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::Usage;
 use crate::host::Stored;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::webhook::{Attempted, Delivery, Endpoint, Event, Progress, State, Topic};
@@ -34,7 +35,7 @@ pub struct Claims {
     pub next: Option<Timestamp>,
 }
 
-/// A delivery that is one worker's until its lease runs out.
+/// Delivery leased to one worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claimed {
     /// The delivery, as it was before.
@@ -43,10 +44,13 @@ pub struct Claimed {
     pub endpoint: Endpoint,
     /// What is sent.
     pub event: Event,
-    /// Whether another lease on it ran out unsettled: an attempt that failed.
+    /// Whether an earlier lease expired after its worker had recorded that sending begins
+    /// ([`Deliveries::begin_sending`]): an attempt that failed.
     pub lease_expired: bool,
     /// Tells this lease on the delivery from every other one.
     pub lease: i64,
+    /// End of the lease by the caller's clock.
+    pub lease_until: Timestamp,
 }
 
 /// How an attempt ended.
@@ -74,13 +78,18 @@ impl Settlement {
     }
 }
 
-/// What waits for a worker.
+/// Deliveries that wait for a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// How many deliveries are due.
+    /// Number of due deliveries. [`Backlog::MAX_DEPTH`] means: at least as many.
     pub depth: u64,
-    /// Since when the first of them has been; `None` for none.
+    /// Due time of the oldest of them; `None` when none is due.
     pub since: Option<Timestamp>,
+}
+
+impl Backlog {
+    /// Largest depth: more due deliveries are not counted, so that the cost is bounded.
+    pub const MAX_DEPTH: u64 = 10_001;
 }
 
 /// Which deliveries are listed.
@@ -98,12 +107,27 @@ pub struct Filter {
     pub limit: u32,
 }
 
-/// Keeps deliveries. What is due is found at a cost that does not depend on how many wait.
+/// Stores deliveries. Due deliveries are found at a cost that does not depend on how many wait.
+///
+/// `now` is the caller's time. A backend that several machines share may let its own clock decide leases and due times:
+/// then it uses differences between the caller's times only.
 #[async_trait]
 pub trait Deliveries: Send + Sync + 'static {
     /// Takes what is due and a worker has room for, of enabled endpoints: no other claim gets it before the lease
-    /// runs out. A delivery whose lease ran out is due.
+    /// expires. A delivery whose lease expired is due.
+    ///
+    /// Each delivery is decoded on its own. One that cannot be decoded (such as that of a newer version) is logged with
+    /// its id, counted and left out; no attempt is counted for it, and it is due again after the lease.
     async fn claim(&self, claim: &Claim, now: Timestamp) -> Stored<Claims>;
+
+    /// Records, durably and in one step, that sending begins; returns the deliveries of which that was recorded. Left out,
+    /// and unchanged, is one whose lease is not in force any more, or has expired by `now`. From then on a lease that
+    /// expires unsettled is a failed attempt ([`Claimed::lease_expired`]). No two of `claimed` are of one delivery.
+    async fn begin_sending(
+        &self,
+        claimed: &[Claimed],
+        now: Timestamp,
+    ) -> Stored<HashSet<DeliveryId>>;
 
     /// Notes how attempts ended, which ends their leases, all of it or nothing; gives the deliveries of which that was
     /// noted. Left out, and nothing is changed of it, is one whose lease is not in force any more, because it was
@@ -115,13 +139,17 @@ pub trait Deliveries: Send + Sync + 'static {
         now: Timestamp,
     ) -> Stored<HashSet<DeliveryId>>;
 
-    /// Gives back what was claimed and not attempted, uncounted, to be due at `due_at`: as it was before, so that a
-    /// lease that had run out is told to the next one again. What is another's by now is left alone.
-    async fn release(&self, claimed: &[Claimed], due_at: Timestamp) -> Stored<()>;
+    /// Returns what was claimed and not attempted, uncounted, to be due after `wait`: as it was before the claim, so that
+    /// the next claim reports a lease that had expired again. What is another's by now is left alone.
+    async fn release(&self, claimed: &[Claimed], wait: Duration, now: Timestamp) -> Stored<()>;
 
-    /// What is due at `now`, of enabled endpoints: what a [`claim`](Self::claim) with room for everything would take.
-    /// It is asked for every few seconds, at a cost that depends on no more than how much is due.
+    /// Counts what is due at `now`, of enabled endpoints: what a [`claim`](Self::claim) with room for everything would
+    /// take, up to [`Backlog::MAX_DEPTH`].
     async fn backlog(&self, now: Timestamp) -> Stored<Backlog>;
+
+    /// Counts the deliveries that were queued after `since` and the attempts that began after `since`, where `now` is the
+    /// end of the period. Deliveries of removed endpoints are not counted.
+    async fn usage(&self, since: Timestamp, now: Timestamp) -> Stored<Usage>;
 
     /// Adds an event and its delivery to this endpoint alone, whatever its topics; `None` when there is no such
     /// endpoint, or it is disabled, and nothing was changed.
@@ -132,8 +160,14 @@ pub trait Deliveries: Send + Sync + 'static {
         now: Timestamp,
     ) -> Stored<Option<DeliveryId>>;
 
-    /// Queues a delivery again, and leaves the attempts before it; `false` unless it is dead or gone.
+    /// Queues a finished delivery (delivered, dead, gone or withheld) again, its attempts counted from 0, or makes a
+    /// retrying one due at once, its attempts unchanged; the log of its attempts stays. Returns `false`, and changes
+    /// nothing, when it is queued, an attempt is under way (its lease is in force), or there is no such delivery.
     async fn retry(&self, id: &DeliveryId, now: Timestamp) -> Stored<bool>;
+
+    /// Queues up to `limit` dead deliveries of an endpoint again, as [`retry`](Self::retry) does, in one step; returns their
+    /// number.
+    async fn retry_dead(&self, endpoint: &EndpointId, now: Timestamp, limit: u32) -> Stored<u64>;
 
     /// Removes a delivery, in any state; `false` when there is none.
     async fn remove(&self, id: &DeliveryId) -> Stored<bool>;
@@ -141,7 +175,7 @@ pub trait Deliveries: Send + Sync + 'static {
     /// A delivery and its attempts, in their order.
     async fn find(&self, id: &DeliveryId) -> Stored<Option<(Delivery, Vec<Attempted>)>>;
 
-    /// Deliveries, the newest first (by `created_at`, then id).
+    /// Deliveries, the newest first (by `created_at`, then id). Those in a state of a newer version are left out.
     async fn list(&self, filter: &Filter) -> Stored<Vec<Delivery>>;
 
     /// Removes up to `limit` deliveries, and gives how many: what was delivered, gone or withheld before `before`,

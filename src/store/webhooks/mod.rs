@@ -4,6 +4,7 @@ mod deliveries;
 mod endpoints;
 mod outbox;
 mod rules;
+mod usage;
 
 use std::sync::Arc;
 
@@ -11,8 +12,11 @@ pub use deliveries::{
     ATTEMPTS_KEPT, Backlog, Claim, Claimed, Claims, Deliveries, Filter, Settlement,
 };
 pub use endpoints::Endpoints;
-pub use outbox::{FanOut, Outbox};
-pub(crate) use rules::ended_at;
+pub use outbox::{FanOut, Outbox, Quarantine, QuarantinedEvent};
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) use rules::report_unreadable;
+pub(crate) use rules::{decode_event, ended_at};
+pub use usage::{DeliveryCount, Usage};
 
 use super::memory::MemoryWebhooks;
 

@@ -1,8 +1,8 @@
-//! What every backend does alike.
+//! Rules that all backends share.
 
 use super::Claim;
-use crate::model::{EndpointId, Timestamp};
-use crate::webhook::{Progress, State};
+use crate::model::{EndpointId, EventId, ForumId, Timestamp};
+use crate::webhook::{Event, Progress, State, Topic};
 
 impl Claim {
     /// How many more attempts may go to this endpoint.
@@ -35,4 +35,36 @@ pub(crate) fn ended_at(progress: &Progress, now: Timestamp) -> Option<Timestamp>
         State::Delivered | State::Gone | State::Withheld
     );
     has_ended.then_some(now)
+}
+
+/// Decodes an event from the texts that a database holds. `Err` is the reason why the row holds none.
+pub(crate) fn decode_event(
+    id: &str,
+    topic: &str,
+    occurred_at: Timestamp,
+    forum: Option<&str>,
+    body: &str,
+) -> Result<Event, &'static str> {
+    Ok(Event {
+        id: EventId::new(id).ok_or("the id is malformed")?,
+        topic: Topic::new(topic).ok_or("the topic is malformed")?,
+        occurred_at,
+        forum: match forum {
+            Some(forum) => Some(ForumId::new(forum).ok_or("the forum is malformed")?),
+            None => None,
+        },
+        body: body.into(),
+    })
+}
+
+/// Logs and counts a row that cannot be decoded, and is therefore set aside.
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) fn report_unreadable(table: &'static str, id: &str, reason: &str) {
+    crate::measure::unreadable(table);
+    tracing::error!(
+        table,
+        id,
+        reason,
+        "a row cannot be decoded and is set aside"
+    );
 }

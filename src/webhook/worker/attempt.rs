@@ -1,4 +1,4 @@
-//! The road of one attempt.
+//! One attempt: checks, sending, settlement.
 
 use std::time::Duration;
 
@@ -6,6 +6,7 @@ use tracing::Span;
 use tracing::field::Empty;
 
 use super::crew::Crew;
+use super::dispatch::Batchers;
 use super::ledger::Ledger;
 use super::tried::Tried;
 use crate::host::{Fault, Stored};
@@ -35,13 +36,16 @@ pub(super) fn span(claimed: &Claimed) -> Span {
 /// asked since it was claimed.
 pub(super) async fn run(
     crew: &Crew,
-    ledger: &Ledger,
+    batchers: &Batchers,
     claimed: &Claimed,
     may_be_told: Stored<bool>,
 ) {
-    match attempt(crew, claimed, may_be_told).await {
-        Ok(Some(tried)) => settle(crew, ledger, claimed, &tried).await,
-        Ok(None) => release(crew, claimed, Duration::ZERO).await,
+    match attempt(crew, batchers, claimed, may_be_told).await {
+        Ok(Attempt::Ended(tried)) => settle(crew, &batchers.ledger, claimed, &tried).await,
+        Ok(Attempt::NotSent) => release(crew, claimed, Duration::ZERO).await,
+        Ok(Attempt::LeaseLost) => {
+            tracing::warn!("the lease expired before sending began, and nothing was sent");
+        }
         Err(fault) => {
             tracing::error!(%fault, "a delivery could not be attempted, and waits");
             release(crew, claimed, RECOVERY).await;
@@ -50,25 +54,49 @@ pub(super) async fn run(
     }
 }
 
-/// `None` when the worker is to end before anything was sent.
+/// Result of an attempt.
+enum Attempt {
+    /// It ended, and its end is settled.
+    Ended(Tried),
+    /// Nothing was sent: the worker stops, or the rest of the lease does not cover the attempt. The lease is returned.
+    NotSent,
+    /// Nothing was sent: the lease is another worker's, or was ended.
+    LeaseLost,
+}
+
+/// Sends within the lease only.
 async fn attempt(
     crew: &Crew,
+    batchers: &Batchers,
     claimed: &Claimed,
     may_be_told: Stored<bool>,
-) -> Stored<Option<Tried>> {
+) -> Stored<Attempt> {
     if claimed.lease_expired {
-        return Ok(Some(Tried::lost(claimed, crew.clock.now())));
+        let lost = Tried::lost(claimed, crew.clock.now());
+        return Ok(Attempt::Ended(lost));
     }
     if !may_be_told? {
-        return Ok(Some(Tried::WITHHELD));
-    }
-    if crew.stopping() {
-        return Ok(None);
+        return Ok(Attempt::Ended(Tried::WITHHELD));
     }
     let sealed = claimed.endpoint.secret_at(crew.clock.now());
     let open = async { crew.secrets.open(sealed).map_err(Fault::new) };
     let secret = crew.step(open).await?;
-    Ok(Some(send(crew, claimed, &secret).await))
+    let may_send = || !crew.stopping() && is_covered(crew, claimed);
+    if !may_send() {
+        return Ok(Attempt::NotSent);
+    }
+    if !batchers.starts.begin(crew, claimed).await? {
+        return Ok(Attempt::LeaseLost);
+    }
+    if !may_send() {
+        return Ok(Attempt::NotSent);
+    }
+    Ok(Attempt::Ended(send(crew, claimed, &secret).await))
+}
+
+/// Whether the rest of the lease covers the time limit of sending.
+fn is_covered(crew: &Crew, claimed: &Claimed) -> bool {
+    crew.clock.now().plus(crew.settings.step) <= claimed.lease_until
 }
 
 async fn send(crew: &Crew, claimed: &Claimed, secret: &Secret) -> Tried {
@@ -105,11 +133,13 @@ async fn settle(crew: &Crew, ledger: &Ledger, claimed: &Claimed, tried: &Tried) 
 }
 
 async fn release(crew: &Crew, claimed: &Claimed, wait: Duration) {
-    let due_at = crew.clock.now().plus(wait);
     let deliveries = &crew.stores.deliveries;
-    let released = crew.patiently(|| deliveries.release(std::slice::from_ref(claimed), due_at));
+    let one = std::slice::from_ref(claimed);
+    let released = crew.patiently(|| deliveries.release(one, wait, crew.clock.now()));
     if released.await.is_none() {
-        tracing::error!("a delivery was not given back, which counts as failed");
+        tracing::error!(
+            "a delivery was not returned to the queue: it waits for the end of its lease"
+        );
     }
 }
 

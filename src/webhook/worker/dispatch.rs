@@ -9,19 +9,34 @@ use super::crew::Crew;
 use super::ledger::Ledger;
 use super::owners;
 use super::slots::Slot;
+use super::start_batcher::StartBatcher;
 use crate::host::Stored;
+
+/// What records the progress of attempts.
+#[derive(Clone)]
+pub(super) struct Batchers {
+    pub(super) starts: StartBatcher,
+    pub(super) ledger: Ledger,
+}
 
 pub(super) fn start(crew: &Arc<Crew>, alive: &watch::Sender<()>) {
     let (own, attempts) = (Arc::clone(crew), alive.clone());
-    let ledger = Ledger::open(crew, alive);
+    let batchers = Batchers {
+        starts: StartBatcher::open(crew, alive),
+        ledger: Ledger::open(crew, alive),
+    };
     crew.detach(alive, async move {
-        let turn = || turn(&own, &attempts, &ledger);
+        let turn = || turn(&own, &attempts, &batchers);
         own.deliveries.run(&own, turn).await;
     });
 }
 
 /// Claims what can start now, and starts it. When no slot is free, the next one that is rings.
-async fn turn(crew: &Arc<Crew>, alive: &watch::Sender<()>, ledger: &Ledger) -> Stored<Duration> {
+async fn turn(
+    crew: &Arc<Crew>,
+    alive: &watch::Sender<()>,
+    batchers: &Batchers,
+) -> Stored<Duration> {
     let poll = crew.settings.poll;
     let Some(claim) = crew.slots.claim(&crew.settings) else {
         return Ok(poll);
@@ -31,7 +46,7 @@ async fn turn(crew: &Arc<Crew>, alive: &watch::Sender<()>, ledger: &Ledger) -> S
     let idle = claims.taken.is_empty();
     let taken = claims.taken.into_iter();
     let taken = taken.map(|claimed| (Slot::take(crew, &claimed.endpoint.id), claimed));
-    owners::ask(crew, alive, ledger, taken.collect());
+    owners::ask(crew, alive, batchers, taken.collect());
     crew.slots.claimed();
     let until_next = claims.next.map(|next| next.since(crew.clock.now()));
     // What is due already and yet was not taken is not asked for again at once.

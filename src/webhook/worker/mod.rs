@@ -1,8 +1,8 @@
 //! The worker: tells each endpoint what happened, and keeps at it (spec, Delivery rules; contract, section 8).
 //!
-//! Four loops go side by side: events are fanned out to deliveries, deliveries that are due are claimed and attempted,
-//! how attempts ended is noted, and what is old is swept away. With the feature `metrics`, a fifth tells how long the
-//! queue is. None waits for another, and each attempt is a task of its own, so that neither a flood of events nor a
+//! Five loops run side by side: events are fanned out to deliveries, due deliveries are claimed and attempted, the start
+//! of sending is recorded, the end of attempts is recorded, and old deliveries are swept. With the feature `metrics`, a
+//! sixth measures the queue. None waits for another, and each attempt is a task of its own, so that neither a flood of events nor a
 //! receiver that hangs delays the rest. Any number of workers may share one store.
 
 mod attempt;
@@ -18,6 +18,7 @@ mod ledger;
 mod owners;
 mod settings;
 mod slots;
+mod start_batcher;
 mod sweep;
 mod tried;
 

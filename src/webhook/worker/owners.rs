@@ -9,7 +9,7 @@ use tracing::Instrument as _;
 use super::attempt;
 use super::audience::may_be_told;
 use super::crew::Crew;
-use super::ledger::Ledger;
+use super::dispatch::Batchers;
 use super::slots::Slot;
 use crate::host::{Fault, Standing, Stored};
 use crate::model::UserId;
@@ -19,13 +19,18 @@ use crate::store::Claimed;
 type Taken = (Slot, Claimed);
 
 /// Asks for each owner on a task of its own, so that none waits for another, and attempts what they may be told.
-pub(super) fn ask(crew: &Arc<Crew>, alive: &watch::Sender<()>, ledger: &Ledger, taken: Vec<Taken>) {
+pub(super) fn ask(
+    crew: &Arc<Crew>,
+    alive: &watch::Sender<()>,
+    batchers: &Batchers,
+    taken: Vec<Taken>,
+) {
     for (owner, taken) in by_owner(taken) {
-        let (own, others, ledger) = (Arc::clone(crew), alive.clone(), ledger.clone());
+        let (own, others, batchers) = (Arc::clone(crew), alive.clone(), batchers.clone());
         crew.detach(alive, async move {
             let standing = own.step(own.authority.member(&owner)).await;
             for one in taken {
-                begin(&own, &others, &ledger, one, &standing);
+                begin(&own, &others, &batchers, one, &standing);
             }
         });
     }
@@ -44,11 +49,11 @@ fn by_owner(taken: Vec<Taken>) -> HashMap<UserId, Vec<Taken>> {
 fn begin(
     crew: &Arc<Crew>,
     alive: &watch::Sender<()>,
-    ledger: &Ledger,
+    batchers: &Batchers,
     (slot, claimed): Taken,
     standing: &Stored<Option<Standing>>,
 ) {
-    let (own, ledger) = (Arc::clone(crew), ledger.clone());
+    let (own, batchers) = (Arc::clone(crew), batchers.clone());
     let may = |owner: &Standing| may_be_told(owner, &claimed.event);
     let may_be_told = match standing {
         Ok(standing) => Ok(standing.as_ref().is_some_and(may)),
@@ -56,7 +61,7 @@ fn begin(
     };
     let span = attempt::span(&claimed);
     let work = async move {
-        attempt::run(&own, &ledger, &claimed, may_be_told).await;
+        attempt::run(&own, &batchers, &claimed, may_be_told).await;
         drop(slot);
     };
     crew.detach(alive, work.instrument(span));

@@ -15,8 +15,8 @@ pub struct Settings {
     pub per_endpoint: u32,
     /// How long to sleep at most before looking for what other processes have written. Default: 1 s.
     pub poll: Duration,
-    /// How long a step of an attempt may take: to ask whether the owner may be told, to send, to note how it ended.
-    /// Default: 15 s. A transport's own limit has to be shorter.
+    /// Time limit of a step of an attempt: the check of the owner, opening the secret, recording that sending begins,
+    /// sending, recording the end. Default: 15 s. A transport's own limit has to be shorter.
     pub step: Duration,
     /// How long deliveries are kept that were delivered, gone or withheld. Default: 7 days.
     pub keep: Duration,
@@ -39,8 +39,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// How long what a worker claims is its alone: four [steps](Self::step), 60 s by default, where an attempt has
-    /// three. A worker that died holds up its deliveries for so long.
+    /// Duration of a lease: four [steps](Self::step), 60 s by default. Nothing is sent unless the rest of the lease covers
+    /// a step. The deliveries of a worker that died wait for so long.
     pub fn lease(&self) -> Duration {
         self.step.saturating_mul(4)
     }

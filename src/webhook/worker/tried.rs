@@ -20,7 +20,7 @@ impl Tried {
         attempted: None,
     };
 
-    /// Whoever had it before never said how it ended.
+    /// Its worker had begun to send, and never recorded the end.
     pub(super) fn lost(claimed: &Claimed, now: Timestamp) -> Self {
         Self {
             outcome: Outcome::LeaseExpired,

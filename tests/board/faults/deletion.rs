@@ -45,6 +45,11 @@ pub const FAULTS: &[Fault] = &[
         })),
     ),
     (
+        "deleted_content_is_in_no_forum",
+        "the place of deleted content is found by everybody",
+        Plant::ForumOf(Twist::AsRoot),
+    ),
+    (
         "nobody_replies_in_a_deleted_thread",
         "a moderator's reply in a deleted thread is lost",
         Plant::Reply(Twist::Repeats(|refusal, _| says(refusal, "hidden"))),

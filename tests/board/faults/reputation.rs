@@ -47,6 +47,11 @@ pub const FAULTS: &[Fault] = &[
         })),
     ),
     (
+        "a_post_is_rated_once",
+        "the rating of a post lacks the post's forum",
+        Plant::Rate(Twist::Granted(|rating, _| rating.forum_id = None)),
+    ),
+    (
         "a_member_is_rated_once_a_day",
         "a member is rated again on the same day",
         Plant::Rate(Twist::Repeats(|refusal, question| {

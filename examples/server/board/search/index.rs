@@ -18,8 +18,8 @@ pub async fn together(
     written?;
     restored?;
     let add = tx.either(
-        "INSERT INTO post_text (rowid, title, body, place)
-         SELECT id, title, body, place FROM indexed_post WHERE id > ?1 ORDER BY id",
+        "INSERT INTO post_text (rowid, title, body, place, thread_id, forum_id)
+         SELECT id, title, body, place, thread_id, forum_id FROM indexed_post WHERE id > ?1 ORDER BY id",
         "INSERT INTO post_text SELECT * FROM indexed_post WHERE post_id > ?1 ORDER BY post_id",
     );
     tx.change(add, bind![last]).await?;

@@ -263,12 +263,9 @@ impl Match {
 
 fn on_sqlite(order: &str) -> String {
     format!(
-        "SELECT post.id, post.thread_id, thread.forum_id
-        FROM post_text
-        CROSS JOIN post ON post.id = post_text.rowid
-        CROSS JOIN thread ON thread.id = post.thread_id
-        WHERE post_text MATCH :text || :place AND post_text.rowid BETWEEN :first AND :last
-        ORDER BY post_text.rowid {order} LIMIT :rows"
+        "SELECT rowid, thread_id, forum_id FROM post_text
+        WHERE post_text MATCH :text || :place AND rowid BETWEEN :first AND :last
+        ORDER BY rowid {order} LIMIT :rows"
     )
 }
 

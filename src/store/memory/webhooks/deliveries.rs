@@ -1,14 +1,17 @@
 //! Deliveries in memory.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use async_trait::async_trait;
 
 use super::{Kept, MemoryWebhooks, Row};
 use crate::host::Stored;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
-use crate::store::{Backlog, Claim, Claimed, Claims, Deliveries, Filter, Settlement, lock};
-use crate::webhook::{Attempted, Delivery, Event};
+use crate::store::{
+    Backlog, Claim, Claimed, Claims, Deliveries, DeliveryCount, Filter, Settlement, Usage, lock,
+};
+use crate::webhook::{Attempted, Delivery, Event, State};
 
 #[async_trait]
 impl Deliveries for MemoryWebhooks {
@@ -23,6 +26,16 @@ impl Deliveries for MemoryWebhooks {
         })
     }
 
+    async fn begin_sending(
+        &self,
+        claimed: &[Claimed],
+        now: Timestamp,
+    ) -> Stored<HashSet<DeliveryId>> {
+        let mut kept = lock(&self.0);
+        let begun = claimed.iter().filter(|one| kept.begin_sending(one, now));
+        Ok(begun.map(|one| one.delivery.id.clone()).collect())
+    }
+
     async fn settle(
         &self,
         settlements: &[Settlement],
@@ -33,8 +46,9 @@ impl Deliveries for MemoryWebhooks {
         Ok(settled.map(|one| one.delivery.clone()).collect())
     }
 
-    async fn release(&self, claimed: &[Claimed], due_at: Timestamp) -> Stored<()> {
+    async fn release(&self, claimed: &[Claimed], wait: Duration, now: Timestamp) -> Stored<()> {
         let mut kept = lock(&self.0);
+        let due_at = now.plus(wait);
         for one in claimed {
             if kept.holds(&one.delivery.id, one.lease) {
                 let release = |row: &mut Row| row.release(one.lease_expired, due_at);
@@ -49,10 +63,52 @@ impl Deliveries for MemoryWebhooks {
         let enabled = kept.endpoints.iter().filter(|endpoint| endpoint.enabled);
         let pending = enabled.flat_map(|endpoint| kept.rows.due(&endpoint.id, u32::MAX));
         let due = pending.map(|(due_at, _)| due_at).filter(|due| *due <= now);
-        Ok(due.fold(Backlog::default(), |backlog, due| Backlog {
+        let backlog = due.fold(Backlog::default(), |backlog, due| Backlog {
             depth: backlog.depth + 1,
             since: Some(backlog.since.map_or(due, |since| since.min(due))),
-        }))
+        });
+        Ok(Backlog {
+            depth: backlog.depth.min(Backlog::MAX_DEPTH),
+            ..backlog
+        })
+    }
+
+    async fn usage(&self, since: Timestamp, now: Timestamp) -> Stored<Usage> {
+        let kept = lock(&self.0);
+        let mut counts = HashMap::new();
+        let mut attempt_times = [0; 6];
+        let rows = kept.rows.newest(None, None);
+        for row in rows.filter(|row| kept.endpoint(&row.delivery.endpoint).is_some()) {
+            let Delivery {
+                endpoint,
+                created_at,
+                progress,
+                ..
+            } = &row.delivery;
+            if *created_at > since {
+                let hours_ago = now.since(*created_at).as_secs() / 3600;
+                *counts
+                    .entry((hours_ago, endpoint.clone(), progress.state))
+                    .or_default() += 1;
+            }
+            for attempt in row.attempts.iter().filter(|one| one.at > since) {
+                let bounds = Usage::ATTEMPT_TIME_BOUNDS;
+                let group = bounds.partition_point(|bound| *bound <= attempt.duration_ms);
+                if let Some(count) = attempt_times.get_mut(group) {
+                    *count += 1;
+                }
+            }
+        }
+        let count = |((hours_ago, endpoint, state), count)| DeliveryCount {
+            hours_ago,
+            endpoint,
+            state,
+            count,
+        };
+        Ok(Usage {
+            deliveries: counts.into_iter().map(count).collect(),
+            attempt_times,
+        })
     }
 
     async fn send(
@@ -70,14 +126,17 @@ impl Deliveries for MemoryWebhooks {
     }
 
     async fn retry(&self, id: &DeliveryId, now: Timestamp) -> Stored<bool> {
+        Ok(lock(&self.0).retry(id, now))
+    }
+
+    async fn retry_dead(&self, endpoint: &EndpointId, now: Timestamp, limit: u32) -> Stored<u64> {
         let mut kept = lock(&self.0);
-        let retried = kept
-            .row(id)
-            .and_then(|row| row.delivery.progress.retried(now));
-        if let Some(progress) = retried {
-            kept.rows.change(id, |row| row.retry(progress));
-        }
-        Ok(retried.is_some())
+        let all = kept.rows.newest(Some(endpoint), None);
+        let dead = all.filter(|row| row.delivery.progress.state == State::Dead);
+        let dead = dead.take(limit as usize).map(|row| row.delivery.id.clone());
+        let dead: Vec<_> = dead.collect();
+        let retried = dead.iter().filter(|id| kept.retry(id, now));
+        Ok(retried.count() as u64)
     }
 
     async fn remove(&self, id: &DeliveryId) -> Stored<bool> {
@@ -128,11 +187,33 @@ impl Kept {
             delivery: row.delivery.clone(),
             endpoint: self.endpoint(&row.delivery.endpoint)?.clone(),
             event: self.events.get(&row.delivery.event)?.clone(),
-            lease_expired: row.leased,
+            lease_expired: row.sending,
             lease: row.lease + 1,
+            lease_until: until,
         };
         self.rows.change(id, |row| row.take_lease(until));
         Some(claimed)
+    }
+
+    /// Whether the lease is in force and has not expired; then sending begins.
+    fn begin_sending(&mut self, claimed: &Claimed, now: Timestamp) -> bool {
+        let id = &claimed.delivery.id;
+        let is_held = |row: &Row| row.lease == claimed.lease && row.holds_lease(now);
+        let begins = self.row(id).is_some_and(is_held);
+        if begins {
+            self.rows.change(id, |row| row.sending = true);
+        }
+        begins
+    }
+
+    /// Whether the delivery was queued again, or made due.
+    fn retry(&mut self, id: &DeliveryId, now: Timestamp) -> bool {
+        let idle = self.row(id).filter(|row| !row.holds_lease(now));
+        let retried = idle.and_then(|row| row.delivery.progress.retried(now));
+        if let Some(progress) = retried {
+            self.rows.change(id, |row| row.retry(progress));
+        }
+        retried.is_some()
     }
 
     /// Whether the lease was still in force; it is not from now on.

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::{Kept, MemoryWebhooks};
 use crate::host::Stored;
 use crate::model::Timestamp;
-use crate::store::{FanOut, Outbox, lock};
+use crate::store::{FanOut, Outbox, Quarantine, lock};
 use crate::webhook::Event;
 
 #[async_trait]
@@ -19,6 +19,11 @@ impl Outbox for MemoryWebhooks {
         let kept = lock(&self.0);
         let waiting = kept.events.waiting().take(limit as usize);
         Ok(waiting.cloned().collect())
+    }
+
+    /// Events in memory are not encoded, so that none is ever in quarantine.
+    async fn quarantined(&self, _limit: u32) -> Stored<Quarantine> {
+        Ok(Quarantine::default())
     }
 
     async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> Stored<()> {

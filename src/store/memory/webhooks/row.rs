@@ -15,8 +15,10 @@ pub(super) struct Row {
     pub(super) attempts: VecDeque<Attempted>,
     /// Counts what was done to the leases on it, so that no two have the same.
     pub(super) lease: i64,
-    /// Whether a lease was not settled: it is in force until the delivery is due.
+    /// Whether it is leased: the lease is in force until the delivery is due.
     pub(super) leased: bool,
+    /// Whether sending had begun under a lease that was not settled.
+    pub(super) sending: bool,
 }
 
 impl Row {
@@ -39,6 +41,7 @@ impl Row {
             attempts: VecDeque::new(),
             lease: 0,
             leased: false,
+            sending: false,
         }
     }
 
@@ -50,13 +53,15 @@ impl Row {
 
     pub(super) fn release(&mut self, lease_expired: bool, due_at: Timestamp) {
         self.lease += 1;
-        self.leased = lease_expired;
+        self.leased = false;
+        self.sending = lease_expired;
         self.delivery.progress.due_at = Some(due_at);
     }
 
     pub(super) fn settle(&mut self, settlement: &Settlement, now: Timestamp) {
         self.lease += 1;
         self.leased = false;
+        self.sending = false;
         self.ended_at = ended_at(&settlement.progress, now);
         self.delivery.progress = settlement.progress;
         self.attempts.extend(settlement.attempted.clone());
@@ -67,6 +72,11 @@ impl Row {
     pub(super) fn retry(&mut self, progress: Progress) {
         self.ended_at = None;
         self.delivery.progress = progress;
+    }
+
+    /// Whether a lease is in force that has not expired.
+    pub(super) fn holds_lease(&self, now: Timestamp) -> bool {
+        self.leased && self.delivery.progress.due_at.is_some_and(|due| now < due)
     }
 
     /// Whether the filter lets it through, wherever it begins.

@@ -9,16 +9,19 @@ mod claim;
 mod lists;
 mod settle;
 mod sweep;
+mod usage;
 
 pub use backlog::{backlog, counted};
-pub use claim::{claim, claims};
+pub use claim::{UnreadableDelivery, claim, claims};
 pub use lists::{find, found, list};
-pub use settle::{release, retry, settle, settled};
+pub use settle::{begin_sending, release, retry, retry_dead, settle, settled};
 pub use sweep::{remove, sweep};
+pub use usage::{usage, usage_of};
 
-use super::Statement;
+use super::lease_clock::clock;
 use super::statement::statements;
 use super::text::{if_any, time};
+use super::{LeaseClock, Statement};
 use crate::host::{Fault, Stored};
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 use crate::webhook::{Delivery, Event, Progress, State, Topic};
@@ -46,26 +49,27 @@ const COLUMNS: usize = 8;
 statements! {
     /// Adds an event and its delivery to this endpoint alone: one row, the endpoint's id, or none when there is no such
     /// endpoint, or it is disabled.
-    send(event: &Event, endpoint: &EndpointId, now: Timestamp) binds (sent(event, endpoint, now)) to "\
-WITH endpoint AS MATERIALIZED (
+    send(event: &Event, endpoint: &EndpointId, now: Timestamp, clock: LeaseClock) binds (
+        sent(event, endpoint, clock.parameter(now))
+    ) to concat!("WITH ", clock!("$8"), ", endpoint AS MATERIALIZED (
     SELECT id FROM forum_api_endpoints WHERE id = $7 AND enabled FOR KEY SHARE
 ), put AS (
     INSERT INTO forum_api_events (id, topic, occurred_at, forum, body, fanned_out_at)
-    SELECT $1, $2, $3::TEXT::BIGINT, NULLIF($4, ''), $5, $8::TEXT::BIGINT FROM endpoint
+    SELECT $1, $2, $3::TEXT::BIGINT, NULLIF($4, ''), $5, now FROM endpoint, clock
     ON CONFLICT (id) DO NOTHING
 ), queued AS (
     INSERT INTO forum_api_deliveries (id, event, topic, endpoint, created_at, state, attempts, due_at)
-    SELECT $6, $1, $2, id, $8::TEXT::BIGINT, 'queued', 0, $8::TEXT::BIGINT FROM endpoint
+    SELECT $6, $1, $2, id, now, 'queued', 0, now FROM endpoint, clock
     ON CONFLICT (id) DO NOTHING
 )
-SELECT id FROM endpoint";
+SELECT id FROM endpoint");
 }
 
-fn sent(event: &Event, endpoint: &EndpointId, now: Timestamp) -> Vec<String> {
+fn sent(event: &Event, endpoint: &EndpointId, now: String) -> Vec<String> {
     let to = [
         DeliveryId::of(&event.id, endpoint).to_string(),
         endpoint.to_string(),
-        now.as_millis().to_string(),
+        now,
     ];
     event.parameters().into_iter().chain(to).collect()
 }

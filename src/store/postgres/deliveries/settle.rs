@@ -1,25 +1,42 @@
 //! How a lease ends, and how a delivery is queued again.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use super::is_there;
 use crate::host::{Fault, Stored};
-use crate::model::{DeliveryId, Timestamp};
-use crate::store::postgres::Statement;
+use crate::model::{DeliveryId, EndpointId, Timestamp};
+use crate::store::postgres::lease_clock::clock;
 use crate::store::postgres::statement::statements;
 use crate::store::postgres::text::{joined, json};
+use crate::store::postgres::{LeaseClock, Statement};
 use crate::store::{ATTEMPTS_KEPT, Claimed, Settlement, ended_at};
-use crate::webhook::{Progress, State};
+use crate::webhook::State;
 
 statements! {
+    /// Records that sending begins: a row for [`settled`] of each delivery whose lease holds.
+    begin_sending(claimed: &[Claimed], now: Timestamp, clock: LeaseClock) binds [
+        joined(claimed.iter().map(|one| &one.delivery.id)),
+        joined(claimed.iter().map(|one| one.lease)),
+        clock.parameter(now),
+    ] to concat!("WITH ", clock!("$3"), ", held AS MATERIALIZED (
+    SELECT delivery.id FROM forum_api_deliveries delivery
+    JOIN unnest(string_to_array($1, ','), string_to_array($2, ',')::BIGINT[]) AS given (id, lease)
+        ON given.id = delivery.id AND given.lease = delivery.lease
+    WHERE delivery.leased AND delivery.due_at > (SELECT now FROM clock) AND ", is_there!(), "
+    ORDER BY delivery.id FOR NO KEY UPDATE OF delivery
+)
+UPDATE forum_api_deliveries SET sending = TRUE WHERE id = ANY (ARRAY(SELECT id FROM held)) RETURNING id");
+
     /// Notes how attempts ended, and logs them: a row for [`settled`] of each whose lease was in force.
-    settle(settlements: &[Settlement], now: Timestamp) binds [
+    settle(settlements: &[Settlement], now: Timestamp, clock: LeaseClock) binds [
         json(settlements.iter().map(|one| Row::of(one, now))),
         ATTEMPTS_KEPT,
-    ] to concat!("\
-WITH given AS MATERIALIZED (
+        clock.parameter(now),
+    ] to concat!("WITH ", clock!("$3"), ", given AS MATERIALIZED (
     SELECT * FROM json_to_recordset($1::TEXT::JSON) AS given (
-        id TEXT, lease BIGINT, state TEXT, attempts INTEGER, due_at BIGINT, ended_at BIGINT,
+        id TEXT, lease BIGINT, state TEXT, attempts INTEGER, due_in BIGINT, has_ended BOOLEAN,
         attempt INTEGER, at BIGINT, status INTEGER, error TEXT, duration_ms BIGINT, answer TEXT
     )
 ), held AS MATERIALIZED (
@@ -28,9 +45,10 @@ WITH given AS MATERIALIZED (
     ORDER BY delivery.id FOR NO KEY UPDATE OF delivery
 ), settled AS (
     UPDATE forum_api_deliveries delivery
-    SET state = given.state, attempts = given.attempts, due_at = given.due_at, ended_at = given.ended_at,
-        lease = delivery.lease + 1, leased = FALSE
-    FROM given
+    SET state = given.state, attempts = given.attempts, due_at = clock.now + given.due_in,
+        ended_at = CASE WHEN given.has_ended THEN clock.now END,
+        lease = delivery.lease + 1, leased = FALSE, sending = FALSE
+    FROM given CROSS JOIN clock
     WHERE delivery.id = ANY (ARRAY(SELECT id FROM held)) AND given.id = delivery.id
     RETURNING delivery.id
 ), latest AS MATERIALIZED (
@@ -48,31 +66,56 @@ WITH given AS MATERIALIZED (
 )
 SELECT id FROM settled");
 
-    /// Gives back what was claimed and not attempted, to be due at `due_at`. What is another's by now is left alone.
-    release(claimed: &[Claimed], due_at: Timestamp) binds [
+    /// Returns what was claimed and not attempted, to be due after `wait`. What is another's by now is left alone.
+    release(claimed: &[Claimed], wait: Duration, now: Timestamp, clock: LeaseClock) binds [
         joined(claimed.iter().map(|one| &one.delivery.id)),
         joined(claimed.iter().map(|one| one.lease)),
         joined(claimed.iter().map(|one| one.lease_expired)),
-        due_at.as_millis(),
-    ] to "\
-WITH given AS MATERIALIZED (
+        clock.parameter(now),
+        wait.as_millis(),
+    ] to concat!("WITH ", clock!("$4"), ", given AS MATERIALIZED (
     SELECT delivery.id, given.expired FROM forum_api_deliveries delivery
     JOIN unnest(string_to_array($1, ','), string_to_array($2, ',')::BIGINT[], string_to_array($3, ',')::BOOLEAN[])
         AS given (id, lease, expired) ON given.id = delivery.id AND given.lease = delivery.lease
     ORDER BY delivery.id FOR NO KEY UPDATE OF delivery
 )
 UPDATE forum_api_deliveries delivery
-SET due_at = $4::TEXT::BIGINT, lease = delivery.lease + 1, leased = given.expired
-FROM given WHERE delivery.id = given.id";
+SET due_at = clock.now + $5::TEXT::BIGINT, lease = delivery.lease + 1, leased = FALSE, sending = given.expired
+FROM given CROSS JOIN clock WHERE delivery.id = given.id");
 
-    /// Queues a delivery again that is dead or gone. It changes one row, or none.
-    retry(id: &DeliveryId, now: Timestamp) binds (retried(id, now)) to concat!("\
+    /// Queues a finished delivery again, or makes a retrying one due unless its lease is in force. It changes one row, or
+    /// none.
+    retry(id: &DeliveryId, now: Timestamp, clock: LeaseClock) binds [
+        id,
+        clock.parameter(now),
+        joined(finished()),
+    ] to concat!("WITH ", clock!("$2"), "
 UPDATE forum_api_deliveries delivery
-SET state = $2, attempts = $3::TEXT::INTEGER, due_at = $4::TEXT::BIGINT, ended_at = NULL
-WHERE id = $1 AND state = ANY (string_to_array($5, ',')) AND ", is_there!());
+SET state = CASE delivery.state WHEN 'retrying' THEN 'retrying' ELSE 'queued' END,
+    attempts = CASE delivery.state WHEN 'retrying' THEN delivery.attempts ELSE 0 END,
+    due_at = clock.now, ended_at = NULL
+FROM clock
+WHERE id = $1 AND (
+    delivery.state = ANY (string_to_array($3, ','))
+    OR delivery.state = 'retrying' AND NOT (delivery.leased AND delivery.due_at > clock.now)
+) AND ", is_there!());
+
+    /// Queues up to `limit` dead deliveries of an endpoint again. It changes as many rows. Those that another node holds are
+    /// left out.
+    retry_dead(endpoint: &EndpointId, now: Timestamp, clock: LeaseClock, limit: u32) binds [
+        endpoint,
+        clock.parameter(now),
+        limit,
+    ] to concat!("WITH ", clock!("$2"), ", dead AS MATERIALIZED (
+    SELECT id FROM forum_api_deliveries delivery
+    WHERE endpoint = $1 AND state = 'dead' AND ", is_there!(), "
+    ORDER BY created_at, id LIMIT $3::TEXT::BIGINT FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE forum_api_deliveries SET state = 'queued', attempts = 0, due_at = (SELECT now FROM clock), ended_at = NULL
+WHERE id = ANY (ARRAY(SELECT id FROM dead))");
 }
 
-/// The delivery that a row of [`settle`] names.
+/// The delivery that a row of [`settle`] or [`begin_sending`] names.
 ///
 /// # Errors
 /// When it is no such row.
@@ -88,8 +131,8 @@ struct Row<'a> {
     lease: i64,
     state: &'static str,
     attempts: u32,
-    due_at: Option<i64>,
-    ended_at: Option<i64>,
+    due_in: Option<i64>,
+    has_ended: bool,
     attempt: Option<u32>,
     at: Option<i64>,
     status: Option<u16>,
@@ -107,8 +150,10 @@ impl<'a> Row<'a> {
             lease: settlement.lease,
             state: progress.state.as_str(),
             attempts: progress.attempts,
-            due_at: progress.due_at.map(Timestamp::as_millis),
-            ended_at: ended_at(progress, now).map(Timestamp::as_millis),
+            due_in: progress
+                .due_at
+                .map(|due| due.as_millis().saturating_sub(now.as_millis())),
+            has_ended: ended_at(progress, now).is_some(),
             attempt: attempted.map(|one| one.attempt),
             at: attempted.map(|one| one.at.as_millis()),
             status: attempted.and_then(|one| one.status),
@@ -124,17 +169,8 @@ fn kept(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 
-fn retried(id: &DeliveryId, now: Timestamp) -> Vec<String> {
-    let progress = Progress::queued(now);
-    let over = State::ALL.into_iter().filter(|state| {
-        let state = *state;
-        Progress { state, ..progress }.retried(now).is_some()
-    });
-    vec![
-        id.to_string(),
-        progress.state.as_str().into(),
-        progress.attempts.to_string(),
-        now.as_millis().to_string(),
-        joined(over.map(State::as_str)),
-    ]
+/// The states from which an operator retry queues a delivery again.
+fn finished() -> impl Iterator<Item = &'static str> {
+    let all = State::ALL.into_iter();
+    all.filter(|state| !state.is_pending()).map(State::as_str)
 }

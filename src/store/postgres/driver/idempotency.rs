@@ -16,14 +16,14 @@ impl Idempotency for Postgres {
         loop {
             let begin = idempotency::begin(attempt, now);
             let read = |row: &[&str]| idempotency::begun(row, attempt, now);
-            if let Some(begun) = first(&self.0, begin, read).await? {
+            if let Some(begun) = first(&self.pool, begin, read).await? {
                 return Ok(begun);
             }
         }
     }
 
     async fn settle(&self, ticket: &Ticket, outcome: Outcome) -> Stored<()> {
-        change(&self.0, idempotency::settle(ticket, &outcome)).await?;
+        change(&self.pool, idempotency::settle(ticket, &outcome)).await?;
         Ok(())
     }
 }

@@ -15,17 +15,30 @@ use deadpool_postgres::Pool;
 pub use connect::{check_writable, connect, migrate, schema_status};
 pub use error::PostgresError;
 
+use crate::store::postgres::LeaseClock;
 use crate::store::{Stores, Webhooks};
 
 /// Tokens, first answers and webhooks in the library's tables, through a pool of connections, which a host may share.
 /// Each operation is one statement.
 #[derive(Clone)]
-pub struct Postgres(Pool);
+pub struct Postgres {
+    pool: Pool,
+    clock: LeaseClock,
+}
 
 impl Postgres {
-    /// All in the database behind `pool`, whose tables [`migrate`] has made.
+    /// All in the database behind `pool`, whose tables [`migrate`] has made. Postgres's clock decides leases and due times.
     pub const fn new(pool: Pool) -> Self {
-        Self(pool)
+        Self {
+            pool,
+            clock: LeaseClock::Database,
+        }
+    }
+
+    /// Lets this clock decide leases and due times. Default: [`LeaseClock::Database`].
+    #[must_use]
+    pub fn lease_clock(self, clock: LeaseClock) -> Self {
+        Self { clock, ..self }
     }
 }
 

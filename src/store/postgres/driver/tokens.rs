@@ -13,23 +13,23 @@ use crate::token::{Lookup, TokenRecord};
 #[async_trait]
 impl Tokens for Postgres {
     async fn create(&self, token: &TokenRecord) -> Stored<bool> {
-        changes(&self.0, tokens::create(token)).await
+        changes(&self.pool, tokens::create(token)).await
     }
 
     async fn find(&self, lookup: &Lookup) -> Stored<Option<TokenRecord>> {
-        first(&self.0, tokens::find(lookup), tokens::record).await
+        first(&self.pool, tokens::find(lookup), tokens::record).await
     }
 
     async fn revoke(&self, lookup: &Lookup, at: Timestamp) -> Stored<bool> {
-        changes(&self.0, tokens::revoke(lookup, at)).await
+        changes(&self.pool, tokens::revoke(lookup, at)).await
     }
 
     async fn used(&self, lookup: &Lookup, at: Timestamp) -> Stored<()> {
-        change(&self.0, tokens::used(lookup, at)).await?;
+        change(&self.pool, tokens::used(lookup, at)).await?;
         Ok(())
     }
 
     async fn list(&self, after: Option<&Lookup>, limit: u32) -> Stored<Vec<TokenRecord>> {
-        all(&self.0, tokens::list(after, limit), tokens::record).await
+        all(&self.pool, tokens::list(after, limit), tokens::record).await
     }
 }

@@ -29,17 +29,20 @@ CREATE INDEX forum_api_idempotency_keys_by_age ON forum_api_idempotency_keys (be
 
 CREATE TABLE forum_api_events (
     number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    id TEXT COLLATE "C" NOT NULL UNIQUE,
-    topic TEXT NOT NULL,
+    id TEXT COLLATE "C" NOT NULL UNIQUE CHECK (id ~ '^[A-Za-z0-9_-]{1,64}$'),
+    topic TEXT NOT NULL CHECK (topic ~ '^([a-z_]+([.][a-z_]+)+|ping)$' AND length(topic) <= 64),
     occurred_at BIGINT NOT NULL,
-    forum TEXT,
-    body TEXT NOT NULL,
-    fanned_out_at BIGINT
+    forum TEXT CHECK (forum ~ '^[A-Za-z0-9_-]{1,64}$'),
+    body TEXT NOT NULL CHECK (octet_length(body) <= 262144 AND json_typeof(body::JSON) = 'object'),
+    fanned_out_at BIGINT,
+    quarantine_reason TEXT
 ) WITH (
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02
 );
 
-CREATE INDEX forum_api_events_waiting ON forum_api_events (occurred_at, number) WHERE fanned_out_at IS NULL;
+CREATE INDEX forum_api_events_waiting ON forum_api_events (occurred_at, number)
+WHERE fanned_out_at IS NULL AND quarantine_reason IS NULL;
+CREATE INDEX forum_api_events_quarantined ON forum_api_events (number) WHERE quarantine_reason IS NOT NULL;
 
 CREATE TABLE forum_api_endpoints (
     number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -66,7 +69,8 @@ CREATE TABLE forum_api_deliveries (
     due_at BIGINT,
     ended_at BIGINT,
     lease BIGINT NOT NULL DEFAULT 0,
-    leased BOOLEAN NOT NULL DEFAULT FALSE
+    leased BOOLEAN NOT NULL DEFAULT FALSE,
+    sending BOOLEAN NOT NULL DEFAULT FALSE
 ) WITH (
     fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02
 );
@@ -74,9 +78,10 @@ CREATE TABLE forum_api_deliveries (
 CREATE INDEX forum_api_deliveries_pending ON forum_api_deliveries (endpoint, due_at, id) WHERE due_at IS NOT NULL;
 CREATE INDEX forum_api_deliveries_ended ON forum_api_deliveries (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX forum_api_deliveries_by_event ON forum_api_deliveries (event);
-CREATE INDEX forum_api_deliveries_by_time ON forum_api_deliveries (created_at, id);
-CREATE INDEX forum_api_deliveries_by_state ON forum_api_deliveries (state, created_at, id);
-CREATE INDEX forum_api_deliveries_by_endpoint ON forum_api_deliveries (endpoint, created_at, id);
+CREATE INDEX forum_api_deliveries_by_state ON forum_api_deliveries (state, created_at, id, endpoint);
+CREATE INDEX forum_api_deliveries_by_endpoint ON forum_api_deliveries (endpoint, state, created_at, id);
+CREATE INDEX forum_api_deliveries_by_topic ON forum_api_deliveries (topic, state, created_at, id);
+CREATE INDEX forum_api_deliveries_by_endpoint_topic ON forum_api_deliveries (endpoint, topic, state, created_at, id);
 
 CREATE TABLE forum_api_attempts (
     delivery TEXT COLLATE "C" NOT NULL REFERENCES forum_api_deliveries ON DELETE CASCADE,
@@ -89,6 +94,8 @@ CREATE TABLE forum_api_attempts (
     answer TEXT,
     PRIMARY KEY (delivery, number)
 );
+
+CREATE INDEX forum_api_attempts_by_time ON forum_api_attempts (at, duration_ms);
 
 CREATE FUNCTION forum_api_event_ends() RETURNS TRIGGER LANGUAGE plpgsql AS $ends$
 BEGIN

@@ -29,15 +29,25 @@ CREATE INDEX forum_api_idempotency_keys_by_age ON forum_api_idempotency_keys (be
 
 CREATE TABLE forum_api_events (
     number INTEGER PRIMARY KEY,
-    id TEXT NOT NULL UNIQUE,
-    topic TEXT NOT NULL,
+    id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
+    topic TEXT NOT NULL CHECK (
+        topic = 'ping'
+        OR length(topic) <= 64 AND topic GLOB '*.*' AND topic NOT GLOB '*[^a-z_.]*'
+            AND topic NOT GLOB '.*' AND topic NOT GLOB '*.' AND topic NOT GLOB '*..*'
+    ),
     occurred_at INTEGER NOT NULL,
-    forum TEXT,
-    body TEXT NOT NULL,
-    fanned_out_at INTEGER
+    forum TEXT CHECK (length(forum) BETWEEN 1 AND 64 AND forum NOT GLOB '*[^A-Za-z0-9_-]*'),
+    body TEXT NOT NULL CHECK (
+        length(CAST(body AS BLOB)) <= 262144
+        AND CASE WHEN json_valid(body) THEN json_type(body) = 'object' ELSE FALSE END
+    ),
+    fanned_out_at INTEGER,
+    quarantine_reason TEXT
 ) STRICT;
 
-CREATE INDEX forum_api_events_waiting ON forum_api_events (occurred_at, number) WHERE fanned_out_at IS NULL;
+CREATE INDEX forum_api_events_waiting ON forum_api_events (occurred_at, number)
+WHERE fanned_out_at IS NULL AND quarantine_reason IS NULL;
+CREATE INDEX forum_api_events_quarantined ON forum_api_events (number) WHERE quarantine_reason IS NOT NULL;
 
 CREATE TABLE forum_api_endpoints (
     number INTEGER PRIMARY KEY,
@@ -64,15 +74,17 @@ CREATE TABLE forum_api_deliveries (
     due_at INTEGER,
     ended_at INTEGER,
     lease INTEGER NOT NULL DEFAULT 0,
-    leased INTEGER NOT NULL DEFAULT FALSE
+    leased INTEGER NOT NULL DEFAULT FALSE,
+    sending INTEGER NOT NULL DEFAULT FALSE
 ) STRICT;
 
 CREATE INDEX forum_api_deliveries_pending ON forum_api_deliveries (endpoint, due_at, id) WHERE due_at IS NOT NULL;
 CREATE INDEX forum_api_deliveries_ended ON forum_api_deliveries (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX forum_api_deliveries_by_event ON forum_api_deliveries (event);
-CREATE INDEX forum_api_deliveries_by_time ON forum_api_deliveries (created_at, id);
-CREATE INDEX forum_api_deliveries_by_state ON forum_api_deliveries (state, created_at, id);
-CREATE INDEX forum_api_deliveries_by_endpoint ON forum_api_deliveries (endpoint, created_at, id);
+CREATE INDEX forum_api_deliveries_by_state ON forum_api_deliveries (state, created_at, id, endpoint);
+CREATE INDEX forum_api_deliveries_by_endpoint ON forum_api_deliveries (endpoint, state, created_at, id);
+CREATE INDEX forum_api_deliveries_by_topic ON forum_api_deliveries (topic, state, created_at, id);
+CREATE INDEX forum_api_deliveries_by_endpoint_topic ON forum_api_deliveries (endpoint, topic, state, created_at, id);
 
 CREATE TABLE forum_api_attempts (
     delivery TEXT NOT NULL REFERENCES forum_api_deliveries ON DELETE CASCADE,
@@ -85,6 +97,8 @@ CREATE TABLE forum_api_attempts (
     answer TEXT,
     PRIMARY KEY (delivery, number)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX forum_api_attempts_by_time ON forum_api_attempts (at, duration_ms);
 
 CREATE TRIGGER forum_api_events_end AFTER DELETE ON forum_api_deliveries
 BEGIN

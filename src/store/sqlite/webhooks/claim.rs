@@ -1,4 +1,4 @@
-//! What a worker takes: a walk over the index of what is pending, an endpoint at a time.
+//! Claim of deliveries: a walk over the index of pending deliveries, one endpoint at a time.
 
 use std::collections::HashMap;
 
@@ -6,29 +6,50 @@ use rusqlite::{Connection, Result, Row, params};
 
 use super::deliveries::delivery;
 use super::endpoints::every;
-use crate::model::{DeliveryId, EndpointId, Timestamp};
+use crate::model::{EndpointId, Timestamp};
 use crate::store::sqlite::run::{all, changes, first};
-use crate::store::{Claim, Claimed, Claims};
-use crate::webhook::{Endpoint, Event};
+use crate::store::{Claim, Claimed, Claims, decode_event, report_unreadable};
+use crate::webhook::Endpoint;
 
 pub(super) const PENDING: &str = "
     SELECT due_at, id, rowid FROM forum_api_deliveries
     WHERE endpoint = ?1 AND due_at IS NOT NULL ORDER BY due_at, id LIMIT ?2";
 
 pub(super) const TO_TAKE: &str = "
-    SELECT delivery.*, event.occurred_at, event.forum, event.body
+    SELECT delivery.*, delivery.rowid AS number, event.occurred_at, event.forum, event.body
     FROM forum_api_deliveries delivery
     CROSS JOIN forum_api_events event ON event.id = delivery.event
     WHERE delivery.rowid = ?1";
 
-/// Whatever else is done to a pending delivery changes its lease.
+/// Any other change of a pending delivery changes its lease.
 pub(super) const LEASE: &str = "
     UPDATE forum_api_deliveries SET due_at = ?3, lease = lease + 1, leased = TRUE
-    WHERE id = ?1 AND lease + 1 = ?2
+    WHERE rowid = ?1 AND lease + 1 = ?2 AND CAST(id AS BLOB) = ?4
         AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint AND enabled)";
 
-/// What a claim would take: nothing is written.
-pub(super) fn look(connection: &Connection, claim: &Claim, now: Timestamp) -> Result<Claims> {
+/// Deliveries that a claim would lease.
+pub(super) struct Found {
+    rows: Vec<Claimable>,
+    pub(super) next: Option<Timestamp>,
+}
+
+/// A delivery that a claim would lease.
+struct Claimable {
+    number: i64,
+    id: Vec<u8>,
+    lease: i64,
+    /// The delivery, or the reason why its row holds none.
+    claimed: std::result::Result<Claimed, String>,
+}
+
+impl Found {
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
+/// Finds what a claim would lease; writes nothing.
+pub(super) fn look(connection: &Connection, claim: &Claim, now: Timestamp) -> Result<Found> {
     let mut endpoints = every(connection)?;
     endpoints.retain(|endpoint| endpoint.enabled);
     let mut pending = Vec::new();
@@ -39,57 +60,89 @@ pub(super) fn look(connection: &Connection, claim: &Claim, now: Timestamp) -> Re
     let (to_take, next) = claim.pick(pending, now);
     let by_id = |endpoint: Endpoint| (endpoint.id.clone(), endpoint);
     let endpoints = endpoints.into_iter().map(by_id).collect();
-    let mut taken = Vec::new();
+    let until = now.plus(claim.lease);
+    let mut rows = Vec::new();
     for (_, number) in to_take {
-        let to_take = |row: &Row<'_>| claimed(row, &endpoints);
-        taken.extend(first(connection, TO_TAKE, [number], to_take)?.flatten());
+        let to_take = |row: &Row<'_>| claimable(row, &endpoints, until);
+        rows.extend(first(connection, TO_TAKE, [number], to_take)?);
     }
-    Ok(Claims { taken, next })
+    Ok(Found { rows, next })
 }
 
-/// Takes what is as it was when somebody looked. Where another was faster, there may be more that is due by `now`.
+/// Leases what is still as it was found. Where another worker was faster, there may be more that is due by `now`.
+///
+/// A delivery that cannot be decoded is leased as well, so that it does not take the place of others, but not returned.
 pub(super) fn take(
     connection: &Connection,
-    looked: Claims,
+    found: Found,
     now: Timestamp,
     until: Timestamp,
 ) -> Result<Claims> {
     let mut claims = Claims {
         taken: Vec::new(),
-        next: looked.next,
+        next: found.next,
     };
-    for claimed in looked.taken {
-        let lease = params![claimed.delivery.id, claimed.lease, until];
-        if changes(connection, LEASE, lease)? {
-            claims.taken.push(claimed);
-        } else {
+    for row in found.rows {
+        let lease = params![row.number, row.lease, until, row.id];
+        if !changes(connection, LEASE, lease)? {
             claims.next = Some(now);
+            continue;
+        }
+        match row.claimed {
+            Ok(claimed) => claims.taken.push(claimed),
+            Err(reason) => {
+                report_unreadable("deliveries", &String::from_utf8_lossy(&row.id), &reason);
+            }
         }
     }
     Ok(claims)
 }
 
-/// Where a delivery is among those that wait, and its number.
-fn place(row: &Row<'_>) -> Result<(Timestamp, (DeliveryId, i64))> {
-    Ok((row.get("due_at")?, (row.get("id")?, row.get("rowid")?)))
+/// Position of a delivery among the pending ones, and its number.
+fn place(row: &Row<'_>) -> Result<(Timestamp, (Vec<u8>, i64))> {
+    let id = row.get_ref("id")?.as_bytes()?.to_vec();
+    Ok((row.get("due_at")?, (id, row.get("rowid")?)))
 }
 
-fn claimed(row: &Row<'_>, endpoints: &HashMap<EndpointId, Endpoint>) -> Result<Option<Claimed>> {
-    let delivery = delivery(row)?;
-    let event = Event {
-        id: delivery.event.clone(),
-        topic: delivery.topic.clone(),
-        occurred_at: row.get("occurred_at")?,
-        forum: row.get("forum")?,
-        body: row.get("body")?,
+fn claimable(
+    row: &Row<'_>,
+    endpoints: &HashMap<EndpointId, Endpoint>,
+    until: Timestamp,
+) -> Result<Claimable> {
+    let lease = row.get::<_, i64>("lease")? + 1;
+    Ok(Claimable {
+        number: row.get("number")?,
+        id: row.get_ref("id")?.as_bytes()?.to_vec(),
+        lease,
+        claimed: claimed(row, endpoints, lease, until),
+    })
+}
+
+fn claimed(
+    row: &Row<'_>,
+    endpoints: &HashMap<EndpointId, Endpoint>,
+    lease: i64,
+    lease_until: Timestamp,
+) -> std::result::Result<Claimed, String> {
+    let delivery = delivery(row).map_err(|error| error.to_string())?;
+    let columns = || -> Result<_> {
+        Ok((
+            row.get("occurred_at")?,
+            row.get_ref("forum")?.as_str_or_null()?,
+            row.get_ref("body")?.as_str()?,
+            row.get("sending")?,
+        ))
     };
-    let (lease, leased) = (row.get::<_, i64>("lease")?, row.get("leased")?);
+    let (occurred_at, forum, body, sending) = columns().map_err(|error| error.to_string())?;
+    let (id, topic) = (delivery.event.to_string(), delivery.topic.as_str());
+    let event = decode_event(&id, topic, occurred_at, forum, body)?;
     let endpoint = endpoints.get(&delivery.endpoint);
-    Ok(endpoint.map(|endpoint| Claimed {
-        endpoint: endpoint.clone(),
+    Ok(Claimed {
+        endpoint: endpoint.ok_or("the endpoint is malformed")?.clone(),
         delivery,
         event,
-        lease_expired: leased,
-        lease: lease + 1,
-    }))
+        lease_expired: sending,
+        lease,
+        lease_until,
+    })
 }

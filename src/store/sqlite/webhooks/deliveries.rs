@@ -1,15 +1,16 @@
 //! Deliveries in SQLite.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use async_trait::async_trait;
-use rusqlite::{Connection, Result, Row};
+use rusqlite::{Connection, Result, Row, params};
 
-use super::{SqliteWebhooks, claim, list, queue, settle, sweep};
+use super::{SqliteWebhooks, claim, list, queue, settle, sweep, usage};
 use crate::host::Stored;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::sqlite::run::{all, changes, first};
-use crate::store::{Backlog, Claim, Claimed, Claims, Deliveries, Filter, Settlement};
+use crate::store::{Backlog, Claim, Claimed, Claims, Deliveries, Filter, Settlement, Usage};
 use crate::webhook::{Attempted, Delivery, Event, Progress};
 
 pub(super) const FIND: &str = "
@@ -21,9 +22,15 @@ pub(super) const REMOVE: &str = "
     WHERE id = ?1 AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
 
 pub(super) const BACKLOG: &str = "
-    SELECT count(*) AS depth, min(delivery.due_at) AS since
-    FROM forum_api_endpoints endpoint CROSS JOIN forum_api_deliveries delivery ON delivery.endpoint = endpoint.id
-    WHERE endpoint.enabled AND delivery.due_at <= ?1";
+    SELECT count(*) AS depth,
+        (SELECT min((SELECT min(due_at) FROM forum_api_deliveries delivery
+            WHERE delivery.endpoint = endpoint.id AND delivery.due_at <= ?1))
+        FROM forum_api_endpoints endpoint WHERE endpoint.enabled) AS since
+    FROM (
+        SELECT 1 FROM forum_api_endpoints endpoint
+        CROSS JOIN forum_api_deliveries delivery ON delivery.endpoint = endpoint.id
+        WHERE endpoint.enabled AND delivery.due_at <= ?1 LIMIT ?2
+    )";
 
 pub(super) const ATTEMPTS: &str =
     "SELECT * FROM forum_api_attempts WHERE delivery = ?1 ORDER BY number";
@@ -36,17 +43,33 @@ impl Deliveries for SqliteWebhooks {
         loop {
             let look = claim.clone();
             let look = self.read(move |connection| claim::look(connection, &look, now));
-            let claims = look.await?;
-            if claims.taken.is_empty() {
-                return Ok(claims);
+            let found = look.await?;
+            if found.is_empty() {
+                return Ok(Claims {
+                    taken: Vec::new(),
+                    next: found.next,
+                });
             }
             let until = now.plus(claim.lease);
-            let take = self.write(move |savepoint| claim::take(savepoint, claims, now, until));
+            let take = self.write(move |savepoint| claim::take(savepoint, found, now, until));
             let claims = take.await?;
             if !claims.taken.is_empty() {
                 return Ok(claims);
             }
         }
+    }
+
+    async fn begin_sending(
+        &self,
+        claimed: &[Claimed],
+        now: Timestamp,
+    ) -> Stored<HashSet<DeliveryId>> {
+        let leases = claimed
+            .iter()
+            .map(|one| (one.delivery.id.clone(), one.lease));
+        let leases: Vec<_> = leases.collect();
+        self.write(move |savepoint| settle::begin_sending(savepoint, &leases, now))
+            .await
     }
 
     async fn settle(
@@ -59,8 +82,8 @@ impl Deliveries for SqliteWebhooks {
             .await
     }
 
-    async fn release(&self, claimed: &[Claimed], due_at: Timestamp) -> Stored<()> {
-        let claimed = claimed.to_vec();
+    async fn release(&self, claimed: &[Claimed], wait: Duration, now: Timestamp) -> Stored<()> {
+        let (claimed, due_at) = (claimed.to_vec(), now.plus(wait));
         self.write(move |savepoint| {
             for one in &claimed {
                 settle::release(savepoint, one, due_at)?;
@@ -72,7 +95,8 @@ impl Deliveries for SqliteWebhooks {
 
     async fn backlog(&self, now: Timestamp) -> Stored<Backlog> {
         self.read(move |connection| {
-            let found = first(connection, BACKLOG, [now], |row| {
+            let max_depth = i64::try_from(Backlog::MAX_DEPTH).unwrap_or(i64::MAX);
+            let found = first(connection, BACKLOG, params![now, max_depth], |row| {
                 let (depth, since) = (row.get::<_, i64>("depth")?, row.get("since")?);
                 Ok(Backlog {
                     depth: depth.unsigned_abs(),
@@ -82,6 +106,11 @@ impl Deliveries for SqliteWebhooks {
             Ok(found?.unwrap_or_default())
         })
         .await
+    }
+
+    async fn usage(&self, since: Timestamp, now: Timestamp) -> Stored<Usage> {
+        self.read(move |connection| usage::usage(connection, since, now))
+            .await
     }
 
     async fn send(
@@ -98,6 +127,12 @@ impl Deliveries for SqliteWebhooks {
     async fn retry(&self, id: &DeliveryId, now: Timestamp) -> Stored<bool> {
         let id = id.clone();
         self.write(move |savepoint| settle::retry(savepoint, &id, now))
+            .await
+    }
+
+    async fn retry_dead(&self, endpoint: &EndpointId, now: Timestamp, limit: u32) -> Stored<u64> {
+        let endpoint = endpoint.clone();
+        self.write(move |savepoint| settle::retry_dead(savepoint, &endpoint, now, limit))
             .await
     }
 

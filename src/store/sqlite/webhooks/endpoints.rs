@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Result, Row, params};
 
-use super::SqliteWebhooks;
+use super::{SqliteWebhooks, readable};
 use crate::host::Stored;
 use crate::model::EndpointId;
 use crate::store::Endpoints;
@@ -84,9 +84,11 @@ fn put(connection: &Connection, sql: &str, endpoint: &Endpoint) -> Result<bool> 
     changes(connection, sql, row)
 }
 
-/// All endpoints, in the order in which they were added.
+/// All endpoints that can be decoded, in the order in which they were added.
 pub(super) fn every(connection: &Connection) -> Result<Vec<Endpoint>> {
-    all(connection, ALL, [], endpoint)
+    let read = |row: &Row<'_>| readable("endpoints", row, endpoint(row));
+    let endpoints = all(connection, ALL, [], read)?;
+    Ok(endpoints.into_iter().flatten().collect())
 }
 
 fn endpoint(row: &Row<'_>) -> Result<Endpoint> {

@@ -1,38 +1,51 @@
-//! Lists of deliveries: each walks the index of what it is filtered by.
+//! Lists of deliveries. Every combination of filters walks an index that holds no other rows.
 
-use rusqlite::{Connection, Result, params};
+use rusqlite::{Connection, Result, Row, params};
 
 use super::deliveries::delivery;
+use super::readable;
 use crate::store::Filter;
 use crate::store::sqlite::run::all;
-use crate::webhook::Delivery;
+use crate::webhook::{Delivery, State};
 
-/// The statement that lists what `filter` lets through, newest first.
+/// The statement that lists the deliveries that `filter` selects, newest first.
 ///
-/// Whatever it filters by, its parameters are the place to go on from, the limit, state, endpoint and topic.
+/// Every index that it may walk is ordered by time within each state: without a state it merges one walk for each. Its
+/// parameters are the same for every filter: the position to continue from, the limit, endpoint and topic.
 pub(super) fn statement(filter: &Filter) -> String {
-    // Few are in the state that is asked for, as a rule: by it they are found, and `+` keeps from the endpoint's index.
-    let endpoint = match filter.state {
-        Some(_) => "+endpoint = ?5",
-        None => "endpoint = ?5",
-    };
-    let conditions = [
-        condition("(created_at, id) < (?1, ?2)", 1, filter.after.is_some()),
-        condition("state = ?4", 4, filter.state.is_some()),
-        condition(endpoint, 5, filter.endpoint.is_some()),
-        condition("topic = ?6", 6, filter.topic.is_some()),
-    ];
+    let states = filter
+        .state
+        .map_or(State::ALL.to_vec(), |state| vec![state]);
+    let walks = states.into_iter().map(|state| walk(filter, state));
+    let walks: Vec<_> = walks.collect();
     format!(
-        "SELECT * FROM forum_api_deliveries
-        WHERE {} AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)
-        ORDER BY created_at DESC, id DESC LIMIT ?3",
-        conditions.join(" AND ")
+        "{} ORDER BY created_at DESC, id DESC LIMIT ?3",
+        walks.join(" UNION ALL ")
     )
 }
 
-/// What is not asked for is no condition on a column, so that it keeps from no index.
-fn condition(sql: &str, parameter: u8, is_asked: bool) -> String {
-    match is_asked {
+/// The newest of one state.
+fn walk(filter: &Filter, state: State) -> String {
+    let conditions = [
+        condition("(created_at, id) < (?1, ?2)", 1, filter.after.is_some()),
+        condition("endpoint = ?4", 4, filter.endpoint.is_some()),
+        condition("topic = ?5", 5, filter.topic.is_some()),
+    ];
+    format!(
+        "SELECT * FROM (
+            SELECT * FROM forum_api_deliveries
+            WHERE state = '{state}' AND {conditions}
+                AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)
+            ORDER BY created_at DESC, id DESC LIMIT ?3
+        )",
+        state = state.as_str(),
+        conditions = conditions.join(" AND ")
+    )
+}
+
+/// A filter that is not set is not a condition on a column, so that it keeps from no index.
+fn condition(sql: &str, parameter: u8, is_set: bool) -> String {
+    match is_set {
         true => sql.into(),
         false => format!("?{parameter} IS NULL"),
     }
@@ -44,9 +57,10 @@ pub(super) fn list(connection: &Connection, filter: &Filter) -> Result<Vec<Deliv
         after.map(|(created_at, _)| created_at),
         after.map(|(_, id)| id),
         filter.limit,
-        filter.state,
         filter.endpoint,
         filter.topic,
     ];
-    all(connection, &statement(filter), parameters, delivery)
+    let read = |row: &Row<'_>| readable("deliveries", row, delivery(row));
+    let listed = all(connection, &statement(filter), parameters, read)?;
+    Ok(listed.into_iter().flatten().collect())
 }

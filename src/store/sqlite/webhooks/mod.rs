@@ -10,11 +10,13 @@ mod plans;
 mod queue;
 mod settle;
 mod sweep;
+mod usage;
 
-use rusqlite::{Connection, Result};
+use rusqlite::{Connection, Result, Row};
 
 use super::Database;
 use crate::host::{Fault, Stored};
+use crate::store::report_unreadable;
 
 /// Events, endpoints and deliveries in the tables `forum_api_events`, `forum_api_endpoints`, `forum_api_deliveries`
 /// and `forum_api_attempts`.
@@ -41,5 +43,16 @@ impl SqliteWebhooks {
         run: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Stored<T> {
         self.0.write_behind(|savepoint| Ok(run(savepoint)?)).await
+    }
+}
+
+/// The decoded row; `None`, with a report, when it cannot be decoded.
+fn readable<T>(table: &'static str, row: &Row<'_>, decoded: Result<T>) -> Result<Option<T>> {
+    match decoded {
+        Ok(value) => Ok(Some(value)),
+        Err(error) => {
+            report_unreadable(table, &outbox::text(row, "id")?, &error.to_string());
+            Ok(None)
+        }
     }
 }

@@ -6,12 +6,23 @@ use rusqlite::{Connection, Result, Row, params, params_from_iter};
 use super::{SqliteWebhooks, queue};
 use crate::host::Stored;
 use crate::model::{DeliveryId, EventId, Timestamp};
-use crate::store::sqlite::run::{all, change, changes};
-use crate::store::{FanOut, Outbox};
+use crate::store::sqlite::run::{all, change, changes, first};
+use crate::store::{FanOut, Outbox, Quarantine, QuarantinedEvent, decode_event, report_unreadable};
 use crate::webhook::Event;
 
 pub(super) const WAITING: &str = "
-    SELECT * FROM forum_api_events WHERE fanned_out_at IS NULL ORDER BY occurred_at, number LIMIT ?1";
+    SELECT * FROM forum_api_events WHERE fanned_out_at IS NULL AND quarantine_reason IS NULL
+    ORDER BY occurred_at, number LIMIT ?1";
+
+pub(super) const QUARANTINE: &str =
+    "UPDATE forum_api_events SET quarantine_reason = ?2 WHERE number = ?1";
+
+pub(super) const COUNT_QUARANTINED: &str = "
+    SELECT count(*) FROM (SELECT 1 FROM forum_api_events WHERE quarantine_reason IS NOT NULL LIMIT ?1)";
+
+pub(super) const QUARANTINED: &str = "
+    SELECT id, quarantine_reason FROM forum_api_events WHERE quarantine_reason IS NOT NULL
+    ORDER BY number DESC LIMIT ?1";
 
 pub(super) const FANNED_OUT: &str = "
     UPDATE forum_api_events SET fanned_out_at = ?2 WHERE id = ?1 AND fanned_out_at IS NULL";
@@ -30,8 +41,35 @@ impl Outbox for SqliteWebhooks {
     }
 
     async fn waiting(&self, limit: u32) -> Stored<Vec<Event>> {
-        self.read(move |connection| all(connection, WAITING, [limit], event))
-            .await
+        let read = self.read(move |connection| all(connection, WAITING, [limit], row));
+        let (events, unreadable): (Vec<_>, Vec<_>) =
+            read.await?.into_iter().partition(|row| row.event.is_ok());
+        if !unreadable.is_empty() {
+            self.quarantine(unreadable).await?;
+        }
+        Ok(events
+            .into_iter()
+            .filter_map(|row| row.event.ok())
+            .collect())
+    }
+
+    async fn quarantined(&self, limit: u32) -> Stored<Quarantine> {
+        self.read(move |connection| {
+            let max_count = i64::try_from(Quarantine::MAX_COUNT).unwrap_or(i64::MAX);
+            let count = |row: &Row<'_>| row.get::<_, i64>(0);
+            let count = first(connection, COUNT_QUARANTINED, [max_count], count)?;
+            let latest = |row: &Row<'_>| {
+                Ok(QuarantinedEvent {
+                    id: text(row, "id")?,
+                    reason: text(row, "quarantine_reason")?,
+                })
+            };
+            Ok(Quarantine {
+                count: count.unwrap_or_default().unsigned_abs(),
+                latest: all(connection, QUARANTINED, [limit], latest)?,
+            })
+        })
+        .await
     }
 
     async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> Stored<()> {
@@ -39,6 +77,20 @@ impl Outbox for SqliteWebhooks {
         self.write(move |savepoint| {
             for event in &events {
                 fan_out(savepoint, event, now)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+}
+
+impl SqliteWebhooks {
+    async fn quarantine(&self, unreadable: Vec<OutboxRow>) -> Stored<()> {
+        self.write(move |savepoint| {
+            for OutboxRow { number, id, event } in &unreadable {
+                let reason = event.as_ref().err().map_or("", String::as_str);
+                change(savepoint, QUARANTINE, params![number, reason])?;
+                report_unreadable("events", id, reason);
             }
             Ok(())
         })
@@ -72,12 +124,38 @@ fn fan_out(connection: &Connection, fan_out: &FanOut, now: Timestamp) -> Result<
     Ok(())
 }
 
-fn event(row: &Row<'_>) -> Result<Event> {
-    Ok(Event {
-        id: row.get("id")?,
-        topic: row.get("topic")?,
-        occurred_at: row.get("occurred_at")?,
-        forum: row.get("forum")?,
-        body: row.get("body")?,
+/// A row of the outbox.
+struct OutboxRow {
+    number: i64,
+    id: String,
+    /// The event, or the reason why the row holds none.
+    event: std::result::Result<Event, String>,
+}
+
+fn row(row: &Row<'_>) -> Result<OutboxRow> {
+    Ok(OutboxRow {
+        number: row.get("number")?,
+        id: text(row, "id")?,
+        event: event(row),
     })
+}
+
+fn event(row: &Row<'_>) -> std::result::Result<Event, String> {
+    let columns = || -> Result<_> {
+        Ok((
+            row.get_ref("id")?.as_str()?,
+            row.get_ref("topic")?.as_str()?,
+            row.get("occurred_at")?,
+            row.get_ref("forum")?.as_str_or_null()?,
+            row.get_ref("body")?.as_str()?,
+        ))
+    };
+    let (id, topic, occurred_at, forum, body) = columns().map_err(|error| error.to_string())?;
+    Ok(decode_event(id, topic, occurred_at, forum, body)?)
+}
+
+/// A text that may be malformed.
+pub(super) fn text(row: &Row<'_>, column: &str) -> Result<String> {
+    let bytes = row.get_ref(column)?.as_bytes()?;
+    Ok(String::from_utf8_lossy(bytes).into_owned())
 }

@@ -5,25 +5,37 @@ use std::collections::HashSet;
 use rusqlite::{Connection, Result, params};
 
 use super::deliveries::find;
-use crate::model::{DeliveryId, Timestamp};
+use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::sqlite::run::{change, changes, first};
 use crate::store::{ATTEMPTS_KEPT, Claimed, Settlement, ended_at};
-use crate::webhook::Attempted;
+use crate::webhook::{Attempted, Progress, State};
+
+/// Where the lease is in force and has not expired.
+pub(super) const BEGIN_SENDING: &str = "
+    UPDATE forum_api_deliveries SET sending = TRUE
+    WHERE id = ?1 AND lease = ?2 AND leased AND due_at > ?3
+        AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
 
 /// Where the lease is in force; what a removed endpoint left is away.
 pub(super) const SETTLE: &str = "
     UPDATE forum_api_deliveries
-    SET state = ?3, attempts = ?4, due_at = ?5, ended_at = ?6, lease = lease + 1, leased = FALSE
+    SET state = ?3, attempts = ?4, due_at = ?5, ended_at = ?6, lease = lease + 1, leased = FALSE, sending = FALSE
     WHERE id = ?1 AND lease = ?2
         AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
 
 pub(super) const RELEASE: &str = "
-    UPDATE forum_api_deliveries SET due_at = ?3, lease = lease + 1, leased = ?4
+    UPDATE forum_api_deliveries SET due_at = ?3, lease = lease + 1, leased = FALSE, sending = ?4
     WHERE id = ?1 AND lease = ?2";
 
 pub(super) const RETRY: &str = "
     UPDATE forum_api_deliveries SET state = ?2, attempts = ?3, due_at = ?4, ended_at = NULL
-    WHERE id = ?1";
+    WHERE id = ?1 AND NOT (leased AND due_at > ?5)";
+
+pub(super) const RETRY_DEAD: &str = "
+    UPDATE forum_api_deliveries SET state = ?2, attempts = ?3, due_at = ?4, ended_at = NULL
+    WHERE rowid IN (
+        SELECT rowid FROM forum_api_deliveries WHERE endpoint = ?1 AND state = ?5 ORDER BY created_at, id LIMIT ?6
+    ) AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = ?1)";
 
 pub(super) const LOG: &str = "
     INSERT INTO forum_api_attempts (delivery, number, attempt, at, status, error, duration_ms, answer)
@@ -33,6 +45,21 @@ pub(super) const LOG: &str = "
 
 pub(super) const FORGET: &str =
     "DELETE FROM forum_api_attempts WHERE delivery = ?1 AND number <= ?2";
+
+/// Those whose lease holds.
+pub(super) fn begin_sending(
+    connection: &Connection,
+    leases: &[(DeliveryId, i64)],
+    now: Timestamp,
+) -> Result<HashSet<DeliveryId>> {
+    let mut begun = HashSet::new();
+    for (id, lease) in leases {
+        if changes(connection, BEGIN_SENDING, params![id, lease, now])? {
+            begun.insert(id.clone());
+        }
+    }
+    Ok(begun)
+}
 
 /// Those of which the lease was in force.
 pub(super) fn settle(
@@ -101,6 +128,24 @@ pub(super) fn retry(connection: &Connection, id: &DeliveryId, now: Timestamp) ->
     let Some(progress) = found.and_then(|delivery| delivery.progress.retried(now)) else {
         return Ok(false);
     };
-    let row = params![id, progress.state, progress.attempts, progress.due_at];
+    let row = params![id, progress.state, progress.attempts, progress.due_at, now];
     changes(connection, RETRY, row)
+}
+
+pub(super) fn retry_dead(
+    connection: &Connection,
+    endpoint: &EndpointId,
+    now: Timestamp,
+    limit: u32,
+) -> Result<u64> {
+    let progress = Progress::queued(now);
+    let row = params![
+        endpoint,
+        progress.state,
+        progress.attempts,
+        progress.due_at,
+        State::Dead,
+        limit,
+    ];
+    Ok(change(connection, RETRY_DEAD, row)? as u64)
 }
