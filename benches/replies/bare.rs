@@ -24,8 +24,8 @@ const PRAGMAS: &str = "
 ";
 
 const POST: &str = "
-    INSERT INTO post (thread_id, number, author_id, state, created_at, body, body_html, body_words)
-    VALUES (?1, ?2, ?3, 'visible', ?4, ?5, ?6, ?7)";
+    INSERT INTO post (thread_id, number, author_id, state, created_at, ordered_at, body, body_html, body_words)
+    VALUES (?1, ?2, ?3, 'visible', ?4, ?4, ?5, ?6, ?7)";
 
 const THREAD: &str = "
     UPDATE thread SET last_number = ?2, reply_count = reply_count + 1, last_post_id = ?3, last_activity_at = ?4

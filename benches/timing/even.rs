@@ -35,7 +35,7 @@ impl Tokens for Even {
         Ok(())
     }
 
-    async fn list(&self, _: Option<&Lookup>, _: u32) -> Stored<Vec<TokenRecord>> {
+    async fn list(&self, _: Option<(Timestamp, Lookup)>, _: u32) -> Stored<Vec<TokenRecord>> {
         Ok(Vec::new())
     }
 }

@@ -37,6 +37,7 @@ pub fn password(options: &Serve, is_board: bool) -> Result<Option<Password>> {
     } else {
         password::random()?
     };
+    passwords::must_be_long_enough(&text)?;
     Ok(Some(Password { text, given }))
 }
 
@@ -50,7 +51,7 @@ pub async fn begin(
     let Some(Password { text, given }) = password else {
         return board.migrate().await.map(|()| None);
     };
-    let (hash, empty) = (passwords::hash(text.clone()).await?, options.empty);
+    let (hash, empty) = (passwords::hash_new(text.clone()).await?, options.empty);
     let begun = board
         .begin(move |tx, now| Box::pin(async move { demo::begin(tx, &hash, empty, now).await }));
     let Some(trial) = begun.await? else {

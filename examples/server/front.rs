@@ -2,13 +2,14 @@
 //! whether all is well.
 
 use axum::body::Body;
+use forum_api::Malformed;
 use forum_api::docs::Docs;
 use forum_api::panel::Panel;
-use forum_api::{ForumApi, Malformed};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request, Response, StatusCode};
 use tower::ServiceExt;
 
+use crate::cors;
 use crate::metrics::{self, Metrics};
 use crate::readiness::Readiness;
 use crate::sign_in::SignIn;
@@ -25,7 +26,7 @@ pub const DOCS: &str = "/docs";
 #[derive(Clone, Debug)]
 pub struct Front {
     /// Answers everything below [`MOUNT`].
-    pub api: ForumApi,
+    pub api: cors::Api,
     /// Answers everything below [`PANEL`].
     pub panel: Panel,
     /// Signs in and out.

@@ -8,7 +8,7 @@ use forum_api::clock::SystemClock;
 use forum_api::host::{Refusal, Result};
 use forum_api::store::memory::MemoryBudgets;
 use forum_api::store::redis::{self, RedisBudgets};
-use forum_api::store::{Budgets, postgres, sqlite};
+use forum_api::store::{Budgets, SchemaStatus, postgres, sqlite};
 
 use crate::board::db::Database;
 use crate::board::{Board, look};
@@ -25,16 +25,44 @@ pub enum Place {
     Postgres(Pool),
 }
 
-/// The database of a board that was served before. One that holds none is left as it is.
-pub async fn existing(url: &str) -> Result<(Database, Board)> {
+/// What opening a database does about migrations that its schema lacks. A newer schema is an error in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Migrations {
+    /// Applies them.
+    Apply,
+    /// Fails.
+    Require,
+}
+
+/// Opens the database of a board that was served before. A database without a board is left as it is.
+///
+/// # Errors
+/// When there is no board, or its schema is newer, or it is outdated and `migrations` are not to be applied.
+pub async fn existing(url: &str, migrations: Migrations) -> Result<(Database, Board)> {
     let place = Place::named(url, false)?;
     if place.holds_board().await? == Some(false) {
         let reason = "the database holds no board: serve it first";
         return Err(Refusal::NotFound(reason.into()));
     }
-    let (database, board) = place.open(Language::English).await?;
-    board.migrate().await?;
+    let (database, board) = place.open(Language::English, migrations).await?;
+    match migrations {
+        Migrations::Apply => board.migrate().await?,
+        Migrations::Require => must_be_current(board.schema_status().await?)?,
+    }
     Ok((database, board))
+}
+
+fn must_be_current(status: SchemaStatus) -> Result<()> {
+    let reason = match status {
+        SchemaStatus::UpToDate => return Ok(()),
+        SchemaStatus::Pending => {
+            "the database's schema is older than this program: run the command migrate, or serve it"
+        }
+        SchemaStatus::Newer => {
+            "the database's schema is newer than this program: use the newer program"
+        }
+    };
+    Err(Refusal::Conflict(reason.into()))
 }
 
 impl Place {
@@ -71,12 +99,31 @@ impl Place {
         }
     }
 
-    /// The database, made if it may be, and what is to be a board in it.
-    pub async fn open(self, language: Language) -> Result<(Database, Board)> {
-        let database = match self {
-            Self::Sqlite(location) => Database::from(sqlite::Database::open(&location)?),
-            Self::Postgres(pool) => {
+    /// Opens the database, creating it if that is allowed, and returns it with its board, whose tables may be missing.
+    ///
+    /// # Errors
+    /// When the database cannot be used, or its schema is newer, or it is outdated and `migrations` are not to be
+    /// applied.
+    pub async fn open(
+        self,
+        language: Language,
+        migrations: Migrations,
+    ) -> Result<(Database, Board)> {
+        let database = match (self, migrations) {
+            (Self::Sqlite(location), Migrations::Apply) => {
+                Database::from(sqlite::Database::open(&location)?)
+            }
+            (Self::Sqlite(location), Migrations::Require) => {
+                let database = sqlite::Database::open_unmigrated(&location)?;
+                must_be_current(database.schema_status().await?)?;
+                Database::from(database)
+            }
+            (Self::Postgres(pool), Migrations::Apply) => {
                 postgres::migrate(&pool).await?;
+                Database::from(pool)
+            }
+            (Self::Postgres(pool), Migrations::Require) => {
+                must_be_current(postgres::schema_status(&pool).await?)?;
                 Database::from(pool)
             }
         };

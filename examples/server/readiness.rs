@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use forum_api::host::Refusal;
 use forum_api::store::SchemaStatus;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
@@ -66,10 +67,14 @@ impl Readiness {
     async fn probe(&self) -> bool {
         let probe = timeout(PROBE_TIMEOUT, async {
             self.database.check_writable().await?;
-            self.database.library_schema_status().await
+            let library = self.database.library_schema_status().await?;
+            Ok::<_, Refusal>([library, self.board.schema_status().await?])
         });
         let outcome = probe.await;
-        let ready = matches!(outcome, Ok(Ok(SchemaStatus::UpToDate)));
+        let ready = matches!(
+            outcome,
+            Ok(Ok([SchemaStatus::UpToDate, SchemaStatus::UpToDate]))
+        );
         if !ready {
             tracing::error!(?outcome, "database not ready for writes");
         }

@@ -18,8 +18,7 @@ use forum_api::webhook::worker::WorkerHandle;
 use forum_api::{Messages, Settings};
 use http::Request;
 use tokio::net::TcpListener;
-use tower::util::option_layer;
-use tower::{Layer, service_fn};
+use tower::service_fn;
 
 use crate::board::Board;
 use crate::board::db::Database;
@@ -28,7 +27,7 @@ use crate::connections::{self, Limits};
 use crate::front::{DOCS, Front, MOUNT, PANEL};
 use crate::greeting::Greeting;
 use crate::metrics::Metrics;
-use crate::open::{self, Place};
+use crate::open::{self, Migrations, Place};
 use crate::output::Output;
 use crate::readiness::Readiness;
 use crate::sign_in::SignIn;
@@ -45,7 +44,9 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
     let is_board = place.holds_board().await? == Some(true);
     let password = beginning::password(options, is_board)?;
     let budgets = open::budgets(options.redis.as_deref()).await?;
-    let (database, board) = place.open(options.language.into()).await?;
+    let (database, board) = place
+        .open(options.language.into(), Migrations::Apply)
+        .await?;
     let greeting = Greeting {
         base_url: options
             .base_url
@@ -63,15 +64,15 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
         Some(worker) => board.with_wake(move || worker.wake()),
         None => board,
     };
-    let sign_in = SignIn::new(board.clone(), &greeting.base_url, &options.trusted_proxies);
+    let sign_in = SignIn::new(board.clone(), settings.clone(), stores.budgets.clone());
     let registry = options.addresses.registry(&database)?;
     let front = Front {
         panel: panel(&stores, registry, sign_in.clone(), &settings),
-        api: api(stores, board.clone(), settings),
+        api: cors::layered(api(stores, board.clone(), settings), &options.cors_origin),
         sign_in,
         docs: Docs::new(DOCS, MOUNT),
         metrics,
-        readiness: Readiness::new(database.clone(), board),
+        readiness: Readiness::new(database.clone(), board.clone()),
     };
     Output::new(&greeting, greeting.keys())?.print(common.json);
     let stopped = stop.clone().told();
@@ -81,7 +82,12 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
             webhooks::stop(&worker).await;
         }
     };
-    tokio::join!(run(listener, front, options, stop), work);
+    let served = async { tokio::join!(run(listener, front, options.max_connections, stop), work) };
+    tokio::select! {
+        _ = served => {}
+        () = board.keep_writing_hints() => {}
+    }
+    board.write_hints().await;
     database.close().await;
     Ok(())
 }
@@ -146,18 +152,19 @@ fn panel(stores: &Stores, registry: Registry, sign_in: SignIn, settings: &Settin
         registry,
         TokioRuntime,
     )
+    .budgets(stores.budgets.clone())
+    .idempotency(stores.idempotency.clone())
     .settings(settings)
     .build()
 }
 
 /// Answers until told to stop, then finishes what is in flight.
-async fn run(listener: TcpListener, front: Front, options: &cli::Serve, stop: Stop) {
-    let front = service_fn(move |request: Request<Body>| {
+async fn run(listener: TcpListener, front: Front, max_connections: usize, stop: Stop) {
+    let service = service_fn(move |request: Request<Body>| {
         let front = front.clone();
         async move { Ok::<_, Infallible>(front.answer(request).await) }
     });
-    let service = option_layer(cors::layer(&options.cors_origin)).layer(front);
-    let limits = Limits::new(connections::raise_file_limit(options.max_connections));
+    let limits = Limits::new(connections::raise_file_limit(max_connections));
     let mut draining = connections::accept(listener, service, limits, stop.told()).await;
     patiently("requests", draining.finish()).await;
     draining.close().await;

@@ -63,6 +63,60 @@ pub async fn an_author_changes_what_awaits(suite: &Suite) -> Verdict {
     equal("the forum", found, before)
 }
 
+/// An edit of what was approved shows at once, or awaits approval: then others do not find the post until it is approved
+/// again, and it does not count.
+pub async fn an_edit_of_what_was_approved_shows_or_awaits(suite: &Suite) -> Verdict {
+    let (scene, nora) = scene(suite).await?;
+    let post = suite.post(&nora, &scene.at.thread).await?;
+    suite.stage.approve(&post).await?;
+    let at = PostAt { post, ..scene.at };
+    let before = forum(&scene.alice, &scene.forum).await?;
+    let edited = nora.edit_post(&at, &edit("Other words")).await?;
+    if edited.granted()?.it.state == State::AwaitingApproval {
+        equal("what others find", state(&scene.alice, &at).await?, None)?;
+        let waiting = forum(&scene.alice, &scene.forum).await?;
+        equal("posts", waiting.post_count, before.post_count - 1)?;
+        suite.stage.approve(&at.post).await?;
+    }
+    let found = super::scene::post(&scene.alice, &at).await?;
+    equal("its state", found.state, State::Visible)?;
+    equal("its body", found.body.as_deref(), Some("Other words"))?;
+    let after = forum(&scene.alice, &scene.forum).await?;
+    equal("posts", after.post_count, before.post_count)
+}
+
+/// An edit of an approved first post shows at once, or awaits approval with its thread: then others find neither until it is
+/// approved again, and no post of the thread counts.
+pub async fn an_edit_of_an_approved_first_post_shows_or_awaits(suite: &Suite) -> Verdict {
+    let (scene, nora) = scene(suite).await?;
+    let Written { thread, first } = suite.thread(&nora, &scene.forum).await?;
+    let at = PostAt {
+        thread: thread.clone(),
+        post: first,
+    };
+    suite.stage.approve(&at.post).await?;
+    suite.post(&scene.alice, &thread).await?;
+    let before = forum(&scene.alice, &scene.forum).await?;
+    let edited = nora.edit_post(&at, &edit("Other words")).await?;
+    if edited.granted()?.it.state == State::AwaitingApproval {
+        let seen = nora.thread(&thread).await?.granted()?;
+        equal("its thread", seen.state, State::AwaitingApproval)?;
+        scene.alice.thread(&thread).await?.absent()?;
+        let waiting = forum(&scene.alice, &scene.forum).await?;
+        let (counts, expected) = (
+            (waiting.thread_count, waiting.post_count),
+            (before.thread_count - 1, before.post_count - 2),
+        );
+        equal("the forum's counts", counts, expected)?;
+        suite.stage.approve(&at.post).await?;
+    }
+    let seen = scene.alice.thread(&thread).await?.granted()?;
+    let found = (seen.state, seen.reply_count);
+    equal("its thread", found, (State::Visible, 1))?;
+    let after = forum(&scene.alice, &scene.forum).await?;
+    equal("the forum", after, before)
+}
+
 /// A reply that awaited approval when it was deleted awaits it again when it is restored.
 pub async fn a_restored_reply_awaits_again(suite: &Suite) -> Verdict {
     let (scene, nora) = scene(suite).await?;

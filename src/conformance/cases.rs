@@ -136,6 +136,8 @@ macro_rules! __board_cases {
                 an_approved_reply_is_for_everybody
                 an_approved_thread_is_for_everybody
                 an_author_changes_what_awaits
+                an_edit_of_what_was_approved_shows_or_awaits
+                an_edit_of_an_approved_first_post_shows_or_awaits
                 a_restored_reply_awaits_again
                 a_restored_thread_awaits_again
                 a_reply_is_approved_in_a_deleted_thread
@@ -182,6 +184,8 @@ macro_rules! __board_cases {
                 an_edit_is_decided_when_it_is_made
                 what_an_edit_leaves_out_stays
                 options_that_were_voted_for_are_a_moderators
+                a_question_that_was_voted_on_is_a_moderators
+                choices_that_were_made_are_a_moderators
                 a_removed_option_takes_its_votes
                 a_refused_edit_changes_nothing
                 an_end_is_set_and_taken_away

@@ -10,6 +10,7 @@ macro_rules! __event_cases {
             events {
                 what_is_posted_is_told_of
                 an_edit_is_told_of
+                an_edit_of_what_was_approved_is_told_of
                 a_deletion_is_told_of
                 a_first_post_is_told_of_as_its_thread
                 a_vote_is_told_of

@@ -9,7 +9,7 @@ use super::scene::{Scene, edit};
 use super::told::{of, silent, tells, tells_one, told};
 use super::words::{reply, start};
 use super::{Part, Role, Suite, Verdict, equal};
-use crate::model::NewPoll;
+use crate::model::{NewPoll, PostAt, State};
 use crate::webhook::Topic;
 
 /// A thread is told of before its first post, and a reply by itself.
@@ -46,6 +46,26 @@ pub async fn an_edit_is_told_of(suite: &Suite) -> Verdict {
             .edit_post(&at, &edit("Better words"))
             .await?
             .granted()?;
+        tells_one(suite, &Topic::POST_UPDATED, &at.post).await?;
+    }
+    Ok(())
+}
+
+/// An edit of what was approved has one event, `post.updated`: at once, or when it is approved again if it awaits that. The
+/// same holds for a first post.
+pub async fn an_edit_of_what_was_approved_is_told_of(suite: &Suite) -> Verdict {
+    let Scene { forum, at, .. } = scene(suite).await?;
+    let nora = suite.newcomer("nora").await?;
+    let first = suite.thread(&nora, &forum).await?.at();
+    let post = suite.post(&nora, &at.thread).await?;
+    for at in [first, PostAt { post, ..at }] {
+        suite.stage.approve(&at.post).await?;
+        told(suite).await?;
+        let edited = nora.edit_post(&at, &edit("Other words")).await?;
+        if edited.granted()?.it.state == State::AwaitingApproval {
+            silent(suite).await?;
+            suite.stage.approve(&at.post).await?;
+        }
         tells_one(suite, &Topic::POST_UPDATED, &at.post).await?;
     }
     Ok(())

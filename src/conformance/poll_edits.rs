@@ -87,14 +87,58 @@ pub async fn options_that_were_voted_for_are_a_moderators(suite: &Suite) -> Verd
     poll.cast(&poll.bob, &[1]).await?.granted()?;
     let renamed = to_options([(Some(green), "Mint"), (Some(black), "Black")]);
     poll.edit(&poll.alice, &renamed).await?.conflict()?;
-    poll.edit(&poll.alice, &to_question("Which one?"))
-        .await?
-        .granted()?;
     let gone = to_options([(Some(green), "Green"), (Some(herbs), "Herbs")]);
     let moderator = suite.moderator("mod", &poll.forum).await?;
     poll.edit(&moderator, &gone).await?.not_found()?;
     let edited = poll.edit(&moderator, &renamed).await?.granted()?.it;
     equal("counts", counted(&edited), (vec![0, 1], 1))
+}
+
+/// Until a vote is cast the writer changes the question; afterwards that is a conflict, unless the question stays the same,
+/// and a moderator changes it.
+pub async fn a_question_that_was_voted_on_is_a_moderators(suite: &Suite) -> Verdict {
+    let poll = Asking::new(suite, tea()).await?;
+    let edit = to_question("Which coffee?");
+    poll.edit(&poll.alice, &edit).await?.granted()?;
+    poll.cast(&poll.bob, &[1]).await?.granted()?;
+    poll.edit(&poll.alice, &to_question("Which milk?"))
+        .await?
+        .conflict()?;
+    poll.edit(&poll.alice, &edit).await?.granted()?;
+    let found = poll.seen(&poll.bob).await?;
+    equal("question", &*found.question, "Which coffee?")?;
+    let moderator = suite.moderator("mod", &poll.forum).await?;
+    let edited = poll.edit(&moderator, &to_question("Which water?")).await?;
+    let edited = edited.granted()?.it;
+    equal("question", &*edited.question, "Which water?")?;
+    equal("counts", counted(&edited), (vec![0, 1, 0], 1))
+}
+
+/// The writer does not lower `maxChoices` below the number of options of a vote; a moderator does, and the vote stays.
+pub async fn choices_that_were_made_are_a_moderators(suite: &Suite) -> Verdict {
+    let max_choices = 3;
+    let poll = Asking::new(
+        suite,
+        NewPoll {
+            max_choices,
+            ..tea()
+        },
+    )
+    .await?;
+    poll.cast(&poll.alice, &[1]).await?.granted()?;
+    poll.cast(&poll.bob, &[0, 2]).await?.granted()?;
+    let most = |max_choices| EditPoll {
+        max_choices: Some(max_choices),
+        ..EditPoll::default()
+    };
+    poll.edit(&poll.alice, &most(1)).await?.conflict()?;
+    let found = poll.seen(&poll.alice).await?.max_choices;
+    equal("maxChoices", found, 3)?;
+    poll.edit(&poll.alice, &most(2)).await?.granted()?;
+    let moderator = suite.moderator("mod", &poll.forum).await?;
+    let edited = poll.edit(&moderator, &most(1)).await?.granted()?.it;
+    equal("maxChoices", edited.max_choices, 1)?;
+    equal("counts", counted(&edited), (vec![1, 1, 1], 2))
 }
 
 /// The votes of a removed option go with it. Who voted for nothing else has not voted any more.
@@ -195,7 +239,8 @@ pub async fn a_stale_edit_is_a_conflict(suite: &Suite) -> Verdict {
     poll.cast(&poll.bob, &[0]).await?.granted()?;
     let first = EditPoll {
         expected_version: Some(1),
-        ..to_question("Which coffee?")
+        can_change_vote: Some(true),
+        ..EditPoll::default()
     };
     let edited = poll.edit(&poll.alice, &first).await?.granted()?.it;
     equal("version", edited.version, 2)?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::asking::{Asking, carrying, counted, tea, to_options};
 use super::scene::threads;
 use super::{Audience, Part, Role, Suite, Verdict, equal, holds};
-use crate::model::{NewPoll, PostAt, ThreadId, Vote};
+use crate::model::{EditPoll, NewPoll, PostAt, ThreadId, Vote};
 
 /// A thread that was started with a poll carries it, and no other thread does.
 pub async fn a_poll_comes_with_its_thread(suite: &Suite) -> Verdict {
@@ -150,7 +150,7 @@ pub async fn a_poll_awaits_approval_with_its_thread(suite: &Suite) -> Verdict {
     equal("counts", counted(&seen), (vec![1, 0, 0], 1))
 }
 
-/// The poll of a deleted thread is there for moderators.
+/// Moderators find the poll of a deleted thread, and neither vote in it nor edit it.
 pub async fn a_poll_is_deleted_with_its_thread(suite: &Suite) -> Verdict {
     let poll = Asking::new(suite, tea()).await?;
     let moderator = suite.moderator("mod", &poll.forum).await?;
@@ -164,8 +164,15 @@ pub async fn a_poll_is_deleted_with_its_thread(suite: &Suite) -> Verdict {
         someone.poll(&poll.thread).await?.absent()?;
         poll.cast(someone, &[0]).await?.absent()?;
     }
-    poll.cast(&moderator, &[0]).await?.granted()?;
-    Ok(())
+    poll.seen(&moderator).await?;
+    poll.cast(&moderator, &[0]).await?.forbidden()?;
+    let edit = EditPoll {
+        can_change_vote: Some(true),
+        ..EditPoll::default()
+    };
+    poll.edit(&moderator, &edit).await?.forbidden()?;
+    let found = counted(&poll.seen(&moderator).await?);
+    equal("counts", found, (vec![0, 0, 0], 0))
 }
 
 /// At the time that was set a poll is closed, and nobody votes any more.

@@ -11,8 +11,8 @@ use http_body_util::Full;
 
 use super::answer::{Answer, Kind};
 
-/// What pages may load, and from where: nothing but their own style sheet, and no script at all.
-const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; \
+/// Pages load scripts, style sheets and images of their own origin only.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 
 const ALWAYS: [(HeaderName, &str); 3] = [
@@ -21,8 +21,8 @@ const ALWAYS: [(HeaderName, &str); 3] = [
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
 ];
 
-/// What every page of the panel carries: its own style sheet, images of the same site, no script, and in no frame. For
-/// a host's own pages that look like it, such as the one that signs in.
+/// Returns the headers of every page of the panel: scripts, style sheets and images of the same origin only, and no frame.
+/// For a host's own pages that look like the panel, such as the sign-in page.
 pub fn page_headers() -> HeaderMap {
     let always = ALWAYS.map(|(name, value)| (name, HeaderValue::from_static(value)));
     always.into_iter().collect()

@@ -46,7 +46,10 @@
 //! Whoever is not signed in is sent to the host's sign-in page, and to a member who is no administrator there is no
 //! panel: 404. What changes something is a `POST` that carries what only this session's pages hold, and that comes from
 //! no other site; a forged one is 403. Five wrong passwords in five minutes lock issuing for that administrator for five
-//! minutes, on that node.
+//! minutes (429). A form that reveals a secret succeeds once.
+//!
+//! Wrong passwords and the forms that succeeded are noted in memory, for a single node. Where a board has several nodes,
+//! give their panels the stores that the nodes share: [`Builder::budgets`] and [`Builder::idempotency`].
 //!
 //! A host's own sign-in page may look like the panel: its style sheet is at `/style.css` below the mount, for anybody,
 //! [`page_headers`] are the headers that its pages carry, and [`is_own_form`] tells a form from a forged one.

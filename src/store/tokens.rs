@@ -22,6 +22,13 @@ pub trait Tokens: Send + Sync + 'static {
     /// durable: a use is no more than a hint to the operator.
     async fn used(&self, lookup: &Lookup, at: Timestamp) -> Stored<()>;
 
-    /// Up to `limit` tokens in the order of their lookups, those after `after`.
-    async fn list(&self, after: Option<&Lookup>, limit: u32) -> Stored<Vec<TokenRecord>>;
+    /// Lists up to `limit` tokens, newest first; tokens of one creation time in descending order of their lookups.
+    ///
+    /// The list begins behind the token with the creation time and lookup `after`, whether it exists or not; `None` for
+    /// the beginning.
+    async fn list(
+        &self,
+        after: Option<(Timestamp, Lookup)>,
+        limit: u32,
+    ) -> Stored<Vec<TokenRecord>>;
 }

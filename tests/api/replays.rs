@@ -99,7 +99,7 @@ async fn what_is_kept_and_what_is_not() {
 async fn a_refusal_frees_the_key_for_another_request() {
     let server = Server::new();
     let alice = server.token("alice").await;
-    let refuses = || Refusal::Invalid("Too soon.".into());
+    let refuses = || Refusal::invalid("body", "Too soon.");
     server.board.be(Mood::Refuses(refuses));
     let refused = server.send(&reply("x").bearer(&alice)).await;
     assert_eq!(outcome(&refused), (422, Some("VALIDATION")));

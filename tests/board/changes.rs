@@ -106,20 +106,6 @@ async fn what_is_restored_is_what_it_was() {
     assert_eq!(states().await, "visible");
 }
 
-/// What newcomers post awaits approval; what was approved they edit as others do.
-#[tokio::test]
-async fn an_approved_post_that_a_newcomer_edits_stays_visible() {
-    let demo = Demo::new().await;
-    let post = reply_by(&demo, "newbie").await;
-    demo.approve(id(&post)).await.unwrap();
-    let newbie = demo.as_member("newbie").await;
-    let edited = newbie.patch(&post, &body("White.")).await;
-    assert_eq!(
-        (edited.status, &edited.json()["state"]),
-        (200, &json!("visible"))
-    );
-}
-
 #[tokio::test]
 async fn moderators_tidy_a_deleted_thread_before_it_comes_back() {
     let demo = Demo::new().await;

@@ -44,7 +44,7 @@ pub async fn happen(demo: &Demo) {
         "alice",
         "PATCH",
         &place,
-        json!({ "question": "Which?" }),
+        json!({ "canChangeVote": true }),
     )
     .await;
     let message = json!({ "to": ["@carol"], "subject": PRIVATE[0], "body": PRIVATE[1], "requestReceipt": true });

@@ -1,9 +1,14 @@
 //! How often a member may post.
 
+use std::time::Duration;
+
+use forum_api::clock::Clock;
 use serde_json::json;
 
 use crate::board::settings;
 use crate::demo::{Demo, body, code};
+
+const DAY: u64 = 24 * 60 * 60;
 
 #[tokio::test]
 async fn some_seconds_have_to_pass_between_two_posts() {
@@ -40,6 +45,31 @@ async fn staff_need_not_wait() {
     for name in ["mod", "mod", "admin", "admin"] {
         assert_eq!(demo.post(name, &tea, body("x")).await.0, 201);
     }
+}
+
+#[tokio::test]
+async fn a_post_that_is_dated_ahead_locks_nobody_out() {
+    let demo = Demo::new().await;
+    let tea = demo.tea().await;
+    demo.set(settings::POSTS_PER_HOUR.key, "2").await;
+    demo.wait(DAY);
+    for name in ["alice", "bob"] {
+        assert_eq!(demo.post(name, &tea, body("x")).await.0, 201);
+    }
+    demo.clock
+        .set(demo.clock.now().minus(Duration::from_secs(DAY)));
+    for _ in 0..2 {
+        assert_eq!(demo.post("alice", &tea, body("x")).await.0, 201);
+        assert_eq!(
+            code(&demo.post("alice", &tea, body("x")).await),
+            (422, "VALIDATION")
+        );
+        demo.wait(15);
+    }
+    assert_eq!(
+        code(&demo.post("alice", &tea, body("x")).await),
+        (429, "RATE_LIMITED")
+    );
 }
 
 #[tokio::test]

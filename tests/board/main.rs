@@ -4,6 +4,7 @@
 #[allow(dead_code, reason = "the server uses the rest")]
 mod board;
 
+mod approval;
 mod backend;
 mod changes;
 mod conformance;
@@ -16,7 +17,10 @@ mod events;
 mod faults;
 mod flood;
 mod forums;
+mod hints;
+mod migrations;
 mod model;
+mod pages;
 mod posts;
 mod profiles;
 #[path = "../api/support/schema.rs"]

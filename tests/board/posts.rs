@@ -1,6 +1,16 @@
 //! Posts: what comes first of several refusals, and what a clock does that is put back.
 
-use crate::demo::{Demo, body, code};
+use std::time::Duration;
+
+use forum_api::clock::Clock;
+use serde_json::json;
+
+use crate::demo::{Demo, all, body, code};
+
+const DAY: u64 = 24 * 60 * 60;
+
+/// The time of the demo's clock.
+const NOW: &str = "2026-01-01T00:00:00.000Z";
 
 #[tokio::test]
 async fn who_may_not_reply_is_told_that_before_what_is_wrong_with_the_reply() {
@@ -28,11 +38,52 @@ async fn a_deleted_thread_is_for_its_moderators() {
     );
 }
 
+/// A reply of a day ahead: it does not date the replies after it, which follow it all the same.
 #[tokio::test]
-async fn a_clock_that_is_put_back_puts_no_post_before_another() {
+async fn a_post_that_is_dated_ahead_dates_no_other_post() {
     let demo = Demo::new().await;
-    demo.sql("UPDATE post SET created_at = 2000000000000 WHERE number = 6")
-        .await;
-    let (_, post) = demo.post("bob", &demo.tea().await, body("x")).await;
-    assert_eq!(post["createdAt"], "2033-05-18T03:33:20.000Z");
+    let tea = demo.tea().await;
+    demo.wait(DAY);
+    let (_, ahead) = demo.post("alice", &tea, body("tomorrow")).await;
+    demo.clock
+        .set(demo.clock.now().minus(Duration::from_secs(DAY)));
+    let mut written = vec![ahead["postId"].clone()];
+    for name in ["bob", "carol"] {
+        let (status, post) = demo.post(name, &tea, body("today")).await;
+        assert_eq!((status, &post["createdAt"]), (201, &json!(NOW)), "{name}");
+        written.push(post["postId"].clone());
+    }
+    let (_, thread) = demo.get("guest", "/threads/16").await;
+    let last = &thread["lastPost"];
+    assert_eq!(
+        (&last["postId"], &last["createdAt"]),
+        (&written[2], &json!(NOW))
+    );
+    assert_eq!(thread["lastActivityAt"], NOW);
+    let (_, forums) = demo.get("guest", "/forums").await;
+    let general = forums["items"].as_array().unwrap().iter();
+    let mut general = general.filter(|forum| forum["title"] == "General");
+    assert_eq!(general.next().unwrap()["lastActivityAt"], NOW);
+    // Pages of any size, and those since a time, keep the order.
+    let mut walked = Vec::new();
+    let mut path = Some(format!("{tea}?limit=1"));
+    while let Some(page) = path {
+        let (_, page) = demo.get("guest", &page).await;
+        walked.extend(all(&page, "postId").into_iter().map(|id| json!(id)));
+        let next = page["next"].as_str();
+        path = next.map(|next| format!("{tea}?limit=1&after={next}"));
+    }
+    assert!(walked.ends_with(&written), "{walked:?}");
+    for (since, found) in [
+        ("2025-12-31T23:59:59.999Z", &written[..]),
+        (NOW, &written[..1]),
+    ] {
+        let (_, page) = demo.get("guest", &format!("{tea}?since={since}")).await;
+        let posts = all(&page, "postId").into_iter();
+        assert_eq!(
+            posts.map(|id| json!(id)).collect::<Vec<_>>(),
+            found,
+            "{since}"
+        );
+    }
 }

@@ -126,7 +126,8 @@ impl Cluster {
         (reader, address(&greeting))
     }
 
-    fn log(&self, kind: &str, number: usize) -> PathBuf {
+    /// The log of a node.
+    pub fn log(&self, kind: &str, number: usize) -> PathBuf {
         let name = format!("{kind}-{number}.log");
         self.directory.path().join(name)
     }

@@ -1,7 +1,7 @@
 //! Many nodes on one Postgres and one Redis, as their operator meets them: killed, cut off, upgraded, told to stop.
 //!
 //! `tests/run` starts both stores and puts their addresses into `FORUM_API_POSTGRES` and `FORUM_API_REDIS`; without
-//! them, nothing here is tried. A drill takes some ten seconds; `FORUM_DRILL_SECONDS=60` makes that a minute of load,
+//! them, each test fails. A drill takes some ten seconds; `FORUM_DRILL_SECONDS=60` makes that a minute of load,
 //! and lets leases run out by themselves.
 //!
 //! `cargo test` builds the server; for this binary alone, `cargo build --example server` has to come first.

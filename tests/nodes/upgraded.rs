@@ -1,4 +1,4 @@
-//! Nodes that start at once on a new database, and nodes of two versions beside each other.
+//! Nodes that start at once on a new database, and nodes that run while a later version migrates it.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -49,7 +49,7 @@ fn nodes_that_start_at_once_make_one_board() {
 }
 
 #[test]
-fn nodes_of_the_version_before_go_on() {
+fn nodes_that_run_go_on_beside_a_later_version() {
     drill(|addresses| beside_a_later_one(addresses, Extent::new(2, 1)));
 }
 

@@ -1,16 +1,18 @@
 //! A panel over stores in memory: a token, an endpoint whose new secret pends, and a dead delivery to it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use forum_api::async_trait;
-use forum_api::clock::{Inline, ManualClock, SeededEntropy};
+use forum_api::clock::{Clock, Inline, ManualClock, SeededEntropy, TokioRuntime};
 use forum_api::host::{Operator, Session, Stored};
 use forum_api::model::{DeliveryId, Timestamp, UserId};
 use forum_api::panel::{Panel, Settings};
 use forum_api::scope::Surface;
 use forum_api::store::memory::MemoryTokens;
-use forum_api::store::{Claim, Filter, Settlement, Tokens, Webhooks};
+use forum_api::store::{Claim, Filter, Settlement, Stores, Tokens, Webhooks};
 use forum_api::token::{Issue, TokenRecord, issue};
 use forum_api::webhook::{Attempted, Progress, Registration, Registry, State};
 use http::request::Parts;
@@ -22,7 +24,11 @@ pub const PASSWORD: &str = "correct horse";
 pub const ANSWER: &str = "<script>alert('\"')</script>";
 
 /// The members: `admin` is the administrator, and a cookie is the name of a member, with what tells sessions apart.
-struct Members;
+#[derive(Default)]
+pub struct Members {
+    /// Calls that asked for names.
+    pub asked: AtomicU32,
+}
 
 const NAMES: [&str; 3] = ["admin", "alice", "<b>bob</b>"];
 
@@ -55,6 +61,16 @@ impl Operator for Members {
         Ok(NAMES.get(place).map(ToString::to_string))
     }
 
+    async fn names(&self, members: &[UserId]) -> Stored<HashMap<UserId, String>> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        let mut names = HashMap::new();
+        for member in members {
+            let name = self.name(member).await?;
+            names.extend(name.map(|name| (member.clone(), name)));
+        }
+        Ok(names)
+    }
+
     fn sign_in(&self, back: &str) -> String {
         format!("/sign-in?back={back}")
     }
@@ -67,7 +83,10 @@ impl Operator for Members {
 /// The panel, and what is behind it.
 pub struct House {
     pub panel: Panel,
+    pub members: Arc<Members>,
     pub tokens: Arc<MemoryTokens>,
+    /// The stores that the panels of several nodes share.
+    pub stores: Stores,
     pub webhooks: Webhooks,
     pub clock: Arc<ManualClock>,
     /// The token, the endpoint and the delivery that there are.
@@ -87,7 +106,8 @@ impl House {
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
         let (tokens, webhooks) = (Arc::new(MemoryTokens::default()), Webhooks::in_memory());
         let registry = Registry::new(webhooks.clone()).clock(clock.clone());
-        let panel = Panel::builder(Arc::new(Members), tokens.clone(), registry, Inline)
+        let members = Arc::new(Members::default());
+        let panel = Panel::builder(members.clone(), tokens.clone(), registry, Inline)
             .clock(clock.clone())
             .entropy(Arc::new(SeededEntropy::new(1)))
             .settings(Settings {
@@ -95,15 +115,31 @@ impl House {
                 ..Settings::default()
             })
             .build();
+        let stores = Stores {
+            tokens: tokens.clone(),
+            ..Stores::in_memory()
+        };
         Self {
             panel,
+            members,
             tokens,
+            stores,
             webhooks,
             clock,
             token: String::new(),
             endpoint: String::new(),
             delivery: String::new(),
         }
+    }
+
+    /// The panel of another node: it shares the stores, and its store of tokens is `tokens`.
+    pub fn node(&self, tokens: Arc<dyn Tokens>) -> Panel {
+        let registry = Registry::new(self.webhooks.clone()).clock(self.clock.clone());
+        Panel::builder(self.members.clone(), tokens, registry, TokioRuntime)
+            .clock(self.clock.clone())
+            .budgets(self.stores.budgets.clone())
+            .idempotency(self.stores.idempotency.clone())
+            .build()
     }
 
     /// One with a token, an endpoint and a dead delivery, all with names that want to be more than text.
@@ -122,8 +158,9 @@ impl House {
             scopes: &["posts:read".to_owned()],
             expires_in_days: "30",
         };
-        let entropy = SeededEntropy::new(label.len() as u64 + 1_000);
-        let now = Timestamp::from_millis(1_767_225_600_000);
+        let seed = self.all_tokens().await.len() as u64 + 1_000;
+        let entropy = SeededEntropy::new(seed);
+        let now = self.clock.now();
         let issued = issue(&*self.tokens, &entropy, Surface::Full, wanted, now).await;
         issued.unwrap().1.lookup.to_string()
     }

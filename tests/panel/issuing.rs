@@ -1,5 +1,6 @@
 //! Issuing and revoking tokens (spec, Authentication 6 and 7).
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use forum_api::clock::Clock;
@@ -8,7 +9,7 @@ use forum_api::token::{PlainToken, TokenState};
 use crate::ask::{Answer, Fields};
 use crate::house::{House, PASSWORD};
 
-async fn issue(house: &House, changed: &Fields<'_>) -> Answer {
+pub async fn issue(house: &House, changed: &Fields<'_>) -> Answer {
     let usual = [
         ("owner", "alice"),
         ("label", "a laptop"),
@@ -105,6 +106,10 @@ async fn each_field_that_is_wrong_says_so() {
         ("scopes", "admin:write"),
         ("password", "wrong"),
         ("password", ""),
+        ("label", "two\nlines"),
+        ("label", "\u{1b}[31m"),
+        ("label", "\u{202e}txt.exe"),
+        ("label", &"ß".repeat(101)),
     ] {
         let refused = issue(&house, &[(field, text)]).await;
         assert_eq!(refused.status, 422, "{field} {text}");
@@ -115,14 +120,21 @@ async fn each_field_that_is_wrong_says_so() {
             "{field} {text}"
         );
     }
-    let all = house
-        .post("/panel/tokens/new", &[("expires_in_days", "x")])
-        .await;
+    let all = [("expires_in_days", "x"), ("label", "\t")];
+    let all = house.post("/panel/tokens/new", &all).await;
     assert_eq!(
         (all.status, all.body.matches("class=\"wrong\"").count()),
-        (422, 4)
+        (422, 5)
     );
     assert!(house.all_tokens().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_label_has_up_to_100_characters() {
+    let house = House::new().await;
+    let label = "ß".repeat(100);
+    assert_eq!(issue(&house, &[("label", &label)]).await.status, 200);
+    assert_eq!(house.all_tokens().await[0].label, label);
 }
 
 #[tokio::test]
@@ -140,6 +152,30 @@ async fn five_wrong_passwords_lock_for_five_minutes() {
     house.clock.advance(Duration::from_secs(1));
     assert_eq!(issue(&house, &[]).await.status, 200);
     assert_eq!(house.all_tokens().await.len(), 1);
+}
+
+#[tokio::test]
+async fn wrong_passwords_count_for_five_minutes_and_right_ones_do_not_count() {
+    let house = House::new().await;
+    let wrong = async || issue(&house, &[("password", "wrong")]).await.status;
+    for _ in 0..4 {
+        assert_eq!(wrong().await, 422);
+    }
+    for _ in 0..6 {
+        assert_eq!(issue(&house, &[]).await.status, 200);
+    }
+    house.clock.advance(Duration::from_secs(200));
+    assert_eq!(wrong().await, 422);
+    assert_eq!(issue(&house, &[]).await.header("retry-after"), "300");
+    house.clock.advance(Duration::from_secs(300));
+    for _ in 0..4 {
+        assert_eq!(wrong().await, 422);
+    }
+    house.clock.advance(Duration::from_secs(300));
+    for _ in 0..5 {
+        assert_eq!(wrong().await, 422);
+    }
+    assert_eq!(wrong().await, 429);
 }
 
 #[tokio::test]
@@ -179,16 +215,40 @@ async fn revoking_asks_for_no_password() {
 }
 
 #[tokio::test]
-async fn a_long_list_goes_on() {
+async fn tokens_are_listed_from_the_newest_on_in_pages_of_50() {
     let house = House::new().await;
-    for number in 0..250 {
-        house.add_token(&"x".repeat(number * 7)).await;
+    let mut newest_first = Vec::new();
+    for number in 0..120 {
+        newest_first.insert(0, house.add_token(&format!("number {number}")).await);
+        house.clock.advance(Duration::from_secs(1));
     }
-    let first = house.get("/panel/tokens").await;
-    let rest = house
-        .get(first.after("<p class=\"further\"><a href=\""))
-        .await;
-    let count = |page: &Answer| page.body.matches("/revoke\"").count();
-    assert_eq!((count(&first), count(&rest)), (200, 50));
-    assert!(!rest.body.contains("class=\"further\""));
+    let mut listed = Vec::new();
+    let mut page = house.get("/panel/tokens").await;
+    loop {
+        let found = page.body.split("/panel/tokens/").skip(1);
+        let found = found.filter_map(|rest| Some(rest.split_once("/revoke\"")?.0));
+        let found: Vec<_> = found
+            .filter(|lookup| lookup.len() == 16)
+            .map(str::to_owned)
+            .collect();
+        assert!(found.len() <= 50);
+        listed.extend(found);
+        if !page.body.contains("class=\"further\"") {
+            break;
+        }
+        let next = page.after("<p class=\"further\"><a href=\"").to_owned();
+        page = house.get(&next).await;
+    }
+    assert_eq!(listed, newest_first);
+}
+
+#[tokio::test]
+async fn the_names_of_a_page_are_asked_for_in_one_call() {
+    let house = House::new().await;
+    for owner in ["alice", "admin", "alice"] {
+        assert_eq!(issue(&house, &[("owner", owner)]).await.status, 200);
+    }
+    let asked = house.members.asked.load(Ordering::Relaxed);
+    assert_eq!(house.get("/panel/tokens").await.status, 200);
+    assert_eq!(house.members.asked.load(Ordering::Relaxed), asked + 1);
 }

@@ -5,5 +5,6 @@ mod deliveries;
 mod gate;
 mod house;
 mod issuing;
+mod nonces;
 mod pages;
 mod webhooks;

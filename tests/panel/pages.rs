@@ -22,7 +22,7 @@ fn every(house: &House) -> Vec<String> {
 }
 
 fn is_plain(page: &Answer, path: &str) {
-    let policy = "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; \
+    let policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; \
                   frame-ancestors 'none'; base-uri 'none'";
     assert_eq!(page.header("content-security-policy"), policy, "{path}");
     assert_eq!(page.header("referrer-policy"), "same-origin", "{path}");

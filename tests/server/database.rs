@@ -4,7 +4,6 @@ use std::net::TcpListener;
 
 use tempfile::TempDir;
 
-use crate::client::get;
 use crate::program::{Server, databases, run};
 
 /// Serving and a command are refused alike, in a sentence that shows no password.
@@ -70,15 +69,41 @@ fn a_postgres_without_a_board_is_left_as_it_is() {
     });
 }
 
+/// The library's tables and the board's have migrations of their own.
+const MIGRATIONS: [&str; 2] = ["board_migrations", "forum_api_migrations"];
+
 #[test]
-fn a_board_that_a_later_version_has_changed_is_served() {
-    let home = Server::new(&[]).stop();
-    home.ask("INSERT INTO board_migrations (step) SELECT count(*) + 1 FROM board_migrations");
-    home.ask("ALTER TABLE member ADD COLUMN mood TEXT NOT NULL DEFAULT 'fine'");
-    home.ask("CREATE TABLE mood (name TEXT PRIMARY KEY)");
-    let server = Server::with_input(home, &[], "");
-    assert_eq!(get(&server.api("/forums")).status, 200);
-    let add = ["member", "add", "dora", "--groups", "members"];
-    assert_eq!(server.command(&add).status, 0);
-    assert_eq!(get(&server.api("/members/@dora")).status, 200);
+fn a_newer_schema_is_refused() {
+    for table in MIGRATIONS {
+        let home = Server::new(&["--empty"]).stop();
+        home.ask(&format!(
+            "INSERT INTO {table} (step) SELECT max(step) + 1 FROM {table}"
+        ));
+        for arguments in [
+            &["serve", "--listen", "127.0.0.1:0"][..],
+            &["worker"],
+            &["token", "list"],
+        ] {
+            let ended = home.run(arguments);
+            let refusal = ended.refusal();
+            assert!(
+                refusal.contains("newer than this program"),
+                "{arguments:?}: {refusal}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_outdated_schema_is_refused_by_commands() {
+    for table in MIGRATIONS {
+        let home = Server::new(&["--empty"]).stop();
+        home.ask(&format!("DELETE FROM {table}"));
+        let ended = home.run(&["token", "list"]);
+        assert!(
+            ended.refusal().contains("older than this program"),
+            "{ended:?}"
+        );
+        assert_eq!(home.ask(&format!("SELECT count(*) FROM {table}")), ["0"]);
+    }
 }

@@ -11,8 +11,9 @@ use crate::program::Server;
 
 const CONNECTIONS: usize = 10_000;
 
-/// How much of the server's memory a connection may take, in kB: 15 were measured.
-const EACH: u64 = 24;
+/// How much of the server's memory a connection may take, in kB. 15 were measured alone, and 28 in a debug build on a
+/// busy machine.
+const EACH: u64 = 48;
 
 /// When hyper has waited for a head, or the library for a body, long enough.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -43,9 +44,8 @@ fn rest(mut stream: TcpStream) -> String {
 
 #[test]
 fn ten_thousand_idle_connections_harm_nobody_and_end() {
-    if !may_open(CONNECTIONS + 5_000) {
-        return println!("left out: idle connections, as so many files may not be open here");
-    }
+    let allowed = may_open(CONNECTIONS + 5_000);
+    assert!(allowed, "prlimit could not raise the limit of open files");
     let server = Server::new(&["--guest-budget", "1000000"]);
     let token = server.greeting["token"].as_str().unwrap();
     let begun_at = Instant::now();
@@ -76,6 +76,6 @@ fn ten_thousand_idle_connections_harm_nobody_and_end() {
         assert_eq!(answered, kinds[number % kinds.len()] == whole);
     }
     let took = begun_at.elapsed();
-    assert!(took >= PATIENCE && took < 3 * PATIENCE, "{took:?}");
+    assert!(took >= PATIENCE && took < 6 * PATIENCE, "{took:?}");
     assert_eq!(get(&server.api("/forums")).status, 200);
 }

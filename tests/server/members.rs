@@ -127,20 +127,27 @@ fn a_password_is_given_and_changed() {
         let arguments = ["member", "password", name, "--password-stdin", "--json"];
         server.command_with(&arguments, password)
     };
-    assert_eq!(issue("first"), 1);
-    assert_eq!(give("mod", "first\n").json(), json!({ "ok": true }));
-    assert_eq!(issue("first\n"), 0);
-    assert_eq!(give("mod", "second\r\nmore").json(), json!({ "ok": true }));
-    assert_eq!([issue("first"), issue("second")], [1, 0]);
+    assert_eq!(issue("the first"), 1);
+    assert_eq!(give("mod", "the first\n").json(), json!({ "ok": true }));
+    assert_eq!(issue("the first\n"), 0);
     assert_eq!(
-        give("nobody", "x").refusal(),
+        give("mod", "zweiter ä\r\nmore").json(),
+        json!({ "ok": true })
+    );
+    assert_eq!([issue("the first"), issue("zweiter ä")], [1, 0]);
+    assert_eq!(
+        give("mod", "sevenÄÖ\n").refusal(),
+        "password: a password has at least 8 characters"
+    );
+    assert_eq!(
+        give("nobody", "long enough").refusal(),
         "there is no member \"nobody\""
     );
     assert_eq!(
         give("mod", "\n").refusal(),
         "expected a password on standard input"
     );
-    assert_eq!(issue("second"), 0);
+    assert_eq!(issue("zweiter ä"), 0);
 }
 
 #[test]

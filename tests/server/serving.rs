@@ -190,6 +190,26 @@ fn pages_of_named_origins_may_call_the_api() {
         asks("GET", "https://c.example").header("access-control-allow-origin"),
         None
     );
+    for path in [
+        "/panel/style.css",
+        "/sign-in",
+        "/metrics",
+        "/health",
+        "/docs",
+    ] {
+        for method in ["GET", "OPTIONS"] {
+            let headers = [
+                ("origin", "https://a.example"),
+                ("access-control-request-method", "GET"),
+            ];
+            let answer = send(method, &server.beside(path), &headers, "");
+            assert!(
+                !answer.head.contains("access-control-"),
+                "{path} {}",
+                answer.head
+            );
+        }
+    }
     let closed = Server::new(&["--empty"]);
     let options = send(
         "OPTIONS",

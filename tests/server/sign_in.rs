@@ -53,7 +53,7 @@ fn an_administrator_signs_in_and_out() {
     assert!(page.status == 200 && page.body.contains("name=\"password\""));
     assert!(page.body.contains("value=\"/panel/webhooks\""));
     let policy = page.header("content-security-policy").unwrap();
-    assert!(policy.starts_with("default-src 'none'; style-src 'self'"));
+    assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self'"));
 
     let entered = sign_in(&server, "ADMIN", password(&server));
     assert_eq!(
@@ -107,17 +107,48 @@ fn a_wrong_log_in_is_401_and_the_form_again() {
     assert_eq!(garbage.status, 400);
 }
 
+/// Sends the form to sign in by way of a trusted proxy, from this address.
+fn sign_in_from(server: &Server, address: &str, name: &str, password: &str) -> Answer {
+    let form = format!("name={name}&password={password}");
+    let headers = [FORM, ("x-forwarded-for", address)];
+    send("POST", &server.beside("/sign-in"), &headers, &form)
+}
+
 #[test]
-fn too_many_tries_have_to_wait() {
-    let server = Server::new(&["--empty"]);
-    for _ in 0..10 {
-        assert_eq!(sign_in(&server, "nobody", "x").status, 401);
+fn failures_lock_a_name_for_their_address_prefix_only() {
+    let server = Server::new(&["--empty", "--trusted-proxies", "127.0.0.0/8"]);
+    for (prefix, other) in [
+        (["192.0.2.1", "::ffff:192.0.2.99"], "192.0.3.1"),
+        (["2001:db8::1", "2001:db8::ffff:2"], "2001:db8:0:1::1"),
+    ] {
+        for number in 0..10 {
+            let failed = sign_in_from(&server, prefix[number % 2], "Admin", "wrong");
+            assert_eq!(failed.status, 401);
+        }
+        for address in prefix {
+            let refused = sign_in_from(&server, address, "ADMIN", password(&server));
+            assert_eq!(refused.status, 429, "{address}");
+            let wait: u32 = refused.header("retry-after").unwrap().parse().unwrap();
+            assert!((1..=300).contains(&wait), "{wait}");
+            assert_eq!(sign_in_from(&server, address, "alice", "x").status, 401);
+        }
+        let entered = sign_in_from(&server, other, "admin", password(&server));
+        assert_eq!(entered.status, 303, "{other}");
     }
-    let refused = sign_in(&server, "NOBODY", "x");
+}
+
+#[test]
+fn failures_of_many_names_lock_their_address_prefix() {
+    let server = Server::new(&["--empty", "--trusted-proxies", "127.0.0.0/8"]);
+    for number in 0..50 {
+        let (address, name) = (format!("2001:db8::{number}"), format!("name{number}"));
+        let failed = sign_in_from(&server, &address, &name, "x");
+        assert_eq!(failed.status, 401);
+    }
+    let refused = sign_in_from(&server, "2001:db8::ffff", "admin", password(&server));
     assert_eq!(refused.status, 429);
-    let wait: u32 = refused.header("retry-after").unwrap().parse().unwrap();
-    assert!((1..=300).contains(&wait));
-    assert_eq!(sign_in(&server, "admin", password(&server)).status, 303);
+    let entered = sign_in_from(&server, "2001:db8:1::", "admin", password(&server));
+    assert_eq!(entered.status, 303);
 }
 
 #[test]

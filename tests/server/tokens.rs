@@ -229,3 +229,30 @@ fn no_token_without_all_in_order() {
         1
     );
 }
+
+#[test]
+fn a_label_is_one_line_and_is_listed_escaped() {
+    let server = Server::new(&["--empty"]);
+    let issue = |label: &str| {
+        let arguments = ["--owner", "admin", "--scopes", "all", "--label", label];
+        issue(&server, &arguments)
+    };
+    for label in ["a\nb", "\u{1b}[2J", "\u{202e}gpj", &"x".repeat(101)] {
+        let refused = issue(label);
+        assert_eq!((refused.status, refused.out.as_str()), (1, ""), "{label:?}");
+        assert!(refused.err.contains("the label"), "{}", refused.err);
+    }
+    assert_eq!(
+        server.command(&["token", "list", "--json"]).json(),
+        json!([])
+    );
+    assert_eq!(issue("the \"old\" laptop").status, 0);
+    let append = "UPDATE forum_api_tokens SET label = label || '\u{1b}\n\u{202e}' RETURNING lookup";
+    assert_eq!(server.home.ask(append).len(), 1);
+    let list = server.command(&["token", "list"]).out;
+    assert_eq!(list.lines().count(), 1);
+    assert!(
+        list.contains(r#""the \"old\" laptop\u{1b}\n\u{202e}""#),
+        "{list}"
+    );
+}

@@ -1,6 +1,6 @@
 //! A soak: mixed load on the real server, while its memory, tasks, descriptors, log and queue are watched.
 //!
-//! `cargo test` soaks it for twenty seconds, which shows that nothing but memory grows. Half an hour shows that memory
+//! `tests/run --all` soaks it for twenty seconds, which shows that nothing but memory grows. Half an hour shows that memory
 //! does not: `cargo build --release --example server && SOAK=1800 cargo test --release --test soak -- --nocapture`.
 
 #[path = "../server/client.rs"]

@@ -192,6 +192,27 @@ async fn of_steps_that_fail_none_is_applied() {
     assert_eq!(count(&connection).unwrap(), 3);
 }
 
+/// The log and the file of shared memory hold the same data, and have the same mode.
+#[cfg(unix)]
+#[test]
+fn files_are_readable_for_their_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let directory = tempfile::tempdir().unwrap();
+    let _database = open(&directory);
+    let mut modes: Vec<_> = std::fs::read_dir(directory.path())
+        .unwrap()
+        .map(|file| {
+            let file = file.unwrap();
+            let mode = file.metadata().unwrap().permissions().mode() & 0o777;
+            (file.file_name().into_string().unwrap(), mode)
+        })
+        .collect();
+    modes.sort_unstable();
+    assert_eq!(modes.len(), 3, "{modes:?}");
+    assert!(modes.iter().all(|(_, mode)| *mode == 0o600), "{modes:?}");
+}
+
 #[test]
 fn two_that_migrate_at_once_apply_each_step_once() {
     for had_before in [0, 1].repeat(20) {

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use crate::ranges::{FORBIDDEN, PRIVATE, PUBLIC};
 use crate::spellings::{FIT, ODD, SPELLINGS, UNFIT};
-use crate::wire::{Act, Names, Receiver, SHORT, outgoing, settings};
+use crate::wire::{Act, LONG, Names, Receiver, SHORT, outgoing, settings};
 
 const OK: Act = Act::Say(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
 
@@ -34,7 +34,8 @@ struct Sender {
 
 impl Sender {
     fn new(allow_private: bool) -> Self {
-        let mut settings = settings(SHORT * 3);
+        let mut settings = settings(LONG);
+        settings.connect = SHORT * 3;
         settings.allow_private = allow_private;
         let transport = HttpTransport::new(settings).unwrap();
         Self {

@@ -121,7 +121,7 @@ async fn one_that_hangs_fails_the_attempt_and_is_closed() {
     let url = receiver.url("http://receiver.test");
     let sender = sender(HttpSettings {
         keep: LONG,
-        ..settings(SHORT)
+        ..settings(SHORT * 10)
     });
     assert_eq!(status(&sender, &url).await, Ok(200));
     status(&sender, &url).await.unwrap_err();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forum_api::webhook::{Answer, Transport as _, Unsent};
+use forum_api::webhook::{Answer, HttpSettings, Transport as _, Unsent};
 use tokio::task::JoinSet;
 
 use crate::wire::Act::{self, Blurt, Drip, Flood, Hold, Reset, Say, Trickle};
@@ -99,7 +99,7 @@ async fn a_body_ends_with_the_attempt() {
         ),
         (Trickle(b"HTTP/1.1 200 OK\r\n\r\nslow", b"ly"), "slow"),
     ];
-    check(SHORT * 3, &rows, |beginning, outcome| {
+    check(SHORT * 10, &rows, |beginning, outcome| {
         let answer = outcome.unwrap();
         assert_eq!(answer.status, 200);
         assert!(answer.excerpt.starts_with(beginning) && answer.excerpt.len() < 1000);
@@ -205,7 +205,11 @@ async fn a_name_must_lead_somewhere_in_time() {
     let unknown = "the name receiver.test does not resolve";
     let late = "no connection within 300ms";
     for (names, why) in [(Names::leading_to(&[]), unknown), (Names::silent(), late)] {
-        let transport = transport(settings(SHORT), &names);
+        let settings = HttpSettings {
+            connect: SHORT,
+            ..settings(LONG)
+        };
+        let transport = transport(settings, &names);
         let outgoing = outgoing("http://receiver.test/");
         is_unsent(why, transport.post(outgoing).await);
     }

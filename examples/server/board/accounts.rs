@@ -1,7 +1,9 @@
 //! Accounts: what administrators do to members.
 
+use std::collections::HashMap;
+
 use forum_api::host::{Refusal, Result};
-use forum_api::model::Timestamp;
+use forum_api::model::{Timestamp, UserId};
 
 use super::db::{self, Connection, Transaction, bind};
 use super::groups::{Group, Groups};
@@ -46,6 +48,24 @@ pub async fn name(connection: &Connection<'_>, member: i64) -> Result<Option<Str
         .first(find, bind![member], |columns| columns.value())
         .await;
     Ok(name?)
+}
+
+/// Returns the names of these members. Members whose account is gone are absent.
+pub async fn names(
+    connection: &Connection<'_>,
+    members: &[UserId],
+) -> Result<HashMap<UserId, String>> {
+    let find = "
+        SELECT id, username FROM member
+        WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
+    let members: Vec<_> = members.iter().flat_map(UserId::number).collect();
+    let members = serde_json::json!(members).to_string();
+    let names = connection
+        .all(find, bind![members], |columns| {
+            Ok((columns.id()?, columns.value()?))
+        })
+        .await;
+    Ok(names?.into_iter().collect())
 }
 
 /// Bans a member, who can no longer act from then on and has no session any more, or takes the ban back.

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use forum_api::async_trait;
 use forum_api::host::{Authority, Fault, Forums, Standing, Stored};
-use forum_api::model::{ForumId, Timestamp, UserId};
+use forum_api::model::{ForumId, UserId};
 
 use super::actor::Actor;
 use super::groups::Group;
-use super::{Board, members};
+use super::{Board, hints, members};
 
 #[async_trait]
 impl Authority for Board {
@@ -56,12 +56,11 @@ impl Board {
 
     fn note_seen(&self, actor: &Actor) {
         let now = self.clock.now();
-        let is_over = |last: Timestamp| now >= last.plus(members::SEEN_GRAIN);
-        let is_news = actor.last_seen.is_none_or(is_over);
-        if let Some(member) = actor.member.filter(|_| is_news) {
-            self.database.write_later(move |tx| {
-                Box::pin(async move { Ok(members::note_seen(tx, member, now).await?) })
-            });
+        let is_news = |last| hints::is_due(last, now, members::SEEN_GRAIN);
+        if let Some(member) = actor.member
+            && actor.last_seen.is_none_or(is_news)
+        {
+            self.hints.seen(member, now);
         }
     }
 }

@@ -99,7 +99,11 @@ pub fn obstacle(
 ) -> Option<Obstacle> {
     let bound = !access.moderate;
     let takes_moderator = post.first && change == Change::Delete;
-    let rules: [(bool, Obstacle); 5] = [
+    let rules: [(bool, Obstacle); 6] = [
+        (
+            change == Change::Edit && !access.reply,
+            (Refusal::Forbidden, |say| say.may_not_reply),
+        ),
         (
             bound && !post.own,
             (Refusal::Forbidden, |say| say.not_yours),
@@ -144,6 +148,7 @@ mod tests {
     fn said(moderate: bool, post: Subject, change: Change, window: Window) -> Option<&'static str> {
         let access = Access {
             moderate,
+            reply: true,
             ..Access::default()
         };
         let now = Timestamp::default().plus(MINUTE);
@@ -226,6 +231,22 @@ mod tests {
             assert_eq!(said(true, worst, change, Window::Minutes(0)), None);
             let gone = said(true, deleted, change, Window::Unlimited);
             assert_eq!(gone, Some(SAY.deleted));
+        }
+    }
+
+    #[test]
+    fn no_post_is_edited_where_the_editor_may_not_reply() {
+        let now = Timestamp::default().plus(MINUTE);
+        for moderate in [false, true] {
+            let access = Access {
+                moderate,
+                ..Access::default()
+            };
+            let said = |change| {
+                obstacle(access, OWN_REPLY, change, HALF_AN_HOUR, now).map(|(_, text)| text(SAY))
+            };
+            assert_eq!(said(Change::Edit), Some(SAY.may_not_reply));
+            assert_eq!(said(Change::Delete), None);
         }
     }
 

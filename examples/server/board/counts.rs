@@ -17,7 +17,7 @@ pub struct Counted {
     pub on_profiles: bool,
 }
 
-/// A reply that was written later than all that is there.
+/// A reply that is ordered after all posts of its thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Newest {
     /// The forum that its thread is in.
@@ -40,7 +40,13 @@ pub async fn newest(tx: &Transaction<'_>, newest: Newest, reply: Counted) -> Res
     let forum = "
         UPDATE forum SET
             post_count = post_count + 1,
-            last_activity_at = CASE WHEN last_activity_at > ?2 THEN last_activity_at ELSE ?2 END
+            last_activity_at = CASE
+                WHEN last_activity_at > ?2 THEN (
+                    SELECT last_activity_at FROM thread WHERE forum_id = forum.id AND state = 'visible'
+                    ORDER BY last_activity_at DESC LIMIT 1
+                )
+                ELSE ?2
+            END
         WHERE id = ?1";
     let in_thread = bind![reply.thread, newest.post, newest.at];
     let in_forum = bind![newest.forum, newest.at];
@@ -66,7 +72,7 @@ pub async fn reply(tx: &Transaction<'_>, reply: Counted) -> Result<()> {
             (last_post_id, last_activity_at) = (
                 SELECT id, created_at FROM post
                 WHERE thread_id = thread.id AND (state = 'visible' OR id = thread.first_post_id)
-                ORDER BY created_at DESC, id DESC LIMIT 1
+                ORDER BY ordered_at DESC, id DESC LIMIT 1
             )
         WHERE id = :thread RETURNING forum_id, state = 'visible'";
     let parameters = bind! { ":thread": reply.thread, ":by": reply.by };

@@ -5,14 +5,14 @@ use forum_api::model::{EditPost, ForumId, Post, State, Timestamp};
 
 use super::actor::Actor;
 use super::changes::{self, Change, Window};
-use super::db::{Transaction, bind};
+use super::db::{Transaction, bind, stored};
 use super::events::{EDITED, Events, Happening, REPLY_DELETED, THREAD_DELETED};
 use super::item::Item;
 use super::settings::{BODY_MAX, EDIT_WINDOW, TITLE_MAX, Values};
 use super::texts::Texts;
 use super::{markdown, place, posts, rules, search};
 
-/// Gives a post another body.
+/// Gives a post another body. If the posts of its editor await approval, it awaits approval from then on.
 pub async fn edit(
     tx: &Transaction<'_>,
     events: &mut Events,
@@ -24,7 +24,7 @@ pub async fn edit(
     let settings = Values::now(tx).await?;
     let window = settings.of(&EDIT_WINDOW);
     let may = (Change::Edit, window, events.now);
-    let item = changeable(tx, actor, (thread, post), may, say).await?;
+    let mut item = changeable(tx, actor, (thread, post), may, say).await?;
     rules::expected(edit.expected_version, item.version, say)?;
     rules::body(&edit.body, settings.of(&BODY_MAX), say)?;
     if let Some(reason) = &edit.reason {
@@ -33,10 +33,12 @@ pub async fn edit(
     let update = "
         UPDATE post SET
             body = :body, body_html = :html, body_words = :words, version = version + 1,
-            edited_at = :now, edited_by = :editor, edit_reason = :reason
+            edited_at = :now, edited_by = :editor, edit_reason = :reason, state = :state
         WHERE id = :post";
+    let state = rules::edited_state(item.state, actor.groups);
     let parameters = bind! {
         ":post": post,
+        ":state": stored(state),
         ":body": edit.body,
         ":html": markdown::render(&edit.body),
         ":words": search::folded(&edit.body),
@@ -45,6 +47,7 @@ pub async fn edit(
         ":reason": edit.reason,
     };
     tx.change(update, parameters).await?;
+    item.follow(tx, state).await?;
     let around = item.around(tx, actor.member).await?;
     let edited = posts::seen(&around, actor, window, events.now)?;
     if item.is_public() {

@@ -9,7 +9,8 @@ use super::rules;
 use super::settings::{POST_INTERVAL, POSTS_PER_HOUR, Values};
 use super::texts::Texts;
 
-/// Whether a member may post now. What was refused left no row, and does not count.
+/// Whether a member may post now. Refused posts left no row and do not count, nor do posts that are dated later than now
+/// because a clock was ahead.
 pub async fn check(
     connection: &Connection<'_>,
     actor: &Actor,
@@ -20,11 +21,13 @@ pub async fn check(
     let most = settings.of(&POSTS_PER_HOUR);
     let query = "
         SELECT
-            (SELECT max(created_at) FROM post WHERE author_id = :member),
-            (SELECT created_at FROM post WHERE author_id = :member AND created_at > :since
+            (SELECT max(created_at) FROM post WHERE author_id = :member AND created_at <= :now),
+            (SELECT created_at FROM post
+             WHERE author_id = :member AND created_at > :since AND created_at <= :now
              ORDER BY created_at DESC LIMIT 1 OFFSET :others)";
     let parameters = bind! {
         ":member": actor.member,
+        ":now": now,
         ":since": now.minus(rules::HOUR),
         ":others": i64::from(most) - 1,
     };

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use forum_api::host::{Refusal, Result};
-use forum_api::model::{Forum, ForumId};
+use forum_api::model::{Forum, ForumId, is_single_line};
 
 use super::access::Lists;
 use super::actor::Actor;
 use super::db::{Connection, Transaction, bind};
 use super::groups::Groups;
+use super::rules::is_blank;
 
 /// SQLite's recursion takes the deepest first.
 pub const DEPTH_FIRST: &str = "
@@ -89,8 +90,9 @@ pub struct NewForum {
 
 /// Adds a forum, the last of its siblings, and gives its id.
 pub async fn add(tx: &Transaction<'_>, new: &NewForum) -> Result<i64> {
-    if new.title.trim().is_empty() {
-        return Err(Refusal::invalid("title", "a forum needs a title"));
+    if is_blank(&new.title) || !is_single_line(&new.title) {
+        let rule = "a forum needs a title of one line, without control characters";
+        return Err(Refusal::invalid("title", rule));
     }
     if let Some(parent) = new.parent {
         must_exist(tx, parent).await?;

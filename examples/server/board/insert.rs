@@ -53,7 +53,7 @@ pub async fn thread(
         ":at": first.at,
     };
     let thread = tx.insert(insert, parameters).await?;
-    let post = row(tx, thread, first).await?;
+    let post = row(tx, thread, first, first.at).await?;
     let update = "
         UPDATE thread SET first_post_id = ?2, last_post_id = ?2, last_number = 1 WHERE id = ?1";
     tx.change(update, bind![thread, post]).await?;
@@ -63,13 +63,14 @@ pub async fn thread(
     Ok((thread, post))
 }
 
-/// Adds a reply, and gives its id. Its thread is there for everybody, and has none that was written later.
+/// Adds a reply at this place in the order of posts, and gives its id. Its thread is visible, and no post of it is ordered later.
 pub async fn reply(
     tx: &Transaction<'_>,
     (forum, thread): (i64, i64),
     reply: NewPost<'_>,
+    ordered_at: Timestamp,
 ) -> Result<i64> {
-    let post = row(tx, thread, reply).await?;
+    let post = row(tx, thread, reply, ordered_at).await?;
     if reply.state == State::Visible {
         let newest = Newest {
             forum,
@@ -84,18 +85,27 @@ pub async fn reply(
     Ok(post)
 }
 
-async fn row(tx: &Transaction<'_>, thread: i64, post: NewPost<'_>) -> Result<i64> {
+async fn row(
+    tx: &Transaction<'_>,
+    thread: i64,
+    post: NewPost<'_>,
+    ordered_at: Timestamp,
+) -> Result<i64> {
     let insert = "
-        INSERT INTO post (thread_id, number, author_id, state, created_at, body, body_html, body_words)
+        INSERT INTO post (
+            thread_id, number, author_id, state, created_at, ordered_at, body, body_html, body_words, published
+        )
         VALUES (
             :thread, (SELECT last_number + 1 FROM thread WHERE id = :thread),
-            :author, :state, :at, :body, :html, :words
+            :author, :state, :at, :ordered_at, :body, :html, :words, :published
         ) RETURNING id";
     let parameters = bind! {
         ":thread": thread,
         ":author": post.author,
         ":state": stored(post.state),
         ":at": post.at,
+        ":ordered_at": ordered_at,
+        ":published": post.state == State::Visible,
         ":body": post.body,
         ":html": markdown::render(post.body),
         ":words": search::folded(post.body),

@@ -7,7 +7,7 @@ use super::actor::Actor;
 use super::changes::Subject;
 use super::counts::{self, Counted};
 use super::db::{Columns, Connection, Result, Transaction, bind, stored};
-use super::events::{Around, Events, Happening, Tell};
+use super::events::{Around, Events, Happening, REPLIED, STARTED, Tell};
 
 /// A post, and where it is.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +33,8 @@ pub struct Item {
     pub state_before: Option<State>,
     /// Counts the changes to it.
     pub version: i64,
+    /// Whether `post.created` was sent.
+    published: bool,
     thread_state: State,
     locked: bool,
     author: Option<i64>,
@@ -45,7 +47,7 @@ impl Item {
         let query = "
             SELECT
                 thread.forum_id, thread.id, post.id, post.id = thread.first_post_id,
-                post.state, post.state_before, post.version,
+                post.state, post.state_before, post.version, post.published,
                 thread.state, thread.locked, post.author_id, post.created_at
             FROM post JOIN thread ON thread.id = post.thread_id
             WHERE post.id = ?1";
@@ -66,6 +68,33 @@ impl Item {
     /// Whether everybody who sees the forum sees it.
     pub fn is_public(&self) -> bool {
         (self.state, self.thread_state) == (State::Visible, State::Visible)
+    }
+
+    /// Notes that it is visible to everybody who sees the forum from now on: with these events if it was published
+    /// before, and otherwise as a new thread or post. With a first post, replies that were approved while the thread was
+    /// hidden are published.
+    pub async fn publish(
+        &self,
+        tx: &Transaction<'_>,
+        events: &mut Events,
+        again: (Tell, Tell),
+    ) -> host::Result<()> {
+        let tell = match self.published {
+            true => again,
+            false => (STARTED, REPLIED),
+        };
+        self.note(tx, events, tell).await?;
+        let thread = self.first.then_some(self.at.thread);
+        let parameters = bind! { ":post": self.at.post, ":thread": thread };
+        let published = tx.all(PUBLISH, parameters, |columns| columns.value());
+        let mut published: Vec<i64> = published.await?;
+        published.retain(|post| *post != self.at.post);
+        published.sort_unstable();
+        for post in published {
+            let around = Around::load(tx, self.at.thread, Some(post), events.actor).await?;
+            events.note(Happening::Post(REPLIED, around.into()));
+        }
+        Ok(())
     }
 
     /// Notes what happened to it: to its thread, as `thread` tells, if it is the first; or else as `reply` does.
@@ -94,6 +123,14 @@ impl Item {
             WHERE id = :post";
         tx.change(update, bind! { ":post": self.at.post, ":to": stored(to) })
             .await?;
+        self.follow(tx, to).await
+    }
+
+    /// Brings its thread, if it is the first post, and the counts after it, which is in this state now.
+    pub async fn follow(&mut self, tx: &Transaction<'_>, to: State) -> Result<()> {
+        if self.state == to {
+            return Ok(());
+        }
         if self.first {
             let thread = "UPDATE thread SET state = ?2, version = version + 1 WHERE id = ?1";
             tx.change(thread, bind![self.at.thread, stored(to)]).await?;
@@ -120,6 +157,11 @@ impl Item {
     }
 }
 
+/// Marks a post as published, and the visible ones of a thread that are not.
+const PUBLISH: &str = "
+    UPDATE post SET published = TRUE
+    WHERE NOT published AND (id = :post OR thread_id = :thread AND state = 'visible') RETURNING id";
+
 fn read(columns: &mut Columns<'_>) -> Result<Item> {
     Ok(Item {
         at: PostAt {
@@ -131,6 +173,7 @@ fn read(columns: &mut Columns<'_>) -> Result<Item> {
         state: columns.state()?,
         state_before: columns.maybe_state()?,
         version: columns.value()?,
+        published: columns.value()?,
         thread_state: columns.state()?,
         locked: columns.value()?,
         author: columns.value()?,

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use forum_api::host::{Refusal, Result};
-use forum_api::model::{Profile, Timestamp, UserRef};
+use forum_api::model::{Profile, UserRef};
 
-use super::db::{self, Connection, Transaction, bind};
+use super::db::{Connection, bind};
 
 /// How much later a member has to be seen than the last time that was noted.
 pub const SEEN_GRAIN: Duration = Duration::from_secs(5 * 60);
@@ -34,14 +34,4 @@ pub async fn profile(connection: &Connection<'_>, user: &UserRef) -> Result<Prof
         })
         .await;
     profile?.ok_or(Refusal::Absent)
-}
-
-/// Notes that a member was seen, unless that was noted within [`SEEN_GRAIN`] before.
-pub async fn note_seen(tx: &Transaction<'_>, member: i64, now: Timestamp) -> db::Result<()> {
-    tx.change(
-        "UPDATE member SET last_seen_at = ?2 WHERE id = ?1 AND coalesce(last_seen_at <= ?3, TRUE)",
-        bind![member, now, now.minus(SEEN_GRAIN)],
-    )
-    .await
-    .map(drop)
 }

@@ -18,6 +18,7 @@ mod flood;
 pub mod forums;
 pub mod generate;
 pub mod groups;
+mod hints;
 mod insert;
 mod item;
 pub mod look;
@@ -51,12 +52,14 @@ use forum_api::Language;
 use forum_api::clock::Clock;
 use forum_api::host::{Member, Result};
 use forum_api::model::Timestamp;
+use forum_api::store::SchemaStatus;
 use forum_api::webhook::Event;
 
 use actor::Actor;
 pub use authority::Unseen;
 use db::{Connection, Database, Doing, Transaction};
 use events::Events;
+use hints::Hints;
 use texts::Texts;
 use wake::Wake;
 
@@ -67,6 +70,7 @@ pub struct Board {
     clock: Arc<dyn Clock>,
     say: &'static Texts,
     wake: Wake,
+    hints: Hints,
 }
 
 impl Board {
@@ -78,6 +82,7 @@ impl Board {
             clock,
             say,
             wake: Wake::default(),
+            hints: Hints::default(),
         }
     }
 
@@ -95,25 +100,42 @@ impl Board {
         .await
     }
 
-    /// Brings the tables of a board that is there up to date.
-    pub async fn migrate(&self) -> Result<()> {
-        schema::migrate(&self.database).await.map(drop)
+    /// Compares the board's tables with those that this program needs.
+    pub async fn schema_status(&self) -> Result<SchemaStatus> {
+        self.read_short(|connection| Box::pin(async move { Ok(schema::status(connection).await?) }))
+            .await
     }
 
-    /// Begins a board with what `fill` puts there, all of it or nothing; `None`, and nothing, where there is one.
+    /// Applies the migrations that the board's tables lack.
+    ///
+    /// # Errors
+    /// When the tables are those of a newer version: nothing is changed.
+    pub async fn migrate(&self) -> Result<()> {
+        if self.schema_status().await? == SchemaStatus::UpToDate {
+            return Ok(());
+        }
+        let apply = self
+            .database
+            .migrate(|tx| Box::pin(async move { schema::apply(tx).await }));
+        apply.await.map(drop)
+    }
+
+    /// Creates a board with what `fill` puts there, all of it or nothing; returns `None`, and migrates the tables, where
+    /// there is a board.
     pub async fn begin<T: Send + 'static>(
         &self,
         fill: impl for<'a> FnOnce(&'a Transaction<'a>, Timestamp) -> Doing<'a, T> + Send + 'static,
     ) -> Result<Option<T>> {
-        let begun = self.write(move |tx, events| {
+        let clock = self.clock.clone();
+        let begin = self.database.migrate(move |tx| {
             Box::pin(async move {
                 match schema::apply(tx).await? {
-                    0 => fill(tx, events.now).await.map(Some),
+                    0 => fill(tx, clock.now()).await.map(Some),
                     _ => Ok(None),
                 }
             })
         });
-        begun.await
+        begin.await
     }
 
     /// Looks at the board.

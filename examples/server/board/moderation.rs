@@ -4,7 +4,7 @@ use forum_api::host::{Refusal, Result};
 use forum_api::model::State;
 
 use super::db::{Transaction, bind};
-use super::events::{Events, REPLIED, REPLY_RESTORED, STARTED, THREAD_RESTORED};
+use super::events::{EDITED, Events, REPLY_RESTORED, THREAD_RESTORED};
 use super::item::Item;
 
 /// Lets everybody see a post that awaits approval; with a first post, its thread.
@@ -13,7 +13,7 @@ pub async fn approve(tx: &Transaction<'_>, events: &mut Events, post: i64) -> Re
     must_be(&item, State::AwaitingApproval, "awaiting approval")?;
     item.shift(tx, State::Visible).await?;
     if item.is_public() {
-        item.note(tx, events, (STARTED, REPLIED)).await?;
+        item.publish(tx, events, (EDITED, EDITED)).await?;
     }
     Ok(())
 }
@@ -26,7 +26,7 @@ pub async fn restore(tx: &Transaction<'_>, events: &mut Events, post: i64) -> Re
         .await?;
     if item.is_public() {
         let tell = (THREAD_RESTORED, REPLY_RESTORED);
-        item.note(tx, events, tell).await?;
+        item.publish(tx, events, tell).await?;
     }
     Ok(())
 }

@@ -5,6 +5,24 @@ use argon2::{Argon2, PasswordHasher, PasswordVerifier};
 use forum_api::host::Refusal;
 use tokio::task::spawn_blocking;
 
+/// Minimum number of characters of a new password.
+const MIN: usize = 8;
+
+/// Refuses a new password that is too short.
+pub fn must_be_long_enough(password: &str) -> Result<(), Refusal> {
+    let long_enough = password.chars().count() >= MIN;
+    let rule = || format!("a password has at least {MIN} characters");
+    long_enough
+        .then_some(())
+        .ok_or_else(|| Refusal::invalid("password", rule()))
+}
+
+/// The hash of a new password, as a PHC string.
+pub async fn hash_new(password: String) -> Result<String, Refusal> {
+    must_be_long_enough(&password)?;
+    hash(password).await
+}
+
 /// The hash of a password, as a PHC string.
 pub async fn hash(password: String) -> Result<String, Refusal> {
     let hash = spawn_blocking(move || {

@@ -53,8 +53,8 @@ pub struct Spot {
     pub state: State,
     /// Whether only moderators may post in it.
     pub locked: bool,
-    /// When something was last written in it, whatever became of that.
-    pub last_written_at: Timestamp,
+    /// Place of its last post in the order of posts, whatever the state of that post.
+    pub last_ordered_at: Timestamp,
 }
 
 /// The thread, of which `post` has to be one if given; [`Refusal::Absent`] unless the caller sees both.
@@ -68,7 +68,7 @@ pub async fn find(
         format!(
             "SELECT
                 thread.forum_id, thread.state, thread.locked,
-                (SELECT max(created_at) FROM post WHERE thread_id = thread.id)
+                (SELECT max(ordered_at) FROM post WHERE thread_id = thread.id)
             FROM thread
             LEFT JOIN post ON post.id = :post AND post.thread_id = thread.id AND {}
             WHERE thread.id = :thread AND {} AND post.id IS NOT DISTINCT FROM :post",
@@ -83,7 +83,7 @@ pub async fn find(
             forum: columns.value()?,
             state: columns.state()?,
             locked: columns.value()?,
-            last_written_at: columns.value()?,
+            last_ordered_at: columns.value()?,
         })
     });
     spot.await?.ok_or(Refusal::Absent)

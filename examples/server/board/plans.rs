@@ -12,11 +12,17 @@ fn a_forums_threads_walk_the_index_by_activity() {
 }
 
 #[test]
-fn a_threads_posts_walk_the_index_by_time() {
+fn a_threads_posts_walk_the_index_by_order() {
     let plan = plan(&posts::PAGE);
+    // The rows of a page alone are sorted.
+    let (walk, page) = plan.split_once("SCAN (subquery").unwrap();
     assert_walk(
-        &plan,
-        "post USING INDEX post_by_time (thread_id=? AND created_at>?",
+        walk,
+        "post USING INDEX post_by_order (thread_id=? AND ordered_at>?",
+    );
+    assert_walk(
+        &page.replace("USE TEMP B-TREE FOR ORDER BY", ""),
+        "post USING INTEGER PRIMARY KEY (rowid=?)",
     );
 }
 

@@ -19,6 +19,9 @@ const SURROUNDINGS: &str = "
     thread.forum_id, thread.locked, thread.first_post_id,
     (SELECT value FROM setting WHERE key = :window)";
 
+/// The texts of a page: when their size in bytes exceeds this, the page ends.
+const TEXTS_MAX: i64 = 1024 * 1024;
+
 /// What a post is read from.
 pub(super) const COLUMNS: &str = "
     post.id, post.thread_id, post.number, author.id, author.username, author.avatar_url,
@@ -31,29 +34,48 @@ pub(super) const PEOPLE: &str = "
     LEFT JOIN member AS editor ON editor.id = post.edited_by";
 
 /// A row for each post, or a single one for a thread without posts to show; none for a thread that the caller does
-/// not see. The page begins after the later of two places: where the caller says, and before the post `:from`.
+/// not see. The page begins after the later of two places: where the caller says, and before the post `:from`. It ends
+/// with the post whose texts exceed the limit. Each row has the number of posts that would fit without that limit.
 pub static PAGE: LazyLock<String> = LazyLock::new(|| {
     format!(
         "WITH start (time, id) AS (
             SELECT :time, :id
             UNION ALL
-            SELECT created_at, id - 1 FROM post WHERE id = :from AND thread_id = :thread
+            SELECT ordered_at, id - 1 FROM post WHERE id = :from AND thread_id = :thread
             ORDER BY 1 DESC, 2 DESC LIMIT 1
+        ),
+        page AS (
+            SELECT
+                post.id, post.ordered_at,
+                CASE WHEN :source THEN octet_length(post.body) ELSE 0 END
+                    + CASE WHEN :html THEN octet_length(post.body_html) ELSE 0 END AS size
+            FROM thread
+            JOIN post
+                ON post.thread_id = thread.id AND {}
+                AND (post.ordered_at, post.id) > (SELECT time, id FROM start)
+            WHERE thread.id = :thread AND post.created_at > :since
+            ORDER BY post.ordered_at, post.id LIMIT :rows
+        ),
+        measured AS (
+            SELECT
+                id, ordered_at,
+                sum(size) OVER (ORDER BY ordered_at, id ROWS UNBOUNDED PRECEDING) - size AS before,
+                count(*) OVER () AS found
+            FROM page
         )
         SELECT
             :from IS NULL OR EXISTS (
                 SELECT 1 FROM post AS first WHERE first.id = :from AND first.thread_id = thread.id AND {}
             ),
-            {SURROUNDINGS}, {COLUMNS}
+            {SURROUNDINGS}, measured.ordered_at, measured.found, {COLUMNS}
         FROM thread
-        LEFT JOIN post
-            ON post.thread_id = thread.id AND {}
-            AND (post.created_at, post.id) > (SELECT time, id FROM start)
+        LEFT JOIN measured ON measured.before <= {TEXTS_MAX}
+        LEFT JOIN post ON post.id = measured.id
         {PEOPLE}
         WHERE thread.id = :thread AND {}
-        ORDER BY post.created_at, post.id LIMIT :rows",
-        sees_post("first"),
+        ORDER BY measured.ordered_at, measured.id",
         sees_post("post"),
+        sees_post("first"),
         sees_thread(),
     )
 });
@@ -66,6 +88,7 @@ pub async fn list(
     list: &ListPosts,
     now: Timestamp,
 ) -> Result<In<Page<Post>>> {
+    // A post is not ordered before the time of its creation.
     let since = list.since.map(|time| (time.as_millis(), i64::MAX));
     let start = position::read(list.after.as_ref())?.max(since);
     let (time, id) = start.unwrap_or((i64::MIN, i64::MIN));
@@ -79,6 +102,7 @@ pub async fn list(
         ":time": time,
         ":id": id,
         ":from": from,
+        ":since": list.since.map_or(i64::MIN, Timestamp::as_millis),
         ":source": list.body != BodyFormat::Html,
         ":html": list.body != BodyFormat::Source,
         ":rows": position::rows(list.limit),
@@ -86,22 +110,47 @@ pub async fn list(
     };
     let rows = connection
         .all(&PAGE, &sight.with(parameters), |columns| {
-            let from_is_seen: bool = columns.value()?;
-            let view = View::read(columns, actor, now)?;
-            Ok((from_is_seen, view.forum, view.post(columns)?))
+            Row::read(columns, actor, now)
         })
         .await;
     let rows = rows?;
-    let (from_is_seen, forum, _) = rows.first().ok_or(Refusal::Absent)?;
-    if !from_is_seen {
+    let first = rows.first().ok_or(Refusal::Absent)?;
+    if !first.from_is_seen {
         return Err(Refusal::Unusable("from", "a post of this thread"));
     }
-    let forum = ForumId::from(*forum);
-    let posts = rows.into_iter().filter_map(|(_, _, post)| post).collect();
-    let page = Page::cut(posts, list.limit, |last: &Post| {
-        position::of(last.created_at, &last.post_id)
-    });
-    Ok(In::new(forum, page))
+    let (forum, found) = (ForumId::from(first.forum), first.found.unwrap_or_default());
+    let posts = rows.into_iter().filter_map(|row| row.post);
+    let mut posts: Vec<(Timestamp, Post)> = posts.collect();
+    posts.truncate(list.limit.get());
+    let more = found > posts.len() as i64;
+    let last = posts.last().filter(|_| more);
+    let next = last.map(|(ordered_at, last)| position::of(*ordered_at, &last.post_id));
+    let items = posts.into_iter().map(|(_, post)| post).collect();
+    Ok(In::new(forum, Page { items, next }))
+}
+
+/// A row of [`PAGE`].
+struct Row {
+    from_is_seen: bool,
+    forum: i64,
+    /// Number of posts from here on, up to the limit of the page and one more.
+    found: Option<i64>,
+    /// The post, and its place in the order of posts.
+    post: Option<(Timestamp, Post)>,
+}
+
+impl Row {
+    fn read(columns: &mut Columns<'_>, actor: &Actor, now: Timestamp) -> db::Result<Self> {
+        let from_is_seen = columns.value()?;
+        let view = View::read(columns, actor, now)?;
+        let (ordered_at, found): (Option<Timestamp>, _) = (columns.value()?, columns.value()?);
+        Ok(Self {
+            from_is_seen,
+            forum: view.forum,
+            found,
+            post: ordered_at.zip(view.post(columns)?),
+        })
+    }
 }
 
 /// A post as `actor` sees it, who is known to.

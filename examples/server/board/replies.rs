@@ -11,8 +11,8 @@ use super::settings::{BODY_MAX, EDIT_WINDOW, Values};
 use super::texts::Texts;
 use super::{flood, place, posts, rules, subscriptions};
 
-/// Writes a reply. It is never older than what was written before, whatever the clock says, so that it stands behind
-/// the place up to which somebody has read.
+/// Writes a reply. It is ordered after all posts of its thread, also if one of them is dated later because a clock was
+/// ahead.
 pub async fn reply(
     tx: &Transaction<'_>,
     events: &mut Events,
@@ -33,10 +33,11 @@ pub async fn reply(
         author: actor.member,
         body: &reply.body,
         state: rules::first_state(actor.groups),
-        at: events.now.max(spot.last_written_at),
+        at: events.now,
         counts: access.counts,
     };
-    let post = insert::reply(tx, (forum, thread), new).await?;
+    let ordered_at = new.at.max(spot.last_ordered_at);
+    let post = insert::reply(tx, (forum, thread), new, ordered_at).await?;
     if reply.subscribe {
         subscriptions::put(tx, actor, forum, (TargetKind::Thread, thread), events.now).await?;
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use forum_api::host::{Refusal, Result};
-use forum_api::model::{State, Timestamp};
+use forum_api::model::{State, Timestamp, is_single_line};
 
 use super::access::Access;
 use super::groups::{Group, Groups};
@@ -15,22 +15,31 @@ pub const HOUR: Duration = Duration::from_secs(60 * 60);
 /// Over how long a time ratings are counted.
 pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The title without the blanks around it, if it has 1 to `most` characters.
+/// The title without the blanks around it, if it is a single-line text of 1 to `most` characters.
 pub fn title<'a>(text: &'a str, most: u32, say: &Texts) -> Result<&'a str> {
-    line("title", text, most, say.title_missing, say.title_too_long)
+    line(
+        "title",
+        text,
+        most,
+        (say.title_missing, say.title_too_long),
+        say,
+    )
 }
 
-/// The text without the blanks around it, if it has 1 to `most` characters; otherwise what is `missing`, or `too_long`.
+/// The text without the blanks around it, if it is a single-line text of 1 to `most` characters; otherwise what is
+/// `missing`, or `too_long`.
 pub fn line<'a>(
     field: &'static str,
     text: &'a str,
     most: u32,
-    missing: &str,
-    too_long: &str,
+    (missing, too_long): (&str, &str),
+    say: &Texts,
 ) -> Result<&'a str> {
-    let text = text.trim();
-    within(field, text, most, missing, too_long)?;
-    Ok(text)
+    let trimmed = text.trim();
+    within(field, trimmed, most, missing, too_long)?;
+    is_single_line(text)
+        .then_some(trimmed)
+        .ok_or_else(|| Refusal::invalid(field, say.not_single_line))
 }
 
 /// Whether a body is not blank and has at most `most` characters.
@@ -51,7 +60,7 @@ pub fn within(
     missing: &str,
     too_long: &str,
 ) -> Result<()> {
-    if text.chars().all(is_invisible) {
+    if is_blank(text) {
         return Err(Refusal::invalid(field, missing));
     }
     at_most(field, text, most, too_long)
@@ -63,13 +72,21 @@ fn at_most(field: &'static str, text: &str, most: u32, too_long: &str) -> Result
         .ok_or_else(|| Refusal::invalid(field, fill(too_long, most)))
 }
 
-/// Blanks, and what Unicode has that is not seen: marks that take no room, and fillers that are empty.
+/// Whether a text has no visible character.
+pub fn is_blank(text: &str) -> bool {
+    text.chars().all(is_invisible)
+}
+
+/// White space, control and formatting characters (`Cc` and `Cf`), variation selectors, and fillers that are empty.
 fn is_invisible(c: char) -> bool {
     let is_unseen = matches!(
         c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{2800}'
-            | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}'
+        '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}'
+            | '\u{8e2}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}'
+            | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
     );
     c.is_whitespace() || c.is_control() || is_unseen
 }
@@ -141,6 +158,14 @@ pub const fn first_state(groups: Groups) -> State {
     }
 }
 
+/// State of a post in this state after an edit by a member of these groups.
+pub fn edited_state(state: State, groups: Groups) -> State {
+    match state {
+        State::Visible => first_state(groups),
+        state => state,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,6 +183,8 @@ mod tests {
             ("", false),
             (" \t\n", false),
             ("\u{3164}\u{2800}", false),
+            ("\u{202e}\u{202c}", false),
+            ("\u{fff9}\u{1b}\u{600}", false),
             ("ä", true),
             (" äöü ", true),
             ("äöüß", false),
@@ -167,6 +194,24 @@ mod tests {
         assert_eq!(title(" äöü ", 3, SAY).unwrap(), "äöü");
         assert!(body(" äöü ", 5, SAY).is_ok());
         assert!(body(" äöü ", 4, SAY).is_err());
+    }
+
+    #[test]
+    fn a_title_is_a_single_line_and_a_body_is_not() {
+        for text in [
+            "a\nb",
+            "a\n",
+            "a\tb",
+            "a\u{1b}[31m",
+            "a\u{2028}b",
+            "a\u{202e}b",
+        ] {
+            let Err(Refusal::Invalid { field, message }) = title(text, 9, SAY) else {
+                panic!("{text:?}");
+            };
+            assert_eq!((field, message.as_str()), ("title", SAY.not_single_line));
+            assert!(body(text, 9, SAY).is_ok());
+        }
     }
 
     #[test]

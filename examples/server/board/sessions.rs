@@ -6,9 +6,9 @@ use forum_api::host::Result;
 use forum_api::model::Timestamp;
 use sha2::{Digest, Sha256};
 
-use super::Board;
 use super::accounts::{self, Login};
 use super::db::{self, Connection, Transaction, bind};
+use super::{Board, hints};
 
 /// A session that is not used for so long is over.
 pub const IDLE: Duration = Duration::from_secs(2 * 60 * 60);
@@ -17,7 +17,7 @@ pub const IDLE: Duration = Duration::from_secs(2 * 60 * 60);
 pub const LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How much later a use has to be than the last that was noted, to be noted.
-const USE_GRAIN: Duration = Duration::from_secs(60);
+pub const USE_GRAIN: Duration = Duration::from_secs(60);
 
 /// How many that are over the beginning of another clears away, at most.
 const SWEPT: i64 = 100;
@@ -41,10 +41,8 @@ impl Board {
         let Some(found) = find.await? else {
             return Ok(None);
         };
-        if now >= found.used_at.plus(USE_GRAIN) {
-            self.database.write_later(move |tx| {
-                Box::pin(async move { Ok(note_use(tx, &session, now).await?) })
-            });
+        if hints::is_due(found.used_at, now, USE_GRAIN) {
+            self.hints.used(session, now);
         }
         Ok(Some(found.holder))
     }
@@ -74,11 +72,6 @@ async fn find(
 /// What tells the account's password from any other that it had or will have.
 fn password_of(account: &Login) -> Vec<u8> {
     Sha256::digest(&account.password_hash).to_vec()
-}
-
-async fn note_use(tx: &Transaction<'_>, hash: &[u8], now: Timestamp) -> db::Result<()> {
-    let update = "UPDATE session SET used_at = ?2 WHERE hash = ?1 AND used_at < ?2";
-    tx.change(update, bind![hash, now]).await.map(drop)
 }
 
 /// Begins a session of this account, under this hash.

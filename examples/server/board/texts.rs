@@ -14,6 +14,8 @@ pub struct Texts {
     pub title_missing: &'static str,
     /// The title has more than `{}` characters.
     pub title_too_long: &'static str,
+    /// A single-line text has a character that is not allowed in it.
+    pub not_single_line: &'static str,
     /// The body has no visible character.
     pub body_missing: &'static str,
     /// The body has more than `{}` characters.
@@ -91,6 +93,7 @@ pub fn fill(sentence: &str, what: impl Display) -> String {
 
 const ENGLISH: Texts = Texts {
     title_missing: "a thread needs one.",
+    not_single_line: "control characters, line breaks and bidirectional overrides are not allowed.",
     title_too_long: "no more than {} characters are allowed.",
     body_missing: "a post needs some text.",
     body_too_long: "no more than {} characters are allowed.",
@@ -125,6 +128,7 @@ const ENGLISH: Texts = Texts {
 
 const GERMAN: Texts = Texts {
     title_missing: "Ein Thema braucht einen Titel.",
+    not_single_line: "Steuerzeichen, Zeilenumbrüche und Richtungszeichen sind nicht erlaubt.",
     title_too_long: "Höchstens {} Zeichen sind erlaubt.",
     body_missing: "Ein Beitrag braucht etwas Text.",
     body_too_long: "Höchstens {} Zeichen sind erlaubt.",

@@ -66,7 +66,7 @@ impl Member {
                 password_stdin,
             } => {
                 let prompt = format!("New password of {name}");
-                let hash = passwords::hash(password::read(&prompt, password_stdin)?).await?;
+                let hash = passwords::hash_new(password::read(&prompt, password_stdin)?).await?;
                 (name, Change::Password(hash))
             }
             Self::Ban { name } => (name, Change::Banned(true)),

@@ -17,8 +17,9 @@ use clap::Subcommand;
 use forum_api::host::Result;
 
 use crate::cli::{Common, Serve};
+use crate::open::{self, Migrations};
 use crate::output::Output;
-use crate::{open, serve};
+use crate::serve;
 
 /// A command.
 #[derive(Debug, Subcommand)]
@@ -103,7 +104,11 @@ impl Command {
 
 impl OnBoard {
     async fn run(self, url: &str, before: &Serve) -> Result<Output> {
-        let (database, board) = open::existing(url).await?;
+        let migrations = match self {
+            Self::Worker(_) => Migrations::Apply,
+            _ => Migrations::Require,
+        };
+        let (database, board) = open::existing(url, migrations).await?;
         let outcome = match self {
             Self::Token(token) => token.run(&database, &board, before.surface.into()).await,
             Self::Board(command) => command.run(&board).await,

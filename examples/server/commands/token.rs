@@ -1,5 +1,6 @@
 //! `token issue`, `token list`, `token revoke`.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use clap::{Args, Subcommand};
@@ -51,7 +52,7 @@ pub struct Wanted {
         allow_hyphen_values = true
     )]
     expires_in_days: String,
-    /// What to call it
+    /// What to call it: one line of at most 100 characters
     #[arg(
         long,
         value_name = "TEXT",
@@ -112,9 +113,10 @@ impl Wanted {
         let issued = issue(tokens, &SystemEntropy, surface, wanted, now).await;
         let (token, record) =
             issued.map_err(|error| Refusal::invalid("token", error.to_string()))?;
+        let names = names(board, vec![record.owner.clone()]).await?;
         let shown = Shown {
             token: Some(token.reveal().into()),
-            ..Shown::new(board, record, now).await?
+            ..Shown::new(&names, record, now)
         };
         Output::new(token.reveal(), shown)
     }
@@ -142,13 +144,24 @@ async fn list(tokens: &dyn Tokens, board: &Board) -> Result<Output> {
     let now = SystemClock.now();
     let mut all = Vec::new();
     let mut page = tokens.list(None, PAGE).await?;
-    while let Some(last) = page.last().map(|record| record.lookup) {
-        for record in page {
-            all.push(Shown::new(board, record, now).await?);
-        }
-        page = tokens.list(Some(&last), PAGE).await?;
+    while let Some(last) = page.last().map(|record| (record.created_at, record.lookup)) {
+        let owners: Vec<_> = page.iter().map(|record| record.owner.clone()).collect();
+        let names = names(board, owners).await?;
+        all.extend(
+            page.into_iter()
+                .map(|record| Shown::new(&names, record, now)),
+        );
+        page = tokens.list(Some(last), PAGE).await?;
     }
     Output::list(all)
+}
+
+/// Returns the names of the owners whose account exists.
+async fn names(board: &Board, owners: Vec<UserId>) -> Result<HashMap<UserId, String>> {
+    let names = board.read(move |connection| {
+        Box::pin(async move { accounts::names(connection, &owners).await })
+    });
+    names.await
 }
 
 async fn revoke(tokens: &dyn Tokens, lookup: &str) -> Result<Output> {
@@ -177,22 +190,21 @@ struct Shown {
 }
 
 impl Shown {
-    async fn new(board: &Board, record: TokenRecord, now: Timestamp) -> Result<Self> {
-        let owner = record.owner.number()?;
-        let owner = board.read(move |connection| Box::pin(accounts::name(connection, owner)));
-        Ok(Self {
+    fn new(names: &HashMap<UserId, String>, record: TokenRecord, now: Timestamp) -> Self {
+        Self {
             lookup: record.lookup.to_string(),
-            owner: owner.await?,
+            owner: names.get(&record.owner).cloned(),
             state: record.state(now).as_str(),
             label: record.label,
             scopes: record.scopes.to_vec(),
             created_at: record.created_at,
             expires_at: record.expires_at,
             token: None,
-        })
+        }
     }
 }
 
+/// One line of the list. The label is quoted and escaped: it may have been stored before labels were checked.
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let owner = self.owner.as_deref().unwrap_or("(gone)");
@@ -206,7 +218,7 @@ impl fmt::Display for Shown {
         } = self;
         write!(
             f,
-            "{lookup}  {state:7}  {owner:16}  expires {expires:24}  {label}"
+            "{lookup}  {state:7}  {owner:16}  expires {expires:24}  {label:?}"
         )
     }
 }

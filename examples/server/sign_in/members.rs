@@ -1,5 +1,7 @@
 //! What signing in asks of the board.
 
+use std::collections::HashMap;
+
 use forum_api::host::{Refusal, Result};
 use forum_api::model::UserId;
 
@@ -50,4 +52,13 @@ pub async fn name(board: &Board, member: &UserId) -> Result<Option<String>> {
     };
     let name = board.read(move |connection| Box::pin(accounts::name(connection, member)));
     name.await
+}
+
+/// Returns the names of these members, by one query. Members whose account is gone are absent.
+pub async fn names(board: &Board, members: &[UserId]) -> Result<HashMap<UserId, String>> {
+    let members = members.to_vec();
+    let names = board.read(move |connection| {
+        Box::pin(async move { accounts::names(connection, &members).await })
+    });
+    names.await
 }

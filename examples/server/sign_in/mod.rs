@@ -8,15 +8,17 @@ mod sessions;
 mod throttle;
 mod typed;
 
-use std::net::{IpAddr, SocketAddr};
+use std::fmt;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
 use forum_api::clock::{Clock, SystemClock};
-use forum_api::host::{Refusal, Result};
+use forum_api::host::{Refusal, Result, Stored};
 use forum_api::panel::{is_own_form, page_headers};
-use forum_api::{IpNet, client_address};
+use forum_api::store::Budgets;
+use forum_api::{Settings, client_address};
 use http::header::{CACHE_CONTROL, LOCATION, RETRY_AFTER, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
@@ -26,7 +28,7 @@ use crate::board::Board;
 use cookie::Cookie;
 use members::Account;
 use page::asking;
-use throttle::Throttle;
+use throttle::{Attempt, Throttle};
 use typed::Typed;
 
 /// Where one signs in.
@@ -41,18 +43,24 @@ const HOME: &str = "/panel/tokens";
 /// How many passwords are checked at once: each takes memory and time on purpose.
 const CHECKS: usize = 4;
 
+/// Sign-ins that are checked or wait for a check. Further ones are refused with 503.
+const QUEUE: usize = 64;
+
+/// How many passwords of signed-in administrators are checked at once, beside those of sign-ins.
+const PANEL_CHECKS: usize = 2;
+
 /// Who is signed in, and how one becomes so. Any number of clones are one.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct SignIn(Arc<Desk>);
 
-#[derive(Debug)]
 struct Desk {
     board: Board,
-    base_url: String,
-    trusted_proxies: Vec<IpNet>,
+    settings: Settings,
     cookie: Cookie,
     throttle: Throttle,
+    queue: Semaphore,
     checks: Semaphore,
+    panel_checks: Semaphore,
 }
 
 /// Why somebody is not signed in, or not out.
@@ -60,20 +68,23 @@ enum No {
     Foreign,
     Unreadable,
     TooOften(Duration),
+    Busy,
     Wrong,
     Failed(Refusal),
 }
 
 impl SignIn {
-    /// The desk of this board, which browsers reach at `base_url`, by way of these proxies or of none.
-    pub fn new(board: Board, base_url: &str, trusted_proxies: &[IpNet]) -> Self {
+    /// The sign-in of this board, with the base URL, trusted proxies and address prefixes of the API. Failures are counted
+    /// in `budgets`.
+    pub fn new(board: Board, settings: Settings, budgets: Arc<dyn Budgets>) -> Self {
         Self(Arc::new(Desk {
             board,
-            base_url: base_url.into(),
-            trusted_proxies: trusted_proxies.into(),
-            cookie: Cookie::at(base_url),
-            throttle: Throttle::default(),
+            cookie: Cookie::at(&settings.base_url),
+            settings,
+            throttle: Throttle::new(budgets),
+            queue: Semaphore::new(QUEUE),
             checks: Semaphore::new(CHECKS),
+            panel_checks: Semaphore::new(PANEL_CHECKS),
         }))
     }
 
@@ -113,20 +124,34 @@ impl SignIn {
     /// The account whose name and password these are.
     async fn account(&self, head: &Parts, typed: &Typed) -> Result<Account, No> {
         let desk = &self.0;
-        if !is_own_form(head, &desk.base_url) {
+        if !is_own_form(head, &desk.settings.base_url) {
             return Err(No::Foreign);
         }
-        let begun = desk
-            .throttle
-            .begin(&typed.name, self.address(head), SystemClock.now());
-        begun.map_err(No::TooOften)?;
-        let account = members::named(&desk.board, &typed.name)
-            .await
-            .map_err(No::Failed)?;
-        let account = self.check_password(account, &typed.password).await;
-        let account = account.map_err(No::Failed)?.ok_or(No::Wrong)?;
-        desk.throttle.forget(&typed.name);
-        Ok(account)
+        let attempt = Attempt::new(&typed.name, self.prefix(head), SystemClock.now());
+        within_limits(desk.throttle.wait(&attempt).await)?;
+        let (sign_in, name, password) = (self.clone(), typed.name.clone(), typed.password.clone());
+        // A task of its own: a client that disconnects neither frees a place in the queue nor keeps a refund.
+        let checked =
+            tokio::spawn(async move { sign_in.check(&attempt, &name, &password).await }).await;
+        checked.map_err(|error| No::Failed(Refusal::failed(error)))?
+    }
+
+    /// Checks name and password, and counts a failure.
+    async fn check(&self, attempt: &Attempt, name: &str, password: &str) -> Result<Account, No> {
+        let desk = &self.0;
+        let _place = desk.queue.try_acquire().map_err(|_| No::Busy)?;
+        let _permit = desk.checks.acquire().await;
+        within_limits(desk.throttle.charge(attempt).await)?;
+        let account = match members::named(&desk.board, name).await {
+            Ok(account) => members::with_password(account, password).await,
+            Err(failed) => Err(failed),
+        };
+        if !matches!(account, Ok(None)) {
+            if let Err(error) = desk.throttle.refund(attempt).await {
+                tracing::error!(%error, "sign-in attempt not refunded");
+            }
+        }
+        account.map_err(No::Failed)?.ok_or(No::Wrong)
     }
 
     async fn leave(&self, head: &Parts) -> Response<Body> {
@@ -138,7 +163,7 @@ impl SignIn {
 
     async fn end(&self, head: &Parts) -> Result<(), No> {
         let desk = &self.0;
-        if !is_own_form(head, &desk.base_url) {
+        if !is_own_form(head, &desk.settings.base_url) {
             return Err(No::Foreign);
         }
         match desk.cookie.read(&head.headers) {
@@ -149,22 +174,25 @@ impl SignIn {
         }
     }
 
-    /// The account, if this is its password; a few at once.
-    async fn check_password(
-        &self,
-        account: Option<Account>,
-        password: &str,
-    ) -> Result<Option<Account>> {
-        let permit = self.0.checks.acquire().await;
-        let checked = members::with_password(account, password).await;
-        drop(permit);
-        checked
-    }
-
-    fn address(&self, head: &Parts) -> Option<IpAddr> {
+    /// The prefix of the client's address.
+    fn prefix(&self, head: &Parts) -> Option<u128> {
+        let settings = &self.0.settings;
         let peer = head.extensions.get::<SocketAddr>()?.ip();
-        Some(client_address(peer, &head.headers, &self.0.trusted_proxies))
+        let client = client_address(peer, &head.headers, &settings.trusted_proxies);
+        Some(settings.address_prefix(client))
     }
+}
+
+impl fmt::Debug for SignIn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SignIn").finish_non_exhaustive()
+    }
+}
+
+/// Refuses an attempt that has to wait.
+fn within_limits(wait: Stored<Option<Duration>>) -> Result<(), No> {
+    let wait = wait.map_err(|fault| No::Failed(fault.into()))?;
+    wait.map_or(Ok(()), |wait| Err(No::TooOften(wait)))
 }
 
 fn show(head: &Parts) -> Response<Body> {
@@ -187,6 +215,10 @@ impl No {
                 StatusCode::TOO_MANY_REQUESTS,
                 "There were too many tries. Wait five minutes before the next one.",
             ),
+            Self::Busy => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Too many members are signing in. Try again in a moment.",
+            ),
             Self::Wrong => (
                 StatusCode::UNAUTHORIZED,
                 "No member who can sign in has this name and this password.",
@@ -203,6 +235,9 @@ impl No {
                 answer
                     .headers_mut()
                     .insert(RETRY_AFTER, seconds.max(1).into());
+            }
+            Self::Busy => {
+                answer.headers_mut().insert(RETRY_AFTER, 1.into());
             }
             Self::Failed(error) => tracing::error!(%error, "signing in or out failed"),
             Self::Wrong => tracing::warn!("a log-in was wrong"),

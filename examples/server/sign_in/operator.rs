@@ -1,5 +1,7 @@
 //! What the control panel asks of the sessions.
 
+use std::collections::HashMap;
+
 use forum_api::async_trait;
 use forum_api::host::{Operator, Session, Stored};
 use forum_api::model::UserId;
@@ -30,7 +32,8 @@ impl Operator for SignIn {
             return Ok(false);
         };
         let account = members::account(&self.0.board, member).await?;
-        Ok(self.check_password(account, password).await?.is_some())
+        let _permit = self.0.panel_checks.acquire().await;
+        Ok(members::with_password(account, password).await?.is_some())
     }
 
     async fn find(&self, username: &str) -> Stored<Option<UserId>> {
@@ -40,6 +43,10 @@ impl Operator for SignIn {
 
     async fn name(&self, member: &UserId) -> Stored<Option<String>> {
         Ok(members::name(&self.0.board, member).await?)
+    }
+
+    async fn names(&self, members: &[UserId]) -> Stored<HashMap<UserId, String>> {
+        Ok(members::names(&self.0.board, members).await?)
     }
 
     fn sign_in(&self, back: &str) -> String {

@@ -1,91 +1,196 @@
-//! How often one may try to log in: by the name that is tried, and by where it is tried from.
+//! Limits of failed sign-ins: per name and address prefix, and per address prefix. No limit applies to a name alone, so
+//! nobody can lock a member out from another network.
 
-use std::collections::HashMap;
-use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::budget::{Budget, Window};
+use forum_api::budget::{BudgetKey, Charge, Window};
+use forum_api::host::Stored;
 use forum_api::model::Timestamp;
+use forum_api::store::Budgets;
 
+/// Failures per name and address prefix.
 const BY_NAME: Window = Window {
     units: 10,
     length: Duration::from_secs(5 * 60),
 };
 
-const BY_ADDRESS: Window = Window {
+/// Failures per address prefix.
+const BY_PREFIX: Window = Window {
     units: 50,
     length: Duration::from_secs(5 * 60),
 };
 
-/// What is over is forgotten when there are so many.
-const MANY: usize = 1_000;
+/// Failed sign-ins, in the store that holds the budgets of the API: bounded, and shared by the nodes that share a Redis.
+pub struct Throttle(Arc<dyn Budgets>);
 
-/// The tries of late.
-#[derive(Debug, Default)]
-pub struct Throttle(Mutex<HashMap<Of, Budget>>);
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Of {
-    Name(String),
-    Address(Option<IpAddr>),
+/// The budgets of one attempt.
+pub struct Attempt {
+    keys: [(BudgetKey, Window); 2],
+    at: Timestamp,
 }
 
 impl Throttle {
-    /// Counts a try; how long to wait where there were too many.
-    pub fn begin(
-        &self,
-        name: &str,
-        address: Option<IpAddr>,
-        now: Timestamp,
-    ) -> Result<(), Duration> {
-        let mut tries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if tries.len() >= MANY {
-            tries.retain(|_, budget| now < budget.ends);
-        }
-        for (of, window) in [(Of::Address(address), BY_ADDRESS), (by_name(name), BY_NAME)] {
-            let (budget, charge) = window.charge(tries.get(&of).copied(), 1, now);
-            if !charge.granted {
-                return Err(charge.reset.since(now));
+    /// Failed sign-ins, counted in `budgets`.
+    pub const fn new(budgets: Arc<dyn Budgets>) -> Self {
+        Self(budgets)
+    }
+
+    /// Returns how long to wait if the attempt exceeds a limit. Charges nothing.
+    pub async fn wait(&self, attempt: &Attempt) -> Stored<Option<Duration>> {
+        for (key, window) in &attempt.keys {
+            let charge = self.0.charge(key, 0, *window, attempt.at).await?;
+            if charge.remaining == 0 {
+                return Ok(Some(until_reset(charge)));
             }
-            tries.extend(budget.map(|budget| (of, budget)));
+        }
+        Ok(None)
+    }
+
+    /// Counts the attempt as a failure until it is [taken back](Self::refund), so that concurrent attempts cannot exceed
+    /// a limit. Returns how long to wait, and counts nothing, if the attempt exceeds one.
+    pub async fn charge(&self, attempt: &Attempt) -> Stored<Option<Duration>> {
+        let [name, prefix] = &attempt.keys;
+        let charge = self.0.charge(&name.0, 1, name.1, attempt.at).await?;
+        if !charge.granted {
+            return Ok(Some(until_reset(charge)));
+        }
+        let charge = self.0.charge(&prefix.0, 1, prefix.1, attempt.at).await?;
+        if !charge.granted {
+            self.0.refund(&name.0, 1, name.1, attempt.at).await?;
+            return Ok(Some(until_reset(charge)));
+        }
+        Ok(None)
+    }
+
+    /// Takes back the charge of an attempt that did not fail.
+    pub async fn refund(&self, attempt: &Attempt) -> Stored<()> {
+        for (key, window) in &attempt.keys {
+            self.0.refund(key, 1, *window, attempt.at).await?;
         }
         Ok(())
     }
+}
 
-    /// Whoever knows the password may go on trying.
-    pub fn forget(&self, name: &str) {
-        let mut tries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        tries.remove(&by_name(name));
+impl Attempt {
+    /// An attempt at `at` to sign in as `name` from an address with this prefix; `None` if no address is known. The case
+    /// of letters does not matter in a name.
+    pub fn new(name: &str, prefix: Option<u128>, at: Timestamp) -> Self {
+        let prefix = prefix.map_or("-".into(), |prefix| format!("{prefix:032x}"));
+        let by_name = format!("{prefix} {}", name.to_ascii_lowercase());
+        let key = |purpose, subject: &str| BudgetKey::attempts(purpose, subject.as_bytes());
+        let keys = [
+            (key("sign-in by name", &by_name), BY_NAME),
+            (key("sign-in by prefix", &prefix), BY_PREFIX),
+        ];
+        Self { keys, at }
     }
 }
 
-/// No name is longer than 64 characters, and the case of its letters does not matter.
-fn by_name(name: &str) -> Of {
-    Of::Name(name.chars().take(64).collect::<String>().to_lowercase())
+fn until_reset(charge: Charge) -> Duration {
+    charge.reset.since(charge.at)
 }
 
 #[cfg(test)]
 mod tests {
+    use forum_api::store::memory::MemoryBudgets;
+
     use super::*;
 
-    #[test]
-    fn ten_tries_of_a_name_and_fifty_of_an_address() {
-        let (throttle, now) = (Throttle::default(), Timestamp::default());
-        let here = Some(IpAddr::from([192, 0, 2, 1]));
-        let there = Some(IpAddr::from([192, 0, 2, 2]));
+    const HERE: Option<u128> = Some(1);
+    const ELSEWHERE: Option<u128> = Some(2);
+    const WINDOW: Duration = Duration::from_secs(300);
+
+    fn throttle() -> Throttle {
+        Throttle::new(Arc::new(MemoryBudgets::default()))
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_millis(second * 1000)
+    }
+
+    /// A failed attempt: `None`, or how long to wait instead.
+    async fn fail(
+        throttle: &Throttle,
+        name: &str,
+        prefix: Option<u128>,
+        second: i64,
+    ) -> Option<Duration> {
+        let attempt = Attempt::new(name, prefix, at(second));
+        let wait = throttle.wait(&attempt).await.unwrap();
+        let charged = throttle.charge(&attempt).await.unwrap();
+        assert_eq!(wait, charged);
+        charged
+    }
+
+    #[tokio::test]
+    async fn ten_failures_of_a_name_lock_it_for_their_address_prefix_only() {
+        let throttle = throttle();
         for _ in 0..10 {
-            assert!(throttle.begin("Admin", there, now).is_ok());
+            assert_eq!(fail(&throttle, "Admin", ELSEWHERE, 0).await, None);
         }
-        let wait = Duration::from_secs(300);
-        assert_eq!(throttle.begin("admin", here, now), Err(wait));
-        throttle.forget("ADMIN");
-        assert!(throttle.begin("admin", here, now).is_ok());
-        for number in 0..48 {
-            assert!(throttle.begin(&number.to_string(), here, now).is_ok());
+        assert_eq!(
+            fail(&throttle, "admin", ELSEWHERE, 1).await,
+            Some(WINDOW - Duration::from_secs(1))
+        );
+        assert_eq!(fail(&throttle, "alice", ELSEWHERE, 1).await, None);
+        assert_eq!(fail(&throttle, "admin", HERE, 1).await, None);
+        assert_eq!(fail(&throttle, "admin", None, 1).await, None);
+        assert_eq!(fail(&throttle, "admin", ELSEWHERE, 300).await, None);
+    }
+
+    #[tokio::test]
+    async fn fifty_failures_of_an_address_prefix_lock_it_for_every_name() {
+        let throttle = throttle();
+        for number in 0..50 {
+            assert_eq!(
+                fail(&throttle, &format!("name{number}"), HERE, 0).await,
+                None
+            );
         }
-        assert_eq!(throttle.begin("somebody", here, now), Err(wait));
-        assert!(throttle.begin("somebody", there, now).is_ok());
-        assert!(throttle.begin("admin", here, now.plus(wait)).is_ok());
+        for name in ["name0", "admin"] {
+            assert_eq!(fail(&throttle, name, HERE, 0).await, Some(WINDOW));
+        }
+        assert_eq!(fail(&throttle, "admin", ELSEWHERE, 0).await, None);
+        assert_eq!(fail(&throttle, "name0", HERE, 300).await, None);
+    }
+
+    #[tokio::test]
+    async fn an_attempt_that_did_not_fail_is_not_counted() {
+        let throttle = throttle();
+        for _ in 0..9 {
+            assert_eq!(fail(&throttle, "admin", HERE, 0).await, None);
+        }
+        for _ in 0..100 {
+            assert_eq!(fail(&throttle, "admin", HERE, 1).await, None);
+            let attempt = Attempt::new("admin", HERE, at(1));
+            throttle.refund(&attempt).await.unwrap();
+        }
+        assert_eq!(fail(&throttle, "admin", HERE, 2).await, None);
+        assert!(fail(&throttle, "admin", HERE, 2).await.is_some());
+    }
+
+    #[tokio::test]
+    async fn a_refused_attempt_is_not_counted() {
+        let throttle = throttle();
+        for _ in 0..60 {
+            fail(&throttle, "admin", HERE, 0).await;
+        }
+        for number in 0..40 {
+            assert_eq!(
+                fail(&throttle, &format!("name{number}"), HERE, 0).await,
+                None
+            );
+        }
+        assert!(fail(&throttle, "alice", HERE, 0).await.is_some());
+    }
+
+    #[tokio::test]
+    async fn a_clock_that_was_set_back_locks_no_name() {
+        let throttle = throttle();
+        for _ in 0..11 {
+            fail(&throttle, "admin", HERE, 3_600).await;
+        }
+        assert_eq!(fail(&throttle, "admin", HERE, 0).await, None);
     }
 }

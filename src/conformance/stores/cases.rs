@@ -17,7 +17,7 @@ macro_rules! __store_cases {
                 the_first_revocation_stands
                 what_is_absent_is_not_revoked
                 a_use_is_noted_once_a_minute
-                a_list_is_paged_in_the_order_of_lookups
+                a_list_is_paged_from_the_newest_to_the_oldest
             }
             budgets {
                 exactly_the_budget_is_granted_however_many_race

@@ -132,45 +132,49 @@ pub async fn a_use_is_noted_once_a_minute(shelf: &Shelf) -> Verdict {
     )
 }
 
-/// A list is paged in the order of the lookups' bytes, after any lookup, taken or not.
-pub async fn a_list_is_paged_in_the_order_of_lookups(shelf: &Shelf) -> Verdict {
+/// A list is paged from the newest to the oldest token, and by descending lookups among tokens of one creation time. It
+/// begins behind any position, whether a token has it or not.
+pub async fn a_list_is_paged_from_the_newest_to_the_oldest(shelf: &Shelf) -> Verdict {
     let mut in_order = Vec::new();
-    for text in [
-        "0000000000000001",
-        "00000000000000Z0",
-        "00000000000000a0",
-        "Zzzzzzzzzzzzzzzz",
-        "a000000000000000",
+    for (created_at, text) in [
+        (9, "00000000000000Z0"),
+        (5, "a000000000000000"),
+        (5, "Zzzzzzzzzzzzzzzz"),
+        (5, "0000000000000001"),
+        (-7, "zzzzzzzzzzzzzzzz"),
     ] {
-        in_order.extend(Lookup::parse(text));
+        in_order.extend(Lookup::parse(text).map(|lookup| (at(created_at), lookup)));
     }
-    for lookup in in_order.iter().rev() {
-        let token = TokenRecord {
-            lookup: *lookup,
-            ..token(1)?
-        };
-        create(shelf, &token).await?;
+    for place in [3, 0, 4, 2, 1] {
+        if let Some((created_at, lookup)) = in_order.get(place) {
+            let token = TokenRecord {
+                lookup: *lookup,
+                created_at: *created_at,
+                ..token(1)?
+            };
+            create(shelf, &token).await?;
+        }
     }
     let from = |place: usize, limit: usize| {
-        in_order
-            .iter()
-            .skip(place)
-            .take(limit)
-            .copied()
-            .collect::<Vec<_>>()
+        let places = in_order.iter().skip(place).take(limit);
+        places.copied().collect::<Vec<_>>()
     };
-    let after = |place: usize| in_order.get(place);
-    let missing = lookup(2)?;
+    let after = |place: usize| in_order.get(place).copied();
     for (after, limit, expected) in [
         (None, 2, from(0, 2)),
+        (after(0), 2, from(1, 2)),
         (after(1), 2, from(2, 2)),
         (after(3), 2, from(4, 2)),
         (after(4), 2, Vec::new()),
-        (Some(&missing), u32::MAX, from(1, 9)),
+        (Some((at(5), lookup(2)?)), u32::MAX, from(3, 9)),
+        (Some((at(6), lookup(2)?)), u32::MAX, from(1, 9)),
         (None, 0, Vec::new()),
     ] {
         let page = shelf.stores.tokens.list(after, limit).await?;
-        let page: Vec<_> = page.into_iter().map(|token| token.lookup).collect();
+        let page: Vec<_> = page
+            .into_iter()
+            .map(|token| (token.created_at, token.lookup))
+            .collect();
         equal(
             format_args!("up to {limit} after {after:?}"),
             page,

@@ -1,19 +1,18 @@
 //! The tokens there are, and revoking one.
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use maud::{Markup, html};
 
-use crate::model::UserId;
+use crate::model::{Timestamp, UserId};
 use crate::panel::answer::Outcome;
 use crate::panel::parts::{badge, cell, empty, further, head, long};
 use crate::panel::problem::Problem;
 use crate::panel::visit::Visit;
 use crate::token::{Lookup, TokenRecord, TokenState};
 
-/// How many tokens stand on a page.
-const PAGE: usize = 200;
+/// Tokens per page.
+const PAGE: usize = 50;
 
 const COLUMNS: &[&str] = &[
     "Token",
@@ -27,13 +26,12 @@ const COLUMNS: &[&str] = &[
 
 /// `GET /tokens`
 pub(in crate::panel) async fn list(visit: &Visit) -> Outcome {
-    let after = Lookup::parse(visit.query.get("after"));
     let limit = PAGE as u32 + 1;
-    let mut tokens = visit.core.tokens.list(after.as_ref(), limit).await?;
+    let after = after(visit.query.get("after"));
+    let mut tokens = visit.core.tokens.list(after, limit).await?;
     let more = tokens.len() > PAGE;
     tokens.truncate(PAGE);
-    let last = tokens.last().map(|token| token.lookup).filter(|_| more);
-    tokens.sort_by_key(|token| Reverse(token.created_at));
+    let last = tokens.last().filter(|_| more);
     let names = visit.names(tokens.iter().map(|token| &token.owner)).await?;
     let main = html! {
         p.lead {
@@ -47,9 +45,21 @@ pub(in crate::panel) async fn list(visit: &Visit) -> Outcome {
         } @else {
             (table(visit, &tokens, &names))
         }
-        @if let Some(last) = last { (further("More tokens", &visit.at(&format!("/tokens?after={last}")))) }
+        @if let Some(last) = last { (further("More tokens", &visit.at(&format!("/tokens?after={}", position(last))))) }
     };
     visit.page("API tokens", main)
+}
+
+/// The value of `after` for the tokens behind this one: its creation time in milliseconds, a dot and its lookup.
+fn position(token: &TokenRecord) -> String {
+    format!("{}.{}", token.created_at.as_millis(), token.lookup)
+}
+
+/// Parses a [`position`]; `None` for any other text, which stands for the first page.
+fn after(text: &str) -> Option<(Timestamp, Lookup)> {
+    let (created_at, lookup) = text.split_once('.')?;
+    let created_at = Timestamp::from_millis(created_at.parse().ok()?);
+    Some((created_at, Lookup::parse(lookup)?))
 }
 
 /// `POST /tokens/{id}/revoke`

@@ -57,11 +57,14 @@ WITH noted AS (
 UPDATE forum_api_tokens SET last_used_at = $2::TEXT::BIGINT
 FROM noted WHERE forum_api_tokens.lookup = noted.lookup";
 
-    /// Lists tokens: rows for [`record`], in the order of their lookups. After the empty text come all.
-    list(after: Option<&Lookup>, limit: u32) binds [
-        after.map(Lookup::as_str).unwrap_or_default(),
+    /// Lists tokens: rows for [`record`], newest first. No lookup begins with `~` or a later character, so a list that
+    /// begins behind `i64::MAX` and `~` is whole.
+    list(after: Option<&(Timestamp, Lookup)>, limit: u32) binds [
+        after.map_or(i64::MAX, |(created_at, _)| created_at.as_millis()),
+        after.map_or("~", |(_, lookup)| lookup.as_str()),
         limit,
-    ] to concat!(columns!(), "\nWHERE lookup > $1 ORDER BY lookup LIMIT $2::TEXT::BIGINT");
+    ] to concat!(columns!(), "\nWHERE (created_at, lookup) < ($1::TEXT::BIGINT, $2)
+ORDER BY forum_api_tokens.created_at DESC, lookup DESC LIMIT $3::TEXT::BIGINT");
 }
 
 /// The token that a row of [`find`] or [`list`] holds, of which every column is a text.

@@ -1,6 +1,9 @@
 //! Where a database is, and what is wrong with the place.
 
+use std::fs::OpenOptions;
 use std::io::ErrorKind;
+#[cfg(unix)]
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Error, ErrorCode, OpenFlags};
@@ -22,7 +25,8 @@ pub enum Location {
 }
 
 impl Location {
-    /// The path is made absolute, so that SQLite takes neither `:memory:` nor an empty one for something else.
+    /// The path is made absolute, so that SQLite takes neither `:memory:` nor an empty one for something else. A new file is
+    /// readable for its owner only, and so are the files that SQLite puts beside it, which get the mode of the database.
     pub(super) fn open(&self) -> rusqlite::Result<Connection> {
         let Self::File { path, create } = self else {
             return Connection::open_in_memory();
@@ -30,6 +34,9 @@ impl Location {
         let path = std::path::absolute(path).map_err(|_| Error::InvalidPath(path.clone()))?;
         let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         flags.set(OpenFlags::SQLITE_OPEN_CREATE, *create);
+        if *create {
+            create_private(&path);
+        }
         Connection::open_with_flags(path, flags)
     }
 
@@ -47,6 +54,17 @@ impl Location {
             _ => return error,
         })
     }
+}
+
+/// Creates an empty file with mode 0600, unless there is a file. SQLite reports what is wrong with the path.
+///
+/// A file that exists is not opened: closing it would release the locks of other connections.
+fn create_private(path: &Path) {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    options.mode(0o600);
+    drop(options.open(path));
 }
 
 fn no_way_in(path: &Path, create: bool) -> String {

@@ -27,8 +27,10 @@ const USED: &str = "
     UPDATE forum_api_tokens SET last_used_at = ?2
     WHERE lookup = ?1 AND (last_used_at IS NULL OR last_used_at <= ?3)";
 
-/// Before every lookup comes the empty text.
-const LIST: &str = "SELECT * FROM forum_api_tokens WHERE lookup > ?1 ORDER BY lookup LIMIT ?2";
+/// No lookup begins with `~` or a later character, so a list that begins behind `i64::MAX` and `~` is whole.
+const LIST: &str = "
+    SELECT * FROM forum_api_tokens WHERE (created_at, lookup) < (?1, ?2)
+    ORDER BY created_at DESC, lookup DESC LIMIT ?3";
 
 /// Tokens in the table `forum_api_tokens`.
 #[derive(Clone, Debug)]
@@ -74,10 +76,19 @@ impl Tokens for SqliteTokens {
         Ok(())
     }
 
-    async fn list(&self, after: Option<&Lookup>, limit: u32) -> Stored<Vec<TokenRecord>> {
-        let after = after.map(Lookup::to_string).unwrap_or_default();
+    async fn list(
+        &self,
+        after: Option<(Timestamp, Lookup)>,
+        limit: u32,
+    ) -> Stored<Vec<TokenRecord>> {
+        let (created_at, lookup) = after.map_or((i64::MAX, "~".into()), |(created_at, lookup)| {
+            (created_at.as_millis(), lookup.to_string())
+        });
         self.0
-            .read(move |connection| Ok(all(connection, LIST, params![after, limit], record)?))
+            .read(move |connection| {
+                let behind = params![created_at, lookup, limit];
+                Ok(all(connection, LIST, behind, record)?)
+            })
             .await
     }
 }
@@ -110,4 +121,24 @@ fn record(row: &Row<'_>) -> Result<TokenRecord> {
         revoked_at: row.get("revoked_at")?,
         last_used_at: row.get("last_used_at")?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LIST;
+    use crate::store::sqlite::{Location, connection, schema};
+
+    #[test]
+    fn a_list_is_read_from_the_index_by_age() {
+        let connection = connection::writer(&Location::Memory).unwrap();
+        for step in schema::STEPS {
+            connection.execute_batch(step).unwrap();
+        }
+        let explain = format!("EXPLAIN QUERY PLAN {LIST}");
+        let mut explain = connection.prepare(&explain).unwrap();
+        let steps = explain.raw_query().mapped(|row| row.get::<_, String>(3));
+        let steps: Vec<_> = steps.map(Result::unwrap).collect();
+        let search = "SEARCH forum_api_tokens USING INDEX forum_api_tokens_by_age ((created_at,lookup)<(?,?))";
+        assert_eq!(steps, [search]);
+    }
 }

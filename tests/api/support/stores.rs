@@ -45,7 +45,7 @@ impl Tokens for Broken {
         self.answer().await
     }
 
-    async fn list(&self, _: Option<&Lookup>, _: u32) -> Stored<Vec<TokenRecord>> {
+    async fn list(&self, _: Option<(Timestamp, Lookup)>, _: u32) -> Stored<Vec<TokenRecord>> {
         self.answer().await
     }
 }

@@ -17,8 +17,17 @@ pub const FAULTS: &[Fault] = &[
     ),
     (
         "an_approved_reply_is_for_everybody",
-        "to approve is to do nothing",
-        Plant::Approve(Twist::Made(|_| Ok(()))),
+        "to approve a reply is to do nothing",
+        Plant::Approve(Twist::Instead(|sound, question| {
+            Box::pin(async {
+                let (post,) = &question.it;
+                let thread = sound.thread(&sound.thread_of(post).await?).await?;
+                match thread.first_post_id == *post {
+                    true => sound.set(sound.stage.approve(post)).await,
+                    false => Ok(()),
+                }
+            })
+        })),
     ),
     (
         "an_approved_thread_is_for_everybody",
@@ -35,9 +44,24 @@ pub const FAULTS: &[Fault] = &[
         Plant::EditPost(Twist::Instead(|sound, question| {
             Box::pin(async {
                 let ((at, edit), by) = (question.it.clone(), member(&question.by)?);
+                let edited = sound.board.edit_post(by, at.clone(), edit).await;
                 drop(sound.stage.approve(&at.post).await);
-                sound.board.edit_post(by, at, edit).await
+                edited
             })
+        })),
+    ),
+    (
+        "an_edit_of_what_was_approved_shows_or_awaits",
+        "a post is approved once",
+        Plant::Approve(Twist::Stale),
+    ),
+    (
+        "an_edit_of_an_approved_first_post_shows_or_awaits",
+        "a first post awaits approval without its thread",
+        Plant::Thread(Twist::Granted(|thread, _| {
+            if thread.version > 2 {
+                thread.state = State::Visible;
+            }
         })),
     ),
     (

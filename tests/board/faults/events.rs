@@ -18,6 +18,14 @@ pub const FAULTS: &[Fault] = &[
         Plant::Events(|events| events.retain(|event| event.topic != Topic::POST_UPDATED)),
     ),
     (
+        "an_edit_of_what_was_approved_is_told_of",
+        "what is approved again is told of as new",
+        Plant::Events(|events| {
+            let edits = events.iter_mut().filter(|event| event.topic == Topic::POST_UPDATED);
+            edits.for_each(|event| event.topic = Topic::POST_CREATED);
+        }),
+    ),
+    (
         "a_deletion_is_told_of",
         "nobody is told that a post is there again",
         Plant::Events(|events| events.retain(|event| event.topic != Topic::POST_RESTORED)),

@@ -46,7 +46,21 @@ pub const FAULTS: &[Fault] = &[
     (
         "options_that_were_voted_for_are_a_moderators",
         "the writer changes options that were voted for",
-        Plant::EditPoll(Twist::Forced(|refusal, _| says(refusal, "has voted"))),
+        Plant::EditPoll(Twist::Forced(|refusal, question| {
+            says(refusal, "vote was cast") && question.it.1.options.is_some()
+        })),
+    ),
+    (
+        "a_question_that_was_voted_on_is_a_moderators",
+        "the writer changes a question that was voted on",
+        Plant::EditPoll(Twist::Forced(|refusal, question| {
+            says(refusal, "vote was cast") && question.it.1.question.is_some()
+        })),
+    ),
+    (
+        "choices_that_were_made_are_a_moderators",
+        "the writer allows fewer choices than were made",
+        Plant::EditPoll(Twist::Forced(|refusal, _| says(refusal, "vote names"))),
     ),
     (
         "a_removed_option_takes_its_votes",

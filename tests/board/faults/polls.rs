@@ -86,6 +86,21 @@ pub const FAULTS: &[Fault] = &[
         })),
     ),
     (
+        "a_poll_is_deleted_with_its_thread",
+        "a vote in a deleted thread is answered as if it counted",
+        Plant::Vote(Twist::Instead(|sound, question| {
+            Box::pin(async {
+                let ((poll, vote), by) = (question.it.clone(), member(&question.by)?);
+                match sound.board.vote(by, poll, vote).await {
+                    Err(refusal) if says(&refusal, "is deleted") => {
+                        sound.board.poll(&sound.root().await?, 1.into()).await
+                    }
+                    answer => answer,
+                }
+            })
+        })),
+    ),
+    (
         "a_poll_closes_by_itself",
         "votes are counted after the end",
         Plant::Vote(Twist::Repeats(|refusal, _| says(refusal, "closed"))),

@@ -100,6 +100,9 @@ impl World {
     pub fn may_change(&self, who: Who, post: usize, deletes: bool) -> Result<(), Refused> {
         let (number, post) = (post, &self.posts[post]);
         let thread = &self.threads[post.thread];
+        if !deletes && !self.writes(who, thread.forum) {
+            return Err(FORBIDDEN);
+        }
         let in_time = self.now - post.written < EDIT_WINDOW;
         let takes_moderator = deletes && thread.first == number;
         let own = who == Some(post.author) && in_time && !thread.locked && !takes_moderator;

@@ -76,10 +76,14 @@ impl World {
         });
     }
 
+    /// What newcomers edit awaits approval.
     fn edit(&mut self, who: Who, post: Any) -> Status {
-        self.member(who)?;
+        let editor = self.member(who)?;
         let post = self.seen_post(who, self.post(post))?;
         self.may_change(who, post, false)?;
+        if self.members[editor].role == Role::Newcomer && self.posts[post].state == State::Visible {
+            self.posts[post].state = State::Awaiting;
+        }
         self.posts[post].version += 1;
         Ok(200)
     }
@@ -189,11 +193,15 @@ impl World {
         }
     }
 
-    /// Sight of the thread is enough, and a vote can be changed.
+    /// Sight of the thread is enough, unless it is deleted, and a vote can be changed.
     fn vote(&mut self, who: Who, thread: Any, option: usize) -> Status {
         let voter = self.member(who)?;
         let thread = self.seen_thread(who, self.thread(thread))?;
+        let is_deleted = self.state(thread) == State::Deleted;
         let poll = self.threads[thread].poll.as_mut().ok_or(NOT_FOUND)?;
+        if is_deleted {
+            return Err(FORBIDDEN);
+        }
         poll.votes.insert(voter, option);
         Ok(201)
     }
@@ -201,12 +209,19 @@ impl World {
     fn edit_poll(&mut self, who: Who, thread: Any) -> Status {
         let member = self.member(who)?;
         let thread = self.seen_thread(who, self.thread(thread))?;
-        let it = &self.threads[thread];
-        it.poll.as_ref().ok_or(NOT_FOUND)?;
+        let is_deleted = self.state(thread) == State::Deleted;
+        let moderates = self.moderates(who, self.threads[thread].forum);
+        let it = &mut self.threads[thread];
+        let poll = it.poll.as_mut().ok_or(NOT_FOUND)?;
         let own = self.posts[it.first].author == member && !it.locked;
-        (own || self.moderates(who, it.forum))
-            .then_some(200)
-            .ok_or(FORBIDDEN)
+        if is_deleted || !(moderates || own) {
+            return Err(FORBIDDEN);
+        }
+        if !moderates && !poll.votes.is_empty() && !poll.edited {
+            return Err(CONFLICT);
+        }
+        poll.edited = true;
+        Ok(200)
     }
 
     fn follow(&mut self, who: Who, target: Target) -> Status {

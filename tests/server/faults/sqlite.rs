@@ -103,7 +103,7 @@ fn files_that_cannot_be_written_any_more_are_read() {
     let mut board = Board::new(Home::in_sqlite());
     posted(&mut board);
     let Some(shut) = Shut::of(&board.server.home) else {
-        return println!("left out: files become read-only, as that is not allowed here");
+        panic!("files become read-only: that is not allowed here");
     };
     board.refuses_writes();
     drop(shut);
@@ -114,7 +114,7 @@ fn files_that_cannot_be_written_any_more_are_read() {
 fn a_disk_that_is_read_only_is_refused_at_the_start() {
     let home = Home::in_sqlite();
     let Some(disk) = Disk::of(&home) else {
-        return println!("left out: a disk that is read-only, as none can be mounted here");
+        panic!("a disk that is read-only: none can be mounted here");
     };
     let home = Server::with_input(home, &[], "").stop();
     disk.remount("ro");
@@ -141,7 +141,7 @@ fn a_file_that_is_locked_for_long_is_read() {
 fn a_full_disk_keeps_what_was_answered() {
     let home = Home::in_sqlite();
     let Some(disk) = Disk::of(&home) else {
-        return println!("left out: a full disk, as none can be mounted here");
+        panic!("a full disk: none can be mounted here");
     };
     let mut board = Board::new(home);
     posted(&mut board);

@@ -36,7 +36,7 @@ async fn a_server_that_does_not_answer_is_an_error_in_time() {
     let began = Instant::now();
     let fault = fault(&format!("postgres://forum:secret@127.0.0.1:{port}/forum")).await;
     assert_eq!(fault, "Postgres did not answer in time");
-    assert!(began.elapsed() < Duration::from_secs(8));
+    assert!(began.elapsed() < Duration::from_secs(60));
 }
 
 #[test]

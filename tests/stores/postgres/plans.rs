@@ -84,6 +84,7 @@ fn statements() -> Vec<Statement> {
         tokens::find(&lookup(7)),
         tokens::used(&lookup(7), now),
         tokens::list(None, 20),
+        tokens::list(Some(&(now, lookup(7))), 20),
     ]
 }
 

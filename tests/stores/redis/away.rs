@@ -69,14 +69,15 @@ fn a_redis_that_answers_nothing_holds_up_the_first_charges_alone() {
             assert!(charge.await.unwrap().granted);
         }
         let waited = start.elapsed();
-        assert!(PATIENCE <= waited && waited < 4 * PATIENCE, "{waited:?}");
+        assert!(PATIENCE <= waited && waited < 16 * PATIENCE, "{waited:?}");
         assert!(node.is_away());
         let start = Instant::now();
         for _ in 0..10_000 {
             left(&node, GUESTS).await;
         }
         let waited = start.elapsed();
-        assert!(waited < 4 * PATIENCE, "{waited:?}");
+        // To wait for each of the 10,000 would take 10,000 times as long.
+        assert!(waited < 100 * PATIENCE, "{waited:?}");
         server.signal("CONT");
         until(|| !node.is_away()).await;
         assert_eq!(left(&node, GUESTS).await, 55);

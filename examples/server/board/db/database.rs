@@ -67,21 +67,26 @@ impl Database {
         }
     }
 
-    /// As [`write`](Self::write), for what nobody waits for.
-    pub fn write_later(
+    /// Changes the tables in one transaction. On Postgres it takes a lock of its own, not that of [`write`](Self::write).
+    pub async fn migrate<T: Send + 'static>(
         &self,
-        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> Doing<'a, ()> + Send + 'static,
-    ) {
+        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> Doing<'a, T> + Send + 'static,
+    ) -> Result<T> {
         match self {
-            Self::Sqlite(database) => database.write_later(move |tx| on_sqlite(tx, change)),
-            Self::Postgres(line) => {
-                let line = line.clone();
-                tokio::spawn(async move {
-                    if let Err(error) = line.write(change).await {
-                        tracing::error!(%error, "a note was not written to the database");
-                    }
-                });
-            }
+            Self::Sqlite(database) => database.write(move |tx| on_sqlite(tx, change)).await,
+            Self::Postgres(line) => line.migrate(change).await,
+        }
+    }
+
+    /// Writes hints, which may be lost, in one transaction. On Postgres it takes no lock that a command waits for, and
+    /// does not wait for the disk.
+    pub async fn write_hints<T: Send + 'static>(
+        &self,
+        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> Doing<'a, T> + Send + 'static,
+    ) -> Result<T> {
+        match self {
+            Self::Sqlite(database) => database.write_behind(move |tx| on_sqlite(tx, change)).await,
+            Self::Postgres(line) => line.write_hints(change).await,
         }
     }
 }

@@ -17,6 +17,15 @@ const IN_LINE: usize = 2;
 /// it is about.
 const STAND_IN_LINE: &str = "SELECT pg_advisory_xact_lock(hashtextextended('board', 0))";
 
+/// Serializes the migrations of all nodes, which may take longer than any other statement. Writes do not wait for this
+/// lock.
+const MIGRATE_ALONE: &str = "
+    SET LOCAL statement_timeout = 0;
+    SELECT pg_advisory_xact_lock(hashtextextended('board_migrations', 0))";
+
+/// A crash of the server may lose a hint, and no commit of one waits for the disk.
+const WITHOUT_SYNC: &str = "SET LOCAL synchronous_commit = off";
+
 /// Postgres, which any number of nodes may share. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Line {
@@ -48,9 +57,34 @@ impl Line {
     ) -> Result<T> {
         let closed = |_| Error::Wrong("nobody writes any more");
         let _place = self.places.acquire().await.map_err(closed)?;
+        self.transaction(STAND_IN_LINE, change).await
+    }
+
+    /// Changes the tables in one transaction, while no other node does.
+    pub(super) async fn migrate<T>(
+        &self,
+        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> Doing<'a, T>,
+    ) -> Result<T> {
+        self.transaction(MIGRATE_ALONE, change).await
+    }
+
+    /// Writes hints in one transaction, beside the writes of commands.
+    pub(super) async fn write_hints<T>(
+        &self,
+        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> Doing<'a, T>,
+    ) -> Result<T> {
+        self.transaction(WITHOUT_SYNC, change).await
+    }
+
+    /// Runs `begin`, then `change`, in one transaction.
+    async fn transaction<T>(
+        &self,
+        begin: &str,
+        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> Doing<'a, T>,
+    ) -> Result<T> {
         let mut client = self.pool.get().await.map_err(Error::from)?;
         let tx = client.transaction().await.map_err(Error::from)?;
-        tx.batch_execute(STAND_IN_LINE).await.map_err(Error::from)?;
+        tx.batch_execute(begin).await.map_err(Error::from)?;
         let connection = Connection::Postgres(Postgres::Together(&tx));
         let done = change(&Transaction::of(connection)).await?;
         tx.commit().await.map_err(Error::from)?;

@@ -107,7 +107,7 @@ impl<'a> Teller<'a> {
             counts: actor.access(forum).counts,
         };
         match self.threads.get(story.title) {
-            Some(thread) => drop(insert::reply(self.tx, (forum, *thread), new).await?),
+            Some(thread) => drop(insert::reply(self.tx, (forum, *thread), new, at).await?),
             None => {
                 let (thread, _) = insert::thread(self.tx, forum, story.title, new).await?;
                 self.threads.insert(story.title, thread);

@@ -39,6 +39,7 @@ struct Post {
     number: i64,
     author: Option<i64>,
     at: Timestamp,
+    ordered_at: Timestamp,
     body: String,
     html: String,
     words: String,
@@ -82,6 +83,7 @@ impl Batch {
             number: 0,
             author,
             at,
+            ordered_at: at,
             html: markdown::render(&body),
             words: folded(&body),
             body,
@@ -104,23 +106,29 @@ impl Batch {
         counts::count(tx, self.last_post, on_profiles).await
     }
 
-    /// Gives each post its number in its thread.
+    /// Gives each post its number and its place in its thread.
     async fn number(&mut self, connection: &Connection<'_>) -> Result<()> {
         let threads: Vec<i64> = self.posts.iter().map(|post| post.thread).collect();
         let find = connection.either(
-            "SELECT id, last_number FROM thread WHERE id IN (SELECT value FROM json_each(?1))",
-            "SELECT id, last_number FROM thread
+            "SELECT id, last_number, (SELECT max(ordered_at) FROM post WHERE thread_id = thread.id) FROM thread
+             WHERE id IN (SELECT value FROM json_each(?1))",
+            "SELECT id, last_number, (SELECT max(ordered_at) FROM post WHERE thread_id = thread.id) FROM thread
              WHERE id IN (SELECT CAST(value AS BIGINT) FROM jsonb_array_elements_text(CAST(?1 AS TEXT)::jsonb))",
         );
         let threads = bind![json(&threads)];
-        let numbers = connection.all(find, threads, |columns| {
-            Ok((columns.value()?, columns.value()?))
+        let last = connection.all(find, threads, |columns| {
+            let thread: i64 = columns.value()?;
+            let (number, ordered_at): (i64, Option<Timestamp>) =
+                (columns.value()?, columns.value()?);
+            Ok((thread, (number, ordered_at)))
         });
-        let mut numbers: HashMap<i64, i64> = numbers.await?.into_iter().collect();
+        let mut last: HashMap<i64, (i64, Option<Timestamp>)> = last.await?.into_iter().collect();
         for post in &mut self.posts {
-            let last = numbers.entry(post.thread).or_default();
-            *last += 1;
-            post.number = *last;
+            let (number, ordered_at) = last.entry(post.thread).or_default();
+            *number += 1;
+            post.number = *number;
+            post.ordered_at = ordered_at.map_or(post.at, |last| last.max(post.at));
+            *ordered_at = Some(post.ordered_at);
         }
         Ok(())
     }
@@ -174,6 +182,7 @@ const POSTS: Table = Table {
         ("author_id", Type::INT8),
         ("state", Type::TEXT),
         ("created_at", Type::INT8),
+        ("ordered_at", Type::INT8),
         ("body", Type::TEXT),
         ("body_html", Type::TEXT),
         ("body_words", Type::TEXT),
@@ -181,7 +190,7 @@ const POSTS: Table = Table {
 };
 
 impl Post {
-    fn values<'a>(&'a self, state: &'a &str) -> [&'a (dyn Value + Sync); 9] {
+    fn values<'a>(&'a self, state: &'a &str) -> [&'a (dyn Value + Sync); 10] {
         [
             &self.id,
             &self.thread,
@@ -189,6 +198,7 @@ impl Post {
             &self.author,
             state,
             &self.at,
+            &self.ordered_at,
             &self.body,
             &self.html,
             &self.words,

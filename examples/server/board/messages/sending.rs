@@ -26,8 +26,8 @@ pub async fn send(
         "subject",
         &new.subject,
         most,
-        say.subject_missing,
-        say.subject_too_long,
+        (say.subject_missing, say.subject_too_long),
+        say,
     )?;
     let most = BODY_MAX.get(tx).await?;
     rules::within(
@@ -63,11 +63,16 @@ async fn flood(
     say: &Texts,
 ) -> Result<()> {
     let most = MESSAGES_PER_HOUR.get(connection).await?;
-    let (since, others) = (now.minus(rules::HOUR), i64::from(most) - 1);
-    let parameters = bind![sender, since, others];
+    let parameters = bind! {
+        ":sender": sender,
+        ":now": now,
+        ":since": now.minus(rules::HOUR),
+        ":others": i64::from(most) - 1,
+    };
     let oldest = connection.first(
-        "SELECT sent_at FROM message_copy WHERE owner_id = ?1 AND folder = 'sent' AND sent_at > ?2
-         ORDER BY sent_at DESC LIMIT 1 OFFSET ?3",
+        "SELECT sent_at FROM message_copy
+         WHERE owner_id = :sender AND folder = 'sent' AND sent_at > :since AND sent_at <= :now
+         ORDER BY sent_at DESC LIMIT 1 OFFSET :others",
         parameters,
         |columns| columns.value(),
     );

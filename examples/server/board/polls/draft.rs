@@ -91,7 +91,7 @@ pub fn edited<'a>(
 
 fn question<'a>(text: &'a str, limits: Limits, say: &Texts) -> Result<&'a str> {
     let (missing, too_long) = (say.polls.question_missing, say.polls.question_too_long);
-    line("question", text, limits.text, missing, too_long)
+    line("question", text, limits.text, (missing, too_long), say)
 }
 
 fn choice<'a>(poll: &Poll, option: &'a EditOption, say: &Texts) -> Result<Choice<'a>> {
@@ -111,7 +111,7 @@ fn choices<'a>(
     let (missing, too_long) = (say.polls.option_missing, say.polls.option_too_long);
     let trimmed = choices.map(|choice| {
         let Choice { id, text } = choice?;
-        let text = line("options", text, limits.text, missing, too_long)?;
+        let text = line("options", text, limits.text, (missing, too_long), say)?;
         Ok(Choice { id, text })
     });
     let choices = trimmed.collect::<Result<Vec<_>>>()?;

@@ -57,6 +57,7 @@ pub async fn vote(
     say: &Texts,
 ) -> Result<In<Poll>> {
     let found = read::with_id(tx, actor, poll, events.now).await?;
+    rules::may_change(found.state, say)?;
     let options = rules::vote(&found.poll, vote, say)?;
     if found.poll.own_vote.is_some() {
         rows::take_back(tx, poll, actor.member).await?;
@@ -76,11 +77,15 @@ pub async fn edit(
     say: &Texts,
 ) -> Result<In<Poll>> {
     let found = read::with_id(tx, actor, poll, events.now).await?;
+    rules::may_change(found.state, say)?;
     let editor = found.editor(actor);
     rules::may_edit(editor, found.locked, say)?;
     expected(edit.expected_version, found.poll.version, say)?;
     let draft = draft::edited(&found.poll, edit, limits(tx).await?, say)?;
-    rules::may_become(&found.poll, &draft, editor.moderator, say)?;
+    if !editor.moderator {
+        let largest_vote = rows::largest_vote(tx, poll).await?;
+        rules::may_become(&found.poll, &draft, largest_vote, say)?;
+    }
     rows::update(tx, poll, &draft).await?;
     let found = read::with_id(tx, actor, poll, events.now).await?;
     Ok(found.changed(events, Event::poll_updated))

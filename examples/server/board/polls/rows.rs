@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use forum_api::host::{Refusal, Result};
 
-use super::super::db::{Transaction, bind};
+use super::super::db::{Connection, Transaction, bind};
 use super::draft::{Choice, Draft};
 
 /// Adds the poll of a thread.
@@ -84,6 +84,19 @@ async fn remove_options_but(tx: &Transaction<'_>, poll: i64, kept: &[Choice<'_>]
         "UPDATE poll SET voters = (SELECT count(*) FROM ballot WHERE poll_id = ?1) WHERE id = ?1";
     tx.change(count, bind![poll]).await?;
     Ok(())
+}
+
+/// Largest number of options of one vote; 0 without votes.
+pub async fn largest_vote(connection: &Connection<'_>, poll: i64) -> Result<i64> {
+    let largest = "
+        SELECT coalesce(max(options), 0) FROM (
+            SELECT count(*) AS options FROM ballot JOIN vote ON vote.ballot_id = ballot.id
+            WHERE ballot.poll_id = ?1 GROUP BY ballot.id
+        ) AS votes";
+    let largest = connection
+        .one(largest, bind![poll], |columns| columns.value())
+        .await;
+    Ok(largest?)
 }
 
 /// Notes that a member who has not voted votes for these options.

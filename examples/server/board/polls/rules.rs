@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::hash::Hash;
 
 use forum_api::host::{Refusal, Result};
-use forum_api::model::{OptionId, Poll, Vote};
+use forum_api::model::{OptionId, Poll, State, Vote};
 
 use super::super::texts::{Texts, fill};
 use super::draft::Draft;
@@ -16,6 +16,14 @@ pub struct Editor {
     pub writer: bool,
     /// A moderator of its forum.
     pub moderator: bool,
+}
+
+/// Refuses votes and edits in a deleted thread, of moderators too.
+pub fn may_change(state: State, say: &Texts) -> Result<()> {
+    match state {
+        State::Deleted => Err(Refusal::Forbidden(say.polls.thread_deleted.into())),
+        _ => Ok(()),
+    }
 }
 
 /// Whether somebody may edit a poll in such a thread.
@@ -30,17 +38,22 @@ pub fn may_edit(editor: Editor, locked: bool, say: &Texts) -> Result<()> {
     obstacle.map_or(Ok(()), |text| Err(Refusal::Forbidden(text.into())))
 }
 
-/// Whether the options may become these: for its writer while nobody has voted, for a moderator always.
-pub fn may_become(poll: &Poll, draft: &Draft<'_>, moderator: bool, say: &Texts) -> Result<()> {
-    let free = moderator || poll.total_votes == 0;
-    let stay = draft.options.as_ref().is_none_or(|options| {
+/// Refuses what the writer of a poll can no longer change once a vote was cast: the question, the options, and a number of
+/// choices below that of a vote. `largest_vote` is the largest number of options of one vote. Moderators can change all.
+pub fn may_become(poll: &Poll, draft: &Draft<'_>, largest_vote: i64, say: &Texts) -> Result<()> {
+    let options_stay = draft.options.as_ref().is_none_or(|options| {
         let are = poll.options.iter();
         let are = are.map(|option| (option.option_id.number().ok(), option.text.as_str()));
         are.eq(options.iter().map(|choice| (choice.id, choice.text)))
     });
-    (free || stay)
-        .then_some(())
-        .ok_or_else(|| Refusal::Conflict(say.polls.options_stand.into()))
+    let voted = largest_vote > 0;
+    let obstacle = if voted && !(options_stay && draft.question == poll.question) {
+        Some(say.polls.voted_for.into())
+    } else {
+        let below = draft.max_choices < largest_vote;
+        below.then(|| fill(say.polls.voted_for_more, largest_vote))
+    };
+    obstacle.map_or(Ok(()), |text| Err(Refusal::Conflict(text)))
 }
 
 /// The options that a vote names, if its voter may vote so now.
@@ -159,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_were_voted_for_are_changed_by_moderators() {
+    fn what_was_voted_for_does_not_change() {
         let choice = |id, text| Choice { id, text };
         let same = vec![
             choice(Some(7), "yes"),
@@ -178,23 +191,42 @@ mod tests {
             (Some(same[..2].to_vec()), true),
         ] {
             let draft = Draft {
-                question: "Tea?",
                 options,
-                max_choices: 1,
-                can_change_vote: true,
-                closes_at: None,
+                ..unchanged()
             };
-            let unvoted = Poll {
-                total_votes: 0,
-                ..poll()
+            let refused = may_become(&poll(), &draft, 1, SAY);
+            assert_eq!(refused.is_err(), changes, "{draft:?}");
+            assert!(may_become(&poll(), &draft, 0, SAY).is_ok());
+        }
+        let draft = Draft {
+            question: "Coffee?",
+            ..unchanged()
+        };
+        assert!(may_become(&poll(), &draft, 1, SAY).is_err());
+        assert!(may_become(&poll(), &draft, 0, SAY).is_ok());
+    }
+
+    #[test]
+    fn fewer_choices_than_a_vote_has_are_refused() {
+        for (max_choices, largest_vote, fine) in
+            [(1, 0, true), (1, 1, true), (1, 2, false), (2, 2, true)]
+        {
+            let draft = Draft {
+                max_choices,
+                ..unchanged()
             };
-            assert_eq!(
-                may_become(&poll(), &draft, false, SAY).is_err(),
-                changes,
-                "{draft:?}"
-            );
-            assert!(may_become(&poll(), &draft, true, SAY).is_ok());
-            assert!(may_become(&unvoted, &draft, false, SAY).is_ok());
+            let become_so = may_become(&poll(), &draft, largest_vote, SAY);
+            assert_eq!(become_so.is_ok(), fine, "{max_choices} of {largest_vote}");
+        }
+    }
+
+    fn unchanged() -> Draft<'static> {
+        Draft {
+            question: "Tea?",
+            options: None,
+            max_choices: 1,
+            can_change_vote: true,
+            closes_at: None,
         }
     }
 }

@@ -35,8 +35,12 @@ pub struct PollTexts {
     pub no_such_option: &'static str,
     /// The caller neither wrote the poll nor moderates it.
     pub may_not_edit: &'static str,
-    /// The options are fixed for their writer, because somebody voted.
-    pub options_stand: &'static str,
+    /// The writer may change neither the question nor the options after a vote.
+    pub voted_for: &'static str,
+    /// The writer may not lower `maxChoices` below the `{}` options of a vote.
+    pub voted_for_more: &'static str,
+    /// The thread is deleted.
+    pub thread_deleted: &'static str,
 }
 
 /// In English.
@@ -57,7 +61,9 @@ pub const ENGLISH: PollTexts = PollTexts {
     choice_doubled: "no option can be chosen twice.",
     no_such_option: "This poll has no such option.",
     may_not_edit: "Only its writer and the moderators may edit this poll.",
-    options_stand: "Somebody has voted: only moderators can still change the options.",
+    voted_for: "A vote was cast: only moderators can still change the question or the options.",
+    voted_for_more: "A vote names {} options: only moderators can still lower maxChoices below that.",
+    thread_deleted: "The thread of this poll is deleted.",
 };
 
 /// In German.
@@ -78,5 +84,7 @@ pub const GERMAN: PollTexts = PollTexts {
     choice_doubled: "Keine Antwort ist zweimal wählbar.",
     no_such_option: "Diese Umfrage hat keine solche Antwort.",
     may_not_edit: "Nur ihr Verfasser und die Moderatoren dürfen diese Umfrage bearbeiten.",
-    options_stand: "Es wurde schon abgestimmt: Die Antworten können nur noch Moderatoren ändern.",
+    voted_for: "Es wurde schon abgestimmt: Frage und Antworten können nur noch Moderatoren ändern.",
+    voted_for_more: "Eine Stimme nennt {} Antworten: maxChoices können nur noch Moderatoren weiter senken.",
+    thread_deleted: "Das Thema dieser Umfrage ist gelöscht.",
 };

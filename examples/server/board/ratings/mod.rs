@@ -130,20 +130,25 @@ struct NewRating<'a> {
 impl NewRating<'_> {
     /// A post is rated once, a member without one once in a day.
     async fn is_first(&self, tx: &Transaction<'_>, say: &Texts) -> Result<()> {
-        let (since, text) = match self.post {
-            Some(_) => (i64::MIN, say.ratings.post_rated),
-            None => (self.at.minus(DAY).as_millis(), say.ratings.member_rated),
+        let (since, until, text) = match self.post {
+            Some(_) => (i64::MIN, i64::MAX, say.ratings.post_rated),
+            None => (
+                self.at.minus(DAY).as_millis(),
+                self.at.plus(DAY).as_millis(),
+                say.ratings.member_rated,
+            ),
         };
         let parameters = bind! {
             ":rater": self.rater,
             ":member": self.member,
             ":post": self.post,
             ":since": since,
+            ":until": until,
         };
         let is_there = tx.any(
             "SELECT 1 FROM rating
              WHERE rater_id = :rater AND member_id = :member AND post_id IS NOT DISTINCT FROM :post
-                AND created_at > :since
+                AND created_at > :since AND created_at < :until
              LIMIT 1",
             parameters,
         );
@@ -154,11 +159,16 @@ impl NewRating<'_> {
 
     async fn is_in_time(&self, tx: &Transaction<'_>, say: &Texts) -> Result<()> {
         let most = RATINGS_PER_DAY.get(tx).await?;
-        let (since, others) = (self.at.minus(DAY), i64::from(most) - 1);
-        let parameters = bind![self.rater, since, others];
+        let parameters = bind! {
+            ":rater": self.rater,
+            ":now": self.at,
+            ":since": self.at.minus(DAY),
+            ":others": i64::from(most) - 1,
+        };
         let oldest = tx.first(
-            "SELECT created_at FROM rating WHERE rater_id = ?1 AND created_at > ?2
-             ORDER BY created_at DESC LIMIT 1 OFFSET ?3",
+            "SELECT created_at FROM rating
+             WHERE rater_id = :rater AND created_at > :since AND created_at <= :now
+             ORDER BY created_at DESC LIMIT 1 OFFSET :others",
             parameters,
             |columns| columns.value(),
         );

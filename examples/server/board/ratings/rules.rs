@@ -2,7 +2,7 @@
 
 use forum_api::host::{Refusal, Result};
 
-use super::super::rules::line;
+use super::super::rules::{is_blank, within};
 use super::super::texts::{Texts, fill};
 
 /// What the board's settings allow.
@@ -33,11 +33,13 @@ pub fn points(points: i64, limits: Limits, say: &Texts) -> Result<()> {
 
 /// The comment without the blanks around it, if a rating may have it.
 pub fn comment<'a>(text: &'a str, limits: Limits, say: &Texts) -> Result<&'a str> {
-    if limits.empty_comment && text.trim().is_empty() {
+    if limits.empty_comment && is_blank(text) {
         return Ok("");
     }
     let (missing, too_long) = (say.ratings.comment_missing, say.ratings.comment_too_long);
-    line("comment", text, limits.comment, missing, too_long)
+    let text = text.trim();
+    within("comment", text, limits.comment, missing, too_long)?;
+    Ok(text)
 }
 
 #[cfg(test)]

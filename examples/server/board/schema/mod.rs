@@ -1,85 +1,75 @@
-//! The board's tables, in the steps in which they came to be.
+//! The board's tables: numbered migrations for each backend.
 
 use forum_api::host::Result;
+use forum_api::store::{SchemaStatus, sqlite};
 
-use super::db::{self, Connection, Database, Transaction, bind};
+use super::db::{self, Connection, Error, Transaction, bind};
 
-const SQLITE: &[&str] = &[
-    include_str!("sqlite/1.sql"),
-    include_str!("sqlite/2.sql"),
-    include_str!("sqlite/3.sql"),
-    include_str!("sqlite/4.sql"),
-    include_str!("sqlite/5.sql"),
-    include_str!("sqlite/6.sql"),
-];
+/// Table of the numbers of the applied migrations, from 1.
+const TABLE: &str = "board_migrations";
 
-const POSTGRES: &[&str] = &[
-    include_str!("postgres/1.sql"),
-    include_str!("postgres/2.sql"),
-    include_str!("postgres/3.sql"),
-    include_str!("postgres/4.sql"),
-];
+const SQLITE: &[&str] = &[include_str!("sqlite/1.sql")];
 
-/// Whether this database has a board.
+const POSTGRES: &[&str] = &[include_str!("postgres/1.sql")];
+
+/// Whether the database has a board.
 pub async fn is_there(connection: &Connection<'_>) -> db::Result<bool> {
     let find = connection.either(
         "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)",
         "SELECT to_regclass(?1) IS NOT NULL",
     );
     connection
-        .one(find, bind!["board_migrations"], |columns| columns.value())
+        .one(find, bind![TABLE], |columns| columns.value())
         .await
 }
 
-/// Brings the tables of a board up to date. A node of a later version may have done more already.
-pub async fn migrate(database: &Database) -> Result<()> {
-    let is_done = database.read(|connection| {
-        Box::pin(async move {
-            let had = match is_there(connection).await? {
-                true => had(connection).await?,
-                false => 0,
-            };
-            Ok(had >= steps(connection).len())
-        })
-    });
-    if is_done.await? {
-        return Ok(());
+/// Compares the migrations of the database with those of this program.
+pub async fn status(connection: &Connection<'_>) -> db::Result<SchemaStatus> {
+    match connection {
+        Connection::Sqlite(sqlite) => Ok(sqlite::schema_status(sqlite, TABLE, SQLITE)?),
+        Connection::Postgres(_) => Ok(SchemaStatus::new(applied(connection).await?, LAST)),
     }
-    let apply = database.write(|tx| Box::pin(async move { Ok(apply(tx).await?) }));
-    apply.await.map(drop)
 }
 
-/// Applies the steps that the database does not have yet, and gives how many it had: 0 for a new one. None takes too
-/// long.
-pub async fn apply(tx: &Transaction<'_>) -> db::Result<usize> {
-    tx.run(tx.either("", "SET LOCAL statement_timeout = 0"))
-        .await?;
+/// Applies the migrations that the database lacks, and returns how many it had: 0 for a new one.
+///
+/// # Errors
+/// When a migration fails, or the database has more migrations than this program. Then none is applied.
+pub async fn apply(tx: &Transaction<'_>) -> Result<u32> {
+    if let Connection::Sqlite(sqlite) = &**tx {
+        return Ok(sqlite::migrate(sqlite, TABLE, SQLITE)?);
+    }
+    let had = applied(tx).await?;
+    if SchemaStatus::new(had, LAST) == SchemaStatus::Newer {
+        return Err(Error::Wrong("the schema of the board is newer than this program").into());
+    }
     tx.run("CREATE TABLE IF NOT EXISTS board_migrations (step INTEGER PRIMARY KEY)")
         .await?;
-    let had = had(tx).await?;
-    for sql in steps(tx).iter().skip(had) {
+    for (number, sql) in (1_i64..).zip(POSTGRES).skip(had as usize) {
         tx.run(sql).await?;
-        let note = "INSERT INTO board_migrations (step) SELECT count(*) + 1 FROM board_migrations";
-        tx.run(note).await?;
+        let note = "INSERT INTO board_migrations (step) VALUES (CAST(?1 AS BIGINT))";
+        tx.change(note, bind![number]).await?;
     }
     Ok(had)
 }
 
-fn steps(connection: &Connection<'_>) -> &'static [&'static str] {
-    connection.either(SQLITE, POSTGRES)
-}
+/// Number of the last migration for Postgres.
+const LAST: u32 = POSTGRES.len() as u32;
 
-async fn had(connection: &Connection<'_>) -> db::Result<usize> {
-    let count = "SELECT count(*) FROM board_migrations";
-    connection.one(count, &[], |columns| columns.count()).await
+/// Number of the last migration that a Postgres database has; 0 for a new one.
+async fn applied(connection: &Connection<'_>) -> db::Result<u32> {
+    if !is_there(connection).await? {
+        return Ok(0);
+    }
+    let last = "SELECT CAST(coalesce(max(step), 0) AS BIGINT) FROM board_migrations";
+    let last: i64 = connection.one(last, &[], |columns| columns.value()).await?;
+    Ok(u32::try_from(last).unwrap_or(u32::MAX))
 }
 
 /// The tables of a board, in SQLite.
 #[cfg(test)]
 pub fn in_memory() -> rusqlite::Connection {
     let connection = rusqlite::Connection::open_in_memory().unwrap();
-    SQLITE
-        .iter()
-        .for_each(|step| connection.execute_batch(step).unwrap());
+    sqlite::migrate(&connection, TABLE, SQLITE).unwrap();
     connection
 }

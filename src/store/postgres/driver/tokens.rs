@@ -29,7 +29,12 @@ impl Tokens for Postgres {
         Ok(())
     }
 
-    async fn list(&self, after: Option<&Lookup>, limit: u32) -> Stored<Vec<TokenRecord>> {
-        all(&self.pool, tokens::list(after, limit), tokens::record).await
+    async fn list(
+        &self,
+        after: Option<(Timestamp, Lookup)>,
+        limit: u32,
+    ) -> Stored<Vec<TokenRecord>> {
+        let list = tokens::list(after.as_ref(), limit);
+        all(&self.pool, list, tokens::record).await
     }
 }

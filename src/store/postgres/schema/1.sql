@@ -10,6 +10,8 @@ CREATE TABLE forum_api_tokens (
     last_used_at BIGINT
 ) WITH (fillfactor = 80);
 
+CREATE INDEX forum_api_tokens_by_age ON forum_api_tokens (created_at, lookup);
+
 CREATE TABLE forum_api_idempotency_keys (
     token TEXT COLLATE "C" NOT NULL,
     key TEXT COLLATE "C" NOT NULL,

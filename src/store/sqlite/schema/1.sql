@@ -10,6 +10,8 @@ CREATE TABLE forum_api_tokens (
     last_used_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX forum_api_tokens_by_age ON forum_api_tokens (created_at, lookup);
+
 CREATE TABLE forum_api_idempotency_keys (
     token TEXT NOT NULL,
     key TEXT NOT NULL,

@@ -70,7 +70,9 @@ CREATE TABLE thread (
     pinned BOOLEAN NOT NULL DEFAULT FALSE,
     locked BOOLEAN NOT NULL DEFAULT FALSE,
     version BIGINT NOT NULL DEFAULT 1,
-    title_words TEXT NOT NULL
+    title_words TEXT NOT NULL,
+    -- A long thread has so many posts that it takes too long to index them all at once.
+    is_long BOOLEAN NOT NULL GENERATED ALWAYS AS (last_number > 1000) STORED
 );
 
 CREATE INDEX thread_by_activity ON thread (forum_id, last_activity_at DESC, id DESC);
@@ -82,23 +84,29 @@ CREATE TABLE post (
     author_id BIGINT REFERENCES member ON DELETE SET NULL,
     state TEXT NOT NULL,
     created_at BIGINT NOT NULL,
+    -- Orders the posts of a thread: the time of creation, or the latest one of an earlier post if that is later, because
+    -- its node's clock was ahead.
+    ordered_at BIGINT NOT NULL,
     edited_at BIGINT,
     edited_by BIGINT REFERENCES member ON DELETE SET NULL,
     body TEXT NOT NULL,
     body_html TEXT NOT NULL,
     version BIGINT NOT NULL DEFAULT 1,
     body_words TEXT NOT NULL,
-    -- The state of a deleted post before that is the one that it is restored to.
+    -- State of a deleted post before its deletion, to which it is restored.
     state_before TEXT,
-    -- Why it was last edited.
-    edit_reason TEXT
+    -- Reason of the last edit.
+    edit_reason TEXT,
+    -- Whether post.created was sent: the post was visible in a visible thread at some time.
+    published BOOLEAN NOT NULL DEFAULT TRUE
 );
 
-CREATE INDEX post_by_time ON post (thread_id, created_at, id);
+CREATE INDEX post_by_order ON post (thread_id, ordered_at, id);
 CREATE INDEX post_by_author ON post (author_id, created_at);
 CREATE INDEX post_by_editor ON post (edited_by) WHERE edited_by IS NOT NULL;
--- How many posts of a thread each author wrote is counted here when it is deleted or restored.
+-- Counts the posts of each author in a thread that is deleted or restored.
 CREATE INDEX post_by_writer ON post (thread_id, author_id) WHERE state = 'visible';
+CREATE INDEX post_unpublished ON post (thread_id) WHERE NOT published;
 -- Ids follow time, so the first and the last post of a span of time are the ends of a span of ids.
 CREATE INDEX post_by_age ON post (created_at);
 
@@ -201,3 +209,181 @@ CREATE TABLE message_copy (
 CREATE INDEX message_copy_by_time ON message_copy (owner_id, folder, sent_at, id);
 CREATE INDEX message_copy_by_reading ON message_copy (owner_id, folder, (read_at IS NULL), sent_at, id);
 CREATE INDEX message_copy_in_inboxes ON message_copy (message_id) WHERE folder = 'inbox';
+
+CREATE INDEX thread_long_and_hidden ON thread (id) WHERE is_long AND state <> 'visible';
+
+-- What search finds: a row for each post that everybody who sees its forum may read, and one for each that is hidden
+-- with a long thread alone: a search leaves such threads out by name. A title's words begin with =, and stand with the
+-- thread's first post; one with # and the author's id tells by whom a post is.
+CREATE TABLE post_text (
+    post_id BIGINT PRIMARY KEY REFERENCES post ON DELETE CASCADE,
+    thread_id BIGINT NOT NULL,
+    forum_id BIGINT NOT NULL,
+    words TSVECTOR NOT NULL
+);
+
+-- Whether a word is rare, so that the index finds its posts, or common, so that the newest of all posts have it: that
+-- is known of so many words.
+ALTER TABLE post_text ALTER words SET STATISTICS 1000;
+
+-- Each search reads all that waits to be put into the index: kilobytes of it, no more.
+CREATE INDEX post_text_by_word ON post_text USING gin (words) WITH (gin_pending_list_limit = 256);
+CREATE INDEX post_text_by_thread ON post_text (thread_id, post_id);
+
+-- Folded words as Postgres reads them, with this sign and their places. It holds no word of more than 2,046 bytes, and
+-- no text of a megabyte: so much of them is searched. It knows no place from 16,383 on, and 255 of one word: beyond
+-- these words are found, phrases are not.
+CREATE FUNCTION placed (words TEXT, sign TEXT) RETURNS TEXT
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT coalesce(string_agg(
+        '''' || sign || left(word, 500) || '''' || CASE WHEN place < 16383 THEN ':' || place ELSE '' END, ' '
+    ), '')
+    FROM unnest(string_to_array(left(words, 100000), ' ')) WITH ORDINALITY AS said (word, place)
+$$;
+
+CREATE FUNCTION ids (list JSONB) RETURNS BIGINT []
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT coalesce(array_agg(id::BIGINT), '{}') FROM jsonb_array_elements_text(list) AS id
+$$;
+
+-- Beside what a post says, its words tell where it is: in a forum, and among the posts of a span. The spans are of two to
+-- the power of 7, 10, 13 and so on posts: each is eight times as long as the one before. Forum 0 is all of them.
+CREATE FUNCTION span (forum BIGINT, post BIGINT, power INTEGER) RETURNS TEXT
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT '@' || forum || '.' || power || '.' || (post >> power)
+$$;
+
+CREATE FUNCTION spans (forum BIGINT, post BIGINT) RETURNS TEXT
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT string_agg(span(0, post, power) || ' ' || span(forum, post, power), ' ')
+    FROM generate_series(7, 28, 3) AS power
+$$;
+
+CREATE VIEW indexed_post AS
+SELECT
+    post.id AS post_id,
+    post.thread_id,
+    thread.forum_id,
+    concat_ws(
+        ' ',
+        CASE WHEN post.number = 1 THEN placed(thread.title_words, '=') END,
+        placed(post.body_words, ''),
+        '#' || post.author_id,
+        spans(thread.forum_id, post.id)
+    )::TSVECTOR AS words
+FROM post JOIN thread ON thread.id = post.thread_id
+WHERE post.state = 'visible' AND (thread.state = 'visible' OR thread.is_long);
+
+CREATE FUNCTION index_post () RETURNS TRIGGER LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM post_text WHERE post_id = new.id;
+    INSERT INTO post_text SELECT * FROM indexed_post WHERE post_id = new.id;
+    RETURN NULL;
+END
+$$;
+
+-- Who adds many posts puts them into the index together.
+CREATE TRIGGER post_text_of_post AFTER INSERT OR UPDATE OF author_id, state, body_words ON post
+FOR EACH ROW WHEN (current_setting('board.together', TRUE) IS DISTINCT FROM 'on')
+EXECUTE FUNCTION index_post();
+
+CREATE FUNCTION index_thread () RETURNS TRIGGER LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM post_text WHERE thread_id = new.id;
+    INSERT INTO post_text SELECT * FROM indexed_post WHERE thread_id = new.id;
+    RETURN NULL;
+END
+$$;
+
+-- A thread that is hidden takes its posts along, so that no search has to step over them, unless it is long.
+CREATE TRIGGER post_text_of_thread AFTER UPDATE OF forum_id, title_words, state ON thread
+FOR EACH ROW WHEN (
+    (old.forum_id, old.title_words) IS DISTINCT FROM (new.forum_id, new.title_words)
+    OR old.state <> new.state AND NOT new.is_long
+)
+EXECUTE FUNCTION index_thread();
+
+-- Those of the threads that have a match among these posts.
+CREATE FUNCTION threads_with_match (threads JSONB, query TEXT, first BIGINT, last BIGINT)
+RETURNS TABLE (thread_id BIGINT) LANGUAGE plpgsql STABLE
+SET seq_page_cost = 0.1 SET random_page_cost = 0.1 SET jit = off AS $$
+DECLARE
+    has_match BOOLEAN;
+BEGIN
+    FOREACH thread_id IN ARRAY ids(threads) LOOP
+        EXECUTE
+            'SELECT EXISTS (
+                SELECT FROM post_text WHERE thread_id = $1 AND words @@ $2 AND post_id BETWEEN $3 AND $4
+            )'
+        INTO has_match
+        USING thread_id, query::TSQUERY, first, last;
+        IF has_match THEN
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+END
+$$;
+
+-- The forums whose spans a search in these forums asks for: where they are few and most posts are in others, those with
+-- posts of them. Elsewhere it is cheaper to look where a post is that was found.
+CREATE FUNCTION asked_for (forums BIGINT []) RETURNS BIGINT []
+LANGUAGE sql STABLE AS $$
+    SELECT CASE
+        WHEN count(*) FILTER (WHERE named) <= 8 AND 2 * coalesce(sum(post_count) FILTER (WHERE named), 0) < sum(post_count)
+        THEN array_agg(id) FILTER (WHERE named)
+        ELSE ARRAY[0]
+    END
+    FROM (SELECT id, post_count, id = ANY (forums) AS named FROM forum WHERE post_count > 0) AS forum
+$$;
+
+-- The first matches on a way: back from the newest where it is -1, forth from the oldest where it is 1.
+--
+-- It goes from span to span. The index is asked for the words within a span, and the next one is longer while few are
+-- found: so little more is read than is given, however common words are, and wherever. All searches have one plan, for
+-- they are all answered by the index of words: the sums keep the others out.
+CREATE FUNCTION matches (query TEXT, place JSONB, first BIGINT, last BIGINT, rows BIGINT, way INTEGER)
+RETURNS TABLE (post_id BIGINT, thread_id BIGINT) LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET random_page_cost = 0.1 SET jit = off AS $$
+DECLARE
+    forums CONSTANT BIGINT [] := ids(place -> 'forums');
+    left_out CONSTANT BIGINT [] := ids(place -> 'leftOut');
+    asked_for CONSTANT BIGINT [] := asked_for(forums);
+    oldest BIGINT;
+    newest BIGINT;
+    here BIGINT;
+    power INTEGER := 7;
+    spans TEXT;
+    found BIGINT;
+BEGIN
+    SELECT min(post.post_id), max(post.post_id) INTO oldest, newest FROM post_text AS post;
+    here := CASE way WHEN 1 THEN greatest(first, oldest) ELSE least(last, newest) END;
+    WHILE rows > 0 AND here BETWEEN oldest AND newest AND here BETWEEN first AND last LOOP
+        spans := (SELECT string_agg(span(forum, here, power), ' | ') FROM unnest(asked_for) AS forum);
+        RETURN QUERY
+        SELECT post.post_id, post.thread_id FROM post_text AS post
+        WHERE post.words @@ (query::TSQUERY && spans::TSQUERY)
+            AND post.forum_id = ANY (forums) AND post.thread_id <> ALL (left_out)
+            AND post.post_id + 0 BETWEEN first AND last AND way * (post.post_id - here) >= 0
+        ORDER BY way * post.post_id LIMIT rows;
+        GET DIAGNOSTICS found = ROW_COUNT;
+        rows := rows - found;
+        here := CASE way WHEN 1 THEN ((here >> power) + 1) << power ELSE ((here >> power) << power) - 1 END;
+        IF 8 * found < rows THEN
+            power := least(power + 3, 28);
+        END IF;
+    END LOOP;
+END
+$$;
+
+-- Who is signed in. A browser alone has the id of its session, of which this is the hash; a member's password is there as
+-- the hash of its hash, so that with another one the session is over.
+CREATE TABLE session (
+    hash BYTEA PRIMARY KEY,
+    member_id BIGINT NOT NULL REFERENCES member ON DELETE CASCADE,
+    password BYTEA NOT NULL,
+    began_at BIGINT NOT NULL,
+    used_at BIGINT NOT NULL
+);
+
+CREATE INDEX session_by_member ON session (member_id);
+CREATE INDEX session_by_use ON session (used_at);

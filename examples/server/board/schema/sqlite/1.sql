@@ -17,7 +17,10 @@ CREATE TABLE member (
     joined_at INTEGER NOT NULL,
     last_seen_at INTEGER,
     post_count INTEGER NOT NULL DEFAULT 0,
-    reputation INTEGER NOT NULL DEFAULT 0
+    reputation INTEGER NOT NULL DEFAULT 0,
+    -- Number of unread messages in the inbox, and of its messages that count against the quota: all but receipts.
+    unread_count INTEGER NOT NULL DEFAULT 0,
+    inbox_used INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE UNIQUE INDEX member_by_name ON member (lower(username));
@@ -58,7 +61,9 @@ CREATE TABLE thread (
     pinned INTEGER NOT NULL DEFAULT FALSE,
     locked INTEGER NOT NULL DEFAULT FALSE,
     version INTEGER NOT NULL DEFAULT 1,
-    title_words TEXT NOT NULL
+    title_words TEXT NOT NULL,
+    -- A long thread has so many posts that it takes too long to index them all at once.
+    is_long INTEGER AS (last_number > 1000)
 ) STRICT;
 
 CREATE INDEX thread_by_activity ON thread (forum_id, last_activity_at DESC, id DESC);
@@ -70,13 +75,189 @@ CREATE TABLE post (
     author_id INTEGER REFERENCES member ON DELETE SET NULL,
     state TEXT NOT NULL,
     created_at INTEGER NOT NULL,
+    -- Orders the posts of a thread: the time of creation, or the latest one of an earlier post if that is later, because
+    -- its node's clock was ahead.
+    ordered_at INTEGER NOT NULL,
     edited_at INTEGER,
     edited_by INTEGER REFERENCES member ON DELETE SET NULL,
     body TEXT NOT NULL,
     body_html TEXT NOT NULL,
     version INTEGER NOT NULL DEFAULT 1,
-    body_words TEXT NOT NULL
+    body_words TEXT NOT NULL,
+    -- State of a deleted post before its deletion, to which it is restored.
+    state_before TEXT,
+    -- Reason of the last edit.
+    edit_reason TEXT,
+    -- Whether post.created was sent: the post was visible in a visible thread at some time.
+    published INTEGER NOT NULL DEFAULT TRUE
 ) STRICT;
 
-CREATE INDEX post_by_time ON post (thread_id, created_at, id);
+CREATE INDEX post_by_order ON post (thread_id, ordered_at, id);
 CREATE INDEX post_by_author ON post (author_id, created_at);
+-- Counts the posts of each author in a thread that is deleted or restored.
+CREATE INDEX post_by_writer ON post (thread_id, author_id) WHERE state = 'visible';
+CREATE INDEX post_unpublished ON post (thread_id) WHERE NOT published;
+-- Ids follow time, so the first and the last post of a span of time are the ends of a span of ids.
+CREATE INDEX post_by_age ON post (created_at);
+
+-- The target is a 'thread' of the forum, or the 'forum' itself.
+CREATE TABLE subscription (
+    id INTEGER PRIMARY KEY,
+    member_id INTEGER NOT NULL REFERENCES member ON DELETE CASCADE,
+    forum_id INTEGER NOT NULL REFERENCES forum ON DELETE CASCADE,
+    target TEXT NOT NULL,
+    target_id INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    UNIQUE (member_id, target, target_id)
+) STRICT;
+
+CREATE INDEX subscription_by_time ON subscription (member_id, created_at DESC, id DESC);
+CREATE INDEX subscription_by_target ON subscription (member_id, target, created_at DESC, id DESC);
+
+-- A thread's poll, written by the thread's author.
+CREATE TABLE poll (
+    id INTEGER PRIMARY KEY,
+    thread_id INTEGER NOT NULL UNIQUE REFERENCES thread ON DELETE CASCADE,
+    question TEXT NOT NULL,
+    max_choices INTEGER NOT NULL,
+    can_change_vote INTEGER NOT NULL,
+    closes_at INTEGER,
+    voters INTEGER NOT NULL DEFAULT 0,
+    version INTEGER NOT NULL DEFAULT 1
+) STRICT;
+
+-- The id of a removed option is not given again, lest a vote meant for it goes to another.
+CREATE TABLE poll_option (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    poll_id INTEGER NOT NULL REFERENCES poll ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    votes INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE INDEX poll_option_by_position ON poll_option (poll_id, position);
+
+-- That somebody voted; it still counts when the account is gone.
+CREATE TABLE ballot (
+    id INTEGER PRIMARY KEY,
+    poll_id INTEGER NOT NULL REFERENCES poll ON DELETE CASCADE,
+    member_id INTEGER REFERENCES member ON DELETE SET NULL,
+    UNIQUE (poll_id, member_id)
+) STRICT;
+
+CREATE INDEX ballot_by_member ON ballot (member_id);
+
+-- What a ballot names, one option or more.
+CREATE TABLE vote (
+    ballot_id INTEGER NOT NULL REFERENCES ballot ON DELETE CASCADE,
+    option_id INTEGER NOT NULL REFERENCES poll_option ON DELETE CASCADE,
+    PRIMARY KEY (ballot_id, option_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX vote_by_option ON vote (option_id);
+
+CREATE TABLE rating (
+    id INTEGER PRIMARY KEY,
+    member_id INTEGER NOT NULL REFERENCES member ON DELETE CASCADE,
+    rater_id INTEGER REFERENCES member ON DELETE SET NULL,
+    post_id INTEGER REFERENCES post ON DELETE SET NULL,
+    points INTEGER NOT NULL,
+    comment TEXT NOT NULL,
+    created_at INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX rating_by_time ON rating (rater_id, created_at);
+CREATE INDEX rating_by_subject ON rating (rater_id, member_id, post_id, created_at);
+CREATE INDEX rating_by_member ON rating (member_id);
+CREATE INDEX rating_by_post ON rating (post_id);
+
+CREATE TABLE member_ignore (
+    member_id INTEGER NOT NULL REFERENCES member ON DELETE CASCADE,
+    ignored_id INTEGER NOT NULL REFERENCES member ON DELETE CASCADE,
+    PRIMARY KEY (member_id, ignored_id)
+) STRICT, WITHOUT ROWID;
+
+-- What all copies of a message share.
+CREATE TABLE message (
+    id INTEGER PRIMARY KEY,
+    sender_id INTEGER REFERENCES member ON DELETE SET NULL,
+    subject TEXT NOT NULL,
+    body TEXT NOT NULL,
+    body_html TEXT NOT NULL,
+    receipt_requested INTEGER NOT NULL
+) STRICT;
+
+-- One party's copy. Those in inboxes are the message's recipients.
+CREATE TABLE message_copy (
+    id INTEGER PRIMARY KEY,
+    message_id INTEGER NOT NULL REFERENCES message ON DELETE CASCADE,
+    owner_id INTEGER NOT NULL REFERENCES member ON DELETE CASCADE,
+    folder TEXT NOT NULL,
+    sent_at INTEGER NOT NULL,
+    read_at INTEGER
+) STRICT;
+
+CREATE INDEX message_copy_by_time ON message_copy (owner_id, folder, sent_at, id);
+CREATE INDEX message_copy_by_reading ON message_copy (owner_id, folder, (read_at IS NULL), sent_at, id);
+CREATE INDEX message_copy_in_inboxes ON message_copy (message_id) WHERE folder = 'inbox';
+
+-- What search finds: a row for each post that everybody who sees its forum may read, under the post's id, and one for
+-- each that is hidden with a long thread alone: a search leaves such threads out by name. The title stands with the
+-- thread's first post. `place` tells where a post is and by whom: its words are f, t and m with the ids of forum, thread
+-- and member. A search reads the thread and the forum of a match from the columns that are not indexed. The words come
+-- folded, so the tokenizer has only to part them at blanks.
+CREATE VIRTUAL TABLE post_text USING fts5 (
+    title, body, place, thread_id UNINDEXED, forum_id UNINDEXED,
+    content = '', contentless_delete = 1, contentless_unindexed = 1, tokenize = 'ascii'
+);
+
+CREATE VIEW indexed_post AS
+SELECT
+    post.id,
+    iif(post.number = 1, thread.title_words, NULL) AS title,
+    post.body_words AS body,
+    format('f%d t%d m%d', thread.forum_id, thread.id, post.author_id) AS place,
+    post.thread_id,
+    thread.forum_id
+FROM post JOIN thread ON thread.id = post.thread_id
+WHERE post.state = 'visible' AND (thread.state = 'visible' OR thread.is_long);
+
+CREATE TRIGGER post_text_of_new AFTER INSERT ON post BEGIN
+    INSERT INTO post_text (rowid, title, body, place, thread_id, forum_id)
+    SELECT id, title, body, place, thread_id, forum_id FROM indexed_post WHERE id = new.id;
+END;
+
+CREATE TRIGGER post_text_of_changed AFTER UPDATE OF author_id, state, body_words ON post BEGIN
+    DELETE FROM post_text WHERE rowid = new.id;
+    INSERT INTO post_text (rowid, title, body, place, thread_id, forum_id)
+    SELECT id, title, body, place, thread_id, forum_id FROM indexed_post WHERE id = new.id;
+END;
+
+CREATE TRIGGER post_text_of_gone AFTER DELETE ON post BEGIN
+    DELETE FROM post_text WHERE rowid = old.id;
+END;
+
+-- A thread that is hidden takes its posts along, so that no search has to step over them, unless it is long.
+CREATE TRIGGER post_text_of_thread AFTER UPDATE OF forum_id, title_words, state ON thread
+WHEN (old.forum_id, old.title_words) IS NOT (new.forum_id, new.title_words)
+    OR old.state <> new.state AND NOT new.is_long
+BEGIN
+    DELETE FROM post_text WHERE rowid IN (SELECT id FROM post WHERE thread_id = new.id);
+    INSERT INTO post_text (rowid, title, body, place, thread_id, forum_id)
+    SELECT id, title, body, place, thread_id, forum_id FROM indexed_post WHERE thread_id = new.id;
+END;
+
+CREATE INDEX thread_long_and_hidden ON thread (id) WHERE is_long AND state <> 'visible';
+
+-- Who is signed in. A browser alone has the id of its session, of which this is the hash; a member's password is there as
+-- the hash of its hash, so that with another one the session is over.
+CREATE TABLE session (
+    hash BLOB PRIMARY KEY,
+    member_id INTEGER NOT NULL REFERENCES member ON DELETE CASCADE,
+    password BLOB NOT NULL,
+    began_at INTEGER NOT NULL,
+    used_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX session_by_member ON session (member_id);
+CREATE INDEX session_by_use ON session (used_at);

@@ -1,0 +1,177 @@
+//! Hints: when members were last seen, and sessions last used. They are collected in memory and written together, now and
+//! then, so that no request waits for them. A crash loses the last ones.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use forum_api::host::Result;
+use forum_api::model::Timestamp;
+use serde_json::{Value, json};
+
+use super::db::{Transaction, bind};
+use super::{Board, members, sessions};
+
+/// Time between two writes of [`Board::keep_writing_hints`].
+const INTERVAL: Duration = Duration::from_secs(10);
+
+/// Maximum number of hints of each kind. Further ones are dropped until these are written.
+const MAX: usize = 10_000;
+
+/// The hints that are not written yet. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Hints(Arc<Mutex<Pending>>);
+
+#[derive(Default)]
+struct Pending {
+    seen: HashMap<i64, Timestamp>,
+    used: HashMap<sessions::Hash, Timestamp>,
+}
+
+impl Hints {
+    /// Notes that a member was seen, unless that is noted already.
+    pub fn seen(&self, member: i64, now: Timestamp) {
+        note(&mut self.pending().seen, member, now);
+    }
+
+    /// Notes that a session was used, unless that is noted already.
+    pub fn used(&self, session: sessions::Hash, now: Timestamp) {
+        note(&mut self.pending().used, session, now);
+    }
+
+    fn take(&self) -> Pending {
+        std::mem::take(&mut *self.pending())
+    }
+
+    fn pending(&self) -> std::sync::MutexGuard<'_, Pending> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether `now` is so much later than `noted` that it is to be noted, or so much earlier: a clock was set back.
+pub fn is_due(noted: Timestamp, now: Timestamp, grain: Duration) -> bool {
+    now.since(noted).max(noted.since(now)) >= grain
+}
+
+fn note<K: Eq + Hash>(noted: &mut HashMap<K, Timestamp>, key: K, now: Timestamp) {
+    let is_full = noted.len() >= MAX;
+    if let Entry::Vacant(vacant) = noted.entry(key)
+        && !is_full
+    {
+        vacant.insert(now);
+    }
+}
+
+impl fmt::Debug for Hints {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hints")
+    }
+}
+
+impl Board {
+    /// Writes the collected hints, with one statement for each kind. A failure goes to the log.
+    pub async fn write_hints(&self) {
+        let Pending { seen, used } = self.hints.take();
+        if seen.is_empty() && used.is_empty() {
+            return;
+        }
+        let seen: Value = seen
+            .into_iter()
+            .map(|(member, at)| json!({ "id": member, "at": at.as_millis() }))
+            .collect();
+        let used: Value = used
+            .into_iter()
+            .map(|(session, at)| json!({ "hash": hex(&session), "at": at.as_millis() }))
+            .collect();
+        let write = self.database.write_hints(move |tx| {
+            Box::pin(async move {
+                write(tx, (SEEN, members::SEEN_GRAIN), &seen).await?;
+                write(tx, (USED, sessions::USE_GRAIN), &used).await
+            })
+        });
+        if let Err(error) = write.await {
+            tracing::error!(?error, "hints were not written to the database");
+        }
+    }
+
+    /// Writes the collected hints every ten seconds. Never returns.
+    pub async fn keep_writing_hints(&self) {
+        loop {
+            tokio::time::sleep(INTERVAL).await;
+            self.write_hints().await;
+        }
+    }
+}
+
+async fn write(
+    tx: &Transaction<'_>,
+    (update, grain): ([&'static str; 2], Duration),
+    hints: &Value,
+) -> Result<()> {
+    if hints.as_array().is_none_or(Vec::is_empty) {
+        return Ok(());
+    }
+    let [sqlite, postgres] = update;
+    let update = tx.either(sqlite, postgres);
+    let hints = hints.to_string();
+    tx.change(
+        update,
+        bind! { ":hints": hints, ":grain": grain.as_millis() as i64 },
+    )
+    .await?;
+    Ok(())
+}
+
+/// On SQLite and on Postgres, where rows that a command changes at the time are left out, so that neither waits for the
+/// other.
+const SEEN: [&str; 2] = [
+    "UPDATE member SET last_seen_at = CAST(seen.value ->> 'at' AS BIGINT)
+    FROM json_each(:hints) AS seen
+    WHERE member.id = CAST(seen.value ->> 'id' AS BIGINT)
+        AND coalesce(abs(last_seen_at - CAST(seen.value ->> 'at' AS BIGINT)) >= :grain, TRUE)",
+    "UPDATE member SET last_seen_at = free.at
+    FROM (
+        SELECT member.id, CAST(seen.value ->> 'at' AS BIGINT) AS at
+        FROM json_each(:hints) AS seen JOIN member ON member.id = CAST(seen.value ->> 'id' AS BIGINT)
+        FOR NO KEY UPDATE OF member SKIP LOCKED
+    ) AS free
+    WHERE member.id = free.id AND coalesce(abs(last_seen_at - free.at) >= :grain, TRUE)",
+];
+
+const USED: [&str; 2] = [
+    "UPDATE session SET used_at = CAST(used.value ->> 'at' AS BIGINT)
+    FROM json_each(:hints) AS used
+    WHERE session.hash = unhex(used.value ->> 'hash') AND abs(used_at - CAST(used.value ->> 'at' AS BIGINT)) >= :grain",
+    "UPDATE session SET used_at = free.at
+    FROM (
+        SELECT session.hash, CAST(used.value ->> 'at' AS BIGINT) AS at
+        FROM json_each(:hints) AS used JOIN session ON session.hash = decode(used.value ->> 'hash', 'hex')
+        FOR NO KEY UPDATE OF session SKIP LOCKED
+    ) AS free
+    WHERE session.hash = free.hash AND abs(used_at - free.at) >= :grain",
+];
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_is_noted_once_and_their_number_is_bounded() {
+        let (hints, time) = (Hints::default(), Timestamp::from_millis);
+        for member in 0..MAX as i64 + 5 {
+            hints.seen(member, time(1));
+            hints.seen(member, time(2));
+        }
+        let pending = hints.take();
+        assert_eq!((pending.seen.len(), pending.used.len()), (MAX, 0));
+        assert!(pending.seen.values().all(|at| *at == time(1)));
+        assert!(hints.take().seen.is_empty());
+    }
+}

@@ -1,0 +1,65 @@
+//! Hints, of members seen and sessions used: written together, and without the lock of writes.
+
+use forum_api::host::Authority;
+use forum_api::model::UserId;
+use tokio::sync::oneshot;
+
+use crate::backend::Backend;
+use crate::databases::try_in_postgres;
+use crate::demo::Demo;
+use forum_api::Language;
+
+const SEEN: &str = "SELECT count(*) FROM member WHERE last_seen_at IS NOT NULL";
+
+async fn see_everybody(demo: &Demo) -> i64 {
+    let members: i64 = demo
+        .one("SELECT count(*) FROM member WHERE banned = FALSE")
+        .await;
+    for id in 1..=members + 1 {
+        demo.board.member(&UserId::from(id)).await.unwrap();
+    }
+    members
+}
+
+#[tokio::test]
+async fn no_request_writes_that_a_member_was_seen() {
+    let demo = Demo::new().await;
+    let members = see_everybody(&demo).await;
+    assert!(members > 4);
+    assert_eq!(demo.one::<i64>(SEEN).await, 0);
+    demo.board.write_hints().await;
+    assert_eq!(demo.one::<i64>(SEEN).await, members);
+}
+
+/// A command holds the lock of writes, and one of the members.
+#[test]
+fn hints_wait_for_no_command() {
+    try_in_postgres(async {
+        let demo = Demo::within(Backend::Postgres.place().await, Language::English).await;
+        let members = see_everybody(&demo).await;
+        let (begun, begins) = oneshot::channel();
+        let (end, ends) = oneshot::channel::<()>();
+        let board = demo.board.clone();
+        let writing = tokio::spawn(async move {
+            let write = board.write(|tx, _| {
+                Box::pin(async move {
+                    tx.run("UPDATE member SET reputation = 1 WHERE id = 1")
+                        .await?;
+                    begun.send(()).unwrap();
+                    ends.await.unwrap();
+                    Ok(())
+                })
+            });
+            write.await
+        });
+        begins.await.unwrap();
+        demo.board.write_hints().await;
+        assert_eq!(demo.one::<i64>(SEEN).await, members - 1);
+        end.send(()).unwrap();
+        writing.await.unwrap().unwrap();
+        // What was left out is noted with the next request.
+        see_everybody(&demo).await;
+        demo.board.write_hints().await;
+        assert_eq!(demo.one::<i64>(SEEN).await, members);
+    });
+}

@@ -1,0 +1,74 @@
+//! The tables of a board, compared with those that the program needs.
+
+use std::sync::Arc;
+
+use forum_api::Language;
+use forum_api::clock::SystemClock;
+use forum_api::store::SchemaStatus;
+use forum_api::store::postgres::connect;
+use forum_api::store::sqlite::{Database, Location};
+use tokio::sync::oneshot;
+
+use crate::backend::Backend;
+use crate::board::{Board, db, demo};
+use crate::databases::{self, try_in_postgres};
+
+fn board(database: impl Into<db::Database>) -> Board {
+    Board::new(database, Arc::new(SystemClock), Language::English)
+}
+
+#[tokio::test]
+async fn a_new_database_lacks_all_migrations() {
+    let board = board(Database::open(&Location::Memory).unwrap());
+    assert_eq!(board.schema_status().await.unwrap(), SchemaStatus::Pending);
+    for _ in 0..2 {
+        board.migrate().await.unwrap();
+        let status = board.schema_status().await.unwrap();
+        assert_eq!(status, SchemaStatus::UpToDate);
+    }
+}
+
+#[tokio::test]
+async fn a_newer_schema_is_neither_migrated_nor_filled() {
+    let place = Backend::Memory.unless_chosen().place().await;
+    let board = board(place.database.clone());
+    let later = board.write(|tx, _| {
+        Box::pin(async move {
+            let later =
+                "INSERT INTO board_migrations (step) SELECT max(step) + 1 FROM board_migrations";
+            Ok(tx.run(later).await?)
+        })
+    });
+    later.await.unwrap();
+    assert_eq!(board.schema_status().await.unwrap(), SchemaStatus::Newer);
+    board.migrate().await.unwrap_err();
+    let begun = board.begin(|tx, now| Box::pin(demo::begin(tx, "", false, now)));
+    begun.await.unwrap_err();
+}
+
+/// Writes hold a lock that all nodes share.
+#[test]
+fn a_migration_does_not_wait_for_writes() {
+    try_in_postgres(async {
+        let made = databases::Database::new();
+        let board = board(connect(&made.url(), 4).unwrap());
+        let (begun, begins) = oneshot::channel();
+        let (end, ends) = oneshot::channel::<()>();
+        let writer = board.clone();
+        let writing = tokio::spawn(async move {
+            let write = writer.write(|_, _| {
+                Box::pin(async move {
+                    begun.send(()).unwrap();
+                    ends.await.unwrap();
+                    Ok(())
+                })
+            });
+            write.await
+        });
+        begins.await.unwrap();
+        board.migrate().await.unwrap();
+        assert_eq!(board.schema_status().await.unwrap(), SchemaStatus::UpToDate);
+        end.send(()).unwrap();
+        writing.await.unwrap().unwrap();
+    });
+}

@@ -1,0 +1,80 @@
+//! Pages end early where their texts are long.
+
+use serde_json::{Value, json};
+
+use crate::board::settings;
+use crate::demo::{Demo, body};
+
+/// The sizes in bytes of the texts of each post of a page, and the end of the path to the next page.
+fn texts(page: &Value) -> (Vec<usize>, Option<String>) {
+    let posts = page["items"].as_array().unwrap().iter();
+    let size = |post: &Value| {
+        let texts = [&post["body"], &post["bodyHtml"]].into_iter();
+        texts.filter_map(Value::as_str).map(str::len).sum()
+    };
+    let next = page["next"].as_str().map(|next| format!("&after={next}"));
+    (posts.map(size).collect(), next)
+}
+
+/// A thread of 24 posts of 20,000 `<`, of which each has 80,000 bytes as HTML, of two posts of a million bytes, and of short
+/// ones.
+async fn long_thread(demo: &Demo) -> String {
+    demo.set(settings::BODY_MAX.key, "2000000").await;
+    demo.set(settings::POST_INTERVAL.key, "0").await;
+    let new = json!({ "title": "Long", "body": "x" });
+    let (_, thread) = demo
+        .post("alice", &demo.threads_of("General").await, new)
+        .await;
+    let posts = format!("/threads/{}/posts", thread["threadId"].as_str().unwrap());
+    for (text, count) in [("<", 20_000), ("x", 1_000_000), ("x", 5)]
+        .map(|(letter, length)| letter.repeat(length))
+        .into_iter()
+        .zip([24, 2, 3])
+    {
+        for _ in 0..count {
+            let (status, _) = demo.post("alice", &posts, body(&text)).await;
+            assert_eq!(status, 201);
+        }
+    }
+    posts
+}
+
+#[tokio::test]
+async fn a_page_ends_once_its_texts_exceed_a_mebibyte() {
+    const MAX: usize = 1024 * 1024;
+    let demo = Demo::new().await;
+    let posts = long_thread(&demo).await;
+    for (form, expected) in [("both", 5), ("source", 2), ("html", 3)] {
+        let (mut after, mut found, mut pages) = (String::new(), Vec::new(), 0);
+        loop {
+            let path = format!("{posts}?limit=100&body={form}{after}");
+            let (status, page) = demo.get("guest", &path).await;
+            assert_eq!(status, 200);
+            let (sizes, next) = texts(&page);
+            let before_last: usize = sizes.split_last().unwrap().1.iter().sum();
+            assert!(before_last <= MAX, "{form}: {sizes:?}");
+            if next.is_some() {
+                assert!(sizes.iter().sum::<usize>() > MAX, "{form}: {sizes:?}");
+            }
+            pages += 1;
+            let numbers = page["items"].as_array().unwrap().iter();
+            found.extend(numbers.map(|post| post["number"].to_string()));
+            match next {
+                Some(next) => after = next,
+                None => break,
+            }
+        }
+        let numbers: Vec<String> = (1..=found.len()).map(|number| number.to_string()).collect();
+        assert_eq!(found, numbers, "{form}: each post once, and in order");
+        assert_eq!((found.len(), pages), (30, expected), "{form}");
+    }
+}
+
+#[tokio::test]
+async fn a_limit_ends_a_page_before_its_texts_do() {
+    let demo = Demo::new().await;
+    let posts = long_thread(&demo).await;
+    let (_, page) = demo.get("guest", &format!("{posts}?limit=3")).await;
+    let (sizes, next) = texts(&page);
+    assert_eq!((sizes.len(), next.is_some()), (3, true));
+}
