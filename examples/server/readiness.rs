@@ -71,10 +71,9 @@ impl Readiness {
             Ok::<_, Refusal>([library, self.board.schema_status().await?])
         });
         let outcome = probe.await;
-        let ready = matches!(
-            outcome,
-            Ok(Ok([SchemaStatus::UpToDate, SchemaStatus::UpToDate]))
-        );
+        // A newer schema serves older programs while the nodes are upgraded one by one.
+        let ready =
+            matches!(&outcome, Ok(Ok(schemas)) if !schemas.contains(&SchemaStatus::Pending));
         if !ready {
             tracing::error!(?outcome, "database not ready for writes");
         }
