@@ -18,6 +18,7 @@ mod connections;
 mod cors;
 mod front;
 mod greeting;
+mod keys;
 mod log;
 mod metrics;
 mod open;
