@@ -23,11 +23,8 @@ use tower::service_fn;
 use crate::board::Board;
 use crate::board::db::Database;
 use crate::cli::{self, Common};
-<<<<<<< HEAD
-use crate::connections::{self, Limits};
-=======
 use crate::commands::webhook::refusal;
->>>>>>> main
+use crate::connections::{self, Limits};
 use crate::front::{DOCS, Front, MOUNT, PANEL};
 use crate::greeting::Greeting;
 use crate::keys::Secrets;
@@ -53,12 +50,9 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
     let is_board = place.holds_board().await? == Some(true);
     let password = beginning::password(options, is_board)?;
     let budgets = open::budgets(options.redis.as_deref()).await?;
-<<<<<<< HEAD
     let (database, board) = place
         .open(options.language.into(), Migrations::Apply)
         .await?;
-=======
-    let (database, board) = place.open(options.language.into(), Migrations::Apply).await?;
     let secrets = if is_board {
         secrets
     } else {
@@ -67,7 +61,6 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
     let registry = options.addresses.registry(&database, &secrets);
     registry.check_key().await.map_err(refusal)?;
     secrets.warn_of_plaintext(&common.database);
->>>>>>> main
     let greeting = Greeting {
         base_url: options
             .base_url

@@ -98,7 +98,8 @@ fn a_newer_schema_is_refused_by_every_program() {
 fn an_outdated_schema_is_migrated_by_serve_worker_and_migrate_only() {
     let home = Server::with_input(Home::in_sqlite(), &[], "").stop();
     let outdate = || {
-        let tables = home.ask("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'forum_api_%'");
+        let tables = home
+            .ask("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'forum_api_%'");
         for table in tables {
             home.ask(&format!("DROP TABLE {table}"));
         }
@@ -106,9 +107,15 @@ fn an_outdated_schema_is_migrated_by_serve_worker_and_migrate_only() {
     outdate();
     for arguments in [&["token", "list"][..], &["migrate", "--check"]] {
         let refused = home.run(arguments, "");
-        assert!(refused.refusal().contains("older than this program"), "{refused:?}");
+        assert!(
+            refused.refusal().contains("older than this program"),
+            "{refused:?}"
+        );
     }
-    assert_eq!(home.run(&["migrate", "--json"], "").json(), json!({ "ok": true }));
+    assert_eq!(
+        home.run(&["migrate", "--json"], "").json(),
+        json!({ "ok": true })
+    );
     for arguments in [&["token", "list"][..], &["migrate", "--check"]] {
         assert_eq!(home.run(arguments, "").status, 0);
     }

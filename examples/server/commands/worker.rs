@@ -30,13 +30,6 @@ pub struct Worker {
 
 impl Worker {
     /// Works until the process is told to stop. `before` is what stood before the command.
-<<<<<<< HEAD
-    pub async fn run(self, database: &Database, board: &Board, before: &Serve) -> Result<Output> {
-        let _log = log::start(
-            self.log.unwrap_or(before.log),
-            self.log_panics || before.log_panics,
-        );
-=======
     pub async fn run(
         self,
         url: &str,
@@ -44,8 +37,10 @@ impl Worker {
         board: &Board,
         before: &Serve,
     ) -> Result<Output> {
-        let _log = log::start(self.log.unwrap_or(before.log));
->>>>>>> main
+        let _log = log::start(
+            self.log.unwrap_or(before.log),
+            self.log_panics || before.log_panics,
+        );
         let told = Stop::listen().map_err(Refusal::failed)?.told();
         let addresses = self.addresses.or(&before.addresses);
         let pace = self.pace.or(&before.pace);
