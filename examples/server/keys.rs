@@ -34,7 +34,7 @@ impl Secrets {
 
     /// Reads a key file.
     pub fn read(path: &Path) -> Result<Self> {
-        let refused = |why: String| Refusal::Invalid(format!("{}: {why}", path.display()));
+        let refused = |why: String| Refusal::invalid("key", format!("{}: {why}", path.display()));
         let key = fs::read(path).map_err(|error| refused(error.to_string()))?;
         let key = KeyBox::new(&key, Arc::new(SystemEntropy));
         let key = key.map_err(|error| refused(error.to_string()))?;

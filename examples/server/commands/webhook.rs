@@ -157,7 +157,7 @@ async fn reseal(
 ) -> Result<Output> {
     if addresses.secret_key_file.is_some() {
         let reason = "reseal takes --old-key and --new-key instead of --secret-key-file";
-        return Err(Refusal::Invalid(reason.into()));
+        return Err(Refusal::invalid("key", reason));
     }
     let (old, new) = (Secrets::named(old_key)?, Secrets::read(new_key)?);
     let registry = addresses.registry(database, &old);
