@@ -37,6 +37,7 @@ mod sign_in;
 mod startup;
 mod stopping;
 mod tokens;
+mod unread;
 mod usage;
 mod webhooks;
 mod wire;
