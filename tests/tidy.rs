@@ -49,7 +49,7 @@ const SQL: &[&str] = &[
 #[rustfmt::skip]
 const DOORS: &[(&str, &[&str])] = &[
     ("SystemTime::now", &["src/clock.rs"]),
-    ("Instant::now", &["src/store/sqlite/line.rs", "src/webhook/http/idle.rs"]),
+    ("Instant::now", &["src/store/sqlite/line.rs", "src/webhook/http/idle.rs", "examples/server/connections.rs", "examples/server/readiness.rs"]),
     ("getrandom::", &["src/clock.rs"]),
     ("tokio::spawn", &["src/clock.rs", "src/webhook/http/idle.rs", "examples"]),
     ("select ", SQL),

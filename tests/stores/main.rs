@@ -5,6 +5,7 @@ mod budgets;
 mod database;
 mod faults;
 mod group;
+mod pool;
 mod postgres;
 mod redis;
 mod restart;

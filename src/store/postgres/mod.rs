@@ -103,7 +103,7 @@ pub mod tokens;
 #[cfg(feature = "postgres")]
 pub use deadpool_postgres;
 #[cfg(feature = "postgres")]
-pub use driver::{Postgres, PostgresError, connect, migrate, schema_status};
+pub use driver::{Postgres, PostgresError, check_writable, connect, migrate, schema_status};
 pub use lease_clock::LeaseClock;
 pub use schema::MIGRATE;
 pub use statement::Statement;

@@ -58,10 +58,12 @@
 //! # }
 //! ```
 
+mod checkpoint;
 mod connection;
 mod database;
 mod error;
 mod idempotency;
+mod interrupt;
 mod line;
 mod location;
 mod migrate;
@@ -69,6 +71,7 @@ mod queue;
 mod reader;
 mod run;
 mod schema;
+mod settings;
 mod threads;
 mod tokens;
 mod values;
@@ -83,6 +86,7 @@ pub use idempotency::SqliteIdempotency;
 pub use location::Location;
 pub use migrate::{migrate, schema_status};
 pub use rusqlite;
+pub use settings::DatabaseSettings;
 pub use tokens::SqliteTokens;
 pub use webhooks::SqliteWebhooks;
 
