@@ -61,7 +61,7 @@ pub(super) fn send(request: Request<Full<Bytes>>) -> Answer {
         (200, None),
         (400, Some("bad_request")),
         (401, Some("unauthenticated")),
-        (422, Some("VALIDATION")),
+        (403, Some("FORBIDDEN")),
     ];
     assert!(
         outcomes.contains(&(answer.status, answer.code())),
