@@ -58,14 +58,16 @@ impl Home {
     pub fn files(&self) -> Vec<String> {
         let files = self.path().read_dir().unwrap();
         let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
-        names.collect()
+        let mut names: Vec<_> = names.collect();
+        names.sort_unstable();
+        names
     }
 
     /// The names of the files that there are when nothing goes on.
     pub fn files_of_a_board(&self) -> &[&str] {
         match self.postgres {
             Some(_) => &[],
-            None => &["forum.db"],
+            None => &["forum.db", "forum.db.key"],
         }
     }
 

@@ -12,6 +12,7 @@ mod faults;
 mod forums;
 mod generate;
 mod idle;
+mod keys;
 mod killed;
 mod leaks;
 mod log;

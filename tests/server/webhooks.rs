@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 
-use crate::program::{Home, Server};
+use crate::program::Server;
 use crate::receiver::Receiver;
 
 const DONE: fn() -> Value = || json!({ "ok": true });
@@ -261,39 +261,4 @@ fn what_was_queued_for_a_removed_endpoint_goes_with_it() {
     );
     let listed = server.command(&["delivery", "list", "--json"]);
     assert_eq!(listed.json(), json!([]));
-}
-
-#[test]
-fn secrets_are_sealed_with_the_key_of_a_file() {
-    let receiver = Receiver::new();
-    let private = ["--allow-private-webhooks", "--secret-key-file", "key"];
-    let home = Home::new();
-    std::fs::write(home.path().join("key"), [7; 32]).unwrap();
-    let server = Server::with_input(home, &private, "");
-    let endpoint = add(&server, &receiver, &private[1..]);
-    let (id, secret) = (
-        endpoint["id"].as_str().unwrap(),
-        endpoint["secret"].as_str().unwrap(),
-    );
-    webhook(&server, "ping", id);
-    assert!(receiver.next().is_signed_with(secret));
-    let home = server.stop();
-    assert!(!home.keeps(secret));
-    std::fs::write(home.path().join("other"), [8; 32]).unwrap();
-    let rotate = ["webhook", "rotate", id, "--secret-key-file", "other"];
-    assert_eq!(home.run(&rotate, "").status, 0);
-    for arguments in [
-        &["--listen", "127.0.0.1:0"][..],
-        &["--listen", "127.0.0.1:0", "--secret-key-file", "other"],
-        &["worker", "--secret-key-file", "other"],
-        &["worker", "--secret-key-file", "key"], // in which the new secret is not sealed
-        &["worker", "--secret-key-file", "none"],
-    ] {
-        let refused = home.run(arguments, "");
-        assert!(refused.status == 1, "{refused:?}");
-        assert!(
-            refused.err.contains("secret") || refused.err.contains("none"),
-            "{refused:?}"
-        );
-    }
 }

@@ -8,6 +8,7 @@ mod group;
 mod postgres;
 mod redis;
 mod restart;
+mod schema_status;
 mod unreadable;
 mod webhooks;
 mod window;

@@ -4,6 +4,7 @@
 //! it is registered and again at each attempt, by the same rules: a [`verdict`] on each address that its name leads
 //! to, in whatever form it is written.
 
+mod lookups;
 mod refused;
 mod resolver;
 mod target;
