@@ -145,6 +145,8 @@ pub mod token;
 mod unwind;
 pub mod webhook;
 
-pub use api::{Builder, ForumApi, Language, Messages, Settings, client_address, openapi};
+pub use api::{
+    Builder, ForumApi, Language, Malformed, Messages, Settings, client_address, openapi,
+};
 pub use async_trait::async_trait;
 pub use ipnet::IpNet;

@@ -22,7 +22,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("token", &["base62", "clock", "model"]),
     ("webhook", &["base62", "clock", "host", "model"]),
     ("budget", &["model", "token"]),
-    ("store", &["budget", "host", "model", "token", "webhook"]),
+    ("store", &["budget", "host", "measure", "model", "token", "webhook"]),
     ("store/memory", &["budget", "host", "model", "store", "token", "webhook"]),
     ("store/postgres", &["host", "model", "store", "token", "webhook"]),
     ("store/sqlite", &["host", "model", "store", "token", "webhook"]),
@@ -49,7 +49,7 @@ const SQL: &[&str] = &[
 #[rustfmt::skip]
 const DOORS: &[(&str, &[&str])] = &[
     ("SystemTime::now", &["src/clock.rs"]),
-    ("Instant::now", &["src/store/sqlite/line.rs", "src/webhook/http/idle.rs"]),
+    ("Instant::now", &["src/store/sqlite/line.rs", "src/webhook/http/idle.rs", "examples/server/connections.rs", "examples/server/readiness.rs"]),
     ("getrandom::", &["src/clock.rs"]),
     ("tokio::spawn", &["src/clock.rs", "src/webhook/http/idle.rs", "examples"]),
     ("select ", SQL),

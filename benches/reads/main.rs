@@ -1,6 +1,7 @@
 //! How a large board reads: `cargo bench --bench reads`, or `cargo bench --bench reads -- search` for a part of it.
 //!
 //! - `search`: searches of every sort on 1,000,000 posts (`POSTS`).
+//! - `forums`: searches by relevance on as many posts, by a member who sees 50 of 200 forums.
 //! - `depth`: a page 1,000,000 posts (`DEEP`) down a thread of a board with 2,500,000 posts (`LONG`) in 1,000 threads.
 //! - `threads`: the last page of a forum with 500,000 threads, half of `POSTS`.
 //! - `scale`: every read endpoint on 10,000,000 posts (`MANY`) beside 100,000 (`FEW`).
@@ -42,8 +43,9 @@ use std::process::Command;
 use figures::is_wanted;
 
 /// The parts, in the order in which they are measured.
-const PARTS: [(&str, fn()); 5] = [
+const PARTS: [(&str, fn()); 6] = [
     ("search", search::measure),
+    ("forums", search::in_some_forums),
     ("start", start::measure),
     ("depth", depth::posts_of_a_thread),
     ("threads", depth::threads_of_a_forum),

@@ -69,6 +69,9 @@ pub struct Serve {
     /// The proxies whose x-forwarded-for is believed
     #[arg(long, value_name = "CIDR,…", value_delimiter = ',', value_parser = network)]
     pub trusted_proxies: Vec<IpNet>,
+    /// The most connections that are open at once; further ones wait. Lowered if too few files can be open
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = max_connections)]
+    pub max_connections: usize,
     /// A web page's origin that may call the API, or * for any; repeatable
     #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     pub cors_origin: Vec<HeaderValue>,
@@ -91,6 +94,9 @@ pub struct Serve {
     /// How to write the log to standard error; RUST_LOG filters it
     #[arg(long, value_enum, default_value = "text")]
     pub log: Log,
+    /// Log formatted panic messages in full; they may quote posts and messages
+    #[arg(long)]
+    pub log_panics: bool,
 }
 
 /// Which interface is served.
@@ -217,6 +223,13 @@ fn origin(text: &str) -> Result<HeaderValue, &'static str> {
     let is_origin = text == "*" || written.as_deref() == Some(text) && !text.contains('@');
     let value = HeaderValue::from_str(text).ok().filter(|_| is_origin);
     value.ok_or("expected an origin as https://board.example:8443, or *")
+}
+
+fn max_connections(text: &str) -> Result<usize, &'static str> {
+    let number = text.parse().ok();
+    // The bound of the semaphore that counts them.
+    let fits = number.filter(|number| (1..=1_000_000).contains(number));
+    fits.ok_or("expected a number from 1 to 1000000")
 }
 
 /// A network, or a single address.

@@ -2,15 +2,16 @@
 //! whether all is well.
 
 use axum::body::Body;
+use forum_api::Malformed;
 use forum_api::docs::Docs;
 use forum_api::panel::Panel;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request, Response, StatusCode};
 use tower::ServiceExt;
 
-use crate::board::Board;
 use crate::cors;
 use crate::metrics::{self, Metrics};
+use crate::readiness::Readiness;
 use crate::sign_in::SignIn;
 
 /// Below which path the API answers.
@@ -34,8 +35,8 @@ pub struct Front {
     pub docs: Docs,
     /// Knows what was counted and timed.
     pub metrics: Metrics,
-    /// Tells whether its database is within reach.
-    pub board: Board,
+    /// Answers `/health` and `/ready`.
+    pub readiness: Readiness,
 }
 
 impl Front {
@@ -46,6 +47,9 @@ impl Front {
             let Ok(response) = self.api.oneshot(request).await;
             return response.map(Body::new);
         }
+        if request.extensions().get::<Malformed>().is_some() {
+            return json(StatusCode::BAD_REQUEST, r#"{"status":"bad request"}"#);
+        }
         if is_below(DOCS, path) {
             let Ok(response) = self.docs.oneshot(request).await;
             return response.map(Body::new);
@@ -55,7 +59,8 @@ impl Front {
             return response.map(Body::new);
         }
         match path {
-            "/health" => health(&self.board).await,
+            "/health" => well(self.readiness.is_healthy().await),
+            "/ready" => well(self.readiness.is_ready().await),
             "/metrics" => self.counted(),
             _ => self.signing(request).await,
         }
@@ -85,17 +90,14 @@ fn is_below(mount: &str, path: &str) -> bool {
     below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-async fn health(board: &Board) -> Response<Body> {
-    match board.is_there().await {
-        Ok(true) => json(StatusCode::OK, r#"{"status":"ok"}"#),
-        trouble => {
-            tracing::error!(?trouble, "the board is out of reach");
-            json(
-                StatusCode::SERVICE_UNAVAILABLE,
-                r#"{"status":"unavailable"}"#,
-            )
-        }
+fn well(is_well: bool) -> Response<Body> {
+    if is_well {
+        return json(StatusCode::OK, r#"{"status":"ok"}"#);
     }
+    json(
+        StatusCode::SERVICE_UNAVAILABLE,
+        r#"{"status":"unavailable"}"#,
+    )
 }
 
 fn json(status: StatusCode, body: &'static str) -> Response<Body> {

@@ -17,31 +17,28 @@ use forum_api::webhook::Registry;
 use forum_api::webhook::worker::WorkerHandle;
 use forum_api::{Messages, Settings};
 use http::Request;
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
-use tower::{ServiceExt, service_fn};
+use tokio::net::TcpListener;
+use tower::service_fn;
 
 use crate::board::Board;
 use crate::board::db::Database;
 use crate::cli::{self, Common};
 use crate::commands::webhook::refusal;
+use crate::connections::{self, Limits};
 use crate::front::{DOCS, Front, MOUNT, PANEL};
 use crate::greeting::Greeting;
 use crate::keys::Secrets;
 use crate::metrics::Metrics;
 use crate::open::{self, Migrations, Place};
 use crate::output::Output;
+use crate::readiness::Readiness;
 use crate::sign_in::SignIn;
 use crate::stop::{Stop, patiently};
 use crate::{beginning, cors, log, webhooks};
 
 /// Serves the board, and prints where once it listens.
 pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
-    let _log = log::start(options.log);
+    let _log = log::start(options.log, options.log_panics);
     let metrics = Metrics::install()?;
     let stop = Stop::listen().map_err(Refusal::failed)?;
     let (listener, address) = listen(options.listen).await?;
@@ -88,7 +85,7 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
         sign_in,
         docs: Docs::new(DOCS, MOUNT),
         metrics,
-        board: board.clone(),
+        readiness: Readiness::new(database.clone(), board.clone()),
     };
     Output::new(&greeting, greeting.keys())?.print(common.json);
     let stopped = stop.clone().told();
@@ -98,7 +95,7 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
             webhooks::stop(&worker).await;
         }
     };
-    let served = async { tokio::join!(run(listener, front, stop), work) };
+    let served = async { tokio::join!(run(listener, front, options.max_connections, stop), work) };
     tokio::select! {
         _ = served => {}
         () = board.keep_writing_hints() => {}
@@ -176,48 +173,13 @@ fn panel(stores: &Stores, registry: Registry, sign_in: SignIn, settings: &Settin
 }
 
 /// Answers until told to stop, then finishes what is in flight.
-async fn run(listener: TcpListener, front: Front, stop: Stop) {
+async fn run(listener: TcpListener, front: Front, max_connections: usize, stop: Stop) {
     let service = service_fn(move |request: Request<Body>| {
         let front = front.clone();
         async move { Ok::<_, Infallible>(front.answer(request).await) }
     });
-    let connections = GracefulShutdown::new();
-    let accept = async {
-        loop {
-            let (stream, peer) = accepted(&listener).await;
-            let service = service
-                .clone()
-                .map_request(move |request| from(peer, request));
-            let connection = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
-            tokio::spawn(connections.watch(connection));
-        }
-    };
-    tokio::select! {
-        () = accept => {}
-        () = stop.told() => {}
-    }
-    drop(listener);
-    patiently("requests", connections.shutdown()).await;
-}
-
-/// A connection that is gone before it is taken does not matter; where there is no room for one, others end first.
-async fn accepted(listener: &TcpListener) -> (TcpStream, SocketAddr) {
-    loop {
-        match listener.accept().await {
-            Ok(accepted) => return accepted,
-            Err(error) => {
-                tracing::warn!(%error, "a connection was not accepted");
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        }
-    }
-}
-
-/// The request with the address of the peer that sent it.
-fn from(peer: SocketAddr, request: Request<Incoming>) -> Request<Body> {
-    let mut request = request.map(Body::new);
-    request.extensions_mut().insert(peer);
-    request
+    let limits = Limits::new(connections::raise_file_limit(max_connections));
+    let mut draining = connections::accept(listener, service, limits, stop.told()).await;
+    patiently("requests", draining.finish()).await;
+    draining.close().await;
 }

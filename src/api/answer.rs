@@ -57,7 +57,7 @@ impl Answer {
             request_id,
         };
         Self {
-            status: code.status(),
+            status: problem.status(),
             body: serde_json::to_vec(&ErrorBody { error })
                 .unwrap_or_default()
                 .into(),
@@ -70,7 +70,7 @@ impl Answer {
 
 fn retry_after(problem: &Problem) -> Option<Duration> {
     match problem {
-        Problem::RateLimited(after) => Some(*after),
+        Problem::RateLimited(after) | Problem::Overloaded(after) => Some(*after),
         Problem::Board(_, _, after) => *after,
         Problem::Key(KeyConflict::Running) => Some(Duration::from_secs(1)),
         _ => None,

@@ -30,6 +30,11 @@ pub(super) trait At: Send + Sized + 'static {
     /// Where a write to it happens.
     fn place(&self) -> Place<'_>;
 
+    /// The member that it names, if any.
+    fn member(&self) -> Option<&UserRef> {
+        None
+    }
+
     /// The schema of each variable.
     fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema>;
 }
@@ -76,7 +81,26 @@ single! {
     ThreadId "threadId" |id| Place::Thread(id);
     PollId "pollId" |id| Place::Poll(id);
     MessageId "messageId" |_| Place::Nowhere;
-    UserRef "userId" |_| Place::Nowhere;
+}
+
+impl At for UserRef {
+    const NAMES: &'static [&'static str] = &["userId"];
+
+    fn parse(vars: Vars<'_>) -> Option<Self> {
+        vars.decode(0, Self::new)
+    }
+
+    fn place(&self) -> Place<'_> {
+        Place::Nowhere
+    }
+
+    fn member(&self) -> Option<&UserRef> {
+        Some(self)
+    }
+
+    fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema> {
+        vec![Self::json_schema(generator)]
+    }
 }
 
 impl At for PostAt {

@@ -6,6 +6,7 @@ use super::node::Node;
 use super::problem::Problem;
 use super::row::Row;
 use crate::host::{Authority, Board, Caller, Member, Place, Presented, Refusal};
+use crate::model::UserRef;
 use crate::scope::Scope;
 use crate::store::ResourceIds;
 
@@ -14,7 +15,7 @@ pub(super) fn scope(bearer: Option<&Bearer>, needed: Scope) -> Result<(), Proble
     carries(bearer.map(|bearer| &bearer.presented), needed)
 }
 
-/// `true` in a field of the body can need a further scope.
+/// Checks the additional scope that `true` in a field of the body needs.
 pub(super) fn field_scope(row: &Row, body: &Node<'_>, caller: &Caller) -> Result<(), Problem> {
     let presented = caller.member().and_then(Member::presented);
     match row.field_scope {
@@ -78,10 +79,10 @@ pub(super) async fn sees(
     sees.then_some(()).ok_or(Problem::NotFound)
 }
 
-/// Whether the caller can still see what a stored response is about.
+/// Checks that the caller can still see what a stored response is about.
 ///
-/// The path names its forum, or what is in it, if `in_path`. A thread or post that was created, and a thread that is
-/// followed, is never what the path names. A board that does not say where they are has their forum checked alone.
+/// `in_path` says whether the path names the forum or a resource in it. The path never names the thread or post that was
+/// created, nor the thread that is followed. If the board does not implement `forum_of`, only the forum is checked.
 pub(super) async fn still_sees(
     board: &dyn Board,
     caller: &Caller,
@@ -105,6 +106,18 @@ pub(super) async fn still_sees(
         Ok(forum) if seen(&forum) => Ok(()),
         Ok(_) | Err(Refusal::Absent) => Err(Problem::ReplayNotFound),
         Err(Refusal::NotImplemented) => Ok(()),
+        Err(refusal) => Err(refusal.into()),
+    }
+}
+
+/// Checks that the member that the path of a repeated request names still exists.
+pub(super) async fn still_there(
+    board: &dyn Board,
+    caller: &Caller,
+    member: UserRef,
+) -> Result<(), Problem> {
+    match board.profile(caller, member).await {
+        Ok(_) | Err(Refusal::NotImplemented) => Ok(()),
         Err(refusal) => Err(refusal.into()),
     }
 }

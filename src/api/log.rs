@@ -46,6 +46,10 @@ pub(super) fn noted(problem: Problem, request_id: &str) -> Problem {
             tracing::error!(request_id, error = %source, "internal error");
             Problem::Internal(None)
         }
+        Problem::Overloaded(_) => {
+            tracing::warn!(request_id, "backend overloaded");
+            problem
+        }
         Problem::Unauthenticated(reason) => {
             tracing::warn!(request_id, ?reason, "unauthenticated");
             problem

@@ -153,6 +153,7 @@ const GERMAN_PHRASES: &[(&str, &str)] = &[
     ("a userId or @username", "eine userId oder @username"),
     ("an object", "ein Objekt"),
     ("application/json", "application/json"),
+    ("exactly one", "genau einer"),
     ("at least one change", "wenigstens eine Änderung"),
     (
         "forum ids, with commas between them",

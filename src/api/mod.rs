@@ -34,7 +34,7 @@ pub use address::client_address;
 pub use builder::Builder;
 pub use messages::Messages;
 pub use openapi::document as openapi;
-pub use service::ForumApi;
+pub use service::{ForumApi, Malformed};
 pub use settings::{Language, Settings};
 
 #[cfg(feature = "panel")]

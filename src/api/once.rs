@@ -14,6 +14,7 @@ use super::row::Row;
 use super::service::Core;
 use crate::host::Caller;
 use crate::measure;
+use crate::model::UserRef;
 use crate::store::{Attempt, Begin, Outcome, Ticket};
 use crate::token::Lookup;
 use crate::unwind::caught;
@@ -31,6 +32,8 @@ pub(super) struct Keyed<'a> {
     pub(super) caller: &'a Caller,
     /// Whether the path names a place in a forum.
     pub(super) names_place: bool,
+    /// The member that the path names, if any.
+    pub(super) named_member: Option<UserRef>,
 }
 
 /// The request's key, if its row takes one and it has one: 1-64 visible ASCII characters.
@@ -88,6 +91,7 @@ pub(super) async fn once(
         request_id,
         caller,
         names_place,
+        named_member,
     } = request;
     let Some(attempt) = attempt else {
         return command.await;
@@ -97,6 +101,9 @@ pub(super) async fn once(
     match begun.inspect_err(|_| measure::store_failed(STORE))? {
         Begin::First(ticket) => first(core, &ticket, request_id, command).await,
         Begin::Repeat(kept) => {
+            if let Some(member) = named_member {
+                gate::still_there(&*core.board, caller, member).await?;
+            }
             gate::still_sees(&*core.board, caller, &kept.resource, names_place).await?;
             Ok(kept.into())
         }

@@ -237,6 +237,7 @@ impl<W: Actor, P: At, A: Args, T: Reply> Prepared<W, P, A, T> {
             request_id: request_id.as_str(),
             caller,
             names_place: self.at.place() != Place::Nowhere,
+            named_member: self.at.member().cloned(),
         };
         let command = pin!(self.command(caller));
         once(&core, request, command).await

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::Messages;
 use super::complaint::Complaint;
-use crate::host::{BoxError, Fault, Refusal};
+use crate::host::{BoxError, Fault, Overloaded, Refusal};
 use crate::scope::Surface;
 use crate::unwind::Panicked;
 
@@ -98,6 +98,8 @@ pub(crate) enum Problem {
     BoardOffline,
     /// With its source, until that is in the log.
     Internal(Option<BoxError>),
+    /// The backend refused to run the operation; the client can repeat the request after this time.
+    Overloaded(Duration),
     /// From the board's command, in its own words.
     Board(Code, String, Option<Duration>),
     Key(KeyConflict),
@@ -125,7 +127,18 @@ pub(crate) enum KeyConflict {
 
 impl Problem {
     pub(crate) fn internal(source: impl Into<BoxError>) -> Self {
-        Self::Internal(Some(source.into()))
+        let source = source.into();
+        let overloaded = Overloaded::cause_of(&*source);
+        overloaded.map_or(Self::Internal(Some(source)), |overloaded| {
+            Self::Overloaded(overloaded.retry_after)
+        })
+    }
+
+    pub(crate) fn status(&self) -> u16 {
+        match self {
+            Self::Overloaded(_) => 503,
+            other => other.code().status(),
+        }
     }
 
     pub(crate) fn code(&self) -> Code {
@@ -139,7 +152,7 @@ impl Problem {
             Self::RateLimited(_) => Code::RateLimited,
             Self::NotImplemented => Code::NotImplemented,
             Self::BoardOffline => Code::BoardOffline,
-            Self::Internal(_) => Code::InternalError,
+            Self::Internal(_) | Self::Overloaded(_) => Code::InternalError,
             Self::Board(code, ..) => *code,
             Self::Key(_) => Code::Conflict,
             Self::ReplayNotFound => Code::BoardNotFound,
@@ -158,7 +171,7 @@ impl Problem {
             Self::RateLimited(_) => &messages.rate_limited,
             Self::NotImplemented => &messages.not_implemented,
             Self::BoardOffline => &messages.board_offline,
-            Self::Internal(_) => &messages.internal_error,
+            Self::Internal(_) | Self::Overloaded(_) => &messages.internal_error,
             Self::Key(KeyConflict::Running) => &messages.key_running,
             Self::Key(KeyConflict::Unknown) => &messages.key_unknown,
             Self::Key(KeyConflict::OtherRequest) => &messages.key_reused,

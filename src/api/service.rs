@@ -42,6 +42,16 @@ use crate::unwind::{caught, to_its_end, within};
 #[derive(Clone)]
 pub struct ForumApi(pub(super) Arc<Core>);
 
+/// Extension of a request that the HTTP server in front rejects, for example because of its `Host` header. The API
+/// answers 400 `bad_request` with its usual headers, and charges nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Malformed {
+    /// The header at fault, in lower case.
+    pub header: &'static str,
+    /// What was expected of it: an English phrase, which [`Messages::phrases`](crate::Messages::phrases) can translate.
+    pub expected: &'static str,
+}
+
 /// What the service is made of.
 pub(super) struct Core {
     pub(super) authority: Arc<dyn Authority>,
@@ -158,6 +168,9 @@ impl Core {
             guest,
             at,
         } = arrival;
+        if let Some(Malformed { header, expected }) = head.extensions.get() {
+            return Err(Complaint::expected(*header, expected).into());
+        }
         let (row, vars) = match self.route(head) {
             Some(Route::Endpoint(row, vars)) => (row, vars),
             Some(Route::Document) => return self.document(arrival, trail).await,

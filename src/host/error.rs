@@ -145,5 +145,40 @@ impl From<Refusal> for Fault {
     }
 }
 
+/// The backend refused an operation because too many wait already. The operation was not run.
+///
+/// As the source of a [`Fault`] or of [`Refusal::Failed`], at any depth, it makes the API answer 503 `internal_error`
+/// with `retry-after`, instead of 500. A command that returns it has changed nothing: the `Idempotency-Key` of the
+/// request stays usable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overloaded {
+    /// Time after which the client can repeat the request.
+    pub retry_after: Duration,
+}
+
+impl Overloaded {
+    /// Finds it in an error's chain of sources.
+    pub(crate) fn cause_of(error: &(dyn std::error::Error + 'static)) -> Option<Self> {
+        let mut chain = std::iter::successors(Some(error), |error| error.source());
+        chain.find_map(|error| {
+            if let Some(Fault(cause)) = error.downcast_ref() {
+                return Self::cause_of(&**cause);
+            }
+            if let Some(Refusal::Failed(cause)) = error.downcast_ref() {
+                return Self::cause_of(&**cause);
+            }
+            error.downcast_ref().copied()
+        })
+    }
+}
+
+impl fmt::Display for Overloaded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the backend is overloaded")
+    }
+}
+
+impl std::error::Error for Overloaded {}
+
 /// What a store operation gives.
 pub type Stored<T> = std::result::Result<T, Fault>;

@@ -13,7 +13,7 @@ pub use authority::{Authority, Forums, Standing};
 pub use board::{Board, Place};
 pub(crate) use caller::Presented;
 pub use caller::{Caller, Member};
-pub use error::{BoxError, Fault, Refusal, Stored};
+pub use error::{BoxError, Fault, Overloaded, Refusal, Stored};
 #[cfg(feature = "panel")]
 pub use operator::{Operator, Session};
 pub use reply::{HasForum, In};

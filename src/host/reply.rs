@@ -22,7 +22,7 @@ impl<T> In<T> {
 
 /// A value that carries the id of the forum that it is in.
 ///
-/// The items of a list have to: the library removes those whose forum the caller cannot see.
+/// The items of a list implement it. The library removes the items whose forum the caller cannot see.
 ///
 /// ```
 /// use forum_api::host::HasForum;
@@ -32,8 +32,8 @@ impl<T> In<T> {
 /// is_a_list(Page::<Thread> { items: Vec::new(), next: None });
 /// ```
 ///
-/// A post does not say which forum it is in. A page of posts alone is no list that a command may return; one
-/// [`In`] a forum is.
+/// A post does not carry its forum, so a command cannot return a page of posts by itself. It returns the page within
+/// [`In`], which carries the forum.
 ///
 /// ```compile_fail,E0277
 /// use forum_api::host::HasForum;

@@ -4,7 +4,7 @@ use http::StatusCode;
 
 use super::answer::Answer;
 use super::layout;
-use crate::host::{BoxError, Fault};
+use crate::host::{BoxError, Fault, Overloaded};
 use crate::unwind::Panicked;
 use crate::webhook::Declined;
 
@@ -32,7 +32,20 @@ impl Problem {
             tracing::error!(error = %source, "internal error");
         }
         let (status, title, text) = self.words();
-        Answer::page(status, layout::bare(mount, title, text))
+        let page = layout::bare(mount, title, text);
+        match self.overloaded() {
+            Some(Overloaded { retry_after }) => {
+                Answer::page(StatusCode::SERVICE_UNAVAILABLE, page).retry_after(retry_after)
+            }
+            None => Answer::page(status, page),
+        }
+    }
+
+    fn overloaded(&self) -> Option<Overloaded> {
+        match self {
+            Self::Internal(source) => Overloaded::cause_of(&**source),
+            _ => None,
+        }
     }
 
     fn words(&self) -> (StatusCode, &'static str, &'static str) {

@@ -4,12 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::Settings;
-use forum_api::host::Refusal;
+use forum_api::host::{Fault, Overloaded, Refusal};
 use forum_api::store::Stores;
 
 use crate::support::server::settings;
 use crate::support::stores::Broken::{Fails, Hangs, Panics};
 use crate::support::{Ask, FullBoard, Mood, ROWS, Server, log, number, outcome};
+
+const OVERLOADED: Overloaded = Overloaded {
+    retry_after: Duration::from_secs(7),
+};
 
 const SENTENCE: &str = "Something went wrong on the board's side.";
 
@@ -55,6 +59,30 @@ async fn a_validation_message_names_the_field_in_any_language() {
     assert_eq!(outcome(&answer), (422, Some("VALIDATION")));
     let message = &answer.json()["error"]["message"];
     assert_eq!(message, "body: Der Text ist leer.");
+}
+
+#[tokio::test]
+async fn an_overloaded_backend_is_a_503_that_can_be_repeated() {
+    let server = Server::new().listening().await;
+    let alice = server.token("alice").await;
+    for mood in [
+        Mood::Refuses(|| Refusal::failed(OVERLOADED)),
+        Mood::Refuses(|| Refusal::failed(Fault::new(Refusal::failed(OVERLOADED)))),
+    ] {
+        for row in &ROWS {
+            server.board.be(mood.clone());
+            let answer = server.send(&Ask::of(row).bearer(&alice)).await;
+            assert_eq!(outcome(&answer), (503, Some("internal_error")), "{row:?}");
+            assert_eq!(answer.header("retry-after"), Some("7"));
+            assert!(log::of(&answer).contains("backend overloaded"));
+        }
+    }
+    let ask = reply().bearer(&alice).key("overloaded");
+    assert_eq!(server.send(&ask).await.status, 503);
+    server.board.be(Mood::Well);
+    let again = server.send(&ask).await;
+    assert_eq!(again.status, 201);
+    assert_eq!(again.header("idempotency-replayed"), None);
 }
 
 /// A server whose `breaking` stores are broken.

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use forum_api::host::Refusal;
 use forum_api::metrics::{ALL, Kind, describe};
-use forum_api::store::Stores;
+use forum_api::store::sqlite::{Database, Location, SqliteError};
+use forum_api::store::{Stores, Webhooks};
 use metrics::{
     Counter, CounterFn, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit,
     with_local_recorder,
@@ -165,6 +166,26 @@ fn each_store_that_fails_is_counted() {
         let sample = format!("forum_api_store_errors_total {store}");
         assert_eq!(kept.count(&sample), 1, "{store}");
     }
+}
+
+#[test]
+fn rows_that_cannot_be_decoded_are_counted() {
+    let kept = counted(async {
+        let database = Database::open(&Location::Memory).unwrap();
+        let insert = "
+            PRAGMA ignore_check_constraints = ON;
+            INSERT INTO forum_api_events (id, topic, occurred_at, body)
+            VALUES ('evt_1', 'badge.v2', 0, '{}'), ('evt 2', 'post.created', 0, '{}')";
+        database
+            .write::<_, SqliteError>(move |savepoint| Ok(savepoint.execute_batch(insert)?))
+            .await
+            .unwrap();
+        let outbox = Webhooks::in_sqlite(&database).outbox;
+        for _ in 0..2 {
+            assert_eq!(outbox.waiting(9).await.unwrap(), []);
+        }
+    });
+    assert_eq!(kept.count("forum_api_unreadable_rows_total events"), 2);
 }
 
 #[test]

@@ -124,8 +124,8 @@ async fn what_is_refused_early_never_reaches_the_board() {
     assert!(server.board.calls().is_empty());
 }
 
-/// Following by `subscribe: true` needs the scope of `POST /subscriptions`: after the body is decoded, before the board
-/// is asked.
+/// `subscribe: true` needs the scope of `POST /subscriptions`. The check follows the decoding of the body and precedes
+/// the visibility check.
 #[tokio::test]
 async fn subscribe_needs_its_scope_after_step_7_and_before_step_8() {
     const OWN: [&str; 2] = ["threads:write", "posts:write"];

@@ -211,7 +211,7 @@ fn a_repeat_with_its_key_starts_no_second_thread() {
     assert_eq!(refusal(&other), (409, "CONFLICT".into()));
 }
 
-/// A token's owner sees a deleted thread nowhere, and a repeat does not show it either.
+/// A repeat does not show a thread that was deleted since.
 #[test]
 fn a_repeat_with_its_key_shows_no_deleted_thread() {
     let server = Server::new(&[]);

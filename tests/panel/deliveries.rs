@@ -14,6 +14,7 @@ async fn a_dead_delivery_is_seen_and_retried() {
     let page = house.get(done.header("location")).await.body;
     assert!(page.contains("The delivery was queued again.") && page.contains("queued</span>"));
     assert_eq!(house.state().await, Some(State::Queued));
+    assert!(!page.contains(&format!("action=\"{path}/retry\"")));
     let again = house.post(&format!("{path}/retry"), &[]).await;
     assert!(again.status == 409 && again.body.contains("The delivery is queued by now"));
 }
@@ -81,4 +82,49 @@ async fn the_list_is_filtered_and_goes_on() {
         (count(&rest), rest.contains("class=\"further\"")),
         (11, false)
     );
+}
+
+#[tokio::test]
+async fn a_delivery_in_every_state_but_queued_has_a_button() {
+    let house = House::furnished().await;
+    let path = format!("/panel/deliveries/{}", house.delivery);
+    let button = format!("action=\"{path}/retry\"");
+    assert!(house.get(&path).await.body.contains(&button));
+    for state in [
+        State::Retrying,
+        State::Delivered,
+        State::Gone,
+        State::Withheld,
+    ] {
+        house.post(&format!("{path}/retry"), &[]).await;
+        assert_eq!(house.state().await, Some(State::Queued));
+        house.end(state).await;
+        assert_eq!(house.state().await, Some(state));
+        assert!(house.get(&path).await.body.contains(&button), "{state:?}");
+    }
+}
+
+#[tokio::test]
+async fn events_that_cannot_be_read_are_shown() {
+    let house = House::with_quarantine().await;
+    for page in ["deliveries", "usage"] {
+        let page = house.get(&format!("/panel/{page}")).await.body;
+        let line = "2 events cannot be read and will not be delivered. The latest is <code>";
+        assert!(page.contains(line), "{page}");
+        assert!(page.contains("evt &lt;b&gt;") && page.contains("the id is malformed"));
+    }
+    let house = House::new().await;
+    let page = house.get("/panel/deliveries").await.body;
+    assert!(!page.contains("cannot be read"));
+}
+
+#[tokio::test]
+async fn the_usage_of_a_busy_day_is_counted_whole() {
+    const MANY: usize = 12_000;
+    let house = House::furnished().await;
+    house.queue(MANY).await;
+    let page = house.get("/panel/usage").await.body;
+    let says = format!("{} deliveries in 24 hours", MANY + 1);
+    assert!(page.contains(&says), "{page}");
+    assert!(page.contains(&format!(">{MANY}<")), "the queued ones");
 }

@@ -8,13 +8,16 @@ use std::time::Duration;
 use forum_api::async_trait;
 use forum_api::clock::{Clock, Inline, ManualClock, SeededEntropy, TokioRuntime};
 use forum_api::host::{Operator, Session, Stored};
-use forum_api::model::{DeliveryId, Timestamp, UserId};
+use forum_api::model::{DeliveryId, EventId, Timestamp, UserId};
 use forum_api::panel::{Panel, Settings};
 use forum_api::scope::Surface;
 use forum_api::store::memory::MemoryTokens;
-use forum_api::store::{Claim, Filter, Settlement, Stores, Tokens, Webhooks};
+use forum_api::store::{
+    Claim, FanOut, Filter, Outbox, Quarantine, QuarantinedEvent, Settlement, Stores, Tokens,
+    Webhooks,
+};
 use forum_api::token::{Issue, TokenRecord, issue};
-use forum_api::webhook::{Attempted, Progress, Registration, Registry, State};
+use forum_api::webhook::{Attempted, Event, Progress, Registration, Registry, State, Topic};
 use http::request::Parts;
 
 /// The administrator's password.
@@ -80,6 +83,35 @@ impl Operator for Members {
     }
 }
 
+/// An outbox that holds events that cannot be read.
+struct Damaged;
+
+#[async_trait]
+impl Outbox for Damaged {
+    async fn put(&self, _: &Event) -> Stored<()> {
+        Ok(())
+    }
+
+    async fn waiting(&self, _: u32) -> Stored<Vec<Event>> {
+        Ok(Vec::new())
+    }
+
+    async fn quarantined(&self, _: u32) -> Stored<Quarantine> {
+        let latest = QuarantinedEvent {
+            id: "evt <b>".into(),
+            reason: "the id is malformed".into(),
+        };
+        Ok(Quarantine {
+            count: 2,
+            latest: vec![latest],
+        })
+    }
+
+    async fn fan_out(&self, _: &[FanOut], _: Timestamp) -> Stored<()> {
+        Ok(())
+    }
+}
+
 /// The panel, and what is behind it.
 pub struct House {
     pub panel: Panel,
@@ -103,8 +135,21 @@ impl House {
 
     /// An empty one whose panel is mounted here.
     pub async fn at(mount: &str) -> Self {
+        Self::over(mount, Webhooks::in_memory()).await
+    }
+
+    /// One whose outbox holds events that cannot be read.
+    pub async fn with_quarantine() -> Self {
+        let webhooks = Webhooks {
+            outbox: Arc::new(Damaged),
+            ..Webhooks::in_memory()
+        };
+        Self::over("/panel", webhooks).await
+    }
+
+    async fn over(mount: &str, webhooks: Webhooks) -> Self {
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
-        let (tokens, webhooks) = (Arc::new(MemoryTokens::default()), Webhooks::in_memory());
+        let tokens = Arc::new(MemoryTokens::default());
         let registry = Registry::new(webhooks.clone()).clock(clock.clone());
         let members = Arc::new(Members::default());
         let panel = Panel::builder(members.clone(), tokens.clone(), registry, Inline)
@@ -178,22 +223,52 @@ impl House {
         id.to_string()
     }
 
+    /// Queues so many events for the endpoint.
+    pub async fn queue(&self, many: usize) {
+        let mut fan_outs = Vec::new();
+        for number in 0..many {
+            let event = Event {
+                id: EventId::new(&format!("evt_{number}")).unwrap(),
+                topic: Topic::POST_CREATED,
+                occurred_at: self.clock.now(),
+                forum: None,
+                body: "{}".into(),
+            };
+            self.webhooks.outbox.put(&event).await.unwrap();
+            fan_outs.push(FanOut {
+                event: event.id,
+                endpoints: vec![self.endpoint.parse_id()],
+            });
+        }
+        let now = self.clock.now();
+        self.webhooks.outbox.fan_out(&fan_outs, now).await.unwrap();
+    }
+
     /// A ping to the endpoint that failed six times.
     pub async fn add_dead(&self) -> String {
         let registry = Registry::new(self.webhooks.clone()).clock(self.clock.clone());
         let id = registry.ping(&self.endpoint.parse_id()).await.unwrap();
+        self.end(State::Dead).await;
+        id.to_string()
+    }
+
+    /// Ends the attempt of the delivery that is due, in this state.
+    pub async fn end(&self, state: State) {
         let claim = Claim {
             room: 1,
             per_endpoint: 1,
             running: Default::default(),
             lease: Duration::from_secs(60),
         };
-        let now = Timestamp::from_millis(1_767_225_600_000);
+        let now = self.clock.now();
         let claimed = self.webhooks.deliveries.claim(&claim, now).await.unwrap();
-        let dead = Progress {
-            state: State::Dead,
+        let due_at = state
+            .is_pending()
+            .then(|| now.plus(Duration::from_secs(30)));
+        let ended = Progress {
+            state,
             attempts: 6,
-            due_at: None,
+            due_at,
         };
         let attempted = Attempted {
             attempt: 6,
@@ -203,10 +278,9 @@ impl House {
             duration_ms: 17,
             answer: Some(ANSWER.into()),
         };
-        let settlement = Settlement::new(&claimed.taken[0], dead, Some(attempted));
+        let settlement = Settlement::new(&claimed.taken[0], ended, Some(attempted));
         let settled = self.webhooks.deliveries.settle(&[settlement], now).await;
         assert_eq!(settled.unwrap().len(), 1);
-        id.to_string()
     }
 
     pub async fn all_tokens(&self) -> Vec<TokenRecord> {

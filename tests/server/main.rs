@@ -5,22 +5,30 @@
 mod board;
 mod budgets;
 mod client;
+#[allow(dead_code, reason = "its unit tests use a part")]
+#[path = "../../examples/server/connections.rs"]
+mod connections;
 mod database;
 mod deliveries;
 mod documents;
 mod faults;
 mod forums;
 mod generate;
+mod hosts;
 mod idle;
 mod keys;
 mod killed;
 mod leaks;
 mod log;
+mod max_connections;
 mod members;
 mod metrics;
+#[path = "../../examples/server/log/panics.rs"]
+mod panic_message;
 mod posts;
 mod program;
 mod proxies;
+mod readiness;
 mod receiver;
 mod reference;
 mod serving;
@@ -30,6 +38,7 @@ mod sign_in;
 mod startup;
 mod stopping;
 mod tokens;
+mod unread;
 mod usage;
 mod webhooks;
 mod wire;

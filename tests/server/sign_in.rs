@@ -155,8 +155,8 @@ fn failures_of_many_names_lock_their_address_prefix() {
 fn a_member_who_is_no_administrator_sees_no_panel() {
     let server = Server::new(&[]);
     let arguments = ["member", "password", "mod", "--password-stdin"];
-    assert_eq!(server.command_with(&arguments, "secret\n").status, 0);
-    let session = cookie(&sign_in(&server, "mod", "secret"));
+    assert_eq!(server.command_with(&arguments, "secret-1\n").status, 0);
+    let session = cookie(&sign_in(&server, "mod", "secret-1"));
     assert_eq!(panel(&server, &session, "/panel/tokens").status, 404);
     let groups = ["member", "groups", "mod", "members,administrators"];
     assert_eq!(server.command(&groups).status, 0);

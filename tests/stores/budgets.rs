@@ -24,6 +24,26 @@ fn prefix(number: u32) -> BudgetKey {
 }
 
 #[tokio::test]
+async fn password_attempts_are_bounded_and_leave_guests_alone() {
+    let budgets = MemoryBudgets::default();
+    let attempts = |number| BudgetKey::attempts("test", &u32::to_be_bytes(number));
+    charge(&budgets, attempts(u32::MAX), 120, at(0)).await;
+    let mut shared = 0;
+    for number in 0..300_000 {
+        let charge = charge(&budgets, attempts(number), 1, at(1)).await;
+        shared += u32::from(charge.remaining < 119);
+    }
+    assert!(
+        (100_000..200_000).contains(&shared),
+        "{shared} share a budget"
+    );
+    assert!(!charge(&budgets, attempts(u32::MAX), 1, at(2)).await.granted);
+    assert_eq!(charge(&budgets, prefix(1), 1, at(2)).await.remaining, 119);
+    let charge = charge(&budgets, attempts(400_000), 1, at(300_001)).await;
+    assert_eq!(charge.remaining, 119);
+}
+
+#[tokio::test]
 async fn when_all_is_full_new_prefixes_share_one_budget_until_windows_end() {
     let budgets = MemoryBudgets::default();
     let token = BudgetKey::Token(lookup(1));

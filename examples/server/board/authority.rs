@@ -48,7 +48,7 @@ impl Board {
     }
 
     async fn load(&self, member: Option<i64>) -> Stored<Option<Actor>> {
-        let load = self.read(move |connection| {
+        let load = self.read_short(move |connection| {
             Box::pin(async move { Ok(Actor::load(connection, member).await?) })
         });
         load.await.map_err(Fault::new)

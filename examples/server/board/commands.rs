@@ -23,7 +23,7 @@ use super::{
 impl host::Board for Board {
     async fn forum_of(&self, caller: &Caller, place: Place<'_>) -> Result<ForumId> {
         let (actor, named) = (actor(caller)?, Named::try_from(place)?);
-        let forum = self.read(move |connection| {
+        let forum = self.read_short(move |connection| {
             Box::pin(async move { place::forum(connection, &actor, named).await })
         });
         forum.await.map(ForumId::from)

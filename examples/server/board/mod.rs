@@ -94,13 +94,15 @@ impl Board {
 
     /// Whether the database has a board already.
     pub async fn is_there(&self) -> Result<bool> {
-        self.read(|connection| Box::pin(async move { Ok(schema::is_there(connection).await?) }))
-            .await
+        self.read_short(|connection| {
+            Box::pin(async move { Ok(schema::is_there(connection).await?) })
+        })
+        .await
     }
 
     /// Compares the board's tables with those that this program needs.
     pub async fn schema_status(&self) -> Result<SchemaStatus> {
-        self.read(|connection| Box::pin(async move { Ok(schema::status(connection).await?) }))
+        self.read_short(|connection| Box::pin(async move { Ok(schema::status(connection).await?) }))
             .await
     }
 
@@ -142,6 +144,14 @@ impl Board {
         look: impl for<'a> FnOnce(&'a Connection<'a>) -> Doing<'a, T> + Send + 'static,
     ) -> Result<T> {
         self.database.read(look).await
+    }
+
+    /// Looks up something of the board by a key, which takes well below a millisecond.
+    pub async fn read_short<T: Send + 'static>(
+        &self,
+        look: impl for<'a> FnOnce(&'a Connection<'a>) -> Doing<'a, T> + Send + 'static,
+    ) -> Result<T> {
+        self.database.read_short(look).await
     }
 
     /// Changes the board in one transaction, all of it or nothing; `change` notes what happens with it, which goes to

@@ -20,7 +20,7 @@ const SURROUNDINGS: &str = "
     (SELECT value FROM setting WHERE key = :window)";
 
 /// The texts of a page: when their size in bytes exceeds this, the page ends.
-const TEXTS_MAX: i64 = 1024 * 1024;
+const TEXTS_MAX: usize = 1024 * 1024;
 
 /// What a post is read from.
 pub(super) const COLUMNS: &str = "
@@ -122,11 +122,31 @@ pub async fn list(
     let posts = rows.into_iter().filter_map(|row| row.post);
     let mut posts: Vec<(Timestamp, Post)> = posts.collect();
     posts.truncate(list.limit.get());
+    posts.truncate(fitting(&posts));
     let more = found > posts.len() as i64;
     let last = posts.last().filter(|_| more);
     let next = last.map(|(ordered_at, last)| position::of(*ordered_at, &last.post_id));
     let items = posts.into_iter().map(|(_, post)| post).collect();
     Ok(In::new(forum, Page { items, next }))
+}
+
+/// Number of posts until the page ends, with their texts as JSON has them: it writes a control character as six.
+fn fitting(posts: &[(Timestamp, Post)]) -> usize {
+    let mut size = 0;
+    let fits = |post: &&Post| {
+        let before = size;
+        let texts = [&post.body, &post.body_html].into_iter().flatten();
+        size += texts.map(|text| in_json(text)).sum::<usize>();
+        before <= TEXTS_MAX
+    };
+    posts.iter().map(|(_, post)| post).take_while(fits).count()
+}
+
+fn in_json(text: &str) -> usize {
+    let controls = text
+        .bytes()
+        .filter(|byte| *byte < b' ' && !b"\n\r\t".contains(byte));
+    text.len() + 5 * controls.count()
 }
 
 /// A row of [`PAGE`].

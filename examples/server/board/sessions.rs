@@ -35,7 +35,7 @@ impl Board {
     /// The account whose session this is, if it is not over. That it was used is noted.
     pub async fn signed_in(&self, session: Hash) -> Result<Option<Login>> {
         let now = self.clock.now();
-        let find = self.read(move |connection| {
+        let find = self.read_short(move |connection| {
             Box::pin(async move { Ok(find(connection, &session, now).await?) })
         });
         let Some(found) = find.await? else {

@@ -89,6 +89,7 @@ impl Command {
                 "webhook_timeout",
                 "webhook_keep",
                 "log",
+                "log_panics",
             ],
             Self::OnBoard(_) => &[],
         };

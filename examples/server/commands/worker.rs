@@ -23,6 +23,9 @@ pub struct Worker {
     /// How to write the log to standard error; RUST_LOG filters it
     #[arg(long, value_enum)]
     log: Option<Log>,
+    /// Log formatted panic messages in full; they may quote posts and messages
+    #[arg(long)]
+    log_panics: bool,
 }
 
 impl Worker {
@@ -34,7 +37,10 @@ impl Worker {
         board: &Board,
         before: &Serve,
     ) -> Result<Output> {
-        let _log = log::start(self.log.unwrap_or(before.log));
+        let _log = log::start(
+            self.log.unwrap_or(before.log),
+            self.log_panics || before.log_panics,
+        );
         let told = Stop::listen().map_err(Refusal::failed)?.told();
         let addresses = self.addresses.or(&before.addresses);
         let pace = self.pace.or(&before.pace);

@@ -1,5 +1,6 @@
 //! The log, on standard error.
 
+mod panics;
 mod queue;
 
 use std::io::{self, IsTerminal};
@@ -15,8 +16,8 @@ use queue::Queue;
 #[derive(Debug)]
 pub struct Log(Queue);
 
-/// Starts the log; `RUST_LOG` says what is in it, `info` and graver when it says nothing.
-pub fn start(format: cli::Log) -> Log {
+/// Starts the log; `RUST_LOG` filters it, and the default level is `info`. `panics_in_full` logs formatted panic messages.
+pub fn start(format: cli::Log, panics_in_full: bool) -> Log {
     let filter = EnvFilter::builder().with_default_directive(LevelFilter::INFO.into());
     let queue = Queue::default();
     let lines = queue.clone();
@@ -28,9 +29,10 @@ pub fn start(format: cli::Log) -> Log {
         cli::Log::Text => subscriber.init(),
         cli::Log::Json => subscriber.json().init(),
     }
-    panic::set_hook(Box::new(|panic| {
+    panic::set_hook(Box::new(move |panic| {
         let place = panic.location().map(tracing::field::display);
-        tracing::error!(place, "panicked");
+        let reason = panics::message(panic.payload(), panics_in_full);
+        tracing::error!(place, ?reason, "panicked");
     }));
     queue.write_to(io::stderr());
     Log(queue)

@@ -146,10 +146,9 @@ impl SignIn {
             Ok(account) => members::with_password(account, password).await,
             Err(failed) => Err(failed),
         };
-        if !matches!(account, Ok(None)) {
-            if let Err(error) = desk.throttle.refund(attempt).await {
-                tracing::error!(%error, "sign-in attempt not refunded");
-            }
+        let failed = matches!(account, Ok(None));
+        if !failed && let Err(error) = desk.throttle.refund(attempt).await {
+            tracing::error!(%error, "sign-in attempt not refunded");
         }
         account.map_err(No::Failed)?.ok_or(No::Wrong)
     }
@@ -257,4 +256,30 @@ fn elsewhere(path: &str, cookie: &str) -> Response<Body> {
         headers.extend(HeaderValue::from_str(value).ok().map(|value| (name, value)));
     }
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    use forum_api::Language;
+    use forum_api::store::memory::MemoryBudgets;
+
+    use super::*;
+    use crate::open::{Migrations, Place};
+
+    #[tokio::test]
+    async fn a_sign_in_beyond_the_queue_is_refused_with_503() {
+        let place = Place::named("sqlite::memory:", true).unwrap();
+        let (_database, board) = place
+            .open(Language::English, Migrations::Apply)
+            .await
+            .unwrap();
+        let budgets = Arc::new(MemoryBudgets::default());
+        let sign_in = SignIn::new(board, Settings::default(), budgets);
+        let _queue = sign_in.0.queue.try_acquire_many(QUEUE as u32).unwrap();
+        let form = Body::from("name=admin&password=x");
+        let request = Request::post(SIGN_IN).body(form).unwrap();
+        let refused = sign_in.answer(request).await.unwrap();
+        assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(refused.headers()[RETRY_AFTER], "1");
+    }
 }

@@ -74,7 +74,15 @@ const ERRORS: &str = "\
 Each refusal has the same body: `{\"error\":{\"code\":\"…\",\"message\":\"…\",\"requestId\":\"…\"}}`. Decide by `code`, and by \
 the status where you do not know the code. Show `message`: it is in the board's language, and names the field or \
 parameter at fault. Quote `requestId` to the board's operators; their log knows it. Codes in upper case are the answers \
-of the board's own rules, the same that its web pages give.";
+of the board's own rules, the same that its web pages give.
+
+A 503 with `internal_error` and `retry-after` means that the board is overloaded and has not carried out the request: \
+send it again after that many seconds, a POST with the same `Idempotency-Key`.
+
+The HTTP server refuses some requests before the board sees them: 400 for a malformed request line or header, 414 for a \
+target that is too long, 431 for headers that are too large or too many. Those answers have neither a body nor the \
+headers listed here, are not charged, and close the connection. A request of HTTP/1.1 needs exactly one `Host` header; \
+otherwise it is a 400 `bad_request`, which is not charged.";
 
 const BUDGETS: &str = "\
 ## Budgets

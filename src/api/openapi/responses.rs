@@ -112,6 +112,10 @@ fn by_status(row: &Row, surface: Surface) -> BTreeMap<u16, Vec<Code>> {
     for code in Code::of(surface).filter(|code| can_answer(row, *code)) {
         by_status.entry(code.status()).or_default().push(code);
     }
+    // An overloaded backend. The compact surface has `default` for it.
+    if let Some(codes) = by_status.get_mut(&503) {
+        codes.push(Code::InternalError);
+    }
     by_status
 }
 
@@ -138,7 +142,7 @@ fn response(codes: &[Code]) -> Value {
         .collect();
     let more: &[&str] = match codes.first().map(|code| code.status()) {
         Some(401) => &["www-authenticate"],
-        Some(429 | 409) => &["retry-after"],
+        Some(429 | 409 | 503) => &["retry-after"],
         _ => &[],
     };
     json!({ "description": lines.join("\n\n"), "headers": carrying(more), "content": error_content(codes) })

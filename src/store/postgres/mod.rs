@@ -77,10 +77,12 @@
 //! part of them has changed.
 //!
 //! `forum_api_events` is the outbox, into which a host writes in its own transactions. An event waits while
-//! `fanned_out_at` is null, and goes with its last delivery. An endpoint's topics are a JSON array; `*` stands for all but
-//! `message.sent`. A delivery is pending while `due_at` says when its next attempt is due, or when the `lease` on it runs
-//! out, and `ended_at` says when it was delivered, gone or withheld. What has an endpoint that is not there any more is as
-//! good as away.
+//! `fanned_out_at` and `quarantine_reason` are null, and goes with its last delivery. An endpoint's topics are a JSON array;
+//! `*` means all topics except `message.sent`. A delivery is pending while `due_at` is set: the time of its next attempt or, while
+//! `leased`, the end of its `lease`. `sending` is set while an attempt has begun that is not settled, and `ended_at` is the
+//! time when it was delivered, gone or withheld. Rows whose endpoint was removed count as removed.
+//!
+//! Postgres's clock decides leases and due times ([`LeaseClock`]).
 //!
 //! ```sql
 #![doc = include_str!("schema/1.sql")]
@@ -101,7 +103,7 @@ pub mod tokens;
 #[cfg(feature = "postgres")]
 pub use deadpool_postgres;
 #[cfg(feature = "postgres")]
-pub use driver::{Postgres, PostgresError, connect, migrate, schema_status};
+pub use driver::{Postgres, PostgresError, check_writable, connect, migrate, schema_status};
 pub use lease_clock::LeaseClock;
 pub use schema::MIGRATE;
 pub use statement::Statement;

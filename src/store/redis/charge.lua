@@ -31,7 +31,8 @@ if granted then
 end
 
 local budget = string.format('%.0f %.0f', used, ends)
-if (used > 0 or stored ~= '') and ends > now and budget ~= stored then
+-- A refund may leave an empty window; a charge of 0 leaves the stored one.
+if (used > 0 or cost < 0 and stored ~= '') and ends > now and budget ~= stored then
   redis.call('SET', KEYS[1], budget, 'PX', ends - now)
 end
 return { granted and 1 or 0, used, ends, now }

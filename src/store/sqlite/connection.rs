@@ -7,10 +7,10 @@ use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use rusqlite::{Connection, Error, ErrorCode, MAIN_DB, Result, ffi};
 use tracing::Level;
 
-use super::{Location, SqliteError};
+use super::{DatabaseSettings, Location, SqliteError, interrupt};
 
 /// How long a connection waits for another that writes.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How many prepared statements a connection keeps.
 const STATEMENTS: usize = 256;
@@ -22,11 +22,11 @@ const LOG: &str = "PRAGMA journal_mode = WAL";
 const TRIES: usize = 100;
 
 /// Acknowledged writes survive a power failure (`FULL`); pages are read from a map of the file (up to 2 GiB of it)
-/// rather than copied, beside a cache of 32 MiB.
+/// rather than copied, beside the cache. A log that starts over keeps at most 4 MiB of its file.
 const PRAGMAS: &str = "
     PRAGMA synchronous = FULL;
     PRAGMA mmap_size = 2147483648;
-    PRAGMA cache_size = -32768;
+    PRAGMA journal_size_limit = 4194304;
     PRAGMA foreign_keys = ON;
 ";
 
@@ -34,36 +34,46 @@ const PRAGMAS: &str = "
 const IN_MEMORY: &str = "PRAGMA temp_store = MEMORY";
 
 /// A connection that may write.
-pub(super) fn writer(location: &Location) -> Result<Connection, SqliteError> {
-    let connection = open(location)?;
+pub(super) fn writer(
+    location: &Location,
+    settings: &DatabaseSettings,
+) -> Result<Connection, SqliteError> {
+    let connection = open(location, settings)?;
     connection.execute_batch(IN_MEMORY)?;
     Ok(connection)
 }
 
 /// A connection that may only read.
-pub(super) fn reader(location: &Location) -> Result<Connection, SqliteError> {
-    let connection = open(location)?;
+pub(super) fn reader(
+    location: &Location,
+    settings: &DatabaseSettings,
+) -> Result<Connection, SqliteError> {
+    let connection = open(location, settings)?;
     connection.pragma_update(None, "query_only", true)?;
     Ok(connection)
 }
 
-fn open(location: &Location) -> Result<Connection, SqliteError> {
-    let connection = location.open().and_then(set_up);
+fn open(location: &Location, settings: &DatabaseSettings) -> Result<Connection, SqliteError> {
+    let connection = location.open();
+    let connection = connection.and_then(|connection| set_up(connection, settings));
     connection.map_err(|error| location.explain(error.into()))
 }
 
 /// SQLite opens a file that may not be written for reading, without a word.
-fn set_up(mut connection: Connection) -> Result<Connection> {
+fn set_up(mut connection: Connection, settings: &DatabaseSettings) -> Result<Connection> {
     if connection.is_readonly(MAIN_DB)? {
         let read_only = ffi::Error::new(ffi::SQLITE_READONLY);
         return Err(Error::SqliteFailure(read_only, None));
     }
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     // Otherwise a statement is planned anew whenever another `LIMIT` or lower bound is bound to it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     turn_log_on(&connection)?;
     connection.execute_batch(PRAGMAS)?;
+    let cache = -i64::from(settings.cache_kib);
+    connection.pragma_update(None, "cache_size", cache)?;
+    interrupt::install(&mut connection);
     if tracing::enabled!(Level::TRACE) {
         // What it gives is not the same in each version of rusqlite; without it, statements are not told.
         let _ = connection.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(trace));

@@ -2,8 +2,12 @@
 
 use std::fmt;
 use std::io;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
+
+use crate::host::Overloaded;
 
 use rusqlite::ErrorCode;
 
@@ -23,6 +27,8 @@ enum Cause {
     Panicked,
     RolledBack,
     Closed,
+    Overloaded(Overloaded),
+    Abandoned,
 }
 
 impl SqliteError {
@@ -54,16 +60,35 @@ impl SqliteError {
         Cause::RolledBack.into()
     }
 
-    /// Nobody works on the database any more.
+    /// The database was closed.
     pub(super) fn closed() -> Self {
         Cause::Closed.into()
+    }
+
+    /// The queue is full, so the operation was not run.
+    pub(super) fn overloaded() -> Self {
+        let retry_after = Duration::from_secs(1);
+        Cause::Overloaded(Overloaded { retry_after }).into()
+    }
+
+    /// The caller dropped its future, so the operation was not run.
+    pub(super) fn abandoned() -> Self {
+        Cause::Abandoned.into()
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        matches!(*self.0, Cause::Closed)
     }
 }
 
 /// What `run` gives, or an error when it panics.
 pub(super) fn caught<T, E: From<SqliteError>>(run: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     let panicked = || SqliteError::from(Cause::Panicked).into();
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err(panicked()))
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
+        // Dropping the payload could panic again.
+        mem::forget(payload);
+        Err(panicked())
+    })
 }
 
 impl fmt::Display for SqliteError {
@@ -77,6 +102,8 @@ impl fmt::Display for SqliteError {
             Cause::Panicked => f.write_str("the database operation panicked"),
             Cause::RolledBack => f.write_str("the transaction was rolled back"),
             Cause::Closed => f.write_str("the database is closed"),
+            Cause::Overloaded(overloaded) => overloaded.fmt(f),
+            Cause::Abandoned => f.write_str("the caller no longer waits for the operation"),
         }
     }
 }
@@ -86,6 +113,7 @@ impl std::error::Error for SqliteError {
         match &*self.0 {
             Cause::Sqlite(error) => error.source(),
             Cause::Thread(error) => error.source(),
+            Cause::Overloaded(overloaded) => Some(overloaded),
             _ => None,
         }
     }

@@ -55,7 +55,7 @@ impl Idempotency for SqliteIdempotency {
     async fn settle(&self, ticket: &Ticket, outcome: Outcome) -> Stored<()> {
         let ticket = ticket.clone();
         self.0
-            .write(move |savepoint| Ok(settle(savepoint, &ticket, outcome)?))
+            .write_completion(move |savepoint| Ok(settle(savepoint, &ticket, outcome)?))
             .await
     }
 }

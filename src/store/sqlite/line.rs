@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
+use tokio::sync::OwnedSemaphorePermit;
+
 use super::writer::Operation;
 
 /// How many times as long as it had the writer, what goes behind lets the others go ahead.
@@ -14,6 +16,8 @@ pub(super) struct Waiting {
     pub(super) operation: Box<dyn Operation>,
     /// Whether it goes behind those that do not.
     pub(super) behind: bool,
+    /// Place in the bounded queue, given back when the operation begins.
+    pub(super) permit: Option<OwnedSemaphorePermit>,
 }
 
 /// Those that wait for the writer.
@@ -109,7 +113,12 @@ mod tests {
 
     fn stand(line: &Sender<Waiting>, behind: bool) {
         let operation = Box::new(Nothing);
-        line.send(Waiting { operation, behind }).unwrap();
+        let waiting = Waiting {
+            operation,
+            behind,
+            permit: None,
+        };
+        line.send(waiting).unwrap();
     }
 
     /// Whether the next ones go behind, in a group that they make.

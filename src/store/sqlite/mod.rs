@@ -9,10 +9,11 @@
 //!
 //! `forum_api_events` is the outbox, into which a host may write by itself, with
 //! [`Event::INSERT`](crate::webhook::Event::INSERT) or a statement of its own: it stays as it is, and what is added
-//! can be left out. An event waits while `fanned_out_at` is null, and goes with its last delivery. An endpoint's
-//! topics are a JSON array; `*` stands for all but `message.sent`. A delivery is pending while `due_at` says when its
-//! next attempt is due, or when the `lease` on it runs out, and `ended_at` says when it was delivered, gone or
-//! withheld. What has an endpoint that is not there any more is as good as away.
+//! can be left out. An event waits while `fanned_out_at` and `quarantine_reason` are null, and goes with its last delivery.
+//! An endpoint's topics are a JSON array; `*` means all topics except `message.sent`. A delivery is pending while `due_at` is set:
+//! the time of its next attempt or, while `leased`, the end of its `lease`. `sending` is set while an attempt has begun that
+//! is not settled, and `ended_at` is the time when it was delivered, gone or withheld. Rows whose endpoint was removed count
+//! as removed.
 //!
 //! ```sql
 #![doc = include_str!("schema/1.sql")]
@@ -57,10 +58,12 @@
 //! # }
 //! ```
 
+mod checkpoint;
 mod connection;
 mod database;
 mod error;
 mod idempotency;
+mod interrupt;
 mod line;
 mod location;
 mod migrate;
@@ -68,6 +71,7 @@ mod queue;
 mod reader;
 mod run;
 mod schema;
+mod settings;
 mod threads;
 mod tokens;
 mod values;
@@ -82,6 +86,7 @@ pub use idempotency::SqliteIdempotency;
 pub use location::Location;
 pub use migrate::{migrate, schema_status};
 pub use rusqlite;
+pub use settings::DatabaseSettings;
 pub use tokens::SqliteTokens;
 pub use webhooks::SqliteWebhooks;
 

@@ -55,7 +55,7 @@ impl Tokens for SqliteTokens {
     async fn find(&self, lookup: &Lookup) -> Stored<Option<TokenRecord>> {
         let lookup = *lookup;
         self.0
-            .read(move |connection| Ok(first(connection, FIND, [lookup], record)?))
+            .read_short(move |connection| Ok(first(connection, FIND, [lookup], record)?))
             .await
     }
 
@@ -126,11 +126,12 @@ fn record(row: &Row<'_>) -> Result<TokenRecord> {
 #[cfg(test)]
 mod tests {
     use super::LIST;
-    use crate::store::sqlite::{Location, connection, schema};
+    use crate::store::sqlite::{DatabaseSettings, Location, connection, schema};
 
     #[test]
     fn a_list_is_read_from_the_index_by_age() {
-        let connection = connection::writer(&Location::Memory).unwrap();
+        let connection =
+            connection::writer(&Location::Memory, &DatabaseSettings::default()).unwrap();
         for step in schema::STEPS {
             connection.execute_batch(step).unwrap();
         }

@@ -6,6 +6,7 @@ use std::sync::mpsc::Receiver;
 use rusqlite::{Connection, Savepoint, Transaction, TransactionBehavior};
 
 use super::SqliteError;
+use super::checkpoint::Checkpoint;
 use super::error::caught;
 use super::line::{Line, Waiting};
 
@@ -49,11 +50,26 @@ where
 }
 
 /// Works until the queue is closed and empty.
+///
+/// Results, errors and subscribers of the log are the host's code, which may panic at any point. Each call of it is
+/// caught on its own; a panic elsewhere costs the group only.
 pub(super) fn work(connection: &mut Connection, queue: &Receiver<Waiting>) {
     let mut line = Line::new(queue);
+    let mut checkpoint = Checkpoint::of(connection);
     while line.wait() {
-        commit(connection, &mut line);
+        survive(|| {
+            commit(connection, &mut line);
+            checkpoint.keep_small(connection);
+        });
     }
+}
+
+fn survive(run: impl FnOnce()) {
+    let survived = caught(|| {
+        run();
+        Ok::<_, SqliteError>(())
+    });
+    drop(survived);
 }
 
 fn commit(connection: &mut Connection, line: &mut Line<'_>) {
@@ -68,14 +84,21 @@ fn run(mut transaction: Transaction<'_>, line: &mut Line<'_>) {
     let mut answers = Vec::new();
     let mut somebody = false;
     while answers.len() < GROUP
-        && let Some(Waiting { operation, behind }) = line.next(somebody)
+        && let Some(waiting) = line.next(somebody)
     {
-        answers.push(operation.run(&mut transaction));
+        let Waiting {
+            operation,
+            behind,
+            permit,
+        } = waiting;
+        drop(permit);
+        survive(|| answers.push(operation.run(&mut transaction)));
         somebody |= !behind;
     }
     let committed = transaction.commit().map_err(SqliteError::from);
     for answer in answers {
-        answer(committed.clone());
+        let committed = committed.clone();
+        survive(|| answer(committed));
     }
 }
 
@@ -84,7 +107,7 @@ fn fail(error: &SqliteError, line: &mut Line<'_>) {
     let group = iter::from_fn(|| line.next(false));
     let group: Vec<_> = group.take(GROUP).collect();
     for waiting in group {
-        waiting.operation.fail(error.clone());
+        survive(|| waiting.operation.fail(error.clone()));
     }
 }
 

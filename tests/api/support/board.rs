@@ -23,7 +23,7 @@ pub(crate) struct FullBoard {
     /// What each caller sees; the guest is "". Who is not here can no longer act.
     sight: Mutex<HashMap<&'static str, Vec<&'static str>>>,
     moderators: Mutex<HashSet<&'static str>>,
-    /// The ids of deleted threads and posts.
+    /// The ids of deleted threads, posts and members.
     deleted: Mutex<HashSet<&'static str>>,
     calls: Mutex<Vec<String>>,
     ended: watch::Sender<usize>,
@@ -69,7 +69,7 @@ impl FullBoard {
         self.sight.lock().unwrap().insert(user, forums.to_vec());
     }
 
-    /// Deletes the thread or post of this id.
+    /// Deletes the thread, post or member of this id.
     pub(crate) fn delete(&self, id: &'static str) {
         self.deleted.lock().unwrap().insert(id);
     }
@@ -97,6 +97,12 @@ impl FullBoard {
     /// The commands that were run, with their arguments.
     pub(crate) fn calls(&self) -> Vec<String> {
         self.calls.lock().unwrap().clone()
+    }
+
+    /// How many commands were run, without the look-ups of the member whom a repeated request names.
+    pub(crate) fn writes(&self) -> usize {
+        let is_write = |call: &&String| !call.starts_with("profile ");
+        self.calls().iter().filter(is_write).count()
     }
 
     /// The command that was run last.
@@ -135,10 +141,13 @@ impl FullBoard {
 
     /// The forum that an id is in, if it is there and the caller sees it.
     pub(super) fn find(&self, caller: &Caller, id: &str, bounds: &[usize]) -> Result<ForumId> {
-        let is_deleted = self.deleted.lock().unwrap().contains(id);
         let forum = forum_in(id, bounds).filter(|forum| self.admits(caller.standing(), forum));
-        let forum = forum.filter(|_| !is_deleted);
+        let forum = forum.filter(|_| !self.is_deleted(id));
         forum.and_then(ForumId::new).ok_or(Refusal::Absent)
+    }
+
+    pub(super) fn is_deleted(&self, id: &str) -> bool {
+        self.deleted.lock().unwrap().contains(id)
     }
 
     pub(super) fn admits(&self, standing: &Standing, forum: &str) -> bool {

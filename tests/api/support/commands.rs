@@ -105,7 +105,8 @@ impl Board for FullBoard {
 
     async fn profile(&self, _: &Caller, user: UserRef) -> Result<Profile> {
         self.run("profile", &user).await?;
-        let member = member_of(&user).ok_or(Refusal::Absent)?;
+        let member = member_of(&user).filter(|member| !self.is_deleted(member));
+        let member = member.ok_or(Refusal::Absent)?;
         Ok(world::profile(member))
     }
 

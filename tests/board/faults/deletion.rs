@@ -46,7 +46,7 @@ pub const FAULTS: &[Fault] = &[
     ),
     (
         "deleted_content_is_in_no_forum",
-        "the place of deleted content is found by everybody",
+        "every caller finds the forum of deleted content",
         Plant::ForumOf(Twist::AsRoot),
     ),
     (

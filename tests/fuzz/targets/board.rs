@@ -93,7 +93,7 @@ pub(super) fn ready<T>(future: impl Future<Output = T>) -> T {
 struct Parrot;
 
 fn said<T>(arguments: impl Debug) -> Result<T> {
-    Err(Refusal::invalid("body", format!("{arguments:?}")))
+    Err(Refusal::Forbidden(format!("{arguments:?}")))
 }
 
 #[async_trait]
@@ -119,7 +119,7 @@ impl Board for Parrot {
 
     async fn threads(&self, _: &Caller, _: ForumId, list: ListThreads) -> Result<Page<Thread>> {
         if let Some(after) = list.after {
-            return Err(Refusal::invalid("after", after.as_str()));
+            return Err(Refusal::Forbidden(after.as_str().into()));
         }
         let next = Some(Position::new(NEXT.lock().unwrap()));
         let items = Vec::new();

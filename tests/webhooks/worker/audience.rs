@@ -1,14 +1,12 @@
 //! Who is told of what: topics, and what an endpoint's owner may see (contract, section 8).
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
-use forum_api::webhook::{Endpoint, Plain, Sealed, State, Topic};
+use forum_api::webhook::{Endpoint, State, Topic};
 
 use super::people::Word;
 use super::receivers::Reply;
-use super::scene::{HOUR, Lost, Scene, seconds, topics, url};
+use super::scene::{HOUR, Scene, seconds, topics, url};
 
 #[test]
 fn an_endpoint_is_told_of_its_topics() {
@@ -316,73 +314,4 @@ fn an_owner_who_cannot_be_asked_for_holds_nobody_else_up() {
     }
     scene.start();
     assert_eq!(scene.receivers.times(&url("other")).len(), 50);
-}
-
-#[test]
-fn a_secret_that_cannot_be_decrypted_makes_its_deliveries_wait_ever_longer() {
-    let mut scene = Scene::new();
-    scene.secrets = Arc::new(Lost);
-    scene.queue(&scene.add("a"));
-    let handle = scene.start();
-    let (delivery, log) = scene.only();
-    assert_eq!(
-        (delivery.progress.state, delivery.progress.attempts),
-        (State::Retrying, 0)
-    );
-    assert_eq!(
-        delivery.progress.due_at,
-        Some(scene.now().plus(seconds(30)))
-    );
-    assert_eq!(log[0].error.as_deref(), Some("nothing was sent: no key"));
-    scene.pass(HOUR * 24);
-    let tried: Vec<_> = scene
-        .only()
-        .1
-        .iter()
-        .map(|one| one.at.since(delivery.created_at).as_secs())
-        .collect();
-    assert_eq!(tried[..8], [0, 30, 60, 120, 240, 480, 960, 1920]);
-    assert!(tried.len() < 40, "at most once an hour in the end");
-    assert_eq!(
-        scene.stands(),
-        (State::Retrying, 0),
-        "no attempt is counted"
-    );
-    assert!(scene.receivers.sent().is_empty());
-    scene.runtime.block_on(handle.stop());
-    scene.secrets = Arc::new(Plain);
-    scene.start();
-    scene.pass(HOUR);
-    assert_eq!(scene.stands(), (State::Delivered, 1));
-}
-
-/// Events that occurred before the registration are not delivered, also those that still wait for fan-out then.
-#[test]
-fn an_endpoint_receives_no_event_from_before_its_registration() {
-    let scene = Scene::new();
-    scene.happen();
-    scene.pass(Duration::from_millis(1));
-    scene.add("a");
-    let at_once = scene.happen();
-    scene.pass(seconds(1));
-    let later = scene.happen();
-    scene.start();
-    scene.pass(HOUR);
-    let sent = scene.receivers.sent();
-    let bodies: Vec<_> = sent.iter().map(|sent| sent.request.body.clone()).collect();
-    assert_eq!(bodies, [at_once.body, later.body]);
-}
-
-#[test]
-fn a_secret_that_cannot_be_decrypted_delays_no_other_endpoint() {
-    let scene = Scene::new();
-    let unreadable = scene.add_with("unreadable", |endpoint| Endpoint {
-        secret: Sealed::new(vec![0xff; 64]),
-        ..endpoint
-    });
-    let other = scene.add("other");
-    scene.queue(&unreadable);
-    (0..3).for_each(|_| scene.queue(&other));
-    scene.start();
-    assert_eq!(scene.receivers.times(&url("other")).len(), 3);
 }

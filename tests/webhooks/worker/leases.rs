@@ -45,7 +45,7 @@ fn a_lease_that_runs_out_before_sending_is_not_an_attempt() {
     assert_eq!(scene.only().1.len(), 1);
 }
 
-/// A worker that stands still for a while, as a virtual machine does that is paused.
+/// The worker is paused for a while, such as with its virtual machine.
 #[test]
 fn nothing_is_sent_on_a_lease_that_does_not_cover_the_attempt() {
     for (pause, another) in [(45, false), (46, false), (61, true)] {

@@ -12,6 +12,8 @@ mod faults;
 mod leases;
 mod log;
 mod pace;
+mod registration;
+mod secrets;
 mod stopping;
 mod sweeping;
 mod threads;

@@ -92,6 +92,19 @@ pub async fn migrate(pool: &Pool) -> Result<(), PostgresError> {
     Ok(transaction.commit().await?)
 }
 
+/// Checks that the database can be written to: changes the library's table of migrations, and rolls that back.
+///
+/// # Errors
+/// When Postgres cannot be reached, the database is read-only or full, or the library's tables do not exist.
+pub async fn check_writable(pool: &Pool) -> Result<(), PostgresError> {
+    let mut client = pool.get().await?;
+    let transaction = client.transaction().await?;
+    transaction
+        .batch_execute("UPDATE forum_api_migrations SET step = step")
+        .await?;
+    Ok(transaction.rollback().await?)
+}
+
 /// Compares the library's tables with those that [`migrate`] would create. Changes nothing.
 ///
 /// # Errors

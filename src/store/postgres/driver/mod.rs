@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use deadpool_postgres::Pool;
 
-pub use connect::{connect, migrate, schema_status};
+pub use connect::{check_writable, connect, migrate, schema_status};
 pub use error::PostgresError;
 
 use crate::store::postgres::LeaseClock;

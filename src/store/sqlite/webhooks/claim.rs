@@ -8,7 +8,7 @@ use super::deliveries::delivery;
 use super::endpoints::every;
 use crate::model::{EndpointId, Timestamp};
 use crate::store::sqlite::run::{all, changes, first};
-use crate::store::{Claim, Claimed, Claims, decode_event, report_unreadable};
+use crate::store::{Claim, Claimed, Claims, decode_event};
 use crate::webhook::Endpoint;
 
 pub(super) const PENDING: &str = "
@@ -69,15 +69,19 @@ pub(super) fn look(connection: &Connection, claim: &Claim, now: Timestamp) -> Re
     Ok(Found { rows, next })
 }
 
+/// A delivery that cannot be decoded: its id, and the reason.
+pub(super) type Unreadable = (Vec<u8>, String);
+
 /// Leases what is still as it was found. Where another worker was faster, there may be more that is due by `now`.
 ///
-/// A delivery that cannot be decoded is leased as well, so that it does not take the place of others, but not returned.
+/// A delivery that cannot be decoded is leased as well, so that it does not take the place of others, but not claimed.
 pub(super) fn take(
     connection: &Connection,
     found: Found,
     now: Timestamp,
     until: Timestamp,
-) -> Result<Claims> {
+) -> Result<(Claims, Vec<Unreadable>)> {
+    let mut unreadable = Vec::new();
     let mut claims = Claims {
         taken: Vec::new(),
         next: found.next,
@@ -90,12 +94,10 @@ pub(super) fn take(
         }
         match row.claimed {
             Ok(claimed) => claims.taken.push(claimed),
-            Err(reason) => {
-                report_unreadable("deliveries", &String::from_utf8_lossy(&row.id), &reason);
-            }
+            Err(reason) => unreadable.push((row.id, reason)),
         }
     }
-    Ok(claims)
+    Ok((claims, unreadable))
 }
 
 /// Position of a delivery among the pending ones, and its number.

@@ -10,7 +10,9 @@ use super::{SqliteWebhooks, claim, list, queue, settle, sweep, usage};
 use crate::host::Stored;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::sqlite::run::{all, changes, first};
-use crate::store::{Backlog, Claim, Claimed, Claims, Deliveries, Filter, Settlement, Usage};
+use crate::store::{
+    Backlog, Claim, Claimed, Claims, Deliveries, Filter, Settlement, Usage, report_unreadable,
+};
 use crate::webhook::{Attempted, Delivery, Event, Progress};
 
 pub(super) const FIND: &str = "
@@ -52,7 +54,10 @@ impl Deliveries for SqliteWebhooks {
             }
             let until = now.plus(claim.lease);
             let take = self.write(move |savepoint| claim::take(savepoint, found, now, until));
-            let claims = take.await?;
+            let (claims, unreadable) = take.await?;
+            for (id, reason) in unreadable {
+                report_unreadable("deliveries", &String::from_utf8_lossy(&id), &reason);
+            }
             if !claims.taken.is_empty() {
                 return Ok(claims);
             }

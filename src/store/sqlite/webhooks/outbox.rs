@@ -42,15 +42,17 @@ impl Outbox for SqliteWebhooks {
 
     async fn waiting(&self, limit: u32) -> Stored<Vec<Event>> {
         let read = self.read(move |connection| all(connection, WAITING, [limit], row));
-        let (events, unreadable): (Vec<_>, Vec<_>) =
-            read.await?.into_iter().partition(|row| row.event.is_ok());
+        let (mut events, mut unreadable) = (Vec::new(), Vec::new());
+        for row in read.await? {
+            match row.event {
+                Ok(event) => events.push(event),
+                Err(reason) => unreadable.push((row.number, row.id, reason)),
+            }
+        }
         if !unreadable.is_empty() {
             self.quarantine(unreadable).await?;
         }
-        Ok(events
-            .into_iter()
-            .filter_map(|row| row.event.ok())
-            .collect())
+        Ok(events)
     }
 
     async fn quarantined(&self, limit: u32) -> Stored<Quarantine> {
@@ -85,16 +87,20 @@ impl Outbox for SqliteWebhooks {
 }
 
 impl SqliteWebhooks {
-    async fn quarantine(&self, unreadable: Vec<OutboxRow>) -> Stored<()> {
-        self.write(move |savepoint| {
-            for OutboxRow { number, id, event } in &unreadable {
-                let reason = event.as_ref().err().map_or("", String::as_str);
+    /// Quarantines events, each given by its number, its id and the reason.
+    async fn quarantine(&self, unreadable: Vec<(i64, String, String)>) -> Stored<()> {
+        let rows = unreadable.clone();
+        let quarantine = self.write(move |savepoint| {
+            for (number, _, reason) in &rows {
                 change(savepoint, QUARANTINE, params![number, reason])?;
-                report_unreadable("events", id, reason);
             }
             Ok(())
-        })
-        .await
+        });
+        quarantine.await?;
+        for (_, id, reason) in &unreadable {
+            report_unreadable("events", id, reason);
+        }
+        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{claim, deliveries, endpoints, list, outbox, queue, settle, sweep, usage};
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::Filter;
-use crate::store::sqlite::{Location, connection, schema};
+use crate::store::sqlite::{DatabaseSettings, Location, connection, schema};
 use crate::webhook::{State, Topic};
 
 const BY_ID: &str =
@@ -145,7 +145,7 @@ fn assert_search(plan: &str, search: &str) {
 }
 
 fn plan(statement: &str) -> String {
-    let connection = connection::writer(&Location::Memory).unwrap();
+    let connection = connection::writer(&Location::Memory, &DatabaseSettings::default()).unwrap();
     for step in schema::STEPS {
         connection.execute_batch(step).unwrap();
     }

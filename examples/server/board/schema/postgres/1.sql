@@ -324,16 +324,23 @@ BEGIN
 END
 $$;
 
--- The forums whose spans a search in these forums asks for: where they are few and most posts are in others, those with
--- posts of them. Elsewhere it is cheaper to look where a post is that was found.
-CREATE FUNCTION asked_for (forums BIGINT []) RETURNS BIGINT []
-LANGUAGE sql STABLE AS $$
-    SELECT CASE
-        WHEN count(*) FILTER (WHERE named) <= 8 AND 2 * coalesce(sum(post_count) FILTER (WHERE named), 0) < sum(post_count)
-        THEN array_agg(id) FILTER (WHERE named)
-        ELSE ARRAY[0]
-    END
-    FROM (SELECT id, post_count, id = ANY (forums) AS named FROM forum WHERE post_count > 0) AS forum
+-- The forums whose spans a search in these forums asks for: 0 is all of them. To name forums is cheaper where most posts
+-- are in others, and either the forums are few or the words are so common that the index reads fewer posts of the forums
+-- than posts with the words. How common the words are is a count in the 1,024 posts around one of them.
+CREATE FUNCTION asked_for (forums BIGINT [], query TSQUERY, near BIGINT, rows BIGINT) RETURNS BIGINT []
+LANGUAGE plpgsql STABLE SET random_page_cost = 0.1 AS $$
+DECLARE
+    ids BIGINT [];
+    share NUMERIC;
+    density NUMERIC := 0;
+BEGIN
+    SELECT array_agg(id) FILTER (WHERE named), sum(post_count) FILTER (WHERE named) / sum(post_count) INTO ids, share
+    FROM (SELECT id, post_count, id = ANY (forums) AS named FROM forum WHERE post_count > 0) AS forum;
+    IF cardinality(ids) > 8 AND share < 0.5 AND rows > 100 THEN
+        SELECT count(*) / 1024.0 INTO density FROM post_text AS post WHERE post.words @@ (query && span(0, near, 10)::TSQUERY);
+    END IF;
+    RETURN CASE WHEN share < 0.5 AND (cardinality(ids) <= 8 OR 4 * density > share) THEN ids ELSE ARRAY[0] END;
+END
 $$;
 
 -- The first matches on a way: back from the newest where it is -1, forth from the oldest where it is 1.
@@ -347,7 +354,7 @@ SET plan_cache_mode = force_generic_plan SET random_page_cost = 0.1 SET jit = of
 DECLARE
     forums CONSTANT BIGINT [] := ids(place -> 'forums');
     left_out CONSTANT BIGINT [] := ids(place -> 'leftOut');
-    asked_for CONSTANT BIGINT [] := asked_for(forums);
+    asked_for BIGINT [];
     oldest BIGINT;
     newest BIGINT;
     here BIGINT;
@@ -357,6 +364,9 @@ DECLARE
 BEGIN
     SELECT min(post.post_id), max(post.post_id) INTO oldest, newest FROM post_text AS post;
     here := CASE way WHEN 1 THEN greatest(first, oldest) ELSE least(last, newest) END;
+    IF here BETWEEN oldest AND newest THEN
+        asked_for := asked_for(forums, query::TSQUERY, here - way * 1024, rows);
+    END IF;
     WHILE rows > 0 AND here BETWEEN oldest AND newest AND here BETWEEN first AND last LOOP
         spans := (SELECT string_agg(span(forum, here, power), ' | ') FROM unnest(asked_for) AS forum);
         RETURN QUERY
