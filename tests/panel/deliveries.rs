@@ -91,10 +91,10 @@ async fn a_delivery_in_every_state_but_queued_has_a_button() {
     let button = format!("action=\"{path}/retry\"");
     assert!(house.get(&path).await.body.contains(&button));
     for state in [
-        State::Retrying,
         State::Delivered,
         State::Gone,
         State::Withheld,
+        State::Retrying,
     ] {
         house.post(&format!("{path}/retry"), &[]).await;
         assert_eq!(house.state().await, Some(State::Queued));

@@ -101,7 +101,14 @@ fn a_database_with_another_key_is_refused_at_once() {
             is_refused(&server.command(&[command, options].concat()), reason);
         }
     }
-    let other = ["webhook", "remove", id, "--yes", "--secret-key-file", "other"];
+    let other = [
+        "webhook",
+        "remove",
+        id,
+        "--yes",
+        "--secret-key-file",
+        "other",
+    ];
     is_refused(&server.command(&other), "names the file");
     assert_eq!(list(), before);
     let removed = server.command(&["webhook", "remove", id, "--yes"]);

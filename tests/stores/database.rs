@@ -5,13 +5,12 @@ use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 
 use forum_api::host::{Fault, Refusal};
-use forum_api::store::SchemaStatus;
 use forum_api::store::sqlite::rusqlite::Connection;
-use forum_api::store::sqlite::{Database, Location, SqliteError, migrate, schema_status};
+use forum_api::store::sqlite::{Database, Location, SqliteError, migrate};
 
 use crate::backend::{open, path, waits};
 
-const STEPS: &[&str] = &[
+pub(crate) const STEPS: &[&str] = &[
     "CREATE TABLE notes (text TEXT) STRICT; INSERT INTO notes VALUES ('first')",
     "INSERT INTO notes VALUES ('second')",
     "INSERT INTO notes VALUES ('third')",
@@ -21,7 +20,7 @@ fn count(connection: &Connection) -> Result<u32, SqliteError> {
     Ok(connection.query_row("SELECT count(*) FROM notes", [], |row| row.get(0))?)
 }
 
-fn file(path: PathBuf, create: bool) -> Location {
+pub(crate) fn file(path: PathBuf, create: bool) -> Location {
     Location::File { path, create }
 }
 
@@ -119,7 +118,10 @@ async fn a_read_sees_one_state_of_the_database() {
     assert_eq!(database.read(count).await.unwrap(), 3);
 }
 
-async fn migrate_in(database: &Database, steps: &'static [&str]) -> Result<u32, SqliteError> {
+pub(crate) async fn migrate_in(
+    database: &Database,
+    steps: &'static [&str],
+) -> Result<u32, SqliteError> {
     database
         .write(move |savepoint| migrate(savepoint, "note_migrations", steps))
         .await
@@ -133,51 +135,6 @@ async fn each_step_is_applied_once() {
     assert_eq!(migrate_in(&database, STEPS).await.unwrap(), 2);
     assert_eq!(migrate_in(&database, STEPS).await.unwrap(), 3);
     assert_eq!(database.read(count).await.unwrap(), 3);
-}
-
-#[tokio::test]
-async fn a_newer_schema_is_refused_and_left_as_it_is() {
-    let database = Database::open(&Location::Memory).unwrap();
-    migrate_in(&database, STEPS).await.unwrap();
-    let error = migrate_in(&database, &STEPS[..1]).await.unwrap_err();
-    assert!(
-        error.to_string().contains("newer than this program"),
-        "{error}"
-    );
-    let connection = Connection::open_in_memory().unwrap();
-    migrate(&connection, "note_migrations", STEPS).unwrap();
-    migrate(&connection, "note_migrations", &STEPS[..1]).unwrap_err();
-    for (known, expected) in [
-        (&STEPS[..1], SchemaStatus::Newer),
-        (STEPS, SchemaStatus::UpToDate),
-        (&[STEPS, &[""]].concat(), SchemaStatus::Pending),
-    ] {
-        let status = schema_status(&connection, "note_migrations", known).unwrap();
-        assert_eq!(status, expected);
-    }
-}
-
-#[tokio::test]
-async fn a_database_is_opened_without_a_migration() {
-    let directory = tempfile::tempdir().unwrap();
-    let location = file(path(&directory), true);
-    let database = Database::open_unmigrated(&location).unwrap();
-    assert_eq!(
-        database.schema_status().await.unwrap(),
-        SchemaStatus::Pending
-    );
-    database.migrate().await.unwrap();
-    let other = Database::open_unmigrated(&location).unwrap();
-    assert_eq!(other.schema_status().await.unwrap(), SchemaStatus::UpToDate);
-    let later = "INSERT INTO forum_api_migrations DEFAULT VALUES";
-    let connection = Connection::open(path(&directory)).unwrap();
-    connection.execute_batch(later).unwrap();
-    assert_eq!(other.schema_status().await.unwrap(), SchemaStatus::Newer);
-    let error = Database::open(&location).unwrap_err();
-    assert!(
-        error.to_string().contains("newer than this program"),
-        "{error}"
-    );
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ mod pool;
 mod postgres;
 mod redis;
 mod restart;
+mod schema_status;
 mod unreadable;
 mod webhooks;
 mod window;
