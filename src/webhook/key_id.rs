@@ -15,7 +15,7 @@ impl KeyId {
         fits.then(|| Self(text.into()))
     }
 
-    /// The id that stands for plain text, without a key: `plaintext`.
+    /// The id of plain text, without a key: `plaintext`.
     pub fn plaintext() -> Self {
         Self("plaintext".into())
     }

@@ -4,6 +4,7 @@ mod body;
 mod data;
 mod examples;
 mod kinds;
+#[cfg(feature = "webhooks")]
 mod parties;
 mod snapshot;
 mod surroundings;

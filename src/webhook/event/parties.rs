@@ -28,7 +28,6 @@ impl Event {
     /// sender and its recipients; every other topic concerns everyone (contract, section 8).
     ///
     /// The parties are those that the body names. A `message.sent` without them concerns no member.
-    #[cfg_attr(not(feature = "webhooks"), allow(dead_code))]
     pub(crate) fn concerns(&self, member: &UserId) -> bool {
         if self.topic != Topic::MESSAGE_SENT {
             return true;
