@@ -82,7 +82,7 @@ fn a_newer_schema_is_refused() {
             &["worker"],
             &["token", "list"],
         ] {
-            let ended = home.run(arguments);
+            let ended = home.run(arguments, "");
             let refusal = ended.refusal();
             assert!(refusal.contains("newer than this program"), "{arguments:?}: {refusal}");
         }
@@ -94,7 +94,7 @@ fn an_outdated_schema_is_refused_by_commands() {
     for table in MIGRATIONS {
         let home = Server::new(&["--empty"]).stop();
         home.ask(&format!("DELETE FROM {table}"));
-        let ended = home.run(&["token", "list"]);
+        let ended = home.run(&["token", "list"], "");
         assert!(ended.refusal().contains("older than this program"), "{ended:?}");
         assert_eq!(home.ask(&format!("SELECT count(*) FROM {table}")), ["0"]);
     }
