@@ -49,7 +49,10 @@ async fn an_approved_reply_that_a_newcomer_edits_awaits_approval() {
     assert_eq!(counted.2, 1);
 
     let (status, edited) = edit(&demo, "newbie", &path, "Zobrowka and spam").await;
-    assert_eq!((status, &edited["state"]), (200, &json!("awaiting_approval")));
+    assert_eq!(
+        (status, &edited["state"]),
+        (200, &json!("awaiting_approval"))
+    );
     assert_eq!(edited["version"], 3, "created, approved, edited");
     let (_, page) = demo.get("guest", &tea).await;
     assert!(!all(&page, "postId").contains(&post["postId"].as_str().unwrap()));
@@ -61,7 +64,10 @@ async fn an_approved_reply_that_a_newcomer_edits_awaits_approval() {
     assert_eq!((threads, hits), (counted.0.clone(), 0));
     assert_eq!(posts.as_i64(), counted.1.as_i64().map(|posts| posts - 1));
     let (status, again) = edit(&demo, "newbie", &path, "Zobrowka once more").await;
-    assert_eq!((status, &again["state"]), (200, &json!("awaiting_approval")));
+    assert_eq!(
+        (status, &again["state"]),
+        (200, &json!("awaiting_approval"))
+    );
     assert_eq!(topics(&demo).await, [] as [&str; 0]);
 
     demo.approve(number(&post["postId"])).await.unwrap();
@@ -93,7 +99,10 @@ async fn an_approved_thread_whose_first_post_a_newcomer_edits_awaits_approval() 
 
     let first = format!("{posts}/{}", thread["firstPostId"].as_str().unwrap());
     let (status, edited) = edit(&demo, "newbie", &first, "Buy it here.").await;
-    assert_eq!((status, &edited["state"]), (200, &json!("awaiting_approval")));
+    assert_eq!(
+        (status, &edited["state"]),
+        (200, &json!("awaiting_approval"))
+    );
     for name in ["guest", "bob"] {
         assert_eq!(demo.get(name, &place).await.0, 404);
     }
@@ -101,7 +110,10 @@ async fn an_approved_thread_whose_first_post_a_newcomer_edits_awaits_approval() 
     assert_eq!(seen["state"], "awaiting_approval");
     assert_eq!(seen["version"], before["version"].as_i64().unwrap() + 1);
     let (threads, posts, hits) = public(&demo, "zobrowka").await;
-    assert_eq!(threads.as_i64(), counted.0.as_i64().map(|threads| threads - 1));
+    assert_eq!(
+        threads.as_i64(),
+        counted.0.as_i64().map(|threads| threads - 1)
+    );
     assert_eq!(posts.as_i64(), counted.1.as_i64().map(|posts| posts - 2));
     assert_eq!(hits, 0);
     // A reply that is approved meanwhile is published with its thread.

@@ -34,7 +34,8 @@ async fn a_newer_schema_is_neither_migrated_nor_filled() {
     let board = board(place.database.clone());
     let later = board.write(|tx, _| {
         Box::pin(async move {
-            let later = "INSERT INTO board_migrations (step) SELECT max(step) + 1 FROM board_migrations";
+            let later =
+                "INSERT INTO board_migrations (step) SELECT max(step) + 1 FROM board_migrations";
             Ok(tx.run(later).await?)
         })
     });

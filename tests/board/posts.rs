@@ -63,7 +63,8 @@ async fn a_post_that_is_dated_ahead_dates_no_other_post() {
     let tea = demo.tea().await;
     demo.wait(DAY);
     let (_, ahead) = demo.post("alice", &tea, body("tomorrow")).await;
-    demo.clock.set(demo.clock.now().minus(Duration::from_secs(DAY)));
+    demo.clock
+        .set(demo.clock.now().minus(Duration::from_secs(DAY)));
     let mut written = vec![ahead["postId"].clone()];
     for name in ["bob", "carol"] {
         let (status, post) = demo.post(name, &tea, body("today")).await;
@@ -72,7 +73,10 @@ async fn a_post_that_is_dated_ahead_dates_no_other_post() {
     }
     let (_, thread) = demo.get("guest", "/threads/16").await;
     let last = &thread["lastPost"];
-    assert_eq!((&last["postId"], &last["createdAt"]), (&written[2], &json!(NOW)));
+    assert_eq!(
+        (&last["postId"], &last["createdAt"]),
+        (&written[2], &json!(NOW))
+    );
     assert_eq!(thread["lastActivityAt"], NOW);
     let (_, forums) = demo.get("guest", "/forums").await;
     let general = forums["items"].as_array().unwrap().iter();
@@ -88,9 +92,16 @@ async fn a_post_that_is_dated_ahead_dates_no_other_post() {
         path = next.map(|next| format!("{tea}?limit=1&after={next}"));
     }
     assert!(walked.ends_with(&written), "{walked:?}");
-    for (since, found) in [("2025-12-31T23:59:59.999Z", &written[..]), (NOW, &written[..1])] {
+    for (since, found) in [
+        ("2025-12-31T23:59:59.999Z", &written[..]),
+        (NOW, &written[..1]),
+    ] {
         let (_, page) = demo.get("guest", &format!("{tea}?since={since}")).await;
         let posts = all(&page, "postId").into_iter();
-        assert_eq!(posts.map(|id| json!(id)).collect::<Vec<_>>(), found, "{since}");
+        assert_eq!(
+            posts.map(|id| json!(id)).collect::<Vec<_>>(),
+            found,
+            "{since}"
+        );
     }
 }

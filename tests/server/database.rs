@@ -76,7 +76,9 @@ const MIGRATIONS: [&str; 2] = ["board_migrations", "forum_api_migrations"];
 fn a_newer_schema_is_refused() {
     for table in MIGRATIONS {
         let home = Server::new(&["--empty"]).stop();
-        home.ask(&format!("INSERT INTO {table} (step) SELECT max(step) + 1 FROM {table}"));
+        home.ask(&format!(
+            "INSERT INTO {table} (step) SELECT max(step) + 1 FROM {table}"
+        ));
         for arguments in [
             &["serve", "--listen", "127.0.0.1:0"][..],
             &["worker"],
@@ -84,7 +86,10 @@ fn a_newer_schema_is_refused() {
         ] {
             let ended = home.run(arguments, "");
             let refusal = ended.refusal();
-            assert!(refusal.contains("newer than this program"), "{arguments:?}: {refusal}");
+            assert!(
+                refusal.contains("newer than this program"),
+                "{arguments:?}: {refusal}"
+            );
         }
     }
 }
@@ -95,7 +100,10 @@ fn an_outdated_schema_is_refused_by_commands() {
         let home = Server::new(&["--empty"]).stop();
         home.ask(&format!("DELETE FROM {table}"));
         let ended = home.run(&["token", "list"], "");
-        assert!(ended.refusal().contains("older than this program"), "{ended:?}");
+        assert!(
+            ended.refusal().contains("older than this program"),
+            "{ended:?}"
+        );
         assert_eq!(home.ask(&format!("SELECT count(*) FROM {table}")), ["0"]);
     }
 }

@@ -117,8 +117,11 @@ async fn write(
     let [sqlite, postgres] = update;
     let update = tx.either(sqlite, postgres);
     let hints = hints.to_string();
-    tx.change(update, bind! { ":hints": hints, ":grain": grain.as_millis() as i64 })
-        .await?;
+    tx.change(
+        update,
+        bind! { ":hints": hints, ":grain": grain.as_millis() as i64 },
+    )
+    .await?;
     Ok(())
 }
 

@@ -17,7 +17,13 @@ pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The title without the blanks around it, if it is a single-line text of 1 to `most` characters.
 pub fn title<'a>(text: &'a str, most: u32, say: &Texts) -> Result<&'a str> {
-    line("title", text, most, (say.title_missing, say.title_too_long), say)
+    line(
+        "title",
+        text,
+        most,
+        (say.title_missing, say.title_too_long),
+        say,
+    )
 }
 
 /// The text without the blanks around it, if it is a single-line text of 1 to `most` characters; otherwise what is
@@ -192,7 +198,14 @@ mod tests {
 
     #[test]
     fn a_title_is_a_single_line_and_a_body_is_not() {
-        for text in ["a\nb", "a\n", "a\tb", "a\u{1b}[31m", "a\u{2028}b", "a\u{202e}b"] {
+        for text in [
+            "a\nb",
+            "a\n",
+            "a\tb",
+            "a\u{1b}[31m",
+            "a\u{2028}b",
+            "a\u{202e}b",
+        ] {
             let Err(Refusal::Invalid { field, message }) = title(text, 9, SAY) else {
                 panic!("{text:?}");
             };

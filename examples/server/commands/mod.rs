@@ -17,8 +17,8 @@ use clap::Subcommand;
 use forum_api::host::Result;
 
 use crate::cli::{Common, Serve};
-use crate::output::Output;
 use crate::open::{self, Migrations};
+use crate::output::Output;
 use crate::serve;
 
 /// A command.

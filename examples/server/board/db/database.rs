@@ -68,11 +68,7 @@ impl Database {
         change: impl for<'a> FnOnce(&'a Transaction<'a>) -> Doing<'a, T> + Send + 'static,
     ) -> Result<T> {
         match self {
-            Self::Sqlite(database) => {
-                database
-                    .write_behind(move |tx| on_sqlite(tx, change))
-                    .await
-            }
+            Self::Sqlite(database) => database.write_behind(move |tx| on_sqlite(tx, change)).await,
             Self::Postgres(line) => line.write_hints(change).await,
         }
     }
