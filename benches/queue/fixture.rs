@@ -46,7 +46,7 @@ pub fn event(number: u64) -> Event {
         topic: Topic::POST_CREATED,
         occurred_at: happened(number),
         forum: None,
-        body: "x".repeat(1_000),
+        body: format!("{{\"text\":\"{}\"}}", "x".repeat(1_000)),
     }
 }
 

@@ -1,6 +1,6 @@
-//! How many deliveries a second the stores claim and settle.
+//! How many deliveries a second the stores claim, begin to send and settle.
 //!
-//! Each worker claims 64 of what is due at twenty endpoints, settles them together, each with its attempt, and claims
+//! Each worker claims 64 of what is due at twenty endpoints, records that sending begins, settles them together, each with its attempt, and claims
 //! again, until nothing is left. SQLite is in a file; Postgres is the one that `FORUM_API_POSTGRES` names, in a schema
 //! that is dropped afterwards.
 
@@ -90,6 +90,8 @@ async fn work(webhooks: Webhooks) -> u64 {
         if claims.taken.is_empty() && claims.next.is_none_or(|next| next > at(1)) {
             return done;
         }
+        let begun = webhooks.deliveries.begin_sending(&claims.taken, at(1));
+        begun.await.unwrap();
         let settlements: Vec<_> = claims.taken.iter().map(delivered).collect();
         let settled = webhooks.deliveries.settle(&settlements, at(1)).await;
         done += settled.unwrap().len() as u64;

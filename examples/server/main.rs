@@ -17,6 +17,7 @@ mod confirm;
 mod cors;
 mod front;
 mod greeting;
+mod keys;
 mod log;
 mod metrics;
 mod open;

@@ -28,8 +28,10 @@ use tower::{ServiceExt, service_fn};
 use crate::board::Board;
 use crate::board::db::Database;
 use crate::cli::{self, Common};
+use crate::commands::webhook::refusal;
 use crate::front::{DOCS, Front, MOUNT, PANEL};
 use crate::greeting::Greeting;
+use crate::keys::Secrets;
 use crate::metrics::Metrics;
 use crate::open::{self, Migrations, Place};
 use crate::output::Output;
@@ -44,12 +46,24 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
     let stop = Stop::listen().map_err(Refusal::failed)?;
     let (listener, address) = listen(options.listen).await?;
     let place = Place::named(&common.database, true)?;
+    let secrets = Secrets::find(
+        &common.database,
+        options.addresses.secret_key_file.as_deref(),
+    )?;
     let is_board = place.holds_board().await? == Some(true);
     let password = beginning::password(options, is_board)?;
     let budgets = open::budgets(options.redis.as_deref()).await?;
     let (database, board) = place
         .open(options.language.into(), Migrations::Apply)
         .await?;
+    let secrets = if is_board {
+        secrets
+    } else {
+        secrets.or_created(&common.database)?
+    };
+    let registry = options.addresses.registry(&database, &secrets);
+    registry.check_key().await.map_err(refusal)?;
+    secrets.warn_of_plaintext(&common.database);
     let greeting = Greeting {
         base_url: options
             .base_url
@@ -57,7 +71,7 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
             .unwrap_or_else(|| format!("http://{address}")),
         new: beginning::begin(&database, &board, options, password).await?,
     };
-    let worker = worker(&database, &board, options).await?;
+    let worker = worker(&database, &board, &secrets, options)?;
     let stores = Stores {
         budgets,
         ..database.stores()
@@ -68,7 +82,6 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
         None => board,
     };
     let sign_in = SignIn::new(board.clone(), settings.clone(), stores.budgets.clone());
-    let registry = options.addresses.registry(&database)?;
     let front = Front {
         panel: panel(&stores, registry, sign_in.clone(), &settings),
         api: cors::layered(api(stores, board.clone(), settings), &options.cors_origin),
@@ -96,16 +109,17 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
 }
 
 /// What sends webhooks, unless others do.
-async fn worker(
+fn worker(
     database: &Database,
     board: &Board,
+    secrets: &Secrets,
     options: &cli::Serve,
 ) -> Result<Option<WorkerHandle>> {
     if options.no_worker {
         return Ok(None);
     }
-    let worker = webhooks::work(database, board, &options.addresses, &options.pace);
-    worker.await.map(Some)
+    let (addresses, pace) = (&options.addresses, &options.pace);
+    webhooks::work(database, board, secrets, addresses, pace).map(Some)
 }
 
 async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr)> {

@@ -1,21 +1,18 @@
 //! What sending webhooks takes: options, secrets, and the worker.
 
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use forum_api::clock::{SystemEntropy, TokioRuntime};
+use forum_api::clock::TokioRuntime;
 use forum_api::host::{Refusal, Result};
-use forum_api::store::Webhooks;
 use forum_api::webhook::worker::{Settings, Worker, WorkerHandle};
-use forum_api::webhook::{
-    Backoff, HttpSettings, HttpTransport, KeyBox, Plain, Registry, SecretBox,
-};
+use forum_api::webhook::{Backoff, HttpSettings, HttpTransport, Registry};
 
 use crate::board::db::Database;
 use crate::board::{Board, Unseen};
+use crate::keys::Secrets;
 use crate::stop::patiently;
 
 /// What registering endpoints takes, and sending to them.
@@ -24,7 +21,8 @@ pub struct Addresses {
     /// Let webhooks go to loopback, private and unique-local addresses
     #[arg(long)]
     pub allow_private_webhooks: bool,
-    /// Seal webhook secrets with the key in this file: any 16 bytes or more [default: kept as they are]
+    /// Encrypt webhook secrets with the key in this file, of 16 bytes or more [default: with SQLite the file DATABASE.key,
+    /// which is created beside a new database; without it the secrets are stored in plain text]
     #[arg(long, value_name = "PATH")]
     pub secret_key_file: Option<PathBuf>,
 }
@@ -57,24 +55,11 @@ impl Addresses {
         }
     }
 
-    /// What endpoints are registered with.
-    pub fn registry(&self, database: &Database) -> Result<Registry> {
-        let registry = Registry::new(database.webhooks());
-        let allow_private = self.allow_private_webhooks;
-        Ok(registry
-            .secrets(self.secrets()?)
-            .allow_private(allow_private))
-    }
-
-    fn secrets(&self) -> Result<Arc<dyn SecretBox>> {
-        let Some(path) = &self.secret_key_file else {
-            return Ok(Arc::new(Plain));
-        };
-        let refused = |why: String| Refusal::invalid("key", format!("{}: {why}", path.display()));
-        let key = fs::read(path).map_err(|error| refused(error.to_string()))?;
-        let key = KeyBox::new(&key, Arc::new(SystemEntropy));
-        let key = key.map_err(|error| refused(error.to_string()))?;
-        Ok(Arc::new(key))
+    /// Returns the operations on endpoints, with this cipher.
+    pub fn registry(&self, database: &Database, secrets: &Secrets) -> Registry {
+        Registry::new(database.webhooks())
+            .secrets(secrets.0.clone())
+            .allow_private(self.allow_private_webhooks)
     }
 }
 
@@ -101,13 +86,13 @@ impl Pace {
 }
 
 /// Starts a worker over the webhooks in `database`.
-pub async fn work(
+pub fn work(
     database: &Database,
     board: &Board,
+    secrets: &Secrets,
     addresses: &Addresses,
     pace: &Pace,
 ) -> Result<WorkerHandle> {
-    let (webhooks, secrets) = (database.webhooks(), addresses.secrets()?);
     let timeout = pace
         .webhook_timeout
         .unwrap_or(HttpSettings::default().timeout);
@@ -126,33 +111,19 @@ pub async fn work(
         sweep: defaults.sweep.min(keep.max(Duration::from_secs(1))),
         ..defaults
     };
-    are_readable(&webhooks, &*secrets).await?;
     let worker = Worker::new(
-        webhooks,
+        database.webhooks(),
         Arc::new(Unseen(board.clone())),
         transport,
         TokioRuntime,
     );
-    Ok(worker.secrets(secrets).settings(settings).start())
+    let worker = worker.secrets(secrets.0.clone()).settings(settings);
+    Ok(worker.start())
 }
 
 /// Stops a worker. What is cut off counts as failed once its lease has run out.
 pub async fn stop(worker: &WorkerHandle) {
     patiently("webhooks", worker.stop()).await;
-}
-
-/// Without the key, every delivery would wait for it.
-async fn are_readable(webhooks: &Webhooks, secrets: &dyn SecretBox) -> Result<()> {
-    for endpoint in webhooks.endpoints.all().await? {
-        let pending = endpoint.pending.map(|pending| pending.secret);
-        for secret in [Some(endpoint.secret), pending].iter().flatten() {
-            secrets.open(secret).map_err(|error| {
-                let id = &endpoint.id;
-                Refusal::invalid("key", format!("a secret of {id} cannot be read: {error}"))
-            })?;
-        }
-    }
-    Ok(())
 }
 
 /// Seconds, with a fraction or without: from a millisecond to a year.

@@ -26,7 +26,18 @@ impl Backoff {
     /// longer by `random` (0 to 1, without 1).
     pub fn wait(&self, failed: u32, random: f64) -> Duration {
         let doubled = 2f64.powi(i32::try_from(failed.saturating_sub(1)).unwrap_or(i32::MAX));
-        let seconds = self.initial.as_secs_f64() * doubled * (1.0 + 0.2 * random);
-        Duration::try_from_secs_f64(seconds).map_or(self.max, |wait| wait.min(self.max))
+        self.spread(self.initial.as_secs_f64() * doubled, random)
+    }
+
+    /// Limits `wait` to at least the initial and at most the longest wait, and adds up to a fifth by `random` (0 to 1,
+    /// without 1).
+    #[cfg(feature = "webhooks")]
+    pub(super) fn bounded(&self, wait: Duration, random: f64) -> Duration {
+        self.spread(wait.max(self.initial).as_secs_f64(), random)
+    }
+
+    fn spread(&self, seconds: f64, random: f64) -> Duration {
+        let spread = Duration::try_from_secs_f64(seconds * (1.0 + 0.2 * random));
+        spread.map_or(self.max, |wait| wait.min(self.max))
     }
 }

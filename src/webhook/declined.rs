@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{NothingPending, Refused, UnknownTopic};
+use super::{KeyMismatch, NothingPending, Refused, UnknownTopic};
 use crate::host::{BoxError, Fault};
 
 /// Why an operator's wish was not carried out. It prints as a sentence.
@@ -19,6 +19,8 @@ pub enum Declined {
     NothingPending,
     /// A disabled endpoint is not pinged.
     Disabled,
+    /// The store's secrets are encrypted with another key.
+    Key(KeyMismatch),
     /// A backend failed.
     Failed(BoxError),
 }
@@ -47,6 +49,12 @@ impl From<NothingPending> for Declined {
     }
 }
 
+impl From<KeyMismatch> for Declined {
+    fn from(mismatch: KeyMismatch) -> Self {
+        Self::Key(mismatch)
+    }
+}
+
 impl fmt::Display for Declined {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -55,6 +63,7 @@ impl fmt::Display for Declined {
             Self::Topic(unknown) => unknown.fmt(f),
             Self::NothingPending => f.write_str("no new secret waits to be activated"),
             Self::Disabled => f.write_str("the endpoint is disabled: enable it first"),
+            Self::Key(mismatch) => mismatch.fmt(f),
             Self::Failed(source) => source.fmt(f),
         }
     }

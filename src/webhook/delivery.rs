@@ -1,5 +1,7 @@
 //! A delivery of an event to an endpoint, and its states (spec, States; contract, section 8).
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use super::{Backoff, Topic};
@@ -13,7 +15,7 @@ pub const ATTEMPTS: u32 = 6;
 pub enum State {
     /// Waits for its first attempt, also after an operator retry.
     Queued,
-    /// Failed, and waits for another attempt.
+    /// Failed, or could not be signed, and waits for another attempt.
     Retrying,
     /// The receiver has it.
     Delivered,
@@ -81,6 +83,9 @@ pub enum Outcome {
     LeaseExpired,
     /// Nothing was sent: the endpoint's owner can no longer act, or no longer sees the forum.
     Withheld,
+    /// Nothing was sent: the endpoint's secret cannot be decrypted. The next attempt follows after this wait, and none is
+    /// counted.
+    Postponed(Duration),
 }
 
 impl Progress {
@@ -100,9 +105,11 @@ impl Progress {
         if !self.state.is_pending() {
             return self;
         }
-        let attempts = self.attempts + u32::from(outcome != Outcome::Withheld);
+        let is_counted = !matches!(outcome, Outcome::Withheld | Outcome::Postponed(_));
+        let attempts = self.attempts + u32::from(is_counted);
         let (state, wait) = match outcome {
             Outcome::Withheld => (State::Withheld, None),
+            Outcome::Postponed(wait) => (State::Retrying, Some(wait)),
             Outcome::Answered(200..=299) => (State::Delivered, None),
             Outcome::Answered(410) => (State::Gone, None),
             _ if attempts >= ATTEMPTS => (State::Dead, None),

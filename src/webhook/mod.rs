@@ -18,6 +18,7 @@ mod id;
 mod insert;
 #[cfg(feature = "webhooks")]
 mod key_box;
+mod key_id;
 mod outgoing;
 #[cfg(feature = "webhooks")]
 mod registry;
@@ -44,6 +45,7 @@ pub use event::{Event, ForumName, Occasion, Surroundings};
 pub(crate) use event::{KINDS, Kind};
 #[cfg(feature = "webhooks")]
 pub use key_box::{KeyBox, KeyTooShort};
+pub use key_id::{KeyId, KeyMismatch};
 pub use outgoing::Outgoing;
 #[cfg(feature = "webhooks")]
 pub use registry::{Registration, Registry, Revealed};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Declined, Endpoint, Event, Occasion, Plain, Resolver, Secret, SecretBox, SystemResolver,
-    Target, Topic, Topics,
+    Declined, Endpoint, Event, KeyMismatch, Occasion, Pending, Plain, Resolver, Sealed, Secret,
+    SecretBox, SystemResolver, Target, Topic, Topics,
 };
 use crate::clock::{Clock, Entropy, SystemClock, SystemEntropy};
 use crate::host::BoxError;
@@ -113,22 +113,84 @@ impl Registry {
         &self.webhooks
     }
 
+    /// Checks that the secrets in the store are encrypted with this registry's key, and records the key in a store that
+    /// has recorded none. [`register`](Self::register) and [`rotate`](Self::rotate) do this first; a program does it when
+    /// it starts, before it starts a worker.
+    ///
+    /// # Errors
+    /// [`Declined::Key`] when another key is recorded; [`Declined::Failed`] when none is, and a stored secret cannot be
+    /// decrypted.
+    pub async fn check_key(&self) -> Result<(), Declined> {
+        let (endpoints, given) = (&self.webhooks.endpoints, self.secrets.key_id());
+        loop {
+            if let Some(stored) = endpoints.key_id().await? {
+                let fits = stored == given;
+                return fits
+                    .then_some(())
+                    .ok_or(KeyMismatch { stored, given }.into());
+            }
+            let all = endpoints.all().await?;
+            for endpoint in &all {
+                let pending = endpoint.pending.as_ref().map(|pending| &pending.secret);
+                for sealed in [&endpoint.secret].into_iter().chain(pending) {
+                    self.open(sealed, &endpoint.id)?;
+                }
+            }
+            endpoints.replace_key(None, &given, &all).await?;
+        }
+    }
+
+    /// Encrypts all secrets with `new` and records its key, in one transaction. The former key is this registry's;
+    /// [`Plain`], the default, encrypts secrets that are stored in plain text. Secrets that `new` decrypts already are
+    /// left as they are, so an interrupted call can be repeated. Returns the number of endpoints.
+    ///
+    /// Registries and workers with the former key must be replaced afterwards: until then their deliveries wait.
+    ///
+    /// # Errors
+    /// [`Declined::Key`] when the recorded key is neither of the two, unless there are no endpoints and this registry has
+    /// no key, so that an operator who lost the key can remove the endpoints and record another one.
+    /// [`Declined::Failed`] when a secret cannot be decrypted with either. Nothing is changed then.
+    pub async fn reencrypt(&self, new: &dyn SecretBox) -> Result<usize, Declined> {
+        let (endpoints, former) = (&self.webhooks.endpoints, self.secrets.key_id());
+        loop {
+            let (stored, all) = (endpoints.key_id().await?, endpoints.all().await?);
+            let is_lost = all.is_empty() && former == Plain.key_id();
+            if let Some(stored) = &stored
+                && ![&former, &new.key_id()].contains(&stored)
+                && !is_lost
+            {
+                let (stored, given) = (stored.clone(), former);
+                return Err(KeyMismatch { stored, given }.into());
+            }
+            let all = all
+                .into_iter()
+                .map(|endpoint| self.reencrypted(endpoint, new));
+            let all = all.collect::<Result<Vec<_>, _>>()?;
+            let key = new.key_id();
+            if endpoints.replace_key(stored.as_ref(), &key, &all).await? {
+                return Ok(all.len());
+            }
+        }
+    }
+
     /// Registers an endpoint, enabled.
     ///
     /// # Errors
-    /// When nothing may be sent to its address, or the board never sends one of its topics.
+    /// When the store's secrets have another key, nothing may be sent to its address, or the board never sends one of its topics.
     pub async fn register(&self, new: Registration) -> Result<Revealed, Declined> {
         let topics = new.topics.checked(&self.own)?;
         Target::register(&new.url, self.allow_private, &*self.resolver).await?;
+        self.check_key().await?;
         let secret = new.secret.map_or_else(|| self.mint(), Ok)?;
+        let id = EndpointId::mint(&*self.entropy).map_err(failed)?;
         let endpoint = Endpoint {
-            id: EndpointId::mint(&*self.entropy).map_err(failed)?,
+            secret: self.seal(&secret, &id)?,
+            id,
             url: new.url,
             topics,
             owner: new.owner,
             enabled: true,
             created_at: self.clock.now(),
-            secret: self.secrets.seal(&secret).map_err(Declined::Failed)?,
             pending: None,
             version: 1,
         };
@@ -142,8 +204,9 @@ impl Registry {
     /// # Errors
     /// When there is no such endpoint.
     pub async fn rotate(&self, id: &EndpointId) -> Result<Revealed, Declined> {
+        self.check_key().await?;
         let secret = self.mint()?;
-        let sealed = self.secrets.seal(&secret).map_err(Declined::Failed)?;
+        let sealed = self.seal(&secret, id)?;
         let now = self.clock.now();
         let rotate = self.change(id, |endpoint| Ok(endpoint.rotated(sealed.clone(), now)));
         let endpoint = rotate.await?;
@@ -225,6 +288,39 @@ impl Registry {
                 batch => retried += batch,
             }
         }
+    }
+
+    fn seal(&self, secret: &Secret, endpoint: &EndpointId) -> Result<Sealed, Declined> {
+        self.secrets
+            .seal(secret, endpoint)
+            .map_err(Declined::Failed)
+    }
+
+    /// Decrypts a stored secret. The error names the endpoint.
+    fn open(&self, sealed: &Sealed, endpoint: &EndpointId) -> Result<Secret, Declined> {
+        let opened = self.secrets.open(sealed, endpoint);
+        opened.map_err(|error| failed(format!("the secret of {endpoint} cannot be read: {error}")))
+    }
+
+    fn reencrypted(&self, endpoint: Endpoint, new: &dyn SecretBox) -> Result<Endpoint, Declined> {
+        let id = &endpoint.id;
+        let reencrypt = |sealed: &Sealed| {
+            if new.open(sealed, id).is_ok() {
+                return Ok(sealed.clone());
+            }
+            let secret = self.open(sealed, id)?;
+            new.seal(&secret, id).map_err(Declined::Failed)
+        };
+        let secret = reencrypt(&endpoint.secret)?;
+        let pending = endpoint.pending.as_ref().map(|Pending { secret, from }| {
+            let (secret, from) = (reencrypt(secret)?, *from);
+            Ok::<_, Declined>(Pending { secret, from })
+        });
+        Ok(Endpoint {
+            secret,
+            pending: pending.transpose()?,
+            ..endpoint
+        })
     }
 
     async fn find(&self, id: &EndpointId) -> Result<Endpoint, Declined> {

@@ -2,11 +2,12 @@
 
 use zeroize::Zeroizing;
 
-use super::Secret;
+use super::{KeyId, Secret};
 use crate::host::BoxError;
+use crate::model::EndpointId;
 
 /// What a secret begins with when a key has sealed it. No text has its first byte, so that no plain secret begins so.
-const SEAL: &[u8] = b"\xffsealed1";
+const SEAL: &[u8] = b"\xffaead1";
 
 /// A secret as it is stored. It prints as its name only, and is zeroed when dropped.
 #[derive(Clone, PartialEq, Eq)]
@@ -37,33 +38,42 @@ impl Sealed {
 
 prints_as_its_name!(Sealed);
 
-/// Seals secrets before they are stored, and opens them again.
+/// Encrypts secrets before they are stored, and decrypts them.
+///
+/// An encrypted secret belongs to one endpoint: a copy of it in the row of another endpoint is refused.
 pub trait SecretBox: Send + Sync + 'static {
-    /// Seals a secret.
-    ///
-    /// # Errors
-    /// When it cannot.
-    fn seal(&self, secret: &Secret) -> Result<Sealed, BoxError>;
+    /// Returns the id of the key. A store records it, so that a process with another key is refused.
+    fn key_id(&self) -> KeyId;
 
-    /// Opens what was sealed.
+    /// Encrypts the secret of `endpoint`.
     ///
     /// # Errors
-    /// When it was not sealed by this box.
-    fn open(&self, sealed: &Sealed) -> Result<Secret, BoxError>;
+    /// When the cipher or its source of randomness fails.
+    fn seal(&self, secret: &Secret, endpoint: &EndpointId) -> Result<Sealed, BoxError>;
+
+    /// Decrypts the secret of `endpoint`.
+    ///
+    /// # Errors
+    /// When it was encrypted with another key, for another endpoint, or was changed since.
+    fn open(&self, sealed: &Sealed, endpoint: &EndpointId) -> Result<Secret, BoxError>;
 }
 
-/// Keeps secrets as they are, and refuses those that a key has sealed.
+/// Stores secrets in plain text, and refuses encrypted ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Plain;
 
 impl SecretBox for Plain {
-    fn seal(&self, secret: &Secret) -> Result<Sealed, BoxError> {
+    fn key_id(&self) -> KeyId {
+        KeyId::plaintext()
+    }
+
+    fn seal(&self, secret: &Secret, _: &EndpointId) -> Result<Sealed, BoxError> {
         Ok(Sealed::new(secret.reveal().as_bytes().to_vec()))
     }
 
-    fn open(&self, sealed: &Sealed) -> Result<Secret, BoxError> {
+    fn open(&self, sealed: &Sealed, _: &EndpointId) -> Result<Secret, BoxError> {
         if sealed.under_key().is_some() {
-            return Err("the secret is sealed with a key, which is needed to open it".into());
+            return Err("the secret is encrypted, and no key was given".into());
         }
         Ok(Secret::new(std::str::from_utf8(sealed.as_bytes())?)?)
     }

@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use forum_api::Language;
 use forum_api::clock::{Clock, SystemClock};
-use forum_api::store::postgres::{connect, migrate};
+use forum_api::store::Webhooks;
+use forum_api::store::postgres::{LeaseClock, Postgres, connect, migrate};
 use forum_api::store::sqlite::{self, Location};
 
 use crate::board::db::Database;
@@ -55,6 +56,17 @@ impl Place {
     /// Its board.
     pub fn board(&self, clock: Arc<dyn Clock>, language: Language) -> Board {
         Board::new(self.database.clone(), clock, language)
+    }
+
+    /// Its webhooks. Their leases go by the times that a test passes.
+    pub fn webhooks(&self) -> Webhooks {
+        match &self.database {
+            Database::Sqlite(database) => Webhooks::in_sqlite(database),
+            Database::Postgres(line) => {
+                let postgres = Postgres::new(line.pool.clone());
+                Webhooks::in_one(postgres.lease_clock(LeaseClock::Caller))
+            }
+        }
     }
 
     /// Its board, once everything of the demo board is on it.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use forum_api::model::{DeliveryId, EndpointId, ForumId, Timestamp};
-use forum_api::store::postgres::Postgres;
+use forum_api::store::postgres::{LeaseClock, Postgres};
 use forum_api::store::{FanOut, Outbox};
 use forum_api::webhook::{Event, Topic};
 use serde_json::Value;
@@ -99,7 +99,7 @@ fn an_event_is_fanned_out_once() {
             panic!("one event");
         };
         let endpoints = ["whe_1", "whe_2", "whe_4"].map(|id| EndpointId::new(id).unwrap());
-        let outbox = Postgres::new(site.club.pool.clone());
+        let outbox = Postgres::new(site.club.pool.clone()).lease_clock(LeaseClock::Caller);
         let to = |endpoints: &[EndpointId]| FanOut {
             event: event.id.clone(),
             endpoints: endpoints.to_vec(),

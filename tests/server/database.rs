@@ -2,9 +2,11 @@
 
 use std::net::TcpListener;
 
+use serde_json::json;
 use tempfile::TempDir;
 
-use crate::program::{Server, databases, run};
+use crate::client::get;
+use crate::program::{Home, Server, databases, run};
 
 /// Serving and a command are refused alike, in a sentence that shows no password.
 fn refused(database: &str) -> String {
@@ -69,44 +71,55 @@ fn a_postgres_without_a_board_is_left_as_it_is() {
     });
 }
 
-/// The library's tables and the board's have migrations of their own.
-const MIGRATIONS: [&str; 2] = ["board_migrations", "forum_api_migrations"];
+/// What every program says of a database that it must not use.
+fn refusals(home: &Home) -> Vec<String> {
+    let arguments: [&[&str]; 4] = [
+        &["--listen", "127.0.0.1:0"],
+        &["worker"],
+        &["migrate"],
+        &["token", "list"],
+    ];
+    let refusals = arguments.map(|arguments| home.run(arguments, "").refusal().to_owned());
+    refusals.to_vec()
+}
 
 #[test]
-fn a_newer_schema_is_refused() {
-    for table in MIGRATIONS {
-        let home = Server::new(&["--empty"]).stop();
-        home.ask(&format!(
-            "INSERT INTO {table} (step) SELECT max(step) + 1 FROM {table}"
-        ));
-        for arguments in [
-            &["serve", "--listen", "127.0.0.1:0"][..],
-            &["worker"],
-            &["token", "list"],
-        ] {
-            let ended = home.run(arguments, "");
-            let refusal = ended.refusal();
-            assert!(
-                refusal.contains("newer than this program"),
-                "{arguments:?}: {refusal}"
-            );
+fn a_newer_schema_is_refused_by_every_program() {
+    for table in ["board_migrations", "forum_api_migrations"] {
+        let home = Server::new(&[]).stop();
+        home.ask(&format!("INSERT INTO {table} (step) VALUES (99)"));
+        for refusal in refusals(&home) {
+            assert!(refusal.contains("newer than this program"), "{refusal}");
         }
     }
 }
 
 #[test]
-fn an_outdated_schema_is_refused_by_commands() {
-    for table in MIGRATIONS {
-        let home = Server::new(&["--empty"]).stop();
-        home.ask(&format!("DELETE FROM {table}"));
-        let ended = home.run(&["token", "list"], "");
+fn an_outdated_schema_is_migrated_by_serve_worker_and_migrate_only() {
+    let home = Server::with_input(Home::in_sqlite(), &[], "").stop();
+    let outdate = || {
+        let tables = home
+            .ask("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'forum_api_%'");
+        for table in tables {
+            home.ask(&format!("DROP TABLE {table}"));
+        }
+    };
+    outdate();
+    for arguments in [&["token", "list"][..], &["migrate", "--check"]] {
+        let refused = home.run(arguments, "");
         assert!(
-            ended.refusal().contains("older than this program"),
-            "{ended:?}"
-        );
-        assert_eq!(
-            home.ask(&format!("SELECT CAST(count(*) AS TEXT) FROM {table}")),
-            ["0"]
+            refused.refusal().contains("older than this program"),
+            "{refused:?}"
         );
     }
+    assert_eq!(
+        home.run(&["migrate", "--json"], "").json(),
+        json!({ "ok": true })
+    );
+    for arguments in [&["token", "list"][..], &["migrate", "--check"]] {
+        assert_eq!(home.run(arguments, "").status, 0);
+    }
+    outdate();
+    let server = Server::with_input(home, &[], "");
+    assert_eq!(get(&server.api("/forums")).status, 200);
 }

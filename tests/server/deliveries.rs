@@ -85,8 +85,13 @@ fn six_failures_are_dead_until_the_operator_retries() {
     assert_eq!(delivery(&server, &["retry", &id]), DONE());
     assert_eq!(receiver.next().delivery(), id);
     until(&server, &id, "delivered");
+    assert_eq!(delivery(&server, &["retry", &id]), DONE());
+    assert_eq!(receiver.next().delivery(), id);
+    until(&server, &id, "delivered");
+    server.command(&["webhook", "disable", endpoint["id"].as_str().unwrap()]);
+    assert_eq!(delivery(&server, &["retry", &id]), DONE());
     let refused = server.command(&["delivery", "retry", &id]);
-    assert!(refused.refusal().contains("delivered"));
+    assert!(refused.refusal().contains("queued"));
 }
 
 #[test]

@@ -91,11 +91,6 @@ impl Receiver {
     pub fn already(&self) -> Option<Received> {
         self.inbox.try_recv().ok()
     }
-
-    /// The next request, if one comes within this time.
-    pub fn within(&self, time: Duration) -> Option<Received> {
-        self.inbox.recv_timeout(time).ok()
-    }
 }
 
 /// Takes one request of a connection; what was cut off is none.

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -168,7 +167,9 @@ fn topics(server: &Server, endpoint: &str) -> Vec<String> {
     let list = ["delivery", "list", "--endpoint", endpoint, "--json"];
     let listed = server.command(&list).json();
     let topics = listed.as_array().unwrap().iter();
-    topics.map(|one| one["topic"].as_str().unwrap().to_owned()).collect()
+    topics
+        .map(|one| one["topic"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]

@@ -219,6 +219,25 @@ async fn of_many_addresses_eight_are_enough() {
     assert_eq!(target.resolve(&*names).await.unwrap().len(), 8);
 }
 
+#[tokio::test]
+async fn the_families_of_many_addresses_take_turns() {
+    let six = |number: u8| format!("2600::{number}");
+    let four = |number: u8| format!("8.8.8.{number}");
+    let by_family: Vec<_> = (1..=9).map(six).chain((1..=9).map(four)).collect();
+    let by_family: Vec<_> = by_family.iter().map(String::as_str).collect();
+    let names = Names::leading_to(&by_family);
+    let target = Target::parse("http://receiver.test", false).unwrap();
+    let resolved = target.resolve(&*names).await.unwrap();
+    let taken: Vec<_> = resolved
+        .iter()
+        .map(|socket| socket.ip().to_string())
+        .collect();
+    let turns: Vec<_> = (1..=4)
+        .flat_map(|number| [six(number), four(number)])
+        .collect();
+    assert_eq!(taken, turns);
+}
+
 proptest! {
     #[test]
     fn any_path_and_query_is_taken(text in "[^#\\s\\p{Cc}]{0,200}") {

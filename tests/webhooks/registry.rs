@@ -10,6 +10,7 @@ use forum_api::webhook::{Declined, Outcome, Registration, Registry, State, Topic
 
 use crate::sample::after;
 use crate::wire::Names;
+use crate::worker::stores::Counted;
 
 /// The same bytes each time.
 #[derive(Debug)]
@@ -72,6 +73,17 @@ async fn topics_are_changed_and_a_host_has_its_own() {
 }
 
 #[tokio::test]
+async fn a_change_returns_the_version_that_is_stored() {
+    let webhooks = Webhooks::in_memory();
+    let registry = registry(&webhooks, SystemEntropy);
+    let id = registered(&registry).await;
+    let changed = registry.enable(&id, false).await.unwrap();
+    let found = webhooks.endpoints.find(&id).await.unwrap().unwrap();
+    assert_eq!(changed, found);
+    assert!(webhooks.endpoints.update(&changed).await.unwrap());
+}
+
+#[tokio::test]
 async fn changes_at_once_are_all_made() {
     // Where a look and a change wait for a thread each, all look before one changes.
     let database = Database::open(&Location::Memory).unwrap();
@@ -93,8 +105,9 @@ async fn changes_at_once_are_all_made() {
 
 #[tokio::test]
 async fn all_dead_ones_are_retried_however_many() {
-    const MANY: u32 = 250;
-    let webhooks = Webhooks::in_memory();
+    const MANY: u32 = 1_100;
+    let counted = Counted::new(Webhooks::in_memory());
+    let webhooks = Webhooks::in_one(counted.clone());
     let registry = registry(&webhooks, SystemEntropy);
     let (id, other) = (registered(&registry).await, registered(&registry).await);
     for _ in 0..MANY {
@@ -102,7 +115,10 @@ async fn all_dead_ones_are_retried_however_many() {
     }
     registry.ping(&other).await.unwrap();
     die(&webhooks).await;
+    counted.take_counts();
     assert_eq!(registry.retry_dead(&id).await.unwrap(), u64::from(MANY));
+    let counts = counted.take_counts();
+    assert_eq!(counts["retry_dead"], 4, "500 in one step: {counts:?}");
     let dead = Filter {
         state: Some(State::Dead),
         limit: u32::MAX,

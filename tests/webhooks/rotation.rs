@@ -8,12 +8,15 @@ const DAY: i64 = 24 * 60 * 60 * 1000;
 
 /// The endpoint with a new secret of this letter, so many milliseconds after the beginning.
 fn rotated(endpoint: Endpoint, letter: &str, millis: i64) -> Endpoint {
-    endpoint.rotated(Plain.seal(&secret(letter)).unwrap(), after(millis))
+    let sealed = Plain.seal(&secret(letter), &endpoint.id).unwrap();
+    endpoint.rotated(sealed, after(millis))
 }
 
 /// The letter of the secret that signs so many milliseconds after the beginning.
 fn letter(endpoint: &Endpoint, millis: i64) -> String {
-    let secret = Plain.open(endpoint.secret_at(after(millis))).unwrap();
+    let secret = Plain
+        .open(endpoint.secret_at(after(millis)), &endpoint.id)
+        .unwrap();
     secret.reveal()[6..7].to_owned()
 }
 

@@ -18,14 +18,15 @@ pub fn secret(letter: &str) -> Secret {
 
 /// An endpoint with the secret of this letter.
 pub fn endpoint(letter: &str) -> Endpoint {
+    let id = EndpointId::new("whe_1").unwrap();
     Endpoint {
-        id: EndpointId::new("whe_1").unwrap(),
+        secret: Plain.seal(&secret(letter), &id).unwrap(),
+        id,
         url: "https://receiver.example/hook".into(),
         topics: "*".parse().unwrap(),
         owner: UserId::from(1),
         enabled: true,
         created_at: after(0),
-        secret: Plain.seal(&secret(letter)).unwrap(),
         pending: None,
         version: 1,
     }

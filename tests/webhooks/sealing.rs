@@ -1,44 +1,58 @@
-//! Secrets that a key seals.
+//! Encryption of webhook secrets, its keys, and the change from one key to another.
 
 use std::sync::Arc;
 
 use forum_api::clock::SeededEntropy;
-use forum_api::webhook::{KeyBox, KeyTooShort, Plain, Sealed, SecretBox};
+use forum_api::model::{EndpointId, UserId};
+use forum_api::store::Webhooks;
+use forum_api::webhook::{
+    Declined, Endpoint, KeyBox, KeyId, KeyTooShort, Plain, Registration, Registry, Sealed,
+    SecretBox,
+};
 use proptest::prelude::*;
 
 use crate::sample::secret;
+use crate::wire::Names;
 
-const FOREIGN: &str = "the secret was sealed with another key, or changed since";
+const FOREIGN: &str = "the secret is encrypted with another key";
+const CHANGED: &str =
+    "the secret belongs to another endpoint, or was changed since it was encrypted";
 
 fn key_box(material: &[u8]) -> KeyBox {
     KeyBox::new(material, Arc::new(SeededEntropy::new(5))).unwrap()
 }
 
-/// Why a box does not open this.
-fn refusal(kept: &dyn SecretBox, sealed: &Sealed) -> String {
-    kept.open(sealed).unwrap_err().to_string()
+fn endpoint(name: &str) -> EndpointId {
+    EndpointId::new(&format!("whe_{name}")).unwrap()
+}
+
+/// Why a box does not decrypt this for the endpoint `a`.
+fn refusal(cipher: &dyn SecretBox, sealed: &Sealed) -> String {
+    cipher.open(sealed, &endpoint("a")).unwrap_err().to_string()
 }
 
 #[test]
-fn the_same_key_opens_what_it_sealed() {
+fn the_same_key_decrypts_what_it_encrypted() {
     for material in [
         [7; 16].as_slice(),
         &[0; 32],
         "ein Schlüssel aus Text\n".as_bytes(),
         &[1; 4096],
     ] {
-        let sealed = key_box(material).seal(&secret("S")).unwrap();
-        let opened = key_box(material).open(&sealed).unwrap();
+        let sealed = key_box(material)
+            .seal(&secret("S"), &endpoint("a"))
+            .unwrap();
+        let opened = key_box(material).open(&sealed, &endpoint("a")).unwrap();
         assert_eq!(opened.reveal(), secret("S").reveal());
     }
 }
 
 #[test]
-fn what_is_sealed_holds_nothing_of_the_secret_and_is_another_each_time() {
-    let kept = key_box(&[7; 16]);
+fn an_encrypted_secret_holds_nothing_of_the_secret_and_differs_each_time() {
+    let cipher = key_box(&[7; 16]);
     let (one, other) = (
-        kept.seal(&secret("S")).unwrap(),
-        kept.seal(&secret("S")).unwrap(),
+        cipher.seal(&secret("S"), &endpoint("a")).unwrap(),
+        cipher.seal(&secret("S"), &endpoint("a")).unwrap(),
     );
     assert_ne!(one, other);
     let secret = secret("S");
@@ -47,27 +61,36 @@ fn what_is_sealed_holds_nothing_of_the_secret_and_is_another_each_time() {
 }
 
 #[test]
-fn another_key_does_not_open_it() {
-    let sealed = key_box(&[7; 16]).seal(&secret("S")).unwrap();
+fn another_key_does_not_decrypt_it() {
+    let sealed = key_box(&[7; 16])
+        .seal(&secret("S"), &endpoint("a"))
+        .unwrap();
     for other in [[8; 16].as_slice(), &[7; 17]] {
         assert_eq!(refusal(&key_box(other), &sealed), FOREIGN);
     }
 }
 
 #[test]
-fn without_a_key_it_is_taken_for_no_secret() {
-    let sealed = key_box(&[7; 16]).seal(&secret("S")).unwrap();
-    assert_eq!(
-        refusal(&Plain, &sealed),
-        "the secret is sealed with a key, which is needed to open it"
-    );
+fn a_secret_of_another_endpoint_is_refused() {
+    let cipher = key_box(&[7; 16]);
+    let others = cipher.seal(&secret("S"), &endpoint("b")).unwrap();
+    assert_eq!(refusal(&cipher, &others), CHANGED);
 }
 
 #[test]
-fn what_was_stored_plain_before_is_opened_too() {
-    let plain = Plain.seal(&secret("S")).unwrap();
-    let opened = key_box(&[7; 16]).open(&plain).unwrap();
-    assert_eq!(opened.reveal(), secret("S").reveal());
+fn without_a_key_an_encrypted_secret_is_refused() {
+    let sealed = key_box(&[7; 16])
+        .seal(&secret("S"), &endpoint("a"))
+        .unwrap();
+    let why = "the secret is encrypted, and no key was given";
+    assert_eq!(refusal(&Plain, &sealed), why);
+}
+
+#[test]
+fn with_a_key_plain_text_is_refused() {
+    let plain = Plain.seal(&secret("S"), &endpoint("a")).unwrap();
+    let why = "the secret is stored in plain text, but a key was given";
+    assert_eq!(refusal(&key_box(&[7; 16]), &plain), why);
 }
 
 #[test]
@@ -81,21 +104,155 @@ fn a_key_has_16_bytes_and_is_not_printed() {
 }
 
 #[test]
-fn one_that_is_cut_off_anywhere_is_not_opened() {
-    let kept = key_box(&[7; 16]);
-    let sealed = kept.seal(&secret("S")).unwrap();
+fn the_id_of_a_key_depends_on_the_key_only() {
+    let id = key_box(&[7; 16]).key_id();
+    assert_eq!(id, key_box(&[7; 16]).key_id());
+    assert_ne!(id, key_box(&[7; 17]).key_id());
+    assert_eq!(id.as_str().len(), 16);
+    assert_eq!(Plain.key_id(), KeyId::plaintext());
+    for (text, is_id) in [
+        ("", false),
+        ("a_Key-02", true),
+        ("a b", false),
+        ("ü", false),
+    ] {
+        assert_eq!(KeyId::new(text).is_some(), is_id, "{text}");
+    }
+    assert!(KeyId::new(&"x".repeat(64)).is_some() && KeyId::new(&"x".repeat(65)).is_none());
+}
+
+#[test]
+fn one_that_is_cut_off_anywhere_is_not_decrypted() {
+    let cipher = key_box(&[7; 16]);
+    let sealed = cipher.seal(&secret("S"), &endpoint("a")).unwrap();
     for length in 0..sealed.as_bytes().len() {
         let cut = Sealed::new(sealed.as_bytes()[..length].to_vec());
-        assert!(kept.open(&cut).is_err(), "{length}");
+        assert!(cipher.open(&cut, &endpoint("a")).is_err(), "{length}");
     }
 }
 
 proptest! {
     #[test]
-    fn one_that_was_changed_is_not_opened(place: prop::sample::Index, change in 1..=255_u8) {
-        let kept = key_box(&[7; 16]);
-        let mut bytes = kept.seal(&secret("S")).unwrap().as_bytes().to_vec();
+    fn one_that_was_changed_is_not_decrypted(place: prop::sample::Index, change in 1..=255_u8) {
+        let cipher = key_box(&[7; 16]);
+        let mut bytes = cipher.seal(&secret("S"), &endpoint("a")).unwrap().as_bytes().to_vec();
         *place.get_mut(&mut bytes) ^= change;
-        prop_assert!(kept.open(&Sealed::new(bytes)).is_err());
+        prop_assert!(cipher.open(&Sealed::new(bytes), &endpoint("a")).is_err());
     }
+}
+
+/// A registry with this key, or without one.
+fn registry(webhooks: &Webhooks, key: Option<&[u8]>) -> Registry {
+    let registry = Registry::new(webhooks.clone()).resolver(Names::leading_to(&["8.8.8.8"]));
+    match key {
+        Some(key) => registry.secrets(Arc::new(key_box(key))),
+        None => registry,
+    }
+}
+
+async fn register(registry: &Registry, letter: &str) -> Result<EndpointId, Declined> {
+    let new = Registration {
+        url: "https://receiver.example/hook".into(),
+        topics: "*".parse().unwrap(),
+        owner: UserId::from(1),
+        secret: Some(secret(letter)),
+    };
+    registry.register(new).await.map(|added| added.endpoint.id)
+}
+
+async fn stored(webhooks: &Webhooks, id: &EndpointId) -> Endpoint {
+    webhooks.endpoints.find(id).await.unwrap().unwrap()
+}
+
+const OLD: Option<&[u8]> = Some(&[7; 16]);
+const NEW: Option<&[u8]> = Some(&[8; 16]);
+
+#[tokio::test]
+async fn a_registry_with_another_key_is_refused_and_changes_nothing() {
+    for (first, second) in [(OLD, NEW), (OLD, None), (None, OLD)] {
+        let webhooks = Webhooks::in_memory();
+        let before = registry(&webhooks, first);
+        let id = register(&before, "A").await.unwrap();
+        let recorded = webhooks.endpoints.key_id().await.unwrap();
+        let after = registry(&webhooks, second);
+        let outcomes = [
+            after.check_key().await,
+            register(&after, "B").await.map(drop),
+            after.rotate(&id).await.map(drop),
+        ];
+        for outcome in outcomes {
+            assert!(matches!(outcome, Err(Declined::Key(_))), "{outcome:?}");
+        }
+        assert_eq!(webhooks.endpoints.all().await.unwrap().len(), 1);
+        assert_eq!(webhooks.endpoints.key_id().await.unwrap(), recorded);
+        before.check_key().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_recorded_before_the_first_endpoint() {
+    let webhooks = Webhooks::in_memory();
+    registry(&webhooks, OLD).check_key().await.unwrap();
+    let added = register(&registry(&webhooks, None), "A").await;
+    let Err(Declined::Key(mismatch)) = added else {
+        panic!("{added:?}");
+    };
+    assert_eq!(mismatch.stored, key_box(&[7; 16]).key_id());
+    assert_eq!(mismatch.given, KeyId::plaintext());
+}
+
+#[tokio::test]
+async fn all_secrets_are_encrypted_with_the_new_key() {
+    for (former, new) in [(OLD, NEW), (None, NEW)] {
+        let webhooks = Webhooks::in_memory();
+        let before = registry(&webhooks, former);
+        let (one, rotated) = (
+            register(&before, "A").await.unwrap(),
+            register(&before, "B").await.unwrap(),
+        );
+        let pending = before.rotate(&rotated).await.unwrap().secret;
+        let cipher = key_box(new.unwrap());
+        assert_eq!(before.reencrypt(&cipher).await.unwrap(), 2);
+        for (id, letter) in [(&one, "A"), (&rotated, "B")] {
+            let opened = cipher.open(&stored(&webhooks, id).await.secret, id);
+            assert_eq!(opened.unwrap().reveal(), secret(letter).reveal());
+        }
+        let sealed = stored(&webhooks, &rotated).await.pending.unwrap().secret;
+        let opened = cipher.open(&sealed, &rotated).unwrap();
+        assert_eq!(opened.reveal(), pending.reveal());
+        registry(&webhooks, new).check_key().await.unwrap();
+        assert!(before.check_key().await.is_err());
+        assert_eq!(
+            before.reencrypt(&cipher).await.unwrap(),
+            2,
+            "it can be repeated"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_old_key_changes_nothing() {
+    let webhooks = Webhooks::in_memory();
+    let id = register(&registry(&webhooks, OLD), "A").await.unwrap();
+    let before = stored(&webhooks, &id).await;
+    for wrong in [None, Some([9; 16].as_slice())] {
+        let outcome = registry(&webhooks, wrong)
+            .reencrypt(&key_box(&[8; 16]))
+            .await;
+        assert!(matches!(outcome, Err(Declined::Key(_))), "{outcome:?}");
+    }
+    assert_eq!(stored(&webhooks, &id).await, before);
+    registry(&webhooks, OLD).check_key().await.unwrap();
+}
+
+#[tokio::test]
+async fn after_a_lost_key_a_store_without_endpoints_takes_a_new_one() {
+    let webhooks = Webhooks::in_memory();
+    let lost = registry(&webhooks, OLD);
+    let id = register(&lost, "A").await.unwrap();
+    let without = registry(&webhooks, None);
+    assert!(without.reencrypt(&key_box(&[8; 16])).await.is_err());
+    without.remove(&id).await.unwrap();
+    assert_eq!(without.reencrypt(&key_box(&[8; 16])).await.unwrap(), 0);
+    registry(&webhooks, NEW).check_key().await.unwrap();
 }

@@ -1,6 +1,7 @@
 //! What signs deliveries.
 
 use forum_api::clock::SeededEntropy;
+use forum_api::model::EndpointId;
 use forum_api::webhook::{Plain, Secret, SecretBox, TooShort};
 
 use crate::sample::{endpoint, secret};
@@ -45,7 +46,9 @@ fn none_is_printed() {
 
 #[test]
 fn a_plain_one_is_stored_as_it_is() {
-    let sealed = Plain.seal(&secret("S")).unwrap();
+    let id = EndpointId::new("whe_1").unwrap();
+    let sealed = Plain.seal(&secret("S"), &id).unwrap();
     assert_eq!(sealed.as_bytes(), secret("S").reveal().as_bytes());
-    assert_eq!(Plain.open(&sealed).unwrap().reveal(), secret("S").reveal());
+    let opened = Plain.open(&sealed, &id).unwrap();
+    assert_eq!(opened.reveal(), secret("S").reveal());
 }

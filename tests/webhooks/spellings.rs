@@ -46,6 +46,7 @@ pub(crate) const UNFIT: &[(Refused, &[&str])] = &[
     (Refused::Credentials, &[
         "https://user@example.org/", "https://user:word@example.org/", "https://:word@example.org/",
         "https://good@127.0.0.1/", "https://1.1.1.1&@127.0.0.1/", "https://example.org%2f@127.0.0.1/",
+        "https://@example.org/", "https://:@example.org/", "https:@example.org/", "https:\\\\@example.org/", "https://@@example.org/",
     ]),
     (Refused::Fragment, &["https://example.org/#", "https://good#@127.0.0.1/"]),
     (Refused::Port, &["https://example.org:0/", "http://127.0.0.1:0/"]),
@@ -55,11 +56,11 @@ pub(crate) const UNFIT: &[(Refused, &[&str])] = &[
 pub(crate) const FIT: &[&str] = &[
     "https://example.org",
     "http://example.org/hook",
+    "https://example.org/@?@",
     "HTTPS://EXAMPLE.ORG:8443/a/../b?c=d&e[]={f}|^`\\'\"<>",
     "https://bücher.example/ä?ö",
     "https://a_b.example./",
     "https:example.org",
-    "https://@example.org/",
     "https://localhost.example.org/",
     "https://1.1.1.1/",
     "https://[2606:4700::1111]:444/",

@@ -56,22 +56,22 @@ fn every_path_of_the_table() {
 }
 
 #[test]
-fn an_operator_queues_again_what_is_dead_or_gone() {
-    for (outcomes, again) in [
-        (vec![], false),
-        (vec![Unanswered], false),
-        (vec![Answered(200)], false),
-        (vec![Withheld], false),
-        (vec![Unanswered; 6], true),
-        (vec![Unanswered, Answered(410)], true),
+fn an_operator_retry_depends_on_the_state() {
+    let queued = Progress::queued(after(7));
+    let retrying = Progress {
+        due_at: Some(after(7)),
+        ..made_of(&[Unanswered; 2])
+    };
+    for (outcomes, expected) in [
+        (vec![], None),
+        (vec![Unanswered; 2], Some(retrying)),
+        (vec![Answered(200)], Some(queued)),
+        (vec![Withheld], Some(queued)),
+        (vec![Unanswered; 6], Some(queued)),
+        (vec![Unanswered, Answered(410)], Some(queued)),
     ] {
         let progress = made_of(&outcomes);
-        let queued = Progress::queued(after(7));
-        assert_eq!(
-            progress.retried(after(7)),
-            again.then_some(queued),
-            "{progress:?}"
-        );
+        assert_eq!(progress.retried(after(7)), expected, "{progress:?}");
     }
 }
 
@@ -160,6 +160,7 @@ proptest! {
         let (mut progress, mut model) = (Progress::queued(after(0)), Model::default());
         for (now, step) in (1..).map(after).zip(steps) {
             let before = progress;
+            let is_made_due = matches!(step, Step::Retry) && before.state == State::Retrying;
             match step {
                 Step::Attempt(outcome, random) => {
                     progress = before.after(outcome, &backoff, now, random);
@@ -169,15 +170,20 @@ proptest! {
                 }
                 Step::Retry => {
                     let again = before.retried(now);
-                    prop_assert_eq!(again.is_some(), matches!(before.state, State::Dead | State::Gone));
+                    prop_assert_eq!(again.is_some(), before.state != State::Queued);
                     progress = again.unwrap_or(before);
-                    model = if again.is_some() { Model::default() } else { model };
+                    if !before.state.is_pending() {
+                        model = Model::default();
+                    }
                 }
             }
             prop_assert_eq!(progress.state, model.state());
             prop_assert_eq!(progress.attempts as usize, model.attempts());
             prop_assert!(progress.attempts <= ATTEMPTS);
-            if progress == before {
+            if is_made_due {
+                let due_at = Some(now);
+                prop_assert_eq!(progress, Progress { due_at, ..before });
+            } else if progress == before {
                 prop_assert_eq!(progress.due_at.is_some(), progress.state.is_pending());
             } else {
                 check_due(&progress, now)?;

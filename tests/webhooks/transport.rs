@@ -229,7 +229,7 @@ async fn a_connection_has_less_time_than_an_attempt() {
 }
 
 #[tokio::test]
-async fn each_address_is_tried_in_its_share_of_the_time() {
+async fn an_address_that_is_silent_does_not_stop_the_next_one() {
     let acts = vec![Blurt(b""), Blurt(b"?"), Say(OK)];
     let receiver = Receiver::acting(acts, Some(crate::tls::acceptor("receiver"))).await;
     let mut settings = settings(LONG);

@@ -34,7 +34,7 @@ pub enum Delivery {
         /// The delivery's id
         id: String,
     },
-    /// Queue a dead or gone delivery again
+    /// Queue a finished delivery again, or send a retrying one at once
     Retry(Retry),
     /// Remove a delivery, in any state
     Remove {
@@ -124,7 +124,7 @@ async fn retry(webhooks: &Webhooks, id: &str) -> Result<()> {
     let found = webhooks.deliveries.find(&known).await?;
     let (found, _) = found.ok_or_else(|| absent(id))?;
     let state = found.progress.state.as_str();
-    let reason = format!("the delivery is {state}: only a dead or gone one can be retried");
+    let reason = format!("the delivery is {state}: it waits for an attempt, or one is under way");
     Err(Refusal::Conflict(reason))
 }
 

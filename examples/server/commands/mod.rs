@@ -10,7 +10,7 @@ mod post;
 mod setting;
 mod thread;
 pub mod token;
-mod webhook;
+pub mod webhook;
 mod worker;
 
 use clap::Subcommand;
@@ -64,6 +64,12 @@ pub enum OnBoard {
     Setting(setting::Setting),
     /// Fill the forums General, Help and Members with made-up content
     Generate(generate::Generate),
+    /// Apply the migrations that the database lacks
+    Migrate {
+        /// Apply nothing; exit with status 1 if the database lacks migrations
+        #[arg(long)]
+        check: bool,
+    },
 }
 
 impl Command {
@@ -104,7 +110,7 @@ impl Command {
 impl OnBoard {
     async fn run(self, url: &str, before: &Serve) -> Result<Output> {
         let migrations = match self {
-            Self::Worker(_) => Migrations::Apply,
+            Self::Worker(_) | Self::Migrate { check: false } => Migrations::Apply,
             _ => Migrations::Require,
         };
         let (database, board) = open::existing(url, migrations).await?;
@@ -115,11 +121,12 @@ impl OnBoard {
             Self::Forum(forum) => forum.run(&board).await,
             Self::Thread(thread) => thread.run(&board).await,
             Self::Post(post) => post.run(&board).await,
-            Self::Webhook(webhook) => webhook.run(&database, &board, &before.addresses).await,
+            Self::Webhook(webhook) => webhook.run(url, &database, &board, &before.addresses).await,
             Self::Delivery(delivery) => delivery.run(&database).await,
-            Self::Worker(worker) => worker.run(&database, &board, before).await,
+            Self::Worker(worker) => worker.run(url, &database, &board, before).await,
             Self::Setting(setting) => setting.run(&board).await,
             Self::Generate(generate) => generate.run(&board).await,
+            Self::Migrate { .. } => Output::done_with("The schema is up to date."),
         };
         database.close().await;
         outcome

@@ -1,19 +1,21 @@
-//! `webhook add`, `list`, `remove`, `rotate`, `activate`, `ping`, `enable`, `disable`.
+//! `webhook add`, `list`, `remove`, `rotate`, `activate`, `ping`, `enable`, `disable`, `reseal`.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use forum_api::host::{Refusal, Result};
 use forum_api::model::{EndpointId, Timestamp, UserId};
 use forum_api::store::Webhooks;
 use forum_api::webhook::{
-    Declined, Endpoint, Refused, Registration, Registry, Revealed, Secret, Topics,
+    Declined, Endpoint, KeyId, Refused, Registration, Registry, Revealed, Secret, Topics,
 };
 use serde::Serialize;
 
 use crate::board::db::Database;
 use crate::board::{Board, accounts};
 use crate::confirm::Confirm;
+use crate::keys::Secrets;
 use crate::output::Output;
 use crate::password;
 use crate::webhooks::Addresses;
@@ -65,6 +67,15 @@ enum Action {
         /// The endpoint's id
         id: String,
     },
+    /// Encrypt all secrets with another key; servers and workers are then started with that key
+    Reseal {
+        /// The file of the key that encrypts the secrets now; absent when they are stored in plain text
+        #[arg(long, value_name = "FILE")]
+        old_key: Option<PathBuf>,
+        /// The file of the new key, of 16 bytes or more
+        #[arg(long, value_name = "FILE")]
+        new_key: PathBuf,
+    },
 }
 
 /// An endpoint to be.
@@ -88,12 +99,22 @@ impl Webhook {
     /// Carries it out. `before` is what stood before the command.
     pub async fn run(
         self,
+        url: &str,
         database: &Database,
         board: &Board,
         before: &Addresses,
     ) -> Result<Output> {
-        let registry = self.addresses.or(before).registry(database)?;
+        let addresses = self.addresses.or(before);
+        if let Action::Reseal { old_key, new_key } = self.action {
+            return reseal(&addresses, database, old_key.as_deref(), &new_key).await;
+        }
+        let secrets = Secrets::find(url, addresses.secret_key_file.as_deref())?;
+        let registry = addresses.registry(database, &secrets);
+        if !(self.action.needs_no_secret() && secrets.are_plaintext()) {
+            registry.check_key().await.map_err(refusal)?;
+        }
         match self.action {
+            Action::Reseal { .. } => Output::done(),
             Action::Add(wanted) => wanted.add(&registry, board).await,
             Action::List => list(&database.webhooks(), board).await,
             Action::Remove { id, confirm } => {
@@ -119,6 +140,35 @@ impl Webhook {
             Action::Disable { id } => done(registry.enable(&endpoint(&id)?, false).await),
         }
     }
+}
+
+impl Action {
+    /// Whether the action also works without the key, so that endpoints can be listed and removed when it is lost.
+    const fn needs_no_secret(&self) -> bool {
+        matches!(self, Self::List | Self::Remove { .. })
+    }
+}
+
+async fn reseal(
+    addresses: &Addresses,
+    database: &Database,
+    old_key: Option<&Path>,
+    new_key: &Path,
+) -> Result<Output> {
+    if addresses.secret_key_file.is_some() {
+        let reason = "reseal takes --old-key and --new-key instead of --secret-key-file";
+        return Err(Refusal::invalid("key", reason));
+    }
+    let (old, new) = (Secrets::named(old_key)?, Secrets::read(new_key)?);
+    let registry = addresses.registry(database, &old);
+    let count = registry.reencrypt(&*new.0).await.map_err(refusal)?;
+    let (id, noun) = (
+        new.0.key_id(),
+        if count == 1 { "endpoint" } else { "endpoints" },
+    );
+    Output::done_with(format_args!(
+        "The secrets of {count} {noun} are encrypted with the key {id}: start servers and workers with it."
+    ))
 }
 
 impl Wanted {
@@ -178,6 +228,14 @@ pub fn refusal(declined: Declined) -> Refusal {
             "url",
             format!("{private}: --allow-private-webhooks turns it on"),
         ),
+        Declined::Key(mismatch) => {
+            let remedy = if mismatch.stored == KeyId::plaintext() {
+                "`webhook reseal --new-key FILE` encrypts them"
+            } else {
+                "--secret-key-file names the file of their key"
+            };
+            Refusal::invalid("key", format!("{mismatch}: {remedy}"))
+        }
         other => Refusal::invalid("endpoint", other.to_string()),
     }
 }

@@ -3,9 +3,11 @@
 use clap::Args;
 use forum_api::host::{Refusal, Result};
 
+use super::webhook::refusal;
 use crate::board::Board;
 use crate::board::db::Database;
 use crate::cli::{Log, Serve};
+use crate::keys::Secrets;
 use crate::log;
 use crate::output::Output;
 use crate::stop::Stop;
@@ -25,12 +27,22 @@ pub struct Worker {
 
 impl Worker {
     /// Works until the process is told to stop. `before` is what stood before the command.
-    pub async fn run(self, database: &Database, board: &Board, before: &Serve) -> Result<Output> {
+    pub async fn run(
+        self,
+        url: &str,
+        database: &Database,
+        board: &Board,
+        before: &Serve,
+    ) -> Result<Output> {
         let _log = log::start(self.log.unwrap_or(before.log));
         let told = Stop::listen().map_err(Refusal::failed)?.told();
         let addresses = self.addresses.or(&before.addresses);
         let pace = self.pace.or(&before.pace);
-        let worker = work(database, board, &addresses, &pace).await?;
+        let secrets = Secrets::find(url, addresses.secret_key_file.as_deref())?;
+        let registry = addresses.registry(database, &secrets);
+        registry.check_key().await.map_err(refusal)?;
+        secrets.warn_of_plaintext(url);
+        let worker = work(database, board, &secrets, &addresses, &pace)?;
         tracing::info!("webhooks are sent");
         told.await;
         stop(&worker).await;

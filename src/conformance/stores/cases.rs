@@ -64,6 +64,8 @@ macro_rules! __store_cases {
                 of_changes_at_once_one_is_made
                 what_is_removed_is_away
                 all_come_in_the_order_in_which_they_were_added
+                a_key_is_recorded_in_the_place_of_the_former_one
+                a_key_is_replaced_with_the_secrets_or_not_at_all
             }
             claims {
                 what_is_claimed_is_told_whole
@@ -81,19 +83,24 @@ macro_rules! __store_cases {
             leases {
                 a_lease_in_force_is_respected
                 a_lease_that_ran_out_is_told
+                a_lease_that_ends_before_sending_is_not_an_attempt
+                sending_begins_only_while_the_lease_holds
                 a_lease_is_settled_once
                 what_is_anothers_by_now_is_not_settled
                 what_ends_late_is_settled_if_nobody_took_it
                 what_ends_together_is_settled_together
                 what_is_given_back_was_no_attempt
+                what_is_given_back_after_sending_began_was_no_attempt
                 what_is_anothers_by_now_is_not_given_back
                 a_lease_that_ran_out_is_told_again_when_given_back
                 attempts_are_kept_whole_and_in_their_order
                 the_latest_attempts_are_kept
             }
             retries {
-                what_is_dead_or_gone_is_queued_again
-                nothing_else_is_queued_again
+                a_finished_delivery_is_queued_again
+                a_retrying_delivery_becomes_due_at_once
+                a_queued_delivery_is_left_as_it_is
+                the_dead_of_one_endpoint_are_queued_again_in_batches
                 what_is_queued_again_may_die_again
                 of_retries_at_once_one_is_made
                 a_delivery_is_removed_in_any_state
@@ -110,6 +117,10 @@ macro_rules! __store_cases {
                 what_is_queued_again_is_not_swept
                 a_sweep_takes_no_more_than_its_limit
                 what_a_removed_endpoint_left_is_swept
+            }
+            usage {
+                deliveries_are_counted_by_hour_endpoint_and_state
+                attempts_are_counted_by_their_duration
             }
         }
     };

@@ -7,7 +7,7 @@ use super::queue::{endpoint, endpoint_id};
 use super::shelf::at;
 use crate::conformance::{Stop, Verdict, equal};
 use crate::model::UserId;
-use crate::webhook::{Endpoint, Pending, Sealed, Topic, Topics};
+use crate::webhook::{Endpoint, KeyId, Pending, Sealed, Topic, Topics};
 
 async fn found(shelf: &Shelf, number: u64) -> Verdict<Option<Endpoint>> {
     let id = endpoint_id(number)?;
@@ -146,4 +146,76 @@ pub async fn all_come_in_the_order_in_which_they_were_added(shelf: &Shelf) -> Ve
         endpoint.version = 2;
     }
     equal("all", endpoints.all().await?, added)
+}
+
+fn key(text: &str) -> Verdict<KeyId> {
+    KeyId::new(text).ok_or_else(|| Stop::broken(text, "is no id of a key", "one"))
+}
+
+/// The id of the key is absent at first, and is replaced only by a call that names the recorded one.
+pub async fn a_key_is_recorded_in_the_place_of_the_former_one(shelf: &Shelf) -> Verdict {
+    let endpoints = &shelf.webhooks.endpoints;
+    let (first, second) = (key("plaintext")?, key("a_Key-02")?);
+    equal("the first key", endpoints.key_id().await?, None)?;
+    for (former, new, expected) in [
+        (Some(&first), &second, false),
+        (None, &first, true),
+        (None, &second, false),
+        (Some(&second), &second, false),
+        (Some(&first), &second, true),
+    ] {
+        let before = endpoints.key_id().await?;
+        let replaced = endpoints.replace_key(former, new, &[]).await?;
+        equal("whether it was recorded", replaced, expected)?;
+        let after = if expected { Some(new.clone()) } else { before };
+        equal("the key", endpoints.key_id().await?, after)?;
+    }
+    Ok(())
+}
+
+/// The key and the secrets of all given endpoints are replaced together, if each is stored in its version.
+pub async fn a_key_is_replaced_with_the_secrets_or_not_at_all(shelf: &Shelf) -> Verdict {
+    let endpoints = &shelf.webhooks.endpoints;
+    let (first, second) = (key("first")?, key("second")?);
+    let pending = Endpoint {
+        pending: Some(Pending {
+            secret: Sealed::new(vec![0xff; 3]),
+            from: at(9),
+        }),
+        ..endpoint(2)?
+    };
+    let (one, other) = (shelf.add(1).await?, shelf.add(3).await?);
+    endpoints.add(&pending).await?;
+    let changed = |endpoint: &Endpoint| Endpoint {
+        secret: Sealed::new(vec![0xfe; 64]),
+        pending: endpoint.pending.clone().map(|pending| Pending {
+            secret: Sealed::new(vec![0]),
+            ..pending
+        }),
+        ..endpoint.clone()
+    };
+    let stale = Endpoint {
+        version: 2,
+        ..changed(&pending)
+    };
+    let absent = changed(&endpoint(4)?);
+    for unfit in [stale, absent] {
+        let given = [changed(&one), unfit];
+        let replaced = endpoints.replace_key(None, &first, &given).await?;
+        equal("whether the key was replaced", replaced, false)?;
+        equal("the key", endpoints.key_id().await?, None)?;
+        equal("the endpoint", found(shelf, 1).await?, Some(one.clone()))?;
+    }
+    let given = [changed(&one), changed(&pending)];
+    let replaced = endpoints.replace_key(None, &second, &given).await?;
+    equal("whether the key was replaced", replaced, true)?;
+    equal("the key", endpoints.key_id().await?, Some(second))?;
+    for (number, given) in (1..).zip(given) {
+        let successor = Endpoint {
+            version: 2,
+            ..given
+        };
+        equal("the endpoint", found(shelf, number).await?, Some(successor))?;
+    }
+    equal("the other one", found(shelf, 3).await?, Some(other))
 }

@@ -40,9 +40,10 @@ pub async fn a_lease_in_force_is_respected(shelf: &Shelf) -> Verdict {
     shelf.nothing_due(LEASE - 1).await
 }
 
-/// A lease that ran out is told to whoever takes the delivery next, who leaves it as it was.
+/// A lease that expires after sending began is reported by the next claim, which leaves the delivery as it was.
 pub async fn a_lease_that_ran_out_is_told(shelf: &Shelf) -> Verdict {
     let first = claimed(shelf).await?;
+    holds("sending begins", shelf.begins(&first, 1).await?)?;
     let second = shelf.take(LEASE).await?;
     holds("it is told that a lease ran out", second.lease_expired)?;
     holds("the leases are two", first.lease != second.lease)?;
@@ -53,6 +54,52 @@ pub async fn a_lease_that_ran_out_is_told(shelf: &Shelf) -> Verdict {
     let third = shelf.take(LEASE).await?;
     let what = "a lease that was settled did not run out";
     holds(what, !third.lease_expired)
+}
+
+/// A lease that expires before sending began is not an attempt: the delivery is due again, as it was.
+pub async fn a_lease_that_ends_before_sending_is_not_an_attempt(shelf: &Shelf) -> Verdict {
+    let first = claimed(shelf).await?;
+    let second = shelf.take(LEASE).await?;
+    holds("no attempt failed", !second.lease_expired)?;
+    holds("the leases are two", first.lease != second.lease)?;
+    let (before, after) = (first.delivery.progress, second.delivery.progress);
+    equal("its state", after.state, before.state)?;
+    equal("its attempts", after.attempts, before.attempts)
+}
+
+/// Sending begins only under a lease that is in force and has not expired, for each delivery of a batch by itself.
+pub async fn sending_begins_only_while_the_lease_holds(shelf: &Shelf) -> Verdict {
+    let endpoint = shelf.add(1).await?;
+    for number in 1..=4 {
+        shelf.queue(number, &endpoint, 0).await?;
+    }
+    let all = shelf.claim(&room(4), 0).await?.taken;
+    let [held, settled, returned, removed] = all.as_slice() else {
+        return equal("how many were claimed", all.len(), 4);
+    };
+    is_settled(shelf, settled, progress(State::Retrying, 1, Some(5)), true).await?;
+    give_back(shelf, returned, 3).await?;
+    let deliveries = &shelf.webhooks.deliveries;
+    deliveries.remove(&removed.delivery.id).await?;
+    let begun = deliveries.begin_sending(&all, at(LEASE - 1)).await?;
+    let expected = HashSet::from([held.delivery.id.clone()]);
+    equal("where sending begins", begun, expected)?;
+    let begun = deliveries.begin_sending(&all, at(LEASE)).await?;
+    equal("where sending begins", begun, HashSet::new())?;
+    let again = shelf.claim(&room(4), LEASE).await?.taken;
+    let lost = again.iter().filter(|one| one.lease_expired);
+    let lost: Vec<_> = lost.map(|one| &one.delivery.id).collect();
+    equal("whose attempt failed", lost, vec![&held.delivery.id])?;
+    holds("the lease is another's", !shelf.begins(held, LEASE).await?)
+}
+
+/// A delivery that is returned after sending began was not attempted.
+pub async fn what_is_given_back_after_sending_began_was_no_attempt(shelf: &Shelf) -> Verdict {
+    let first = claimed(shelf).await?;
+    holds("sending begins", shelf.begins(&first, 1).await?)?;
+    give_back(shelf, &first, 20).await?;
+    let second = shelf.take(20).await?;
+    holds("no attempt failed", !second.lease_expired)
 }
 
 /// A lease ends with its settlement; the second one changes nothing.
@@ -150,9 +197,10 @@ pub async fn what_is_anothers_by_now_is_not_given_back(shelf: &Shelf) -> Verdict
     shelf.nothing_due(LEASE).await
 }
 
-/// A lease that ran out is an attempt, though the one who was told so gives the delivery back.
+/// A lease that expired after sending began is an attempt, also when the delivery is returned once more.
 pub async fn a_lease_that_ran_out_is_told_again_when_given_back(shelf: &Shelf) -> Verdict {
-    claimed(shelf).await?;
+    let first = claimed(shelf).await?;
+    holds("sending begins", shelf.begins(&first, 1).await?)?;
     let second = shelf.take(LEASE).await?;
     give_back(shelf, &second, LEASE).await?;
     let third = shelf.take(LEASE).await?;

@@ -47,6 +47,7 @@ pub mod retries;
 mod shelf;
 pub mod sweeps;
 pub mod tokens;
+pub mod usage;
 
 pub use cases::CASES;
 pub use shelf::{Keeper, Shelf};

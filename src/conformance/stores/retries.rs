@@ -12,10 +12,11 @@ async fn is_retried(shelf: &Shelf, id: &DeliveryId, now: i64, expected: bool) ->
     equal("whether it was queued again", retried, expected)
 }
 
-/// A delivery that is dead or gone starts anew, with the same id and what is known of its attempts.
-pub async fn what_is_dead_or_gone_is_queued_again(shelf: &Shelf) -> Verdict {
+/// A finished delivery is queued again, with the same id and the log of its attempts, which are counted from 0.
+pub async fn a_finished_delivery_is_queued_again(shelf: &Shelf) -> Verdict {
     let endpoint = shelf.add(1).await?;
-    for (number, state) in (1..).zip([State::Dead, State::Gone]) {
+    let finished = [State::Delivered, State::Dead, State::Gone, State::Withheld];
+    for (number, state) in (1..).zip(finished) {
         let id = shelf.queue(number, &endpoint, 0).await?;
         let claimed = shelf.take(0).await?;
         let (over, log) = (progress(state, 6, None), attempted(6));
@@ -37,25 +38,60 @@ pub async fn what_is_dead_or_gone_is_queued_again(shelf: &Shelf) -> Verdict {
     Ok(())
 }
 
-/// A delivery in any other state is left as it is, and what is not there is no error.
-pub async fn nothing_else_is_queued_again(shelf: &Shelf) -> Verdict {
+/// A retrying delivery becomes due at once, its attempts unchanged, unless an attempt is under way.
+pub async fn a_retrying_delivery_becomes_due_at_once(shelf: &Shelf) -> Verdict {
     let endpoint = shelf.add(1).await?;
-    for (number, state) in (1..).zip([State::Delivered, State::Withheld]) {
-        let id = shelf.end(number, &endpoint, state, 0).await?;
-        is_retried(shelf, &id, 1, false).await?;
-        shelf.is_at(&id, progress(state, 1, None)).await?;
-    }
+    let id = shelf.queue(1, &endpoint, 0).await?;
+    let claimed = shelf.take(0).await?;
+    let retrying = progress(State::Retrying, 3, Some(70));
+    shelf.settle(&claimed, retrying, 1).await?;
+    is_retried(shelf, &id, 5, true).await?;
+    shelf
+        .is_at(&id, progress(State::Retrying, 3, Some(5)))
+        .await?;
+    let again = shelf.take(5).await?;
+    equal("its attempts", again.delivery.progress.attempts, 3)?;
+    is_retried(shelf, &id, 6, false).await?;
+    shelf.nothing_due(6).await
+}
+
+/// A queued delivery is left as it is, and one that is not there is not an error.
+pub async fn a_queued_delivery_is_left_as_it_is(shelf: &Shelf) -> Verdict {
+    let endpoint = shelf.add(1).await?;
     let id = shelf.queue(8, &endpoint, 0).await?;
     is_retried(shelf, &id, 1, false).await?;
     shelf.is_at(&id, Progress::queued(at(0))).await?;
-    let claimed = shelf.take(0).await?;
+    shelf.take(0).await?;
     is_retried(shelf, &id, 1, false).await?;
-    let retrying = progress(State::Retrying, 3, Some(7));
-    shelf.settle(&claimed, retrying, 1).await?;
-    is_retried(shelf, &id, 1, false).await?;
-    shelf.is_at(&id, retrying).await?;
+    shelf.nothing_due(1).await?;
     let absent = DeliveryId::of(&event(9)?.id, &endpoint.id);
     is_retried(shelf, &absent, 1, false).await
+}
+
+/// The dead deliveries of one endpoint are queued again in batches, and no others.
+pub async fn the_dead_of_one_endpoint_are_queued_again_in_batches(shelf: &Shelf) -> Verdict {
+    let (endpoint, other) = (shelf.add(1).await?, shelf.add(2).await?);
+    let mut dead = Vec::new();
+    for number in 0..5 {
+        dead.push(shelf.end(number, &endpoint, State::Dead, 0).await?);
+    }
+    let elsewhere = shelf.end(5, &other, State::Dead, 0).await?;
+    let gone = shelf.end(6, &endpoint, State::Gone, 0).await?;
+    let deliveries = &shelf.webhooks.deliveries;
+    for expected in [2, 2, 1, 0] {
+        let retried = deliveries.retry_dead(&endpoint.id, at(9), 2).await?;
+        equal("how many were queued again", retried, expected)?;
+    }
+    for id in &dead {
+        shelf.is_at(id, Progress::queued(at(9))).await?;
+    }
+    shelf
+        .is_at(&elsewhere, progress(State::Dead, 1, None))
+        .await?;
+    shelf.is_at(&gone, progress(State::Gone, 1, None)).await?;
+    shelf.webhooks.endpoints.remove(&other.id).await?;
+    let retried = deliveries.retry_dead(&other.id, at(9), 2).await?;
+    equal("how many of a removed endpoint", retried, 0)
 }
 
 /// What was queued again and died again is queued again.

@@ -6,8 +6,9 @@ use super::filter;
 use crate::model::EndpointId;
 use crate::panel::answer::Outcome;
 use crate::panel::parts::{badge, cell, empty, further, head, long};
+use crate::panel::problem::Problem;
 use crate::panel::visit::Visit;
-use crate::store::Filter;
+use crate::store::{Filter, Quarantine};
 use crate::webhook::{Delivery, Endpoint};
 
 /// How many deliveries stand on a page.
@@ -36,6 +37,7 @@ pub(in crate::panel) async fn list(visit: &Visit) -> Outcome {
     let main = html! {
         p.lead { "What was told, or is still to be told, to whom. After six failed attempts a delivery is dead until \
                   you retry it." }
+        (quarantine(visit).await?)
         (filter::form(visit, &filter, &endpoints))
         @if let Some(endpoint) = &filter.endpoint { (retry_dead(visit, endpoint, &endpoints)) }
         @if deliveries.is_empty() {
@@ -46,6 +48,29 @@ pub(in crate::panel) async fn list(visit: &Visit) -> Outcome {
         @if let Some(last) = last { (further("Older deliveries", &visit.at(&filter::after(&filter, last)))) }
     };
     visit.page("Deliveries", main)
+}
+
+/// One line about the events that cannot be read; nothing when there are none.
+pub(in crate::panel) async fn quarantine(visit: &Visit) -> Result<Markup, Problem> {
+    let quarantine = visit.webhooks().outbox.quarantined(1).await?;
+    let at_least = if quarantine.count >= Quarantine::MAX_COUNT {
+        "At least "
+    } else {
+        ""
+    };
+    let events = if quarantine.count == 1 {
+        "event"
+    } else {
+        "events"
+    };
+    Ok(html! {
+        @if let Some(latest) = quarantine.latest.first() {
+            p.quarantine {
+                (at_least) (quarantine.count) " " (events) " cannot be read and will not be delivered. The latest is "
+                code { (long(&latest.id)) } ": " (latest.reason) "."
+            }
+        }
+    })
 }
 
 fn nothing(visit: &Visit, filter: &Filter, no_endpoints: bool) -> Markup {

@@ -1,8 +1,8 @@
-//! Deliveries: which there are, how each fared, and sending again.
+//! Deliveries: list, details, and operator retry.
 
 mod filter;
 mod list;
 mod show;
 
-pub(super) use list::{list, table, url};
+pub(super) use list::{list, quarantine, table, url};
 pub(super) use show::{remove, retry, show};

@@ -36,7 +36,8 @@ pub(in crate::panel) async fn retry(visit: &Visit) -> Outcome {
     }
     let (delivery, _) = find(visit).await?;
     let state = delivery.progress.state.as_str();
-    let reason = format!("The delivery is {state} by now: only a dead or gone one can be retried.");
+    let reason =
+        format!("The delivery is {state} by now: it waits for an attempt, or one is under way.");
     visit.conflict(&reason, &format!("/deliveries/{id}"))
 }
 
@@ -77,9 +78,9 @@ fn facts(visit: &Visit, delivery: &Delivery, url: &str) -> Markup {
 
 fn buttons(visit: &Visit, delivery: &Delivery) -> Markup {
     let path = |verb| format!("/deliveries/{}/{verb}", delivery.id);
-    let ended = matches!(delivery.progress.state, State::Dead | State::Gone);
+    let is_queued = delivery.progress.state == State::Queued;
     html! {
-        @if ended { (visit.button(&path("retry"), "Retry", "this delivery", "")) }
+        @if !is_queued { (visit.button(&path("retry"), "Retry", "this delivery", "")) }
         (visit.button(&path("remove"), "Remove", "this delivery", "danger"))
     }
 }

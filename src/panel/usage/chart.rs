@@ -5,18 +5,18 @@ use maud::{Markup, html};
 use super::counts::{Hour, Hours};
 
 /// How wide a full bar is, and how high.
-const BAR: (usize, usize) = (200, 12);
+const BAR: (u64, u64) = (200, 12);
 
 /// How high the columns are, and how far apart.
-const HEIGHT: usize = 120;
-const STEP: usize = 30;
+const HEIGHT: u64 = 120;
+const STEP: u64 = 30;
 
 /// A row of a chart.
 pub(super) struct Bar {
     pub(super) label: Markup,
     /// Which colour it has.
     pub(super) class: &'static str,
-    pub(super) count: usize,
+    pub(super) count: u64,
 }
 
 /// A table with a bar beside each number.
@@ -41,7 +41,7 @@ pub(super) fn bars(id: &str, title: &str, what: &str, counted: &str, rows: &[Bar
 }
 
 /// The number beside it says the same.
-fn bar(row: &Bar, most: usize) -> Markup {
+fn bar(row: &Bar, most: u64) -> Markup {
     let (width, height) = BAR;
     let long = scaled(row.count, most, width);
     html! {
@@ -55,8 +55,8 @@ fn bar(row: &Bar, most: usize) -> Markup {
 
 /// A column for each hour, with what became of it in three colours.
 pub(super) fn columns(id: &str, title: &str, hours: &Hours) -> Markup {
-    let (most, width) = (hours.most(), STEP * hours.0.len());
-    let total: usize = hours.0.iter().map(Hour::total).sum();
+    let (most, width) = (hours.most(), STEP * 24);
+    let total: u64 = hours.0.iter().map(Hour::total).sum();
     let noun = if total == 1 { "delivery" } else { "deliveries" };
     let says = format!("{total} {noun} in 24 hours, {most} at most in one");
     html! {
@@ -66,7 +66,7 @@ pub(super) fn columns(id: &str, title: &str, hours: &Hours) -> Markup {
                 svg.columns role="img" aria-label=(says) viewBox={ "0 0 " (width) " " (HEIGHT) }
                     preserveAspectRatio="none" {
                     line.axis x1="0" x2=(width) y1=(HEIGHT) y2=(HEIGHT) {}
-                    @for (place, hour) in hours.0.iter().enumerate() { (column(place, hour, most)) }
+                    @for (place, hour) in (0..).zip(&hours.0) { (column(place, hour, most)) }
                 }
                 p.span { span { "24 hours ago" } span { "now" } }
                 figcaption {
@@ -81,7 +81,7 @@ pub(super) fn columns(id: &str, title: &str, hours: &Hours) -> Markup {
 }
 
 /// From the ground up: delivered, pending, failed.
-fn column(place: usize, hour: &Hour, most: usize) -> Markup {
+fn column(place: u64, hour: &Hour, most: u64) -> Markup {
     let parts = [
         ("of-delivered", hour.delivered),
         ("of-queued", hour.pending),
@@ -101,9 +101,9 @@ fn column(place: usize, hour: &Hour, most: usize) -> Markup {
 }
 
 /// Whatever is there is seen.
-fn scaled(count: usize, most: usize, length: usize) -> usize {
+fn scaled(count: u64, most: u64, length: u64) -> u64 {
     match count {
         0 => 0,
-        _ => (count * length / most).max(2),
+        _ => (count.saturating_mul(length) / most).max(2),
     }
 }

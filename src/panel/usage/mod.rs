@@ -1,112 +1,74 @@
-//! Usage: how the deliveries of the last day fare.
+//! Usage: deliveries and attempts of the last day, counted by the store.
 
 mod chart;
 mod counts;
 
 use std::time::Duration;
 
-use maud::{Markup, html};
+use maud::html;
 
 use super::answer::Outcome;
-use super::deliveries::url;
+use super::deliveries::{quarantine, url};
 use super::parts::{badge, empty, long};
-use super::problem::Problem;
 use super::visit::Visit;
-use crate::store::Filter;
-use crate::webhook::{Delivery, Endpoint};
+use crate::store::{DeliveryCount, Usage};
+use crate::webhook::Endpoint;
 use chart::{Bar, bars, columns};
-use counts::{Hours, by_endpoint, by_state, durations};
+use counts::{DURATIONS, Hours, by_endpoint, by_state};
 
-/// What is looked at.
+/// Period of the statistics.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// So many of the day's deliveries are counted, the newest.
-const COUNTED: u32 = 10_000;
-
-/// Of so many of them the attempts are looked at, the newest.
-const TIMED: usize = 100;
 
 /// `GET /usage`
 pub(super) async fn show(visit: &Visit) -> Outcome {
-    let deliveries = of_the_day(visit).await?;
-    let endpoints = visit.webhooks().endpoints.all().await?;
+    let webhooks = visit.webhooks();
+    let since = visit.now.minus(DAY);
+    let usage = webhooks.deliveries.usage(since, visit.now).await?;
+    let endpoints = webhooks.endpoints.all().await?;
     let main = html! {
-        p.lead { "The deliveries that were queued in the last 24 hours, and how they fare now." }
-        @if deliveries.is_empty() {
+        p.lead { "The deliveries that were queued in the last 24 hours, by their state now." }
+        (quarantine(visit).await?)
+        @if usage.deliveries.is_empty() {
             (empty("There were none.", html! {
                 "Send a ping to one of the " a href=(visit.at("/webhooks")) { "endpoints" } " to see one here."
             }))
         } @else {
-            (charts(visit, &deliveries, &endpoints).await?)
+            (columns("by-hour", "By hour", &Hours::of(&usage.deliveries)))
+            (bars("by-state", "By state", "State", "Deliveries", &states(visit, &usage.deliveries)))
+            (bars("by-endpoint", "By endpoint", "Endpoint", "Deliveries", &receivers(visit, &usage.deliveries, &endpoints)))
+            (bars("times", "Attempt times", "An attempt took", "Attempts", &times(&usage)))
+            p.hint { "Attempt times are those of all attempts of the last 24 hours." }
         }
     };
     visit.page("Usage", main)
 }
 
-async fn of_the_day(visit: &Visit) -> Result<Vec<Delivery>, Problem> {
-    let filter = Filter {
-        limit: COUNTED,
-        ..Filter::default()
-    };
-    let mut newest = visit.webhooks().deliveries.list(&filter).await?;
-    let since = visit.now.minus(DAY);
-    newest.retain(|delivery| delivery.created_at > since);
-    Ok(newest)
-}
-
-async fn charts(
-    visit: &Visit,
-    deliveries: &[Delivery],
-    endpoints: &[Endpoint],
-) -> Result<Markup, Problem> {
-    let times = times(visit, deliveries).await?;
-    Ok(html! {
-        @if deliveries.len() == COUNTED as usize {
-            p { "There were more: only the newest " (COUNTED) " are counted." }
-        }
-        (columns("by-hour", "By hour", &Hours::of(deliveries, visit.now)))
-        (bars("by-state", "By state", "State", "Deliveries", &states(visit, deliveries)))
-        (bars("by-endpoint", "By endpoint", "Endpoint", "Deliveries", &receivers(visit, deliveries, endpoints)))
-        (bars("times", "Attempt times", "An attempt took", "Attempts", &times))
-        p.hint { "Attempt times are those of the newest " (TIMED) " deliveries." }
+fn states(visit: &Visit, counts: &[DeliveryCount]) -> Vec<Bar> {
+    let sums = by_state(counts).into_iter();
+    sums.map(|(state, count)| Bar {
+        label: html! { a href=(visit.at(&format!("/deliveries?state={}", state.as_str()))) { (badge(state.as_str())) } },
+        class: state.as_str(),
+        count,
     })
+    .collect()
 }
 
-fn states(visit: &Visit, deliveries: &[Delivery]) -> Vec<Bar> {
-    let counted = by_state(deliveries).into_iter();
-    counted
-        .map(|(state, count)| Bar {
-            label: html! { a href=(visit.at(&format!("/deliveries?state={}", state.as_str()))) { (badge(state.as_str())) } },
-            class: state.as_str(),
-            count,
-        })
-        .collect()
+fn receivers(visit: &Visit, counts: &[DeliveryCount], endpoints: &[Endpoint]) -> Vec<Bar> {
+    let sums = by_endpoint(counts).into_iter();
+    sums.map(|(id, count)| Bar {
+        label: html! { a href=(visit.at(&format!("/webhooks/{id}"))) { (long(&url(id, endpoints))) } },
+        class: "plain",
+        count,
+    })
+    .collect()
 }
 
-fn receivers(visit: &Visit, deliveries: &[Delivery], endpoints: &[Endpoint]) -> Vec<Bar> {
-    let counted = by_endpoint(deliveries).into_iter();
-    counted
-        .map(|(id, count)| Bar {
-            label: html! { a href=(visit.at(&format!("/webhooks/{id}"))) { (long(&url(id, endpoints))) } },
-            class: "plain",
-            count,
-        })
-        .collect()
-}
-
-async fn times(visit: &Visit, deliveries: &[Delivery]) -> Result<Vec<Bar>, Problem> {
-    let mut took = Vec::new();
-    for delivery in deliveries.iter().take(TIMED) {
-        let found = visit.webhooks().deliveries.find(&delivery.id).await?;
-        let attempts = found.into_iter().flat_map(|(_, attempts)| attempts);
-        took.extend(attempts.map(|attempt| attempt.duration_ms));
-    }
-    let counted = durations(&took).into_iter();
-    Ok(counted
-        .map(|(label, count)| Bar {
-            label: html! { (label) },
-            class: "plain",
-            count,
-        })
-        .collect())
+fn times(usage: &Usage) -> Vec<Bar> {
+    let counts = DURATIONS.iter().zip(usage.attempt_times);
+    let bar = |(label, count): (&&str, u64)| Bar {
+        label: html! { (label) },
+        class: "plain",
+        count,
+    };
+    counts.map(bar).collect()
 }

@@ -5,7 +5,7 @@ use super::statement::statements;
 use super::text::{base64, bytes, if_any, millis_if_any, time, truth};
 use crate::host::{Fault, Stored};
 use crate::model::{EndpointId, UserId};
-use crate::webhook::{Endpoint, Pending, Sealed, Topics};
+use crate::webhook::{Endpoint, KeyId, Pending, Sealed, Topics};
 
 /// The columns of an endpoint, as [`endpoint`] reads them.
 macro_rules! columns {
@@ -52,6 +52,33 @@ WHERE id = $1 AND version = $2::TEXT::BIGINT";
 
     /// Lists all endpoints, in the order in which they were added: rows for [`endpoint`].
     all() binds [] to concat!(select!(), "\nORDER BY number");
+
+    /// Finds the id of the key that encrypts the secrets: one row for [`key`], or none before the first record.
+    key_id() binds [] to "SELECT key_id FROM forum_api_webhook_key";
+
+    /// Records the id of a key in the place of the former one, and replaces the secrets of the endpoints. It returns one
+    /// row for [`key`], or none, and changes nothing, when another id is recorded or an endpoint is not stored in its
+    /// version.
+    replace_key(former: Option<&KeyId>, key: &KeyId, endpoints: &[Endpoint])
+        binds (key_parameters(former, key, endpoints)) to "\
+WITH given AS MATERIALIZED (
+    SELECT * FROM json_to_recordset($3::TEXT::JSON) AS given (id TEXT, version BIGINT, secret TEXT, pending TEXT)
+), stored AS MATERIALIZED (
+    SELECT id, version FROM forum_api_endpoints WHERE id IN (SELECT id FROM given) ORDER BY id FOR UPDATE
+), recorded AS (
+    INSERT INTO forum_api_webhook_key AS record (only_row, key_id)
+    SELECT TRUE, $2
+    WHERE (SELECT count(*) FROM given) = (SELECT count(*) FROM stored JOIN given USING (id, version))
+        AND ($1 = '' OR EXISTS (SELECT FROM forum_api_webhook_key WHERE key_id = $1))
+    ON CONFLICT (only_row) DO UPDATE SET key_id = excluded.key_id WHERE record.key_id = $1
+    RETURNING key_id
+), replaced AS (
+    UPDATE forum_api_endpoints endpoint
+    SET version = endpoint.version + 1, secret = decode(given.secret, 'base64'),
+        pending_secret = decode(given.pending, 'base64')
+    FROM given, recorded WHERE endpoint.id = given.id
+)
+SELECT key_id FROM recorded";
 }
 
 fn parameters(endpoint: &Endpoint) -> Vec<String> {
@@ -69,6 +96,33 @@ fn parameters(endpoint: &Endpoint) -> Vec<String> {
         pending_secret.unwrap_or_default(),
         millis_if_any(pending.map(|pending| pending.from)),
     ]
+}
+
+/// An id is at least one character long, so the empty text stands for none.
+fn key_parameters(former: Option<&KeyId>, key: &KeyId, endpoints: &[Endpoint]) -> [String; 3] {
+    let given = endpoints.iter().map(|endpoint| {
+        let pending = endpoint.pending.as_ref();
+        serde_json::json!({
+            "id": endpoint.id,
+            "version": endpoint.version,
+            "secret": base64(endpoint.secret.as_bytes()),
+            "pending": pending.map(|pending| base64(pending.secret.as_bytes())),
+        })
+    });
+    [
+        former.map(KeyId::to_string).unwrap_or_default(),
+        key.to_string(),
+        serde_json::Value::from_iter(given).to_string(),
+    ]
+}
+
+/// Decodes the id of a key from a row of [`key_id`] or [`replace_key`].
+///
+/// # Errors
+/// When the row has another form.
+pub fn key(columns: &[&str]) -> Stored<KeyId> {
+    let id = columns.first().and_then(|id| KeyId::new(id));
+    id.ok_or_else(|| Fault::new("a row of forum_api_webhook_key holds no id of a key"))
 }
 
 /// The endpoint that a row of [`find`] or [`all`] holds, of which every column is a text.

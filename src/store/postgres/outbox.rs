@@ -47,7 +47,8 @@ WHERE event.id = unreadable.row->>0 AND event.fanned_out_at IS NULL";
 SELECT counted.count::TEXT, latest.id, latest.quarantine_reason
 FROM (
     SELECT count(*) FROM (
-        SELECT FROM forum_api_events WHERE quarantine_reason IS NOT NULL LIMIT $2::TEXT::BIGINT
+        SELECT FROM forum_api_events WHERE quarantine_reason IS NOT NULL
+        ORDER BY number LIMIT $2::TEXT::BIGINT
     ) few
 ) counted
 LEFT JOIN (

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use crate::host::Stored;
 use crate::model::EndpointId;
-use crate::webhook::Endpoint;
+use crate::webhook::{Endpoint, KeyId};
 
 /// Keeps endpoints. There are a few of them, at most some hundreds.
 #[async_trait]
@@ -26,4 +26,20 @@ pub trait Endpoints: Send + Sync + 'static {
 
     /// All of them, in the order in which they were added.
     async fn all(&self) -> Stored<Vec<Endpoint>>;
+
+    /// Returns the id of the key that encrypts the secrets; `None` until one is recorded.
+    async fn key_id(&self) -> Stored<Option<KeyId>>;
+
+    /// Records `key` in the place of `former`, and replaces the secrets of `endpoints`, which differ from the stored ones
+    /// in their secrets only. Each of them becomes the successor of its stored version, as with
+    /// [`update`](Self::update). All of it is one transaction.
+    ///
+    /// Returns `false`, and changes nothing, unless `former` is what [`key_id`](Self::key_id) returns and each endpoint is
+    /// stored in its version.
+    async fn replace_key(
+        &self,
+        former: Option<&KeyId>,
+        key: &KeyId,
+        endpoints: &[Endpoint],
+    ) -> Stored<bool>;
 }

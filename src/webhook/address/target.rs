@@ -1,11 +1,12 @@
 //! Where webhooks are sent, once it is known that they may be.
 
+use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use http::Uri;
 use tokio::time::timeout;
-use url::{Host, Position, Url};
+use url::{Host, Position, SyntaxViolation, Url};
 
 use super::verdict::LOOPBACK;
 use super::{Refused, Resolver, verdict};
@@ -71,8 +72,8 @@ impl Target {
         }
     }
 
-    /// Where to connect to, now: those addresses of the host to which something may be sent, at least one and at most
-    /// eight.
+    /// Resolves the host to the addresses that may be connected to: at least one and at most eight, in the order of the
+    /// resolver, with IPv6 and IPv4 addresses in turn.
     ///
     /// # Errors
     /// When there is none.
@@ -90,6 +91,7 @@ impl Target {
                 Err(why) => refused = why,
             }
         }
+        let mut allowed = interleaved(allowed);
         allowed.truncate(MOST);
         if allowed.is_empty() {
             Err(refused)
@@ -129,16 +131,41 @@ fn read(text: &str) -> Result<Url, Refused> {
     if text.len() > LONGEST || text.contains(unseen) {
         return Err(Refused::Malformed);
     }
-    let url = Url::parse(text).map_err(|_| Refused::Malformed)?;
-    let anonymous = url.username().is_empty() && url.password().is_none();
+    // An empty user or password, as in `http://@host`, is lost in the parsed URL: only the parser reports it.
+    let anonymous = Cell::new(true);
+    let note = |violation| {
+        if matches!(violation, SyntaxViolation::EmbeddedCredentials) {
+            anonymous.set(false);
+        }
+    };
+    let url = Url::options()
+        .syntax_violation_callback(Some(&note))
+        .parse(text)
+        .map_err(|_| Refused::Malformed)?;
     let rules = [
         (matches!(url.scheme(), "https" | "http"), Refused::Scheme),
-        (anonymous, Refused::Credentials),
+        (anonymous.get(), Refused::Credentials),
         (url.fragment().is_none(), Refused::Fragment),
         (url.port() != Some(0), Refused::Port),
     ];
     let broken = rules.into_iter().find(|(kept, _)| !kept);
     broken.map_or(Ok(url), |(_, refused)| Err(refused))
+}
+
+/// Alternates between the address families, beginning with the family of the first address (RFC 8305, section 4).
+fn interleaved(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
+    let first_is_v6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
+    let (first, second): (Vec<_>, Vec<_>) = addresses
+        .into_iter()
+        .partition(|address| address.is_ipv6() == first_is_v6);
+    let mut second = second.into_iter();
+    let mut mixed = Vec::new();
+    for address in first {
+        mixed.push(address);
+        mixed.extend(second.next());
+    }
+    mixed.extend(second);
+    mixed
 }
 
 /// Whether a name is this host's own, whatever a resolver says (RFC 6761).

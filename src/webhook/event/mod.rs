@@ -4,6 +4,7 @@ mod body;
 mod data;
 mod examples;
 mod kinds;
+mod parties;
 mod snapshot;
 mod surroundings;
 
@@ -75,7 +76,8 @@ impl Event {
     pub const MAX_BODY: usize = 256 * 1024;
 
     /// An event of a host's own `topic`, told to endpoints whose owner sees `forum`, if there is one. `data` is sent
-    /// as it is: let it hold nothing that depends on a reader.
+    /// as it is: let it hold nothing that depends on a reader. For [`Topic::MESSAGE_SENT`] use
+    /// [`message_sent`](Self::message_sent): the worker reads the parties of a private message from its `data`.
     pub fn new(topic: Topic, on: Occasion, forum: Option<ForumId>, data: &Value) -> Self {
         Self::about(topic, on, forum, data)
     }

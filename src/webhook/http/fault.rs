@@ -20,9 +20,9 @@ pub(super) fn late(what: &str, within: Duration) -> Unsent {
     Unsent(format!("no {what} within {within:?}"))
 }
 
-/// An address did not answer in its share of the time.
-pub(super) fn silent(address: SocketAddr, share: Duration) -> Unsent {
-    Unsent(format!("no connection to {address} within {share:?}"))
+/// The list of addresses was empty.
+pub(super) fn no_address() -> Unsent {
+    Unsent("the host has no address".into())
 }
 
 /// An address could not be connected to.

@@ -94,7 +94,7 @@ impl HttpTransport {
     }
 
     async fn connect(&self, target: &Target, addresses: &[SocketAddr]) -> Result<Client, Unsent> {
-        connect::first(target, addresses, &self.tls, self.settings.connect).await
+        connect::first(target, addresses, &self.tls).await
     }
 
     /// Has as much time as a connection may take.

@@ -79,8 +79,12 @@ async fn attempt(
         return Ok(Attempt::Ended(Tried::WITHHELD));
     }
     let sealed = claimed.endpoint.secret_at(crew.clock.now());
-    let open = async { crew.secrets.open(sealed).map_err(Fault::new) };
-    let secret = crew.step(open).await?;
+    let endpoint = &claimed.endpoint.id;
+    let open = async { crew.secrets.open(sealed, endpoint).map_err(Fault::new) };
+    let secret = match crew.step(open).await {
+        Ok(secret) => secret,
+        Err(fault) => return Ok(Attempt::Ended(postponed(crew, claimed, &fault))),
+    };
     let may_send = || !crew.stopping() && is_covered(crew, claimed);
     if !may_send() {
         return Ok(Attempt::NotSent);
@@ -92,6 +96,15 @@ async fn attempt(
         return Ok(Attempt::NotSent);
     }
     Ok(Attempt::Ended(send(crew, claimed, &secret).await))
+}
+
+/// Postpones a delivery whose secret cannot be decrypted. Each wait is as long as the delivery has existed, within the
+/// bounds of the backoff, so the waits double without a counter.
+fn postponed(crew: &Crew, claimed: &Claimed, fault: &Fault) -> Tried {
+    let (now, backoff) = (crew.clock.now(), &crew.settings.backoff);
+    let wait = backoff.bounded(now.since(claimed.delivery.created_at), crew.random());
+    tracing::warn!(%fault, ?wait, "a delivery waits: the secret of its endpoint cannot be decrypted");
+    Tried::postponed(claimed, now, wait, fault)
 }
 
 /// Whether the rest of the lease covers the time limit of sending.

@@ -9,15 +9,14 @@ use crate::store::FanOut;
 use crate::unwind::{caught, within};
 use crate::webhook::{Endpoint, Event};
 
-/// Whether one may be told of an event whose standing is this.
+/// Decides whether an endpoint of `owner` may receive the event: the owner sees the event's forum, if it has one, and is
+/// a party of a private message.
 ///
-/// That the board is offline makes no difference: it passes, and what is withheld is withheld for good.
-pub(super) fn may_be_told(standing: &Standing, event: &Event) -> bool {
+/// An offline board does not change the result, because a withheld delivery is not sent later.
+pub(super) fn may_be_told(owner: &UserId, standing: &Standing, event: &Event) -> bool {
     let forums = standing.forums();
-    event
-        .forum
-        .as_ref()
-        .is_none_or(|forum| forums.contains(forum))
+    let forum = event.forum.as_ref();
+    forum.is_none_or(|forum| forums.contains(forum)) && event.concerns(owner)
 }
 
 /// The endpoints that listen, and what their owners may see.
@@ -55,7 +54,11 @@ impl Audience {
     /// one: before each attempt the authority is asked again, and until it answers nothing is sent.
     fn may_be_told(&self, owner: &UserId, event: &Event) -> bool {
         let standing = self.standings.get(owner);
-        standing.is_none_or(|standing| standing.as_ref().is_some_and(|one| may_be_told(one, event)))
+        standing.is_none_or(|standing| {
+            standing
+                .as_ref()
+                .is_some_and(|one| may_be_told(owner, one, event))
+        })
     }
 }
 

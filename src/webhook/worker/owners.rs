@@ -54,7 +54,8 @@ fn begin(
     standing: &Stored<Option<Standing>>,
 ) {
     let (own, batchers) = (Arc::clone(crew), batchers.clone());
-    let may = |owner: &Standing| may_be_told(owner, &claimed.event);
+    let owner = &claimed.endpoint.owner;
+    let may = |standing: &Standing| may_be_told(owner, standing, &claimed.event);
     let may_be_told = match standing {
         Ok(standing) => Ok(standing.as_ref().is_some_and(may)),
         Err(fault) => Err(Fault::new(fault.to_string())),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::host::Stored;
+use crate::host::{Fault, Stored};
 use crate::model::Timestamp;
 use crate::store::Claimed;
 use crate::webhook::{Answer, Attempted, Outcome};
@@ -26,6 +26,22 @@ impl Tried {
             outcome: Outcome::LeaseExpired,
             attempted: Some(Attempted {
                 error: Some("the worker that had it never said how it ended".into()),
+                ..entry(claimed, now, Duration::ZERO)
+            }),
+        }
+    }
+
+    /// Nothing was sent, and the next attempt follows after `wait`.
+    pub(super) fn postponed(
+        claimed: &Claimed,
+        now: Timestamp,
+        wait: Duration,
+        fault: &Fault,
+    ) -> Self {
+        Self {
+            outcome: Outcome::Postponed(wait),
+            attempted: Some(Attempted {
+                error: Some(beginning(format!("nothing was sent: {fault}"))),
                 ..entry(claimed, now, Duration::ZERO)
             }),
         }

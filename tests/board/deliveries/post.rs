@@ -28,7 +28,7 @@ impl Post {
     pub async fn new() -> Self {
         let place = Backend::File.unless_chosen().place().await;
         Self {
-            webhooks: place.database.webhooks(),
+            webhooks: place.webhooks(),
             demo: Demo::within(place, Language::English).await,
         }
     }

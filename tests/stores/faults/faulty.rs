@@ -1,15 +1,16 @@
 //! Stores of webhooks that do what those in memory do, but for one fault.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use forum_api::async_trait;
 use forum_api::host::Stored;
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::store::{
-    Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Settlement,
-    Webhooks,
+    Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Quarantine,
+    Settlement, Usage, Webhooks,
 };
-use forum_api::webhook::{Attempted, Delivery, Endpoint, Event};
+use forum_api::webhook::{Attempted, Delivery, Endpoint, Event, KeyId};
 
 /// Where a fault sits: what it does to a question before the store hears it, or to the answer afterwards.
 #[derive(Clone, Copy)]
@@ -31,7 +32,13 @@ pub(super) enum Plant {
     Settled(fn(&[Settlement], &mut HashSet<DeliveryId>)),
     /// What is given back comes when its lease ends.
     Keeps,
-    AskRelease(fn(&mut Vec<Claimed>, &mut Timestamp)),
+    AskRelease(fn(&mut Vec<Claimed>, &mut Duration)),
+    /// The start of sending is not recorded.
+    ForgetsSending,
+    AskBegin(fn(&mut Timestamp)),
+    AskRetryDead(fn(&mut u32)),
+    AskUsage(fn(&mut Timestamp, &mut Timestamp)),
+    Usage(fn(&mut Usage)),
     Sent(fn(&mut Option<DeliveryId>)),
     AskRetry(fn(&mut Timestamp)),
     Retried(fn(&mut bool)),
@@ -71,6 +78,10 @@ impl Outbox for Faulty {
         let mut waiting = self.kept.outbox.waiting(limit).await?;
         spoil!(self, Waiting(waiting));
         Ok(waiting)
+    }
+
+    async fn quarantined(&self, limit: u32) -> Stored<Quarantine> {
+        self.kept.outbox.quarantined(limit).await
     }
 
     async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> Stored<()> {
@@ -115,6 +126,31 @@ impl Endpoints for Faulty {
         spoil!(self, All(all));
         Ok(all)
     }
+
+    async fn key_id(&self) -> Stored<Option<KeyId>> {
+        self.kept.endpoints.key_id().await
+    }
+
+    async fn replace_key(
+        &self,
+        former: Option<&KeyId>,
+        key: &KeyId,
+        endpoints: &[Endpoint],
+    ) -> Stored<bool> {
+        let stored = &self.kept.endpoints;
+        if let Plant::Overwrites = self.plant {
+            let (recorded, mut fit) = (stored.key_id().await?, Vec::new());
+            for endpoint in endpoints {
+                let former = stored.find(&endpoint.id).await?;
+                fit.extend(former.map(|Endpoint { version, .. }| Endpoint {
+                    version,
+                    ..endpoint.clone()
+                }));
+            }
+            return stored.replace_key(recorded.as_ref(), key, &fit).await;
+        }
+        stored.replace_key(former, key, endpoints).await
+    }
 }
 
 #[async_trait]
@@ -125,6 +161,21 @@ impl Deliveries for Faulty {
         let mut claims = self.kept.deliveries.claim(&claim, now).await?;
         spoil!(self, Claims(claims));
         Ok(claims)
+    }
+
+    async fn begin_sending(
+        &self,
+        claimed: &[Claimed],
+        mut now: Timestamp,
+    ) -> Stored<HashSet<DeliveryId>> {
+        spoil!(self, AskBegin(now));
+        match self.plant {
+            Plant::ForgetsSending => {
+                let ids = claimed.iter().map(|one| one.delivery.id.clone());
+                Ok(ids.collect())
+            }
+            _ => self.kept.deliveries.begin_sending(claimed, now).await,
+        }
     }
 
     async fn settle(
@@ -145,12 +196,12 @@ impl Deliveries for Faulty {
         Ok(settled)
     }
 
-    async fn release(&self, claimed: &[Claimed], mut due_at: Timestamp) -> Stored<()> {
+    async fn release(&self, claimed: &[Claimed], mut wait: Duration, now: Timestamp) -> Stored<()> {
         let mut claimed = claimed.to_vec();
-        spoil!(self, AskRelease(claimed, due_at));
+        spoil!(self, AskRelease(claimed, wait));
         match self.plant {
             Plant::Keeps => Ok(()),
-            _ => self.kept.deliveries.release(&claimed, due_at).await,
+            _ => self.kept.deliveries.release(&claimed, wait, now).await,
         }
     }
 
@@ -159,6 +210,13 @@ impl Deliveries for Faulty {
         let mut backlog = self.kept.deliveries.backlog(now).await?;
         spoil!(self, Backlog(backlog));
         Ok(backlog)
+    }
+
+    async fn usage(&self, mut since: Timestamp, mut now: Timestamp) -> Stored<Usage> {
+        spoil!(self, AskUsage(since, now));
+        let mut usage = self.kept.deliveries.usage(since, now).await?;
+        spoil!(self, Usage(usage));
+        Ok(usage)
     }
 
     async fn send(
@@ -177,6 +235,16 @@ impl Deliveries for Faulty {
         let mut retried = self.kept.deliveries.retry(id, now).await?;
         spoil!(self, Retried(retried));
         Ok(retried)
+    }
+
+    async fn retry_dead(
+        &self,
+        endpoint: &EndpointId,
+        now: Timestamp,
+        mut limit: u32,
+    ) -> Stored<u64> {
+        spoil!(self, AskRetryDead(limit));
+        self.kept.deliveries.retry_dead(endpoint, now, limit).await
     }
 
     async fn remove(&self, id: &DeliveryId) -> Stored<bool> {

@@ -1,5 +1,6 @@
 //! The rules in Postgres, and what its stores promise beside.
 
+mod clock;
 #[path = "../../support/postgres.rs"]
 mod database;
 mod faults;
@@ -7,6 +8,7 @@ mod migration;
 mod nodes;
 mod order;
 mod plans;
+mod unreadable;
 mod values;
 
 use std::collections::HashMap;
@@ -18,12 +20,12 @@ use forum_api::clock::{Runtime, TokioRuntime};
 use forum_api::conformance::{Set, store_tests, stores::Keeper};
 use forum_api::model::{EndpointId, EventId};
 use forum_api::store::postgres::deadpool_postgres::Pool;
-use forum_api::store::postgres::migrate;
+use forum_api::store::postgres::{LeaseClock, Postgres, migrate};
 use forum_api::store::{Claim, FanOut, Stores, Webhooks};
 use forum_api::webhook::{Endpoint, Event};
 
 use crate::backend::at;
-use crate::webhooks;
+use crate::webhooks as samples;
 use database::{pool, schema, try_in_postgres};
 
 /// Keeps each rule's stores in a schema of their own.
@@ -33,7 +35,7 @@ struct Schemas;
 impl Keeper for Schemas {
     async fn empty(&self) -> Set<(Stores, Webhooks)> {
         let pool = tables().await;
-        Ok((Stores::in_postgres(&pool), Webhooks::in_postgres(&pool)))
+        Ok((Stores::in_postgres(&pool), webhooks(&pool)))
     }
 
     fn runtime(&self) -> Arc<dyn Runtime> {
@@ -42,6 +44,11 @@ impl Keeper for Schemas {
 }
 
 store_tests!(Schemas, try_in_postgres);
+
+/// Webhooks whose leases go by the times that a test passes.
+fn webhooks(pool: &Pool) -> Webhooks {
+    Webhooks::in_one(Postgres::new(pool.clone()).lease_clock(LeaseClock::Caller))
+}
 
 /// A few connections to empty tables.
 async fn tables() -> Pool {
@@ -61,12 +68,12 @@ async fn nodes(count: usize) -> Vec<Pool> {
 fn endpoint(number: u64) -> Endpoint {
     Endpoint {
         id: EndpointId::new(&format!("whe_{number}")).unwrap(),
-        ..webhooks::endpoint()
+        ..samples::endpoint()
     }
 }
 
 fn event(number: u64) -> Event {
-    webhooks::event(&format!("evt_{number}"))
+    samples::event(&format!("evt_{number}"))
 }
 
 /// Adds these endpoints.

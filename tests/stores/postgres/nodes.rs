@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use forum_api::model::{DeliveryId, Timestamp};
 use forum_api::store::postgres::deadpool_postgres::Pool;
-use forum_api::store::{Attempt, Begin, Claimed, Entry, Settlement, Stores, Webhooks};
+use forum_api::store::{Attempt, Begin, Claimed, Entry, Settlement, Stores};
 use forum_api::webhook::{Event, Progress, State};
 use tokio::sync::Barrier;
 use tokio_postgres::types::ToSql;
 
 use super::database::try_in_postgres;
-use super::{add, endpoint, event, nodes, queue, room, tables, to};
+use super::{add, endpoint, event, nodes, queue, room, tables, to, webhooks};
 use crate::backend::{at, lookup};
 
 const DELIVERED: Progress = Progress {
@@ -32,7 +32,7 @@ async fn insert(client: &impl tokio_postgres::GenericClient, event: &Event) {
 fn an_event_that_was_numbered_first_and_committed_last_is_fanned_out() {
     try_in_postgres(async {
         let pool = tables().await;
-        let webhooks = Webhooks::in_postgres(&pool);
+        let webhooks = webhooks(&pool);
         add(&webhooks, &[endpoint(1)]).await;
         let (mut one, mut other) = (pool.get().await.unwrap(), pool.get().await.unwrap());
         let first = one.transaction().await.unwrap();
@@ -54,7 +54,7 @@ fn an_event_that_was_numbered_first_and_committed_last_is_fanned_out() {
 
 /// Claims and settles until nothing is left; what was claimed.
 async fn work(pool: Pool, together: Arc<Barrier>) -> Vec<DeliveryId> {
-    let deliveries = Webhooks::in_postgres(&pool).deliveries;
+    let deliveries = webhooks(&pool).deliveries;
     let mut done = Vec::new();
     together.wait().await;
     loop {
@@ -82,7 +82,7 @@ async fn work(pool: Pool, together: Arc<Barrier>) -> Vec<DeliveryId> {
 fn no_two_workers_ever_have_the_same_delivery() {
     try_in_postgres(async {
         let nodes = nodes(6).await;
-        let webhooks = Webhooks::in_postgres(&nodes[0]);
+        let webhooks = webhooks(&nodes[0]);
         let endpoints = [0, 1, 2, 3].map(endpoint);
         add(&webhooks, &endpoints).await;
         queue(&webhooks, (0..100).map(event), &endpoints).await;
@@ -104,7 +104,7 @@ fn no_two_workers_ever_have_the_same_delivery() {
 fn a_worker_goes_round_what_another_one_holds() {
     try_in_postgres(async {
         let pool = tables().await;
-        let webhooks = Webhooks::in_postgres(&pool);
+        let webhooks = webhooks(&pool);
         let endpoints = [1, 2].map(endpoint);
         add(&webhooks, &endpoints).await;
         queue(&webhooks, (0..20).map(event), &endpoints).await;

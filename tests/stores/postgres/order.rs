@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use forum_api::host::Fault;
 use forum_api::model::{DeliveryId, EventId};
@@ -13,7 +14,7 @@ use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
 use super::database::{pool, schema, try_in_postgres};
-use super::{add, endpoint, event, room, to};
+use super::{add, endpoint, event, room, to, webhooks};
 use crate::backend::at;
 
 const ROUNDS: u64 = 25;
@@ -46,7 +47,7 @@ async fn turn(webhooks: &Webhooks, worker: u64, round: u64) -> Result<(), Fault>
             deliveries
                 .settle(&settlements.collect::<Vec<_>>(), at(0))
                 .await?;
-            deliveries.release(&rest, at(0)).await?;
+            deliveries.release(&rest, Duration::ZERO, at(0)).await?;
         }
         2 => {
             for number in numbers.rev() {
@@ -93,10 +94,10 @@ fn nobody_waits_for_ever() {
     try_in_postgres(async {
         let pool = pool(&format!("{}{WATCHFUL}", schema().await), 16);
         migrate(&pool).await.unwrap();
-        add(&Webhooks::in_postgres(&pool), &[1, 2, 3].map(endpoint)).await;
+        add(&webhooks(&pool), &[1, 2, 3].map(endpoint)).await;
         let together = Arc::new(Barrier::new(8));
         let workers = (0..8).map(|worker| {
-            let (webhooks, together) = (Webhooks::in_postgres(&pool), together.clone());
+            let (webhooks, together) = (webhooks(&pool), together.clone());
             async move {
                 for round in 0..ROUNDS {
                     together.wait().await;
@@ -127,7 +128,7 @@ fn events_are_locked_in_one_order_whatever_order_they_come_in() {
         let name = address.rsplit('D').next().unwrap();
         let pool = pool(&format!("{address}{WATCHFUL}&application_name={name}"), 4);
         migrate(&pool).await.unwrap();
-        let webhooks = Webhooks::in_postgres(&pool);
+        let webhooks = webhooks(&pool);
         add(&webhooks, &[1, 2, 3].map(endpoint)).await;
         for number in 1..6 {
             webhooks.outbox.put(&event(number)).await.unwrap();

@@ -243,7 +243,8 @@ fn a_rotated_secret_signs_from_when_it_is_in_force() {
     let now = scene.now();
     scene.change(&endpoint.id, |endpoint| {
         use forum_api::webhook::{Plain, SecretBox as _};
-        endpoint.rotated(Plain.seal(&new).unwrap(), now)
+        let sealed = Plain.seal(&new, &endpoint.id).unwrap();
+        endpoint.rotated(sealed, now)
     });
     scene.start();
     scene.change(&endpoint.id, |endpoint| endpoint.activated(now).unwrap());

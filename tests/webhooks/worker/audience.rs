@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use forum_api::webhook::{Endpoint, Plain, State, Topic};
+use forum_api::webhook::{Endpoint, Plain, Sealed, State, Topic};
 
 use super::people::Word;
 use super::receivers::Reply;
@@ -17,13 +18,10 @@ fn an_endpoint_is_told_of_its_topics() {
     scene.add_for(topics(false, &[post, Topic::POST_DELETED]), "posts");
     scene.add_for(topics(false, std::slice::from_ref(&message)), "messages");
     scene.add_for(topics(true, &[message]), "both");
-    for topic in [
-        Topic::POST_CREATED,
-        Topic::POST_UPDATED,
-        Topic::MESSAGE_SENT,
-    ] {
+    for topic in [Topic::POST_CREATED, Topic::POST_UPDATED] {
         scene.happens(&topic, None);
     }
+    scene.send_message(1, &[2]);
     let own = Topic::new("garden.gate.opened").unwrap();
     scene.happens(&own, None);
     scene.start();
@@ -81,6 +79,43 @@ fn an_endpoint_is_told_of_what_its_owner_sees_at_fan_out() {
         2,
         "what was not queued never is"
     );
+}
+
+#[test]
+fn a_private_message_is_sent_to_endpoints_of_its_parties_only() {
+    let scene = Scene::new();
+    let members = [(1, "sender"), (2, "recipient"), (3, "third"), (4, "other")];
+    for (owner, name) in members {
+        scene.add_with(name, |endpoint| Endpoint {
+            owner: owner.into(),
+            topics: topics(true, &[Topic::MESSAGE_SENT]),
+            ..endpoint
+        });
+    }
+    scene.send_message(1, &[2, 3]);
+    scene.start();
+    let sent = scene.receivers.sent().into_iter();
+    let mut urls: Vec<_> = sent.map(|sent| sent.request.url).collect();
+    urls.sort_unstable();
+    assert_eq!(urls, ["recipient", "sender", "third"].map(url));
+    assert_eq!(scene.deliveries().len(), 3, "none is queued for the other");
+}
+
+#[test]
+fn a_private_message_is_withheld_when_the_owner_is_no_party_at_the_attempt() {
+    let scene = Scene::new();
+    let endpoint = scene.add_for(topics(false, &[Topic::MESSAGE_SENT]), "a");
+    scene.receivers.does(&url("a"), [Reply::Status(500)]);
+    scene.send_message(2, &[1]);
+    scene.start();
+    assert_eq!(scene.stands(), (State::Retrying, 1));
+    scene.change(&endpoint.id, |endpoint| Endpoint {
+        owner: 3.into(),
+        ..endpoint
+    });
+    scene.pass(HOUR);
+    assert_eq!(scene.stands(), (State::Withheld, 1));
+    assert_eq!(scene.receivers.sent().len(), 1);
 }
 
 #[test]
@@ -284,17 +319,70 @@ fn an_owner_who_cannot_be_asked_for_holds_nobody_else_up() {
 }
 
 #[test]
-fn a_secret_that_cannot_be_opened_makes_its_deliveries_wait() {
+fn a_secret_that_cannot_be_decrypted_makes_its_deliveries_wait_ever_longer() {
     let mut scene = Scene::new();
     scene.secrets = Arc::new(Lost);
     scene.queue(&scene.add("a"));
     let handle = scene.start();
-    scene.pass(seconds(600));
-    assert_eq!(scene.stands(), (State::Queued, 0));
+    let (delivery, log) = scene.only();
+    assert_eq!(
+        (delivery.progress.state, delivery.progress.attempts),
+        (State::Retrying, 0)
+    );
+    assert_eq!(
+        delivery.progress.due_at,
+        Some(scene.now().plus(seconds(30)))
+    );
+    assert_eq!(log[0].error.as_deref(), Some("nothing was sent: no key"));
+    scene.pass(HOUR * 24);
+    let tried: Vec<_> = scene
+        .only()
+        .1
+        .iter()
+        .map(|one| one.at.since(delivery.created_at).as_secs())
+        .collect();
+    assert_eq!(tried[..8], [0, 30, 60, 120, 240, 480, 960, 1920]);
+    assert!(tried.len() < 40, "at most once an hour in the end");
+    assert_eq!(
+        scene.stands(),
+        (State::Retrying, 0),
+        "no attempt is counted"
+    );
     assert!(scene.receivers.sent().is_empty());
     scene.runtime.block_on(handle.stop());
     scene.secrets = Arc::new(Plain);
     scene.start();
-    scene.pass(seconds(10));
+    scene.pass(HOUR);
     assert_eq!(scene.stands(), (State::Delivered, 1));
+}
+
+/// Events that occurred before the registration are not delivered, also those that still wait for fan-out then.
+#[test]
+fn an_endpoint_receives_no_event_from_before_its_registration() {
+    let scene = Scene::new();
+    scene.happen();
+    scene.pass(Duration::from_millis(1));
+    scene.add("a");
+    let at_once = scene.happen();
+    scene.pass(seconds(1));
+    let later = scene.happen();
+    scene.start();
+    scene.pass(HOUR);
+    let sent = scene.receivers.sent();
+    let bodies: Vec<_> = sent.iter().map(|sent| sent.request.body.clone()).collect();
+    assert_eq!(bodies, [at_once.body, later.body]);
+}
+
+#[test]
+fn a_secret_that_cannot_be_decrypted_delays_no_other_endpoint() {
+    let scene = Scene::new();
+    let unreadable = scene.add_with("unreadable", |endpoint| Endpoint {
+        secret: Sealed::new(vec![0xff; 64]),
+        ..endpoint
+    });
+    let other = scene.add("other");
+    scene.queue(&unreadable);
+    (0..3).for_each(|_| scene.queue(&other));
+    scene.start();
+    assert_eq!(scene.receivers.times(&url("other")).len(), 3);
 }

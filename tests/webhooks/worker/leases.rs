@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
-use forum_api::store::Claim;
+use forum_api::store::{Claim, Claimed};
 use forum_api::webhook::State;
 
+use super::people::Word;
 use super::receivers::Reply;
 use super::scene::{HOUR, Scene, seconds, url};
 
-/// A worker claims the one delivery that is due, and dies.
-fn claim_and_die(scene: &Scene) {
+/// Another worker claims the one delivery that is due.
+fn claim(scene: &Scene) -> Claimed {
     let claim = Claim {
         room: 100,
         per_endpoint: 100,
@@ -17,15 +18,90 @@ fn claim_and_die(scene: &Scene) {
         lease: seconds(60),
     };
     let claims = scene.stores.deliveries.claim(&claim, scene.now());
-    let claims = scene.runtime.block_on(claims).unwrap();
+    let mut claims = scene.runtime.block_on(claims).unwrap();
     assert_eq!(claims.taken.len(), 1);
+    claims.taken.remove(0)
+}
+
+/// Another worker claims the one delivery that is due, begins to send, and dies.
+fn send_and_die(scene: &Scene) {
+    let claimed = claim(scene);
+    let deliveries = &scene.stores.deliveries;
+    let begun = deliveries.begin_sending(std::slice::from_ref(&claimed), scene.now());
+    assert_eq!(scene.runtime.block_on(begun).unwrap().len(), 1);
+}
+
+#[test]
+fn a_lease_that_runs_out_before_sending_is_not_an_attempt() {
+    let scene = Scene::new();
+    scene.queue(&scene.add("a"));
+    for _ in 0..8 {
+        claim(&scene);
+        scene.pass(seconds(60));
+    }
+    scene.start();
+    assert_eq!(scene.stands(), (State::Delivered, 1));
+    assert_eq!(scene.receivers.sent().len(), 1);
+    assert_eq!(scene.only().1.len(), 1);
+}
+
+/// A worker that stands still for a while, as a virtual machine does that is paused.
+#[test]
+fn nothing_is_sent_on_a_lease_that_does_not_cover_the_attempt() {
+    for (pause, another) in [(40, false), (41, false), (56, true)] {
+        let scene = Scene::new();
+        scene.queue(&scene.add("a"));
+        scene.people.say(1, Word::SeesAllAfter(seconds(5)));
+        scene.start();
+        scene.clock.advance(seconds(pause));
+        if another {
+            // The lease is another worker's by now.
+            claim(&scene);
+        }
+        scene.people.say(1, Word::Sees(vec![1]));
+        scene.counted.take_counts();
+        scene.pass(seconds(5));
+        let sent = scene.receivers.sent().len();
+        let released = scene.counted.take_counts().contains_key("release");
+        let covered = pause <= 40;
+        assert_eq!(released, !covered, "after {pause} s");
+        assert_eq!(sent, usize::from(!another), "after {pause} s");
+        scene.pass(seconds(60));
+        assert_eq!(scene.stands(), (State::Delivered, 1), "after {pause} s");
+        assert_eq!(scene.receivers.sent().len(), 1);
+    }
+}
+
+#[test]
+fn what_cannot_be_recorded_as_begun_is_not_sent() {
+    let scene = Scene::new();
+    scene.queue(&scene.add("a"));
+    scene.counted.fail(|name, _| name == "begin_sending");
+    scene.start();
+    assert!(scene.receivers.sent().is_empty());
+    assert_eq!(scene.stands(), (State::Queued, 0));
+    scene.counted.fail(|_, _| false);
+    scene.pass(seconds(5));
+    assert_eq!(scene.stands(), (State::Delivered, 1));
+}
+
+#[test]
+fn the_starts_of_what_was_claimed_together_are_recorded_together() {
+    let scene = Scene::new();
+    for number in 0..60 {
+        scene.queue(&scene.add(&format!("n{number}")));
+    }
+    scene.start();
+    assert_eq!(scene.count(State::Delivered), 60);
+    let counts = scene.counted.take_counts();
+    assert!(counts["begin_sending"] <= 3, "{counts:?}");
 }
 
 #[test]
 fn a_lease_that_runs_out_is_a_failed_attempt_with_which_nothing_is_sent() {
     let scene = Scene::new();
     scene.queue(&scene.add("a"));
-    claim_and_die(&scene);
+    send_and_die(&scene);
     scene.start();
     scene.pass(seconds(59));
     assert_eq!(scene.stands(), (State::Queued, 0), "the lease holds");
@@ -52,7 +128,7 @@ fn a_lease_that_runs_out_at_the_sixth_attempt_leaves_it_dead() {
     assert_eq!(scene.stands(), (State::Retrying, 5));
     scene.runtime.block_on(handle.stop());
     scene.pass(seconds(480));
-    claim_and_die(&scene);
+    send_and_die(&scene);
     scene.start();
     scene.pass(HOUR);
     assert_eq!(scene.stands(), (State::Dead, 6));

@@ -3,7 +3,7 @@
 pub(crate) mod people;
 mod receivers;
 mod scene;
-mod stores;
+pub(crate) mod stores;
 
 mod attempts;
 mod audience;

@@ -5,12 +5,14 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use forum_api::clock::{Clock, Entropy, ManualClock, NoEntropy};
-use forum_api::model::{EndpointId, EventId, ForumId, Timestamp};
+use forum_api::host::BoxError;
+use forum_api::model::{EndpointId, EventId, ForumId, MessageId, Timestamp, UserId};
 use forum_api::store::{Filter, Webhooks};
 use forum_api::testing::ManualRuntime;
 use forum_api::webhook::worker::{Settings, Worker, WorkerHandle};
 use forum_api::webhook::{
-    Attempted, Delivery, Endpoint, Event, Plain, Sealed, Secret, SecretBox, State, Topic, Topics,
+    Attempted, Delivery, Endpoint, Event, KeyId, Occasion, Plain, Sealed, Secret, SecretBox, State,
+    Topic, Topics,
 };
 
 use super::people::People;
@@ -129,6 +131,18 @@ impl Scene {
         event
     }
 
+    /// Puts a `message.sent` between these members.
+    pub(crate) fn send_message(&self, sender: i64, recipients: &[i64]) {
+        let on = Occasion {
+            id: self.event(&Topic::MESSAGE_SENT, None).id,
+            at: self.now(),
+        };
+        let to: Vec<_> = recipients.iter().map(|id| UserId::from(*id)).collect();
+        let event = Event::message_sent(on, &MessageId::from(1), &sender.into(), &to);
+        let put = self.stores.outbox.put(&event);
+        self.runtime.block_on(put).unwrap();
+    }
+
     /// An event that this endpoint alone is told of.
     pub(crate) fn queue(&self, endpoint: &Endpoint) {
         self.queue_in(Some(1), endpoint);
@@ -193,14 +207,15 @@ pub(crate) fn url(name: &str) -> String {
 
 /// An endpoint that listens to all topics on behalf of member 1.
 pub(crate) fn endpoint(name: &str, now: Timestamp) -> Endpoint {
+    let id = EndpointId::new(&format!("whe_{name}")).unwrap();
     Endpoint {
-        id: EndpointId::new(&format!("whe_{name}")).unwrap(),
         url: url(name),
         topics: topics(true, &[]),
         owner: 1.into(),
         enabled: true,
         created_at: now,
-        secret: Plain.seal(&Secret::new(SECRET).unwrap()).unwrap(),
+        secret: Plain.seal(&Secret::new(SECRET).unwrap(), &id).unwrap(),
+        id,
         pending: None,
         version: 1,
     }
@@ -241,11 +256,15 @@ impl Entropy for Spread {
 pub(crate) struct Lost;
 
 impl SecretBox for Lost {
-    fn seal(&self, _: &Secret) -> Result<Sealed, forum_api::host::BoxError> {
+    fn key_id(&self) -> KeyId {
+        KeyId::new("lost").unwrap()
+    }
+
+    fn seal(&self, _: &Secret, _: &EndpointId) -> Result<Sealed, BoxError> {
         Err("no key".into())
     }
 
-    fn open(&self, _: &Sealed) -> Result<Secret, forum_api::host::BoxError> {
+    fn open(&self, _: &Sealed, _: &EndpointId) -> Result<Secret, BoxError> {
         Err("no key".into())
     }
 }

@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use forum_api::async_trait;
 use forum_api::host::{Fault, Stored};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::store::{
-    Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Settlement,
-    Webhooks,
+    Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Quarantine,
+    Settlement, Usage, Webhooks,
 };
-use forum_api::webhook::{Attempted, Delivery, Endpoint, Event};
+use forum_api::webhook::{Attempted, Delivery, Endpoint, Event, KeyId};
 use tokio::task::yield_now;
 
 /// Stores behind a counter that may refuse.
@@ -80,6 +81,10 @@ impl Outbox for Counted {
         self.called("waiting")?.outbox.waiting(limit).await
     }
 
+    async fn quarantined(&self, limit: u32) -> Stored<Quarantine> {
+        self.inner.outbox.quarantined(limit).await
+    }
+
     async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> Stored<()> {
         self.called("fan_out")?.outbox.fan_out(events, now).await
     }
@@ -106,6 +111,20 @@ impl Endpoints for Counted {
     async fn all(&self) -> Stored<Vec<Endpoint>> {
         self.called("endpoints")?.endpoints.all().await
     }
+
+    async fn key_id(&self) -> Stored<Option<KeyId>> {
+        self.inner.endpoints.key_id().await
+    }
+
+    async fn replace_key(
+        &self,
+        former: Option<&KeyId>,
+        key: &KeyId,
+        endpoints: &[Endpoint],
+    ) -> Stored<bool> {
+        let stored = &self.inner.endpoints;
+        stored.replace_key(former, key, endpoints).await
+    }
 }
 
 #[async_trait]
@@ -126,6 +145,15 @@ impl Deliveries for Counted {
         claims
     }
 
+    async fn begin_sending(
+        &self,
+        claimed: &[Claimed],
+        now: Timestamp,
+    ) -> Stored<HashSet<DeliveryId>> {
+        let deliveries = &self.called("begin_sending")?.deliveries;
+        deliveries.begin_sending(claimed, now).await
+    }
+
     async fn settle(
         &self,
         settlements: &[Settlement],
@@ -139,14 +167,18 @@ impl Deliveries for Counted {
         deliveries.settle(settlements, now).await
     }
 
-    async fn release(&self, claimed: &[Claimed], due_at: Timestamp) -> Stored<()> {
+    async fn release(&self, claimed: &[Claimed], wait: Duration, now: Timestamp) -> Stored<()> {
         let deliveries = &self.called("release")?.deliveries;
-        deliveries.release(claimed, due_at).await
+        deliveries.release(claimed, wait, now).await
     }
 
     /// Nothing depends on how often it is asked for.
     async fn backlog(&self, now: Timestamp) -> Stored<Backlog> {
         self.inner.deliveries.backlog(now).await
+    }
+
+    async fn usage(&self, since: Timestamp, now: Timestamp) -> Stored<Usage> {
+        self.inner.deliveries.usage(since, now).await
     }
 
     async fn send(
@@ -160,6 +192,13 @@ impl Deliveries for Counted {
 
     async fn retry(&self, id: &DeliveryId, now: Timestamp) -> Stored<bool> {
         self.inner.deliveries.retry(id, now).await
+    }
+
+    async fn retry_dead(&self, endpoint: &EndpointId, now: Timestamp, limit: u32) -> Stored<u64> {
+        self.called("retry_dead")?
+            .deliveries
+            .retry_dead(endpoint, now, limit)
+            .await
     }
 
     async fn remove(&self, id: &DeliveryId) -> Stored<bool> {

@@ -6,7 +6,7 @@ use super::MemoryWebhooks;
 use crate::host::Stored;
 use crate::model::EndpointId;
 use crate::store::{Endpoints, lock};
-use crate::webhook::Endpoint;
+use crate::webhook::{Endpoint, KeyId};
 
 #[async_trait]
 impl Endpoints for MemoryWebhooks {
@@ -24,14 +24,7 @@ impl Endpoints for MemoryWebhooks {
     }
 
     async fn update(&self, endpoint: &Endpoint) -> Stored<bool> {
-        let mut kept = lock(&self.0);
-        let mut all = kept.endpoints.iter_mut();
-        let former = all.find(|one| one.id == endpoint.id && one.version == endpoint.version);
-        let successor = || Endpoint {
-            version: endpoint.version + 1,
-            ..endpoint.clone()
-        };
-        Ok(former.map(|former| *former = successor()).is_some())
+        Ok(lock(&self.0).replace(endpoint))
     }
 
     async fn remove(&self, id: &EndpointId) -> Stored<bool> {
@@ -43,5 +36,29 @@ impl Endpoints for MemoryWebhooks {
 
     async fn all(&self) -> Stored<Vec<Endpoint>> {
         Ok(lock(&self.0).endpoints.clone())
+    }
+
+    async fn key_id(&self) -> Stored<Option<KeyId>> {
+        Ok(lock(&self.0).key.clone())
+    }
+
+    async fn replace_key(
+        &self,
+        former: Option<&KeyId>,
+        key: &KeyId,
+        endpoints: &[Endpoint],
+    ) -> Stored<bool> {
+        let mut kept = lock(&self.0);
+        let version = |one: &Endpoint| kept.endpoint(&one.id).map(|stored| stored.version);
+        let mut given = endpoints.iter();
+        let fits =
+            kept.key.as_ref() == former && given.all(|one| version(one) == Some(one.version));
+        if fits {
+            kept.key = Some(key.clone());
+            for one in endpoints {
+                kept.replace(one);
+            }
+        }
+        Ok(fits)
     }
 }

@@ -10,7 +10,7 @@ mod rows;
 use std::sync::Mutex;
 
 use crate::model::{DeliveryId, EndpointId, Timestamp};
-use crate::webhook::{Endpoint, Event};
+use crate::webhook::{Endpoint, Event, KeyId};
 use events::Events;
 use row::Row;
 use rows::Rows;
@@ -24,12 +24,25 @@ pub struct MemoryWebhooks(Mutex<Kept>);
 struct Kept {
     events: Events,
     endpoints: Vec<Endpoint>,
+    /// The key that encrypts the secrets.
+    key: Option<KeyId>,
     rows: Rows,
 }
 
 impl Kept {
     fn endpoint(&self, id: &EndpointId) -> Option<&Endpoint> {
         self.endpoints.iter().find(|endpoint| endpoint.id == *id)
+    }
+
+    /// Puts the endpoint in the place of its former self of the same version; `false` when that is not stored.
+    fn replace(&mut self, endpoint: &Endpoint) -> bool {
+        let mut all = self.endpoints.iter_mut();
+        let former = all.find(|one| one.id == endpoint.id && one.version == endpoint.version);
+        let successor = || Endpoint {
+            version: endpoint.version + 1,
+            ..endpoint.clone()
+        };
+        former.map(|former| *former = successor()).is_some()
     }
 
     /// The endpoint, if it may be told of anything now.

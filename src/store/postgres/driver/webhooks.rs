@@ -14,7 +14,7 @@ use crate::store::{
     Backlog, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut, Filter, Outbox, Quarantine,
     Settlement, Usage, report_unreadable,
 };
-use crate::webhook::{Attempted, Delivery, Endpoint, Event};
+use crate::webhook::{Attempted, Delivery, Endpoint, Event, KeyId};
 
 #[async_trait]
 impl Outbox for Postgres {
@@ -79,6 +79,21 @@ impl Endpoints for Postgres {
             Ok(rows.iter().filter_map(read).collect())
         };
         together(&self.pool, endpoints::all(), endpoints).await
+    }
+
+    async fn key_id(&self) -> Stored<Option<KeyId>> {
+        first(&self.pool, endpoints::key_id(), endpoints::key).await
+    }
+
+    async fn replace_key(
+        &self,
+        former: Option<&KeyId>,
+        key: &KeyId,
+        endpoints: &[Endpoint],
+    ) -> Stored<bool> {
+        let replace = endpoints::replace_key(former, key, endpoints);
+        let recorded = first(&self.pool, replace, endpoints::key).await?;
+        Ok(recorded.is_some())
     }
 }
 

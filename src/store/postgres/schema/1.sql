@@ -60,6 +60,11 @@ CREATE TABLE forum_api_endpoints (
     version BIGINT NOT NULL
 );
 
+CREATE TABLE forum_api_webhook_key (
+    only_row BOOLEAN PRIMARY KEY CHECK (only_row),
+    key_id TEXT COLLATE "C" NOT NULL CHECK (key_id ~ '^[A-Za-z0-9_-]{1,64}$')
+);
+
 CREATE TABLE forum_api_deliveries (
     id TEXT COLLATE "C" PRIMARY KEY,
     event TEXT COLLATE "C" NOT NULL REFERENCES forum_api_events (id),

@@ -65,6 +65,11 @@ CREATE TABLE forum_api_endpoints (
     version INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE forum_api_webhook_key (
+    only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+    key_id TEXT NOT NULL CHECK (length(key_id) BETWEEN 1 AND 64 AND key_id NOT GLOB '*[^A-Za-z0-9_-]*')
+) STRICT;
+
 CREATE TABLE forum_api_deliveries (
     id TEXT PRIMARY KEY,
     event TEXT NOT NULL REFERENCES forum_api_events (id),

@@ -8,8 +8,8 @@ use super::{SqliteWebhooks, readable};
 use crate::host::Stored;
 use crate::model::EndpointId;
 use crate::store::Endpoints;
-use crate::store::sqlite::run::{all, changes, first};
-use crate::webhook::{Endpoint, Pending, Sealed, Topics};
+use crate::store::sqlite::run::{all, change, changes, first};
+use crate::webhook::{Endpoint, KeyId, Pending, Sealed, Topics};
 
 /// What a removed endpoint left would become the new one's.
 pub(super) const ADD: &str = "
@@ -30,6 +30,14 @@ pub(super) const FIND: &str = "SELECT * FROM forum_api_endpoints WHERE id = ?1";
 const REMOVE: &str = "DELETE FROM forum_api_endpoints WHERE id = ?1";
 
 const ALL: &str = "SELECT * FROM forum_api_endpoints ORDER BY number";
+
+const VERSION: &str = "SELECT version FROM forum_api_endpoints WHERE id = ?1";
+
+const KEY: &str = "SELECT key_id FROM forum_api_webhook_key";
+
+const SET_KEY: &str = "
+    INSERT INTO forum_api_webhook_key (only_row, key_id) VALUES (1, ?1)
+    ON CONFLICT (only_row) DO UPDATE SET key_id = excluded.key_id";
 
 #[async_trait]
 impl Endpoints for SqliteWebhooks {
@@ -55,6 +63,21 @@ impl Endpoints for SqliteWebhooks {
 
     async fn all(&self) -> Stored<Vec<Endpoint>> {
         self.read(every).await
+    }
+
+    async fn key_id(&self) -> Stored<Option<KeyId>> {
+        self.read(key_id).await
+    }
+
+    async fn replace_key(
+        &self,
+        former: Option<&KeyId>,
+        key: &KeyId,
+        endpoints: &[Endpoint],
+    ) -> Stored<bool> {
+        let (former, key, endpoints) = (former.cloned(), key.clone(), endpoints.to_vec());
+        self.write(move |savepoint| replace_key(savepoint, former.as_ref(), &key, &endpoints))
+            .await
     }
 }
 
@@ -82,6 +105,35 @@ fn put(connection: &Connection, sql: &str, endpoint: &Endpoint) -> Result<bool> 
         pending.map(|pending| pending.from),
     ];
     changes(connection, sql, row)
+}
+
+fn key_id(connection: &Connection) -> Result<Option<KeyId>> {
+    let text: Option<String> = first(connection, KEY, [], |row| row.get("key_id"))?;
+    let key = text.map(|text| KeyId::new(&text).ok_or(FromSqlError::InvalidType));
+    Ok(key.transpose()?)
+}
+
+/// Checks everything before the first change.
+fn replace_key(
+    connection: &Connection,
+    former: Option<&KeyId>,
+    key: &KeyId,
+    endpoints: &[Endpoint],
+) -> Result<bool> {
+    let mut fits = key_id(connection)?.as_ref() == former;
+    for endpoint in endpoints {
+        let version = first(connection, VERSION, params![endpoint.id], |row| {
+            row.get("version")
+        })?;
+        fits &= version == Some(endpoint.version);
+    }
+    if fits {
+        change(connection, SET_KEY, [key.as_str()])?;
+        for endpoint in endpoints {
+            put(connection, UPDATE, endpoint)?;
+        }
+    }
+    Ok(fits)
 }
 
 /// All endpoints that can be decoded, in the order in which they were added.

@@ -1,0 +1,101 @@
+//! Files of the key that encrypts webhook secrets.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use forum_api::clock::{Entropy, SystemEntropy};
+use forum_api::host::{Refusal, Result};
+use forum_api::webhook::{KeyBox, Plain, SecretBox};
+
+/// Length of a created key, in bytes.
+const LENGTH: usize = 32;
+
+/// Cipher for the webhook secrets of one database.
+#[derive(Clone)]
+pub struct Secrets(pub Arc<dyn SecretBox>);
+
+impl Secrets {
+    /// Reads the key file that the option names, or else the one beside a SQLite database. Without either, secrets are
+    /// stored in plain text.
+    pub fn find(database: &str, option: Option<&Path>) -> Result<Self> {
+        let beside = beside(database).filter(|path| path.exists());
+        Self::named(option.or(beside.as_deref()))
+    }
+
+    /// Reads a key file; without one, secrets are stored in plain text.
+    pub fn named(path: Option<&Path>) -> Result<Self> {
+        match path {
+            Some(path) => Self::read(path),
+            None => Ok(Self(Arc::new(Plain))),
+        }
+    }
+
+    /// Reads a key file.
+    pub fn read(path: &Path) -> Result<Self> {
+        let refused = |why: String| Refusal::invalid("key", format!("{}: {why}", path.display()));
+        let key = fs::read(path).map_err(|error| refused(error.to_string()))?;
+        let key = KeyBox::new(&key, Arc::new(SystemEntropy));
+        let key = key.map_err(|error| refused(error.to_string()))?;
+        Ok(Self(Arc::new(key)))
+    }
+
+    /// Creates the key file beside a new SQLite database, unless a key was found.
+    pub fn or_created(self, database: &str) -> Result<Self> {
+        match beside(database) {
+            Some(path) if self.are_plaintext() => {
+                let refused = |error| format!("{} cannot be created: {error}", path.display());
+                create(&path).map_err(|error| Refusal::failed(refused(error)))?;
+                Self::read(&path)
+            }
+            _ => Ok(self),
+        }
+    }
+
+    /// Whether secrets are stored in plain text.
+    pub fn are_plaintext(&self) -> bool {
+        self.0.key_id() == Plain.key_id()
+    }
+
+    /// Logs a warning if secrets are stored in plain text in a database that outlives the process.
+    pub fn warn_of_plaintext(&self, database: &str) {
+        if self.are_plaintext() && database != "sqlite::memory:" {
+            tracing::warn!(
+                "webhook secrets are stored in plain text: a key file (--secret-key-file) encrypts them"
+            );
+        }
+    }
+}
+
+/// The default key file of a SQLite database in a file: `<database>.key`.
+fn beside(database: &str) -> Option<PathBuf> {
+    let path = database.strip_prefix("sqlite:")?;
+    (path != ":memory:").then(|| format!("{path}.key").into())
+}
+
+/// Creates a key file with a random key, readable by its owner only. It appears complete under its name, and a file that
+/// another process created meanwhile is kept.
+fn create(path: &Path) -> io::Result<()> {
+    let mut key = [0; LENGTH];
+    SystemEntropy.fill(&mut key).map_err(io::Error::other)?;
+    let mut text: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+    text.push('\n');
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(format!(".{}", std::process::id()));
+    let partial = PathBuf::from(partial);
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&partial)?;
+    let written = file
+        .write_all(text.as_bytes())
+        .and_then(|()| file.sync_all());
+    let linked = written.and_then(|()| match fs::hard_link(&partial, path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    });
+    fs::remove_file(&partial)?;
+    linked
+}
