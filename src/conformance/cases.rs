@@ -61,6 +61,7 @@ macro_rules! __board_cases {
             starting {
                 a_thread_is_started_with_its_first_post
                 an_empty_title_or_body_is_invalid
+                a_title_is_a_single_line
             }
             posts {
                 the_oldest_comes_first
@@ -219,6 +220,7 @@ macro_rules! __board_cases {
                 a_recipient_who_is_named_twice_gets_one_copy
                 a_member_may_write_to_themselves
                 an_incomplete_message_is_refused
+                a_subject_is_a_single_line
                 nobody_gets_a_message_with_an_unknown_recipient
                 an_ignored_member_may_not_write
                 a_banned_member_writes_no_longer

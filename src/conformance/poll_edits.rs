@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::asking::{Asking, counted, tea, to_options, to_question};
+use super::words::NOT_SINGLE_LINE;
 use super::{Audience, Part, Suite, Verdict, equal, holds};
 use crate::model::{EditPoll, NewPoll, OptionId, Poll};
 
@@ -194,6 +195,11 @@ pub async fn a_refused_edit_changes_nothing(suite: &Suite) -> Verdict {
     };
     for (edit, field) in [
         (to_question(" "), "question"),
+        (to_question(NOT_SINGLE_LINE[0]), "question"),
+        (
+            to_options([(Some(green), "Green"), (None, NOT_SINGLE_LINE[3])]),
+            "options",
+        ),
         (to_options([]), "options"),
         (to_options([(Some(green), "Green")]), "options"),
         (to_options([(Some(green), "Tea"), (None, "Tea")]), "options"),

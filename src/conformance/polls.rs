@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::asking::{Asking, carrying, counted, tea, to_options};
 use super::scene::threads;
+use super::words::NOT_SINGLE_LINE;
 use super::{Audience, Part, Role, Suite, Verdict, equal, holds};
 use crate::model::{EditPoll, NewPoll, PostAt, ThreadId, Vote};
 
@@ -62,6 +63,9 @@ pub async fn a_refused_poll_leaves_no_thread(suite: &Suite) -> Verdict {
         (most(4), "maxChoices"),
         (asking(""), "question"),
         (asking(" \n"), "question"),
+        (asking(NOT_SINGLE_LINE[0]), "question"),
+        (asking(NOT_SINGLE_LINE[3]), "question"),
+        (options(&["Green", NOT_SINGLE_LINE[0]]), "options"),
         (over, "closesAt"),
     ] {
         alice

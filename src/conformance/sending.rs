@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::mailbox::{folder, inbox, message, only, recipients, send, three};
+use super::words::NOT_SINGLE_LINE;
 use super::{Part, Someone, Suite, Verdict, equal, holds};
 use crate::model::{Folder, SendMessage, UserId, UserRef};
 
@@ -51,6 +52,20 @@ pub async fn an_incomplete_message_is_refused(suite: &Suite) -> Verdict {
         ..whole
     };
     alice.send_message(&without).await?.invalid("to")?;
+    nothing_came(&alice, &bob).await
+}
+
+/// Refuses a subject that is not a single-line text as invalid; a body can be any text.
+pub async fn a_subject_is_a_single_line(suite: &Suite) -> Verdict {
+    let (alice, bob, _) = three(suite).await?;
+    let whole = message(suite, [bob.by_id()]);
+    for subject in NOT_SINGLE_LINE {
+        let new = SendMessage {
+            subject: subject.into(),
+            ..whole.clone()
+        };
+        alice.send_message(&new).await?.invalid("subject")?;
+    }
     nothing_came(&alice, &bob).await
 }
 

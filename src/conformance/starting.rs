@@ -1,7 +1,7 @@
 //! Threads: started.
 
 use super::threads::ids;
-use super::words::start;
+use super::words::{NOT_SINGLE_LINE, start};
 use super::{Part, Suite, Verdict, equal};
 
 /// A thread is started with its first post, as its author told it.
@@ -44,6 +44,17 @@ pub async fn an_empty_title_or_body_is_invalid(suite: &Suite) -> Verdict {
     }
     let found = alice.forums().await?.granted()?;
     equal("the forums afterwards", found, before)?;
+    let found = ids(&alice, &forum).await?;
+    equal("the threads afterwards", found, Vec::new())
+}
+
+/// Refuses a title that is not a single-line text as invalid, and leaves nothing behind.
+pub async fn a_title_is_a_single_line(suite: &Suite) -> Verdict {
+    let (forum, alice) = suite.forum_and_member().await?;
+    for title in NOT_SINGLE_LINE {
+        let new = start(title, "x");
+        alice.start_thread(&forum, &new).await?.invalid("title")?;
+    }
     let found = ids(&alice, &forum).await?;
     equal("the threads afterwards", found, Vec::new())
 }

@@ -7,6 +7,9 @@ use crate::model::{Reply, StartThread};
 pub(super) const HARM: &str =
     "<script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\n[x](javascript:alert(1))";
 
+/// Texts that are not single-line texts: with a line break, a tab, an escape sequence, and a bidirectional override.
+pub(super) const NOT_SINGLE_LINE: [&str; 4] = ["a\nb", "a\tb", "a\u{1b}[31m", "a\u{202e}b"];
+
 /// What a browser would run is not in `html`.
 pub(super) fn harmless(html: &str) -> Verdict {
     let html = html.to_lowercase();

@@ -130,7 +130,7 @@ async fn an_approved_thread_whose_first_post_a_newcomer_edits_awaits_approval() 
 }
 
 #[tokio::test]
-async fn nobody_edits_where_they_may_not_reply() {
+async fn a_post_is_not_edited_where_its_author_may_not_reply() {
     let demo = Demo::new().await;
     let tea = demo.tea().await;
     let (_, post) = demo.post("alice", &tea, body("x")).await;

@@ -48,7 +48,7 @@ async fn staff_need_not_wait() {
 }
 
 #[tokio::test]
-async fn a_post_that_is_dated_ahead_locks_nobody_out() {
+async fn a_post_that_is_dated_ahead_locks_no_member_out() {
     let demo = Demo::new().await;
     let tea = demo.tea().await;
     demo.set(settings::POSTS_PER_HOUR.key, "2").await;

@@ -11,7 +11,7 @@ use forum_api::Language;
 
 const SEEN: &str = "SELECT count(*) FROM member WHERE last_seen_at IS NOT NULL";
 
-async fn see_everybody(demo: &Demo) -> i64 {
+async fn see_all_members(demo: &Demo) -> i64 {
     let members: i64 = demo
         .one("SELECT count(*) FROM member WHERE banned = FALSE")
         .await;
@@ -24,7 +24,7 @@ async fn see_everybody(demo: &Demo) -> i64 {
 #[tokio::test]
 async fn no_request_writes_that_a_member_was_seen() {
     let demo = Demo::new().await;
-    let members = see_everybody(&demo).await;
+    let members = see_all_members(&demo).await;
     assert!(members > 4);
     assert_eq!(demo.one::<i64>(SEEN).await, 0);
     demo.board.write_hints().await;
@@ -36,7 +36,7 @@ async fn no_request_writes_that_a_member_was_seen() {
 fn hints_wait_for_no_command() {
     try_in_postgres(async {
         let demo = Demo::within(Backend::Postgres.place().await, Language::English).await;
-        let members = see_everybody(&demo).await;
+        let members = see_all_members(&demo).await;
         let (begun, begins) = oneshot::channel();
         let (end, ends) = oneshot::channel::<()>();
         let board = demo.board.clone();
@@ -58,7 +58,7 @@ fn hints_wait_for_no_command() {
         end.send(()).unwrap();
         writing.await.unwrap().unwrap();
         // What was left out is noted with the next request.
-        see_everybody(&demo).await;
+        see_all_members(&demo).await;
         demo.board.write_hints().await;
         assert_eq!(demo.one::<i64>(SEEN).await, members);
     });

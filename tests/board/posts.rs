@@ -25,6 +25,24 @@ async fn who_may_not_reply_is_told_that_before_what_is_wrong_with_the_reply() {
 }
 
 #[tokio::test]
+async fn a_text_without_a_visible_character_is_blank() {
+    let demo = Demo::new().await;
+    let (tea, general) = (demo.tea().await, demo.threads_of("General").await);
+    for blank in ["\u{202e}", "\u{1b}\u{200b} \n", "\u{fff9}\u{2066}"] {
+        let thread = json!({ "title": blank, "body": "x" });
+        let message = json!({ "to": ["@bob"], "subject": "x", "body": blank });
+        for (path, written) in [
+            (&*tea, body(blank)),
+            (&*general, thread),
+            ("/messages", message),
+        ] {
+            let refused = demo.post("alice", path, written).await;
+            assert_eq!(code(&refused), (422, "VALIDATION"), "{path} {blank:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_deleted_thread_is_for_its_moderators() {
     let demo = Demo::new().await;
     let tea = demo.tea().await;

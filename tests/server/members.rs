@@ -137,7 +137,7 @@ fn a_password_is_given_and_changed() {
     assert_eq!([issue("the first"), issue("zweiter ä")], [1, 0]);
     assert_eq!(
         give("mod", "sevenÄÖ\n").refusal(),
-        "password: a password has at least 8 characters"
+        "a password has at least 8 characters"
     );
     assert_eq!(
         give("nobody", "long enough").refusal(),

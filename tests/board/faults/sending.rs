@@ -43,6 +43,14 @@ pub const FAULTS: &[Fault] = &[
         })),
     ),
     (
+        "a_subject_is_a_single_line",
+        "a bidirectional override is left out of a subject",
+        Plant::SendMessage(Twist::Ask(|question| {
+            let new = &mut question.it.0;
+            new.subject.retain(|letter| letter != '\u{202e}');
+        })),
+    ),
+    (
         "nobody_gets_a_message_with_an_unknown_recipient",
         "who is known gets a message, whoever the others are",
         Plant::SendMessage(Twist::Instead(|sound, question| {

@@ -30,6 +30,14 @@ pub const FAULTS: &[Fault] = &[
         })),
     ),
     (
+        "a_title_is_a_single_line",
+        "a line break in a title becomes a blank",
+        Plant::StartThread(Twist::Ask(|question| {
+            let new = &mut question.it.1;
+            new.title = new.title.replace('\n', " ");
+        })),
+    ),
+    (
         "a_thread_is_started_with_its_first_post",
         "versions count from 0",
         Plant::StartThread(Twist::Granted(|thread, _| thread.version -= 1)),

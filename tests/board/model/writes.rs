@@ -210,11 +210,12 @@ impl World {
         let member = self.member(who)?;
         let thread = self.seen_thread(who, self.thread(thread))?;
         let is_deleted = self.state(thread) == State::Deleted;
-        let moderates = self.moderates(who, self.threads[thread].forum);
+        let forum = self.threads[thread].forum;
+        let (moderates, writes) = (self.moderates(who, forum), self.writes(who, forum));
         let it = &mut self.threads[thread];
         let poll = it.poll.as_mut().ok_or(NOT_FOUND)?;
         let own = self.posts[it.first].author == member && !it.locked;
-        if is_deleted || !(moderates || own) {
+        if is_deleted || !writes || !(moderates || own) {
             return Err(FORBIDDEN);
         }
         if !moderates && !poll.votes.is_empty() && !poll.edited {

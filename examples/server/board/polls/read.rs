@@ -42,9 +42,11 @@ impl Found {
     pub fn editor(&self, actor: &Actor) -> Editor {
         let author = self.poll.author.as_ref();
         let author = author.and_then(|author| author.user_id.number().ok());
+        let access = actor.access(self.forum);
         Editor {
             writer: author.is_some_and(|author| actor.member == Some(author)),
-            moderator: actor.access(self.forum).moderate,
+            moderator: access.moderate,
+            replies: access.reply,
         }
     }
 }

@@ -16,6 +16,8 @@ pub struct Editor {
     pub writer: bool,
     /// A moderator of its forum.
     pub moderator: bool,
+    /// A member who may reply in its forum.
+    pub replies: bool,
 }
 
 /// Refuses votes and edits in a deleted thread, of moderators too.
@@ -29,6 +31,7 @@ pub fn may_change(state: State, say: &Texts) -> Result<()> {
 /// Whether somebody may edit a poll in such a thread.
 pub fn may_edit(editor: Editor, locked: bool, say: &Texts) -> Result<()> {
     let obstacle = match editor {
+        Editor { replies: false, .. } => Some(say.may_not_reply),
         Editor {
             moderator: true, ..
         } => None,
@@ -166,8 +169,17 @@ mod tests {
             (false, true, true, true),
             (true, true, true, true),
         ] {
-            let editor = Editor { writer, moderator };
+            let editor = Editor {
+                writer,
+                moderator,
+                replies: true,
+            };
             assert_eq!(may_edit(editor, locked, SAY).is_ok(), may, "{editor:?}");
+            let editor = Editor {
+                replies: false,
+                ..editor
+            };
+            assert!(may_edit(editor, locked, SAY).is_err());
         }
     }
 
