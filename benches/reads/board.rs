@@ -88,7 +88,14 @@ impl Board {
             home.ask(SPREAD_ON_POSTGRES);
         }
         let [threads, posts] = [threads, posts].map(|amount| amount.to_string());
-        board.run(&["generate", "--yes", "--threads", &threads, "--posts", &posts]);
+        board.run(&[
+            "generate",
+            "--yes",
+            "--threads",
+            &threads,
+            "--posts",
+            &posts,
+        ]);
         if env::var(BACKEND).is_err() {
             let database = Connection::open(home.path().join("forum.db")).unwrap();
             let triggers = DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER;
