@@ -51,7 +51,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("SystemTime::now", &["src/clock.rs"]),
     ("Instant::now", &["src/store/sqlite/line.rs", "src/webhook/http/idle.rs", "examples/server/connections.rs", "examples/server/readiness.rs"]),
     ("getrandom::", &["src/clock.rs"]),
-    ("tokio::spawn", &["src/clock.rs", "src/webhook/http/idle.rs", "examples"]),
+    ("tokio::spawn", &["src/clock.rs", "src/webhook/address/lookups.rs", "src/webhook/http/idle.rs", "examples"]),
     ("select ", SQL),
     ("insert into ", SQL),
     ("delete from ", SQL),
