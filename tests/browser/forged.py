@@ -42,9 +42,9 @@ class Caller:
 
 def spend(page: Page, server: Server, receiver: Receiver) -> None:
     """Tries each route in each forged way, by hand and from a page of another site."""
-    server.let_sign_in("mod", "secret", "members,staff")
+    server.let_sign_in("mod", "secret-of-mod", "members,staff")
     admin, other = (Caller(server, "admin", server.password) for _ in range(2))
-    member = Caller(server, "mod", "secret")
+    member = Caller(server, "mod", "secret-of-mod")
     assert admin.csrf and other.csrf and admin.csrf != other.csrf and not member.csrf
     paths = furnish(server, receiver)
     before = server.kept()
