@@ -27,6 +27,13 @@ async fn no_request_writes_that_a_member_was_seen() {
     let members = see_all_members(&demo).await;
     assert!(members > 4);
     assert_eq!(demo.one::<i64>(SEEN).await, 0);
+    let alice = demo
+        .api
+        .as_member("alice")
+        .get("/members/@alice")
+        .await
+        .json();
+    assert!(alice["lastSeenAt"].is_string(), "{alice}");
     demo.board.write_hints().await;
     assert_eq!(demo.one::<i64>(SEEN).await, members);
 }

@@ -40,7 +40,9 @@ impl host::Board for Board {
                 })
             })
         });
-        account.await
+        let mut account = account.await?;
+        self.hints.complete(&mut account.owner)?;
+        Ok(account)
     }
 
     async fn forums(&self, caller: &Caller) -> Result<Vec<Forum>> {
@@ -116,10 +118,12 @@ impl host::Board for Board {
     }
 
     async fn profile(&self, _: &Caller, user: UserRef) -> Result<Profile> {
-        self.read(move |connection| {
+        let profile = self.read(move |connection| {
             Box::pin(async move { members::profile(connection, &user).await })
-        })
-        .await
+        });
+        let mut profile = profile.await?;
+        self.hints.complete(&mut profile)?;
+        Ok(profile)
     }
 
     async fn rate(&self, by: &Member, user: UserRef, rating: Rate) -> Result<Rating> {

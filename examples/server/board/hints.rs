@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use forum_api::host::Result;
-use forum_api::model::Timestamp;
+use forum_api::model::{Profile, Timestamp};
 use serde_json::{Value, json};
 
 use super::db::{Transaction, bind};
@@ -35,6 +35,14 @@ impl Hints {
     /// Notes that a member was seen, unless that is noted already.
     pub fn seen(&self, member: i64, now: Timestamp) {
         note(&mut self.pending().seen, member, now);
+    }
+
+    /// Replaces the stored time at which a member was last seen with the one that is not written yet, if there is one.
+    pub fn complete(&self, profile: &mut Profile) -> Result<()> {
+        let member = profile.user_id.number()?;
+        let seen = self.pending().seen.get(&member).copied();
+        profile.last_seen_at = seen.or(profile.last_seen_at);
+        Ok(())
     }
 
     /// Notes that a session was used, unless that is noted already.
