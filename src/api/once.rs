@@ -131,7 +131,8 @@ async fn first(
     result
 }
 
-/// A refusal changed nothing, but for one of a command whose answer the caller may not see.
+/// Outcome of a command that failed: a refusal changed nothing; after an internal error, or a result that the caller
+/// cannot see, the outcome is unknown.
 fn refused(problem: &Problem) -> Outcome {
     match problem {
         Problem::Internal(_) | Problem::Withheld => Outcome::Unknown,

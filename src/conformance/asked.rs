@@ -37,7 +37,7 @@ impl<T: Placed + Debug> Asked<T> {
             Ok(ref reply) => match hidden(reply, standing) {
                 Some(forum) => {
                     let expected =
-                        format!("nothing in forum {forum}, which the standing does not cover");
+                        format!("nothing in forum {forum}, which the caller cannot see");
                     asked.otherwise(&expected)
                 }
                 None => Ok(asked),

@@ -54,7 +54,7 @@ impl Tokens for Slow {
     }
 }
 
-/// A house whose panel creates tokens in such a store.
+/// A fixture whose panel creates tokens in such a store.
 async fn slow(fails: bool, permits: usize) -> (House, Arc<Slow>) {
     let mut house = House::new().await;
     let slow = Arc::new(Slow {

@@ -1,5 +1,5 @@
-//! Hints: when members were last seen, and sessions last used. They are collected in memory and written together, now and
-//! then, so that no request waits for them. A crash loses the last ones.
+//! Hints: when members were last seen, and sessions last used. They are collected in memory and written together, so
+//! that no request waits for them. A crash loses the last ones.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -51,7 +51,7 @@ impl Hints {
     }
 }
 
-/// Whether `now` is so much later than `noted` that it is to be noted, or so much earlier: a clock was set back.
+/// Whether `now` differs from `noted` by so much that it must be noted: later, or earlier if a clock was set back.
 pub fn is_due(noted: Timestamp, now: Timestamp, grain: Duration) -> bool {
     now.since(noted).max(noted.since(now)) >= grain
 }

@@ -84,7 +84,7 @@ struct Wanted {
     /// Where deliveries are sent
     #[arg(long)]
     url: String,
-    /// What it is told of; * is everything but message.sent
+    /// The topics that it receives; * means all except message.sent
     #[arg(long, value_name = "a,b|*", default_value = "*")]
     topics: String,
     /// The member for whom it acts

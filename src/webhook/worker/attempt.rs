@@ -32,8 +32,8 @@ pub(super) fn span(claimed: &Claimed) -> Span {
     )
 }
 
-/// Attempts what was claimed and notes how it ended, or gives it back. `may_be_told`: whether its owner may be, which was
-/// asked since it was claimed.
+/// Attempts a claimed delivery and settles it, or returns it to the queue. `may_be_told` is the result of the check of the
+/// endpoint's owner, made after the claim.
 pub(super) async fn run(
     crew: &Crew,
     batchers: &Batchers,
