@@ -30,7 +30,7 @@ pub(super) struct Keyed<'a> {
     pub(super) attempt: Option<Attempt>,
     pub(super) request_id: &'a str,
     pub(super) caller: &'a Caller,
-    /// Whether the path names a place in a forum.
+    /// True if the path names a place in a forum.
     pub(super) names_place: bool,
     /// The member that the path names, if any.
     pub(super) named_member: Option<UserRef>,

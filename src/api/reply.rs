@@ -27,7 +27,7 @@ pub(super) struct View<'a> {
     pub(super) location: Option<String>,
     /// The status, where the reply decides it.
     pub(super) status: Option<u16>,
-    /// What the reply is about.
+    /// Ids of what the reply is about.
     pub(super) resource: ResourceIds,
 }
 

@@ -40,7 +40,7 @@ pub struct Kept {
     pub location: Option<String>,
     /// Its body.
     pub body: Bytes,
-    /// What it is about. A repeat receives it only while the caller can see that.
+    /// Ids of what it is about. A repeat receives it only while the caller can see that.
     pub resource: ResourceIds,
 }
 

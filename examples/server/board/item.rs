@@ -33,7 +33,7 @@ pub struct Item {
     pub state_before: Option<State>,
     /// Counts the changes to it.
     pub version: i64,
-    /// Whether `post.created` was sent.
+    /// True if `post.created` was sent.
     published: bool,
     thread_state: State,
     locked: bool,
@@ -71,8 +71,8 @@ impl Item {
     }
 
     /// Records the events of an item that becomes visible to all who see the forum: these events if it was published
-    /// before, and otherwise those of a new thread or post. With a first post, replies that were approved while the thread was
-    /// hidden are published.
+    /// before, and otherwise those of a new thread or post. With a first post, it also publishes replies that were approved
+    /// while the thread was hidden.
     pub async fn publish(
         &self,
         tx: &Transaction<'_>,

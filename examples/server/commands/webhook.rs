@@ -143,7 +143,7 @@ impl Webhook {
 }
 
 impl Action {
-    /// Whether the action also works without the key, so that endpoints can be listed and removed when it is lost.
+    /// Returns whether the action also works without the key, so that endpoints can be listed and removed when it is lost.
     const fn needs_no_secret(&self) -> bool {
         matches!(self, Self::List | Self::Remove { .. })
     }

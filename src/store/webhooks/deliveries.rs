@@ -44,7 +44,7 @@ pub struct Claimed {
     pub endpoint: Endpoint,
     /// What is sent.
     pub event: Event,
-    /// Whether an earlier lease expired after its worker had recorded that sending begins
+    /// True if an earlier lease expired after its worker had recorded that sending begins
     /// ([`Deliveries::begin_sending`]): an attempt that failed.
     pub lease_expired: bool,
     /// Tells this lease on the delivery from every other one.
@@ -140,8 +140,8 @@ pub trait Deliveries: Send + Sync + 'static {
         now: Timestamp,
     ) -> Stored<HashSet<DeliveryId>>;
 
-    /// Returns what was claimed and not attempted, uncounted, to be due after `wait`: as it was before the claim, so that
-    /// the next claim reports a lease that had expired again. What is another's by now is left alone.
+    /// Returns a claimed delivery to the queue without an attempt, to be due after `wait`. It is as it was before the
+    /// claim, so the next claim reports an earlier expired lease again. Changes nothing if the lease is another worker's.
     async fn release(&self, claimed: &[Claimed], wait: Duration, now: Timestamp) -> Stored<()>;
 
     /// Counts what is due at `now`, of enabled endpoints: what an unlimited [`claim`](Self::claim) would

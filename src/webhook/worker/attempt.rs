@@ -107,7 +107,7 @@ fn postponed(crew: &Crew, claimed: &Claimed, fault: &Fault) -> Tried {
     Tried::postponed(claimed, now, wait, fault)
 }
 
-/// Whether the rest of the lease covers the time limit of sending.
+/// Returns whether the rest of the lease covers the time limit of sending.
 fn is_covered(crew: &Crew, claimed: &Claimed) -> bool {
     crew.clock.now().plus(crew.settings.step) <= claimed.lease_until
 }
