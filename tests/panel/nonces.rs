@@ -1,4 +1,4 @@
-//! Forms that succeed once, and what several nodes share of them.
+//! Forms that succeed once, also on several nodes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -76,7 +76,7 @@ impl World {
         });
     }
 
-    /// What newcomers edit awaits approval.
+    /// Content that newcomers edit awaits approval.
     fn edit(&mut self, who: Who, post: Any) -> Status {
         let editor = self.member(who)?;
         let post = self.seen_post(who, self.post(post))?;
