@@ -72,7 +72,7 @@ pub struct Charge {
 }
 
 impl Window {
-    /// Whether the window of `budget` still runs at `now`.
+    /// Returns whether the window of `budget` still runs at `now`.
     ///
     /// One that ends later than a whole window from now counts as ended: the clock was set back since it started.
     pub fn is_running(self, budget: &Budget, now: Timestamp) -> bool {

@@ -83,7 +83,7 @@ pub(crate) fn attempted(topic: &str, state: &'static str, took: Option<Duration>
     }
 }
 
-/// So many deliveries are due, at least, the oldest of them for so long.
+/// Number of due deliveries, at least, and age of the oldest of them.
 #[cfg(all(feature = "metrics", feature = "webhooks"))]
 pub(crate) fn queued(depth: u64, age: Duration) {
     metrics::gauge!(table::QUEUE_DEPTH.name).set(depth as f64);

@@ -1,8 +1,8 @@
 //! How many deliveries a second the stores claim, begin to send and settle.
 //!
-//! Each worker claims 64 of what is due at twenty endpoints, records that sending begins, settles them together, each with its attempt, and claims
-//! again, until nothing is left. SQLite is in a file; Postgres is the one that `FORUM_API_POSTGRES` names, in a schema
-//! that is dropped afterwards.
+//! Each worker claims 64 due deliveries at twenty endpoints, records that sending begins, settles them together, each with
+//! its attempt, and claims again, until no delivery is left. SQLite is in a file; Postgres is the one that
+//! `FORUM_API_POSTGRES` names, in a schema that is dropped afterwards.
 
 use std::time::Instant;
 

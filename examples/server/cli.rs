@@ -69,7 +69,7 @@ pub struct Serve {
     /// The proxies whose x-forwarded-for is believed
     #[arg(long, value_name = "CIDR,…", value_delimiter = ',', value_parser = network)]
     pub trusted_proxies: Vec<IpNet>,
-    /// The most connections that are open at once; further ones wait. Lowered if too few files can be open
+    /// Maximum number of open connections, up to 1000000; further ones wait. Lowered if too few files can be open
     #[arg(long, value_name = "N", default_value = "10000", value_parser = max_connections)]
     pub max_connections: usize,
     /// A web page's origin that may call the API, or * for any; repeatable

@@ -35,7 +35,7 @@ const WARNING_INTERVAL: Duration = Duration::from_secs(60);
 /// Limits of the connections.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections that are open at once. Further ones wait in the listener's backlog.
+    /// Maximum number of open connections. Further ones wait in the listener's backlog.
     pub connections: usize,
     /// Time in which a client sends a request head; also the time for which an idle connection stays open.
     pub head: Duration,
@@ -123,7 +123,7 @@ where
     draining
 }
 
-/// Places of open connections.
+/// Permits of open connections.
 struct Slots {
     limit: usize,
     free: Arc<Semaphore>,
@@ -139,7 +139,7 @@ impl Slots {
         }
     }
 
-    /// Waits for a free place.
+    /// Waits for a free permit.
     async fn free(&mut self) -> Option<OwnedSemaphorePermit> {
         let is_old = |warned: Instant| warned.elapsed() >= WARNING_INTERVAL;
         if self.free.available_permits() == 0 && self.warned.is_none_or(is_old) {
@@ -307,7 +307,7 @@ mod tests {
     const LIMIT: Duration = Duration::from_secs(30);
 
     #[tokio::test(start_paused = true)]
-    async fn a_write_that_nobody_reads_fails_after_the_limit() {
+    async fn a_write_without_a_reader_fails_after_the_limit() {
         let (stream, mut client) = duplex(16);
         let mut stream = WriteTimeout::new(stream, LIMIT);
         let begun = Instant::now();

@@ -53,7 +53,7 @@ impl Secrets {
         }
     }
 
-    /// Whether secrets are stored in plain text.
+    /// Returns whether secrets are stored in plain text.
     pub fn are_plaintext(&self) -> bool {
         self.0.key_id() == Plain.key_id()
     }

@@ -25,7 +25,7 @@ pub enum Place {
     Postgres(Pool),
 }
 
-/// What opening a database does about migrations that its schema lacks. A newer schema is an error in any case.
+/// How to treat migrations that the schema lacks. A newer schema is an error in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Migrations {
     /// Applies them.
@@ -37,7 +37,7 @@ pub enum Migrations {
 /// Opens the database of a board that was served before. A database without a board is left as it is.
 ///
 /// # Errors
-/// When there is no board, or its schema is newer, or it is outdated and `migrations` are not to be applied.
+/// When there is no board, or its schema is newer, or it is outdated and `migrations` forbids applying them.
 pub async fn existing(url: &str, migrations: Migrations) -> Result<(Database, Board)> {
     let place = Place::named(url, false)?;
     if place.holds_board().await? == Some(false) {

@@ -36,7 +36,7 @@ impl Readiness {
         }
     }
 
-    /// Whether the database can be read.
+    /// Returns whether the database can be read.
     pub async fn is_healthy(&self) -> bool {
         let read = timeout(PROBE_TIMEOUT, self.board.is_there()).await;
         let healthy = matches!(read, Ok(Ok(true)));
@@ -46,8 +46,8 @@ impl Readiness {
         healthy
     }
 
-    /// Whether the database can be written to and no migration is pending. Probes at most once per second, however many
-    /// clients ask and disconnect.
+    /// Returns whether the database can be written to and no migration is pending. Probes at most once per second, for
+    /// any number of clients.
     pub async fn is_ready(&self) -> bool {
         let this = self.clone();
         let probe = tokio::spawn(async move {

@@ -22,9 +22,9 @@ pub(super) struct Answer {
     /// The cursor of the next page.
     pub(super) next: Option<String>,
     pub(super) retry_after: Option<Duration>,
-    /// Whether it is a stored response.
+    /// True if it is a stored response.
     pub(super) replayed: bool,
-    /// What it is about, to be stored with it.
+    /// Ids of what the response is about, stored with it.
     pub(super) resource: ResourceIds,
 }
 

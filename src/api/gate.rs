@@ -1,4 +1,5 @@
-//! Steps 4 to 6, 8 and 9: scope, standing, offline, visibility.
+//! Steps 4 to 6, 8 and 9 of the pipeline: scope check, access, online check, visibility check, and the visibility of a
+//! stored response.
 
 use super::auth::Bearer;
 use super::log;

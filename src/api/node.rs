@@ -50,7 +50,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Whether it is an object with `true` in the field of this name.
+    /// Returns whether it is an object with `true` in the field of this name.
     pub(super) fn is_true(&self, name: &str) -> bool {
         let Self::Object(fields) = self else {
             return false;

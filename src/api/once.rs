@@ -30,7 +30,7 @@ pub(super) struct Keyed<'a> {
     pub(super) attempt: Option<Attempt>,
     pub(super) request_id: &'a str,
     pub(super) caller: &'a Caller,
-    /// Whether the path names a place in a forum.
+    /// True if the path names a place in a forum.
     pub(super) names_place: bool,
     /// The member that the path names, if any.
     pub(super) named_member: Option<UserRef>,
@@ -131,7 +131,8 @@ async fn first(
     result
 }
 
-/// A refusal changed nothing, but for one of a command whose answer the caller may not see.
+/// Outcome of a command that failed: a refusal changed nothing; after an internal error, or a result that the caller
+/// cannot see, the outcome is unknown.
 fn refused(problem: &Problem) -> Outcome {
     match problem {
         Problem::Internal(_) | Problem::Withheld => Outcome::Unknown,

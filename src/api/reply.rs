@@ -27,7 +27,7 @@ pub(super) struct View<'a> {
     pub(super) location: Option<String>,
     /// The status, where the reply decides it.
     pub(super) status: Option<u16>,
-    /// What the reply is about.
+    /// Ids of what the reply is about.
     pub(super) resource: ResourceIds,
 }
 
@@ -60,7 +60,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The reply of a command. It says which forum it is about, unless it is about nothing in a forum.
+/// Reply of a command, with its forum unless it concerns none.
 pub(super) trait Reply: Send + Sized + 'static {
     /// What goes over the wire.
     type Wire: Serialize + JsonSchema;
@@ -74,7 +74,7 @@ pub(super) trait Reply: Send + Sized + 'static {
     fn wire(self, view: &mut View<'_>) -> Result<Self::Wire, Problem>;
 }
 
-/// What does not carry its forum: a reply only within [`In`], which does.
+/// Types that do not carry their forum are replies only within [`In`], which carries it.
 pub(super) trait Content: Send + Sized + 'static {
     type Wire: Serialize + JsonSchema;
 

@@ -48,7 +48,7 @@ pub struct ForumApi(pub(super) Arc<Core>);
 pub struct Malformed {
     /// The header at fault, in lower case.
     pub header: &'static str,
-    /// What was expected of it: an English phrase, which [`Messages::phrases`](crate::Messages::phrases) can translate.
+    /// Expected value of the header: an English phrase, which [`Messages::phrases`](crate::Messages::phrases) can translate.
     pub expected: &'static str,
 }
 

@@ -36,8 +36,7 @@ impl<T: Placed + Debug> Asked<T> {
             Err(Refusal::Failed(_)) => asked.otherwise("no failure"),
             Ok(ref reply) => match hidden(reply, standing) {
                 Some(forum) => {
-                    let expected =
-                        format!("nothing in forum {forum}, which the standing does not cover");
+                    let expected = format!("nothing in forum {forum}, which the caller cannot see");
                     asked.otherwise(&expected)
                 }
                 None => Ok(asked),

@@ -28,7 +28,7 @@ pub enum Refusal {
     Conflict(String),
     /// A field of the body breaks a rule of the board: 422 `VALIDATION`. [`Refusal::invalid`] makes one.
     ///
-    /// The client gets `field: message`. A rule about the whole post, as a time to wait, names `body`.
+    /// The client gets `field: message`. A rule about the whole post, such as a time to wait, names `body`.
     Invalid {
         /// The field's name in the request body, without the objects around it: `options`, not `poll.options`.
         field: &'static str,
@@ -147,8 +147,8 @@ impl From<Refusal> for Fault {
 
 /// The backend refused an operation because too many wait already. The operation was not run.
 ///
-/// As the source of a [`Fault`] or of [`Refusal::Failed`], at any depth, it makes the API answer 503 `internal_error`
-/// with `retry-after`, instead of 500. A command that returns it has changed nothing: the `Idempotency-Key` of the
+/// The source of a [`Fault`] or of [`Refusal::Failed`], at any depth. The API then answers 503 `internal_error` with
+/// `retry-after` instead of 500. A command that returns it has changed nothing: the `Idempotency-Key` of the
 /// request stays usable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overloaded {

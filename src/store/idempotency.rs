@@ -40,7 +40,7 @@ pub struct Kept {
     pub location: Option<String>,
     /// Its body.
     pub body: Bytes,
-    /// What it is about. A repeat receives it only while the caller can see that.
+    /// Ids of what it is about. A repeat receives it only while the caller can see that.
     pub resource: ResourceIds,
 }
 
@@ -60,7 +60,7 @@ pub struct ResourceIds {
 pub enum Begin {
     /// It is the first: run the command, then settle the ticket.
     First(Ticket),
-    /// It succeeded: give that response.
+    /// It succeeded; the response to replay.
     Repeat(Kept),
     /// The first still runs.
     Running,
@@ -125,7 +125,7 @@ impl Entry {
     }
 }
 
-/// Keeps successes and unknown outcomes for 24 hours, and forgets them by itself.
+/// Keeps successes and unknown outcomes for 24 hours, and then deletes them.
 #[async_trait]
 pub trait Idempotency: Send + Sync + 'static {
     /// Takes the key for this request, or tells what it says already: one atomic operation, so that of any number of

@@ -18,7 +18,7 @@ const MAX_LABEL_CHARS: usize = 100;
 pub struct Issue<'a> {
     /// For whom it acts.
     pub owner: &'a UserId,
-    /// What to call it; may be empty. A single-line text of at most 100 characters.
+    /// Name of the token for its owner: a single-line text of at most 100 characters, which may be empty.
     pub label: &'a str,
     /// What it carries.
     pub scopes: &'a [String],

@@ -176,7 +176,8 @@ impl Registry {
     /// Registers an endpoint, enabled.
     ///
     /// # Errors
-    /// When the store's secrets have another key, nothing may be sent to its address, or the board never sends one of its topics.
+    /// When the store's secrets have another key, nothing may be sent to the URL's address, or the board never sends one of
+    /// the topics.
     pub async fn register(&self, new: Registration) -> Result<Revealed, Declined> {
         let topics = new.topics.checked(&self.own)?;
         Target::register(&new.url, self.allow_private, &*self.resolver).await?;

@@ -24,7 +24,7 @@ async fn every_post_is_answered_again_as_it_was_the_first_time() {
     }
 }
 
-/// What a key does after a first run that did not succeed.
+/// State of a key after a first run that did not succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
     IsFree,
@@ -107,7 +107,7 @@ async fn a_refusal_frees_the_key_for_another_request() {
     assert_eq!(server.send(&reply("y").bearer(&alice)).await.status, 201);
 }
 
-/// What becomes invisible between a request and its repeat.
+/// Resource that becomes invisible between a request and its repeat.
 #[derive(Clone, Copy, Debug)]
 enum Loses {
     Nothing,

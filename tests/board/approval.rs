@@ -1,4 +1,4 @@
-//! What newcomers edit awaits approval again.
+//! Approved content that newcomers edit awaits approval again.
 
 use serde_json::{Value, json};
 

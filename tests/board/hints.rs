@@ -64,7 +64,7 @@ fn hints_wait_for_no_command() {
         assert_eq!(demo.one::<i64>(SEEN).await, members - 1);
         end.send(()).unwrap();
         writing.await.unwrap().unwrap();
-        // What was left out is noted with the next request.
+        // The hints that were left out are noted with the next request.
         see_all_members(&demo).await;
         demo.board.write_hints().await;
         assert_eq!(demo.one::<i64>(SEEN).await, members);

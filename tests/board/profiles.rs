@@ -54,7 +54,7 @@ async fn being_seen_is_noted_every_five_minutes() {
     assert_eq!(ask().await, "2026-01-01T00:00:00.000Z");
     demo.wait(1);
     assert_eq!(ask().await, "2026-01-01T00:05:00.000Z");
-    // A clock that was ahead keeps nothing from being noted.
+    // Hints are noted after a clock was set back.
     demo.clock
         .set(demo.clock.now().minus(Duration::from_secs(600)));
     assert_eq!(ask().await, "2025-12-31T23:55:00.000Z");

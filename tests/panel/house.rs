@@ -223,7 +223,7 @@ impl House {
         id.to_string()
     }
 
-    /// Queues so many events for the endpoint.
+    /// Queues this number of events for the endpoint.
     pub async fn queue(&self, many: usize) {
         let mut fan_outs = Vec::new();
         for number in 0..many {

@@ -1,4 +1,4 @@
-//! Forms that succeed once, and what several nodes share of them.
+//! Forms that succeed once, also on several nodes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,7 +54,7 @@ impl Tokens for Slow {
     }
 }
 
-/// A house whose panel creates tokens in such a store.
+/// A fixture whose panel creates tokens in such a store.
 async fn slow(fails: bool, permits: usize) -> (House, Arc<Slow>) {
     let mut house = House::new().await;
     let slow = Arc::new(Slow {

@@ -71,7 +71,7 @@ fn a_postgres_without_a_board_is_left_as_it_is() {
     });
 }
 
-/// What every program says of a database that it must not use.
+/// Error of every program for a database that it must not use.
 fn refusals(home: &Home) -> Vec<String> {
     let arguments: [&[&str]; 4] = [
         &["--listen", "127.0.0.1:0"],

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use crate::backend::{at, lookup, open, path, waits};
 
-/// Bound for what does not end at all when it is broken.
+/// Time limit for operations that never end when they are broken.
 const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 const ENDLESS: &str =

@@ -129,7 +129,7 @@ async fn an_unreadable_delivery_strands_no_other_and_is_not_attempted() {
     for number in 1..=5 {
         deliver(&webhooks, &event(&format!("evt_{number}")), &[endpoint()]).await;
     }
-    // Two that are due first, at an endpoint that has room for two.
+    // Two that are due first, at an endpoint with two free places.
     run_unchecked(
         &directory,
         "UPDATE forum_api_deliveries SET state = 'paused', due_at = due_at - 1 WHERE event = 'evt_1';

@@ -126,7 +126,7 @@ impl Oracle {
     }
 }
 
-/// How far the clock goes on, or is set back.
+/// Time by which the clock advances or is set back.
 fn pause() -> impl Strategy<Value = i64> {
     prop_oneof![9 => 0_i64..30, 1 => -1000_i64..0]
 }

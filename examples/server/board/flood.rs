@@ -9,8 +9,8 @@ use super::rules;
 use super::settings::{POST_INTERVAL, POSTS_PER_HOUR, Values};
 use super::texts::Texts;
 
-/// Whether a member may post now. Refused posts left no row and do not count, nor do posts that are dated later than now
-/// because a clock was ahead.
+/// Refuses a post of a member who has to wait. Refused posts left no row and do not count. Posts that are dated later
+/// than now, because a clock was ahead, do not count either.
 pub async fn check(
     connection: &Connection<'_>,
     actor: &Actor,

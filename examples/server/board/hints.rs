@@ -1,5 +1,5 @@
-//! Hints: when members were last seen, and sessions last used. They are collected in memory and written together, now and
-//! then, so that no request waits for them. A crash loses the last ones.
+//! Hints: when members were last seen, and sessions last used. They are collected in memory and written together, so
+//! that no request waits for them. A crash loses the last ones.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -59,7 +59,7 @@ impl Hints {
     }
 }
 
-/// Whether `now` is so much later than `noted` that it is to be noted, or so much earlier: a clock was set back.
+/// Returns whether `now` differs from `noted` by so much that it must be noted: later, or earlier if a clock was set back.
 pub fn is_due(noted: Timestamp, now: Timestamp, grain: Duration) -> bool {
     now.since(noted).max(noted.since(now)) >= grain
 }
@@ -133,8 +133,8 @@ async fn write(
     Ok(())
 }
 
-/// On SQLite and on Postgres, where rows that a command changes at the time are left out, so that neither waits for the
-/// other.
+/// The statement for SQLite, and the one for Postgres, which leaves out rows that a command changes at the time, so that
+/// neither waits for the other.
 const SEEN: [&str; 2] = [
     "UPDATE member SET last_seen_at = CAST(seen.value ->> 'at' AS BIGINT)
     FROM json_each(:hints) AS seen

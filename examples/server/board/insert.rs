@@ -63,7 +63,8 @@ pub async fn thread(
     Ok((thread, post))
 }
 
-/// Adds a reply at this place in the order of posts, and gives its id. Its thread is visible, and no post of it is ordered later.
+/// Adds a reply at this place in the order of posts, and returns its id. Its thread is visible, and no post of the thread
+/// is ordered later.
 pub async fn reply(
     tx: &Transaction<'_>,
     (forum, thread): (i64, i64),

@@ -33,7 +33,7 @@ pub struct Item {
     pub state_before: Option<State>,
     /// Counts the changes to it.
     pub version: i64,
-    /// Whether `post.created` was sent.
+    /// True if `post.created` was sent.
     published: bool,
     thread_state: State,
     locked: bool,
@@ -70,9 +70,9 @@ impl Item {
         (self.state, self.thread_state) == (State::Visible, State::Visible)
     }
 
-    /// Notes that it is visible to everybody who sees the forum from now on: with these events if it was published
-    /// before, and otherwise as a new thread or post. With a first post, replies that were approved while the thread was
-    /// hidden are published.
+    /// Records the events of an item that becomes visible to all who see the forum: these events if it was published
+    /// before, and otherwise those of a new thread or post. With a first post, it also publishes replies that were approved
+    /// while the thread was hidden.
     pub async fn publish(
         &self,
         tx: &Transaction<'_>,
@@ -126,7 +126,7 @@ impl Item {
         self.follow(tx, to).await
     }
 
-    /// Brings its thread, if it is the first post, and the counts after it, which is in this state now.
+    /// Updates its thread, if it is the first post, and the counts to the state that it now has.
     pub async fn follow(&mut self, tx: &Transaction<'_>, to: State) -> Result<()> {
         if self.state == to {
             return Ok(());

@@ -120,8 +120,8 @@ impl Board {
         apply.await.map(drop)
     }
 
-    /// Creates a board with what `fill` puts there, all of it or nothing; returns `None`, and migrates the tables, where
-    /// there is a board.
+    /// Creates a board and fills it with `fill`, in one transaction. If there is a board, migrates its tables and returns
+    /// `None`.
     pub async fn begin<T: Send + 'static>(
         &self,
         fill: impl for<'a> FnOnce(&'a Transaction<'a>, Timestamp) -> Doing<'a, T> + Send + 'static,

@@ -130,7 +130,7 @@ pub async fn list(
     Ok(In::new(forum, Page { items, next }))
 }
 
-/// Number of posts until the page ends, with their texts as JSON has them: it writes a control character as six.
+/// Number of posts until the page ends. Counts the bytes of their texts in JSON, where a control character has six.
 fn fitting(posts: &[(Timestamp, Post)]) -> usize {
     let mut size = 0;
     let fits = |post: &&Post| {

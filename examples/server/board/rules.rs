@@ -72,7 +72,7 @@ fn at_most(field: &'static str, text: &str, most: u32, too_long: &str) -> Result
         .ok_or_else(|| Refusal::invalid(field, fill(too_long, most)))
 }
 
-/// Whether a text has no visible character.
+/// Returns whether a text has no visible character.
 pub fn is_blank(text: &str) -> bool {
     text.chars().all(is_invisible)
 }

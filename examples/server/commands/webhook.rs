@@ -84,7 +84,7 @@ struct Wanted {
     /// Where deliveries are sent
     #[arg(long)]
     url: String,
-    /// What it is told of; * is everything but message.sent
+    /// The topics that it receives; * means all except message.sent
     #[arg(long, value_name = "a,b|*", default_value = "*")]
     topics: String,
     /// The member for whom it acts
@@ -143,7 +143,7 @@ impl Webhook {
 }
 
 impl Action {
-    /// Whether the action also works without the key, so that endpoints can be listed and removed when it is lost.
+    /// Returns whether the action also works without the key, so that endpoints can be listed and removed when it is lost.
     const fn needs_no_secret(&self) -> bool {
         matches!(self, Self::List | Self::Remove { .. })
     }

@@ -9,7 +9,7 @@ const LONGEST: usize = 2000;
 const SECRETS: [&str; 2] = ["forum_pat_", "whsec_"];
 
 /// Returns the message of a panic. A fixed message of the program is always shown. A formatted one may quote a post or a
-/// message of a member: it is shown `in_full` only, without secrets.
+/// message of a member: it is shown only `in_full`, with secrets masked.
 pub fn message(payload: &dyn Any, in_full: bool) -> String {
     if let Some(fixed) = payload.downcast_ref::<&'static str>() {
         return (*fixed).into();

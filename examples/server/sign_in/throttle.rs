@@ -1,5 +1,5 @@
 //! Limits of failed sign-ins: per name and address prefix, and per address prefix. No limit applies to a name alone, so
-//! nobody can lock a member out from another network.
+//! a member cannot be locked out from another network.
 
 use std::sync::Arc;
 use std::time::Duration;

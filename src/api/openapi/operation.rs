@@ -132,7 +132,7 @@ fn header(row: &Row) -> Option<Value> {
     let (name, description, schema) = match row.verb {
         Verb::Post => (
             "Idempotency-Key",
-            "Of your own making, such as a UUID. It makes it safe to repeat this request: for 24 hours after a success the same request with the same key receives the stored response.",
+            "Chosen by the client, such as a UUID. Makes this request safe to repeat: for 24 hours after a success the same request with the same key receives the stored response.",
             json!({ "type": "string", "pattern": "^[!-~]{1,64}$", "examples": ["5e5c1a52-31d6-4d4e-a0a4-1c6b0f0e7a11"] }),
         ),
         Verb::Get if !row.acts() => (

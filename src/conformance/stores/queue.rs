@@ -145,7 +145,7 @@ impl Shelf {
         equal(format_args!("what is due at {now}"), ids(&claims), vec![])
     }
 
-    /// Whether sending may begin at `now`.
+    /// Returns whether sending may begin at `now`.
     pub(super) async fn begins(&self, claimed: &Claimed, now: i64) -> Verdict<bool> {
         let deliveries = &self.webhooks.deliveries;
         let begun = deliveries.begin_sending(std::slice::from_ref(claimed), at(now));

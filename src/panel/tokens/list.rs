@@ -55,7 +55,7 @@ fn position(token: &TokenRecord) -> String {
     format!("{}.{}", token.created_at.as_millis(), token.lookup)
 }
 
-/// Parses a [`position`]; `None` for any other text, which stands for the first page.
+/// Parses a [`position`]; `None` for any other text, which means the first page.
 fn after(text: &str) -> Option<(Timestamp, Lookup)> {
     let (created_at, lookup) = text.split_once('.')?;
     let created_at = Timestamp::from_millis(created_at.parse().ok()?);

@@ -17,7 +17,7 @@ use crate::store::{Budgets, lock};
 const SHARDS: usize = 96;
 /// What a table of 16,384 slots takes before it would double.
 const FULL: usize = 14_336;
-/// The same for failed password attempts: room for 172,032 keys in some 10 MB.
+/// The same for failed password attempts: at most 172,032 keys in about 10 MB.
 const FULL_OF_ATTEMPTS: usize = 1_792;
 /// No lookup reads so: the budget of guests without any address is among those of tokens.
 const NO_ADDRESS: u128 = 0;

@@ -98,7 +98,7 @@ fn parameters(endpoint: &Endpoint) -> Vec<String> {
     ]
 }
 
-/// An id is at least one character long, so the empty text stands for none.
+/// An id is at least one character long, so the empty text means that none is recorded.
 fn key_parameters(former: Option<&KeyId>, key: &KeyId, endpoints: &[Endpoint]) -> [String; 3] {
     let given = endpoints.iter().map(|endpoint| {
         let pending = endpoint.pending.as_ref();

@@ -60,7 +60,7 @@ SET ended = TRUE, status = NULLIF($4, '')::INTEGER, location = NULLIF($5, ''), b
     forum_id = NULLIF($7, ''), thread_id = NULLIF($8, ''), post_id = NULLIF($9, '')
 WHERE token = $1 AND key = $2 AND began_at = $3::TEXT::BIGINT";
 
-    /// Frees the key of a command that changed nothing, if the ticket is still the key's.
+    /// Releases the key of a command that changed nothing, if the reservation is still current.
     free(ticket: &Ticket) binds [ticket.token, ticket.key, ticket.began.as_millis()] to "\
 DELETE FROM forum_api_idempotency_keys WHERE token = $1 AND key = $2 AND began_at = $3::TEXT::BIGINT";
 }

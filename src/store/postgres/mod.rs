@@ -73,14 +73,14 @@
 //! # Tables
 //!
 //! Times are milliseconds since 1970-01-01T00:00:00Z; scopes are a JSON array; the outcome of an `Idempotency-Key` that has
-//! ended without a status is unknown. Tables whose rows change often leave room for that, and are vacuumed when a small
-//! part of them has changed.
+//! ended without a status is unknown. Tables whose rows change often have a fill factor below 100, and are vacuumed when a
+//! small part of their rows has changed.
 //!
 //! `forum_api_events` is the outbox, into which a host writes in its own transactions. An event waits while
 //! `fanned_out_at` and `quarantine_reason` are null, and goes with its last delivery. An endpoint's topics are a JSON array;
-//! `*` means all topics except `message.sent`. A delivery is pending while `due_at` is set: the time of its next attempt or, while
-//! `leased`, the end of its `lease`. `sending` is set while an attempt has begun that is not settled, and `ended_at` is the
-//! time when it was delivered, gone or withheld. Rows whose endpoint was removed count as removed.
+//! `*` means all topics except `message.sent`. A delivery is pending while `due_at` is set: the time of its next attempt or,
+//! while `leased`, the end of its `lease`. `sending` is set while an attempt has begun that is not settled, and `ended_at` is
+//! the time when it was delivered, gone or withheld. Rows whose endpoint was removed count as removed.
 //!
 //! Postgres's clock decides leases and due times ([`LeaseClock`]).
 //!

@@ -120,7 +120,7 @@ pub(super) fn read(columns: &[&str]) -> Result<Event, &'static str> {
     decode_event(id, topic, occurred_at, forum, body)
 }
 
-/// The events that the rows of [`quarantined`] hold, of which every column is a text.
+/// Decodes the rows of [`quarantined`], in which every column is a text.
 ///
 /// # Errors
 /// When they are other rows.

@@ -225,7 +225,7 @@ impl Database {
         told(answer).await
     }
 
-    /// As [`write`](Self::write), for what nobody waits for: an error, also that of a full queue, goes to the log. A
+    /// As [`write`](Self::write), without a result: an error, also that of a full queue, goes to the log. A
     /// crash may lose it, and [`close`](Self::close) does when it came before.
     pub fn write_later<E>(&self, run: impl FnOnce(&Savepoint<'_>) -> Result<(), E> + Send + 'static)
     where
@@ -242,7 +242,7 @@ impl Database {
     /// Checks that the database can be written to: commits its header with unchanged contents. It costs one `fsync`.
     ///
     /// # Errors
-    /// When the database is closed, read-only, locked or full, or its queue of writes is.
+    /// When the database is closed, read-only, locked or full, or its queue of writes is full.
     pub async fn check_writable(&self) -> Result<(), SqliteError> {
         self.write(|savepoint| {
             let version: i32 =

@@ -10,10 +10,10 @@
 //! `forum_api_events` is the outbox, into which a host may write by itself, with
 //! [`Event::INSERT`](crate::webhook::Event::INSERT) or a statement of its own: it stays as it is, and what is added
 //! can be left out. An event waits while `fanned_out_at` and `quarantine_reason` are null, and goes with its last delivery.
-//! An endpoint's topics are a JSON array; `*` means all topics except `message.sent`. A delivery is pending while `due_at` is set:
-//! the time of its next attempt or, while `leased`, the end of its `lease`. `sending` is set while an attempt has begun that
-//! is not settled, and `ended_at` is the time when it was delivered, gone or withheld. Rows whose endpoint was removed count
-//! as removed.
+//! An endpoint's topics are a JSON array; `*` means all topics except `message.sent`. A delivery is pending while `due_at` is
+//! set: the time of its next attempt or, while `leased`, the end of its `lease`. `sending` is set while an attempt has begun
+//! that is not settled, and `ended_at` is the time when it was delivered, gone or withheld. Rows whose endpoint was removed
+//! count as removed.
 //!
 //! ```sql
 #![doc = include_str!("schema/1.sql")]

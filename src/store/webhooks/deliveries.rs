@@ -44,7 +44,7 @@ pub struct Claimed {
     pub endpoint: Endpoint,
     /// What is sent.
     pub event: Event,
-    /// Whether an earlier lease expired after its worker had recorded that sending begins
+    /// True if an earlier lease expired after its worker had recorded that sending begins
     /// ([`Deliveries::begin_sending`]): an attempt that failed.
     pub lease_expired: bool,
     /// Tells this lease on the delivery from every other one.
@@ -120,9 +120,10 @@ pub trait Deliveries: Send + Sync + 'static {
     /// its id, counted and left out; no attempt is counted for it, and it is due again after the lease.
     async fn claim(&self, claim: &Claim, now: Timestamp) -> Stored<Claims>;
 
-    /// Records, durably and in one step, that sending begins; returns the deliveries of which that was recorded. Left out,
-    /// and unchanged, is one whose lease is not in force any more, or has expired by `now`. From then on a lease that
-    /// expires unsettled is a failed attempt ([`Claimed::lease_expired`]). No two of `claimed` are of one delivery.
+    /// Records, durably and in one step, that sending begins; returns the deliveries of which that was recorded. It leaves
+    /// out, and does not change, a delivery whose lease is not in force any more or has expired by `now`. After the record
+    /// a lease that expires unsettled is a failed attempt ([`Claimed::lease_expired`]). Each delivery occurs once in
+    /// `claimed`.
     async fn begin_sending(
         &self,
         claimed: &[Claimed],
@@ -139,11 +140,11 @@ pub trait Deliveries: Send + Sync + 'static {
         now: Timestamp,
     ) -> Stored<HashSet<DeliveryId>>;
 
-    /// Returns what was claimed and not attempted, uncounted, to be due after `wait`: as it was before the claim, so that
-    /// the next claim reports a lease that had expired again. What is another's by now is left alone.
+    /// Returns a claimed delivery to the queue without an attempt, to be due after `wait`. It is as it was before the
+    /// claim, so the next claim reports an earlier expired lease again. Changes nothing if the lease is another worker's.
     async fn release(&self, claimed: &[Claimed], wait: Duration, now: Timestamp) -> Stored<()>;
 
-    /// Counts what is due at `now`, of enabled endpoints: what a [`claim`](Self::claim) with room for everything would
+    /// Counts what is due at `now`, of enabled endpoints: what an unlimited [`claim`](Self::claim) would
     /// take, up to [`Backlog::MAX_DEPTH`].
     async fn backlog(&self, now: Timestamp) -> Stored<Backlog>;
 

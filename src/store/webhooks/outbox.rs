@@ -49,7 +49,7 @@ pub trait Outbox: Send + Sync + 'static {
     /// Returns up to `limit` events that were not fanned out yet, the oldest first; those of one moment in the order in
     /// which they were put.
     ///
-    /// They are found by their own state and not by their place: what is committed late is found as well. Each event is
+    /// Events are found by their state, not by their position, so an event that is committed late is found as well. Each is
     /// decoded on its own. One that cannot be decoded goes to the [`quarantine`](Self::quarantined) with its reason, is
     /// logged with its id and counted, and delays no other event.
     async fn waiting(&self, limit: u32) -> Stored<Vec<Event>>;

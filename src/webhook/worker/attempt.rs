@@ -32,8 +32,8 @@ pub(super) fn span(claimed: &Claimed) -> Span {
     )
 }
 
-/// Attempts what was claimed and notes how it ended, or gives it back. `may_be_told`: whether its owner may be, which was
-/// asked since it was claimed.
+/// Attempts a claimed delivery and settles it, or returns it to the queue. `may_be_told` is the result of the check of the
+/// endpoint's owner, made after the claim.
 pub(super) async fn run(
     crew: &Crew,
     batchers: &Batchers,
@@ -107,7 +107,7 @@ fn postponed(crew: &Crew, claimed: &Claimed, fault: &Fault) -> Tried {
     Tried::postponed(claimed, now, wait, fault)
 }
 
-/// Whether the rest of the lease covers the time limit of sending.
+/// Returns whether the rest of the lease covers the time limit of sending.
 fn is_covered(crew: &Crew, claimed: &Claimed) -> bool {
     crew.clock.now().plus(crew.settings.step) <= claimed.lease_until
 }

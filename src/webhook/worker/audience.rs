@@ -82,7 +82,7 @@ async fn standings(crew: &Crew, owners: HashSet<UserId>) -> HashMap<UserId, Opti
     standings
 }
 
-/// Whether the endpoint is enabled, subscribes to the topic, and was registered when the event occurred.
+/// Returns whether the endpoint is enabled, subscribes to the topic, and was registered when the event occurred.
 fn listens(endpoint: &Endpoint, event: &Event) -> bool {
     endpoint.enabled
         && endpoint.topics.contains(&event.topic)

@@ -12,7 +12,7 @@ use super::slots::Slot;
 use super::start_batcher::StartBatcher;
 use crate::host::Stored;
 
-/// What records the progress of attempts.
+/// Batchers that record the progress of attempts.
 #[derive(Clone)]
 pub(super) struct Batchers {
     pub(super) starts: StartBatcher,

@@ -2,8 +2,8 @@
 //!
 //! Five loops run side by side: events are fanned out to deliveries, due deliveries are claimed and attempted, the start
 //! of sending is recorded, the end of attempts is recorded, and old deliveries are swept. With the feature `metrics`, a
-//! sixth measures the queue. None waits for another, and each attempt is a task of its own, so that neither a flood of events nor a
-//! receiver that hangs delays the rest. Any number of workers may share one store.
+//! sixth measures the queue. The loops do not wait for each other, and each attempt is a task of its own,
+//! so that neither many events nor a slow receiver delays the rest. Any number of workers may share one store.
 
 mod attempt;
 mod audience;

@@ -13,11 +13,11 @@ use crate::unwind::within;
 /// Largest number of deliveries that are recorded in one step.
 const BATCH: usize = 64;
 
-/// Where attempts ask whether they may send.
+/// Handle by which attempts record that sending begins.
 #[derive(Clone)]
 pub(super) struct StartBatcher(mpsc::UnboundedSender<Start>);
 
-/// An attempt that is about to send, and where it learns whether it may.
+/// An attempt that is about to send, and the sender of the result.
 struct Start {
     claimed: Claimed,
     begun: oneshot::Sender<Stored<bool>>,
@@ -37,7 +37,7 @@ impl StartBatcher {
         Self(sender)
     }
 
-    /// Records that sending begins, in a step at most; `false` when the lease does not hold any more.
+    /// Records that sending begins, within one step; returns `false` when the lease is not in force any more.
     pub(super) async fn begin(&self, crew: &Crew, claimed: &Claimed) -> Stored<bool> {
         let (begun, answer) = oneshot::channel();
         let claimed = claimed.clone();

@@ -20,7 +20,7 @@ impl Tried {
         attempted: None,
     };
 
-    /// Its worker had begun to send, and never recorded the end.
+    /// An attempt whose worker had begun to send, and never recorded the end.
     pub(super) fn lost(claimed: &Claimed, now: Timestamp) -> Self {
         Self {
             outcome: Outcome::LeaseExpired,

@@ -19,7 +19,7 @@ pub const FAULTS: &[Fault] = &[
     ),
     (
         "an_edit_of_what_was_approved_is_told_of",
-        "what is approved again is told of as new",
+        "an approved edit is sent as a new post",
         Plant::Events(|events| {
             let edits = events.iter_mut().filter(|event| event.topic == Topic::POST_UPDATED);
             edits.for_each(|event| event.topic = Topic::POST_CREATED);

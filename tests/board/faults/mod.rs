@@ -68,7 +68,7 @@ async fn a_search_at_fault_names_the_hidden_forum() {
     for (rule, note) in [
         (
             "what_is_hidden_is_not_found",
-            "in forum 1, which the standing does not cover",
+            "in forum 1, which the caller cannot see",
         ),
         (
             "a_hidden_sub_forum_is_not_found_through_its_parent",

@@ -24,7 +24,7 @@ pub const FAULTS: &[Fault] = &[
     ),
     (
         "an_empty_title_or_body_is_invalid",
-        "what is invalid names another field",
+        "an invalid value names another field",
         Plant::StartThread(Twist::Refused(|refusal| {
             *refusal = Refusal::invalid("thread", "title or body: it is empty.");
         })),

@@ -73,7 +73,7 @@ pub struct Thread {
 pub struct Poll {
     pub id: String,
     pub options: Vec<String>,
-    /// Whether it asks what an edit makes it ask.
+    /// True if the poll has the question that an edit gives it.
     pub edited: bool,
     /// Which option each voter chose.
     pub votes: BTreeMap<usize, usize>,

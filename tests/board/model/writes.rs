@@ -76,7 +76,7 @@ impl World {
         });
     }
 
-    /// What newcomers edit awaits approval.
+    /// Content that newcomers edit awaits approval.
     fn edit(&mut self, who: Who, post: Any) -> Status {
         let editor = self.member(who)?;
         let post = self.seen_post(who, self.post(post))?;
@@ -193,7 +193,7 @@ impl World {
         }
     }
 
-    /// Sight of the thread is enough, unless it is deleted, and a vote can be changed.
+    /// A member who sees the thread may vote, unless it is deleted, and may change the vote.
     fn vote(&mut self, who: Who, thread: Any, option: usize) -> Status {
         let voter = self.member(who)?;
         let thread = self.seen_thread(who, self.thread(thread))?;

@@ -103,7 +103,7 @@ fn an_unreadable_delivery_strands_no_other_and_is_not_attempted() {
         let deliveries = &webhooks.deliveries;
         add(&webhooks, &[endpoint(1), endpoint(2)]).await;
         queue(&webhooks, (1..=5).map(event), &[endpoint(1), endpoint(2)]).await;
-        // Two that are due first, at the endpoint that has room for two.
+        // Two that are due first, at the endpoint with two free places.
         run(
             &pool,
             "UPDATE forum_api_deliveries SET state = 'paused', due_at = due_at - 1

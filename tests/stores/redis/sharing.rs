@@ -148,7 +148,7 @@ fn a_charge_that_is_given_up_leaves_the_next_ones_alone() {
     });
 }
 
-/// The units of a window, and what is charged.
+/// Units of a window, and units that are charged.
 fn step() -> impl Strategy<Value = (u32, u32)> {
     (prop_oneof![0..30_u32, Just(u32::MAX)], 0..20_u32)
 }

@@ -12,7 +12,7 @@ const SQLITE: &[&str] = &[include_str!("sqlite/1.sql")];
 
 const POSTGRES: &[&str] = &[include_str!("postgres/1.sql")];
 
-/// Whether the database has a board.
+/// Returns whether the database has a board.
 pub async fn is_there(connection: &Connection<'_>) -> db::Result<bool> {
     let find = connection.either(
         "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)",

@@ -182,7 +182,7 @@ impl Way {
         Ok(found)
     }
 
-    /// Reads the first rows of what matches a text in a place.
+    /// Reads the first rows that match a text in a place.
     async fn read<T>(
         self,
         connection: &Connection<'_>,

@@ -195,7 +195,7 @@ impl Kept {
         Some(claimed)
     }
 
-    /// Whether the lease is in force and has not expired; then sending begins.
+    /// Returns whether the lease is in force and has not expired; then sending begins.
     fn begin_sending(&mut self, claimed: &Claimed, now: Timestamp) -> bool {
         let id = &claimed.delivery.id;
         let is_held = |row: &Row| row.lease == claimed.lease && row.holds_lease(now);
@@ -206,7 +206,7 @@ impl Kept {
         begins
     }
 
-    /// Whether the delivery was queued again, or made due.
+    /// Returns whether the delivery was queued again, or made due.
     fn retry(&mut self, id: &DeliveryId, now: Timestamp) -> bool {
         let idle = self.row(id).filter(|row| !row.holds_lease(now));
         let retried = idle.and_then(|row| row.delivery.progress.retried(now));

@@ -15,9 +15,9 @@ pub(super) struct Row {
     pub(super) attempts: VecDeque<Attempted>,
     /// Counts what was done to the leases on it, so that no two have the same.
     pub(super) lease: i64,
-    /// Whether it is leased: the lease is in force until the delivery is due.
+    /// True if it is leased: the lease is in force until the delivery is due.
     pub(super) leased: bool,
-    /// Whether sending had begun under a lease that was not settled.
+    /// True if sending had begun under a lease that was not settled.
     pub(super) sending: bool,
 }
 
@@ -74,7 +74,7 @@ impl Row {
         self.delivery.progress = progress;
     }
 
-    /// Whether a lease is in force that has not expired.
+    /// Returns whether a lease is in force that has not expired.
     pub(super) fn holds_lease(&self, now: Timestamp) -> bool {
         self.leased && self.delivery.progress.due_at.is_some_and(|due| now < due)
     }

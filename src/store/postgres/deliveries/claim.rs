@@ -15,7 +15,7 @@ statements! {
     /// the oldest that are due is looked up, and locked; what others were faster at is made up for with whatever else is
     /// due. The planner takes a limit that it does not know for a tenth of all, so that each is within one that it knows.
     ///
-    /// Its commit waits for no disk (`synchronous_commit`): nothing is sent before
+    /// Its commit does not wait for the disk (`synchronous_commit`): nothing is sent before
     /// [`begin_sending`](super::begin_sending) is durable. It is run outside transactions.
     claim(claim: &Claim, now: Timestamp, clock: LeaseClock) binds [
         claim.room,
@@ -80,8 +80,8 @@ LEFT JOIN (
 ORDER BY delivery.due_at, delivery.id");
 }
 
-/// What the rows of [`claim`] hold, of which every column is a text: the deliveries, and an error for each row that holds
-/// none, with its id. `now` is the time at which the statement was sent.
+/// Decodes the rows of [`claim`], in which every column is a text: the deliveries, and an error with the id for each row
+/// that cannot be decoded. `now` is the time at which the statement was sent.
 ///
 /// # Errors
 /// When they are other rows.

@@ -66,7 +66,8 @@ UPDATE forum_api_deliveries SET sending = TRUE WHERE id = ANY (ARRAY(SELECT id F
 )
 SELECT id FROM settled");
 
-    /// Returns what was claimed and not attempted, to be due after `wait`. What is another's by now is left alone.
+    /// Returns a claimed delivery to the queue without an attempt, to be due after `wait`. Changes nothing if the lease is
+    /// another worker's.
     release(claimed: &[Claimed], wait: Duration, now: Timestamp, clock: LeaseClock) binds [
         joined(claimed.iter().map(|one| &one.delivery.id)),
         joined(claimed.iter().map(|one| one.lease)),
@@ -83,8 +84,8 @@ UPDATE forum_api_deliveries delivery
 SET due_at = clock.now + $5::TEXT::BIGINT, lease = delivery.lease + 1, leased = FALSE, sending = given.expired
 FROM given CROSS JOIN clock WHERE delivery.id = given.id");
 
-    /// Queues a finished delivery again, or makes a retrying one due unless its lease is in force. It changes one row, or
-    /// none.
+    /// Queues a finished delivery again, or makes a retrying one due unless its lease is in force. It changes at most
+    /// one row.
     retry(id: &DeliveryId, now: Timestamp, clock: LeaseClock) binds [
         id,
         clock.parameter(now),
@@ -100,8 +101,8 @@ WHERE id = $1 AND (
     OR delivery.state = 'retrying' AND NOT (delivery.leased AND delivery.due_at > clock.now)
 ) AND ", is_there!());
 
-    /// Queues up to `limit` dead deliveries of an endpoint again. It changes as many rows. Those that another node holds are
-    /// left out.
+    /// Queues up to `limit` dead deliveries of an endpoint again. It changes as many rows. Rows that another node
+    /// has locked are left out.
     retry_dead(endpoint: &EndpointId, now: Timestamp, clock: LeaseClock, limit: u32) binds [
         endpoint,
         clock.parameter(now),

@@ -27,7 +27,7 @@ SELECT width_bucket(duration_ms, string_to_array($4, ',')::BIGINT[])::TEXT, '', 
 FROM forum_api_attempts WHERE at > $1::TEXT::BIGINT GROUP BY 1";
 }
 
-/// What the rows of [`usage`] hold, of which every column is a text.
+/// Decodes the rows of [`usage`], in which every column is a text.
 ///
 /// # Errors
 /// When they are other rows.

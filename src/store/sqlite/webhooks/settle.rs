@@ -10,7 +10,7 @@ use crate::store::sqlite::run::{change, changes, first};
 use crate::store::{ATTEMPTS_KEPT, Claimed, Settlement, ended_at};
 use crate::webhook::{Attempted, Progress, State};
 
-/// Where the lease is in force and has not expired.
+/// Condition that the lease is in force and has not expired.
 pub(super) const BEGIN_SENDING: &str = "
     UPDATE forum_api_deliveries SET sending = TRUE
     WHERE id = ?1 AND lease = ?2 AND leased AND due_at > ?3
@@ -46,7 +46,7 @@ pub(super) const LOG: &str = "
 pub(super) const FORGET: &str =
     "DELETE FROM forum_api_attempts WHERE delivery = ?1 AND number <= ?2";
 
-/// Those whose lease holds.
+/// The deliveries whose lease is in force.
 pub(super) fn begin_sending(
     connection: &Connection,
     leases: &[(DeliveryId, i64)],

@@ -212,9 +212,9 @@ CREATE INDEX message_copy_in_inboxes ON message_copy (message_id) WHERE folder =
 
 CREATE INDEX thread_long_and_hidden ON thread (id) WHERE is_long AND state <> 'visible';
 
--- What search finds: a row for each post that everybody who sees its forum may read, and one for each that is hidden
--- with a long thread alone: a search leaves such threads out by name. A title's words begin with =, and stand with the
--- thread's first post; one with # and the author's id tells by whom a post is.
+-- Search index: a row for each post that is visible to all who see its forum, and for each visible post of a long
+-- thread that is hidden: a search excludes such threads by id. The words of a title begin with = and are in the row of
+-- the thread's first post. The word of # and the author's id identifies the author.
 CREATE TABLE post_text (
     post_id BIGINT PRIMARY KEY REFERENCES post ON DELETE CASCADE,
     thread_id BIGINT NOT NULL,
@@ -222,17 +222,16 @@ CREATE TABLE post_text (
     words TSVECTOR NOT NULL
 );
 
--- Whether a word is rare, so that the index finds its posts, or common, so that the newest of all posts have it: that
--- is known of so many words.
+-- Number of words with statistics. The planner uses the index for rare words, and reads the newest posts for common ones.
 ALTER TABLE post_text ALTER words SET STATISTICS 1000;
 
--- Each search reads all that waits to be put into the index: kilobytes of it, no more.
+-- Each search reads the pending list of the index: at most 256 kB.
 CREATE INDEX post_text_by_word ON post_text USING gin (words) WITH (gin_pending_list_limit = 256);
 CREATE INDEX post_text_by_thread ON post_text (thread_id, post_id);
 
--- Folded words as Postgres reads them, with this sign and their places. It holds no word of more than 2,046 bytes, and
--- no text of a megabyte: so much of them is searched. It knows no place from 16,383 on, and 255 of one word: beyond
--- these words are found, phrases are not.
+-- Folded words as a TSVECTOR literal, with this sign and their places. A TSVECTOR holds words of at most 2,046 bytes and
+-- less than a megabyte in all, so words and texts are cut. It holds places up to 16,383, and 255 for each word: words
+-- beyond these limits are found, phrases are not.
 CREATE FUNCTION placed (words TEXT, sign TEXT) RETURNS TEXT
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT coalesce(string_agg(
@@ -246,8 +245,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT coalesce(array_agg(id::BIGINT), '{}') FROM jsonb_array_elements_text(list) AS id
 $$;
 
--- Beside what a post says, its words tell where it is: in a forum, and among the posts of a span. The spans are of two to
--- the power of 7, 10, 13 and so on posts: each is eight times as long as the one before. Forum 0 is all of them.
+-- The index also holds words for the position of a post: its forum, and its spans of ids. Spans have 2 to the power of 7,
+-- 10, 13 and so on ids: each is eight times as long as the one before. Forum 0 means all forums.
 CREATE FUNCTION span (forum BIGINT, post BIGINT, power INTEGER) RETURNS TEXT
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT '@' || forum || '.' || power || '.' || (post >> power)
@@ -295,7 +294,7 @@ BEGIN
 END
 $$;
 
--- A thread that is hidden takes its posts along, so that no search has to step over them, unless it is long.
+-- Hiding a thread, unless it is long, removes its posts from the index, so that searches do not skip over them.
 CREATE TRIGGER post_text_of_thread AFTER UPDATE OF forum_id, title_words, state ON thread
 FOR EACH ROW WHEN (
     (old.forum_id, old.title_words) IS DISTINCT FROM (new.forum_id, new.title_words)
@@ -324,9 +323,9 @@ BEGIN
 END
 $$;
 
--- The forums whose spans a search in these forums asks for: 0 is all of them. To name forums is cheaper where most posts
--- are in others, and either the forums are few or the words are so common that the index reads fewer posts of the forums
--- than posts with the words. How common the words are is a count in the 1,024 posts around one of them.
+-- The forums whose spans a search in these forums uses: 0 means all forums. Naming forums is cheaper if most posts are in
+-- other forums, and either the forums are few or the words are so common that the index reads fewer posts of the forums
+-- than posts with the words. The frequency of the words is estimated from a span of 1,024 ids.
 CREATE FUNCTION asked_for (forums BIGINT [], query TSQUERY, near BIGINT, rows BIGINT) RETURNS BIGINT []
 LANGUAGE plpgsql STABLE SET random_page_cost = 0.1 AS $$
 DECLARE
@@ -343,11 +342,11 @@ BEGIN
 END
 $$;
 
--- The first matches on a way: back from the newest where it is -1, forth from the oldest where it is 1.
+-- The first matches in a direction: from the newest backwards if `way` is -1, from the oldest forwards if it is 1.
 --
--- It goes from span to span. The index is asked for the words within a span, and the next one is longer while few are
--- found: so little more is read than is given, however common words are, and wherever. All searches have one plan, for
--- they are all answered by the index of words: the sums keep the others out.
+-- Searches one span after the other in the index, and takes longer spans while few matches are found. So it reads little
+-- more than it returns, for common and rare words alike. One generic plan serves all searches, on the index of words: the
+-- arithmetic in the conditions keeps the planner from other indexes.
 CREATE FUNCTION matches (query TEXT, place JSONB, first BIGINT, last BIGINT, rows BIGINT, way INTEGER)
 RETURNS TABLE (post_id BIGINT, thread_id BIGINT) LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET random_page_cost = 0.1 SET jit = off AS $$
@@ -385,8 +384,8 @@ BEGIN
 END
 $$;
 
--- Who is signed in. A browser alone has the id of its session, of which this is the hash; a member's password is there as
--- the hash of its hash, so that with another one the session is over.
+-- Sessions of signed-in members. `hash` is the hash of the session id, which only the browser holds. `password` is the
+-- hash of the member's password hash: a session ends when the password changes.
 CREATE TABLE session (
     hash BYTEA PRIMARY KEY,
     member_id BIGINT NOT NULL REFERENCES member ON DELETE CASCADE,

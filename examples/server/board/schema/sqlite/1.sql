@@ -126,7 +126,7 @@ CREATE TABLE poll (
     version INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 
--- The id of a removed option is not given again, lest a vote meant for it goes to another.
+-- The id of a removed option is not reused, so that a late vote for it does not count for another.
 CREATE TABLE poll_option (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     poll_id INTEGER NOT NULL REFERENCES poll ON DELETE CASCADE,
@@ -137,7 +137,7 @@ CREATE TABLE poll_option (
 
 CREATE INDEX poll_option_by_position ON poll_option (poll_id, position);
 
--- That somebody voted; it still counts when the account is gone.
+-- A vote of a member. It still counts when the account is gone.
 CREATE TABLE ballot (
     id INTEGER PRIMARY KEY,
     poll_id INTEGER NOT NULL REFERENCES poll ON DELETE CASCADE,
@@ -147,7 +147,7 @@ CREATE TABLE ballot (
 
 CREATE INDEX ballot_by_member ON ballot (member_id);
 
--- What a ballot names, one option or more.
+-- Options of a vote, at least one.
 CREATE TABLE vote (
     ballot_id INTEGER NOT NULL REFERENCES ballot ON DELETE CASCADE,
     option_id INTEGER NOT NULL REFERENCES poll_option ON DELETE CASCADE,
@@ -177,7 +177,7 @@ CREATE TABLE member_ignore (
     PRIMARY KEY (member_id, ignored_id)
 ) STRICT, WITHOUT ROWID;
 
--- What all copies of a message share.
+-- Content that all copies of a message share.
 CREATE TABLE message (
     id INTEGER PRIMARY KEY,
     sender_id INTEGER REFERENCES member ON DELETE SET NULL,
@@ -187,7 +187,7 @@ CREATE TABLE message (
     receipt_requested INTEGER NOT NULL
 ) STRICT;
 
--- One party's copy. Those in inboxes are the message's recipients.
+-- Copy of a message for one party. Copies in inboxes belong to the recipients.
 CREATE TABLE message_copy (
     id INTEGER PRIMARY KEY,
     message_id INTEGER NOT NULL REFERENCES message ON DELETE CASCADE,
@@ -201,11 +201,11 @@ CREATE INDEX message_copy_by_time ON message_copy (owner_id, folder, sent_at, id
 CREATE INDEX message_copy_by_reading ON message_copy (owner_id, folder, (read_at IS NULL), sent_at, id);
 CREATE INDEX message_copy_in_inboxes ON message_copy (message_id) WHERE folder = 'inbox';
 
--- What search finds: a row for each post that everybody who sees its forum may read, under the post's id, and one for
--- each that is hidden with a long thread alone: a search leaves such threads out by name. The title stands with the
--- thread's first post. `place` tells where a post is and by whom: its words are f, t and m with the ids of forum, thread
--- and member. A search reads the thread and the forum of a match from the columns that are not indexed. The words come
--- folded, so the tokenizer has only to part them at blanks.
+-- Search index: a row, with the post's id, for each post that is visible to all who see its forum, and for each visible
+-- post of a long thread that is hidden: a search excludes such threads by id. The title is in the row of the thread's
+-- first post. The words of `place` are f, t and m with the ids of the post's forum, thread and author. A search reads the
+-- thread and the forum of a match from the columns that are not indexed. The words are folded already, so the tokenizer
+-- only splits them at blanks.
 CREATE VIRTUAL TABLE post_text USING fts5 (
     title, body, place, thread_id UNINDEXED, forum_id UNINDEXED,
     content = '', contentless_delete = 1, contentless_unindexed = 1, tokenize = 'ascii'
@@ -237,7 +237,7 @@ CREATE TRIGGER post_text_of_gone AFTER DELETE ON post BEGIN
     DELETE FROM post_text WHERE rowid = old.id;
 END;
 
--- A thread that is hidden takes its posts along, so that no search has to step over them, unless it is long.
+-- Hiding a thread, unless it is long, removes its posts from the index, so that searches do not skip over them.
 CREATE TRIGGER post_text_of_thread AFTER UPDATE OF forum_id, title_words, state ON thread
 WHEN (old.forum_id, old.title_words) IS NOT (new.forum_id, new.title_words)
     OR old.state <> new.state AND NOT new.is_long
@@ -249,8 +249,8 @@ END;
 
 CREATE INDEX thread_long_and_hidden ON thread (id) WHERE is_long AND state <> 'visible';
 
--- Who is signed in. A browser alone has the id of its session, of which this is the hash; a member's password is there as
--- the hash of its hash, so that with another one the session is over.
+-- Sessions of signed-in members. `hash` is the hash of the session id, which only the browser holds. `password` is the
+-- hash of the member's password hash: a session ends when the password changes.
 CREATE TABLE session (
     hash BLOB PRIMARY KEY,
     member_id INTEGER NOT NULL REFERENCES member ON DELETE CASCADE,
