@@ -28,8 +28,8 @@ async fn no_request_writes_that_a_member_was_seen() {
     assert!(members > 4);
     assert_eq!(demo.one::<i64>(SEEN).await, 0);
     let alice = demo
-        .api
         .as_member("alice")
+        .await
         .get("/members/@alice")
         .await
         .json();
