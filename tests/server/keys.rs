@@ -124,9 +124,11 @@ fn another_key_is_refused_before_migrations_are_applied() {
     let home = Server::with_input(with_keys(Home::new()), &key, "").stop();
     home.ask(
         "DELETE FROM forum_api_migrations \
-         WHERE step = (SELECT max(step) FROM forum_api_migrations) RETURNING step",
+         WHERE step = (SELECT max(step) FROM forum_api_migrations) RETURNING CAST(step AS TEXT)",
     );
-    let steps = || home.ask("SELECT step FROM forum_api_migrations ORDER BY step");
+    let steps = || {
+        home.ask("SELECT CAST(step AS TEXT) FROM forum_api_migrations ORDER BY forum_api_migrations.step")
+    };
     let before = steps();
     let refused = serve(&home, &["--secret-key-file", "other"]);
     is_refused(&refused, "names the file of their key");
