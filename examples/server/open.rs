@@ -9,9 +9,12 @@ use forum_api::host::{Refusal, Result};
 use forum_api::store::memory::MemoryBudgets;
 use forum_api::store::redis::{self, RedisBudgets};
 use forum_api::store::{Budgets, SchemaStatus, postgres, sqlite};
+use forum_api::webhook::KeyMismatch;
 
 use crate::board::db::Database;
 use crate::board::{Board, look};
+use crate::commands::webhook::refusal;
+use crate::keys::Secrets;
 
 /// How many connections to Postgres a process has at most.
 const CONNECTIONS: usize = 16;
@@ -96,6 +99,27 @@ impl Place {
                 let board = board(pool.clone(), Language::English);
                 board.is_there().await.map(Some)
             }
+        }
+    }
+
+    /// Checks the key of webhook secrets against the one that an existing database has recorded, before any migration.
+    /// Passes when the schema is too old to record a key.
+    ///
+    /// # Errors
+    /// When the database cannot be opened, or has recorded another key.
+    pub async fn check_key(&self, secrets: &Secrets) -> Result<()> {
+        let database = match self {
+            Self::Sqlite(location) => Database::from(sqlite::Database::open_unmigrated(location)?),
+            Self::Postgres(pool) => Database::from(pool.clone()),
+        };
+        let recorded = database.webhooks().endpoints.key_id().await.ok().flatten();
+        if matches!(self, Self::Sqlite(_)) {
+            database.close().await;
+        }
+        let given = secrets.0.key_id();
+        match recorded {
+            Some(stored) if stored != given => Err(refusal(KeyMismatch { stored, given }.into())),
+            _ => Ok(()),
         }
     }
 

@@ -50,6 +50,9 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
     let is_board = place.holds_board().await? == Some(true);
     let password = beginning::password(options, is_board)?;
     let budgets = open::budgets(options.redis.as_deref()).await?;
+    if is_board {
+        place.check_key(&secrets).await?;
+    }
     let (database, board) = place
         .open(options.language.into(), Migrations::Apply)
         .await?;

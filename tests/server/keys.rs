@@ -119,6 +119,23 @@ fn a_database_with_another_key_is_refused_at_once() {
 }
 
 #[test]
+fn another_key_is_refused_before_migrations_are_applied() {
+    let key = ["--empty", "--secret-key-file", "key"];
+    let home = Server::with_input(with_keys(Home::new()), &key, "").stop();
+    home.ask(
+        "DELETE FROM forum_api_migrations \
+         WHERE step = (SELECT max(step) FROM forum_api_migrations) RETURNING CAST(step AS TEXT)",
+    );
+    let steps = || {
+        home.ask("SELECT CAST(step AS TEXT) FROM forum_api_migrations ORDER BY forum_api_migrations.step")
+    };
+    let before = steps();
+    let refused = serve(&home, &["--secret-key-file", "other"]);
+    is_refused(&refused, "names the file of their key");
+    assert_eq!(steps(), before);
+}
+
+#[test]
 fn secrets_in_plain_text_are_encrypted_by_reseal() {
     let server = Server::with_input(with_keys(Home::in_sqlite()), &["--empty"], "");
     let home = server.stop();

@@ -220,3 +220,27 @@ fn options_of_serve_may_precede_or_follow_the_command() {
     assert_eq!(server.command(&twice).status, 2);
     assert_eq!(server.command(&["serve", "--no-such-option"]).status, 2);
 }
+
+#[test]
+fn a_first_start_that_fails_leaves_nothing_behind() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let home = Home::in_sqlite();
+    for arguments in [
+        ["--listen", &address],
+        ["--secret-key-file", "none"],
+        ["--redis", "nonsense"],
+    ] {
+        let listen = ["--listen", "127.0.0.1:0"];
+        let rest = if arguments[0] == "--listen" {
+            &[][..]
+        } else {
+            &listen
+        };
+        let refused = home.run(&[&arguments[..], rest].concat(), "");
+        assert_eq!(refused.status, 1, "{refused:?}");
+        assert_eq!(home.files().len(), 0, "{arguments:?}");
+    }
+    let server = Server::with_input(home, &[], "");
+    assert!(server.greeting["password"].is_string());
+}

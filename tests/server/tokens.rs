@@ -211,14 +211,8 @@ fn no_token_without_all_in_order() {
     ] {
         assert_eq!(server.command_with(&arguments, input).refusal(), reason);
     }
-    for lookup in ["0123456789abcdEF", "x"] {
-        assert!(
-            server
-                .command(&["token", "revoke", lookup])
-                .refusal()
-                .starts_with("there is no token")
-        );
-    }
+    let refused = server.command(&["token", "revoke", "0123456789abcdEF"]);
+    assert!(refused.refusal().starts_with("there is no token"));
     assert_eq!(
         server
             .command(&["token", "list", "--json"])

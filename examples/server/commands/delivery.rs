@@ -26,20 +26,22 @@ pub enum Delivery {
         #[arg(long, value_name = "S", value_parser = state)]
         state: Option<State>,
         /// Only those to this endpoint
-        #[arg(long, value_name = "ID")]
-        endpoint: Option<String>,
+        #[arg(long, value_name = "ID", value_parser = endpoint)]
+        endpoint: Option<EndpointId>,
     },
     /// Show a delivery and its attempts
     Show {
         /// The delivery's id
-        id: String,
+        #[arg(value_parser = delivery)]
+        id: DeliveryId,
     },
     /// Queue a finished delivery again, or send a retrying one at once
     Retry(Retry),
     /// Remove a delivery, in any state
     Remove {
         /// The delivery's id
-        id: String,
+        #[arg(value_parser = delivery)]
+        id: DeliveryId,
     },
 }
 
@@ -47,14 +49,14 @@ pub enum Delivery {
 #[derive(Debug, Args)]
 pub struct Retry {
     /// The delivery's id
-    #[arg(required_unless_present = "dead", conflicts_with_all = ["dead", "endpoint"])]
-    id: Option<String>,
+    #[arg(required_unless_present = "dead", conflicts_with_all = ["dead", "endpoint"], value_parser = delivery)]
+    id: Option<DeliveryId>,
     /// All dead ones of an endpoint
     #[arg(long, requires = "endpoint")]
     dead: bool,
     /// The endpoint's id
-    #[arg(long, value_name = "ID", requires = "dead")]
-    endpoint: Option<String>,
+    #[arg(long, value_name = "ID", requires = "dead", value_parser = endpoint)]
+    endpoint: Option<EndpointId>,
 }
 
 impl Delivery {
@@ -72,22 +74,24 @@ impl Delivery {
 
 impl Retry {
     async fn run(self, webhooks: Webhooks) -> Result<Output> {
-        match (self.id, self.endpoint) {
-            (Some(id), _) => retry(&webhooks, &id).await?,
-            (None, id) => {
-                let all = Registry::new(webhooks);
-                let retried = all.retry_dead(&endpoint(&id.unwrap_or_default())?).await;
-                retried.map_err(refusal)?;
-            }
+        if let Some(id) = self.id {
+            retry(&webhooks, &id).await?;
+        } else if let Some(endpoint) = self.endpoint {
+            let retried = Registry::new(webhooks).retry_dead(&endpoint).await;
+            retried.map_err(refusal)?;
         }
         Output::done()
     }
 }
 
-async fn list(webhooks: &Webhooks, state: Option<State>, of: Option<String>) -> Result<Output> {
+async fn list(
+    webhooks: &Webhooks,
+    state: Option<State>,
+    endpoint: Option<EndpointId>,
+) -> Result<Output> {
     let mut filter = Filter {
         state,
-        endpoint: of.as_deref().map(endpoint).transpose()?,
+        endpoint,
         limit: PAGE,
         ..Filter::default()
     };
@@ -109,39 +113,38 @@ async fn list(webhooks: &Webhooks, state: Option<State>, of: Option<String>) -> 
     Output::list(all)
 }
 
-async fn show(webhooks: &Webhooks, id: &str) -> Result<Output> {
-    let found = webhooks.deliveries.find(&delivery(id)?).await?;
+async fn show(webhooks: &Webhooks, id: &DeliveryId) -> Result<Output> {
+    let found = webhooks.deliveries.find(id).await?;
     let (delivery, log) = found.ok_or_else(|| absent(id))?;
     let shown = Shown::new(delivery, Some(log));
     Output::new(shown.to_string(), shown)
 }
 
-async fn retry(webhooks: &Webhooks, id: &str) -> Result<()> {
-    let known = delivery(id)?;
-    if webhooks.deliveries.retry(&known, SystemClock.now()).await? {
+async fn retry(webhooks: &Webhooks, id: &DeliveryId) -> Result<()> {
+    if webhooks.deliveries.retry(id, SystemClock.now()).await? {
         return Ok(());
     }
-    let found = webhooks.deliveries.find(&known).await?;
+    let found = webhooks.deliveries.find(id).await?;
     let (found, _) = found.ok_or_else(|| absent(id))?;
     let state = found.progress.state.as_str();
     let reason = format!("the delivery is {state}: it waits for an attempt, or one is under way");
     Err(Refusal::Conflict(reason))
 }
 
-async fn remove(webhooks: &Webhooks, id: &str) -> Result<Output> {
-    let removed = webhooks.deliveries.remove(&delivery(id)?).await?;
+async fn remove(webhooks: &Webhooks, id: &DeliveryId) -> Result<Output> {
+    let removed = webhooks.deliveries.remove(id).await?;
     if !removed {
         return Err(absent(id));
     }
     Output::done()
 }
 
-fn delivery(id: &str) -> Result<DeliveryId> {
-    DeliveryId::new(id).ok_or_else(|| absent(id))
+fn delivery(id: &str) -> Result<DeliveryId, &'static str> {
+    DeliveryId::new(id).ok_or("not a delivery's id")
 }
 
-fn absent(id: &str) -> Refusal {
-    Refusal::NotFound(format!("there is no delivery {id:?}"))
+fn absent(id: &DeliveryId) -> Refusal {
+    Refusal::NotFound(format!("there is no delivery \"{id}\""))
 }
 
 fn state(name: &str) -> Result<State, String> {

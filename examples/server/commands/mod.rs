@@ -24,7 +24,7 @@ use crate::serve;
 /// A command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Serve the API, the documentation and the panel, and send webhooks: the default
+    /// Serve the board and send webhooks: the default
     Serve(Box<Serve>),
     #[command(flatten)]
     OnBoard(OnBoard),

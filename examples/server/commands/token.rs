@@ -31,7 +31,8 @@ pub enum Token {
     /// Revoke a token
     Revoke {
         /// The token's public part, between the second and the third underscore
-        lookup: String,
+        #[arg(value_parser = lookup)]
+        lookup: Lookup,
     },
 }
 
@@ -164,14 +165,17 @@ async fn names(board: &Board, owners: Vec<UserId>) -> Result<HashMap<UserId, Str
     names.await
 }
 
-async fn revoke(tokens: &dyn Tokens, lookup: &str) -> Result<Output> {
-    let absent = || Refusal::NotFound(format!("there is no token {lookup:?}"));
-    let lookup = Lookup::parse(lookup).ok_or_else(absent)?;
-    let revoked = tokens.revoke(&lookup, SystemClock.now()).await?;
+async fn revoke(tokens: &dyn Tokens, lookup: &Lookup) -> Result<Output> {
+    let revoked = tokens.revoke(lookup, SystemClock.now()).await?;
     if !revoked {
-        return Err(absent());
+        let reason = format!("there is no token \"{lookup}\"");
+        return Err(Refusal::NotFound(reason));
     }
     Output::done()
+}
+
+fn lookup(text: &str) -> Result<Lookup, &'static str> {
+    Lookup::parse(text).ok_or("expected 16 letters and digits")
 }
 
 /// A token as it is listed, and as it was issued with its secret.

@@ -38,34 +38,40 @@ enum Action {
     /// Remove an endpoint with its deliveries
     Remove {
         /// The endpoint's id
-        id: String,
+        #[arg(value_parser = endpoint)]
+        id: EndpointId,
         #[command(flatten)]
         confirm: Confirm,
     },
     /// Make a new secret and print it, once; it signs from its activation on, or in 24 hours
     Rotate {
         /// The endpoint's id
-        id: String,
+        #[arg(value_parser = endpoint)]
+        id: EndpointId,
     },
     /// Sign with the new secret from now on
     Activate {
         /// The endpoint's id
-        id: String,
+        #[arg(value_parser = endpoint)]
+        id: EndpointId,
     },
     /// Send a ping, and print its delivery's id
     Ping {
         /// The endpoint's id
-        id: String,
+        #[arg(value_parser = endpoint)]
+        id: EndpointId,
     },
     /// Send to an endpoint again, what waited for it too
     Enable {
         /// The endpoint's id
-        id: String,
+        #[arg(value_parser = endpoint)]
+        id: EndpointId,
     },
     /// Queue nothing new for an endpoint; what is queued waits
     Disable {
         /// The endpoint's id
-        id: String,
+        #[arg(value_parser = endpoint)]
+        id: EndpointId,
     },
     /// Encrypt all secrets with another key; servers and workers are then started with that key
     Reseal {
@@ -118,7 +124,6 @@ impl Webhook {
             Action::Add(wanted) => wanted.add(&registry, board).await,
             Action::List => list(&database.webhooks(), board).await,
             Action::Remove { id, confirm } => {
-                let id = endpoint(&id)?;
                 let found = database.webhooks().endpoints.find(&id).await?;
                 let found = found.ok_or_else(|| refusal(Declined::NoSuchEndpoint))?;
                 confirm.ask(&format!(
@@ -128,16 +133,16 @@ impl Webhook {
                 done(registry.remove(&id).await)
             }
             Action::Rotate { id } => {
-                let rotated = registry.rotate(&endpoint(&id)?).await;
+                let rotated = registry.rotate(&id).await;
                 reveal(rotated.map_err(refusal)?, board).await
             }
-            Action::Activate { id } => done(registry.activate(&endpoint(&id)?).await),
+            Action::Activate { id } => done(registry.activate(&id).await),
             Action::Ping { id } => {
-                let sent = registry.ping(&endpoint(&id)?).await;
+                let sent = registry.ping(&id).await;
                 Output::done_with(sent.map_err(refusal)?)
             }
-            Action::Enable { id } => done(registry.enable(&endpoint(&id)?, true).await),
-            Action::Disable { id } => done(registry.enable(&endpoint(&id)?, false).await),
+            Action::Enable { id } => done(registry.enable(&id, true).await),
+            Action::Disable { id } => done(registry.enable(&id, false).await),
         }
     }
 }
@@ -215,9 +220,9 @@ fn done<T>(outcome: Result<T, Declined>) -> Result<Output> {
     Output::done()
 }
 
-/// The endpoint that is named; what is no id is one that nothing has.
-pub fn endpoint(id: &str) -> Result<EndpointId> {
-    EndpointId::new(id).ok_or_else(|| refusal(Declined::NoSuchEndpoint))
+/// Parses an endpoint's id.
+pub fn endpoint(id: &str) -> Result<EndpointId, &'static str> {
+    EndpointId::new(id).ok_or("not an endpoint's id")
 }
 
 /// Why it was refused, for the operator.
