@@ -49,6 +49,17 @@ async fn one_that_is_idle_for_two_hours_is_over() {
     assert!(!is_on(&demo, ONE).await);
 }
 
+/// The use may have been on another node.
+#[tokio::test]
+async fn a_use_that_is_not_written_yet_counts() {
+    let demo = Demo::new().await;
+    begin(&demo, ONE).await;
+    demo.wait(120 * MINUTE - 2);
+    assert!(is_on(&demo, ONE).await);
+    demo.wait(3);
+    assert!(is_on(&demo, ONE).await);
+}
+
 #[tokio::test]
 async fn after_a_day_it_is_over_however_much_it_was_used() {
     let demo = Demo::new().await;

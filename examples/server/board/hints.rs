@@ -16,7 +16,7 @@ use super::db::{Transaction, bind};
 use super::{Board, members, sessions};
 
 /// Time between two writes of [`Board::keep_writing_hints`].
-const INTERVAL: Duration = Duration::from_secs(10);
+pub const INTERVAL: Duration = Duration::from_secs(10);
 
 /// Maximum number of hints of each kind. Further ones are dropped until these are written.
 const MAX: usize = 10_000;

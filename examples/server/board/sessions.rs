@@ -10,8 +10,8 @@ use super::accounts::{self, Login};
 use super::db::{self, Connection, Transaction, bind};
 use super::{Board, hints};
 
-/// A session that is not used for so long is over.
-pub const IDLE: Duration = Duration::from_secs(2 * 60 * 60);
+/// A session ends after two hours without a use. A use may be written two intervals of hints later, also on another node.
+pub const IDLE: Duration = Duration::from_secs(2 * 60 * 60 + 2 * hints::INTERVAL.as_secs());
 
 /// A session is over after so long, however much it is used.
 pub const LIFE: Duration = Duration::from_secs(24 * 60 * 60);

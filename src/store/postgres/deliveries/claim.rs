@@ -16,7 +16,8 @@ statements! {
     /// due. The planner takes a limit that it does not know for a tenth of all, so that each is within one that it knows.
     ///
     /// Its commit does not wait for the disk (`synchronous_commit`): nothing is sent before
-    /// [`begin_sending`](super::begin_sending) is durable. It is run outside transactions.
+    /// [`begin_sending`](super::begin_sending) is durable. It is run outside transactions. The number of a lease is at least
+    /// the time in microseconds, so that a number whose commit was lost in a crash is not given again.
     claim(claim: &Claim, now: Timestamp, clock: LeaseClock) binds [
         claim.room,
         claim.per_endpoint,
@@ -63,7 +64,8 @@ statements! {
 ), before AS MATERIALIZED (
     SELECT * FROM locked UNION ALL SELECT * FROM more
 ), leased AS (
-    UPDATE forum_api_deliveries SET due_at = (SELECT now FROM clock) + $6::TEXT::BIGINT, lease = lease + 1, leased = TRUE
+    UPDATE forum_api_deliveries SET due_at = (SELECT now FROM clock) + $6::TEXT::BIGINT, 
+        lease = greatest(lease + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::BIGINT), leased = TRUE
     WHERE id = ANY (ARRAY(SELECT id FROM before))
     RETURNING id, event, topic, endpoint, created_at, state, attempts, lease, sending
 ), delivery AS (
@@ -105,6 +107,10 @@ pub fn claims(
                 reason,
             }),
         }
+    }
+    if !unreadable.is_empty() {
+        // They took the places of others, which may be due.
+        claims.next = Some(now);
     }
     Ok((claims, unreadable))
 }

@@ -72,7 +72,8 @@ pub(super) fn look(connection: &Connection, claim: &Claim, now: Timestamp) -> Re
 /// A delivery that cannot be decoded: its id, and the reason.
 pub(super) type Unreadable = (Vec<u8>, String);
 
-/// Leases what is still as it was found. Where another worker was faster, there may be more that is due by `now`.
+/// Leases what is still as it was found. Where another worker was faster, or a delivery cannot be decoded, more
+/// may be due by `now`.
 ///
 /// A delivery that cannot be decoded is leased as well, so that it does not take the place of others, but not claimed.
 pub(super) fn take(
@@ -94,7 +95,11 @@ pub(super) fn take(
         }
         match row.claimed {
             Ok(claimed) => claims.taken.push(claimed),
-            Err(reason) => unreadable.push((row.id, reason)),
+            Err(reason) => {
+                // It took the place of another one, which may be due.
+                claims.next = Some(now);
+                unreadable.push((row.id, reason));
+            }
         }
     }
     Ok((claims, unreadable))
