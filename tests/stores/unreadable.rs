@@ -139,10 +139,8 @@ async fn an_unreadable_delivery_strands_no_other_and_is_not_attempted() {
         per_endpoint: 2,
         ..claim()
     };
-    let first = deliveries.claim(&two, at(0)).await.unwrap();
-    assert_eq!((first.taken.len(), first.next), (0, Some(at(0))));
     let mut taken = Vec::new();
-    for _ in 0..2 {
+    for _ in 0..3 {
         let claims = deliveries.claim(&two, at(0)).await.unwrap();
         taken.extend(claims.taken.into_iter().map(|one| one.event.id.to_string()));
     }
