@@ -61,7 +61,7 @@ struct Listening {
 
 impl Listening {
     fn new(cluster: &Cluster, receiver: Receiver) -> Self {
-        let secret = cluster.register(&receiver.url, "*,message.sent");
+        let secret = cluster.register(&receiver.url, "*");
         let got = Vec::new();
         Self {
             receiver,

@@ -9,12 +9,12 @@ use crate::crowd::Sent;
 use crate::receiver::Received;
 
 /// Which event a done write causes: its kind, the topic, and where in the event's data the id is that is also in the
-/// write's answer or, for want of one, in its path.
-const CAUSED: [(&str, &str, &str, &str); 6] = [
+/// write's answer or, for want of one, in its path. `message.sent` is left out: it is sent to the parties of a message only,
+/// and the receiver's endpoint acts for the administrator.
+const CAUSED: [(&str, &str, &str, &str); 5] = [
     ("edit", "post.updated", "post", "postId"),
     ("delete", "post.deleted", "post", "postId"),
     ("rate", "member.rated", "rating", "ratingId"),
-    ("send", "message.sent", "message", "messageId"),
     ("vote", "poll.voted", "poll", "pollId"),
     ("edit poll", "poll.updated", "poll", "pollId"),
 ];

@@ -1,6 +1,6 @@
 //! Each key's command ran once at most, and its first answer is the only one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -17,18 +17,32 @@ pub struct Repeats {
     pub unknown: usize,
     /// What a request says that never reached a node before.
     pub first: usize,
-    /// What is kept for no key, and so is answered anew.
+    /// The response is about a post that was deleted since.
+    pub deleted: usize,
+    /// Refusals, which release the key.
     pub kept_not: usize,
 }
 
 /// Sends each request with a key again, without any budget to hold it up.
 pub async fn repeat(sent: &[Sent], connections: &mut Connections) -> Repeats {
     let mut repeats = Repeats::default();
+    let deletes = sent.iter().filter(|sent| sent.ask.method == "DELETE");
+    let deleted: BTreeSet<_> = deletes
+        .filter_map(|sent| sent.ask.path.rsplit('/').next())
+        .collect();
     for sent in sent.iter().filter(|sent| sent.has_key) {
         let again = connections.ask(&sent.ask).await.unwrap();
         let is_unknown = again.status == 409 && !again.is_replayed() && again.code() == "CONFLICT";
         match sent.answered() {
-            Some(first) if is_kept(first.status, &first.code()) => {
+            Some(first) if first.status < 300 && again.status == 404 => {
+                let post = &first.json()["postId"];
+                assert!(
+                    post.as_str().is_some_and(|id| deleted.contains(id)),
+                    "{sent:?} {again:?}"
+                );
+                repeats.deleted += 1;
+            }
+            Some(first) if first.status < 300 => {
                 assert!(again.is_replayed(), "{sent:?} {again:?}");
                 assert_eq!((again.status, &again.body), (first.status, &first.body));
                 repeats.replayed += 1;
@@ -40,11 +54,6 @@ pub async fn repeat(sent: &[Sent], connections: &mut Connections) -> Repeats {
         }
     }
     repeats
-}
-
-fn is_kept(status: u16, code: &str) -> bool {
-    let of_the_board = !code.is_empty() && code == code.to_uppercase();
-    status < 300 || of_the_board && status != 429
 }
 
 /// Nothing was said twice: of no reply and no thread there are two, not even where one was edited since.
