@@ -63,7 +63,6 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
     };
     let registry = options.addresses.registry(&database, &secrets);
     registry.check_key().await.map_err(refusal)?;
-    secrets.warn_of_plaintext(&common.database);
     let greeting = Greeting {
         base_url: options
             .base_url
@@ -71,6 +70,7 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
             .unwrap_or_else(|| format!("http://{address}")),
         new: beginning::begin(&database, &board, options, password).await?,
     };
+    secrets.warn_of_plaintext(&common.database);
     let worker = worker(&database, &board, &secrets, options)?;
     let stores = Stores {
         budgets,
