@@ -22,13 +22,4 @@ impl SchemaStatus {
             Self::Newer
         }
     }
-
-    /// Message of the error about a newer schema.
-    #[cfg(any(feature = "postgres", feature = "sqlite"))]
-    pub(crate) fn newer_message(applied: u32, known: u32) -> String {
-        format!(
-            "the database's schema is newer than this program (migration {applied}; the program knows {known}): \
-             use the newer program"
-        )
-    }
 }

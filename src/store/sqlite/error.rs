@@ -11,8 +11,6 @@ use crate::host::Overloaded;
 
 use rusqlite::ErrorCode;
 
-use crate::store::SchemaStatus;
-
 /// Why the database did not do what it was asked. It prints as one plain sentence.
 ///
 /// All operations of a group that could not be committed share one.
@@ -39,7 +37,10 @@ impl SqliteError {
 
     /// A newer program migrated the database.
     pub(super) fn newer_schema(applied: u32, known: u32) -> Self {
-        Self::unusable(SchemaStatus::newer_message(applied, known))
+        Self::unusable(format!(
+            "the database's schema is newer than this program (migration {applied}; the program knows {known}): \
+             use the newer program"
+        ))
     }
 
     /// SQLite's code of the error, if it is one of SQLite's.
