@@ -58,6 +58,15 @@ impl Asking {
         })
     }
 
+    /// A poll in which up to `max_choices` of the three options can be chosen.
+    pub(super) async fn with_max_choices(suite: &Suite, max_choices: i64) -> Verdict<Self> {
+        let poll = NewPoll {
+            max_choices,
+            ..tea()
+        };
+        Self::new(suite, poll).await
+    }
+
     /// A vote for the options in these places.
     pub(super) fn vote(&self, places: &[usize]) -> Vote {
         let options = places.iter().filter_map(|place| self.options.get(*place));

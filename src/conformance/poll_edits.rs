@@ -115,17 +115,9 @@ pub async fn a_question_that_was_voted_on_is_a_moderators(suite: &Suite) -> Verd
     equal("counts", counted(&edited), (vec![0, 1, 0], 1))
 }
 
-/// The writer does not lower `maxChoices` below the number of options of a vote; a moderator does, and the vote stays.
+/// The writer may not lower `maxChoices` below the number of options of a vote. A moderator may, and the vote is kept.
 pub async fn choices_that_were_made_are_a_moderators(suite: &Suite) -> Verdict {
-    let max_choices = 3;
-    let poll = Asking::new(
-        suite,
-        NewPoll {
-            max_choices,
-            ..tea()
-        },
-    )
-    .await?;
+    let poll = Asking::with_max_choices(suite, 3).await?;
     poll.cast(&poll.alice, &[1]).await?.granted()?;
     poll.cast(&poll.bob, &[0, 2]).await?.granted()?;
     let most = |max_choices| EditPoll {
@@ -144,15 +136,7 @@ pub async fn choices_that_were_made_are_a_moderators(suite: &Suite) -> Verdict {
 
 /// The votes of a removed option go with it. Who voted for nothing else has not voted any more.
 pub async fn a_removed_option_takes_its_votes(suite: &Suite) -> Verdict {
-    let max_choices = 2;
-    let poll = Asking::new(
-        suite,
-        NewPoll {
-            max_choices,
-            ..tea()
-        },
-    )
-    .await?;
+    let poll = Asking::with_max_choices(suite, 2).await?;
     let [green, black, _] = &poll.options[..] else {
         return holds("there are three options", false);
     };

@@ -20,15 +20,7 @@ pub async fn a_vote_counts_and_is_its_voters_own(suite: &Suite) -> Verdict {
 
 /// Who chooses several options counts for each of them, and as one voter.
 pub async fn a_vote_for_several_is_one_voters(suite: &Suite) -> Verdict {
-    let max_choices = 2;
-    let poll = Asking::new(
-        suite,
-        NewPoll {
-            max_choices,
-            ..tea()
-        },
-    )
-    .await?;
+    let poll = Asking::with_max_choices(suite, 2).await?;
     poll.cast(&poll.alice, &[2, 0]).await?.granted()?;
     let voted = poll.cast(&poll.bob, &[0]).await?.granted()?.it;
     equal("counts", counted(&voted), (vec![2, 0, 1], 2))
@@ -70,15 +62,7 @@ pub async fn a_vote_can_be_changed_where_the_poll_says_so(suite: &Suite) -> Verd
 
 /// A vote names one option to as many as can be chosen, each once, and all of this poll. What is refused is not counted.
 pub async fn a_vote_names_what_can_be_chosen(suite: &Suite) -> Verdict {
-    let max_choices = 2;
-    let poll = Asking::new(
-        suite,
-        NewPoll {
-            max_choices,
-            ..tea()
-        },
-    )
-    .await?;
+    let poll = Asking::with_max_choices(suite, 2).await?;
     for places in [&[][..], &[1, 1], &[0, 1, 2]] {
         poll.cast(&poll.bob, places).await?.invalid("optionIds")?;
     }
