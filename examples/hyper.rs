@@ -11,9 +11,9 @@
 
 use std::sync::Arc;
 
-use forum_api::clock::TokioRuntime;
 use forum_api::host::{Authority, Board, Forums, Standing, Stored};
 use forum_api::model::UserId;
+use forum_api::runtime::TokioRuntime;
 use forum_api::store::Stores;
 use forum_api::{ForumApi, async_trait};
 use hyper::Request;

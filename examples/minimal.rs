@@ -11,9 +11,9 @@
 
 use std::sync::Arc;
 
-use forum_api::clock::{Clock, SystemClock, SystemEntropy, TokioRuntime};
 use forum_api::host::{Authority, Board, Caller, Forums, Result, Standing, Stored};
 use forum_api::model::{Forum, ForumId, UserId};
+use forum_api::runtime::{Clock, SystemClock, SystemEntropy, TokioRuntime};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::token::{Issue, issue};

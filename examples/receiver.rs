@@ -14,8 +14,8 @@ use std::collections::HashSet;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use forum_api::clock::{Clock, SystemClock};
 use forum_api::model::DeliveryId;
+use forum_api::runtime::{Clock, SystemClock};
 use forum_api::webhook::{Event, Secret, Verified, verify};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;

@@ -1,6 +1,6 @@
 //! Numbers and random text in the alphabet `0-9A-Za-z`.
 
-use crate::clock::{Entropy, NoEntropy};
+use crate::runtime::{Entropy, NoEntropy};
 
 const ALPHABET: [u8; 62] = *b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 

@@ -6,7 +6,7 @@
 //!
 //! ```no_run
 //! use std::sync::Arc;
-//! use forum_api::{ForumApi, async_trait, clock::TokioRuntime, host::*, model::*, store::Stores};
+//! use forum_api::{ForumApi, async_trait, runtime::TokioRuntime, host::*, model::*, store::Stores};
 //!
 //! struct MyBoard; // holds your pool
 //!
@@ -59,16 +59,16 @@
 //!
 //! None is on by default; each adds and never changes.
 //!
-//! - `tokio`: [`clock::TokioRuntime`], so that writes run to their end whoever hangs up, and deadlines ring.
+//! - `tokio`: [`runtime::TokioRuntime`], so that writes run to their end whoever hangs up, and deadlines ring.
 //! - `sqlite`: tokens, idempotency keys and webhooks in SQLite.
 //! - `postgres`: tokens, idempotency keys and webhooks in Postgres, for any number of nodes.
 //! - `redis`: budgets in Redis or Valkey, shared by any number of nodes.
 //! - `webhooks`: a worker sends webhooks over HTTP and TLS, only to addresses that they may go to, and their secrets
 //!   are sealed with a key.
 //! - `panel`: the control panel; it brings `webhooks` along.
-//! - `docs`: the interactive reference, a page on which calls can be tried; its files are 0.5 MB.
+//! - `swagger-ui`: the interactive reference, a page on which calls can be tried; its files are 0.5 MB.
 //! - `metrics`: counts and times for the operator, through the facade of that name.
-//! - `testing`: the in-process client for a host's own tests, and an executor whose time goes on when it is told.
+//! - `test-util`: the in-process client for a host's own tests, and an executor whose time goes on when it is told.
 //! - `conformance`: the rules that a host's board and stores must keep, as tests.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -123,12 +123,8 @@ macro_rules! one_sentence {
 
 mod api;
 mod base62;
-pub mod budget;
-pub mod clock;
 #[cfg(feature = "conformance")]
 pub mod conformance;
-#[cfg(feature = "docs")]
-pub mod docs;
 pub mod guide;
 pub mod host;
 mod measure;
@@ -137,10 +133,14 @@ pub mod metrics;
 pub mod model;
 #[cfg(feature = "panel")]
 pub mod panel;
+pub mod rate_limit;
+pub mod runtime;
 pub mod scope;
 pub mod store;
-#[cfg(feature = "testing")]
-pub mod testing;
+#[cfg(feature = "swagger-ui")]
+pub mod swagger_ui;
+#[cfg(feature = "test-util")]
+pub mod test_util;
 pub mod token;
 mod unwind;
 pub mod webhook;

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use tracing::Instrument;
 
-use crate::clock::Runtime;
 use crate::host::Fault;
+use crate::runtime::Runtime;
 
 /// The host's code panicked, with this text, if it is one of the program's own: what was put together may quote what
 /// somebody wrote, and is the panic hook's business.

@@ -1,7 +1,7 @@
 //! Rules that are pure functions, held against any input.
 
-use forum_api::clock::SeededEntropy;
 use forum_api::model::{Query, Timestamp};
+use forum_api::runtime::SeededEntropy;
 use forum_api::token::{Expiry, PlainToken};
 use proptest::prelude::*;
 

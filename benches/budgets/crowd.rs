@@ -5,8 +5,8 @@ use std::fs;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use forum_api::budget::BudgetKey;
-use forum_api::clock::{Clock, SystemClock};
+use forum_api::rate_limit::BudgetKey;
+use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::Budgets;
 use forum_api::store::memory::MemoryBudgets;
 

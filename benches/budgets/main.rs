@@ -9,8 +9,8 @@ use std::env;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use forum_api::budget::{BudgetKey, Window};
-use forum_api::clock::{Clock, SystemClock};
+use forum_api::rate_limit::{BudgetKey, Window};
+use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::Budgets;
 use forum_api::store::memory::MemoryBudgets;
 use forum_api::store::redis::{RedisBudgets, Settings};

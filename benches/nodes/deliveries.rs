@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forum_api::clock::{Clock, SystemClock, SystemEntropy};
+use forum_api::runtime::{Clock, SystemClock, SystemEntropy};
 use forum_api::webhook::{Event, Occasion, Topic};
 use serde_json::json;
 use tokio::sync::mpsc::UnboundedReceiver;

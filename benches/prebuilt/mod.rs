@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use forum_api::budget::Window;
-use forum_api::clock::{Clock, SystemClock, SystemEntropy, TokioRuntime};
 use forum_api::host::{Authority, Board, Caller, Forums, In, Refusal, Result, Standing, Stored};
 use forum_api::model::{
     Author, ForumId, ListPosts, Page, Post, PostId, State, ThreadId, Timestamp, UserId,
 };
+use forum_api::rate_limit::Window;
+use forum_api::runtime::{Clock, SystemClock, SystemEntropy, TokioRuntime};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::token::{Issue, issue};

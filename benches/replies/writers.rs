@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use forum_api::budget::Window;
-use forum_api::clock::{Clock, SystemClock, SystemEntropy, TokioRuntime};
 use forum_api::model::UserId;
+use forum_api::rate_limit::Window;
+use forum_api::runtime::{Clock, SystemClock, SystemEntropy, TokioRuntime};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::token::{Issue, issue};

@@ -4,9 +4,9 @@
 use std::hint::black_box;
 
 use bytes::Bytes;
-use forum_api::budget::{BudgetKey, Window};
-use forum_api::clock::{Clock as _, SystemClock};
 use forum_api::host::Authority as _;
+use forum_api::rate_limit::{BudgetKey, Window};
+use forum_api::runtime::{Clock as _, SystemClock};
 use forum_api::store::Stores;
 use forum_api::token::{Lookup, PlainToken};
 use http::{HeaderMap, Response};

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use forum_api::clock::{Entropy, SystemEntropy};
+use forum_api::runtime::{Entropy, SystemEntropy};
 
 use crate::figures::{Figures, Goal, row};
 

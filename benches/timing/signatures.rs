@@ -2,8 +2,8 @@
 
 use std::cell::Cell;
 
-use forum_api::clock::SystemEntropy;
 use forum_api::model::Timestamp;
+use forum_api::runtime::SystemEntropy;
 use forum_api::webhook::{Secret, verify};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::{HeaderMap, HeaderValue};

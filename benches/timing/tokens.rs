@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::iter;
 use std::sync::Arc;
 
-use forum_api::clock::{Clock, SystemClock, SystemEntropy};
 use forum_api::model::UserId;
+use forum_api::runtime::{Clock, SystemClock, SystemEntropy};
 use forum_api::store::Stores;
 use forum_api::token::{Digest, PlainToken, TokenRecord};
 use http::HeaderValue;

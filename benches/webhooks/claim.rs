@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::env;
 use std::time::{Duration, Instant};
 
-use forum_api::clock::{Clock, SystemClock};
 use forum_api::model::EndpointId;
+use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::Claim;
 use forum_api::webhook::Topic;
 

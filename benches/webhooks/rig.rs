@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::Language;
-use forum_api::clock::{Clock, SystemClock, SystemEntropy, TokioRuntime};
 use forum_api::model::{EndpointId, UserId};
+use forum_api::runtime::{Clock, SystemClock, SystemEntropy, TokioRuntime};
 use forum_api::store::{FanOut, Webhooks};
 use forum_api::webhook::worker::{Settings, Worker, WorkerHandle};
 use forum_api::webhook::{

@@ -39,8 +39,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use before::{Club, connect, members, pages};
-use forum_api::clock::{Clock, SystemClock, SystemEntropy};
 use forum_api::host::BoxError;
+use forum_api::runtime::{Clock, SystemClock, SystemEntropy};
 use forum_api::scope::Surface;
 use forum_api::store::postgres::Postgres;
 use forum_api::token::{Issue, issue};

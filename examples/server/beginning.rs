@@ -1,8 +1,8 @@
 //! What a new database begins with: the administrator's account, the demo board, and a token to try it with.
 
-use forum_api::clock::{Clock, SystemClock, SystemEntropy};
 use forum_api::host::{Refusal, Result};
 use forum_api::model::UserId;
+use forum_api::runtime::{Clock, SystemClock, SystemEntropy};
 use forum_api::scope::Surface;
 use forum_api::token::{Issue, PlainToken, issue};
 

@@ -3,8 +3,8 @@
 
 use axum::body::Body;
 use forum_api::Malformed;
-use forum_api::docs::Docs;
 use forum_api::panel::Panel;
+use forum_api::swagger_ui::Docs;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request, Response, StatusCode};
 use tower::ServiceExt;

@@ -5,8 +5,8 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use forum_api::clock::{Entropy, SystemEntropy};
 use forum_api::host::{Refusal, Result};
+use forum_api::runtime::{Entropy, SystemEntropy};
 use forum_api::webhook::{KeyBox, Plain, SecretBox};
 
 /// Length of a created key, in bytes.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use deadpool_postgres::Pool;
 use forum_api::Language;
-use forum_api::clock::SystemClock;
 use forum_api::host::{Refusal, Result};
+use forum_api::runtime::SystemClock;
 use forum_api::store::memory::MemoryBudgets;
 use forum_api::store::redis::{self, RedisBudgets};
 use forum_api::store::{Budgets, SchemaStatus, postgres, sqlite};

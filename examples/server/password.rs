@@ -3,8 +3,8 @@
 use std::io::{self, BufRead, IsTerminal};
 
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine};
-use forum_api::clock::{Entropy, SystemEntropy};
 use forum_api::host::{Refusal, Result};
+use forum_api::runtime::{Entropy, SystemEntropy};
 
 /// Returns the first line of standard input if `from_stdin` is set, and otherwise asks for `what` at the terminal,
 /// without echo. Without a terminal, the option `--password-stdin` is required.

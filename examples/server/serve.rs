@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use axum::body::Body;
 use forum_api::ForumApi;
-use forum_api::budget::Window;
-use forum_api::clock::TokioRuntime;
-use forum_api::docs::Docs;
 use forum_api::host::{Refusal, Result};
 use forum_api::panel::Panel;
+use forum_api::rate_limit::Window;
+use forum_api::runtime::TokioRuntime;
 use forum_api::store::Stores;
+use forum_api::swagger_ui::Docs;
 use forum_api::webhook::Registry;
 use forum_api::webhook::worker::WorkerHandle;
 use forum_api::{Messages, Settings};

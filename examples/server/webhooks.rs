@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use forum_api::clock::TokioRuntime;
 use forum_api::host::{Refusal, Result};
+use forum_api::runtime::TokioRuntime;
 use forum_api::webhook::worker::{Settings, Worker, WorkerHandle};
 use forum_api::webhook::{Backoff, HttpSettings, HttpTransport, Registry};
 

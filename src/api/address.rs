@@ -6,7 +6,7 @@ use http::{Extensions, HeaderMap};
 use ipnet::IpNet;
 
 use super::Settings;
-use crate::budget::BudgetKey;
+use crate::rate_limit::BudgetKey;
 
 const FORWARDED: &str = "x-forwarded-for";
 

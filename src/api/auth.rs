@@ -6,10 +6,10 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
 use super::problem::{Problem, Unauthenticated};
-use crate::budget::BudgetKey;
 use crate::host::Presented;
 use crate::measure;
 use crate::model::{Timestamp, TokenInfo, UserId};
+use crate::rate_limit::BudgetKey;
 use crate::scope::Surface;
 use crate::store::Tokens;
 use crate::token::{self, Digest, Lookup, TokenRecord, TokenState};

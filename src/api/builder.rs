@@ -9,8 +9,8 @@ use http::{Extensions, Uri};
 use super::request_id::RequestIds;
 use super::service::{Core, ForumApi};
 use super::{Settings, address, openapi};
-use crate::clock::{Clock, Entropy, Runtime, SystemClock, SystemEntropy};
 use crate::host::{Authority, Board};
+use crate::runtime::{Clock, Entropy, Runtime, SystemClock, SystemEntropy};
 use crate::store::Stores;
 
 /// Puts a [`ForumApi`] together; what is mandatory was said in [`ForumApi::builder`].
@@ -21,7 +21,7 @@ impl ForumApi {
     ///
     /// `authority` and `board` may be one value in two [`Arc`]s. `stores` are where the library keeps what is its own:
     /// [`Stores::in_memory`] forgets tokens when the process ends.
-    /// `runtime` is the executor that the host's server runs on: [`TokioRuntime`](crate::clock::TokioRuntime) behind
+    /// `runtime` is the executor that the host's server runs on: [`TokioRuntime`](crate::runtime::TokioRuntime) behind
     /// the feature `tokio`.
     pub fn builder(
         authority: Arc<dyn Authority>,

@@ -15,7 +15,7 @@ use super::answer::Answer;
 use super::headers::Headers;
 use super::hex::Hex;
 use super::query;
-use crate::budget::Charge;
+use crate::rate_limit::Charge;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const X_RATELIMIT_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");

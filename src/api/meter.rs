@@ -2,9 +2,9 @@
 
 use super::problem::Problem;
 use super::service::{Core, Trail};
-use crate::budget::{BudgetKey, Charge, Window};
 use crate::measure;
 use crate::model::Timestamp;
+use crate::rate_limit::{BudgetKey, Charge, Window};
 
 impl Core {
     /// All of the cost, or none of it and a refusal.

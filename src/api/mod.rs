@@ -41,7 +41,7 @@ pub use settings::{Language, Settings};
 pub(crate) use query::form_decode;
 
 /// Every error code there is (contract, section 4).
-#[cfg(feature = "testing")]
+#[cfg(feature = "test-util")]
 pub(crate) fn codes() -> impl Iterator<Item = &'static str> {
     problem::Code::EVERY.iter().map(|code| code.as_str())
 }

@@ -19,8 +19,8 @@ use super::reply::{Reply, View};
 use super::row::Row;
 use super::service::Core;
 use super::{gate, query};
-use crate::clock::BoxFuture;
 use crate::host::{Board, Caller, Member, Place, Result as BoardResult};
+use crate::runtime::BoxFuture;
 use crate::store::Attempt;
 use crate::token::Lookup;
 

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use super::hex::Hex;
-use crate::clock::Entropy;
 use crate::model::Timestamp;
+use crate::runtime::Entropy;
 
 /// The ids that a service gives: a seed makes them its own, and nobody reads in them how many there are.
 #[derive(Debug)]

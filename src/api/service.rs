@@ -28,11 +28,11 @@ use super::request_id::RequestIds;
 use super::route::{self, Route};
 use super::row::Row;
 use super::{Settings, address, gate, log, query};
-use crate::budget::{BudgetKey, Charge};
-use crate::clock::{BoxFuture, Clock, Runtime};
 use crate::host::{Authority, Board, BoxError};
 use crate::measure;
 use crate::model::Timestamp;
+use crate::rate_limit::{BudgetKey, Charge};
+use crate::runtime::{BoxFuture, Clock, Runtime};
 use crate::store::Stores;
 use crate::unwind::{caught, to_its_end, within};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 
 use super::Messages;
-use crate::budget::Window;
+use crate::rate_limit::Window;
 use crate::scope::Surface;
 
 /// The settings of a service. Take the defaults and change what you need.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::Part;
-use crate::clock::{Inline, ManualClock, Runtime};
 use crate::host::{Authority, Board, BoxError, Member, Refusal};
 use crate::model::{ForumId, PostId, Reply, StartThread, ThreadId, UserId};
+use crate::runtime::{Inline, ManualClock, Runtime};
 use crate::webhook::Event;
 
 /// What setting the stage gives.
@@ -29,7 +29,7 @@ pub trait Host: Send + Sync {
     }
 
     /// Where work that races with other work runs. By default the suite itself polls all of it in turn; an executor
-    /// with several threads, such as [`TokioRuntime`](crate::clock::TokioRuntime), finds more.
+    /// with several threads, such as [`TokioRuntime`](crate::runtime::TokioRuntime), finds more.
     fn runtime(&self) -> Arc<dyn Runtime> {
         Arc::new(Inline)
     }

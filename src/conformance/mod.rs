@@ -10,7 +10,7 @@
 //! ```
 //! use std::sync::{Arc, Mutex};
 //! use forum_api::async_trait;
-//! use forum_api::clock::ManualClock;
+//! use forum_api::runtime::ManualClock;
 //! use forum_api::conformance::{Host, NewForum, Part, Role, Set, Stage, run_all};
 //! use forum_api::host::{Authority, Board, Caller, Forums, Result, Standing, Stored};
 //! use forum_api::model::{Forum, ForumId, UserId};

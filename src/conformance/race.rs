@@ -4,7 +4,7 @@ use std::future::{Future, poll_fn};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
-use crate::clock::{BoxFuture, Runtime};
+use crate::runtime::{BoxFuture, Runtime};
 
 /// Runs all of `works` at once where `runtime` runs work, and gives what came of each.
 pub(super) async fn race<T: Send + 'static>(

@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::Future;
 
 use super::{CASES, Host, Stop, Suite, Verdict};
-use crate::clock::BoxFuture;
+use crate::runtime::BoxFuture;
 
 /// A rule, as something to try: on a board's [`Suite`], or on a [`Shelf`](super::stores::Shelf) of stores.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{Audience, Part, Role, Suite, Verdict, equal, holds};
 use crate::model::ThreadId;
-use crate::testing::{Answer, TestBoard};
+use crate::test_util::{Answer, TestBoard};
 
 /// Every read that names nothing hidden is answered, to members and guests alike.
 pub async fn reads_are_answered_to_members_and_guests(suite: &Suite) -> Verdict {

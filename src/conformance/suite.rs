@@ -9,11 +9,11 @@ use super::race::race;
 use super::words::{reply, start};
 use super::{Audience, Host, NewForum, Part, Role, Someone, Stage, Stop, Verdict};
 use crate::api::Settings;
-use crate::clock::{Clock, ManualClock, Runtime};
 use crate::host::{Authority, Board, Standing};
 use crate::model::{ForumId, PostAt, PostId, Reply, StartThread, ThreadId, Timestamp, UserId};
+use crate::runtime::{Clock, ManualClock, Runtime};
 use crate::store::Stores;
-use crate::testing::TestBoard;
+use crate::test_util::TestBoard;
 
 /// How much later each post is than what was before.
 const MINUTE: Duration = Duration::from_secs(60);

@@ -8,8 +8,8 @@ use super::lock::Lock;
 use super::service::{Core, Panel};
 use super::settings::Settings;
 use super::spent::Spent;
-use crate::clock::{Clock, Entropy, Runtime, SystemClock, SystemEntropy};
 use crate::host::Operator;
+use crate::runtime::{Clock, Entropy, Runtime, SystemClock, SystemEntropy};
 use crate::store::{Budgets, Idempotency, Stores, Tokens};
 use crate::webhook::Registry;
 

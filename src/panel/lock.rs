@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::budget::{BudgetKey, Window};
 use crate::host::Stored;
 use crate::model::{Timestamp, UserId};
+use crate::rate_limit::{BudgetKey, Window};
 use crate::store::Budgets;
 
 /// Wrong passwords that lock issuing.

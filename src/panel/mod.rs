@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use forum_api::clock::TokioRuntime;
+//! use forum_api::runtime::TokioRuntime;
 //! use forum_api::host::{Operator, Session, Stored};
 //! use forum_api::panel::{Panel, Settings};
 //! use forum_api::store::{Stores, Webhooks};

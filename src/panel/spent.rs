@@ -5,9 +5,9 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 use crate::base62;
-use crate::clock::{Entropy, NoEntropy};
 use crate::host::Stored;
 use crate::model::Timestamp;
+use crate::runtime::{Entropy, NoEntropy};
 use crate::store::{Attempt, Begin, Idempotency, Kept, Outcome, ResourceIds, Ticket};
 use crate::token::Lookup;
 

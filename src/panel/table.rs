@@ -7,7 +7,7 @@ use super::answer::Outcome;
 use super::form::Form;
 use super::visit::Visit;
 use super::{deliveries, tokens, usage, webhooks};
-use crate::clock::BoxFuture;
+use crate::runtime::BoxFuture;
 
 /// A route.
 pub(super) struct Row {

@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 
-use crate::budget::{BudgetKey, Charge, Window};
 use crate::host::Stored;
 use crate::model::Timestamp;
+use crate::rate_limit::{BudgetKey, Charge, Window};
 
 /// Keeps budgets.
 #[async_trait]

@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{BadExpiry, Expiry, PlainToken, TokenRecord};
-use crate::clock::Entropy;
 use crate::host::Fault;
 use crate::model::{Timestamp, UserId, is_single_line};
+use crate::runtime::Entropy;
 use crate::scope::Surface;
 use crate::store::Tokens;
 

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use super::Digest;
 use crate::base62;
-use crate::clock::{Entropy, NoEntropy};
+use crate::runtime::{Entropy, NoEntropy};
 
 const PREFIX: &str = "forum_pat_";
 const LOOKUP: usize = 16;
@@ -151,7 +151,7 @@ prints_as_its_name!(PlainToken);
 #[cfg(test)]
 mod tests {
     use super::{Malformed, PlainToken};
-    use crate::clock::SeededEntropy;
+    use crate::runtime::SeededEntropy;
 
     #[test]
     fn the_published_vector() {

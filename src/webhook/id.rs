@@ -3,8 +3,8 @@
 use sha2::{Digest as _, Sha256};
 
 use crate::base62;
-use crate::clock::{Entropy, NoEntropy};
 use crate::model::{DeliveryId, EndpointId, EventId};
+use crate::runtime::{Entropy, NoEntropy};
 
 /// As many characters as 128 bits take.
 const LENGTH: usize = 22;

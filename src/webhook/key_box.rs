@@ -7,9 +7,9 @@ use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
 use super::{KeyId, Sealed, Secret, SecretBox};
-use crate::clock::Entropy;
 use crate::host::BoxError;
 use crate::model::EndpointId;
+use crate::runtime::Entropy;
 
 /// Encrypts secrets with ChaCha20-Poly1305 (feature `webhooks`). The ids of the key and of the endpoint are authenticated
 /// with each secret.

@@ -6,9 +6,9 @@ use super::{
     Declined, Endpoint, Event, KeyMismatch, Occasion, Pending, Plain, Resolver, Sealed, Secret,
     SecretBox, SystemResolver, Target, Topic, Topics,
 };
-use crate::clock::{Clock, Entropy, SystemClock, SystemEntropy};
 use crate::host::BoxError;
 use crate::model::{DeliveryId, EndpointId, UserId};
+use crate::runtime::{Clock, Entropy, SystemClock, SystemEntropy};
 use crate::store::Webhooks;
 
 /// Largest number of dead deliveries that are queued again in one step.

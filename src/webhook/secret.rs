@@ -3,7 +3,7 @@
 use zeroize::Zeroizing;
 
 use crate::base62;
-use crate::clock::{Entropy, NoEntropy};
+use crate::runtime::{Entropy, NoEntropy};
 
 /// The secret of an endpoint: the bytes of its text are the key of the HMAC. It prints as its name only, and is zeroed
 /// when dropped.

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use forum_api::clock::Clock;
+use forum_api::runtime::Clock;
 use forum_api::scope::Surface;
-use forum_api::testing::Answer;
+use forum_api::test_util::Answer;
 use forum_api::token::PlainToken;
 
 use crate::support::rows::FULL_SCOPES;

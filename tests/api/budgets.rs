@@ -4,8 +4,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use forum_api::Settings;
-use forum_api::clock::Clock;
-use forum_api::testing::Answer;
+use forum_api::runtime::Clock;
+use forum_api::test_util::Answer;
 
 use crate::support::server::settings;
 use crate::support::{Ask, Server, number, outcome};

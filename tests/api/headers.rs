@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use forum_api::host::Refusal;
-use forum_api::testing::Answer;
+use forum_api::test_util::Answer;
 
 use crate::support::server::settings;
 use crate::support::{Ask, FullBoard, Mood, Server, log, number};

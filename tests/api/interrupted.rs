@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use forum_api::Settings;
-use forum_api::testing::Answer;
+use forum_api::test_util::Answer;
 use http_body::{Body, Frame};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forum_api::testing::Answer;
+use forum_api::test_util::Answer;
 use tokio::task::JoinSet;
 
 use crate::support::{Ask, Gate, Mood, ROWS, Server, message, outcome};

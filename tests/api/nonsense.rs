@@ -7,7 +7,7 @@ use forum_api::async_trait;
 use forum_api::host::{Board, Caller, In, Place, Refusal, Result};
 use forum_api::model::*;
 use forum_api::store::Stores;
-use forum_api::testing::Answer;
+use forum_api::test_util::Answer;
 
 use crate::support::server::settings;
 use crate::support::{Ask, FullBoard, Server, outcome, world};

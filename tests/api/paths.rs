@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::OriginalUri;
 use forum_api::ForumApi;
-use forum_api::clock::{Clock, TokioRuntime};
+use forum_api::runtime::{Clock, TokioRuntime};
 use tokio::net::TcpListener;
 
 use crate::support::server::settings;

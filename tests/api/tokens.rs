@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use forum_api::clock::Clock;
+use forum_api::runtime::Clock;
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
-use forum_api::testing::Answer;
+use forum_api::test_util::Answer;
 
 use crate::support::rows::COMPACT_SCOPES;
 use crate::support::server::settings;

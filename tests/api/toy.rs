@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use forum_api::async_trait;
-use forum_api::clock::ManualClock;
 use forum_api::conformance::{Audience, Host, NewForum, Part, Role, Set, Stage, run_all};
 use forum_api::host::{Authority, Board, Caller, Result, Standing, Stored};
 use forum_api::model::{Forum, ForumId, UserId};
+use forum_api::runtime::ManualClock;
 
 use crate::minimal::Toy;
 

@@ -1,7 +1,7 @@
 //! Who sees what: every endpoint, caller and forum (spec, What the service does, 4; contract, section 1).
 
 use forum_api::openapi;
-use forum_api::testing::Answer;
+use forum_api::test_util::Answer;
 use serde_json::Value;
 
 use crate::support::schema::resolved;

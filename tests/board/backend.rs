@@ -5,7 +5,7 @@ use std::env;
 use std::sync::{Arc, OnceLock};
 
 use forum_api::Language;
-use forum_api::clock::{Clock, SystemClock};
+use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::Webhooks;
 use forum_api::store::postgres::{LeaseClock, Postgres, connect, migrate};
 use forum_api::store::sqlite::{self, Location};

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::clock::{Clock, ManualClock};
 use forum_api::host::Result;
 use forum_api::model::Timestamp;
+use forum_api::runtime::{Clock, ManualClock};
 use forum_api::store::Stores;
-use forum_api::testing::{Client, TestBoard};
+use forum_api::test_util::{Client, TestBoard};
 use forum_api::{Language, Settings};
 use rusqlite::types::FromSql;
 use serde_json::{Value, json};

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use forum_api::clock::SystemClock;
 use forum_api::host::Refusal;
+use forum_api::runtime::SystemClock;
 use forum_api::webhook::Topic;
 use forum_api::{Language, Settings, openapi};
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use forum_api::Language;
-use forum_api::clock::SystemClock;
+use forum_api::runtime::SystemClock;
 use forum_api::store::SchemaStatus;
 use forum_api::store::postgres::connect;
 use forum_api::store::sqlite::{Database, Location};

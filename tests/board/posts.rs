@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forum_api::clock::Clock;
+use forum_api::runtime::Clock;
 use serde_json::json;
 
 use crate::demo::{Demo, all, body, code};

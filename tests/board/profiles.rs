@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use forum_api::clock::Clock;
 use forum_api::host::Authority;
 use forum_api::model::{Timestamp, UserId};
+use forum_api::runtime::Clock;
 use serde_json::json;
 
 use crate::board::groups::{Group, Groups};

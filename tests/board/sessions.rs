@@ -1,6 +1,6 @@
 //! Sessions: when they are over, and when they are cleared away.
 
-use forum_api::clock::Clock;
+use forum_api::runtime::Clock;
 
 use crate::board::accounts;
 use crate::board::sessions::{self, Hash, IDLE, LIFE};

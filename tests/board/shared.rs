@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use forum_api::Language;
-use forum_api::clock::SystemClock;
 use forum_api::host::{Refusal, Result};
+use forum_api::runtime::SystemClock;
 use forum_api::store::postgres::connect;
 use tokio::sync::watch;
 use tokio::task::JoinSet;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use forum_api::Language;
 use forum_api::async_trait;
-use forum_api::clock::{ManualClock, Runtime, TokioRuntime};
 use forum_api::conformance::{self, Audience, Host, NewForum, Part, Role, Set};
 use forum_api::host::{self, Authority, Refusal};
 use forum_api::model::{EventId, ForumId, PostId, ThreadId, UserId};
+use forum_api::runtime::{ManualClock, Runtime, TokioRuntime};
 use forum_api::webhook::{Event, Topic};
 
 use crate::backend::{Backend, Place};

@@ -5,10 +5,10 @@ use std::fmt::Debug;
 use std::sync::{Arc, LazyLock, Mutex, Once};
 use std::thread::{self, ThreadId};
 
-use forum_api::clock::{Clock, ManualClock, SeededEntropy};
 use forum_api::model::{Timestamp, UserId};
+use forum_api::runtime::{Clock, ManualClock, SeededEntropy};
 use forum_api::scope::Surface;
-use forum_api::testing::{Answer, Client, TestBoard};
+use forum_api::test_util::{Answer, Client, TestBoard};
 use forum_api::token::{Issue, issue};
 use forum_api::{Language, Settings};
 use tracing::field::{Field, Visit};

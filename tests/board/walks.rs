@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use forum_api::conformance::{Audience, Role, Someone, Suite};
 use forum_api::model::{ForumId, Reply, StartThread, ThreadId};
-use forum_api::testing::Client;
+use forum_api::test_util::Client;
 use proptest::prelude::*;
 
 use crate::backend::Backend;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use forum_api::clock::{Clock, SystemClock, SystemEntropy};
+use forum_api::runtime::{Clock, SystemClock, SystemEntropy};
 use forum_api::scope::Surface;
 use forum_api::store::Tokens;
 use forum_api::store::postgres::Postgres;

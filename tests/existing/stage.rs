@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::async_trait;
-use forum_api::clock::{ManualClock, Runtime, TokioRuntime};
 use forum_api::conformance::{Audience, Host, NewForum, Part, Role, Set, Stage};
 use forum_api::host::{Authority, Board};
 use forum_api::model::{ForumId, PostId, StartThread, ThreadId, UserId};
+use forum_api::runtime::{ManualClock, Runtime, TokioRuntime};
 use forum_api::store::Outbox;
 use forum_api::store::postgres::Postgres;
 use forum_api::webhook::Event;

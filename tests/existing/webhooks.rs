@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Bytes;
 use axum::routing::post;
-use forum_api::clock::{Clock, SystemClock};
+use forum_api::runtime::{Clock, SystemClock};
 use forum_api::webhook::{Secret, Topic, verify};
 use http::HeaderMap;
 use serde_json::Value;

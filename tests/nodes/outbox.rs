@@ -1,6 +1,6 @@
 //! Ids commit out of order: what commits late is told all the same.
 
-use forum_api::clock::{Clock, SystemClock, SystemEntropy};
+use forum_api::runtime::{Clock, SystemClock, SystemEntropy};
 use forum_api::webhook::{Event, Occasion, Topic};
 use serde_json::json;
 use tokio::task::block_in_place;

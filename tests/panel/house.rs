@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use forum_api::async_trait;
-use forum_api::clock::{Clock, Inline, ManualClock, SeededEntropy, TokioRuntime};
 use forum_api::host::{Operator, Session, Stored};
 use forum_api::model::{DeliveryId, EventId, Timestamp, UserId};
 use forum_api::panel::{Panel, Settings};
+use forum_api::runtime::{Clock, Inline, ManualClock, SeededEntropy, TokioRuntime};
 use forum_api::scope::Surface;
 use forum_api::store::memory::MemoryTokens;
 use forum_api::store::{

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use forum_api::clock::Clock;
+use forum_api::runtime::Clock;
 use forum_api::token::{PlainToken, TokenState};
 
 use crate::ask::{Answer, Fields};

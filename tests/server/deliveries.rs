@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
-use forum_api::clock::{Clock, SystemClock};
+use forum_api::runtime::{Clock, SystemClock};
 use serde_json::{Value, json};
 
 use crate::program::Server;

@@ -7,8 +7,8 @@ use std::sync::mpsc::{self, Receiver as Inbox, Sender};
 use std::thread;
 use std::time::Duration;
 
-use forum_api::clock::{Clock, SystemClock};
 use forum_api::model::Timestamp;
+use forum_api::runtime::{Clock, SystemClock};
 use forum_api::webhook::{Secret, verify};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use forum_api::async_trait;
-use forum_api::clock::{Runtime, TokioRuntime};
 use forum_api::conformance::{Set, store_tests, stores::Keeper};
 use forum_api::model::Timestamp;
+use forum_api::runtime::{Runtime, TokioRuntime};
 use forum_api::store::sqlite::{Database, Location};
 use forum_api::store::{Stores, Webhooks};
 use forum_api::token::Lookup;

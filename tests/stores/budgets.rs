@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use forum_api::budget::{BudgetKey, Charge, Window};
 use forum_api::model::Timestamp;
+use forum_api::rate_limit::{BudgetKey, Charge, Window};
 use forum_api::store::Budgets;
 use forum_api::store::memory::MemoryBudgets;
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use forum_api::budget::{Budget, Charge, Window};
 use forum_api::model::Timestamp;
+use forum_api::rate_limit::{Budget, Charge, Window};
 use proptest::prelude::*;
 
 use crate::backend::at;

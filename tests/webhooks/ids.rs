@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use forum_api::clock::{Entropy, NoEntropy, SeededEntropy};
 use forum_api::model::{DeliveryId, EndpointId, EventId};
+use forum_api::runtime::{Entropy, NoEntropy, SeededEntropy};
 use forum_api::webhook::Secret;
 use proptest::prelude::*;
 

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Write};
 use std::process::{Command, Stdio};
 
-use forum_api::clock::SeededEntropy;
+use forum_api::runtime::SeededEntropy;
 use forum_api::webhook::{Outgoing, Secret};
 
 use crate::sample::signed;

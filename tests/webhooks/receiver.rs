@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
 
-use forum_api::clock::{Clock, SystemClock};
+use forum_api::runtime::{Clock, SystemClock};
 use forum_api::webhook::{Event, Outgoing};
 
 use crate::client;

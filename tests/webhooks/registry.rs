@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use forum_api::clock::{Entropy, ManualClock, NoEntropy, SystemEntropy};
 use forum_api::model::{EndpointId, UserId};
+use forum_api::runtime::{Entropy, ManualClock, NoEntropy, SystemEntropy};
 use forum_api::store::sqlite::{Database, Location};
 use forum_api::store::{Claim, Filter, Settlement, Webhooks};
 use forum_api::webhook::{Declined, Outcome, Registration, Registry, State, Topic};

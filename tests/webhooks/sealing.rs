@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use forum_api::clock::SeededEntropy;
 use forum_api::model::{EndpointId, UserId};
+use forum_api::runtime::SeededEntropy;
 use forum_api::store::Webhooks;
 use forum_api::webhook::{
     Declined, Endpoint, KeyBox, KeyId, KeyTooShort, Plain, Registration, Registry, Sealed,

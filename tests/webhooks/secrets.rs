@@ -1,7 +1,7 @@
 //! What signs deliveries.
 
-use forum_api::clock::SeededEntropy;
 use forum_api::model::EndpointId;
+use forum_api::runtime::SeededEntropy;
 use forum_api::webhook::{Plain, Secret, SecretBox, TooShort};
 
 use crate::sample::{endpoint, secret};

@@ -1,8 +1,8 @@
 //! Added: what is put into the outbox.
 
 use deadpool_postgres::GenericClient;
-use forum_api::clock::SystemEntropy;
 use forum_api::model::{BodyFormat, Timestamp};
+use forum_api::runtime::SystemEntropy;
 use forum_api::webhook::{Event, Occasion, Surroundings};
 
 use super::words::{author, post, thread};

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, OriginalUri};
 use forum_api::ForumApi;
-use forum_api::clock::TokioRuntime;
+use forum_api::runtime::TokioRuntime;
 use forum_api::store::Stores;
 
 use crate::before::Club;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use forum_api::clock::TokioRuntime;
 use forum_api::host::Fault;
+use forum_api::runtime::TokioRuntime;
 use forum_api::store::Webhooks;
 use forum_api::webhook::worker::{Worker, WorkerHandle};
 use forum_api::webhook::{

@@ -49,9 +49,9 @@ mod wake;
 use std::sync::Arc;
 
 use forum_api::Language;
-use forum_api::clock::Clock;
 use forum_api::host::{Member, Result};
 use forum_api::model::Timestamp;
+use forum_api::runtime::Clock;
 use forum_api::store::SchemaStatus;
 use forum_api::webhook::Event;
 

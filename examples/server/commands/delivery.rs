@@ -3,9 +3,9 @@
 use std::fmt;
 
 use clap::{Args, Subcommand};
-use forum_api::clock::{Clock, SystemClock};
 use forum_api::host::{Refusal, Result};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
+use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::{Filter, Webhooks};
 use forum_api::webhook::{self, Attempted, Registry, State};
 use serde::Serialize;

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::fmt;
 
 use clap::{Args, Subcommand};
-use forum_api::clock::{Clock, SystemClock, SystemEntropy};
 use forum_api::host::{Refusal, Result};
 use forum_api::model::{Timestamp, UserId};
+use forum_api::runtime::{Clock, SystemClock, SystemEntropy};
 use forum_api::scope;
 use forum_api::store::Tokens;
 use forum_api::token::{Issue, Lookup, TokenRecord, issue};

@@ -14,9 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use forum_api::clock::{Clock, SystemClock};
 use forum_api::host::{Refusal, Result, Stored};
 use forum_api::panel::{is_own_form, page_headers};
+use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::Budgets;
 use forum_api::{Settings, client_address};
 use http::header::{CACHE_CONTROL, LOCATION, RETRY_AFTER, SET_COOKIE};

@@ -1,8 +1,8 @@
 //! Sessions as a browser has them: by the id in its cookie, of which the board keeps the hash.
 
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine};
-use forum_api::clock::{Entropy, NoEntropy, SystemEntropy};
 use forum_api::host::{Refusal, Result};
+use forum_api::runtime::{Entropy, NoEntropy, SystemEntropy};
 use sha2::{Digest, Sha256};
 
 use super::members::Account;

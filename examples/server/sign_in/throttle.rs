@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::budget::{BudgetKey, Charge, Window};
 use forum_api::host::Stored;
 use forum_api::model::Timestamp;
+use forum_api::rate_limit::{BudgetKey, Charge, Window};
 use forum_api::store::Budgets;
 
 /// Failures per name and address prefix.

@@ -2,7 +2,7 @@
 
 use crate::api::Settings;
 use crate::api::problem::Code;
-use crate::budget::Window;
+use crate::rate_limit::Window;
 use crate::scope::Surface;
 
 pub(super) fn guide(settings: &Settings) -> String {

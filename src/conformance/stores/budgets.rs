@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::Shelf;
 use super::shelf::{at, lookup};
-use crate::budget::{Budget, BudgetKey, Charge, Window};
 use crate::conformance::{Part, Verdict, equal};
+use crate::rate_limit::{Budget, BudgetKey, Charge, Window};
 
 const WINDOW: Window = Window {
     units: 120,

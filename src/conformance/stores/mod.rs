@@ -6,7 +6,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use forum_api::async_trait;
-//! use forum_api::clock::{Runtime, TokioRuntime};
+//! use forum_api::runtime::{Runtime, TokioRuntime};
 //! use forum_api::conformance::{Set, stores::Keeper};
 //! use forum_api::store::{Stores, Webhooks};
 //!

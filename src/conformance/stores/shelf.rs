@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::clock::{Inline, Runtime};
 use crate::conformance::race::race;
 use crate::conformance::{Part, Set, Stop, Verdict};
 use crate::model::Timestamp;
+use crate::runtime::{Inline, Runtime};
 use crate::store::{Stores, Webhooks};
 use crate::token::Lookup;
 
@@ -27,7 +27,7 @@ pub trait Keeper: Send + Sync {
     }
 
     /// Where work that races with other work runs. By default the suite itself polls all of it in turn; an executor
-    /// with several threads, such as [`TokioRuntime`](crate::clock::TokioRuntime), finds more.
+    /// with several threads, such as [`TokioRuntime`](crate::runtime::TokioRuntime), finds more.
     fn runtime(&self) -> Arc<dyn Runtime> {
         Arc::new(Inline)
     }

@@ -6,13 +6,13 @@ use http::StatusCode;
 use maud::html;
 
 use super::wanted;
-use crate::budget::BudgetKey;
 use crate::panel::answer::{Answer, Outcome};
 use crate::panel::fields::Wrong;
 use crate::panel::form::Form;
 use crate::panel::parts::revealed;
 use crate::panel::problem::Problem;
 use crate::panel::visit::Visit;
+use crate::rate_limit::BudgetKey;
 use crate::token::{self, Expiry, Issue, IssueError, PlainToken, TokenRecord};
 
 const TITLE: &str = "Issue a token";

@@ -8,9 +8,9 @@ use async_trait::async_trait;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::shard::Shard;
-use crate::budget::{Budget, BudgetKey, Charge, Window};
 use crate::host::Stored;
 use crate::model::Timestamp;
+use crate::rate_limit::{Budget, BudgetKey, Charge, Window};
 use crate::store::{Budgets, lock};
 
 /// With [`FULL`] keys in each, room for well over 1,000,000 prefixes in some 50 MB.

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::mem;
 use std::time::Duration;
 
-use crate::budget::{Budget, Charge, Window};
 use crate::model::Timestamp;
+use crate::rate_limit::{Budget, Charge, Window};
 
 /// How long a table that is at its edge waits before it looks again for what is over: it looks at everything.
 const REST: Duration = Duration::from_secs(5);

@@ -1,6 +1,6 @@
 //! How budgets are named in Redis.
 
-use crate::budget::BudgetKey;
+use crate::rate_limit::BudgetKey;
 
 /// The name of a budget.
 pub(super) fn name(prefix: &str, key: &BudgetKey) -> String {

@@ -10,10 +10,10 @@ use tokio::sync::OwnedMutexGuard;
 use tokio::time::timeout;
 
 use super::script::{Answer, Asked, script};
-use crate::budget::Window;
-use crate::clock::{Runtime, TokioRuntime};
 use crate::host::{Fault, Stored};
 use crate::measure;
+use crate::rate_limit::Window;
+use crate::runtime::{Runtime, TokioRuntime};
 use crate::store::lock;
 
 /// How long to wait from one attempt to connect to the next.

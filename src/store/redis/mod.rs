@@ -73,9 +73,9 @@ pub use settings::{Settings, WhenAway};
 
 use self::link::Link;
 use self::script::{Answer, Asked};
-use crate::budget::{BudgetKey, Charge, Window};
 use crate::host::{Fault, Stored};
 use crate::model::Timestamp;
+use crate::rate_limit::{BudgetKey, Charge, Window};
 use crate::store::Budgets;
 use crate::store::memory::MemoryBudgets;
 

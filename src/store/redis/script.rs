@@ -3,8 +3,8 @@
 use redis::aio::MultiplexedConnection;
 use redis::{ErrorKind, RedisResult, Script};
 
-use crate::budget::{Budget, Charge, Window};
 use crate::model::Timestamp;
+use crate::rate_limit::{Budget, Charge, Window};
 
 /// No window is longer, in milliseconds: Lua's numbers are exact up to nine times as far.
 const LONGEST: u128 = 1_000_000_000_000_000;

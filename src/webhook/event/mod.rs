@@ -13,8 +13,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Topic;
-use crate::clock::{Entropy, NoEntropy};
 use crate::model::{EventId, ForumId, Timestamp};
+use crate::runtime::{Entropy, NoEntropy};
 
 pub(crate) use kinds::{KINDS, Kind};
 pub use surroundings::{ForumName, Surroundings};
@@ -25,7 +25,7 @@ pub use surroundings::{ForumName, Surroundings};
 /// its change, and a [general one](Self::new) for a host's own. None tells what depends on a reader:
 ///
 /// ```
-/// use forum_api::clock::{NoEntropy, SystemEntropy};
+/// use forum_api::runtime::{NoEntropy, SystemEntropy};
 /// use forum_api::model::{Author, Post, Thread, Timestamp};
 /// use forum_api::webhook::{Event, Occasion, Surroundings};
 ///

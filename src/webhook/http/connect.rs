@@ -118,8 +118,8 @@ mod tests {
     use std::time::Duration;
 
     use super::{STAGGER, race};
-    use crate::clock::{Clock as _, ManualClock, Runtime as _};
-    use crate::testing::ManualRuntime;
+    use crate::runtime::{Clock as _, ManualClock, Runtime as _};
+    use crate::test_util::ManualRuntime;
     use crate::webhook::Unsent;
 
     const ROUND_TRIP: Duration = Duration::from_millis(250);

@@ -27,8 +27,8 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::{Plain, SecretBox, Transport};
-use crate::clock::{Clock, Entropy, Runtime, SystemClock, SystemEntropy};
 use crate::host::Authority;
+use crate::runtime::{Clock, Entropy, Runtime, SystemClock, SystemEntropy};
 use crate::store::Webhooks;
 use crew::Crew;
 
@@ -40,7 +40,7 @@ pub use settings::Settings;
 /// ```no_run
 /// # use std::sync::Arc;
 /// # use forum_api::webhook::Transport;
-/// # use forum_api::{clock::TokioRuntime, host::Authority, store::Webhooks, webhook::worker::Worker};
+/// # use forum_api::{runtime::TokioRuntime, host::Authority, store::Webhooks, webhook::worker::Worker};
 /// # async fn run(stores: Webhooks, authority: Arc<dyn Authority>, transport: impl Transport) {
 /// let worker = Worker::new(stores, authority, transport, TokioRuntime).start();
 /// worker.wake(); // after each commit that wrote an event
@@ -53,8 +53,8 @@ impl Worker {
     /// A worker over these stores, which asks `authority` who may be told and sends through `transport`.
     ///
     /// `runtime` is the executor on which its loops and attempts run:
-    /// [`TokioRuntime`](crate::clock::TokioRuntime) behind the feature `tokio`. With
-    /// [`Inline`](crate::clock::Inline), which starts no tasks, nothing is ever sent.
+    /// [`TokioRuntime`](crate::runtime::TokioRuntime) behind the feature `tokio`. With
+    /// [`Inline`](crate::runtime::Inline), which starts no tasks, nothing is ever sent.
     pub fn new(
         stores: Webhooks,
         authority: Arc<dyn Authority>,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forum_api::clock::Clock as _;
+use forum_api::runtime::Clock as _;
 use forum_api::scope::Surface;
 
 use super::writes;

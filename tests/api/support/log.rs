@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::{Mutex, Once, PoisonError};
 
-use forum_api::testing::Answer;
+use forum_api::test_util::Answer;
 use tracing::Level;
 
 static LINES: Mutex<Vec<u8>> = Mutex::new(Vec::new());

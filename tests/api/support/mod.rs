@@ -23,7 +23,7 @@ pub(crate) use tokens::lookup;
 
 use std::time::Duration;
 
-use forum_api::testing::Answer;
+use forum_api::test_util::Answer;
 
 /// What is bound to come, and soon; if it does not, the test fails instead of waiting for ever.
 pub(crate) async fn soon<T>(awaited: impl Future<Output = T>) -> T {

@@ -3,9 +3,9 @@
 use std::future::pending;
 
 use forum_api::async_trait;
-use forum_api::budget::{BudgetKey, Charge, Window};
 use forum_api::host::{Fault, Stored};
 use forum_api::model::Timestamp;
+use forum_api::rate_limit::{BudgetKey, Charge, Window};
 use forum_api::store::{Attempt, Begin, Budgets, Idempotency, Outcome, Ticket, Tokens};
 use forum_api::token::{Lookup, TokenRecord};
 

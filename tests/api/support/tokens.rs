@@ -1,7 +1,7 @@
 //! Tokens for the tests, as the panel issues them and as they may once have been stored.
 
-use forum_api::clock::{Clock, SystemEntropy};
 use forum_api::model::UserId;
+use forum_api::runtime::{Clock, SystemEntropy};
 use forum_api::scope::Surface;
 use forum_api::token::{Issue, IssueError, Lookup, PlainToken, TokenRecord, issue};
 

@@ -1,6 +1,6 @@
 //! Walks lists to their end.
 
-use forum_api::testing::Answer;
+use forum_api::test_util::Answer;
 use serde_json::Value;
 
 use super::{Ask, Server};

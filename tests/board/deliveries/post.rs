@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use forum_api::Language;
-use forum_api::clock::Clock as _;
 use forum_api::host::Authority;
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
+use forum_api::runtime::Clock as _;
 use forum_api::store::{FanOut, Filter, Webhooks};
 use forum_api::webhook::{Registration, Registry, State, Topic};
 use serde_json::json;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forum_api::async_trait;
-use forum_api::clock::ManualClock;
 use forum_api::conformance::{Host, Set, Stage};
 use forum_api::host::{Authority, Caller, Fault, Forums, Refusal, Result, Standing, Stored};
 use forum_api::model::UserId;
+use forum_api::runtime::ManualClock;
 use tokio::sync::Mutex;
 
 use super::plant::Plant;

@@ -1,6 +1,6 @@
 //! The order of the hits.
 
-use forum_api::clock::BoxFuture;
+use forum_api::runtime::BoxFuture;
 use forum_api::host::{Refusal, Result};
 use forum_api::model::{Limit, Page, Search, SearchHit, Show, Sort};
 

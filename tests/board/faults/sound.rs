@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use forum_api::clock::{ManualClock, SystemEntropy};
 use forum_api::conformance::{Host, Role, Set, Stage};
 use forum_api::host::{Authority, Board, Caller, Member, Refusal, Result};
 use forum_api::model::*;
+use forum_api::runtime::{ManualClock, SystemEntropy};
 use forum_api::webhook::{Event, Occasion};
 
 use super::twist::Question;

@@ -4,8 +4,8 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::fmt::Debug;
 
-use forum_api::clock::BoxFuture;
 use forum_api::host::{Caller, Refusal, Result};
+use forum_api::runtime::BoxFuture;
 
 use super::sound::Sound;
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::Settings;
-use forum_api::budget::Window;
-use forum_api::clock::{Clock, ManualClock};
 use forum_api::conformance::{Host, NewForum, Stage};
 use forum_api::model::{ForumId, Timestamp};
+use forum_api::rate_limit::Window;
+use forum_api::runtime::{Clock, ManualClock};
 use forum_api::store::Stores;
-use forum_api::testing::{Answer, TestBoard};
+use forum_api::test_util::{Answer, TestBoard};
 use serde_json::{Value, json};
 
 use super::act::Act;

@@ -13,7 +13,7 @@ use forum_api::host::{
 use forum_api::model::*;
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
-use forum_api::testing::{Answer, TestBoard};
+use forum_api::test_util::{Answer, TestBoard};
 use forum_api::{Settings, async_trait};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Uri};

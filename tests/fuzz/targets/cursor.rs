@@ -4,7 +4,7 @@
 //! They are checksummed and no secret: the fuzzer, which sees what is compared, makes some by hand.
 
 use forum_api::model::Position;
-use forum_api::testing::Answer;
+use forum_api::test_util::Answer;
 use http::Method;
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use forum_api::clock::{Entropy, NoEntropy};
+use forum_api::runtime::{Entropy, NoEntropy};
 use forum_api::token::PlainToken;
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Method};

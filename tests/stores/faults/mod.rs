@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::async_trait;
-use forum_api::clock::{Runtime, TokioRuntime};
 use forum_api::conformance::stores::{CASES, Keeper, Shelf};
 use forum_api::conformance::{Case, Set, Stop};
+use forum_api::runtime::{Runtime, TokioRuntime};
 use forum_api::store::{Stores, Webhooks};
 
 use faulty::{Faulty, Plant};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forum_api::clock::{Clock, SystemClock};
+use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::{Settlement, Webhooks};
 use forum_api::webhook::{Progress, State};
 

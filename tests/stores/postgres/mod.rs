@@ -16,9 +16,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::async_trait;
-use forum_api::clock::{Runtime, TokioRuntime};
 use forum_api::conformance::{Set, store_tests, stores::Keeper};
 use forum_api::model::{EndpointId, EventId};
+use forum_api::runtime::{Runtime, TokioRuntime};
 use forum_api::store::postgres::deadpool_postgres::Pool;
 use forum_api::store::postgres::{LeaseClock, Postgres, migrate};
 use forum_api::store::{Claim, FanOut, Stores, Webhooks};

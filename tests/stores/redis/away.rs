@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use forum_api::budget::BudgetKey;
-use forum_api::clock::{Clock, SystemClock};
+use forum_api::rate_limit::BudgetKey;
+use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::Budgets;
 use forum_api::store::redis::{Settings, WhenAway};
 

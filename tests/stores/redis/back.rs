@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use forum_api::budget::BudgetKey;
-use forum_api::clock::{Clock, SystemClock};
+use forum_api::rate_limit::BudgetKey;
+use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::Budgets;
 
 use super::server::Server;

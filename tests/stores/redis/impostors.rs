@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::Instant;
 
-use forum_api::budget::BudgetKey;
+use forum_api::rate_limit::BudgetKey;
 use forum_api::store::redis::{RedisBudgets, Settings};
 
 use super::charge;

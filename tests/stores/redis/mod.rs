@@ -16,9 +16,9 @@ use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use forum_api::async_trait;
-use forum_api::budget::{BudgetKey, Charge, Window};
-use forum_api::clock::{Clock, Runtime, SystemClock, TokioRuntime};
 use forum_api::conformance::{Part, Set, store_tests, stores::Keeper};
+use forum_api::rate_limit::{BudgetKey, Charge, Window};
+use forum_api::runtime::{Clock, Runtime, SystemClock, TokioRuntime};
 use forum_api::store::redis::{RedisBudgets, Settings};
 use forum_api::store::{Budgets, Stores, Webhooks};
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::budget::{Budget, BudgetKey, Window};
-use forum_api::clock::{Clock, SystemClock};
+use forum_api::rate_limit::{Budget, BudgetKey, Window};
+use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::Budgets;
 use proptest::prelude::*;
 

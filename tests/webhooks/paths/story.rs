@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::clock::{Inline, ManualClock};
 use forum_api::model::DeliveryId;
+use forum_api::runtime::{Inline, ManualClock};
 use forum_api::store::Webhooks;
 use forum_api::store::sqlite::{Database, Location};
 use forum_api::webhook::{

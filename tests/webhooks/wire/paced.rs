@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use forum_api::clock::{Clock as _, ManualClock, SeededEntropy};
 use forum_api::host::Authority;
+use forum_api::runtime::{Clock as _, ManualClock, SeededEntropy};
 use forum_api::store::Webhooks;
-use forum_api::testing::ManualRuntime;
+use forum_api::test_util::ManualRuntime;
 use forum_api::webhook::HttpTransport;
 use forum_api::webhook::worker::{Settings, Worker, WorkerHandle};
 use tokio::task::unconstrained;

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use forum_api::async_trait;
-use forum_api::clock::Runtime;
 use forum_api::host::{Authority, Fault, Forums, Standing, Stored};
 use forum_api::model::{ForumId, UserId};
+use forum_api::runtime::Runtime;
 
 /// What the board says of a member.
 #[derive(Clone, Debug)]

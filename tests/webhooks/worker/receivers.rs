@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use forum_api::async_trait;
-use forum_api::clock::{Clock, Runtime};
 use forum_api::model::Timestamp;
+use forum_api::runtime::{Clock, Runtime};
 use forum_api::webhook::{Answer, Outgoing, Transport, Unsent};
 use tokio::task::yield_now;
 

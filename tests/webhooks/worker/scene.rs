@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use forum_api::clock::{Clock, Entropy, ManualClock, NoEntropy};
 use forum_api::host::BoxError;
 use forum_api::model::{EndpointId, EventId, ForumId, MessageId, Timestamp, UserId};
+use forum_api::runtime::{Clock, Entropy, ManualClock, NoEntropy};
 use forum_api::store::{Filter, Webhooks};
-use forum_api::testing::ManualRuntime;
+use forum_api::test_util::ManualRuntime;
 use forum_api::webhook::worker::{Settings, Worker, WorkerHandle};
 use forum_api::webhook::{
     Attempted, Delivery, Endpoint, Event, KeyId, Occasion, Plain, Sealed, Secret, SecretBox, State,

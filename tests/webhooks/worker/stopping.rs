@@ -8,7 +8,7 @@ use super::scene::{HOUR, Scene, seconds, url};
 
 /// Tells the worker to stop while time goes on; what is asked of the handle says when it has.
 fn stop(scene: &Scene, handle: &forum_api::webhook::worker::WorkerHandle) {
-    use forum_api::clock::Runtime as _;
+    use forum_api::runtime::Runtime as _;
     let stopped = handle.clone();
     drop(
         scene

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::clock::{Clock as _, SystemClock, TokioRuntime};
+use forum_api::runtime::{Clock as _, SystemClock, TokioRuntime};
 use forum_api::store::sqlite::{Database, Location};
 use forum_api::store::{Filter, Webhooks};
 use forum_api::webhook::worker::{Settings, Worker, WorkerHandle};

@@ -3,9 +3,9 @@
 mod around;
 mod happening;
 
-use forum_api::clock::SystemEntropy;
 use forum_api::host::{Refusal, Result};
 use forum_api::model::Timestamp;
+use forum_api::runtime::SystemEntropy;
 use forum_api::webhook::{Event, Occasion};
 
 use super::db::Transaction;

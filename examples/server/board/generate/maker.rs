@@ -159,8 +159,8 @@ mod tests {
     use std::sync::Arc;
 
     use forum_api::Language;
-    use forum_api::clock::ManualClock;
     use forum_api::model::State;
+    use forum_api::runtime::ManualClock;
     use forum_api::store::sqlite::{Database, Location};
 
     use super::super::super::insert::{self, NewPost};

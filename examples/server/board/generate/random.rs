@@ -1,6 +1,6 @@
 //! Numbers that look random, and are the same for the same seed.
 
-use forum_api::clock::{Entropy, SeededEntropy};
+use forum_api::runtime::{Entropy, SeededEntropy};
 
 use super::words;
 

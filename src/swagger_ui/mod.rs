@@ -1,4 +1,4 @@
-//! The interactive reference (feature `docs`): the live OpenAPI document as a page on which calls can be tried with a
+//! The interactive reference (feature `swagger-ui`): the live OpenAPI document as a page on which calls can be tried with a
 //! token (contract, section 12).
 //!
 //! A [`tower_service::Service`] like the API, and beside it. The page is Swagger UI, whose files are part of the library;
@@ -6,7 +6,7 @@
 //! the document has under `servers`: so it works under every name that the host is reached by.
 //!
 //! ```
-//! use forum_api::docs::Docs;
+//! use forum_api::swagger_ui::Docs;
 //!
 //! let docs = Docs::new("/docs", "/api/v1");
 //! let app: axum::Router = axum::Router::new()

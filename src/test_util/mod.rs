@@ -1,8 +1,8 @@
-//! For tests (feature `testing`): an in-process client, one line a request, and an executor whose time is told to go on.
+//! For tests (feature `test-util`): an in-process client, one line a request, and an executor whose time is told to go on.
 //!
 //! ```
 //! use std::sync::Arc;
-//! use forum_api::testing::TestBoard;
+//! use forum_api::test_util::TestBoard;
 //! # use forum_api::{async_trait, host::*, model::*};
 //! # struct Closed;
 //! # #[async_trait]
@@ -32,9 +32,9 @@ use serde_json::Value;
 use tower_service::Service;
 
 use crate::api::{Builder, ForumApi, Settings};
-use crate::clock::{BoxFuture, Clock, Inline, ManualClock, SeededEntropy};
 use crate::host::{Authority, Board};
 use crate::model::{Timestamp, UserId};
+use crate::runtime::{BoxFuture, Clock, Inline, ManualClock, SeededEntropy};
 use crate::store::Stores;
 use crate::token::{Issue, PlainToken, issue};
 

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use crate::clock::{BoxFuture, Clock, ManualClock, Runtime};
 use crate::model::Timestamp;
+use crate::runtime::{BoxFuture, Clock, ManualClock, Runtime};
 
 /// Tasks that were polled so often without time going on go round and round.
 const POLLS: u32 = 1_000_000;
@@ -20,8 +20,8 @@ const POLLS: u32 = 1_000_000;
 ///
 /// ```
 /// # use std::{sync::Arc, time::Duration};
-/// use forum_api::clock::{ManualClock, Runtime};
-/// use forum_api::testing::ManualRuntime;
+/// use forum_api::runtime::{ManualClock, Runtime};
+/// use forum_api::test_util::ManualRuntime;
 ///
 /// let runtime = ManualRuntime::new(Arc::new(ManualClock::default()));
 /// runtime.detach(runtime.sleep(Duration::from_secs(3600)));
