@@ -127,6 +127,7 @@ mod base62;
 pub mod conformance;
 pub mod guide;
 pub mod host;
+mod http_util;
 mod measure;
 #[cfg(feature = "metrics")]
 pub mod metrics;
