@@ -7,7 +7,7 @@ use forum_api::host::{Refusal, Result};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::{Filter, Webhooks};
-use forum_api::webhook::{Attempted, State};
+use forum_api::webhook::{self, Attempted, State};
 use forum_api::webhook_admin::{Declined, Registry};
 use serde::Serialize;
 
