@@ -25,7 +25,7 @@ use crate::host::{BoxError, Operator};
 use crate::http_util::{BodyError, OriginalUri, read_body, restore_uri, run, run_write};
 use crate::runtime::{BoxFuture, Clock, Entropy, Runtime};
 use crate::store::Tokens;
-use crate::webhook::Registry;
+use crate::webhook_admin::Registry;
 
 /// The control panel: a [`Service`] that answers every request below its mount, and never fails.
 ///
