@@ -57,11 +57,9 @@ macro_rules! rules {
     };
 }
 
-/// Declares the files of a folder of rules, joins their rules to `CASES`, and defines the macro that makes their tests.
+/// Joins the rules of a folder's files to `CASES`, and defines the macro that makes their tests.
 macro_rules! rule_files {
     ($tests:ident, $fixture:ty; $($file:ident)+) => {
-        $(mod $file;)+
-
         /// All rules, in the order of their files.
         pub const CASES: &[$crate::conformance::Case<$fixture>] =
             &joined::<$fixture, { 0 $(+ $file::RULES.len())+ }>(&[$($file::RULES),+]);

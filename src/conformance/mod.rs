@@ -106,7 +106,7 @@
 //! # Adding a rule
 //!
 //! A rule is an `async fn` that takes an empty board, inside the `board_rules!` of the file of the resource that it is
-//! about, with a fault that it catches in the file of the same name in `tests/board/faults`. Its name says the rule, and
+//! about, with a fault that it catches in the file of the same name in `examples/server/tests/board/faults`. Its name says the rule, and
 //! a sentence of documentation whom it protects:
 //!
 //! ```

@@ -8,120 +8,120 @@ use crate::model::ThreadId;
 use crate::test_util::{Answer, TestBoard};
 
 board_rules!(
-mod service;
+    mod service;
 
-/// Every read that names nothing hidden is answered, to members and guests alike.
-async fn reads_are_answered_to_members_and_guests(suite: &Suite) -> Verdict {
-    let (forum, alice) = suite.forum_and_member().await?;
-    let thread = suite.thread(&alice, &forum).await?.thread;
-    let api = suite.api();
-    let mut callers = vec![api.as_member(&alice.id().to_string())];
-    callers.extend(suite.guest().is_ok().then(|| api.as_guest()));
-    for caller in callers {
-        for path in [
-            "/forums".to_owned(),
-            format!("/forums/{forum}/threads"),
-            format!("/threads/{thread}"),
-            format!("/threads/{thread}/posts"),
-            format!("/members/{}", alice.id()),
-            "/members/@alice".to_owned(),
-        ] {
-            let answer = caller.get(&path).await;
-            let found = answer.status;
-            equal(format_args!("GET {path}: {}", answer.json()), found, 200)?;
+    /// Every read that names nothing hidden is answered, to members and guests alike.
+    async fn reads_are_answered_to_members_and_guests(suite: &Suite) -> Verdict {
+        let (forum, alice) = suite.forum_and_member().await?;
+        let thread = suite.thread(&alice, &forum).await?.thread;
+        let api = suite.api();
+        let mut callers = vec![api.as_member(&alice.id().to_string())];
+        callers.extend(suite.guest().is_ok().then(|| api.as_guest()));
+        for caller in callers {
+            for path in [
+                "/forums".to_owned(),
+                format!("/forums/{forum}/threads"),
+                format!("/threads/{thread}"),
+                format!("/threads/{thread}/posts"),
+                format!("/members/{}", alice.id()),
+                "/members/@alice".to_owned(),
+            ] {
+                let answer = caller.get(&path).await;
+                let found = answer.status;
+                equal(format_args!("GET {path}: {}", answer.json()), found, 200)?;
+            }
         }
+        Ok(())
     }
-    Ok(())
-}
 
-/// A hidden thread and one that never was are the same answer, byte for byte.
-async fn hidden_and_absent_are_the_same_bytes(suite: &Suite) -> Verdict {
-    let forum = suite.forum(Audience::Staff).await?;
-    let (sam, alice) = (
-        suite.join("sam", Role::Staff).await?,
-        suite.member("alice").await?,
-    );
-    let hidden = suite.thread(&sam, &forum).await?.thread;
-    let absent = ThreadId::from(987_654_321);
-    let api = suite.api();
-    let client = api.as_member(&alice.id().to_string());
-    let post = serde_json::json!({ "body": "Some words" });
-    for rest in ["", "/posts", "/poll"] {
-        let (one, other) = (
-            format!("/threads/{hidden}{rest}"),
-            format!("/threads/{absent}{rest}"),
+    /// A hidden thread and one that never was are the same answer, byte for byte.
+    async fn hidden_and_absent_are_the_same_bytes(suite: &Suite) -> Verdict {
+        let forum = suite.forum(Audience::Staff).await?;
+        let (sam, alice) = (
+            suite.join("sam", Role::Staff).await?,
+            suite.member("alice").await?,
         );
-        if rest != "/poll" || suite.needs(Part::Polls).is_ok() {
-            let (one, other) = (client.get(&one).await, client.get(&other).await);
-            let what = format_args!("GET /threads/{{threadId}}{rest}");
-            let found = bare(&one);
-            equal(what, found, bare(&other))?;
-            equal("the status", one.status, 404)?;
+        let hidden = suite.thread(&sam, &forum).await?.thread;
+        let absent = ThreadId::from(987_654_321);
+        let api = suite.api();
+        let client = api.as_member(&alice.id().to_string());
+        let post = serde_json::json!({ "body": "Some words" });
+        for rest in ["", "/posts", "/poll"] {
+            let (one, other) = (
+                format!("/threads/{hidden}{rest}"),
+                format!("/threads/{absent}{rest}"),
+            );
+            if rest != "/poll" || suite.needs(Part::Polls).is_ok() {
+                let (one, other) = (client.get(&one).await, client.get(&other).await);
+                let what = format_args!("GET /threads/{{threadId}}{rest}");
+                let found = bare(&one);
+                equal(what, found, bare(&other))?;
+                equal("the status", one.status, 404)?;
+            }
         }
+        let (one, other) = (
+            client
+                .post(&format!("/threads/{hidden}/posts"), &post)
+                .await,
+            client
+                .post(&format!("/threads/{absent}/posts"), &post)
+                .await,
+        );
+        equal("POST /threads/{threadId}/posts", bare(&one), bare(&other))
     }
-    let (one, other) = (
-        client
-            .post(&format!("/threads/{hidden}/posts"), &post)
-            .await,
-        client
-            .post(&format!("/threads/{absent}/posts"), &post)
-            .await,
-    );
-    equal("POST /threads/{threadId}/posts", bare(&one), bare(&other))
-}
 
-/// Between two requests with the same token, what was hidden is gone, and who was banned is refused.
-async fn a_token_never_outlives_its_owners_standing(suite: &Suite) -> Verdict {
-    suite.needs(Part::HiddenForums)?;
-    suite.needs(Part::Bans)?;
-    let (forum, alice) = suite.forum_and_member().await?;
-    let thread = suite.thread(&alice, &forum).await?.thread;
-    let api = suite.api();
-    let client = api.as_member(&alice.id().to_string());
-    let path = format!("/threads/{thread}");
-    equal("at first", told(&client.get(&path).await), (200, None))?;
-    suite.stage.set_readers(&forum, Audience::Staff).await?;
-    let found = told(&client.get(&path).await);
-    equal("hidden", found, (404, Some("not_found")))?;
-    suite.stage.set_banned(&alice.id(), true).await?;
-    let found = told(&client.get(&path).await);
-    equal("banned", found, (403, Some("owner_unavailable")))
-}
+    /// Between two requests with the same token, what was hidden is gone, and who was banned is refused.
+    async fn a_token_never_outlives_its_owners_standing(suite: &Suite) -> Verdict {
+        suite.needs(Part::HiddenForums)?;
+        suite.needs(Part::Bans)?;
+        let (forum, alice) = suite.forum_and_member().await?;
+        let thread = suite.thread(&alice, &forum).await?.thread;
+        let api = suite.api();
+        let client = api.as_member(&alice.id().to_string());
+        let path = format!("/threads/{thread}");
+        equal("at first", told(&client.get(&path).await), (200, None))?;
+        suite.stage.set_readers(&forum, Audience::Staff).await?;
+        let found = told(&client.get(&path).await);
+        equal("hidden", found, (404, Some("not_found")))?;
+        suite.stage.set_banned(&alice.id(), true).await?;
+        let found = told(&client.get(&path).await);
+        equal("banned", found, (403, Some("owner_unavailable")))
+    }
 
-/// While the board is offline, administrators alone get answers.
-async fn an_offline_board_answers_administrators_alone(suite: &Suite) -> Verdict {
-    suite.needs(Part::Offline)?;
-    let (alice, ada) = (
-        suite.member("alice").await?,
-        suite.join("ada", Role::Administrator).await?,
-    );
-    suite.stage.set_offline(true).await?;
-    let api = suite.api();
-    for (someone, answer) in [(alice, (503, Some("board_offline"))), (ada, (200, None))] {
-        let client = api.as_member(&someone.id().to_string());
-        equal(someone.name(), told(&client.get("/forums").await), answer)?;
+    /// While the board is offline, administrators alone get answers.
+    async fn an_offline_board_answers_administrators_alone(suite: &Suite) -> Verdict {
+        suite.needs(Part::Offline)?;
+        let (alice, ada) = (
+            suite.member("alice").await?,
+            suite.join("ada", Role::Administrator).await?,
+        );
+        suite.stage.set_offline(true).await?;
+        let api = suite.api();
+        for (someone, answer) in [(alice, (503, Some("board_offline"))), (ada, (200, None))] {
+            let client = api.as_member(&someone.id().to_string());
+            equal(someone.name(), told(&client.get("/forums").await), answer)?;
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-/// Cursors lead through a list to its end.
-async fn cursors_lead_to_the_end(suite: &Suite) -> Verdict {
-    let (forum, alice) = suite.forum_and_member().await?;
-    let thread = suite.thread(&alice, &forum).await?.thread;
-    for _ in 0..4 {
-        suite.thread(&alice, &forum).await?;
-        suite.post(&alice, &thread).await?;
+    /// Cursors lead through a list to its end.
+    async fn cursors_lead_to_the_end(suite: &Suite) -> Verdict {
+        let (forum, alice) = suite.forum_and_member().await?;
+        let thread = suite.thread(&alice, &forum).await?.thread;
+        for _ in 0..4 {
+            suite.thread(&alice, &forum).await?;
+            suite.post(&alice, &thread).await?;
+        }
+        let (api, reader) = (suite.api(), alice.id().to_string());
+        for list in [
+            format!("/forums/{forum}/threads"),
+            format!("/threads/{thread}/posts"),
+        ] {
+            let items = walk(&api, &reader, &list).await?;
+            equal(format_args!("the items of {list}"), items, 5)?;
+        }
+        Ok(())
     }
-    let (api, reader) = (suite.api(), alice.id().to_string());
-    for list in [
-        format!("/forums/{forum}/threads"),
-        format!("/threads/{thread}/posts"),
-    ] {
-        let items = walk(&api, &reader, &list).await?;
-        equal(format_args!("the items of {list}"), items, 5)?;
-    }
-    Ok(())
-}
 );
 
 /// An answer without what differs between any two.

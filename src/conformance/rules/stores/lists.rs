@@ -9,50 +9,50 @@ use crate::store::Filter;
 use crate::webhook::{Delivery, Event, State, Topic};
 
 store_rules!(
-mod lists;
+    mod lists;
 
-/// The newest come first, those of one instant by their ids; pages follow each other without gap or repeat.
-async fn the_newest_come_first_and_page_by_page(shelf: &Shelf) -> Verdict {
-    let all = many(shelf).await?;
-    let mut filter = Filter {
-        limit: 7,
-        ..Filter::default()
-    };
-    for expected in all.chunks(7) {
-        let page = list(shelf, &filter).await?;
-        equal("the page", page.as_slice(), expected)?;
-        let last = page.into_iter().next_back();
-        filter.after = last.map(|last| (last.created_at, last.id));
+    /// The newest come first, those of one instant by their ids; pages follow each other without gap or repeat.
+    async fn the_newest_come_first_and_page_by_page(shelf: &Shelf) -> Verdict {
+        let all = many(shelf).await?;
+        let mut filter = Filter {
+            limit: 7,
+            ..Filter::default()
+        };
+        for expected in all.chunks(7) {
+            let page = list(shelf, &filter).await?;
+            equal("the page", page.as_slice(), expected)?;
+            let last = page.into_iter().next_back();
+            filter.after = last.map(|last| (last.created_at, last.id));
+        }
+        let found = list(shelf, &filter).await?;
+        equal("the page after the last", found, vec![])
     }
-    let found = list(shelf, &filter).await?;
-    equal("the page after the last", found, vec![])
-}
 
-/// A list holds what is asked for, in each combination and on each page, and nothing of removed endpoints.
-async fn a_list_holds_what_its_filter_lets_through(shelf: &Shelf) -> Verdict {
-    let mut all = many(shelf).await?;
-    let gone = endpoint_id(3)?;
-    shelf.webhooks.endpoints.remove(&gone).await?;
-    all.retain(|one| one.endpoint != gone);
-    let first = Filter {
-        limit: 5,
-        ..Filter::default()
-    };
-    let states = [State::Dead, State::Queued, State::Gone];
-    let filters = each(vec![first], &states, |filter, it| filter.state = it);
-    let endpoints = [endpoint_id(1)?, gone];
-    let filters = each(filters, &endpoints, |filter, it| filter.endpoint = it);
-    let topics = [Topic::POLL_VOTED, Topic::PING];
-    let filters = each(filters, &topics, |filter, it| filter.topic = it);
-    let middle = all.get(all.len() / 2);
-    let middle = middle.map(|one| (one.created_at, one.id.clone()));
-    let filters = each(filters, middle.as_slice(), |filter, it| filter.after = it);
-    equal("how many filters there are", filters.len(), 4 * 3 * 3 * 2)?;
-    for filter in &filters {
-        holds_it(shelf, &all, filter).await?;
+    /// A list holds what is asked for, in each combination and on each page, and nothing of removed endpoints.
+    async fn a_list_holds_what_its_filter_lets_through(shelf: &Shelf) -> Verdict {
+        let mut all = many(shelf).await?;
+        let gone = endpoint_id(3)?;
+        shelf.webhooks.endpoints.remove(&gone).await?;
+        all.retain(|one| one.endpoint != gone);
+        let first = Filter {
+            limit: 5,
+            ..Filter::default()
+        };
+        let states = [State::Dead, State::Queued, State::Gone];
+        let filters = each(vec![first], &states, |filter, it| filter.state = it);
+        let endpoints = [endpoint_id(1)?, gone];
+        let filters = each(filters, &endpoints, |filter, it| filter.endpoint = it);
+        let topics = [Topic::POLL_VOTED, Topic::PING];
+        let filters = each(filters, &topics, |filter, it| filter.topic = it);
+        let middle = all.get(all.len() / 2);
+        let middle = middle.map(|one| (one.created_at, one.id.clone()));
+        let filters = each(filters, middle.as_slice(), |filter, it| filter.after = it);
+        equal("how many filters there are", filters.len(), 4 * 3 * 3 * 2)?;
+        for filter in &filters {
+            holds_it(shelf, &all, filter).await?;
+        }
+        Ok(())
     }
-    Ok(())
-}
 );
 
 async fn list(shelf: &Shelf, filter: &Filter) -> Verdict<Vec<Delivery>> {
