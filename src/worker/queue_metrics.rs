@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::crew::{Crew, STORE};
+use super::context::{Crew, STORE};
 use crate::measure;
 
 /// How long it is from one look to the next, unless the worker polls less often.

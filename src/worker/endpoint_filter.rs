@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::crew::Crew;
+use super::context::Crew;
 use crate::host::{Standing, Stored};
 use crate::model::UserId;
 use crate::store::FanOut;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::yield_now;
 
-use super::crew::{Crew, STORE};
+use super::context::{Crew, STORE};
 use crate::host::Stored;
 use crate::measure;
 use crate::model::Timestamp;

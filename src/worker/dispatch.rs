@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::crew::Crew;
-use super::ledger::Ledger;
-use super::owners;
+use super::context::Crew;
+use super::owner_access;
+use super::settlement_batcher::Ledger;
 use super::slots::Slot;
 use super::start_batcher::StartBatcher;
 use crate::host::Stored;
@@ -46,7 +46,7 @@ async fn turn(
     let idle = claims.taken.is_empty();
     let taken = claims.taken.into_iter();
     let taken = taken.map(|claimed| (Slot::take(crew, &claimed.endpoint.id), claimed));
-    owners::ask(crew, alive, batchers, taken.collect());
+    owner_access::ask(crew, alive, batchers, taken.collect());
     crew.slots.claimed();
     let until_next = claims.next.map(|next| next.since(crew.clock.now()));
     // What is due already and yet was not taken is not asked for again at once.

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use super::{
-    Declined, Endpoint, Event, KeyMismatch, Occasion, Pending, Plain, Resolver, Sealed, Secret,
-    SecretBox, SystemResolver, Target, Topic, Topics,
-};
+use super::Declined;
 use crate::host::BoxError;
 use crate::model::{DeliveryId, EndpointId, UserId};
 use crate::runtime::{Clock, Entropy, SystemClock, SystemEntropy};
 use crate::store::Webhooks;
+use crate::webhook::{
+    Endpoint, Event, KeyMismatch, Occasion, Pending, Plain, Resolver, Sealed, Secret, SecretBox,
+    SystemResolver, Target, Topic, Topics,
+};
 
 /// Largest number of dead deliveries that are queued again in one step.
 const RETRY_BATCH: u32 = 500;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Settings;
-use super::crew::Crew;
+use super::context::Crew;
 use crate::model::EndpointId;
 use crate::store::Claim;
 

@@ -1,46 +1,22 @@
-//! The worker: tells each endpoint what happened, and keeps at it (spec, Delivery rules; contract, section 8).
-//!
-//! Five loops run side by side: events are fanned out to deliveries, due deliveries are claimed and attempted, the start
-//! of sending is recorded, the end of attempts is recorded, and old deliveries are swept. With the feature `metrics`, a
-//! sixth measures the queue. The loops do not wait for each other, and each attempt is a task of its own,
-//! so that neither many events nor a slow receiver delays the rest. Any number of workers may share one store.
-
-mod attempt;
-mod audience;
-mod crew;
-mod dispatch;
-mod fan_out;
-#[cfg(feature = "metrics")]
-mod gauge;
-mod handle;
-mod lane;
-mod ledger;
-mod owners;
-mod settings;
-mod slots;
-mod start_batcher;
-mod sweep;
-mod tried;
+//! A worker before it is started.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::{Plain, SecretBox, Transport};
+use super::context::Crew;
+use super::{Settings, WorkerHandle, dispatch, fan_out, poll_loop, slots, sweep};
 use crate::host::Authority;
 use crate::runtime::{Clock, Entropy, Runtime, SystemClock, SystemEntropy};
 use crate::store::Webhooks;
-use crew::Crew;
-
-pub use handle::{Health, WorkerHandle};
-pub use settings::Settings;
+use crate::webhook::{Plain, SecretBox, Transport};
 
 /// Sends webhooks, once it is [started](Self::start).
 ///
 /// ```no_run
 /// # use std::sync::Arc;
 /// # use forum_api::webhook::Transport;
-/// # use forum_api::{runtime::TokioRuntime, host::Authority, store::Webhooks, webhook::worker::Worker};
+/// # use forum_api::{runtime::TokioRuntime, host::Authority, store::Webhooks, worker::Worker};
 /// # async fn run(stores: Webhooks, authority: Arc<dyn Authority>, transport: impl Transport) {
 /// let worker = Worker::new(stores, authority, transport, TokioRuntime).start();
 /// worker.wake(); // after each commit that wrote an event
@@ -70,9 +46,9 @@ impl Worker {
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
             settings: Settings::default(),
-            events: lane::Lane::default(),
-            deliveries: lane::Lane::default(),
-            sweep: lane::Lane::default(),
+            events: poll_loop::Lane::default(),
+            deliveries: poll_loop::Lane::default(),
+            sweep: poll_loop::Lane::default(),
             slots: slots::Slots::default(),
             stop: watch::Sender::default(),
         })
@@ -114,7 +90,7 @@ impl Worker {
         dispatch::start(&crew, &alive);
         sweep::start(&crew, &alive);
         #[cfg(feature = "metrics")]
-        gauge::start(&crew, &alive);
+        super::queue_metrics::start(&crew, &alive);
         WorkerHandle::new(crew, ended)
     }
 }

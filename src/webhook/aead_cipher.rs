@@ -14,7 +14,7 @@ use crate::runtime::Entropy;
 /// Encrypts secrets with ChaCha20-Poly1305 (feature `webhooks`). The ids of the key and of the endpoint are authenticated
 /// with each secret.
 ///
-/// It refuses secrets that are stored in plain text: [`Registry::reencrypt`](super::Registry::reencrypt) encrypts those.
+/// It refuses secrets that are stored in plain text: [`Registry::reencrypt`](crate::webhook_admin::Registry::reencrypt) encrypts those.
 /// It prints as its name only.
 pub struct KeyBox {
     id: KeyId,

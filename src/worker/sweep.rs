@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::crew::Crew;
+use super::context::Crew;
 use crate::host::Stored;
 
 /// So many deliveries are removed at a time.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::audience::Audience;
-use super::crew::Crew;
+use super::context::Crew;
+use super::endpoint_filter::Audience;
 use crate::host::Stored;
 use crate::store::FanOut;
 

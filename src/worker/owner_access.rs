@@ -7,9 +7,9 @@ use tokio::sync::watch;
 use tracing::Instrument as _;
 
 use super::attempt;
-use super::audience::may_be_told;
-use super::crew::Crew;
+use super::context::Crew;
 use super::dispatch::Batchers;
+use super::endpoint_filter::may_be_told;
 use super::slots::Slot;
 use crate::host::{Fault, Standing, Stored};
 use crate::model::UserId;

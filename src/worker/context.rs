@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::Settings;
-use super::lane::Lane;
+use super::poll_loop::Lane;
 use super::slots::Slots;
 use crate::host::{Authority, Fault, Stored};
 use crate::measure;

@@ -8,7 +8,7 @@ use http::Uri;
 use tokio::time::timeout;
 use url::{Host, Position, SyntaxViolation, Url};
 
-use super::verdict::LOOPBACK;
+use super::class::LOOPBACK;
 use super::{Refused, Resolver, verdict};
 
 /// The longest URL, in bytes.

@@ -5,10 +5,10 @@ use std::time::Duration;
 use tracing::Span;
 use tracing::field::Empty;
 
-use super::crew::Crew;
+use super::attempt_result::Tried;
+use super::context::Crew;
 use super::dispatch::Batchers;
-use super::ledger::Ledger;
-use super::tried::Tried;
+use super::settlement_batcher::Ledger;
 use crate::host::{Fault, Stored};
 use crate::measure;
 use crate::store::{Claimed, Settlement};

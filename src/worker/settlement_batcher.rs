@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::crew::{Crew, STORE};
+use super::context::{Crew, STORE};
 use crate::measure;
 use crate::store::Settlement;
 use crate::unwind::within;

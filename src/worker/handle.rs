@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::crew::Crew;
+use super::context::Crew;
 use crate::model::Timestamp;
 
 /// A worker at work. It is cheap to clone, and the worker goes on when all handles are dropped.

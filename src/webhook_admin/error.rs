@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::{KeyMismatch, NothingPending, Refused, UnknownTopic};
 use crate::host::{BoxError, Fault};
+use crate::webhook::{KeyMismatch, NothingPending, Refused, UnknownTopic};
 
 /// Why an operator's wish was not carried out. It prints as a sentence.
 #[derive(Debug)]
