@@ -9,11 +9,12 @@ mod error;
 mod operator;
 mod reply;
 
+pub use crate::error::{BoxError, Fault, IntoFault, Overloaded, Stored};
 pub use authority::{Authority, Forums, Standing};
 pub use board::{Board, Place};
 pub(crate) use caller::Presented;
 pub use caller::{Caller, Member};
-pub use error::{BoxError, Fault, Overloaded, Refusal, Stored};
+pub use error::Refusal;
 #[cfg(feature = "panel")]
 pub use operator::{Operator, Session};
 pub use reply::{HasForum, In};
