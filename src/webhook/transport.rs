@@ -15,8 +15,16 @@ pub struct Answer {
 
 #[cfg(feature = "webhooks")]
 impl Answer {
-    /// The most bytes of an excerpt that are kept.
-    pub(crate) const KEPT: usize = 4 * 1024;
+    /// The most bytes of an excerpt.
+    pub(crate) const MAX_EXCERPT: usize = 4 * 1024;
+
+    /// The beginning of a text, in whole characters.
+    pub(crate) fn excerpt_of(mut text: String) -> String {
+        while text.len() > Self::MAX_EXCERPT {
+            text.pop();
+        }
+        text
+    }
 }
 
 /// Why there was no answer, in one sentence for the log.

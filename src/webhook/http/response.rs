@@ -20,13 +20,13 @@ impl Heard {
 
     /// Keeps more of its body, as far as there is room.
     pub(super) fn keep(&mut self, data: &[u8]) {
-        let room = Answer::KEPT - self.body.len();
+        let room = Answer::MAX_EXCERPT - self.body.len();
         self.body.extend(data.iter().take(room));
     }
 
     /// Whether there is no more room.
     pub(super) const fn is_full(&self) -> bool {
-        self.body.len() >= Answer::KEPT
+        self.body.len() >= Answer::MAX_EXCERPT
     }
 }
 
@@ -42,9 +42,5 @@ impl From<Heard> for Answer {
 /// Bytes as text that harms no terminal and no database: what is no UTF-8, or a control character, is replaced.
 fn legible(bytes: &[u8]) -> String {
     let harmful = |letter: char| letter.is_control() && !matches!(letter, '\t' | '\n' | '\r');
-    let mut text = String::from_utf8_lossy(bytes).replace(harmful, "\u{fffd}");
-    while text.len() > Answer::KEPT {
-        text.pop();
-    }
-    text
+    Answer::excerpt_of(String::from_utf8_lossy(bytes).replace(harmful, "\u{fffd}"))
 }
