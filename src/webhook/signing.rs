@@ -1,14 +1,34 @@
-//! The receiver's half: whether a delivery is what a board sent (spec, Receiver rules).
+//! Signatures of deliveries, and their verification by a receiver (spec, Events, Receiver rules).
 
-use std::fmt;
 use std::time::Duration;
 
+use hmac::{Hmac, KeyInit as _, Mac as _, digest::InvalidLength};
 use http::HeaderMap;
+use sha2::Sha256;
 use subtle::{Choice, ConstantTimeEq as _};
+use thiserror::Error;
 
-use super::signature::{DELIVERY, EVENT, SIGNATURE, TIMESTAMP, sign};
 use super::{Secret, Topic};
 use crate::model::{DeliveryId, Timestamp};
+
+/// The header with the event's topic.
+pub(crate) const EVENT: &str = "x-forum-event";
+/// The header with the delivery's id.
+pub(crate) const DELIVERY: &str = "x-forum-delivery";
+/// The header with the Unix time in seconds.
+pub(crate) const TIMESTAMP: &str = "x-forum-timestamp";
+/// The header with the signature.
+pub(crate) const SIGNATURE: &str = "x-forum-signature";
+
+/// `sha256=` and the HMAC of `<timestamp>.<body>` in small hexadecimal digits. A key may have any length.
+pub(super) fn sign(secret: &Secret, timestamp: &str, body: &[u8]) -> Result<String, InvalidLength> {
+    let mac = Hmac::<Sha256>::new_from_slice(secret.reveal().as_bytes())?
+        .chain_update(timestamp)
+        .chain_update(".")
+        .chain_update(body);
+    let digits = base16ct::lower::encode_string(&mac.finalize().into_bytes());
+    Ok(format!("sha256={digits}"))
+}
 
 /// How far a delivery's time may be from the receiver's, both ways.
 const TOLERANCE: Duration = Duration::from_secs(5 * 60);
@@ -27,31 +47,22 @@ pub struct Verified<'a> {
 }
 
 /// Why a delivery is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Unverified {
     /// The header of this name is missing, doubled or malformed.
+    #[error("the header {0} is missing, doubled or malformed")]
     Header(&'static str),
     /// None of the secrets gives its signature.
+    #[error("no secret gives this signature")]
     Signature,
     /// It was signed more than five minutes ago.
+    #[error("it was signed more than five minutes ago")]
     TooOld,
     /// It says to be signed more than five minutes from now.
+    #[error("it says to be signed more than five minutes from now")]
     TooNew,
 }
-
-impl fmt::Display for Unverified {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Header(name) => write!(f, "the header {name} is missing, doubled or malformed"),
-            Self::Signature => f.write_str("no secret gives this signature"),
-            Self::TooOld => f.write_str("it was signed more than five minutes ago"),
-            Self::TooNew => f.write_str("it says to be signed more than five minutes from now"),
-        }
-    }
-}
-
-impl std::error::Error for Unverified {}
 
 /// Checks a delivery: its headers, its signature by one of `secrets`, and its age at `now`, of five minutes at most.
 ///
