@@ -73,7 +73,7 @@ async fn standings(crew: &Crew, owners: HashSet<UserId>) -> HashMap<UserId, Opti
             }
         }
     };
-    if within(&*crew.runtime, crew.settings.step, ask)
+    if within(&*crew.environment.runtime, crew.settings.step, ask)
         .await
         .is_none()
     {

@@ -45,7 +45,7 @@ impl Worker {
         let addresses = self.addresses.or(&before.addresses);
         let pace = self.pace.or(&before.pace);
         let secrets = Secrets::find(url, addresses.secret_key_file.as_deref())?;
-        let registry = addresses.registry(database, &secrets);
+        let registry = addresses.registry(database, &secrets.environment());
         registry.check_key().await.map_err(refusal)?;
         secrets.warn_of_plaintext(url);
         let worker = work(database, board, &secrets, &addresses, &pace)?;
