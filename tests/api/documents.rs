@@ -4,7 +4,6 @@ use forum_api::Environment;
 use forum_api::runtime::TokioRuntime;
 use std::collections::BTreeSet;
 
-use forum_api::Settings;
 use forum_api::scope::Surface;
 use serde_json::{Map, Value, json};
 

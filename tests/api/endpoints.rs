@@ -4,7 +4,6 @@ use forum_api::Environment;
 use forum_api::runtime::TokioRuntime;
 use std::sync::Arc;
 
-use forum_api::Settings;
 use forum_api::host::Board;
 use forum_api::scope::Surface;
 use forum_api::store::Stores;

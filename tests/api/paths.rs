@@ -2,12 +2,11 @@
 
 use forum_api::Environment;
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::OriginalUri;
 use forum_api::ForumApi;
-use forum_api::runtime::{Clock, TokioRuntime};
+use forum_api::runtime::TokioRuntime;
 use tokio::net::TcpListener;
 
 use crate::support::server::settings;

@@ -11,7 +11,6 @@ use forum_api::ForumApi;
 use forum_api::host::{Refusal, Result};
 use forum_api::panel::Panel;
 use forum_api::rate_limit::Window;
-use forum_api::runtime::TokioRuntime;
 use forum_api::store::Stores;
 use forum_api::swagger_ui::Docs;
 use forum_api::webhook_admin::Registry;

@@ -7,14 +7,12 @@ use std::time::Duration;
 
 use clap::Args;
 use forum_api::host::{Refusal, Result};
-use forum_api::runtime::TokioRuntime;
 use forum_api::webhook::{Backoff, HttpSettings, HttpTransport};
 use forum_api::webhook_admin::Registry;
 use forum_api::worker::{Settings, Worker, WorkerHandle};
 
 use crate::board::db::Database;
 use crate::board::{Board, Unseen};
-use crate::keys::Secrets;
 use crate::stop::patiently;
 
 /// What registering endpoints takes, and sending to them.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use forum_api::ForumApi;
 use forum_api::host::{Authority, Board};
 use forum_api::rate_limit::{BudgetKey, Charge, Window};
-use forum_api::runtime::{ManualClock, TokioRuntime};
+use forum_api::runtime::{Clock, ManualClock, TokioRuntime};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::test_util::Answer;
