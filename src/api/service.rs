@@ -28,11 +28,12 @@ use super::request_id::RequestIds;
 use super::route::{self, Route};
 use super::row::Row;
 use super::{Settings, address, gate, log, query};
+use crate::environment::Environment;
 use crate::host::{Authority, Board, BoxError};
 use crate::measure;
 use crate::model::Timestamp;
 use crate::rate_limit::{BudgetKey, Charge};
-use crate::runtime::{BoxFuture, Clock, Runtime};
+use crate::runtime::BoxFuture;
 use crate::store::Stores;
 use crate::unwind::{caught, to_its_end, within};
 
@@ -57,8 +58,7 @@ pub(super) struct Core {
     pub(super) authority: Arc<dyn Authority>,
     pub(super) board: Arc<dyn Board>,
     pub(super) stores: Stores,
-    pub(super) runtime: Arc<dyn Runtime>,
-    pub(super) clock: Arc<dyn Clock>,
+    pub(super) environment: Environment,
     pub(super) settings: Settings,
     pub(super) request_ids: RequestIds,
     pub(super) document: Bytes,
@@ -130,7 +130,12 @@ impl Core {
         let ended = {
             // Pinned here, as whatever it is handed on to would hold it twice.
             let road = pin!(self.road(arrival, body, &mut trail));
-            within(&*self.runtime, self.settings.deadline, caught(road)).await
+            within(
+                &*self.environment.runtime,
+                self.settings.deadline,
+                caught(road),
+            )
+            .await
         };
         let result = ended.unwrap_or_else(|| Err(too_late(trail.reading)));
         let uncharged = || self.uncharged(&arrival.guest, arrival.at);
@@ -149,7 +154,10 @@ impl Core {
         };
         let code = answer.code;
         let response = exit.respond(answer);
-        let (status, took) = (response.status(), self.clock.now().since(arrival.at));
+        let (status, took) = (
+            response.status(),
+            self.environment.clock.now().since(arrival.at),
+        );
         log::answered(&trail, status, code, took);
         measure::answered(&arrival.head.method, trail.route, status, code, took);
         response
@@ -200,8 +208,8 @@ impl Core {
     }
 
     fn route<'a>(&self, head: &'a Parts) -> Option<Route<'a>> {
-        let Settings { surface, mount, .. } = &self.settings;
-        route::find(*surface, mount, &head.method, head.uri.path())
+        let (surface, mount) = (self.environment.surface, &self.settings.mount);
+        route::find(surface, mount, &head.method, head.uri.path())
     }
 
     /// Who is not known, or knows no route, pays with the address.
@@ -233,7 +241,7 @@ impl Core {
         let found = auth::bearer(
             &head.headers,
             &*self.stores.tokens,
-            self.settings.surface,
+            self.environment.surface,
             *at,
         )
         .await;
@@ -259,7 +267,7 @@ impl Core {
             let noted = |problem| log::noted(problem, id.as_str());
             caught(steps).await.map_err(noted)
         };
-        let result = to_its_end(&*self.runtime, work).await;
+        let result = to_its_end(&*self.environment.runtime, work).await;
         result.unwrap_or_else(|| Err(Problem::internal("the executor lost a write")))
     }
 
@@ -275,7 +283,7 @@ impl Core {
             );
         }
         let guest = address::budget_key(peer, &head.headers, &self.settings);
-        let at = self.clock.now();
+        let at = self.environment.clock.now();
         Arrival {
             head,
             id: self.request_ids.next(at),

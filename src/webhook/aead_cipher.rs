@@ -8,7 +8,7 @@ use thiserror::Error;
 use zeroize::Zeroizing;
 
 use super::{KeyId, Sealed, Secret, SecretBox};
-use crate::host::BoxError;
+use crate::error::BoxError;
 use crate::model::EndpointId;
 use crate::runtime::Entropy;
 

@@ -6,7 +6,7 @@ use thiserror::Error;
 use zeroize::Zeroizing;
 
 use crate::base62;
-use crate::host::BoxError;
+use crate::error::BoxError;
 use crate::model::EndpointId;
 use crate::runtime::{Entropy, NoEntropy};
 

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
 use super::context::WorkerContext;
-use crate::host::{Fault, Stored};
+use crate::error::{Fault, Stored};
 use crate::measure;
 use crate::store::{Claimed, Settlement};
-use crate::unwind::within;
 
 /// Largest number of items that are recorded in one call.
 const BATCH: usize = 64;
@@ -42,7 +41,7 @@ impl<T: Send + 'static, R: Send + 'static> Batcher<T, R> {
     async fn submit(&self, context: &WorkerContext, item: T) -> Option<R> {
         let (sender, result) = oneshot::channel();
         self.0.send((item, sender)).ok()?;
-        let result = within(&*context.runtime, context.settings.step, result).await;
+        let result = context.within(context.settings.step, result).await;
         result?.ok()
     }
 }
@@ -85,11 +84,7 @@ impl Batchers {
 async fn begin_sending(context: Arc<WorkerContext>, batch: Vec<Submitted<Claimed, Stored<bool>>>) {
     let (claimed, senders): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
     let deliveries = &context.stores.deliveries;
-    let begin = async {
-        deliveries
-            .begin_sending(&claimed, context.clock.now())
-            .await
-    };
+    let begin = async { deliveries.begin_sending(&claimed, context.now()).await };
     let begun = context.with_step_timeout(begin).await;
     if begun.is_err() {
         measure::store_failed("webhooks");
@@ -107,7 +102,7 @@ async fn begin_sending(context: Arc<WorkerContext>, batch: Vec<Submitted<Claimed
 async fn settle(context: Arc<WorkerContext>, batch: Vec<Submitted<Settlement, bool>>) {
     let (settlements, senders): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
     let deliveries = &context.stores.deliveries;
-    let settle = async { deliveries.settle(&settlements, context.clock.now()).await };
+    let settle = async { deliveries.settle(&settlements, context.now()).await };
     match context.with_step_timeout(settle).await {
         Ok(settled) => {
             for (one, sender) in settlements.iter().zip(senders) {
@@ -126,7 +121,7 @@ async fn settle(context: Arc<WorkerContext>, batch: Vec<Submitted<Settlement, bo
 
 async fn settle_single(context: Arc<WorkerContext>, (one, sender): Submitted<Settlement, bool>) {
     let (deliveries, one) = (&context.stores.deliveries, std::slice::from_ref(&one));
-    let settled = context.retry_with_backoff(|| deliveries.settle(one, context.clock.now()));
+    let settled = context.retry_with_backoff(|| deliveries.settle(one, context.now()));
     if let Some(settled) = settled.await {
         sender.send(!settled.is_empty()).unwrap_or_default();
     }

@@ -9,10 +9,10 @@ use super::context::WorkerContext;
 use super::poll_loop::PollLoop;
 use super::slots::Slots;
 use super::{WorkerHandle, dispatch, fan_out, maintenance};
+use crate::environment::Environment;
 use crate::host::Authority;
-use crate::runtime::{Clock, Entropy, Runtime, SystemClock, SystemEntropy};
 use crate::store::Webhooks;
-use crate::webhook::{Backoff, Plain, SecretBox, Transport};
+use crate::webhook::{Backoff, Transport};
 
 /// The settings of a worker. Take the defaults and change what you need.
 #[derive(Clone, Debug)]
@@ -73,23 +73,19 @@ pub struct Worker(WorkerContext);
 impl Worker {
     /// A worker over these stores, which checks owners with `authority` and sends through `transport`.
     ///
-    /// `runtime` is the executor on which its loops and attempts run:
-    /// [`TokioRuntime`](crate::runtime::TokioRuntime) behind the feature `tokio`. With
+    /// `environment` may be the [`Runtime`](crate::runtime::Runtime) on which its loops and attempts run. With
     /// [`Inline`](crate::runtime::Inline), which starts no tasks, nothing is ever sent.
     pub fn new(
         stores: Webhooks,
         authority: Arc<dyn Authority>,
         transport: impl Transport,
-        runtime: impl Runtime,
+        environment: impl Into<Environment>,
     ) -> Self {
         Self(WorkerContext {
             stores,
             authority,
             transport: Arc::new(transport),
-            runtime: Arc::new(runtime),
-            secrets: Arc::new(Plain),
-            clock: Arc::new(SystemClock),
-            entropy: Arc::new(SystemEntropy),
+            environment: environment.into(),
             settings: Settings::default(),
             events: PollLoop::default(),
             deliveries: PollLoop::default(),
@@ -104,27 +100,6 @@ impl Worker {
     #[must_use]
     pub fn settings(mut self, settings: Settings) -> Self {
         self.0.settings = settings;
-        self
-    }
-
-    /// Decrypts the secrets of endpoints with `secrets`. Default: [`Plain`].
-    #[must_use]
-    pub fn secrets(mut self, secrets: Arc<dyn SecretBox>) -> Self {
-        self.0.secrets = secrets;
-        self
-    }
-
-    /// Takes the time from `clock`. Default: [`SystemClock`].
-    #[must_use]
-    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
-        self.0.clock = clock;
-        self
-    }
-
-    /// Takes randomness, which spreads the waits, from `entropy`. Default: [`SystemEntropy`].
-    #[must_use]
-    pub fn entropy(mut self, entropy: Arc<dyn Entropy>) -> Self {
-        self.0.entropy = entropy;
         self
     }
 

@@ -9,12 +9,14 @@ use tokio::sync::watch;
 use super::Settings;
 use super::poll_loop::PollLoop;
 use super::slots::Slots;
-use crate::host::{Authority, Fault, Stored};
+use crate::environment::Environment;
+use crate::error::{Fault, Stored};
+use crate::host::Authority;
 use crate::measure;
-use crate::runtime::{Clock, Entropy, Runtime};
+use crate::model::Timestamp;
 use crate::store::Webhooks;
 use crate::unwind::{caught, within};
-use crate::webhook::{Backoff, SecretBox, Transport};
+use crate::webhook::{Backoff, Transport};
 
 /// The waits before a store that failed is called again.
 const RETRY: Backoff = Backoff {
@@ -26,10 +28,7 @@ pub(super) struct WorkerContext {
     pub(super) stores: Webhooks,
     pub(super) authority: Arc<dyn Authority>,
     pub(super) transport: Arc<dyn Transport>,
-    pub(super) secrets: Arc<dyn SecretBox>,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) entropy: Arc<dyn Entropy>,
-    pub(super) runtime: Arc<dyn Runtime>,
+    pub(super) environment: Environment,
     pub(super) settings: Settings,
     /// Fans events out.
     pub(super) events: PollLoop,
@@ -53,6 +52,19 @@ impl Drop for TaskGuard {
 }
 
 impl WorkerContext {
+    pub(super) fn now(&self) -> Timestamp {
+        self.environment.clock.now()
+    }
+
+    /// Runs `work`; `None` when it is not ready after `limit`.
+    pub(super) async fn within<T>(
+        &self,
+        limit: Duration,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
+        within(&*self.environment.runtime, limit, work).await
+    }
+
     /// Runs a task to completion.
     pub(super) fn spawn<F>(self: &Arc<Self>, work: impl FnOnce(Arc<Self>) -> F)
     where
@@ -61,7 +73,7 @@ impl WorkerContext {
         self.tasks.send_modify(|tasks| *tasks += 1);
         let guard = TaskGuard(Arc::clone(self));
         let work = work(Arc::clone(self));
-        drop(self.runtime.detach(Box::pin(async move {
+        drop(self.environment.runtime.detach(Box::pin(async move {
             let _guard = guard;
             work.await;
         })));
@@ -72,7 +84,7 @@ impl WorkerContext {
         &self,
         work: impl Future<Output = Stored<T>>,
     ) -> Stored<T> {
-        let ended = within(&*self.runtime, self.settings.step, caught(work)).await;
+        let ended = self.within(self.settings.step, caught(work)).await;
         ended.unwrap_or_else(|| Err(Fault::new("there was no answer in time")))
     }
 
@@ -87,11 +99,14 @@ impl WorkerContext {
                     Ok(done) => return Some(done),
                     Err(fault) => self.store_failed(&fault, failed),
                 }
-                self.runtime.sleep(self.retry_delay(failed)).await;
+                self.environment
+                    .runtime
+                    .sleep(self.retry_delay(failed))
+                    .await;
             }
             None
         };
-        let ended = within(&*self.runtime, self.settings.step, tries).await;
+        let ended = self.within(self.settings.step, tries).await;
         ended.flatten()
     }
 
@@ -109,7 +124,7 @@ impl WorkerContext {
     /// From 0 to 1, without 1; 0 when the source of randomness fails, so that waits are not spread.
     pub(super) fn random(&self) -> f64 {
         let mut bytes = [0; 4];
-        let filled = self.entropy.fill(&mut bytes);
+        let filled = self.environment.random.fill(&mut bytes);
         filled.map_or(0.0, |()| {
             f64::from(u32::from_be_bytes(bytes)) / 2f64.powi(32)
         })
@@ -130,6 +145,6 @@ impl WorkerContext {
     /// Sleeps for `duration`, or until the worker stops.
     pub(super) async fn sleep(&self, duration: Duration) {
         let mut stop = self.stop.subscribe();
-        within(&*self.runtime, duration, stop.wait_for(|stop| *stop)).await;
+        self.within(duration, stop.wait_for(|stop| *stop)).await;
     }
 }

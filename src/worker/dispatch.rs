@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use tracing::Instrument as _;
 
-use super::attempt;
+use super::attempt::{self, Attempt};
 use super::batcher::Batchers;
 use super::context::WorkerContext;
 use super::fan_out::may_receive;
 use super::slots::Slot;
-use crate::host::{Fault, Standing, Stored};
+use crate::error::{Fault, Stored};
+use crate::host::Standing;
 use crate::model::UserId;
 use crate::store::Claimed;
 
@@ -30,11 +31,11 @@ async fn turn(context: &Arc<WorkerContext>, batchers: &Arc<Batchers>) -> Stored<
         return Ok(poll);
     };
     let deliveries = &context.stores.deliveries;
-    let claims = deliveries.claim(&claim, context.clock.now()).await?;
+    let claims = deliveries.claim(&claim, context.now()).await?;
     let is_idle = claims.taken.is_empty();
     authorize_owners(context, batchers, claims.taken);
     context.slots.claimed();
-    let until_next = claims.next.map(|next| next.since(context.clock.now()));
+    let until_next = claims.next.map(|next| next.since(context.now()));
     // Deliveries that are due and were not claimed are not asked for again at once.
     let until_next = until_next.filter(|wait| !(is_idle && wait.is_zero()));
     Ok(until_next.map_or(poll, |wait| wait.min(poll)))
@@ -78,7 +79,12 @@ fn start_attempt(
     let span = attempt::span(&claimed);
     context.spawn(|context| {
         let run = async move {
-            attempt::run(&context, &batchers, &claimed, may_receive).await;
+            let attempt = Attempt {
+                context: &context,
+                batchers: &batchers,
+                claimed: &claimed,
+            };
+            attempt.run(may_receive).await;
             drop(slot);
         };
         run.instrument(span)

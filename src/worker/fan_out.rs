@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::context::WorkerContext;
-use crate::host::{Standing, Stored};
+use crate::error::Stored;
+use crate::host::Standing;
 use crate::model::UserId;
 use crate::store::FanOut;
-use crate::unwind::{caught, within};
+use crate::unwind::caught;
 use crate::webhook::{Endpoint, Event};
 
 /// Number of events that are fanned out at a time.
@@ -34,11 +35,7 @@ async fn turn(context: &WorkerContext) -> Stored<Duration> {
         .collect();
     let widest = fan_outs.iter().map(|event| event.endpoints.len()).max();
     for step in fan_outs.chunks(STEP.div_ceil(widest.unwrap_or(0).max(1))) {
-        context
-            .stores
-            .outbox
-            .fan_out(step, context.clock.now())
-            .await?;
+        context.stores.outbox.fan_out(step, context.now()).await?;
         if step.iter().any(|event| !event.endpoints.is_empty()) {
             context.deliveries.notify();
         }
@@ -115,7 +112,7 @@ async fn standings(
             }
         }
     };
-    let asked = within(&*context.runtime, context.settings.step, ask).await;
+    let asked = context.within(context.settings.step, ask).await;
     if asked.is_none() {
         tracing::error!("the authority did not answer in time for all owners");
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::context::WorkerContext;
-use crate::host::Stored;
+use crate::error::Stored;
 
 /// Number of deliveries that are removed at a time.
 const BATCH: u32 = 500;
@@ -19,7 +19,7 @@ pub(super) fn start(context: &Arc<WorkerContext>) {
 }
 
 async fn sweep(context: &WorkerContext) -> Stored<Duration> {
-    let before = context.clock.now().minus(context.settings.keep);
+    let before = context.now().minus(context.settings.keep);
     let removed = context.stores.deliveries.sweep(before, BATCH).await?;
     let is_full = removed >= u64::from(BATCH);
     Ok(if is_full {
@@ -45,7 +45,7 @@ mod queue_metrics {
     }
 
     async fn record(context: &WorkerContext) {
-        let now = context.clock.now();
+        let now = context.now();
         let backlog = context.stores.deliveries.backlog(now);
         match context.with_step_timeout(backlog).await {
             Ok(backlog) => {

@@ -8,10 +8,10 @@ use tokio::sync::Notify;
 use tokio::task::yield_now;
 
 use super::context::WorkerContext;
-use crate::host::Stored;
+use crate::error::Stored;
 use crate::measure;
 use crate::model::Timestamp;
-use crate::unwind::{caught, within};
+use crate::unwind::caught;
 
 #[derive(Debug, Default)]
 pub(super) struct PollLoop {
@@ -46,7 +46,7 @@ impl PollLoop {
             match caught(turn()).await {
                 Ok(sleep) => {
                     *self.lock() = LoopHealth {
-                        last_success_at: Some(context.clock.now()),
+                        last_success_at: Some(context.now()),
                         consecutive_failures: 0,
                     };
                     self.sleep(context, sleep).await;
@@ -66,7 +66,7 @@ impl PollLoop {
         if duration.is_zero() {
             yield_now().await;
         } else {
-            within(&*context.runtime, duration, self.wakeup.notified()).await;
+            context.within(duration, self.wakeup.notified()).await;
         }
     }
 

@@ -17,7 +17,7 @@ use super::connect::{connect, tls_connector};
 use super::connection::{
     Connection, ConnectionPool, HttpRequest, PoolKey, ResponseCapture, response_error, was_closed,
 };
-use crate::host::BoxError;
+use crate::error::BoxError;
 use crate::webhook::{Answer, Outgoing, Resolver, SystemResolver, Target, Transport, Unsent};
 
 /// The settings of a [`HttpTransport`]. Take the defaults and change what you need.
