@@ -8,7 +8,7 @@ use http::{Extensions, Uri};
 
 use super::request_id::RequestIds;
 use super::service::{Core, ForumApi};
-use super::{Settings, address, openapi};
+use super::{Settings, client_ip, openapi};
 use crate::host::{Authority, Board};
 use crate::runtime::{Clock, Entropy, Runtime, SystemClock, SystemEntropy};
 use crate::store::Stores;
@@ -38,7 +38,7 @@ impl ForumApi {
             settings: Settings::default(),
             request_ids: RequestIds::new(&SystemEntropy),
             document: bytes::Bytes::new(),
-            peer: address::peer_of,
+            peer: client_ip::peer_of,
             original_uri: |_| None,
             warned: AtomicBool::new(false),
         })
@@ -98,4 +98,4 @@ impl Builder {
     }
 }
 
-prints_its_settings!(Builder);
+settings_debug!(Builder);

@@ -11,10 +11,10 @@ use http_body_util::Full;
 use percent_encoding::{CONTROLS, utf8_percent_encode};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::answer::Answer;
 use super::headers::Headers;
 use super::hex::Hex;
-use super::query;
+use crate::api::extract::query;
+use crate::api::response::Answer;
 use crate::rate_limit::Charge;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

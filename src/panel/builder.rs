@@ -104,4 +104,4 @@ impl Builder {
     }
 }
 
-prints_its_settings!(Builder);
+settings_debug!(Builder);

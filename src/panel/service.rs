@@ -24,7 +24,7 @@ use super::{exit, gate, style};
 use crate::host::{BoxError, Operator};
 use crate::runtime::{BoxFuture, Clock, Entropy, Runtime};
 use crate::store::Tokens;
-use crate::unwind::{caught, to_its_end, within};
+use crate::task::{catch_panic, spawn_and_join, timeout};
 use crate::webhook::Registry;
 
 /// The control panel: a [`Service`] that answers every request below its mount, and never fails.
@@ -73,7 +73,7 @@ where
     }
 }
 
-prints_its_settings!(Panel);
+settings_debug!(Panel);
 
 impl Core {
     async fn answer(self: Arc<Self>, mut head: Parts, body: Unread) -> Response<Full<Bytes>> {
@@ -85,8 +85,8 @@ impl Core {
     }
 
     async fn handle(self: Arc<Self>, head: &Parts, body: Unread) -> Response<Full<Bytes>> {
-        let road = caught(self.road(head, body));
-        let ended = within(&*self.runtime, self.settings.deadline, road).await;
+        let road = catch_panic(self.road(head, body));
+        let ended = timeout(&*self.runtime, self.settings.deadline, road).await;
         let result = ended.unwrap_or_else(|| Err(Problem::internal("the request took too long")));
         let answer = result.unwrap_or_else(|problem| problem.answer(&self.settings.mount));
         tracing::info!(status = answer.status.as_u16(), "answered");
@@ -122,8 +122,8 @@ impl Core {
             Does::Changes(change) => {
                 gate::comes_from_here(head, &self.settings.base_url)?;
                 let form = gate::form(body.await, &visit.session)?;
-                let work = async move { caught(change(&visit, &form)).await };
-                let changed = to_its_end(&*self.runtime, work).await;
+                let work = async move { catch_panic(change(&visit, &form)).await };
+                let changed = spawn_and_join(&*self.runtime, work).await;
                 changed.unwrap_or_else(|| Err(Problem::internal("the executor lost a write")))
             }
         }

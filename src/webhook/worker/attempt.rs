@@ -10,7 +10,7 @@ use super::dispatch::Batchers;
 use super::ledger::Ledger;
 use super::tried::Tried;
 use crate::host::{Fault, Stored};
-use crate::measure;
+use crate::metrics::recorder;
 use crate::store::{Claimed, Settlement};
 use crate::webhook::{Outgoing, Progress, Secret, Unsent};
 
@@ -158,7 +158,7 @@ async fn release(crew: &Crew, claimed: &Claimed, wait: Duration) {
 
 fn note(claimed: &Claimed, tried: &Tried, progress: &Progress) {
     let (span, state) = (Span::current(), progress.state.as_str());
-    measure::attempted(claimed.delivery.topic.as_str(), state, tried.took());
+    recorder::record_attempt(claimed.delivery.topic.as_str(), state, tried.took());
     span.record("state", state);
     if let Some(attempted) = &tried.attempted {
         span.record("status", attempted.status);

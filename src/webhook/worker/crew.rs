@@ -10,10 +10,10 @@ use super::Settings;
 use super::lane::Lane;
 use super::slots::Slots;
 use crate::host::{Authority, Fault, Stored};
-use crate::measure;
+use crate::metrics::recorder;
 use crate::runtime::{Clock, Entropy, Runtime};
 use crate::store::Webhooks;
-use crate::unwind::{caught, within};
+use crate::task::{catch_panic, timeout};
 use crate::webhook::{Backoff, SecretBox, Transport};
 
 /// The waits before something is tried again that a store, or whatever answers for one, failed to do.
@@ -60,7 +60,7 @@ impl Crew {
 
     /// Does what a host's code does in an attempt: a panic in it is a fault, and so is one step too long.
     pub(super) async fn step<T>(&self, work: impl Future<Output = Stored<T>>) -> Stored<T> {
-        let ended = within(&*self.runtime, self.settings.step, caught(work)).await;
+        let ended = timeout(&*self.runtime, self.settings.step, catch_panic(work)).await;
         ended.unwrap_or_else(|| Err(Fault::new("there was no answer in time")))
     }
 
@@ -71,10 +71,10 @@ impl Crew {
     ) -> Option<T> {
         let tries = async {
             for failed in 1.. {
-                match caught(work()).await {
+                match catch_panic(work()).await {
                     Ok(done) => return Some(done),
                     Err(fault) => {
-                        measure::store_failed(STORE);
+                        recorder::record_store_error(STORE);
                         tracing::warn!(%fault, failed, "a store failed, and is asked again");
                     }
                 }
@@ -82,7 +82,7 @@ impl Crew {
             }
             None
         };
-        within(&*self.runtime, self.settings.step, tries)
+        timeout(&*self.runtime, self.settings.step, tries)
             .await
             .flatten()
     }
@@ -117,6 +117,6 @@ impl Crew {
     /// Sleeps for `duration`, or until the worker is to end.
     pub(super) async fn pause(&self, duration: Duration) {
         let mut stop = self.stop.subscribe();
-        within(&*self.runtime, duration, stop.wait_for(|stop| *stop)).await;
+        timeout(&*self.runtime, duration, stop.wait_for(|stop| *stop)).await;
     }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::crew::{Crew, STORE};
-use crate::measure;
+use crate::metrics::recorder;
 use crate::store::Settlement;
-use crate::unwind::within;
+use crate::task::timeout;
 
 /// So many are noted at a time.
 const BATCH: usize = 64;
@@ -41,7 +41,9 @@ impl Ledger {
     pub(super) async fn note(&self, crew: &Crew, settlement: Settlement) -> Option<bool> {
         let (noted, told) = oneshot::channel();
         self.0.send(Entry { settlement, noted }).ok()?;
-        within(&*crew.runtime, crew.settings.step, told).await?.ok()
+        timeout(&*crew.runtime, crew.settings.step, told)
+            .await?
+            .ok()
     }
 }
 
@@ -62,7 +64,7 @@ async fn note(crew: &Arc<Crew>, alive: &watch::Sender<()>, batch: Vec<Entry>) {
             }
         }
         Err(fault) => {
-            measure::store_failed(STORE);
+            recorder::record_store_error(STORE);
             tracing::warn!(%fault, together = settlements.len(), "a store failed, and is asked again");
             for (settlement, noted) in settlements.into_iter().zip(told) {
                 crew.detach(alive, alone(Arc::clone(crew), Entry { settlement, noted }));

@@ -119,4 +119,4 @@ impl Worker {
     }
 }
 
-prints_its_settings!(Worker);
+settings_debug!(Worker);

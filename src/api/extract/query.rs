@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-use super::complaint::Complaint;
-use super::node::Node;
+use crate::api::extract::error::Complaint;
+use crate::api::extract::value::Node;
 
 /// The parameters of a query as an object; that of no query is empty.
-pub(super) fn parse(query: Option<&str>) -> Result<Node<'_>, Complaint> {
+pub(crate) fn parse(query: Option<&str>) -> Result<Node<'_>, Complaint> {
     let pairs = query
         .unwrap_or_default()
         .split('&')
@@ -35,7 +35,7 @@ pub(crate) fn form_decode(text: &str) -> Option<Cow<'_, str>> {
 }
 
 /// `None` when a `%` is not followed by two hexadecimal digits, or when the bytes are no UTF-8.
-pub(super) fn percent_decode(text: &str) -> Option<Cow<'_, str>> {
+pub(crate) fn percent_decode(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('%') {
         return Some(text.into());
     }
