@@ -125,6 +125,7 @@ mod api;
 mod base62;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod error;
 pub mod guide;
 pub mod host;
 #[cfg(not(feature = "metrics"))]

@@ -1,9 +1,9 @@
 //! What a charge takes with 64 at once, in memory, in Redis, and while Redis is out of reach; and what 1,000,000 live
-//! prefixes take: `cargo bench --bench budgets`, after `source tests/redis`, in ten seconds.
+//! prefixes take: `cargo bench -p forum-benches --bench budgets`, after `source tests/redis`, in ten seconds.
+
+use forum_benches::figures;
 
 mod crowd;
-#[path = "../figures/mod.rs"]
-mod figures;
 
 use std::env;
 use std::sync::Arc;

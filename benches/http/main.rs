@@ -1,18 +1,16 @@
-//! Requests a second over HTTP, against bare hyper: `cargo bench --bench http`, in a minute. It needs `wrk`.
+//! Requests a second over HTTP, against bare hyper: `cargo bench -p forum-benches --bench http`, in a minute. It needs `wrk`.
 //!
 //! Both serve the same answer from two threads each, over a board that has it at hand; `wrk` asks them in turn over 64
 //! connections. Bare hyper knows neither token nor budget, and has its headers at hand: those of our answer, or but one.
 //! `TURN` says how long a turn is.
 
-#[path = "../allocator/mod.rs"]
-mod allocator;
-#[path = "../figures/mod.rs"]
-mod figures;
-#[path = "../prebuilt/mod.rs"]
-mod prebuilt;
+use forum_benches::{figures, prebuilt, wrk};
+
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 mod serve;
-#[path = "../wrk/mod.rs"]
-mod wrk;
 
 use std::sync::Arc;
 

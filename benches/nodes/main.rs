@@ -1,4 +1,4 @@
-//! What more nodes bring: `cargo build --release --example server`, then `cargo bench --bench nodes`, or with
+//! What more nodes bring: `cargo build --release -p forum-server`, then `cargo bench -p forum-benches --bench nodes`, or with
 //! `-- requests` (`deliveries`) a part of it.
 //!
 //! The real server runs in processes of its own, over the Postgres that `FORUM_API_POSTGRES` names (`tests/postgres`
@@ -8,32 +8,11 @@
 
 #![allow(dead_code, reason = "the drills use the rest")]
 
-#[path = "../../tests/server/client.rs"]
-mod client;
-#[path = "../../tests/nodes/cluster.rs"]
-mod cluster;
-#[path = "../../tests/nodes/connection.rs"]
-mod connection;
-#[path = "../../tests/nodes/database.rs"]
-mod database;
+use forum_benches::{figures, receiver};
+use forum_test_support::{cluster, connection, database, extent, needs, node, random, redis};
+
 mod deliveries;
-#[path = "../../tests/nodes/extent.rs"]
-mod extent;
-#[path = "../figures/mod.rs"]
-mod figures;
-#[path = "../../tests/nodes/needs.rs"]
-mod needs;
-#[path = "../../tests/nodes/node.rs"]
-mod node;
 mod processor;
-#[path = "../../tests/server/program.rs"]
-mod program;
-#[path = "../../tests/nodes/random.rs"]
-mod random;
-#[path = "../webhooks/receiver.rs"]
-mod receiver;
-#[path = "../../tests/stores/redis/server.rs"]
-mod redis;
 mod requests;
 
 use std::env;

@@ -1,4 +1,4 @@
-//! What the API costs a page over HTTP, everything in it: `cargo bench --bench pages`, or with `-- posts` (`forums`,
+//! What the API costs a page over HTTP, everything in it: `cargo bench -p forum-benches --bench pages`, or with `-- posts` (`forums`,
 //! `threads`, `thread`) one kind of page.
 //!
 //! It fills a board with the real program's `generate` and serves it with that program, in a process of its own. Beside
@@ -12,26 +12,19 @@
 //! smaller board, `TURN=1` asks more briefly, and `BOARD=sqlite:/tmp/board.db` (or `postgres://…`) keeps the board
 //! there, and takes the one that is there.
 
-#[path = "../allocator/mod.rs"]
-mod allocator;
-#[path = "../../examples/server/board/mod.rs"]
-#[allow(dead_code, unused_imports, reason = "the server uses the rest")]
-mod board;
-#[path = "../../tests/server/client.rs"]
-#[allow(dead_code, reason = "the tests use the rest")]
-mod client;
-#[path = "../figures/mod.rs"]
-mod figures;
+use forum_benches::{figures, wrk};
+use forum_server::board;
+use forum_test_support::{client, program};
+
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 mod load;
 mod paths;
 mod place;
 mod plain;
-#[path = "../../tests/server/program.rs"]
-#[allow(dead_code, unused_imports, reason = "the tests use the rest")]
-mod program;
 mod served;
-#[path = "../wrk/mod.rs"]
-mod wrk;
 
 use figures::{Figures, Goal, is_wanted, row};
 use load::Load;

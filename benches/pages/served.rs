@@ -71,7 +71,7 @@ impl Drop for Served {
 }
 
 fn build() {
-    let build = ["build", "--release", "--example", "server"];
+    let build = ["build", "--release", "-p", "forum-server"];
     let built = Command::new(env!("CARGO")).args(build).status();
     assert!(built.unwrap().success());
 }

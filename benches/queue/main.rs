@@ -1,9 +1,9 @@
-//! How long the stores of webhooks take by themselves: `cargo bench --bench queue`, or with `-- claims` (`settlements`) a
+//! How long the stores of webhooks take by themselves: `cargo bench -p forum-benches --bench queue`, or with `-- claims` (`settlements`) a
 //! part of it. Three minutes and 2 GB of disk are enough.
 
+use forum_benches::figures;
+
 mod claims;
-#[path = "../figures/mod.rs"]
-mod figures;
 mod fixture;
 mod settlements;
 

@@ -1,4 +1,4 @@
-//! How a large board reads: `cargo bench --bench reads`, or `cargo bench --bench reads -- search` for a part of it.
+//! How a large board reads: `cargo bench -p forum-benches --bench reads`, or `cargo bench --bench reads -- search` for a part of it.
 //!
 //! - `search`: searches of every sort on 1,000,000 posts (`POSTS`).
 //! - `forums`: searches by relevance on as many posts, by a member who sees 50 of 200 forums.
@@ -14,28 +14,17 @@
 //! when they were read, unless `BOARDS` names a directory: there, or in databases of that Postgres, they are kept for the
 //! next time. All parts take half an hour, nearly all of it to fill the boards, and 20 GB of disk.
 
+use forum_benches::figures;
+use forum_server::board::generate::words;
+use forum_test_support::{client, program};
+
 mod board;
 mod cell;
-#[path = "../../tests/server/client.rs"]
-#[allow(dead_code, reason = "the tests use the rest")]
-mod client;
 mod depth;
-#[path = "../figures/mod.rs"]
-mod figures;
 mod line;
-#[path = "../../tests/server/program.rs"]
-#[allow(dead_code, reason = "the tests use the rest")]
-mod program;
 mod scale;
 mod search;
 mod start;
-#[path = "../../examples/server/board/generate/words.rs"]
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "the program uses the rest, and tests it"
-)]
-mod words;
 
 use std::env;
 use std::process::Command;
@@ -62,7 +51,7 @@ fn main() {
 }
 
 fn build() {
-    let build = ["build", "--release", "--example", "server"];
+    let build = ["build", "--release", "-p", "forum-server"];
     let built = Command::new(env!("CARGO")).args(build).status();
     assert!(built.unwrap().success());
 }

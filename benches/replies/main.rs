@@ -1,4 +1,4 @@
-//! What replies cost where they have to survive a power failure: `cargo bench --bench replies`, or with `-- durable`
+//! What replies cost where they have to survive a power failure: `cargo bench -p forum-benches --bench replies`, or with `-- durable`
 //! (`webhooks`) a part of it.
 //!
 //! Members write replies, as many at once as there are, through the whole API in this process: token, budget, standing,
@@ -12,27 +12,15 @@
 //! What is compared takes turns, in five rounds, and each figure is the least, the median and the most of them. It takes a
 //! minute, and 1 GB of disk.
 
-#[path = "../allocator/mod.rs"]
-mod allocator;
+use forum_benches::{figures, receiver, rig};
+use forum_server::board;
+
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 mod bare;
-#[path = "../../examples/server/board/mod.rs"]
-#[allow(dead_code, unused_imports, reason = "the server uses the rest")]
-mod board;
-#[path = "../../tests/support/databases.rs"]
-#[allow(dead_code, unused_imports, reason = "the tests use the rest")]
-mod databases;
 mod durable;
-#[path = "../figures/mod.rs"]
-mod figures;
-#[path = "../webhooks/place.rs"]
-#[allow(dead_code, reason = "other benches use the rest")]
-mod place;
-#[path = "../webhooks/receiver.rs"]
-#[allow(dead_code, reason = "other benches use the rest")]
-mod receiver;
-#[path = "../webhooks/rig.rs"]
-#[allow(dead_code, reason = "other benches use the rest")]
-mod rig;
 mod rows;
 mod webhooks;
 mod writers;

@@ -1,17 +1,17 @@
-//! What the library itself takes for a request: `cargo bench --bench request`, in ten seconds.
+//! What the library itself takes for a request: `cargo bench -p forum-benches --bench request`, in ten seconds.
 //!
 //! A list of posts is asked of a board that has it at hand, with everything on: token, budget, counts and times, request
 //! id, `etag`, headers, span. It is set against writing the same answer as JSON, and against the parts that no API can do
 //! without. The instructions of a request are counted by callgrind, if valgrind is installed.
 
-#[path = "../allocator/mod.rs"]
-mod allocator;
-#[path = "../figures/mod.rs"]
-mod figures;
+use forum_benches::{figures, prebuilt};
+
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 mod instructions;
 mod parts;
-#[path = "../prebuilt/mod.rs"]
-mod prebuilt;
 
 use std::hint::black_box;
 use std::sync::Arc;

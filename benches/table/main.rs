@@ -1,5 +1,5 @@
 //! Makes the tables of the README and of the guide, and its chart, from the file of rows that `FIGURES` names:
-//! `FIGURES=benches/figures.tsv cargo bench --bench table`, which `benches/run` does at its end.
+//! `FIGURES=benches/figures.tsv cargo bench -p forum-benches --bench table`, which `benches/run` does at its end.
 
 mod chart;
 mod row;

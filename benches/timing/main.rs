@@ -1,15 +1,13 @@
-//! Whether time tells a secret: `cargo bench --bench timing`, in two minutes of an idle machine.
+//! Whether time tells a secret: `cargo bench -p forum-benches --bench timing`, in two minutes of an idle machine.
 //!
 //! As dudect does it: two classes of inputs stand in random order, each is timed alone, and Welch's t says whether their
 //! means differ, over all of a million samples and over those that are left when the slowest are cut off. Below 4.5 they
 //! do not: so it is for all pairs but known and unknown names. Named parts run alone: `tokens`, `secrets`, `signatures`.
 
+use forum_benches::{figures, prebuilt};
+
 mod dudect;
 mod even;
-#[path = "../figures/mod.rs"]
-mod figures;
-#[path = "../prebuilt/mod.rs"]
-mod prebuilt;
 mod signatures;
 mod tokens;
 

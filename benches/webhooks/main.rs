@@ -1,4 +1,4 @@
-//! What webhooks take: `cargo bench --bench webhooks`, or with `-- receipt` (`throughput`, `claim`) a part of it.
+//! What webhooks take: `cargo bench -p forum-benches --bench webhooks`, or with `-- receipt` (`throughput`, `claim`) a part of it.
 //!
 //! The real parts work together: a database, the reference board as the authority, one worker, HTTP, and receivers on
 //! loopback in the same process. What is compared takes turns, in five rounds. The database is SQLite in a file, or,
@@ -6,23 +6,14 @@
 //! for its disk as it would at work. Five minutes and 4 GB of disk are enough, most of them for `claim`;
 //! `QUEUED=100000` has fewer wait there for the one that hangs.
 
-#[path = "../allocator/mod.rs"]
-mod allocator;
-#[path = "../../examples/server/board/mod.rs"]
-#[allow(dead_code, unused_imports, reason = "the server uses the rest")]
-mod board;
+use forum_benches::{figures, place, receiver, rig};
+
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 mod claim;
-#[path = "../../tests/support/databases.rs"]
-#[allow(dead_code, unused_imports, reason = "the tests use the rest")]
-mod databases;
-#[path = "../figures/mod.rs"]
-mod figures;
-#[allow(dead_code, reason = "other benches use the rest")]
-mod place;
 mod receipt;
-mod receiver;
-#[allow(dead_code, reason = "other benches use the rest")]
-mod rig;
 mod throughput;
 
 use figures::is_wanted;

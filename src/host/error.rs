@@ -1,12 +1,10 @@
-//! How a board says no, and how a store fails.
+//! Errors of a board.
 
 use std::fmt;
 use std::time::Duration;
 
+use crate::error::{BoxError, Fault, IntoFault, Overloaded};
 use crate::model::{NoSuchId, NoSuchPosition};
-
-/// Any error of a host or a backend, as a source.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why a command was not carried out (spec, Errors). The texts are the host's own, in the board's language.
 ///
@@ -98,40 +96,13 @@ impl From<NoSuchPosition> for Refusal {
 
 impl From<Fault> for Refusal {
     fn from(fault: Fault) -> Self {
-        Self::Failed(fault.0)
+        Self::Failed(fault.into_source())
     }
 }
 
-/// A store, or whatever answers for one, failed. It becomes 500 `internal_error` and one line in the log.
-pub struct Fault(BoxError);
-
-impl Fault {
-    /// A failure because of `source`.
-    pub fn new(source: impl Into<BoxError>) -> Self {
-        Self(source.into())
-    }
-
-    /// Why it failed.
-    pub fn into_source(self) -> BoxError {
-        self.0
-    }
-}
-
-impl fmt::Debug for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Fault").field(&self.0).finish()
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for Fault {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source()
+impl<E: IntoFault> From<E> for Refusal {
+    fn from(error: E) -> Self {
+        error.into_fault().into()
     }
 }
 
@@ -139,21 +110,10 @@ impl std::error::Error for Fault {
 impl From<Refusal> for Fault {
     fn from(refusal: Refusal) -> Self {
         match refusal {
-            Refusal::Failed(source) => Self(source),
+            Refusal::Failed(source) => Self::new(source),
             other => Self::new(other),
         }
     }
-}
-
-/// The backend refused an operation because too many wait already. The operation was not run.
-///
-/// The source of a [`Fault`] or of [`Refusal::Failed`], at any depth. The API then answers 503 `internal_error` with
-/// `retry-after` instead of 500. A command that returns it has changed nothing: the `Idempotency-Key` of the
-/// request stays usable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Overloaded {
-    /// Time after which the client can repeat the request.
-    pub retry_after: Duration,
 }
 
 impl Overloaded {
@@ -161,8 +121,8 @@ impl Overloaded {
     pub(crate) fn cause_of(error: &(dyn std::error::Error + 'static)) -> Option<Self> {
         let mut chain = std::iter::successors(Some(error), |error| error.source());
         chain.find_map(|error| {
-            if let Some(Fault(cause)) = error.downcast_ref() {
-                return Self::cause_of(&**cause);
+            if let Some(fault) = error.downcast_ref::<Fault>() {
+                return Self::cause_of(fault.as_source());
             }
             if let Some(Refusal::Failed(cause)) = error.downcast_ref() {
                 return Self::cause_of(&**cause);
@@ -171,14 +131,3 @@ impl Overloaded {
         })
     }
 }
-
-impl fmt::Display for Overloaded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the backend is overloaded")
-    }
-}
-
-impl std::error::Error for Overloaded {}
-
-/// What a store operation gives.
-pub type Stored<T> = std::result::Result<T, Fault>;

@@ -9,13 +9,14 @@ mod caller;
 mod error;
 mod in_forum;
 
+pub use crate::error::{BoxError, Fault, IntoFault, Overloaded, Stored};
 #[cfg(feature = "panel")]
 pub use admin_auth::{Operator, Session};
 pub use authorizer::{Authority, Forums, Standing};
 pub use board::{Board, Place};
 pub(crate) use caller::Presented;
 pub use caller::{Caller, Member};
-pub use error::{BoxError, Fault, Overloaded, Refusal, Stored};
+pub use error::Refusal;
 pub use in_forum::{HasForum, In};
 
 /// What a command of the board gives.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use crate::host::Stored;
+use crate::error::Stored;
 use crate::model::{ForumId, PostId, ThreadId, Timestamp};
 use crate::token::Lookup;
 

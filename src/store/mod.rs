@@ -2,38 +2,6 @@
 //!
 //! Time comes in as an argument. Absent is `Ok(None)`; creating and changing are different verbs.
 
-/// A backend's error, and whatever it is made from, which `?` turns into a `Fault` or a `Refusal`.
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
-macro_rules! failures {
-    ($error:ident: $($cause:ty),+) => {
-        impl From<$error> for crate::host::Fault {
-            fn from(error: $error) -> Self {
-                Self::new(error)
-            }
-        }
-
-        impl From<$error> for crate::host::Refusal {
-            fn from(error: $error) -> Self {
-                Self::failed(error)
-            }
-        }
-
-        $(
-            impl From<$cause> for crate::host::Fault {
-                fn from(error: $cause) -> Self {
-                    $error::from(error).into()
-                }
-            }
-
-            impl From<$cause> for crate::host::Refusal {
-                fn from(error: $cause) -> Self {
-                    $error::from(error).into()
-                }
-            }
-        )+
-    };
-}
-
 /// What any database keeps as a text: how it is read, and written.
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 macro_rules! kept_as_texts {
@@ -67,6 +35,7 @@ mod webhooks;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+pub use crate::error::{Fault, IntoFault, Overloaded, Stored};
 pub use budgets::Budgets;
 pub use idempotency::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, ResourceIds, Ticket};
 pub use schema_status::SchemaStatus;

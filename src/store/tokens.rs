@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use crate::host::Stored;
+use crate::error::Stored;
 use crate::model::Timestamp;
 use crate::token::{Lookup, TokenRecord};
 

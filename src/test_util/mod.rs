@@ -19,6 +19,7 @@
 //! # });
 //! ```
 
+mod intercept;
 mod runtime;
 
 use std::future::{Future, IntoFuture};
@@ -38,6 +39,7 @@ use crate::runtime::{BoxFuture, Clock, Inline, ManualClock, SeededEntropy};
 use crate::store::Stores;
 use crate::token::{Issue, PlainToken, issue};
 
+pub use intercept::{Intervention, StoreInterceptor};
 pub use runtime::ManualRuntime;
 
 /// A host's board behind the API, with stores in memory and a clock that stands still until it is told.

@@ -2,12 +2,7 @@
 //!
 //! `cargo test` builds the receiver; for this binary alone, `cargo build --example receiver` has to come first.
 
-#[path = "../server/client.rs"]
-#[allow(dead_code, reason = "the server's tests use the rest")]
-mod client;
-#[path = "../server/program.rs"]
-#[allow(dead_code, reason = "the server's tests use the rest")]
-mod program;
+use forum_test_support::{client, program, wire};
 
 mod addresses;
 mod ids;
@@ -28,5 +23,4 @@ mod tls;
 mod topics;
 mod transport;
 mod waits;
-mod wire;
 mod worker;

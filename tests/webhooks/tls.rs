@@ -16,7 +16,7 @@ const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
 /// Shows the certificate of this name.
 pub(crate) fn acceptor(certificate: &str) -> TlsAcceptor {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/webhooks/certificates");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/certificates");
     let chain = CertificateDer::from_pem_file(format!("{folder}/{certificate}.pem")).unwrap();
     let key = PrivateKeyDer::from_pem_file(format!("{folder}/receiver.key")).unwrap();
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))

@@ -46,7 +46,7 @@ impl Query for Member {
     type Wire = ();
 
     fn sql(&self) -> &'static str {
-        include_str!("../../../examples/server/board/actor.sql")
+        include_str!("../../../examples/server/src/board/actor.sql")
     }
 
     fn bound(&self) -> Vec<Bound<'_>> {

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::shard::Shard;
-use crate::host::Stored;
+use crate::error::Stored;
 use crate::model::Timestamp;
 use crate::rate_limit::{Budget, BudgetKey, Charge, Window};
 use crate::store::{Budgets, lock};

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use async_trait::async_trait;
 
-use crate::host::Stored;
+use crate::error::Stored;
 use crate::model::Timestamp;
 use crate::store::{Attempt, Begin, Entry, Idempotency, Outcome, Ticket, lock};
 use crate::token::Lookup;

@@ -3,7 +3,7 @@
 use super::Statement;
 use super::statement::statements;
 use super::text::{base64, bytes, if_any, millis_if_any, time, truth};
-use crate::host::{Fault, Stored};
+use crate::error::{Fault, Stored};
 use crate::model::{EndpointId, UserId};
 use crate::webhook::{Endpoint, KeyId, Pending, Sealed, Topics};
 

@@ -4,7 +4,7 @@
 use super::Statement;
 use super::statement::statements;
 use super::text::{base64, bytes, if_any, time, truth};
-use crate::host::{Fault, Stored};
+use crate::error::{Fault, Stored};
 use crate::model::{ForumId, PostId, ThreadId, Timestamp};
 use crate::store::{Attempt, Begin, Entry, Kept, Outcome, ResourceIds, Ticket};
 

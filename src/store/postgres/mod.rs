@@ -19,7 +19,7 @@
 //! ```
 //!
 //! Any pool of deadpool-postgres will do; let its waits be bounded as those of [`connect`] are, and its recycling be
-//! `Fast`. The errors of both crates turn into [`Fault`](crate::host::Fault) and
+//! `Fast`. The errors of both crates turn into [`Fault`](crate::store::Fault) and
 //! [`Refusal::Failed`](crate::host::Refusal::Failed) by `?`, as one sentence that shows no values, and
 //! [`Timestamp`](crate::model::Timestamp) and the library's ids can be bound and read. `examples/existing_board` is a board
 //! that shares its pool.

@@ -4,7 +4,7 @@ use super::lease_clock::clock;
 use super::statement::statements;
 use super::text::{joined, json, time};
 use super::{LeaseClock, Statement};
-use crate::host::{Fault, Stored};
+use crate::error::{Fault, Stored};
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 use crate::store::{FanOut, Quarantine, QuarantinedEvent, decode_event};
 use crate::webhook::Event;

@@ -3,7 +3,7 @@
 use super::Statement;
 use super::statement::statements;
 use super::text::{base64, bytes, if_any, millis_if_any, time};
-use crate::host::{Fault, Stored};
+use crate::error::{Fault, Stored};
 use crate::model::{Timestamp, UserId};
 use crate::token::{Digest, Lookup, TokenRecord};
 

@@ -10,7 +10,7 @@ use tokio::sync::OwnedMutexGuard;
 use tokio::time::timeout;
 
 use super::script::{Answer, Asked, script};
-use crate::host::{Fault, Stored};
+use crate::error::{Fault, Stored};
 use crate::metrics::recorder;
 use crate::rate_limit::Window;
 use crate::runtime::{Runtime, TokioRuntime};

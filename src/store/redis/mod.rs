@@ -73,7 +73,7 @@ pub use settings::{Settings, WhenAway};
 
 use self::link::Link;
 use self::script::{Answer, Asked};
-use crate::host::{Fault, Stored};
+use crate::error::{Fault, Stored};
 use crate::model::Timestamp;
 use crate::rate_limit::{BudgetKey, Charge, Window};
 use crate::store::Budgets;

@@ -20,7 +20,7 @@ use crate::store::SchemaStatus;
 /// caller and harms nobody else.
 ///
 /// Each queue is bounded: an operation that finds its queue full fails with
-/// [`Overloaded`](crate::host::Overloaded), which the API answers with 503 and `retry-after`. [`DatabaseSettings`] sets
+/// [`Overloaded`](crate::store::Overloaded), which the API answers with 503 and `retry-after`. [`DatabaseSettings`] sets
 /// the bounds, the number of reader threads and the size of the page cache. The writer truncates the write-ahead log
 /// when it exceeds 8 MiB.
 ///

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::host::Overloaded;
+use crate::error::{Fault, IntoFault, Overloaded};
 
 use rusqlite::ErrorCode;
 
@@ -132,4 +132,14 @@ impl From<rusqlite::Error> for SqliteError {
     }
 }
 
-failures!(SqliteError: rusqlite::Error);
+impl IntoFault for SqliteError {
+    fn into_fault(self) -> Fault {
+        Fault::new(self)
+    }
+}
+
+impl IntoFault for rusqlite::Error {
+    fn into_fault(self) -> Fault {
+        SqliteError::from(self).into_fault()
+    }
+}

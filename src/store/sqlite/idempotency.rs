@@ -5,7 +5,7 @@ use rusqlite::{Connection, Result, Row, params};
 
 use super::Database;
 use super::run::{change, first};
-use crate::host::Stored;
+use crate::error::Stored;
 use crate::model::Timestamp;
 use crate::store::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, ResourceIds, Ticket};
 

@@ -29,7 +29,7 @@
 //! One file has one writer at a time. A host that runs its own commands through the same [`Database`] has them
 //! committed together with whatever else waits, which is what makes durable writes cheap: 64 of them cost one
 //! `fsync`. [`migrate`] keeps its schema as it keeps this one. Both `rusqlite::Error` and [`SqliteError`] turn into
-//! [`Refusal::Failed`](crate::host::Refusal::Failed) and [`Fault`](crate::host::Fault) by `?`.
+//! [`Refusal::Failed`](crate::host::Refusal::Failed) and [`Fault`](crate::store::Fault) by `?`.
 //!
 //! ```
 //! use forum_api::host::Refusal;

@@ -23,7 +23,7 @@ pub struct DatabaseSettings {
     /// 32,768 (32 MiB).
     pub cache_kib: u32,
     /// Number of operations that can wait in each queue: short reads, ordinary reads, writes, and background writes. An
-    /// operation beyond that fails with [`Overloaded`](crate::host::Overloaded). By default 1,024.
+    /// operation beyond that fails with [`Overloaded`](crate::store::Overloaded). By default 1,024.
     pub queue_capacity: usize,
 }
 

@@ -6,7 +6,7 @@ use rusqlite::{Connection, Result, Row, params};
 
 use super::run::{all, change, changes, first};
 use super::{Database, SqliteError};
-use crate::host::Stored;
+use crate::error::Stored;
 use crate::model::Timestamp;
 use crate::store::Tokens;
 use crate::token::{Lookup, TokenRecord};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::Usage;
-use crate::host::Stored;
+use crate::error::Stored;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::webhook::{Attempted, Delivery, Endpoint, Event, Progress, State, Topic};
 

@@ -7,7 +7,7 @@ pub(crate) mod log;
 pub(crate) mod mood;
 pub(crate) mod rows;
 pub(crate) mod rules;
-pub(crate) mod schema;
+pub(crate) use forum_test_support::schema;
 pub(crate) mod server;
 pub(crate) mod stores;
 pub(crate) mod tokens;

@@ -1,8 +1,8 @@
 //! The rules in Postgres, and what its stores promise beside.
 
+use forum_test_support::postgres as database;
+
 mod clock;
-#[path = "../../support/postgres.rs"]
-mod database;
 mod faults;
 mod migration;
 mod nodes;

@@ -5,7 +5,7 @@
 mod away;
 mod back;
 mod impostors;
-mod server;
+use forum_test_support::redis as server;
 mod sharing;
 
 use std::env;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::{Kept, MemoryWebhooks, Row};
-use crate::host::Stored;
+use crate::error::Stored;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{
     Backlog, Claim, Claimed, Claims, Deliveries, DeliveryCount, Filter, Settlement, Usage, lock,

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::MemoryWebhooks;
-use crate::host::Stored;
+use crate::error::Stored;
 use crate::model::EndpointId;
 use crate::store::{Endpoints, lock};
 use crate::webhook::{Endpoint, KeyId};

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::{Kept, MemoryWebhooks};
-use crate::host::Stored;
+use crate::error::Stored;
 use crate::model::Timestamp;
 use crate::store::{FanOut, Outbox, Quarantine, lock};
 use crate::webhook::Event;

@@ -1,6 +1,6 @@
 //! What waits for a worker.
 
-use crate::host::{Fault, Stored};
+use crate::error::{Fault, Stored};
 use crate::model::Timestamp;
 use crate::store::Backlog;
 use crate::store::postgres::lease_clock::clock;

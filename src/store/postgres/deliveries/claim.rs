@@ -1,6 +1,6 @@
 //! What a worker takes.
 
-use crate::host::{Fault, Stored};
+use crate::error::{Fault, Stored};
 use crate::model::Timestamp;
 use crate::store::postgres::lease_clock::clock;
 use crate::store::postgres::statement::statements;

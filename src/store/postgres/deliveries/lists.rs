@@ -1,7 +1,7 @@
 //! Deliveries, as an operator sees them.
 
 use super::{COLUMNS, columns, is_there, read};
-use crate::host::{Fault, Stored};
+use crate::error::{Fault, Stored};
 use crate::model::DeliveryId;
 use crate::store::Filter;
 use crate::store::postgres::Statement;

@@ -22,7 +22,7 @@ use super::lease_clock::clock;
 use super::statement::statements;
 use super::text::{if_any, time};
 use super::{LeaseClock, Statement};
-use crate::host::{Fault, Stored};
+use crate::error::{Fault, Stored};
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 use crate::webhook::{Delivery, Event, Progress, State, Topic};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::is_there;
-use crate::host::{Fault, Stored};
+use crate::error::{Fault, Stored};
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::postgres::lease_clock::clock;
 use crate::store::postgres::statement::statements;

@@ -1,6 +1,6 @@
 //! Usage statistics, counted by the database.
 
-use crate::host::{Fault, Stored};
+use crate::error::{Fault, Stored};
 use crate::model::{EndpointId, Timestamp};
 use crate::store::postgres::Statement;
 use crate::store::postgres::statement::statements;

@@ -5,6 +5,8 @@ use std::fmt;
 
 use deadpool_postgres::{PoolError, TimeoutType};
 
+use crate::error::{Fault, IntoFault};
+
 /// Why Postgres did not do what it was asked. It prints as one plain sentence, and without what was bound.
 pub struct PostgresError(Cause);
 
@@ -63,4 +65,20 @@ impl From<PoolError> for PostgresError {
     }
 }
 
-failures!(PostgresError: tokio_postgres::Error, PoolError);
+impl IntoFault for PostgresError {
+    fn into_fault(self) -> Fault {
+        Fault::new(self)
+    }
+}
+
+impl IntoFault for tokio_postgres::Error {
+    fn into_fault(self) -> Fault {
+        PostgresError::from(self).into_fault()
+    }
+}
+
+impl IntoFault for PoolError {
+    fn into_fault(self) -> Fault {
+        PostgresError::from(self).into_fault()
+    }
+}

@@ -5,7 +5,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement as Prepared};
 
 use super::PostgresError;
-use crate::host::Stored;
+use crate::error::Stored;
 use crate::store::postgres::Statement;
 
 /// How many rows the statement changed.

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::Postgres;
 use super::run::{all, change, changes, first};
-use crate::host::Stored;
+use crate::error::Stored;
 use crate::model::Timestamp;
 use crate::store::Tokens;
 use crate::store::postgres::tokens;

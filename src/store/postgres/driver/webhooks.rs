@@ -7,7 +7,7 @@ use async_trait::async_trait;
 
 use super::Postgres;
 use super::run::{all, change, changes, first, together};
-use crate::host::{Fault, Stored};
+use crate::error::{Fault, Stored};
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::postgres::{deliveries, endpoints, outbox};
 use crate::store::{

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use rusqlite::{Connection, Result, Row, params};
 
 use super::{SqliteWebhooks, claim, list, queue, settle, sweep, usage};
-use crate::host::Stored;
+use crate::error::Stored;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::sqlite::run::{all, changes, first};
 use crate::store::{

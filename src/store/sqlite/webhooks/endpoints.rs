@@ -5,7 +5,7 @@ use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Result, Row, params};
 
 use super::{SqliteWebhooks, readable};
-use crate::host::Stored;
+use crate::error::Stored;
 use crate::model::EndpointId;
 use crate::store::Endpoints;
 use crate::store::sqlite::run::{all, change, changes, first};

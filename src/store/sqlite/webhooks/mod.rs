@@ -15,7 +15,7 @@ mod usage;
 use rusqlite::{Connection, Result, Row};
 
 use super::Database;
-use crate::host::{Fault, Stored};
+use crate::error::{Fault, Stored};
 use crate::store::report_unreadable;
 
 /// Events, endpoints and deliveries in the tables `forum_api_events`, `forum_api_endpoints`, `forum_api_deliveries`

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use rusqlite::{Connection, Result, Row, params, params_from_iter};
 
 use super::{SqliteWebhooks, queue};
-use crate::host::Stored;
+use crate::error::Stored;
 use crate::model::{DeliveryId, EventId, Timestamp};
 use crate::store::sqlite::run::{all, change, changes, first};
 use crate::store::{FanOut, Outbox, Quarantine, QuarantinedEvent, decode_event, report_unreadable};

@@ -1,0 +1,79 @@
+//! How long a cold `cargo build` of the core takes, without any feature: `cargo bench -p forum-benches --bench build`.
+//!
+//! It is compared with an empty crate that has the core's own direct dependencies. Both are what one crate depends on
+//! that has nothing else, with the versions of this Cargo.lock, and are built in turns, each from nothing: as cargo
+//! builds what comes from a registry, which is not incremental. Five minutes and 1 GB of disk are enough.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use forum_benches::figures::{Figures, Goal, row};
+use tempfile::{TempDir, tempdir};
+
+const ROUNDS: usize = 5;
+
+fn main() {
+    let manifest = include_str!("../Cargo.toml");
+    let core = format!("forum-api = {{ path = {:?} }}", env!("CARGO_MANIFEST_DIR"));
+    let [core, direct] = [core, direct(manifest)].map(|dependencies| host_of(&dependencies));
+    let (mut core_times, mut direct_times) = (Figures::default(), Figures::default());
+    let mut ratios = Figures::default();
+    for _ in 0..ROUNDS {
+        let [core, direct] = [&core, &direct].map(|host| build(host.path()));
+        core_times.add(core);
+        direct_times.add(direct);
+        ratios.add(core / direct);
+    }
+    println!("cold cargo build, in seconds");
+    core_times.tell("the core");
+    direct_times.tell("its direct dependencies alone");
+    row(
+        "cold cargo build of the core",
+        "ratio",
+        "its direct dependencies alone",
+        Goal::AtMost(1.5),
+        &ratios,
+    );
+}
+
+/// The lines of the dependencies that are there without any feature.
+fn direct(manifest: &str) -> String {
+    let (_, rest) = manifest.split_once("\n[dependencies]\n").unwrap();
+    let (lines, _) = rest.split_once("\n[").unwrap();
+    let always = lines.lines().filter(|line| !line.contains("optional"));
+    always.collect::<Vec<_>>().join("\n")
+}
+
+/// A crate with these dependencies and nothing else.
+fn host_of(dependencies: &str) -> TempDir {
+    let host = tempdir().unwrap();
+    let manifest = format!(
+        "[package]\nname = \"host\"\nedition = \"2024\"\n\n[dependencies]\n{dependencies}\n"
+    );
+    fs::write(host.path().join("Cargo.toml"), manifest).unwrap();
+    fs::write(
+        host.path().join("Cargo.lock"),
+        include_str!("../Cargo.lock"),
+    )
+    .unwrap();
+    fs::create_dir(host.path().join("src")).unwrap();
+    fs::write(host.path().join("src/lib.rs"), "").unwrap();
+    host
+}
+
+/// Builds a crate from nothing, and gives how many seconds that takes.
+fn build(host: &Path) -> f64 {
+    let target = tempdir().unwrap();
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo
+        .args(["build", "--quiet", "--offline"])
+        .current_dir(host);
+    cargo
+        .env("CARGO_TARGET_DIR", target.path())
+        .env("CARGO_INCREMENTAL", "0");
+    let start = Instant::now();
+    assert!(cargo.status().unwrap().success());
+    start.elapsed().as_secs_f64()
+}

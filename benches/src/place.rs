@@ -1,0 +1,66 @@
+//! Where a board is: a database of its own, gone when it is dropped.
+
+use std::any::Any;
+use std::env;
+use std::path::PathBuf;
+
+use forum_api::store::postgres::{connect, migrate};
+use forum_api::store::sqlite::{self, Location};
+
+use forum_server::board::db::Database;
+use forum_test_support::databases;
+
+/// How many connections to Postgres there are.
+const CONNECTIONS: usize = 16;
+
+/// A database, and what it needs while it is used.
+#[expect(missing_debug_implementations, reason = "a fixture")]
+pub struct Place {
+    pub database: Database,
+    /// SQLite's.
+    pub file: Option<PathBuf>,
+    _kept: Box<dyn Any + Send + Sync>,
+}
+
+impl Place {
+    /// A new one, with the library's tables, of the kind that the environment chooses.
+    pub async fn new() -> Self {
+        if is_postgres() {
+            in_postgres().await
+        } else {
+            in_sqlite()
+        }
+    }
+}
+
+/// Which kind it is.
+pub fn name() -> &'static str {
+    if is_postgres() { "Postgres" } else { "SQLite" }
+}
+
+pub fn is_postgres() -> bool {
+    env::var_os("FORUM_API_BACKEND").is_some()
+}
+
+fn in_sqlite() -> Place {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("forum.db");
+    let file = Some(path.clone());
+    let database = sqlite::Database::open(&Location::File { path, create: true }).unwrap();
+    Place {
+        database: database.into(),
+        file,
+        _kept: Box::new(directory),
+    }
+}
+
+async fn in_postgres() -> Place {
+    let made = databases::Database::new();
+    let pool = connect(&made.url(), CONNECTIONS).unwrap();
+    migrate(&pool).await.unwrap();
+    Place {
+        database: pool.into(),
+        file: None,
+        _kept: Box::new(made),
+    }
+}

@@ -1,0 +1,56 @@
+//! Serves the board with the API: see the library `existing_board`.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use existing_board::added;
+use existing_board::before::{Club, connect, members, pages};
+use forum_api::host::BoxError;
+use forum_api::runtime::{Clock, SystemClock, SystemEntropy};
+use forum_api::scope::Surface;
+use forum_api::store::postgres::Postgres;
+use forum_api::token::{Issue, issue};
+
+#[tokio::main]
+async fn main() -> Result<(), BoxError> {
+    let mut arguments = std::env::args().skip(1);
+    let database = arguments.next().ok_or("say which database: postgres://…")?;
+    let address = arguments.next().unwrap_or("127.0.0.1:8080".into());
+    let receiver = arguments.next();
+    let club = Club::open(connect(&database)?, Duration::from_secs(15)).await?;
+    let (alice, link) = members::sample(&club).await?;
+
+    let app = pages::routes(club.clone()).nest_service("/api/v1", added::api(&club)); // Added.
+    added::webhooks::start(&club)?; // Added.
+
+    let listener = tokio::net::TcpListener::bind(address).await?;
+    let address = listener.local_addr()?;
+    println!("Sign in as alice: http://{address}/in/{link}");
+    let token = token(&club, alice).await?;
+    println!("curl -H 'authorization: Bearer {token}' http://{address}/api/v1/forums");
+    if let Some(url) = receiver {
+        let secret = added::webhooks::register(&club, alice, url).await?;
+        let secret = secret.reveal();
+        println!("WEBHOOK_SECRETS={secret} cargo run --example receiver");
+    }
+    let service = app.into_make_service_with_connect_info::<SocketAddr>();
+    Ok(axum::serve(listener, service).await?)
+}
+
+/// A new token of this member's, for all that the API knows.
+async fn token(club: &Club, member: i64) -> Result<String, BoxError> {
+    let scopes: Vec<_> = Surface::Full
+        .scopes()
+        .map(|scope| scope.to_string())
+        .collect();
+    let wanted = Issue {
+        owner: &member.into(),
+        label: "first steps",
+        scopes: &scopes,
+        expires_in_days: "1",
+    };
+    let tokens = Postgres::new(club.pool.clone());
+    let now = SystemClock.now();
+    let (token, _) = issue(&tokens, &SystemEntropy, Surface::Full, wanted, now).await?;
+    Ok(token.reveal().to_owned())
+}

@@ -1,0 +1,158 @@
+//! Accounts: what administrators do to members.
+
+use std::collections::HashMap;
+
+use forum_api::host::{Refusal, Result};
+use forum_api::model::{Timestamp, UserId};
+
+use super::db::{self, Connection, Transaction, bind};
+use super::groups::{Group, Groups};
+use super::sessions;
+
+/// Adds a member, and gives the id. Names are unique, whatever the case of their letters.
+pub async fn add(tx: &Transaction<'_>, name: &str, groups: Groups, now: Timestamp) -> Result<i64> {
+    if !is_name(name) {
+        let rule = "a name is 1 to 64 of a-z, A-Z, 0-9, dot, hyphen and underscore";
+        return Err(Refusal::invalid("username", rule));
+    }
+    let insert = "
+        INSERT INTO member (username, groups, joined_at) VALUES (:name, :groups, :now)
+        ON CONFLICT DO NOTHING RETURNING id";
+    let parameters = bind! { ":name": name, ":groups": groups.to_string(), ":now": now };
+    let id = tx
+        .first(insert, parameters, |columns| columns.value())
+        .await?;
+    id.ok_or_else(|| Refusal::Conflict(format!("the name {name:?} is taken")))
+}
+
+fn is_name(text: &str) -> bool {
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+    (1..=64).contains(&text.len()) && text.bytes().all(legal)
+}
+
+/// The member of this name.
+pub async fn named(connection: &Connection<'_>, name: &str) -> Result<i64> {
+    let find = "SELECT id FROM member WHERE lower(username) = ?1";
+    let id = connection
+        .first(find, bind![name.to_ascii_lowercase()], |columns| {
+            columns.value()
+        })
+        .await;
+    id?.ok_or_else(|| Refusal::NotFound(format!("there is no member {name:?}")))
+}
+
+/// A member's name; `None` when the account is gone.
+pub async fn name(connection: &Connection<'_>, member: i64) -> Result<Option<String>> {
+    let find = "SELECT username FROM member WHERE id = ?1";
+    let name = connection
+        .first(find, bind![member], |columns| columns.value())
+        .await;
+    Ok(name?)
+}
+
+/// Returns the names of these members. Members whose account is gone are absent.
+pub async fn names(
+    connection: &Connection<'_>,
+    members: &[UserId],
+) -> Result<HashMap<UserId, String>> {
+    let find = "
+        SELECT id, username FROM member
+        WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
+    let members: Vec<_> = members.iter().flat_map(UserId::number).collect();
+    let members = serde_json::json!(members).to_string();
+    let names = connection
+        .all(find, bind![members], |columns| {
+            Ok((columns.id()?, columns.value()?))
+        })
+        .await;
+    Ok(names?.into_iter().collect())
+}
+
+/// Bans a member, who can no longer act from then on and has no session any more, or takes the ban back.
+pub async fn set_banned(tx: &Transaction<'_>, member: i64, banned: bool) -> db::Result<()> {
+    if banned {
+        sessions::end_all(tx, member).await?;
+    }
+    let update = "UPDATE member SET banned = ?2 WHERE id = ?1";
+    tx.change(update, bind![member, banned]).await.map(drop)
+}
+
+/// Has a member take no more messages from another.
+pub async fn ignore(tx: &Transaction<'_>, member: i64, ignored: i64) -> db::Result<()> {
+    tx.change(
+        "INSERT INTO member_ignore (member_id, ignored_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+        bind![member, ignored],
+    )
+    .await
+    .map(drop)
+}
+
+/// Puts a member into these groups and no others.
+pub async fn set_groups(tx: &Transaction<'_>, member: i64, groups: Groups) -> db::Result<()> {
+    let update = "UPDATE member SET groups = ?2 WHERE id = ?1";
+    tx.change(update, bind![member, groups.to_string()])
+        .await
+        .map(drop)
+}
+
+/// Gives a member a new password, of which this is the hash.
+pub async fn set_password(tx: &Transaction<'_>, member: i64, hash: &str) -> db::Result<()> {
+    let update = "UPDATE member SET password_hash = ?2 WHERE id = ?1";
+    tx.change(update, bind![member, hash]).await.map(drop)
+}
+
+/// Returns how many administrators can sign in: those who have a password and are not banned.
+pub async fn administrators(connection: &Connection<'_>) -> db::Result<usize> {
+    let count = "
+        SELECT count(*) FROM member
+        WHERE groups LIKE '%administrators%' AND banned = FALSE AND password_hash IS NOT NULL";
+    connection.one(count, &[], |columns| columns.count()).await
+}
+
+/// The hash of an administrator's password; the same refusal whatever is missing.
+pub async fn administrators_password(connection: &Connection<'_>, name: &str) -> Result<String> {
+    let query = "
+        SELECT password_hash, groups FROM member
+        WHERE lower(username) = ?1 AND banned = FALSE AND password_hash IS NOT NULL";
+    let found = connection
+        .first(query, bind![name.to_ascii_lowercase()], |columns| {
+            Ok((columns.value()?, columns.parsed()?))
+        })
+        .await;
+    match found? {
+        Some((hash, Some(groups))) if Groups::contains(groups, Group::Administrators) => Ok(hash),
+        _ => Err(Refusal::Forbidden(format!(
+            "{name:?} is no administrator with a password"
+        ))),
+    }
+}
+
+/// An account that can sign in.
+#[expect(missing_debug_implementations, reason = "it holds a password's hash")]
+pub struct Login {
+    /// The member.
+    pub member: i64,
+    /// The member's name.
+    pub name: String,
+    /// The hash of the member's password.
+    pub password_hash: String,
+    /// The groups that the member is in.
+    pub groups: Groups,
+}
+
+/// The account of a member who may act and has a password.
+pub async fn login(connection: &Connection<'_>, member: i64) -> db::Result<Option<Login>> {
+    let query = "
+        SELECT id, username, password_hash, groups FROM member
+        WHERE id = ?1 AND banned = FALSE AND password_hash IS NOT NULL";
+    connection
+        .first(query, bind![member], |columns| {
+            Ok(Login {
+                member: columns.value()?,
+                name: columns.value()?,
+                password_hash: columns.value()?,
+                groups: columns.parsed()?.unwrap_or_default(),
+            })
+        })
+        .await
+}

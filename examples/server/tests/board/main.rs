@@ -1,0 +1,29 @@
+//! The reference board behind the API, in process; the board's own unit tests run here as well.
+
+use forum_server::board;
+use forum_test_support::{databases, schema, wire};
+
+mod approval;
+mod backend;
+mod changes;
+mod conformance;
+mod deliveries;
+mod demo;
+mod events;
+mod faults;
+mod flood;
+mod forums;
+mod hints;
+mod migrations;
+mod model;
+mod pages;
+mod posts;
+mod profiles;
+mod search;
+mod sessions;
+mod shared;
+mod stage;
+mod standing;
+mod statements;
+mod threads;
+mod walks;

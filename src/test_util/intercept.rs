@@ -1,0 +1,325 @@
+//! Stores whose calls a test observes, delays, changes or lets fail.
+
+use std::any::Any;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::error::{Fault, Stored};
+use crate::model::{DeliveryId, EndpointId, Timestamp};
+use crate::rate_limit::{BudgetKey, Charge, Window};
+use crate::runtime::BoxFuture;
+use crate::store::{
+    Attempt, Backlog, Begin, Budgets, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut,
+    Filter, Idempotency, Outbox, Outcome, Quarantine, Settlement, Stores, Ticket, Tokens, Usage,
+    Webhooks,
+};
+use crate::token::{Lookup, TokenRecord};
+use crate::webhook::{Attempted, Delivery, Endpoint, Event, KeyId};
+
+/// Wraps stores, so that a test can observe, delay, change or fail each call.
+///
+/// A method is named by its field in [`Stores`] or [`Webhooks`] and by itself: `tokens.find`, `deliveries.claim`.
+///
+/// ```
+/// use forum_api::store::Stores;
+/// use forum_api::test_util::{Intervention, StoreInterceptor};
+/// use forum_api::token::Lookup;
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let interceptor = StoreInterceptor::default();
+/// let stores = interceptor.stores(&Stores::in_memory());
+/// let lookup = Lookup::parse("0123456789abcdEF").unwrap();
+/// stores.tokens.find(&lookup).await.unwrap();
+/// interceptor.on_call(|method, _| match method {
+///     "tokens.find" => Intervention::Fail,
+///     _ => Intervention::Proceed,
+/// });
+/// stores.tokens.find(&lookup).await.unwrap_err();
+/// assert_eq!(interceptor.take_counts()["tokens.find"], 2);
+/// # });
+/// ```
+#[derive(Clone, Default)]
+pub struct StoreInterceptor(Arc<Mutex<Hooks>>);
+
+/// What happens to a call.
+pub enum Intervention {
+    /// The store is called.
+    Proceed,
+    /// The call fails, and the store is not called.
+    Fail,
+    /// The call panics, and the store is not called.
+    Panic,
+    /// The call never ends, and the store is not called.
+    Hang,
+    /// The store is called after this.
+    Delay(BoxFuture<'static, ()>),
+    /// The result is returned after this.
+    DelayResult(BoxFuture<'static, ()>),
+}
+
+type OnCall = Arc<dyn Fn(&str, u32) -> Intervention + Send + Sync>;
+type OnArguments = Arc<dyn Fn(&mut dyn Any) -> Stored<()> + Send + Sync>;
+type OnResult = Arc<dyn Fn(&dyn Any, &mut dyn Any) + Send + Sync>;
+
+#[derive(Default)]
+struct Hooks {
+    counts: BTreeMap<&'static str, u32>,
+    on_call: Option<OnCall>,
+    on_arguments: HashMap<&'static str, OnArguments>,
+    on_result: HashMap<&'static str, OnResult>,
+}
+
+impl StoreInterceptor {
+    /// Wraps the stores of an API.
+    pub fn stores(&self, inner: &Stores) -> Stores {
+        Stores {
+            tokens: self.wrap(&inner.tokens),
+            budgets: self.wrap(&inner.budgets),
+            idempotency: self.wrap(&inner.idempotency),
+        }
+    }
+
+    /// Wraps the stores of webhooks.
+    pub fn webhooks(&self, inner: &Webhooks) -> Webhooks {
+        Webhooks {
+            outbox: self.wrap(&inner.outbox),
+            endpoints: self.wrap(&inner.endpoints),
+            deliveries: self.wrap(&inner.deliveries),
+        }
+    }
+
+    fn wrap<T: ?Sized>(&self, inner: &Arc<T>) -> Arc<Intercepted<T>> {
+        Arc::new(Intercepted {
+            inner: Arc::clone(inner),
+            interceptor: self.clone(),
+        })
+    }
+
+    /// Decides what happens to each call, given the method and the number of calls of any method before. Replaces an
+    /// earlier decision.
+    pub fn on_call(&self, decide: impl Fn(&str, u32) -> Intervention + Send + Sync + 'static) {
+        self.hooks().on_call = Some(Arc::new(decide));
+    }
+
+    /// Sees, and may change, the arguments of a method: a tuple of owned values. On an error the call fails with it, and
+    /// the store is not called.
+    ///
+    /// # Panics
+    /// When the method is called and its arguments have another type.
+    pub fn on_arguments<A: 'static>(
+        &self,
+        method: &'static str,
+        change: impl Fn(&mut A) -> Stored<()> + Send + Sync + 'static,
+    ) {
+        let change = move |arguments: &mut dyn Any| change(typed(method, arguments.downcast_mut()));
+        self.hooks().on_arguments.insert(method, Arc::new(change));
+    }
+
+    /// Sees, and may change, the result of a method after a successful call.
+    ///
+    /// # Panics
+    /// When the method is called and its result has another type.
+    pub fn on_result<R: 'static>(
+        &self,
+        method: &'static str,
+        change: impl Fn(&mut R) + Send + Sync + 'static,
+    ) {
+        let change = move |_: &dyn Any, result: &mut dyn Any| {
+            change(typed(method, result.downcast_mut()));
+        };
+        self.hooks().on_result.insert(method, Arc::new(change));
+    }
+
+    /// As [`on_result`](Self::on_result), for a change that depends on the arguments.
+    ///
+    /// # Panics
+    /// When the method is called and its arguments or its result have another type.
+    pub fn on_result_of<A: 'static, R: 'static>(
+        &self,
+        method: &'static str,
+        change: impl Fn(&A, &mut R) + Send + Sync + 'static,
+    ) {
+        let change = move |arguments: &dyn Any, result: &mut dyn Any| {
+            let arguments = typed(method, arguments.downcast_ref());
+            change(arguments, typed(method, result.downcast_mut()));
+        };
+        self.hooks().on_result.insert(method, Arc::new(change));
+    }
+
+    /// The number of calls of each method since this was called before. Methods that were not called are left out.
+    pub fn take_counts(&self) -> BTreeMap<&'static str, u32> {
+        std::mem::take(&mut self.hooks().counts)
+    }
+
+    fn hooks(&self) -> MutexGuard<'_, Hooks> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts the call, and gives the delay of its result.
+    #[expect(clippy::panic, reason = "the test asks for it")]
+    async fn before(
+        &self,
+        method: &'static str,
+        arguments: &mut (dyn Any + Send),
+    ) -> Stored<Option<BoxFuture<'static, ()>>> {
+        let (calls, on_call, on_arguments) = {
+            let mut hooks = self.hooks();
+            let calls = hooks.counts.values().sum();
+            *hooks.counts.entry(method).or_default() += 1;
+            let on_arguments = hooks.on_arguments.get(method).cloned();
+            (calls, hooks.on_call.clone(), on_arguments)
+        };
+        let intervention = on_call.map_or(Intervention::Proceed, |decide| decide(method, calls));
+        if let Some(change) = on_arguments {
+            change(arguments)?;
+        }
+        match intervention {
+            Intervention::Proceed => Ok(None),
+            Intervention::Fail => Err(Fault::new("the store is out of reach")),
+            Intervention::Panic => panic!("the store panics"),
+            Intervention::Hang => std::future::pending().await,
+            Intervention::Delay(delay) => {
+                delay.await;
+                Ok(None)
+            }
+            Intervention::DelayResult(delay) => Ok(Some(delay)),
+        }
+    }
+
+    fn after(&self, method: &str, arguments: &dyn Any, result: &mut dyn Any) {
+        let change = self.hooks().on_result.get(method).cloned();
+        if let Some(change) = change {
+            change(arguments, result);
+        }
+    }
+}
+
+#[expect(clippy::panic, reason = "the test names another type")]
+fn typed<T>(method: &str, value: Option<T>) -> T {
+    value.unwrap_or_else(|| panic!("{method} has other types"))
+}
+
+impl fmt::Debug for StoreInterceptor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoreInterceptor")
+            .field("counts", &self.hooks().counts)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Intervention {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Proceed => "Proceed",
+            Self::Fail => "Fail",
+            Self::Panic => "Panic",
+            Self::Hang => "Hang",
+            Self::Delay(_) => "Delay",
+            Self::DelayResult(_) => "DelayResult",
+        })
+    }
+}
+
+struct Intercepted<T: ?Sized> {
+    inner: Arc<T>,
+    interceptor: StoreInterceptor,
+}
+
+/// Implements a store. Each method has its owned arguments, and what is passed on, given references to them.
+macro_rules! intercepted {
+    ($field:ident: $trait:ident {$(
+        $method:ident($($argument:ident: $type:ty),*) -> $result:ty:
+            ($($owned:expr),*) => ($($passed:expr),*);
+    )+}) => {
+        #[async_trait]
+        impl $trait for Intercepted<dyn $trait> {$(
+            async fn $method(&self, $($argument: $type),*) -> Stored<$result> {
+                const METHOD: &str = concat!(stringify!($field), ".", stringify!($method));
+                let mut arguments = ($($owned,)*);
+                let delay = self.interceptor.before(METHOD, &mut arguments).await?;
+                let ($($argument,)*) = &arguments;
+                let mut result = self.inner.$method($($passed),*).await?;
+                self.interceptor.after(METHOD, &arguments, &mut result);
+                if let Some(delay) = delay {
+                    delay.await;
+                }
+                Ok(result)
+            }
+        )+}
+    };
+}
+
+intercepted! {
+    tokens: Tokens {
+        create(token: &TokenRecord) -> bool: (token.clone()) => (token);
+        find(lookup: &Lookup) -> Option<TokenRecord>: (*lookup) => (lookup);
+        revoke(lookup: &Lookup, at: Timestamp) -> bool: (*lookup, at) => (lookup, *at);
+        used(lookup: &Lookup, at: Timestamp) -> (): (*lookup, at) => (lookup, *at);
+        list(after: Option<(Timestamp, Lookup)>, limit: u32) -> Vec<TokenRecord>: (after, limit) => (*after, *limit);
+    }
+}
+
+intercepted! {
+    budgets: Budgets {
+        charge(key: &BudgetKey, cost: u32, window: Window, now: Timestamp) -> Charge:
+            (*key, cost, window, now) => (key, *cost, *window, *now);
+        refund(key: &BudgetKey, cost: u32, window: Window, now: Timestamp) -> ():
+            (*key, cost, window, now) => (key, *cost, *window, *now);
+    }
+}
+
+intercepted! {
+    idempotency: Idempotency {
+        begin(attempt: &Attempt, now: Timestamp) -> Begin: (attempt.clone(), now) => (attempt, *now);
+        settle(ticket: &Ticket, outcome: Outcome) -> (): (ticket.clone(), outcome) => (ticket, outcome.clone());
+    }
+}
+
+intercepted! {
+    outbox: Outbox {
+        put(event: &Event) -> (): (event.clone()) => (event);
+        waiting(limit: u32) -> Vec<Event>: (limit) => (*limit);
+        quarantined(limit: u32) -> Quarantine: (limit) => (*limit);
+        fan_out(events: &[FanOut], now: Timestamp) -> (): (events.to_vec(), now) => (events, *now);
+    }
+}
+
+intercepted! {
+    endpoints: Endpoints {
+        add(endpoint: &Endpoint) -> bool: (endpoint.clone()) => (endpoint);
+        find(id: &EndpointId) -> Option<Endpoint>: (id.clone()) => (id);
+        update(endpoint: &Endpoint) -> bool: (endpoint.clone()) => (endpoint);
+        remove(id: &EndpointId) -> bool: (id.clone()) => (id);
+        all() -> Vec<Endpoint>: () => ();
+        key_id() -> Option<KeyId>: () => ();
+        replace_key(former: Option<&KeyId>, key: &KeyId, endpoints: &[Endpoint]) -> bool:
+            (former.cloned(), key.clone(), endpoints.to_vec()) => (former.as_ref(), key, endpoints);
+    }
+}
+
+intercepted! {
+    deliveries: Deliveries {
+        claim(claim: &Claim, now: Timestamp) -> Claims: (claim.clone(), now) => (claim, *now);
+        begin_sending(claimed: &[Claimed], now: Timestamp) -> HashSet<DeliveryId>:
+            (claimed.to_vec(), now) => (claimed, *now);
+        settle(settlements: &[Settlement], now: Timestamp) -> HashSet<DeliveryId>:
+            (settlements.to_vec(), now) => (settlements, *now);
+        release(claimed: &[Claimed], wait: Duration, now: Timestamp) -> ():
+            (claimed.to_vec(), wait, now) => (claimed, *wait, *now);
+        backlog(now: Timestamp) -> Backlog: (now) => (*now);
+        usage(since: Timestamp, now: Timestamp) -> Usage: (since, now) => (*since, *now);
+        send(event: &Event, endpoint: &EndpointId, now: Timestamp) -> Option<DeliveryId>:
+            (event.clone(), endpoint.clone(), now) => (event, endpoint, *now);
+        retry(id: &DeliveryId, now: Timestamp) -> bool: (id.clone(), now) => (id, *now);
+        retry_dead(endpoint: &EndpointId, now: Timestamp, limit: u32) -> u64:
+            (endpoint.clone(), now, limit) => (endpoint, *now, *limit);
+        remove(id: &DeliveryId) -> bool: (id.clone()) => (id);
+        find(id: &DeliveryId) -> Option<(Delivery, Vec<Attempted>)>: (id.clone()) => (id);
+        list(filter: &Filter) -> Vec<Delivery>: (filter.clone()) => (filter);
+        sweep(before: Timestamp, limit: u32) -> u64: (before, limit) => (*before, *limit);
+    }
+}

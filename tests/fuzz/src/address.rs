@@ -1,0 +1,100 @@
+//! Addresses of webhooks: whatever is written, and wherever a name leads, none but a public address is connected to, or
+//! one of the host's own network where that is allowed (contract, section 8).
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use forum_api::async_trait;
+use forum_api::webhook::{Resolver, Target, Verdict, verdict};
+
+use crate::board::ready;
+use crate::{parted, text};
+
+/// Where clouds keep what no stranger may read.
+const METADATA: [&str; 3] = ["169.254.169.254", "100.100.100.200", "fd00:ec2::254"];
+
+pub(super) fn holds(data: &[u8]) {
+    let (url, answers) = parted(data, b'\n');
+    let named = Named(answers.chunks(16).filter_map(address).collect());
+    named.0.iter().for_each(|address| is_judged(*address));
+    let Some(url) = text(url) else {
+        return;
+    };
+    let [strict, lenient] = [false, true].map(|private| Target::parse(url, private));
+    assert!(strict.is_err() || lenient.is_ok(), "{url}");
+    for (target, may_be) in [(strict, is_public as fn(_) -> _), (lenient, is_reachable)] {
+        let found = target.and_then(|target| ready(target.resolve(&named)));
+        for socket in found.iter().flatten() {
+            assert!(may_be(socket.ip()) && socket.port() != 0, "{url} {socket}");
+        }
+        assert!(found.is_err() || (1..=8).contains(&found.unwrap().len()));
+    }
+}
+
+/// A resolver of what somebody else chose.
+struct Named(Vec<IpAddr>);
+
+#[async_trait]
+impl Resolver for Named {
+    async fn addresses(&self, _: &str) -> std::io::Result<Vec<IpAddr>> {
+        Ok(self.0.clone())
+    }
+}
+
+/// Four bytes or sixteen.
+fn address(bytes: &[u8]) -> Option<IpAddr> {
+    let v4 = <[u8; 4]>::try_from(bytes).map(IpAddr::from);
+    v4.or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from))
+        .ok()
+}
+
+fn is_judged(address: IpAddr) {
+    match verdict(address) {
+        Verdict::Public => assert!(is_public(address), "{address}"),
+        Verdict::Private(_) => assert!(is_reachable(address), "{address}"),
+        Verdict::Forbidden(_) => {}
+    }
+}
+
+fn is_public(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => is_public_v4(v4),
+        IpAddr::V6(v6) => embedded(v6).map_or(v6.segments()[0] >> 13 == 1, is_public_v4),
+    }
+}
+
+fn is_public_v4(v4: Ipv4Addr) -> bool {
+    let [a, b, c, _] = v4.octets();
+    let special = v4.is_private()
+        || v4.is_loopback()
+        || v4.is_link_local()
+        || v4.is_broadcast()
+        || v4.is_documentation()
+        || v4.is_multicast();
+    let carriers = a == 100 && b & 0xc0 == 64;
+    let benchmarks = a == 198 && b & 0xfe == 18;
+    let assigned = [a, b, c] == [192, 0, 0];
+    !(special || carriers || benchmarks || assigned || a == 0 || a >= 240)
+}
+
+/// The IPv4 address to which NAT64 leads.
+fn embedded(v6: Ipv6Addr) -> Option<Ipv4Addr> {
+    let [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0, a, b, c, d] = v6.octets() else {
+        return None;
+    };
+    Some(Ipv4Addr::new(a, b, c, d))
+}
+
+/// Public, or one of the host's own network.
+fn is_reachable(address: IpAddr) -> bool {
+    let address = address.to_canonical();
+    let own = match address {
+        IpAddr::V4(v4) => v4.is_private() || v4.is_loopback(),
+        IpAddr::V6(v6) => {
+            v6.is_loopback()
+                || v6.is_unique_local()
+                || embedded(v6).is_some_and(|v4| v4.is_private() || v4.is_loopback())
+        }
+    };
+    let metadata = METADATA.iter().any(|known| known.parse() == Ok(address));
+    !metadata && (own || is_public(address))
+}

@@ -1,0 +1,65 @@
+//! Cursors: each leads back to the position that it was made of, in its own list alone, and what leads anywhere is what
+//! the list itself gives (contract, section 5).
+//!
+//! They are checksummed and no secret: the fuzzer, which sees what is compared, makes some by hand.
+
+use forum_api::model::Position;
+use forum_api::test_util::Answer;
+use http::Method;
+use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
+
+use crate::{board, parted, text};
+
+pub(super) fn holds(data: &[u8]) {
+    let (position, other) = parted(data, b'\n');
+    is_refused_or_given(other);
+    let Some(position) = text(position).filter(|position| position.len() <= Position::MAX) else {
+        return;
+    };
+    let cursor = given(position);
+    assert!(cursor.len() <= 200 && cursor.bytes().all(is_plain));
+    assert_eq!(board::message(&after("1", cursor.as_bytes())), position);
+    assert_eq!(after("2", cursor.as_bytes()).status, 400);
+    edited(&cursor, other)
+        .iter()
+        .for_each(|it| is_refused_or_given(it));
+}
+
+/// The cursor of a position.
+fn given(position: &str) -> String {
+    position.clone_into(&mut board::NEXT.lock().unwrap());
+    let page = ask("/api/v1/forums/1/threads").json();
+    page["next"].as_str().unwrap().into()
+}
+
+fn is_refused_or_given(cursor: &[u8]) {
+    let answer = after("1", cursor);
+    let position = board::message(&answer);
+    if answer.status != 400 && position.len() <= Position::MAX {
+        assert_eq!(given(&position).as_bytes(), cursor);
+    }
+}
+
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_".contains(&byte)
+}
+
+fn after(forum: &str, cursor: &[u8]) -> Answer {
+    let cursor = percent_encode(cursor, NON_ALPHANUMERIC);
+    ask(&format!("/api/v1/forums/{forum}/threads?after={cursor}"))
+}
+
+fn ask(uri: &str) -> Answer {
+    board::ask(Method::GET, uri.as_bytes(), b"").unwrap()
+}
+
+/// The cursor with these bytes after it, and with the first of them in the place that the second names.
+fn edited(cursor: &str, edit: &[u8]) -> Vec<Vec<u8>> {
+    let mut edited = vec![[cursor.as_bytes(), edit].concat()];
+    if let [letter, place, ..] = edit {
+        let mut replaced = cursor.as_bytes().to_vec();
+        replaced[usize::from(*place) % cursor.len()] = *letter;
+        edited.push(replaced);
+    }
+    edited
+}

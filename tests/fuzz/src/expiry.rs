@@ -1,0 +1,30 @@
+//! "Expires in (days)": blanks, or a whole number of days from 1 to 36500 in ASCII digits (contract, section 2).
+
+use forum_api::model::Timestamp;
+use forum_api::token::Expiry;
+
+use crate::text;
+
+const DAY: i64 = 86_400_000;
+
+pub(super) fn holds(data: &[u8]) {
+    let Some(text) = text(data) else {
+        return;
+    };
+    let ends = Expiry::parse(text).map(|expiry: Expiry| expiry.at(Timestamp::default()));
+    let days = ends.ok().map(|end| end.map(|end| end.as_millis() / DAY));
+    assert_eq!(days, expected(text.trim()), "{text:?}");
+}
+
+/// Never; so many days; or nothing at all.
+fn expected(text: &str) -> Option<Option<i64>> {
+    if text.is_empty() {
+        return Some(None);
+    }
+    let mut days = 0_i64;
+    for digit in text.chars() {
+        let digit = "0123456789".find(digit)?;
+        days = (days * 10 + digit as i64).min(100_000);
+    }
+    (1..=36_500).contains(&days).then_some(Some(days))
+}

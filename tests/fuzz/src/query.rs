@@ -1,0 +1,52 @@
+//! Queries: each is refused or understood, and understood the same in whatever spelling and order it says it.
+
+use http::Method;
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode, percent_encode};
+
+use crate::{board, choice};
+
+const PATHS: &[&str] = &[
+    "/search",
+    "/threads/1/posts",
+    "/forums/1/threads",
+    "/messages",
+    "/subscriptions",
+    "/forums",
+];
+
+pub(super) fn holds(data: &[u8]) {
+    let Some((path, query)) = choice(data, PATHS) else {
+        return;
+    };
+    let ask = |query: &[u8]| {
+        let uri = [format!("/api/v1{path}?").as_bytes(), query].concat();
+        board::ask(Method::GET, &uri, b"")
+    };
+    // What comes after # is no part of a query.
+    let Some(answer) = ask(query).filter(|_| !query.contains(&b'#')) else {
+        return;
+    };
+    let mut pairs: Vec<_> = query.split(|byte| *byte == b'&').map(respelt).collect();
+    let in_order = ask(pairs.join("&").as_bytes()).unwrap();
+    pairs.reverse();
+    let reversed = ask(pairs.join("&").as_bytes()).unwrap();
+    if answer.status != 400 {
+        for other in [in_order, reversed] {
+            assert_eq!(board::message(&other), board::message(&answer));
+        }
+    }
+}
+
+/// All that can be written with a `%` is.
+fn respelt(pair: &[u8]) -> String {
+    let mut sides = pair.splitn(2, |byte| *byte == b'=').map(|side| {
+        let spaced: Vec<_> = side
+            .iter()
+            .map(|byte| if *byte == b'+' { b' ' } else { *byte })
+            .collect();
+        let said: Vec<_> = percent_decode(&spaced).collect();
+        percent_encode(&said, NON_ALPHANUMERIC).to_string()
+    });
+    let (name, value) = (sides.next().unwrap_or_default(), sides.next());
+    value.map_or(name.clone(), |value| format!("{name}={value}"))
+}

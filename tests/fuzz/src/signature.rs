@@ -1,0 +1,94 @@
+//! Deliveries: taken exactly when the signature is the HMAC of their time and body, and they are five minutes old at
+//! most (specification, Receiver rules).
+
+use forum_api::model::{DeliveryId, Timestamp};
+use forum_api::webhook::{Secret, Topic, Unverified, verify};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use http::{HeaderMap, HeaderValue};
+use sha2::Sha256;
+
+use crate::{parted, text};
+
+const SECRET: &str = "whsec_BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB";
+const NOW: i64 = 1_700_000_000;
+
+/// A time, a topic, a delivery's id and a signature, each on its line, and a body.
+struct Said<'a> {
+    time: &'a [u8],
+    topic: &'a [u8],
+    delivery: &'a [u8],
+    signature: &'a [u8],
+    body: &'a [u8],
+}
+
+pub(super) fn holds(data: &[u8]) {
+    let (time, rest) = parted(data, b'\n');
+    let (topic, rest) = parted(rest, b'\n');
+    let (delivery, rest) = parted(rest, b'\n');
+    let (signature, body) = parted(rest, b'\n');
+    let said = Said {
+        time,
+        topic,
+        delivery,
+        signature,
+        body,
+    };
+    assert!(said.is_taken(said.signature) != Some(true) || said.signed() == signature);
+    let signed = said.signed();
+    assert_eq!(said.is_taken(&signed).unwrap_or(false), said.is_lawful());
+    let place = body.len() % signed.len();
+    let mut forged = signed;
+    forged[place] ^= 1;
+    assert_ne!(said.is_taken(&forged), Some(true));
+}
+
+impl Said<'_> {
+    /// What the specification says a signature is.
+    fn signed(&self) -> Vec<u8> {
+        let mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
+        let mac = mac
+            .chain_update(self.time)
+            .chain_update(".")
+            .chain_update(self.body);
+        let bytes = mac.finalize().into_bytes();
+        let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
+        format!("sha256={}", digits.collect::<String>()).into()
+    }
+
+    /// Nothing where HTTP could not have carried it.
+    fn is_taken(&self, signature: &[u8]) -> Option<bool> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("x-forum-event", self.topic),
+            ("x-forum-delivery", self.delivery),
+            ("x-forum-timestamp", self.time),
+            ("x-forum-signature", signature),
+        ] {
+            headers.insert(name, HeaderValue::from_bytes(value).ok()?);
+        }
+        let secrets = [Secret::new(SECRET).unwrap()];
+        let verified = verify(
+            &secrets,
+            &headers,
+            self.body,
+            Timestamp::from_millis(NOW * 1000),
+        );
+        if let Ok(verified) = &verified {
+            assert_eq!(verified.body, self.body);
+            assert_eq!(verified.topic.as_str().as_bytes(), self.topic);
+            assert_eq!(verified.delivery.to_string().as_bytes(), self.delivery);
+        }
+        let named = |name: &str| headers.contains_key(name);
+        assert!(!matches!(verified, Err(Unverified::Header(name)) if !named(name)));
+        Some(verified.is_ok())
+    }
+
+    /// All but the signature is in order.
+    fn is_lawful(&self) -> bool {
+        let seconds = text(self.time).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+        let seconds = seconds.and_then(|text| text.parse::<i64>().ok());
+        seconds.is_some_and(|seconds| (NOW - 300..=NOW + 300).contains(&seconds))
+            && text(self.topic).is_some_and(|topic| Topic::new(topic).is_some())
+            && text(self.delivery).is_some_and(|id| DeliveryId::new(id).is_some())
+    }
+}

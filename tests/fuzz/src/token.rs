@@ -1,0 +1,84 @@
+//! Tokens: what is minted is read, what is read is as the contract says (section 2), and no other header lets in.
+
+use std::sync::Mutex;
+
+use forum_api::runtime::{Entropy, NoEntropy};
+use forum_api::token::PlainToken;
+use http::header::AUTHORIZATION;
+use http::{HeaderValue, Method};
+
+use crate::{board, parted, text};
+
+const DIGITS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+pub(super) fn holds(data: &[u8]) {
+    let minted = PlainToken::mint(&Given(Mutex::new(data.into())));
+    let minted = minted.iter().map(PlainToken::reveal);
+    minted.for_each(|minted| assert!(is_read(minted), "{minted}"));
+    text(data).map(is_read);
+    is_let_in(data);
+}
+
+/// Randomness that somebody else chose.
+#[derive(Debug)]
+struct Given(Mutex<Vec<u8>>);
+
+impl Entropy for Given {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), NoEntropy> {
+        let mut rest = self.0.lock().unwrap();
+        let given = rest.get(..bytes.len()).ok_or(NoEntropy)?;
+        bytes.copy_from_slice(given);
+        rest.drain(..bytes.len());
+        Ok(())
+    }
+}
+
+fn is_read(text: &str) -> bool {
+    let Ok(token) = PlainToken::parse(text) else {
+        return false;
+    };
+    let rest = text.strip_prefix("forum_pat_").unwrap();
+    let (lookup, secret) = rest.split_once('_').unwrap();
+    assert_eq!((lookup.len(), secret.len()), (16, 49));
+    assert!(
+        [lookup, secret]
+            .concat()
+            .bytes()
+            .all(|byte| DIGITS.contains(&byte))
+    );
+    assert_eq!(token.lookup().as_str(), lookup);
+    assert_eq!(token.reveal(), text);
+    let (before, checksum) = text.split_at(text.len() - 6);
+    assert_eq!(
+        number(checksum),
+        u64::from(crc32fast::hash(before.as_bytes()))
+    );
+    true
+}
+
+/// What a number to base 62 says.
+fn number(digits: &str) -> u64 {
+    let value = |digit| DIGITS.iter().position(|known| *known == digit).unwrap() as u64;
+    digits
+        .bytes()
+        .fold(0, |number, digit| number * 62 + value(digit))
+}
+
+/// Any header, in which `$` stands for the token of a member.
+fn is_let_in(data: &[u8]) {
+    let (before, after) = parted(data, b'$');
+    let token: &[u8] = if data.contains(&b'$') {
+        board::TOKEN.as_bytes()
+    } else {
+        b""
+    };
+    let header = [before, token, after].concat();
+    let Ok(value) = HeaderValue::from_bytes(&header) else {
+        return;
+    };
+    let mut request = board::request(Method::GET, b"/api/v1/forums", b"").unwrap();
+    request.headers_mut().insert(AUTHORIZATION, value);
+    let lets_in = header.eq_ignore_ascii_case(format!("Bearer {}", *board::TOKEN).as_bytes())
+        && header.ends_with(board::TOKEN.as_bytes());
+    assert_eq!(board::send(request).status == 200, lets_in, "{header:?}");
+}

@@ -1,0 +1,18 @@
+//! Databases, programs, clients and receivers for the tests of several packages.
+
+pub mod client;
+pub mod cluster;
+pub mod connection;
+pub mod database;
+pub mod databases;
+pub mod extent;
+pub mod home;
+pub mod needs;
+pub mod node;
+pub mod postgres;
+pub mod program;
+pub mod random;
+pub mod receiver;
+pub mod redis;
+pub mod schema;
+pub mod wire;

@@ -1,0 +1,62 @@
+//! Both ends of an attempt: a transport, and a receiver that behaves as badly as it is told; and the worker between.
+
+mod asked;
+mod names;
+mod paced;
+mod receiver;
+mod seen;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use forum_api::webhook::{HttpSettings, HttpTransport, Outgoing, Resolver};
+use http::HeaderMap;
+
+pub use names::Names;
+pub use paced::Paced;
+pub use receiver::{Act, Receiver};
+
+/// How long an attempt may take that is to end in time.
+pub const SHORT: Duration = Duration::from_millis(300);
+
+/// How long an attempt may take that is to end by itself.
+pub const LONG: Duration = Duration::from_secs(20);
+
+/// The authority that vouches for `receiver.test`.
+pub const AUTHORITY: &str = include_str!("../../certificates/authority.pem");
+
+/// Allows loopback, trusts the test's authority and limits an attempt to `within`, of which connecting has no smaller
+/// share: one limit alone can pass.
+pub fn settings(within: Duration) -> HttpSettings {
+    HttpSettings {
+        allow_private: true,
+        connect: LONG,
+        timeout: within,
+        roots: AUTHORITY.into(),
+        ..HttpSettings::default()
+    }
+}
+
+/// A transport that asks `names`.
+pub fn transport(settings: HttpSettings, names: &Arc<Names>) -> HttpTransport {
+    let names = names.clone() as Arc<dyn Resolver>;
+    HttpTransport::new(settings).unwrap().resolver(names)
+}
+
+/// A transport to which each name is loopback.
+pub fn loopback(within: Duration) -> HttpTransport {
+    transport(settings(within), &Names::leading_to(&["127.0.0.1"]))
+}
+
+/// An attempt at `url`.
+pub fn outgoing(url: &str) -> Outgoing {
+    let mut headers = HeaderMap::new();
+    headers.insert("content-type", "application/json".parse().unwrap());
+    headers.insert("x-forum-event", "ping".parse().unwrap());
+    Outgoing {
+        url: url.into(),
+        headers,
+        body: Bytes::from_static(b"{\"event\":\"evt_1\"}"),
+    }
+}

@@ -1,0 +1,83 @@
+//! A worker whose receivers and whose store are real, and whose time is not.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use forum_api::host::Authority;
+use forum_api::runtime::{Clock as _, ManualClock, SeededEntropy};
+use forum_api::store::Webhooks;
+use forum_api::test_util::ManualRuntime;
+use forum_api::webhook::HttpTransport;
+use forum_api::webhook::worker::{Settings, Worker, WorkerHandle};
+use tokio::task::unconstrained;
+
+use super::asked::Asked;
+
+/// A worker at rest sleeps in each of its loops.
+const LOOPS: usize = 4;
+
+/// A worker that goes on when it is told.
+#[derive(Debug)]
+pub struct Paced {
+    clock: Arc<ManualClock>,
+    runtime: ManualRuntime,
+    handle: WorkerHandle,
+    /// How many questions the board has not answered.
+    open: Arc<AtomicUsize>,
+}
+
+impl Paced {
+    /// One that has done all that there is to do now. It wakes by itself only for what is due.
+    pub async fn start(
+        clock: &Arc<ManualClock>,
+        stores: &Webhooks,
+        authority: Arc<dyn Authority>,
+        transport: HttpTransport,
+    ) -> Self {
+        let runtime = ManualRuntime::new(clock.clone());
+        let settings = Settings {
+            poll: Duration::from_secs(3600),
+            ..Settings::default()
+        };
+        let (asked, open) = Asked::new(authority);
+        let worker = Worker::new(stores.clone(), asked, transport, runtime.clone())
+            .settings(settings)
+            .clock(clock.clone())
+            .entropy(Arc::new(SeededEntropy::default()));
+        let paced = Self {
+            clock: clock.clone(),
+            handle: worker.start(),
+            runtime,
+            open,
+        };
+        paced.rest().await;
+        paced
+    }
+
+    /// Tells it that there is something to do, and waits until it is done.
+    pub async fn wake(&self) {
+        self.handle.wake();
+        self.rest().await;
+    }
+
+    /// Lets time pass, from whenever it wakes to whenever it rests.
+    pub async fn pass(&self, duration: Duration) {
+        let end = self.clock.now().plus(duration);
+        while self.runtime.wake_by(end) {
+            self.rest().await;
+        }
+    }
+
+    /// Waits until nothing is left to be done now.
+    async fn rest(&self) {
+        // All of its tasks are one to tokio, which is not to be cut short.
+        unconstrained(self.runtime.until(|| self.rests())).await;
+    }
+
+    /// A loop that waits for the board sleeps as well, for as long as the board may take.
+    fn rests(&self) -> bool {
+        let is_asked = self.open.load(Ordering::SeqCst) > 0;
+        !is_asked && self.handle.health().under_way == 0 && self.runtime.asleep() == LOOPS
+    }
+}
