@@ -25,7 +25,7 @@ use crate::host::{BoxError, Operator};
 use crate::runtime::{BoxFuture, Clock, Entropy, Runtime};
 use crate::store::Tokens;
 use crate::task::{catch_panic, spawn_and_join, timeout};
-use crate::webhook::Registry;
+use crate::webhook_admin::Registry;
 
 /// The control panel: a [`Service`] that answers every request below its mount, and never fails.
 ///
