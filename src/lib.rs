@@ -129,6 +129,7 @@ pub mod conformance;
 mod error;
 pub mod guide;
 pub mod host;
+mod http_util;
 #[cfg(not(feature = "metrics"))]
 mod metrics;
 #[cfg(feature = "metrics")]

@@ -32,9 +32,6 @@ pub use openapi::document as openapi;
 pub use service::{ForumApi, Malformed};
 pub use settings::{Language, Settings};
 
-#[cfg(feature = "panel")]
-pub(crate) use extract::query::form_decode;
-
 /// Every error code there is (contract, section 4).
 #[cfg(feature = "test-util")]
 pub(crate) fn codes() -> impl Iterator<Item = &'static str> {
