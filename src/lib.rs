@@ -41,7 +41,7 @@
 //! - [`guide`]: how a board gets this API, a chapter at a time. **Begin there.**
 //! - [`host`]: the traits that a host implements, and how it says no.
 //! - [`model`]: the wire types, used by the host and by the JSON alike.
-//! - [`ForumApi`], [`Builder`], [`Settings`]: the service.
+//! - [`ForumApi`], [`Builder`], [`Settings`]: the service. [`Environment`]: what services and worker share.
 //! - [`store`]: where tokens, budgets, first answers and webhooks are kept, a backend each.
 //! - [`token`], [`budget`], [`scope`]: their rules, as plain values and functions.
 //! - [`webhook`]: events, endpoints, deliveries and their signatures; [`webhook::verify`] for receivers.
@@ -126,6 +126,7 @@ mod api;
 mod base62;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod environment;
 mod error;
 pub mod guide;
 pub mod host;
@@ -157,4 +158,5 @@ pub use api::{
     Builder, ForumApi, Language, Malformed, Messages, Settings, client_address, openapi,
 };
 pub use async_trait::async_trait;
+pub use environment::Environment;
 pub use ipnet::IpNet;

@@ -97,7 +97,7 @@ pub(super) async fn once(
         return command.await;
     };
     let store = &core.stores.idempotency;
-    let begun = store.begin(&attempt, core.clock.now()).await;
+    let begun = store.begin(&attempt, core.environment.clock.now()).await;
     match begun.inspect_err(|_| recorder::record_store_error(STORE))? {
         Begin::First(ticket) => first(core, &ticket, request_id, command).await,
         Begin::Repeat(kept) => {

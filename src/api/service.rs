@@ -29,11 +29,12 @@ use crate::api::extract::error::Complaint;
 use crate::api::extract::params::{Args, Nothing};
 use crate::api::response::Answer;
 use crate::api::router::{self, Route};
+use crate::environment::Environment;
 use crate::host::{Authority, Board, BoxError};
 use crate::metrics::recorder;
 use crate::model::Timestamp;
 use crate::rate_limit::{BudgetKey, Charge};
-use crate::runtime::{BoxFuture, Clock, Runtime};
+use crate::runtime::BoxFuture;
 use crate::store::Stores;
 use crate::task::{catch_panic, spawn_and_join, timeout};
 
@@ -58,8 +59,7 @@ pub(super) struct Core {
     pub(super) authority: Arc<dyn Authority>,
     pub(super) board: Arc<dyn Board>,
     pub(super) stores: Stores,
-    pub(super) runtime: Arc<dyn Runtime>,
-    pub(super) clock: Arc<dyn Clock>,
+    pub(super) environment: Environment,
     pub(super) settings: Settings,
     pub(super) request_ids: RequestIds,
     pub(super) document: Bytes,
@@ -131,7 +131,12 @@ impl Core {
         let ended = {
             // Pinned here, as whatever it is handed on to would hold it twice.
             let road = pin!(self.road(arrival, body, &mut trail));
-            timeout(&*self.runtime, self.settings.deadline, catch_panic(road)).await
+            timeout(
+                &*self.environment.runtime,
+                self.settings.deadline,
+                catch_panic(road),
+            )
+            .await
         };
         let result = ended.unwrap_or_else(|| Err(too_late(trail.reading)));
         let uncharged = || self.uncharged(&arrival.guest, arrival.at);
@@ -150,7 +155,10 @@ impl Core {
         };
         let code = answer.code;
         let response = exit.respond(answer);
-        let (status, took) = (response.status(), self.clock.now().since(arrival.at));
+        let (status, took) = (
+            response.status(),
+            self.environment.clock.now().since(arrival.at),
+        );
         trace::answered(&trail, status, code, took);
         recorder::record_request(&arrival.head.method, trail.route, status, code, took);
         response
@@ -201,8 +209,8 @@ impl Core {
     }
 
     fn route<'a>(&self, head: &'a Parts) -> Option<Route<'a>> {
-        let Settings { surface, mount, .. } = &self.settings;
-        router::find(*surface, mount, &head.method, head.uri.path())
+        let (surface, mount) = (self.environment.surface, &self.settings.mount);
+        router::find(surface, mount, &head.method, head.uri.path())
     }
 
     /// Who is not known, or knows no route, pays with the address.
@@ -234,7 +242,7 @@ impl Core {
         let found = authentication::bearer(
             &head.headers,
             &*self.stores.tokens,
-            self.settings.surface,
+            self.environment.surface,
             *at,
         )
         .await;
@@ -260,7 +268,7 @@ impl Core {
             let noted = |problem| trace::noted(problem, id.as_str());
             catch_panic(steps).await.map_err(noted)
         };
-        let result = spawn_and_join(&*self.runtime, work).await;
+        let result = spawn_and_join(&*self.environment.runtime, work).await;
         result.unwrap_or_else(|| Err(Problem::internal("the executor lost a write")))
     }
 
@@ -276,7 +284,7 @@ impl Core {
             );
         }
         let guest = client_ip::budget_key(peer, &head.headers, &self.settings);
-        let at = self.clock.now();
+        let at = self.environment.clock.now();
         Arrival {
             head,
             id: self.request_ids.next(at),

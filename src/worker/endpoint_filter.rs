@@ -73,7 +73,7 @@ async fn standings(crew: &Crew, owners: HashSet<UserId>) -> HashMap<UserId, Opti
             }
         }
     };
-    if timeout(&*crew.runtime, crew.settings.step, ask)
+    if timeout(&*crew.environment.runtime, crew.settings.step, ask)
         .await
         .is_none()
     {

@@ -50,7 +50,7 @@ impl Lane {
         while !crew.stopping() {
             match catch_panic(turn()).await {
                 Ok(sleep) => {
-                    self.went_well(crew.clock.now());
+                    self.went_well(crew.environment.clock.now());
                     self.sleep(crew, sleep).await;
                 }
                 Err(fault) => {
@@ -68,7 +68,7 @@ impl Lane {
         if duration.is_zero() {
             yield_now().await;
         } else {
-            timeout(&*crew.runtime, duration, self.bell.notified()).await;
+            timeout(&*crew.environment.runtime, duration, self.bell.notified()).await;
         }
     }
 

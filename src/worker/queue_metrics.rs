@@ -23,7 +23,7 @@ pub(super) fn start(crew: &Arc<Crew>, alive: &watch::Sender<()>) {
 
 /// Nothing depends on it: what fails is tried again with the next beat.
 async fn look(crew: &Crew) {
-    let now = crew.clock.now();
+    let now = crew.environment.clock.now();
     match crew.step(crew.stores.deliveries.backlog(now)).await {
         Ok(backlog) => {
             let age = backlog.since.map(|since| now.since(since));

@@ -41,7 +41,7 @@ impl Ledger {
     pub(super) async fn note(&self, crew: &Crew, settlement: Settlement) -> Option<bool> {
         let (noted, told) = oneshot::channel();
         self.0.send(Entry { settlement, noted }).ok()?;
-        timeout(&*crew.runtime, crew.settings.step, told)
+        timeout(&*crew.environment.runtime, crew.settings.step, told)
             .await?
             .ok()
     }
@@ -54,7 +54,11 @@ async fn note(crew: &Arc<Crew>, alive: &watch::Sender<()>, batch: Vec<Entry>) {
         .map(|entry| (entry.settlement, entry.noted))
         .unzip();
     let deliveries = &crew.stores.deliveries;
-    let settle = async { deliveries.settle(&settlements, crew.clock.now()).await };
+    let settle = async {
+        deliveries
+            .settle(&settlements, crew.environment.clock.now())
+            .await
+    };
     match crew.step(settle).await {
         Ok(settled) => {
             for (one, noted) in settlements.iter().zip(told) {
@@ -77,7 +81,7 @@ async fn alone(crew: Arc<Crew>, entry: Entry) {
     let Entry { settlement, noted } = entry;
     let deliveries = &crew.stores.deliveries;
     let one = std::slice::from_ref(&settlement);
-    let settled = crew.patiently(|| deliveries.settle(one, crew.clock.now()));
+    let settled = crew.patiently(|| deliveries.settle(one, crew.environment.clock.now()));
     if let Some(settled) = settled.await {
         noted.send(!settled.is_empty()).unwrap_or_default();
     }

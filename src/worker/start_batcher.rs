@@ -45,7 +45,7 @@ impl StartBatcher {
         self.0
             .send(Start { claimed, begun })
             .map_err(|_| unknown())?;
-        let answer = timeout(&*crew.runtime, crew.settings.step, answer).await;
+        let answer = timeout(&*crew.environment.runtime, crew.settings.step, answer).await;
         answer
             .and_then(Result::ok)
             .unwrap_or_else(|| Err(unknown()))
@@ -58,7 +58,11 @@ async fn begin(crew: &Crew, batch: Vec<Start>) {
         .map(|start| (start.claimed, start.begun))
         .unzip();
     let deliveries = &crew.stores.deliveries;
-    let begin = async { deliveries.begin_sending(&claimed, crew.clock.now()).await };
+    let begin = async {
+        deliveries
+            .begin_sending(&claimed, crew.environment.clock.now())
+            .await
+    };
     let begun = crew.step(begin).await;
     if begun.is_err() {
         recorder::record_store_error(STORE);

@@ -5,14 +5,13 @@ use crate::api::error::Code;
 use crate::rate_limit::Window;
 use crate::scope::Surface;
 
-pub(super) fn guide(settings: &Settings) -> String {
+pub(super) fn guide(settings: &Settings, surface: Surface) -> String {
     let Settings {
-        surface,
         token_window,
         guest_window,
         ..
     } = settings;
-    let errors = table(["status", "code", "meaning"], errors(*surface));
+    let errors = table(["status", "code", "meaning"], errors(surface));
     let budgets = format!(
         "A token has {}. All who send none from one range of addresses share {}.",
         budget(*token_window),
