@@ -71,7 +71,7 @@ where
     }
 }
 
-prints_its_settings!(Panel);
+settings_debug!(Panel);
 
 impl Core {
     async fn answer(self: Arc<Self>, mut head: Parts, body: Unread) -> Response<Full<Bytes>> {

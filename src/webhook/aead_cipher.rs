@@ -97,4 +97,4 @@ impl SecretBox for KeyBox {
     }
 }
 
-prints_as_its_name!(KeyBox);
+opaque_debug!(KeyBox);

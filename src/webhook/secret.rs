@@ -28,7 +28,7 @@ impl Secret {
     pub fn mint(entropy: &dyn Entropy) -> Result<Self, NoEntropy> {
         let mut bits = Zeroizing::new([0; 32]);
         entropy.fill(&mut *bits)?;
-        let characters = Zeroizing::new(base62::number::<43, _>(*bits));
+        let characters = Zeroizing::new(base62::encode::<43, _>(*bits));
         let mut text = Zeroizing::new(String::with_capacity(49));
         text.push_str("whsec_");
         text.extend(characters.iter().map(|byte| char::from(*byte)));
@@ -51,7 +51,7 @@ impl Secret {
     }
 }
 
-prints_as_its_name!(Secret);
+opaque_debug!(Secret);
 
 /// What a secret begins with when a key has sealed it. No text has its first byte, so that no plain secret begins so.
 const SEAL: &[u8] = b"\xffaead1";
@@ -83,7 +83,7 @@ impl Sealed {
     }
 }
 
-prints_as_its_name!(Sealed);
+opaque_debug!(Sealed);
 
 /// Encrypts secrets before they are stored, and decrypts them.
 ///

@@ -329,7 +329,7 @@ impl Registry {
     }
 }
 
-prints_as_its_name!(Registry);
+opaque_debug!(Registry);
 
 fn failed(source: impl Into<BoxError>) -> Declined {
     Declined::Failed(source.into())

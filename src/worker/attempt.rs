@@ -8,7 +8,7 @@ use tracing::field::Empty;
 use super::batcher::Batchers;
 use super::context::WorkerContext;
 use crate::error::{Fault, Stored};
-use crate::measure;
+use crate::metrics::recorder;
 use crate::model::Timestamp;
 use crate::store::{Claimed, Settlement};
 use crate::webhook::{Answer, Attempted, Outcome, Outgoing, Progress, Secret};
@@ -214,7 +214,7 @@ impl Attempt<'_> {
         let was_sent = matches!(result.outcome, Outcome::Answered(_) | Outcome::Unanswered);
         let sent = result.record.as_ref().filter(|_| was_sent);
         let took = sent.map(|sent| Duration::from_millis(sent.duration_ms));
-        measure::attempted(self.claimed.delivery.topic.as_str(), state, took);
+        recorder::record_attempt(self.claimed.delivery.topic.as_str(), state, took);
         span.record("state", state);
         if let Some(record) = &result.record {
             span.record("status", record.status);

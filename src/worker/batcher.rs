@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::context::WorkerContext;
 use crate::error::{Fault, Stored};
-use crate::measure;
+use crate::metrics::recorder;
 use crate::store::{Claimed, Settlement};
 
 /// Largest number of items that are recorded in one call.
@@ -87,7 +87,7 @@ async fn begin_sending(context: Arc<WorkerContext>, batch: Vec<Submitted<Claimed
     let begin = async { deliveries.begin_sending(&claimed, context.now()).await };
     let begun = context.with_step_timeout(begin).await;
     if begun.is_err() {
-        measure::store_failed("webhooks");
+        recorder::record_store_error("webhooks");
     }
     for (one, sender) in claimed.iter().zip(senders) {
         let begun = match &begun {

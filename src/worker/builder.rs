@@ -113,4 +113,4 @@ impl Worker {
     }
 }
 
-prints_its_settings!(Worker);
+settings_debug!(Worker);

@@ -12,10 +12,10 @@ use super::slots::Slots;
 use crate::environment::Environment;
 use crate::error::{Fault, Stored};
 use crate::host::Authority;
-use crate::measure;
+use crate::metrics::recorder;
 use crate::model::Timestamp;
 use crate::store::Webhooks;
-use crate::unwind::{caught, within};
+use crate::task::{catch_panic, timeout};
 use crate::webhook::{Backoff, Transport};
 
 /// The waits before a store that failed is called again.
@@ -62,7 +62,7 @@ impl WorkerContext {
         limit: Duration,
         work: impl Future<Output = T>,
     ) -> Option<T> {
-        within(&*self.environment.runtime, limit, work).await
+        timeout(&*self.environment.runtime, limit, work).await
     }
 
     /// Runs a task to completion.
@@ -84,7 +84,7 @@ impl WorkerContext {
         &self,
         work: impl Future<Output = Stored<T>>,
     ) -> Stored<T> {
-        let ended = self.within(self.settings.step, caught(work)).await;
+        let ended = self.within(self.settings.step, catch_panic(work)).await;
         ended.unwrap_or_else(|| Err(Fault::new("there was no answer in time")))
     }
 
@@ -95,7 +95,7 @@ impl WorkerContext {
     ) -> Option<T> {
         let tries = async {
             for failed in 1.. {
-                match caught(work()).await {
+                match catch_panic(work()).await {
                     Ok(done) => return Some(done),
                     Err(fault) => self.store_failed(&fault, failed),
                 }
@@ -112,7 +112,7 @@ impl WorkerContext {
 
     /// Counts and logs a failed call of a store that is repeated.
     pub(super) fn store_failed(&self, fault: &Fault, failed: u32) {
-        measure::store_failed("webhooks");
+        recorder::record_store_error("webhooks");
         tracing::warn!(%fault, failed, "a store failed, and is called again");
     }
 

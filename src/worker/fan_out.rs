@@ -9,7 +9,7 @@ use crate::error::Stored;
 use crate::host::Standing;
 use crate::model::UserId;
 use crate::store::FanOut;
-use crate::unwind::caught;
+use crate::task::catch_panic;
 use crate::webhook::{Endpoint, Event};
 
 /// Number of events that are fanned out at a time.
@@ -106,7 +106,7 @@ async fn standings(
     let mut standings = HashMap::new();
     let ask = async {
         for owner in owners {
-            match caught(async { context.authority.member(&owner).await }).await {
+            match catch_panic(async { context.authority.member(&owner).await }).await {
                 Ok(standing) => drop(standings.insert(owner, standing)),
                 Err(fault) => tracing::error!(%fault, %owner, "what an owner may see is not known"),
             }

@@ -32,7 +32,7 @@ async fn sweep(context: &WorkerContext) -> Stored<Duration> {
 #[cfg(feature = "metrics")]
 mod queue_metrics {
     use super::{Arc, Duration, WorkerContext};
-    use crate::measure;
+    use crate::metrics::recorder;
 
     /// The time between two measurements, unless the worker polls less often.
     const INTERVAL: Duration = Duration::from_secs(5);
@@ -50,10 +50,10 @@ mod queue_metrics {
         match context.with_step_timeout(backlog).await {
             Ok(backlog) => {
                 let age = backlog.since.map(|since| now.since(since));
-                measure::queued(backlog.depth, age.unwrap_or_default());
+                recorder::record_queue(backlog.depth, age.unwrap_or_default());
             }
             Err(fault) => {
-                measure::store_failed("webhooks");
+                recorder::record_store_error("webhooks");
                 tracing::warn!(%fault, "the length of the queue is not known");
             }
         }

@@ -9,9 +9,9 @@ use tokio::task::yield_now;
 
 use super::context::WorkerContext;
 use crate::error::Stored;
-use crate::measure;
+use crate::metrics::recorder;
 use crate::model::Timestamp;
-use crate::unwind::caught;
+use crate::task::catch_panic;
 
 #[derive(Debug, Default)]
 pub(super) struct PollLoop {
@@ -43,7 +43,7 @@ impl PollLoop {
         turn: impl Fn() -> F,
     ) {
         while !context.is_stopping() {
-            match caught(turn()).await {
+            match catch_panic(turn()).await {
                 Ok(sleep) => {
                     *self.lock() = LoopHealth {
                         last_success_at: Some(context.now()),
@@ -53,7 +53,7 @@ impl PollLoop {
                 }
                 Err(fault) => {
                     let failed = self.count_failure();
-                    measure::store_failed("webhooks");
+                    recorder::record_store_error("webhooks");
                     tracing::error!(%fault, failed, "the webhook worker could not go on, and tries again");
                     context.sleep(context.retry_delay(failed)).await;
                 }

@@ -1,7 +1,7 @@
 //! What a client's author reads first: the description of the whole document.
 
 use crate::api::Settings;
-use crate::api::problem::Code;
+use crate::api::error::Code;
 use crate::rate_limit::Window;
 use crate::scope::Surface;
 

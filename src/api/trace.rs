@@ -7,9 +7,9 @@ use http::request::Parts;
 use tracing::field::Empty;
 use tracing::{Span, record_all};
 
-use super::auth::Bearer;
-use super::problem::Problem;
 use super::service::Trail;
+use crate::api::authentication::Bearer;
+use crate::api::error::Problem;
 use crate::host::Refusal;
 use crate::model::ForumId;
 

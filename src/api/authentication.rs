@@ -5,9 +5,9 @@ use std::sync::{Arc, LazyLock};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
-use super::problem::{Problem, Unauthenticated};
+use crate::api::error::{Problem, Unauthenticated};
 use crate::host::Presented;
-use crate::measure;
+use crate::metrics::recorder;
 use crate::model::{Timestamp, TokenInfo, UserId};
 use crate::rate_limit::BudgetKey;
 use crate::scope::Surface;
@@ -19,8 +19,8 @@ const STORE: &str = "tokens";
 
 /// Stands in for the record of an unknown token, which takes the same to copy, to compare and to drop. No secret has its
 /// digest.
-static NOBODYS: LazyLock<TokenRecord> = LazyLock::new(|| TokenRecord {
-    lookup: Lookup::NOBODYS,
+static DUMMY: LazyLock<TokenRecord> = LazyLock::new(|| TokenRecord {
+    lookup: Lookup::DUMMY,
     digest: Digest::new([0; 32]),
     owner: UserId::from(0),
     label: "nobody's".into(),
@@ -52,8 +52,8 @@ pub(super) async fn bearer(
         return Ok(None);
     };
     let found = tokens.find(&lookup).await;
-    let found = found.inspect_err(|_| measure::store_failed(STORE))?;
-    let record = found.unwrap_or_else(|| NOBODYS.clone());
+    let found = found.inspect_err(|_| recorder::record_store_error(STORE))?;
+    let record = found.unwrap_or_else(|| DUMMY.clone());
     if record.digest != digest {
         return Err(Problem::Unauthenticated(Unauthenticated::Unknown));
     }
@@ -72,7 +72,7 @@ async fn note_use(record: &TokenRecord, tokens: &dyn Tokens, now: Timestamp) {
         return;
     }
     if let Err(fault) = tokens.used(&record.lookup, now).await {
-        measure::store_failed(STORE);
+        recorder::record_store_error(STORE);
         tracing::warn!(token = %record.lookup, %fault, "the use of a token was not noted");
     }
 }

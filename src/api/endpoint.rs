@@ -7,18 +7,19 @@ use http::Method;
 use http::request::Parts;
 use schemars::{Schema, SchemaGenerator};
 
-use super::answer::Answer;
-use super::args::{Args, Nothing, Source};
-use super::at::{At, Vars};
-use super::body::{self, Unread};
-use super::cursor::List;
+use super::access;
+use super::extract::query;
 use super::hex::Hex;
-use super::once::{self, Keyed, once};
-use super::problem::{Problem, Unauthenticated};
-use super::reply::{Reply, View};
 use super::row::Row;
 use super::service::Core;
-use super::{gate, query};
+use crate::api::error::{Problem, Unauthenticated};
+use crate::api::extract::body::{self, Unread};
+use crate::api::extract::params::{Args, Nothing, Source};
+use crate::api::extract::path::{At, Vars};
+use crate::api::idempotency::{self, Keyed, once};
+use crate::api::output::{Reply, View};
+use crate::api::pagination::List;
+use crate::api::response::Answer;
 use crate::host::{Board, Caller, Member, Place, Result as BoardResult};
 use crate::runtime::BoxFuture;
 use crate::store::Attempt;
@@ -165,13 +166,13 @@ impl<W: Actor, P: At, A: Args, T: Reply> Operation for Op<W, P, A, T> {
                 Source::Query => (A::decode(query, head.method == Method::HEAD)?, None),
                 Source::Body => {
                     let Nothing {} = Nothing::decode(query, false)?;
-                    let key = once::key(row, &head.headers)?;
+                    let key = idempotency::key(row, &head.headers)?;
                     let bytes = body::json(&head.headers, body, reading).await?;
                     let node = body::parse(&bytes)?;
-                    let field_scope = gate::field_scope(row, &node, &caller);
+                    let field_scope = access::field_scope(row, &node, &caller);
                     let args = A::decode(node, false)?;
                     field_scope?;
-                    (args, once::attempt(token, key, head, &bytes))
+                    (args, idempotency::attempt(token, key, head, &bytes))
                 }
             };
             let list = bind::<W>(&mut args, head.uri.path(), &caller)?;
@@ -187,7 +188,7 @@ impl<W: Actor, P: At, A: Args, T: Reply> Operation for Op<W, P, A, T> {
                 let rest = async move { prepared.run(&caller, attempt, request_id).await };
                 core.to_its_end(Box::pin(rest), request_id).await
             } else {
-                gate::sees(&*core.board, &caller, prepared.at.place(), row).await?;
+                access::sees(&*core.board, &caller, prepared.at.place(), row).await?;
                 prepared.command(&caller).await
             }
         })
@@ -231,7 +232,7 @@ impl<W: Actor, P: At, A: Args, T: Reply> Prepared<W, P, A, T> {
         request_id: Hex,
     ) -> Result<Answer, Problem> {
         let core = Arc::clone(&self.core);
-        gate::sees(&*core.board, caller, self.at.place(), self.row).await?;
+        access::sees(&*core.board, caller, self.at.place(), self.row).await?;
         let request = Keyed {
             attempt,
             request_id: request_id.as_str(),

@@ -1,8 +1,8 @@
 //! Step 3: what a request costs, and whose budget it is charged to (contract, section 3).
 
-use super::problem::Problem;
 use super::service::{Core, Trail};
-use crate::measure;
+use crate::api::error::Problem;
+use crate::metrics::recorder;
 use crate::model::Timestamp;
 use crate::rate_limit::{BudgetKey, Charge, Window};
 
@@ -32,8 +32,8 @@ impl Core {
     ) -> Result<Charge, Problem> {
         let window = self.window(key);
         let charge = self.stores.budgets.charge(key, cost, window, now).await;
-        let charge = charge.inspect_err(|_| measure::store_failed("budgets"))?;
-        measure::charged(kind(key), cost, charge.granted);
+        let charge = charge.inspect_err(|_| recorder::record_store_error("budgets"))?;
+        recorder::record_charge(kind(key), cost, charge.granted);
         trail.spent = Some(if charge.granted { cost } else { 0 });
         trail.charge = Some(charge);
         Ok(charge)

@@ -1,10 +1,10 @@
 //! The table of endpoints: lay it beside the specification's.
 
-use super::args::Nothing;
-use super::op::Op;
-use super::route::same_shape;
 use super::row::Verb::{self, Delete, Get, Patch, Post};
 use super::row::{Row, row};
+use crate::api::endpoint::Op;
+use crate::api::extract::params::Nothing;
+use crate::api::router::same_shape;
 use crate::host::{Caller, Member};
 use crate::model::Follow;
 use crate::scope::Scope::*;

@@ -6,18 +6,18 @@ use http::HeaderMap;
 use http::request::Parts;
 use sha2::{Digest, Sha256};
 
-use super::answer::Answer;
-use super::complaint::Complaint;
-use super::gate;
-use super::problem::{KeyConflict, Problem};
 use super::row::Row;
 use super::service::Core;
+use crate::api::access;
+use crate::api::error::{KeyConflict, Problem};
+use crate::api::extract::error::Complaint;
+use crate::api::response::Answer;
 use crate::host::Caller;
-use crate::measure;
+use crate::metrics::recorder;
 use crate::model::UserRef;
 use crate::store::{Attempt, Begin, Outcome, Ticket};
+use crate::task::catch_panic;
 use crate::token::Lookup;
-use crate::unwind::caught;
 
 const KEY: &str = "idempotency-key";
 
@@ -98,13 +98,13 @@ pub(super) async fn once(
     };
     let store = &core.stores.idempotency;
     let begun = store.begin(&attempt, core.environment.clock.now()).await;
-    match begun.inspect_err(|_| measure::store_failed(STORE))? {
+    match begun.inspect_err(|_| recorder::record_store_error(STORE))? {
         Begin::First(ticket) => first(core, &ticket, request_id, command).await,
         Begin::Repeat(kept) => {
             if let Some(member) = named_member {
-                gate::still_there(&*core.board, caller, member).await?;
+                access::still_there(&*core.board, caller, member).await?;
             }
-            gate::still_sees(&*core.board, caller, &kept.resource, names_place).await?;
+            access::still_sees(&*core.board, caller, &kept.resource, names_place).await?;
             Ok(kept.into())
         }
         Begin::Running => Err(Problem::Key(KeyConflict::Running)),
@@ -119,13 +119,13 @@ async fn first(
     request_id: &str,
     command: impl Future<Output = Result<Answer, Problem>>,
 ) -> Result<Answer, Problem> {
-    let result = caught(command).await;
+    let result = catch_panic(command).await;
     let outcome = match &result {
         Ok(answer) => Outcome::Answered(answer.into()),
         Err(problem) => refused(problem),
     };
     if let Err(fault) = core.stores.idempotency.settle(ticket, outcome).await {
-        measure::store_failed(STORE);
+        recorder::record_store_error(STORE);
         tracing::error!(%fault, request_id, "the outcome of an Idempotency-Key was not noted");
     }
     result

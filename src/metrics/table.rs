@@ -1,8 +1,4 @@
-//! What is counted and timed (feature `metrics`), in one table (contract, section 13).
-//!
-//! The library speaks through the [`metrics`](https://docs.rs/metrics) facade: install a recorder before anything else,
-//! and call [`describe`] then. Without one, nothing is kept. Labels have few values: routes are templates, and whatever a
-//! client could make up is `other`.
+//! The table of metrics.
 
 use ::metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 
@@ -36,7 +32,7 @@ macro_rules! metrics {
     ($($id:ident $kind:ident $unit:ident $name:literal [$($label:literal),*] $help:literal)+) => {
         $(
             #[doc = $help]
-            pub(crate) const $id: Metric = Metric {
+            pub(super) const $id: Metric = Metric {
                 name: $name,
                 kind: Kind::$kind,
                 unit: Unit::$unit,
@@ -93,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_guide_has_this_table() {
-        let guide = include_str!("guide/logging.md");
+        let guide = include_str!("../guide/logging.md");
         for metric in ALL {
             let labels: Vec<_> = metric
                 .labels

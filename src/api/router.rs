@@ -2,9 +2,9 @@
 
 use http::Method;
 
-use super::at::Vars;
 use super::row::{Row, Verb};
-use super::table::TABLE;
+use crate::api::endpoints::TABLE;
+use crate::api::extract::path::Vars;
 use crate::scope::Surface;
 
 /// The path of the document, below the mount.

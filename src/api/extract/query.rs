@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::complaint::Complaint;
-use super::node::Node;
 use crate::http_util::{form_decode, form_pairs};
 
+use crate::api::extract::error::Complaint;
+use crate::api::extract::value::Node;
+
 /// The parameters of a query as an object; that of no query is empty.
-pub(super) fn parse(query: Option<&str>) -> Result<Node<'_>, Complaint> {
+pub(crate) fn parse(query: Option<&str>) -> Result<Node<'_>, Complaint> {
     let pairs = form_pairs(query.unwrap_or_default());
     let fields: Result<_, _> = pairs.map(parameter).collect();
     fields.map(Node::Object)

@@ -4,7 +4,7 @@
 use schemars::json_schema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::input::inline_schema;
+use super::serde_helpers::inline_schema;
 
 /// The `q` of a search: 1-200 characters, with at least one word to look for, and at most 32 words and phrases. A board
 /// that counts the words of phrases, too, refuses more of them with [`EXPECTED`](Self::EXPECTED).

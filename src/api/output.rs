@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::cursor::List;
-use super::log;
-use super::problem::{Problem, Unauthenticated};
+use crate::api::error::{Problem, Unauthenticated};
+use crate::api::pagination::List;
+use crate::api::trace;
 use crate::host::{Caller, HasForum, In, Member};
 use crate::model::{
     Account, Followed, Forum, ForumId, Me, Message, MessageSummary, Page, Poll, Position, Post,
@@ -54,7 +54,7 @@ impl<'a> View<'a> {
     fn sees(&self, forum: &ForumId) -> bool {
         let seen = self.caller.standing().forums.contains(forum);
         if !seen {
-            log::withheld(self.command, forum);
+            trace::withheld(self.command, forum);
         }
         seen
     }

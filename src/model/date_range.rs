@@ -8,7 +8,7 @@ use schemars::{Schema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::Timestamp;
-use super::input::inline_schema;
+use super::serde_helpers::inline_schema;
 
 /// `24h`, `7d`, `30d`, `1y`, or two dates of which either may be left out: `2026-01-01..2026-02-01`, the end exclusive.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Language;
-use super::complaint::{Complaint, Wrong};
+use crate::api::extract::error::{Complaint, Wrong};
 use crate::model::Query;
 
 type Text = Cow<'static, str>;

@@ -21,7 +21,7 @@ pub struct Lookup([u8; LOOKUP]);
 
 impl Lookup {
     /// Of no token.
-    pub(crate) const NOBODYS: Self = Self([b'0'; LOOKUP]);
+    pub(crate) const DUMMY: Self = Self([b'0'; LOOKUP]);
 
     /// The lookup that `text` spells; `None` unless it is 16 of `[0-9A-Za-z]`.
     pub fn parse(text: &str) -> Option<Self> {
@@ -73,7 +73,7 @@ impl PlainToken {
         let lookup = Lookup(base62::random(entropy)?);
         let mut bits = Zeroizing::new([0; 32]);
         entropy.fill(&mut *bits)?;
-        let random = Zeroizing::new(base62::number::<RANDOM, _>(*bits));
+        let random = Zeroizing::new(base62::encode::<RANDOM, _>(*bits));
         let mut text = Zeroizing::new(String::with_capacity(LENGTH));
         text.push_str(PREFIX);
         text.push_str(lookup.as_str());
@@ -143,10 +143,10 @@ fn digest(secret: &str) -> Digest {
 
 /// CRC-32 (IEEE) of everything before it, so that scanners know a token when they see one.
 fn checksum(before: &str) -> [u8; CHECKSUM] {
-    base62::number(crc32fast::hash(before.as_bytes()).to_be_bytes())
+    base62::encode(crc32fast::hash(before.as_bytes()).to_be_bytes())
 }
 
-prints_as_its_name!(PlainToken);
+opaque_debug!(PlainToken);
 
 #[cfg(test)]
 mod tests {

@@ -8,10 +8,10 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use super::Messages;
-use super::complaint::Complaint;
+use crate::api::extract::error::Complaint;
 use crate::host::{BoxError, Fault, Overloaded, Refusal};
 use crate::scope::Surface;
-use crate::unwind::Panicked;
+use crate::task::PanicError;
 
 macro_rules! codes {
     ($($name:ident $status:literal $code:literal $surface:ident $meaning:literal)+) => {
@@ -186,8 +186,8 @@ impl From<Complaint> for Problem {
     }
 }
 
-impl From<Panicked> for Problem {
-    fn from(panicked: Panicked) -> Self {
+impl From<PanicError> for Problem {
+    fn from(panicked: PanicError) -> Self {
         Self::internal(panicked)
     }
 }

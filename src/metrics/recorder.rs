@@ -12,14 +12,14 @@ use http::{Method, StatusCode};
 use metrics::{Label, SharedString, counter, histogram};
 
 #[cfg(feature = "metrics")]
-use crate::metrics as table;
+use super::table;
 
 /// What a label says of what a client could make up.
 #[cfg(feature = "metrics")]
 const OTHER: &str = "other";
 
 /// A request was answered; `route` is the template of a route that there is.
-pub(crate) fn answered(
+pub(crate) fn record_request(
     method: &Method,
     route: Option<&'static str>,
     status: StatusCode,
@@ -28,8 +28,8 @@ pub(crate) fn answered(
 ) {
     #[cfg(feature = "metrics")]
     {
-        let (method, route) = (known(method), route.unwrap_or(OTHER));
-        let (status, code) = (told(status), code.unwrap_or_default());
+        let (method, route) = (method_label(method), route.unwrap_or(OTHER));
+        let (status, code) = (status_label(status), code.unwrap_or_default());
         let took = labels(&table::REQUEST_SECONDS, [method, route]);
         histogram!(table::REQUEST_SECONDS.name, took).record(elapsed);
         let labels = labels(&table::REQUESTS, [method, route, status, code]);
@@ -38,7 +38,7 @@ pub(crate) fn answered(
 }
 
 /// A budget, of a `token` or of a `guest`, was asked for units.
-pub(crate) fn charged(budget: &'static str, units: u32, granted: bool) {
+pub(crate) fn record_charge(budget: &'static str, units: u32, granted: bool) {
     #[cfg(feature = "metrics")]
     {
         let (metric, by) = if granted {
@@ -51,7 +51,7 @@ pub(crate) fn charged(budget: &'static str, units: u32, granted: bool) {
 }
 
 /// A store failed to do what it was asked.
-pub(crate) fn store_failed(store: &'static str) {
+pub(crate) fn record_store_error(store: &'static str) {
     #[cfg(feature = "metrics")]
     {
         let labels = labels(&table::STORE_ERRORS, [store]);
@@ -61,7 +61,7 @@ pub(crate) fn store_failed(store: &'static str) {
 
 /// A row of webhooks could not be decoded.
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
-pub(crate) fn unreadable(rows_of: &'static str) {
+pub(crate) fn record_unreadable(rows_of: &'static str) {
     #[cfg(feature = "metrics")]
     {
         let labels = labels(&table::UNREADABLE, [rows_of]);
@@ -71,7 +71,7 @@ pub(crate) fn unreadable(rows_of: &'static str) {
 
 /// An attempt ended, and its delivery is in this state now. It `took` so long if something was sent.
 #[cfg(feature = "webhooks")]
-pub(crate) fn attempted(topic: &str, state: &'static str, took: Option<Duration>) {
+pub(crate) fn record_attempt(topic: &str, state: &'static str, took: Option<Duration>) {
     #[cfg(feature = "metrics")]
     {
         let topic = SharedString::from_owned(topic.to_owned());
@@ -85,7 +85,7 @@ pub(crate) fn attempted(topic: &str, state: &'static str, took: Option<Duration>
 
 /// Number of due deliveries, at least, and age of the oldest of them.
 #[cfg(all(feature = "metrics", feature = "webhooks"))]
-pub(crate) fn queued(depth: u64, age: Duration) {
+pub(crate) fn record_queue(depth: u64, age: Duration) {
     metrics::gauge!(table::QUEUE_DEPTH.name).set(depth as f64);
     metrics::gauge!(table::QUEUE_SECONDS.name).set(age);
 }
@@ -123,7 +123,7 @@ static STATUSES: [StatusCode; 14] = [
 
 /// The status in digits.
 #[cfg(feature = "metrics")]
-fn told(status: StatusCode) -> &'static str {
+fn status_label(status: StatusCode) -> &'static str {
     let mut known = STATUSES.iter();
     let found = known.find(|known| **known == status);
     found.map_or(OTHER, StatusCode::as_str)
@@ -131,7 +131,7 @@ fn told(status: StatusCode) -> &'static str {
 
 /// The method, if the table of endpoints has one like it.
 #[cfg(feature = "metrics")]
-fn known(method: &Method) -> &'static str {
+fn method_label(method: &Method) -> &'static str {
     let mut known = ["GET", "HEAD", "POST", "PATCH", "DELETE"].into_iter();
     known.find(|known| method == known).unwrap_or(OTHER)
 }

@@ -10,7 +10,7 @@ use crate::model::{
 
 /// The variable segments of a path, as they were sent.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Vars<'a>(pub(super) [&'a str; 2]);
+pub(crate) struct Vars<'a>(pub(crate) [&'a str; 2]);
 
 impl Vars<'_> {
     fn decode<T>(&self, index: usize, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
@@ -20,7 +20,7 @@ impl Vars<'_> {
 }
 
 /// The path variables that a command takes.
-pub(super) trait At: Send + Sized + 'static {
+pub(crate) trait At: Send + Sized + 'static {
     /// Their names, in order.
     const NAMES: &'static [&'static str];
 

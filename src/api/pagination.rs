@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::complaint::Complaint;
+use crate::api::extract::error::Complaint;
 use crate::model::{Position, UserId};
 
 /// Which list a cursor belongs to: a hash of all that makes it that list.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Messages;
-use super::problem::{KeyConflict, Problem};
+use crate::api::error::{KeyConflict, Problem};
 use crate::store::{Kept, ResourceIds};
 
 /// What a step of the road gives, and what the exit makes a response of.

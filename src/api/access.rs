@@ -1,11 +1,11 @@
 //! Steps 4 to 6, 8 and 9 of the pipeline: scope check, access, online check, visibility check, and the visibility of a
 //! stored response.
 
-use super::auth::Bearer;
-use super::log;
-use super::node::Node;
-use super::problem::Problem;
 use super::row::Row;
+use crate::api::authentication::Bearer;
+use crate::api::error::Problem;
+use crate::api::extract::value::Node;
+use crate::api::trace;
 use crate::host::{Authority, Board, Caller, Member, Place, Presented, Refusal};
 use crate::model::UserRef;
 use crate::scope::Scope;
@@ -69,10 +69,10 @@ pub(super) async fn sees(
         _ if row.is_read() => true,
         place => {
             let forum = board.forum_of(caller, place).await;
-            let forum = forum.inspect_err(|refusal| log::unplaced(row.name, refusal))?;
+            let forum = forum.inspect_err(|refusal| trace::unplaced(row.name, refusal))?;
             let sees = seen(&forum);
             if !sees {
-                log::withheld(row.name, &forum);
+                trace::withheld(row.name, &forum);
             }
             sees
         }

@@ -41,7 +41,7 @@ pub(super) fn note(name: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::NOTES;
-    use crate::api::table::TABLE;
+    use crate::api::endpoints::TABLE;
 
     #[test]
     fn each_is_of_an_operation() {

@@ -8,15 +8,15 @@ use http::header::CONTENT_TYPE;
 use http_body::Body;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
-use super::complaint::Complaint;
-use super::node::Node;
+use crate::api::extract::error::Complaint;
+use crate::api::extract::value::Node;
 use crate::host::BoxError;
 
 /// A body of which nothing has been read.
-pub(super) type Unread<'a> = Pin<&'a mut (dyn Future<Output = Result<Bytes, Complaint>> + Send)>;
+pub(crate) type Unread<'a> = Pin<&'a mut (dyn Future<Output = Result<Bytes, Complaint>> + Send)>;
 
 /// All of a body, which nothing reads before it is awaited.
-pub(super) async fn whole<B>(body: B, limit: usize) -> Result<Bytes, Complaint>
+pub(crate) async fn whole<B>(body: B, limit: usize) -> Result<Bytes, Complaint>
 where
     B: Body + Send + 'static,
     B::Data: Buf + Send,
@@ -38,7 +38,7 @@ fn unreadable(error: &(dyn std::error::Error + 'static)) -> Complaint {
 }
 
 /// The bytes of a body that says to be JSON; `reading` is set while they are awaited.
-pub(super) async fn json(
+pub(crate) async fn json(
     headers: &HeaderMap,
     body: Unread<'_>,
     reading: &mut bool,
@@ -73,6 +73,6 @@ fn is_json(headers: &HeaderMap) -> Result<(), Complaint> {
         .ok_or_else(|| Complaint::expected("content-type", "application/json"))
 }
 
-pub(super) fn parse(body: &[u8]) -> Result<Node<'_>, Complaint> {
+pub(crate) fn parse(body: &[u8]) -> Result<Node<'_>, Complaint> {
     serde_json::from_slice(body).map_err(|_| Complaint::expected("body", "JSON"))
 }

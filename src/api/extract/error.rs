@@ -16,7 +16,7 @@ pub(crate) struct Complaint {
 /// Why it cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wrong {
-    /// Something else was expected: an English phrase, which [`Messages`](super::Messages) translate.
+    /// Something else was expected: an English phrase, which [`Messages`](crate::Messages) translate.
     Expected(Cow<'static, str>),
     Missing,
     Repeated,
@@ -32,7 +32,7 @@ impl Complaint {
     }
 
     /// The same complaint about something inside of `outer`.
-    pub(super) fn within(mut self, outer: &str) -> Self {
+    pub(crate) fn within(mut self, outer: &str) -> Self {
         let dot = if self.name.is_empty() || self.name.starts_with('[') {
             ""
         } else {

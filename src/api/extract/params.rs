@@ -4,8 +4,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::complaint::{Complaint, Wrong};
-use super::node::Node;
+use crate::api::extract::error::{Complaint, Wrong};
+use crate::api::extract::value::Node;
 use crate::model::{
     EditPoll, EditPost, Follow, ListMessages, ListPosts, ListSubscriptions, ListThreads, Opening,
     Position, Rate, Reply, Search, SendMessage, StartThread, Vote,
@@ -13,13 +13,13 @@ use crate::model::{
 
 /// Where a command's arguments come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(crate) enum Source {
     Query,
     Body,
 }
 
 /// The arguments of a command.
-pub(super) trait Args: Send + Sized + 'static {
+pub(crate) trait Args: Send + Sized + 'static {
     const SOURCE: Source = Source::Query;
 
     /// Whether reading with these arguments changes something.
@@ -53,7 +53,7 @@ fn from_node<T: DeserializeOwned>(node: Node<'_>) -> Result<T, Complaint> {
 /// No arguments at all.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Nothing {}
+pub(crate) struct Nothing {}
 
 macro_rules! args {
     ($($name:ident $(from $source:ident)? $(list $list:ident)? $(check $check:ident)?;)+) => {$(

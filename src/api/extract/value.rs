@@ -10,12 +10,12 @@ use serde::de::{
 use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::Number;
 
-use super::complaint::Complaint;
+use crate::api::extract::error::Complaint;
 use crate::model::UNTYPED;
 
 /// JSON, with an object's repeated names kept, so that they can be refused.
 #[derive(Clone, Debug)]
-pub(super) enum Node<'a> {
+pub(crate) enum Node<'a> {
     Null,
     Bool(bool),
     Number(Number),
@@ -51,7 +51,7 @@ impl<'a> Node<'a> {
     }
 
     /// Returns whether it is an object with `true` in the field of this name.
-    pub(super) fn is_true(&self, name: &str) -> bool {
+    pub(crate) fn is_true(&self, name: &str) -> bool {
         let Self::Object(fields) = self else {
             return false;
         };
