@@ -1,9 +1,7 @@
 //! A Postgres to try things in.
 
 use std::env;
-use std::io::{Write, stderr};
 use std::process;
-use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use forum_api::store::postgres::connect;
@@ -12,18 +10,12 @@ use forum_api::store::postgres::deadpool_postgres::Pool;
 /// The address of a Postgres in which anything may be made.
 pub const ADDRESS: &str = "FORUM_API_POSTGRES";
 
-/// Runs a test, where there is a Postgres.
+/// Runs a test that needs a Postgres.
+///
+/// # Panics
+/// When no address is given: `tests/run` starts a Postgres.
 pub fn try_in_postgres(test: impl Future<Output = ()>) {
-    static LEFT_OUT: Once = Once::new();
-    if env::var_os(ADDRESS).is_none() {
-        let say = || {
-            writeln!(
-                stderr(),
-                "left out: all in Postgres, as {ADDRESS} names none"
-            )
-        };
-        return LEFT_OUT.call_once(|| say().unwrap());
-    }
+    assert!(env::var_os(ADDRESS).is_some(), "{ADDRESS} must be set");
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();
