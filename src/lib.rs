@@ -44,8 +44,9 @@
 //! - [`ForumApi`], [`Builder`], [`Settings`]: the service.
 //! - [`store`]: where tokens, budgets, first answers and webhooks are kept, a backend each.
 //! - [`token`], [`budget`], [`scope`]: their rules, as plain values and functions.
-//! - [`webhook`]: what is told to whom, and in which states; [`webhook::verify`] for who receives it; `webhook::worker`
-//!   (feature) sends it.
+//! - [`webhook`]: events, endpoints, deliveries and their signatures; [`webhook::verify`] for receivers.
+//! - `worker`, `webhook_admin` (feature `webhooks`): the worker that sends deliveries, and what an operator does with
+//!   endpoints.
 //! - `panel` (feature): the control panel, a service beside the API for the board's administrators.
 //! - `docs` (feature): the interactive reference, a service beside the API.
 //! - `metrics` (feature): what is counted and timed, in a table.
@@ -128,6 +129,7 @@ pub mod conformance;
 mod error;
 pub mod guide;
 pub mod host;
+mod http_util;
 mod measure;
 #[cfg(feature = "metrics")]
 pub mod metrics;
@@ -145,6 +147,10 @@ pub mod test_util;
 pub mod token;
 mod unwind;
 pub mod webhook;
+#[cfg(feature = "webhooks")]
+pub mod webhook_admin;
+#[cfg(feature = "webhooks")]
+pub mod worker;
 
 pub use api::{
     Builder, ForumApi, Language, Malformed, Messages, Settings, client_address, openapi,

@@ -27,11 +27,11 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("store/postgres", &["host", "model", "store", "token", "webhook"]),
     ("store/sqlite", &["host", "model", "store", "token", "webhook"]),
     ("store/redis", &["rate_limit", "runtime", "host", "measure", "model", "store", "store/memory"]),
-    ("webhook/registry", &["runtime", "host", "model", "store"]),
-    ("webhook/worker", &["runtime", "host", "measure", "model", "store", "unwind", "webhook"]),
+    ("webhook_admin", &["runtime", "host", "model", "store", "webhook"]),
+    ("worker", &["runtime", "host", "measure", "model", "store", "unwind", "webhook"]),
     ("token/issue", &["runtime", "host", "model", "scope", "store"]),
     ("api", &["rate_limit", "runtime", "host", "measure", "model", "scope", "store", "token", "unwind", "webhook"]),
-    ("panel", &["api", "base62", "rate_limit", "runtime", "host", "model", "scope", "store", "token", "unwind", "webhook"]),
+    ("panel", &["api", "base62", "rate_limit", "runtime", "host", "model", "scope", "store", "token", "unwind", "webhook", "webhook_admin"]),
     ("test_util", &["api", "runtime", "host", "model", "store", "token"]),
     ("conformance", &["api", "rate_limit", "runtime", "host", "model", "store", "test_util", "token", "webhook"]),
 ];
@@ -40,7 +40,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
 const SQL: &[&str] = &[
     "src/store/postgres",
     "src/store/sqlite",
-    "src/webhook/insert.rs",
+    "src/webhook/event/insert.rs",
     "examples/existing_board",
     "examples/server/src/board",
 ];
@@ -49,9 +49,9 @@ const SQL: &[&str] = &[
 #[rustfmt::skip]
 const DOORS: &[(&str, &[&str])] = &[
     ("SystemTime::now", &["src/runtime.rs"]),
-    ("Instant::now", &["src/store/sqlite/line.rs", "src/webhook/http/idle.rs", "examples/server/src/connections.rs", "examples/server/src/readiness.rs"]),
+    ("Instant::now", &["src/store/sqlite/line.rs", "src/webhook/http/pool.rs", "examples/server/src/connections.rs", "examples/server/src/readiness.rs"]),
     ("getrandom::", &["src/runtime.rs"]),
-    ("tokio::spawn", &["src/runtime.rs", "src/webhook/address/lookups.rs", "src/webhook/http/idle.rs", "examples"]),
+    ("tokio::spawn", &["src/runtime.rs", "src/webhook/address/lookups.rs", "src/webhook/http/pool.rs", "examples"]),
     ("select ", SQL),
     ("insert into ", SQL),
     ("delete from ", SQL),
@@ -59,7 +59,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("tokio_postgres", &["src/store/postgres", "examples"]),
     ("MemoryBudgets", &["src/store", "examples"]),
     ("rustls", &["src/webhook/http"]),
-    ("Url::parse", &["src/webhook/address/target.rs"]),
+    ("Url::parse", &["src/webhook/address/endpoint_url.rs"]),
     ("lookup_host", &["src/webhook/address/resolver.rs"]),
     ("TcpStream::connect", &["src/webhook/http/connect.rs"]),
     ("todo!", &[]),

@@ -1,7 +1,7 @@
 //! Replies a second on a board whose replies ten endpoints are told of, against one that has no endpoint.
 
 use forum_api::webhook::Topic;
-use forum_api::webhook::worker::{Settings, WorkerHandle};
+use forum_api::worker::{Settings, WorkerHandle};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::figures::{Figures, Goal, row};

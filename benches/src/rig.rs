@@ -8,10 +8,9 @@ use forum_api::Language;
 use forum_api::model::{EndpointId, UserId};
 use forum_api::runtime::{Clock, SystemClock, SystemEntropy, TokioRuntime};
 use forum_api::store::{FanOut, Webhooks};
-use forum_api::webhook::worker::{Settings, Worker, WorkerHandle};
-use forum_api::webhook::{
-    Event, HttpSettings, HttpTransport, Occasion, Registration, Registry, Topic, Topics,
-};
+use forum_api::webhook::{Event, HttpSettings, HttpTransport, Occasion, Topic, Topics};
+use forum_api::webhook_admin::{Registration, Registry};
+use forum_api::worker::{Settings, Worker, WorkerHandle};
 use serde_json::json;
 
 use crate::place::Place;

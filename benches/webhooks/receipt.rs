@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use forum_api::webhook::Topic;
-use forum_api::webhook::worker::{Settings, WorkerHandle};
+use forum_api::worker::{Settings, WorkerHandle};
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{MissedTickBehavior, interval};

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use forum_api::webhook::worker::Settings;
 use forum_api::webhook::{Outgoing, Topic, Transport as _};
+use forum_api::worker::Settings;
 use http::HeaderMap;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;

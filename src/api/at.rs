@@ -2,8 +2,8 @@
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use super::query::percent_decode;
 use crate::host::Place;
+use crate::http_util::percent_decode;
 use crate::model::{
     ForumId, MessageId, PollId, PostAt, PostId, Target, TargetId, TargetKind, ThreadId, UserRef,
 };

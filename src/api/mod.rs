@@ -38,7 +38,6 @@ pub use service::{ForumApi, Malformed};
 pub use settings::{Language, Settings};
 
 #[cfg(feature = "panel")]
-pub(crate) use query::form_decode;
 
 /// Every error code there is (contract, section 4).
 #[cfg(feature = "test-util")]

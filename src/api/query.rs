@@ -2,50 +2,22 @@
 
 use std::borrow::Cow;
 
-use percent_encoding::percent_decode_str;
-
 use super::complaint::Complaint;
 use super::node::Node;
+use crate::http_util::{form_decode, form_pairs};
 
 /// The parameters of a query as an object; that of no query is empty.
 pub(super) fn parse(query: Option<&str>) -> Result<Node<'_>, Complaint> {
-    let pairs = query
-        .unwrap_or_default()
-        .split('&')
-        .filter(|pair| !pair.is_empty());
+    let pairs = form_pairs(query.unwrap_or_default());
     let fields: Result<_, _> = pairs.map(parameter).collect();
     fields.map(Node::Object)
 }
 
-fn parameter(pair: &str) -> Result<(Cow<'_, str>, Node<'_>), Complaint> {
-    let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+fn parameter<'a>((name, value): (&'a str, &'a str)) -> Result<(Cow<'a, str>, Node<'a>), Complaint> {
     let bad = |name: &str| Complaint::expected(name, "percent-encoded UTF-8");
     let name = form_decode(name).ok_or_else(|| bad("query"))?;
     let value = form_decode(value).ok_or_else(|| bad(&name))?;
     Ok((name, Node::Parameter(value)))
-}
-
-/// What a form or a query wrote with `+` and `%`; `None` for what is no such writing of UTF-8.
-pub(crate) fn form_decode(text: &str) -> Option<Cow<'_, str>> {
-    if !text.contains('+') {
-        return percent_decode(text);
-    }
-    let spaced = percent_decode(&text.replace('+', " "))?.into_owned();
-    Some(spaced.into())
-}
-
-/// `None` when a `%` is not followed by two hexadecimal digits, or when the bytes are no UTF-8.
-pub(super) fn percent_decode(text: &str) -> Option<Cow<'_, str>> {
-    if !text.contains('%') {
-        return Some(text.into());
-    }
-    let mut after_percents = text.split('%').skip(1);
-    let is_hex = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let whole = after_percents.all(|after| after.get(..2).is_some_and(is_hex));
-    percent_decode_str(text)
-        .decode_utf8()
-        .ok()
-        .filter(|_| whole)
 }
 
 #[cfg(test)]

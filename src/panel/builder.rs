@@ -11,7 +11,7 @@ use super::spent::Spent;
 use crate::host::Operator;
 use crate::runtime::{Clock, Entropy, Runtime, SystemClock, SystemEntropy};
 use crate::store::{Budgets, Idempotency, Stores, Tokens};
-use crate::webhook::Registry;
+use crate::webhook_admin::Registry;
 
 /// Puts a [`Panel`] together; what is mandatory was said in [`Panel::builder`].
 pub struct Builder(Core);

@@ -10,7 +10,7 @@
 //! use forum_api::host::{Operator, Session, Stored};
 //! use forum_api::panel::{Panel, Settings};
 //! use forum_api::store::{Stores, Webhooks};
-//! use forum_api::webhook::Registry;
+//! use forum_api::webhook_admin::Registry;
 //! use forum_api::{async_trait, model::UserId};
 //! use http::request::Parts;
 //!

@@ -6,7 +6,7 @@ use super::answer::Answer;
 use super::layout;
 use crate::host::{BoxError, Fault, Overloaded};
 use crate::unwind::Panicked;
-use crate::webhook::Declined;
+use crate::webhook_admin::Declined;
 
 /// Why a request is refused.
 #[derive(Debug)]

@@ -32,7 +32,7 @@ impl Backoff {
     /// Limits `wait` to at least the initial and at most the longest wait, and adds up to a fifth by `random` (0 to 1,
     /// without 1).
     #[cfg(feature = "webhooks")]
-    pub(super) fn bounded(&self, wait: Duration, random: f64) -> Duration {
+    pub(crate) fn bounded(&self, wait: Duration, random: f64) -> Duration {
         self.spread(wait.max(self.initial).as_secs_f64(), random)
     }
 

@@ -1,57 +1,46 @@
 //! Webhooks: what happened, who is told, and how it is signed and delivered (spec, Events; contract, section 8).
 //!
-//! Values and functions of values, but for what the feature `webhooks` brings: `Registry` changes endpoints, `worker`
-//! does what the values say, and `SystemResolver` and `HttpTransport` are its ways out. Where all of it is kept is in
-//! [`store`](crate::store).
+//! Values and functions of values. The feature `webhooks` adds `SystemResolver` and `HttpTransport`, which open
+//! connections. `worker` sends what these values describe, `webhook_admin` changes endpoints, and [`store`](crate::store)
+//! holds the traits under which both are persisted.
 
 #[cfg(feature = "webhooks")]
 mod address;
-mod backoff;
 #[cfg(feature = "webhooks")]
-mod declined;
+mod aead_cipher;
+mod backoff;
 mod delivery;
+mod encrypted_secret;
 mod endpoint;
 mod event;
 #[cfg(feature = "webhooks")]
 mod http;
 mod id;
-mod insert;
-#[cfg(feature = "webhooks")]
-mod key_box;
 mod key_id;
-mod outgoing;
-#[cfg(feature = "webhooks")]
-mod registry;
-mod sealed;
 mod secret;
 pub(crate) mod signature;
+mod signed_request;
 mod topic;
-mod topics;
+mod topic_set;
 mod transport;
 mod verify;
-#[cfg(feature = "webhooks")]
-pub mod worker;
 
 #[cfg(feature = "webhooks")]
 pub use self::http::{HttpSettings, HttpTransport};
 #[cfg(feature = "webhooks")]
 pub use address::{Refused, Resolver, SystemResolver, Target, Verdict, verdict};
-pub use backoff::Backoff;
 #[cfg(feature = "webhooks")]
-pub use declined::Declined;
+pub use aead_cipher::{KeyBox, KeyTooShort};
+pub use backoff::Backoff;
 pub use delivery::{ATTEMPTS, Attempted, Delivery, Outcome, Progress, State};
+pub use encrypted_secret::{Plain, Sealed, SecretBox};
 pub use endpoint::{Endpoint, NothingPending, Pending};
 pub use event::{Event, ForumName, Occasion, Surroundings};
 pub(crate) use event::{KINDS, Kind};
-#[cfg(feature = "webhooks")]
-pub use key_box::{KeyBox, KeyTooShort};
 pub use key_id::{KeyId, KeyMismatch};
-pub use outgoing::Outgoing;
-#[cfg(feature = "webhooks")]
-pub use registry::{Registration, Registry, Revealed};
-pub use sealed::{Plain, Sealed, SecretBox};
 pub use secret::{Secret, TooShort};
+pub use signed_request::Outgoing;
 pub use topic::Topic;
-pub use topics::{Topics, UnknownTopic};
+pub use topic_set::{Topics, UnknownTopic};
 pub use transport::{Answer, Transport, Unsent};
 pub use verify::{Unverified, Verified, verify};

@@ -16,7 +16,7 @@ pub struct Answer {
 #[cfg(feature = "webhooks")]
 impl Answer {
     /// The most bytes of an excerpt that are kept.
-    pub(super) const KEPT: usize = 4 * 1024;
+    pub(crate) const KEPT: usize = 4 * 1024;
 }
 
 /// Why there was no answer, in one sentence for the log.

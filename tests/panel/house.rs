@@ -17,7 +17,8 @@ use forum_api::store::{
     Webhooks,
 };
 use forum_api::token::{Issue, TokenRecord, issue};
-use forum_api::webhook::{Attempted, Event, Progress, Registration, Registry, State, Topic};
+use forum_api::webhook::{Attempted, Event, Progress, State, Topic};
+use forum_api::webhook_admin::{Registration, Registry};
 use http::request::Parts;
 
 /// The administrator's password.

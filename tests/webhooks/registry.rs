@@ -6,7 +6,8 @@ use forum_api::model::{EndpointId, UserId};
 use forum_api::runtime::{Entropy, ManualClock, NoEntropy, SystemEntropy};
 use forum_api::store::sqlite::{Database, Location};
 use forum_api::store::{Claim, Filter, Settlement, Webhooks};
-use forum_api::webhook::{Declined, Outcome, Registration, Registry, State, Topic};
+use forum_api::webhook::{Outcome, State, Topic};
+use forum_api::webhook_admin::{Declined, Registration, Registry};
 
 use crate::sample::after;
 use crate::wire::Names;

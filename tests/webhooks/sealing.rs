@@ -5,10 +5,8 @@ use std::sync::Arc;
 use forum_api::model::{EndpointId, UserId};
 use forum_api::runtime::SeededEntropy;
 use forum_api::store::Webhooks;
-use forum_api::webhook::{
-    Declined, Endpoint, KeyBox, KeyId, KeyTooShort, Plain, Registration, Registry, Sealed,
-    SecretBox,
-};
+use forum_api::webhook::{Endpoint, KeyBox, KeyId, KeyTooShort, Plain, Sealed, SecretBox};
+use forum_api::webhook_admin::{Declined, Registration, Registry};
 use proptest::prelude::*;
 
 use crate::sample::secret;

@@ -7,8 +7,9 @@ use std::time::Duration;
 use clap::Args;
 use forum_api::host::{Refusal, Result};
 use forum_api::runtime::TokioRuntime;
-use forum_api::webhook::worker::{Settings, Worker, WorkerHandle};
-use forum_api::webhook::{Backoff, HttpSettings, HttpTransport, Registry};
+use forum_api::webhook::{Backoff, HttpSettings, HttpTransport};
+use forum_api::webhook_admin::Registry;
+use forum_api::worker::{Settings, Worker, WorkerHandle};
 
 use crate::board::db::Database;
 use crate::board::{Board, Unseen};

@@ -11,7 +11,8 @@ use crate::panel::form::Form;
 use crate::panel::parts::revealed;
 use crate::panel::problem::Problem;
 use crate::panel::visit::Visit;
-use crate::webhook::{Declined, Registration, Revealed, Secret};
+use crate::webhook::Secret;
+use crate::webhook_admin::{Declined, Registration, Revealed};
 
 /// `POST /webhooks`
 pub(in crate::panel) async fn add(visit: &Visit, form: &Form) -> Outcome {

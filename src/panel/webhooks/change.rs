@@ -10,7 +10,8 @@ use crate::panel::fields::Wrong;
 use crate::panel::form::Form;
 use crate::panel::parts::revealed;
 use crate::panel::visit::Visit;
-use crate::webhook::{Declined, Endpoint};
+use crate::webhook::Endpoint;
+use crate::webhook_admin::Declined;
 
 /// `POST /webhooks/{id}/topics`
 pub(in crate::panel) async fn subscribe(visit: &Visit, form: &Form) -> Outcome {

@@ -4,13 +4,13 @@
 //! it is registered and again at each attempt, by the same rules: a [`verdict`] on each address that its name leads
 //! to, in whatever form it is written.
 
+mod class;
+mod endpoint_url;
+mod error;
 mod lookups;
-mod refused;
 mod resolver;
-mod target;
-mod verdict;
 
-pub use refused::Refused;
+pub use class::{Verdict, verdict};
+pub use endpoint_url::Target;
+pub use error::Refused;
 pub use resolver::{Resolver, SystemResolver};
-pub use target::Target;
-pub use verdict::{Verdict, verdict};

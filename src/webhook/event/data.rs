@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::snapshot::Snapshot;
+use super::public_view::Snapshot;
 use super::{ForumName, Surroundings};
 use crate::model::{Author, MessageId, Poll, Post, Rating, Thread, UserId};
 

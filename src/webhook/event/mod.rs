@@ -1,13 +1,14 @@
 //! What happened, as it is sent.
 
 mod body;
+mod constructors;
+mod context;
 mod data;
 mod examples;
-mod kinds;
+mod insert;
 #[cfg(feature = "webhooks")]
 mod parties;
-mod snapshot;
-mod surroundings;
+mod public_view;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -16,8 +17,8 @@ use super::Topic;
 use crate::model::{EventId, ForumId, Timestamp};
 use crate::runtime::{Entropy, NoEntropy};
 
-pub(crate) use kinds::{KINDS, Kind};
-pub use surroundings::{ForumName, Surroundings};
+pub(crate) use constructors::{KINDS, Kind};
+pub use context::{ForumName, Surroundings};
 
 /// Something that happened on the board, as it is kept in the outbox and sent.
 ///

@@ -12,10 +12,10 @@ use hyper::Error;
 use hyper::client::conn::http1::{Builder, SendRequest};
 use hyper_util::rt::TokioIo;
 
-use super::answer::Heard;
 use super::connect::Wire;
-use super::fault;
-use super::idle::Way;
+use super::error;
+use super::pool::Way;
+use super::response::Heard;
 use crate::webhook::Unsent;
 
 /// What goes over the wire.
@@ -40,7 +40,7 @@ impl Client {
         let mut client = Builder::new();
         client.max_buf_size(bytes).max_headers(lines);
         let handshake = client.handshake(TokioIo::new(wire)).await;
-        let (sender, connection) = handshake.map_err(|error| fault::no_answer(&error))?;
+        let (sender, connection) = handshake.map_err(|error| error::no_answer(&error))?;
         let connection = Box::pin(async {
             drop(connection.await);
             pending().await

@@ -15,8 +15,8 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use url::Host;
 
 use super::client::Client;
-use super::fault;
-use super::idle::Way;
+use super::error;
+use super::pool::Way;
 use crate::webhook::{Target, Unsent};
 
 /// What bytes go through.
@@ -55,7 +55,7 @@ where
 {
     let mut waiting = addresses.iter().copied();
     let mut running: Vec<Pin<Box<A>>> = Vec::new();
-    let mut failed = fault::no_address();
+    let mut failed = error::no_address();
     loop {
         running.extend(waiting.next().map(|address| Box::pin(open(address))));
         if running.is_empty() {
@@ -84,12 +84,12 @@ where
 
 async fn open(target: &Target, address: SocketAddr, tls: &TlsConnector) -> Result<Wire, Unsent> {
     let socket = socket(address).await;
-    let socket = socket.map_err(|error| fault::no_connection(address, &error))?;
+    let socket = socket.map_err(|error| error::no_connection(address, &error))?;
     if !target.is_secure() {
         return Ok(Box::new(socket));
     }
     let stream = tls.connect(server_name(target)?, socket).await;
-    let stream = stream.map_err(|error| fault::no_tls(&error))?;
+    let stream = stream.map_err(|error| error::no_tls(&error))?;
     Ok(Box::new(stream))
 }
 
@@ -107,7 +107,7 @@ fn server_name(target: &Target) -> Result<ServerName<'static>, Unsent> {
     match target.host() {
         Host::Ipv4(address) => Ok(ServerName::from(std::net::IpAddr::from(*address))),
         Host::Ipv6(address) => Ok(ServerName::from(std::net::IpAddr::from(*address))),
-        Host::Domain(name) => ServerName::try_from(name.clone()).map_err(fault::no_host),
+        Host::Domain(name) => ServerName::try_from(name.clone()).map_err(error::no_host),
     }
 }
 

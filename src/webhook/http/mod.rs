@@ -5,11 +5,11 @@
 //! decompressed, and nothing of an answer is kept but its status and the beginning of its body. One time limit covers
 //! the whole attempt.
 
-mod answer;
 mod client;
 mod connect;
-mod fault;
-mod idle;
+mod error;
+mod pool;
+mod response;
 mod settings;
 mod tls;
 
@@ -29,9 +29,9 @@ pub use settings::HttpSettings;
 
 use super::{Answer, Outgoing, Resolver, SystemResolver, Target, Transport, Unsent};
 use crate::host::BoxError;
-use answer::Heard;
 use client::{Ask, Client};
-use idle::{Idle, Way};
+use pool::{Idle, Way};
+use response::Heard;
 
 /// Sends attempts over HTTP and TLS. It needs a tokio runtime with its timers and its sockets.
 #[derive(Clone)]
@@ -75,7 +75,7 @@ impl HttpTransport {
             client = self.in_time(self.connect(&target, &addresses)).await?;
             ended = client.ask(ask, heard).await;
         }
-        ended.map_err(|error| fault::no_answer(&error))?;
+        ended.map_err(|error| error::no_answer(&error))?;
         let keep = self.settings.keep;
         if !keep.is_zero() && client.is_ready().await {
             self.idle.put(client, keep);
@@ -101,7 +101,7 @@ impl HttpTransport {
     async fn in_time<T>(&self, work: impl Future<Output = Result<T, Unsent>>) -> Result<T, Unsent> {
         let within = self.settings.connect;
         let done = timeout(within, work).await;
-        done.map_err(|_| fault::late("connection", within))?
+        done.map_err(|_| error::late("connection", within))?
     }
 
     /// A connection that waits, to one of these addresses.
@@ -122,7 +122,7 @@ impl HttpTransport {
         let mut ask = Request::new(Full::new(outgoing.body));
         *ask.method_mut() = Method::POST;
         *ask.uri_mut() = target.path().clone();
-        let host = HeaderValue::from_str(target.authority()).map_err(fault::no_host)?;
+        let host = HeaderValue::from_str(target.authority()).map_err(error::no_host)?;
         let headers = ask.headers_mut();
         headers.insert(HOST, host);
         if self.settings.keep.is_zero() {
@@ -142,7 +142,7 @@ impl Transport for HttpTransport {
         match (heard, ended) {
             (Some(heard), _) => Ok(heard.into()),
             (None, Ok(Err(unsent))) => Err(unsent),
-            (None, Ok(Ok(())) | Err(_)) => Err(fault::late("answer", within)),
+            (None, Ok(Ok(())) | Err(_)) => Err(error::late("answer", within)),
         }
     }
 }

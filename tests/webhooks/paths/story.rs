@@ -8,9 +8,8 @@ use forum_api::model::DeliveryId;
 use forum_api::runtime::{Inline, ManualClock};
 use forum_api::store::Webhooks;
 use forum_api::store::sqlite::{Database, Location};
-use forum_api::webhook::{
-    Attempted, Event, HttpSettings, Progress, Registration, Registry, Resolver, Secret,
-};
+use forum_api::webhook::{Attempted, Event, HttpSettings, Progress, Resolver, Secret};
+use forum_api::webhook_admin::{Registration, Registry};
 use tempfile::TempDir;
 
 use crate::sample::{after, event, secret};

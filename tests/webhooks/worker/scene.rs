@@ -9,11 +9,11 @@ use forum_api::model::{EndpointId, EventId, ForumId, MessageId, Timestamp, UserI
 use forum_api::runtime::{Clock, Entropy, ManualClock, NoEntropy};
 use forum_api::store::{Filter, Webhooks};
 use forum_api::test_util::ManualRuntime;
-use forum_api::webhook::worker::{Settings, Worker, WorkerHandle};
 use forum_api::webhook::{
     Attempted, Delivery, Endpoint, Event, KeyId, Occasion, Plain, Sealed, Secret, SecretBox, State,
     Topic, Topics,
 };
+use forum_api::worker::{Settings, Worker, WorkerHandle};
 
 use super::people::People;
 use super::receivers::Receivers;

@@ -7,7 +7,7 @@ use super::receivers::Reply;
 use super::scene::{HOUR, Scene, seconds, url};
 
 /// Tells the worker to stop while time goes on; what is asked of the handle says when it has.
-fn stop(scene: &Scene, handle: &forum_api::webhook::worker::WorkerHandle) {
+fn stop(scene: &Scene, handle: &forum_api::worker::WorkerHandle) {
     use forum_api::runtime::Runtime as _;
     let stopped = handle.clone();
     drop(

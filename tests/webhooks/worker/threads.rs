@@ -7,8 +7,8 @@ use std::time::Duration;
 use forum_api::runtime::{Clock as _, SystemClock, TokioRuntime};
 use forum_api::store::sqlite::{Database, Location};
 use forum_api::store::{Filter, Webhooks};
-use forum_api::webhook::worker::{Settings, Worker, WorkerHandle};
 use forum_api::webhook::{State, Topic};
+use forum_api::worker::{Settings, Worker, WorkerHandle};
 use tokio::task::yield_now;
 use tokio::time::timeout;
 

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use forum_api::host::Fault;
 use forum_api::runtime::TokioRuntime;
 use forum_api::store::Webhooks;
-use forum_api::webhook::worker::{Worker, WorkerHandle};
-use forum_api::webhook::{
-    Declined, HttpSettings, HttpTransport, Registration, Registry, Secret, Topics,
-};
+use forum_api::webhook::{HttpSettings, HttpTransport, Secret, Topics};
+use forum_api::webhook_admin::{Declined, Registration, Registry};
+use forum_api::worker::{Worker, WorkerHandle};
 
 use crate::before::Club;
 

@@ -7,7 +7,8 @@ use forum_api::host::{Refusal, Result};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::{Filter, Webhooks};
-use forum_api::webhook::{self, Attempted, Registry, State};
+use forum_api::webhook::{self, Attempted, State};
+use forum_api::webhook_admin::{Declined, Registry};
 use serde::Serialize;
 
 use super::webhook::{endpoint, refusal};
@@ -98,7 +99,7 @@ async fn list(
     if let Some(id) = &filter.endpoint
         && webhooks.endpoints.find(id).await?.is_none()
     {
-        return Err(refusal(webhook::Declined::NoSuchEndpoint));
+        return Err(refusal(Declined::NoSuchEndpoint));
     }
     let mut all = Vec::new();
     loop {

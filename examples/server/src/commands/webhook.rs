@@ -7,9 +7,8 @@ use clap::{Args, Subcommand};
 use forum_api::host::{Refusal, Result};
 use forum_api::model::{EndpointId, Timestamp, UserId};
 use forum_api::store::Webhooks;
-use forum_api::webhook::{
-    Declined, Endpoint, KeyId, Refused, Registration, Registry, Revealed, Secret, Topics,
-};
+use forum_api::webhook::{Endpoint, KeyId, Refused, Secret, Topics};
+use forum_api::webhook_admin::{Declined, Registration, Registry, Revealed};
 use serde::Serialize;
 
 use crate::board::db::Database;

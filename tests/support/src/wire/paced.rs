@@ -9,7 +9,7 @@ use forum_api::runtime::{Clock as _, ManualClock, SeededEntropy};
 use forum_api::store::Webhooks;
 use forum_api::test_util::ManualRuntime;
 use forum_api::webhook::HttpTransport;
-use forum_api::webhook::worker::{Settings, Worker, WorkerHandle};
+use forum_api::worker::{Settings, Worker, WorkerHandle};
 use tokio::task::unconstrained;
 
 use super::asked::Asked;

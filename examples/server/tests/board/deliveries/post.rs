@@ -7,7 +7,8 @@ use forum_api::host::Authority;
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::runtime::Clock as _;
 use forum_api::store::{FanOut, Filter, Webhooks};
-use forum_api::webhook::{Registration, Registry, State, Topic};
+use forum_api::webhook::{State, Topic};
+use forum_api::webhook_admin::{Registration, Registry};
 use serde_json::json;
 
 use crate::backend::Backend;

@@ -1,0 +1,103 @@
+//! AEAD encryption of webhook secrets with a key outside of the database.
+
+use std::sync::Arc;
+
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use sha2::{Digest as _, Sha256};
+use zeroize::Zeroizing;
+
+use super::{KeyId, Sealed, Secret, SecretBox};
+use crate::host::BoxError;
+use crate::model::EndpointId;
+use crate::runtime::Entropy;
+
+/// Encrypts secrets with ChaCha20-Poly1305 (feature `webhooks`). The ids of the key and of the endpoint are authenticated
+/// with each secret.
+///
+/// It refuses secrets that are stored in plain text: [`Registry::reencrypt`](crate::webhook_admin::Registry::reencrypt) encrypts those.
+/// It prints as its name only.
+pub struct KeyBox {
+    id: KeyId,
+    key: LessSafeKey,
+    entropy: Arc<dyn Entropy>,
+}
+
+const READABLE: &str = "the secret is stored in plain text, but a key was given";
+
+const FOREIGN: &str = "the secret is encrypted with another key";
+
+const CHANGED: &str =
+    "the secret belongs to another endpoint, or was changed since it was encrypted";
+
+/// Separates the hash that gives the key's id from the hash that gives the key.
+const ID_CONTEXT: &[u8] = b"forum-api webhook secret key id";
+
+/// The length of a key's id, in bytes of the hash.
+const ID_LENGTH: usize = 8;
+
+/// A key has at least 16 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyTooShort;
+
+one_sentence!(KeyTooShort, "a key has at least 16 bytes");
+
+impl KeyBox {
+    /// The least bytes that a key has.
+    const LEAST: usize = 16;
+
+    /// A box whose key is the SHA-256 of `material`: random bytes, such as those of a key file.
+    ///
+    /// # Errors
+    /// When they are fewer than 16.
+    pub fn new(material: &[u8], entropy: Arc<dyn Entropy>) -> Result<Self, KeyTooShort> {
+        let bits = Zeroizing::new(<[u8; 32]>::from(Sha256::digest(material)));
+        let hash = Sha256::new().chain_update(ID_CONTEXT).chain_update(*bits);
+        let hash = hash.finalize();
+        let id = hash
+            .iter()
+            .take(ID_LENGTH)
+            .map(|byte| format!("{byte:02x}"));
+        let id = KeyId::new(&id.collect::<String>()).ok_or(KeyTooShort)?;
+        let key = UnboundKey::new(&CHACHA20_POLY1305, &*bits).ok();
+        let key = key.filter(|_| material.len() >= Self::LEAST);
+        let key = LessSafeKey::new(key.ok_or(KeyTooShort)?);
+        Ok(Self { id, key, entropy })
+    }
+
+    /// The data that is authenticated with a secret: the ids of the key and the endpoint. Neither contains a space.
+    fn context(&self, endpoint: &EndpointId) -> Aad<Vec<u8>> {
+        Aad::from(format!("{} {endpoint}", self.id).into_bytes())
+    }
+}
+
+impl SecretBox for KeyBox {
+    fn key_id(&self) -> KeyId {
+        self.id.clone()
+    }
+
+    fn seal(&self, secret: &Secret, endpoint: &EndpointId) -> Result<Sealed, BoxError> {
+        let mut nonce = [0; NONCE_LEN];
+        self.entropy.fill(&mut nonce)?;
+        let mut text = Zeroizing::new(secret.reveal().as_bytes().to_vec());
+        let unique = Nonce::assume_unique_for_key(nonce);
+        let (key, context) = (&self.key, self.context(endpoint));
+        let tag = key.seal_in_place_separate_tag(unique, context, &mut text);
+        let tag = tag.map_err(|_| "the secret cannot be encrypted")?;
+        let id = self.id.as_str().as_bytes();
+        Ok(Sealed::by_key(&[id, &nonce, &text, tag.as_ref()]))
+    }
+
+    fn open(&self, sealed: &Sealed, endpoint: &EndpointId) -> Result<Secret, BoxError> {
+        let bytes = sealed.under_key().ok_or(READABLE)?;
+        let bytes = bytes.strip_prefix(self.id.as_str().as_bytes());
+        let (nonce, text) = bytes.ok_or(FOREIGN)?.split_first_chunk().ok_or(CHANGED)?;
+        let mut text = Zeroizing::new(text.to_vec());
+        let nonce = Nonce::assume_unique_for_key(*nonce);
+        let context = self.context(endpoint);
+        let text = self.key.open_in_place(nonce, context, &mut text);
+        let text = text.map_err(|_| CHANGED)?;
+        Ok(Secret::new(std::str::from_utf8(text)?)?)
+    }
+}
+
+prints_as_its_name!(KeyBox);

@@ -1,0 +1,357 @@
+//! What an operator does with endpoints: the same for a command line and for a control panel.
+
+use std::sync::Arc;
+
+use super::Declined;
+use crate::host::BoxError;
+use crate::model::{DeliveryId, EndpointId, UserId};
+use crate::runtime::{Clock, Entropy, SystemClock, SystemEntropy};
+use crate::store::Webhooks;
+use crate::webhook::{
+    Endpoint, Event, KeyMismatch, Occasion, Pending, Plain, Resolver, Sealed, Secret, SecretBox,
+    SystemResolver, Target, Topic, Topics,
+};
+
+/// Largest number of dead deliveries that are queued again in one step.
+const RETRY_BATCH: u32 = 500;
+
+/// Registers endpoints and changes them (contract, section 8).
+#[derive(Clone)]
+pub struct Registry {
+    webhooks: Webhooks,
+    secrets: Arc<dyn SecretBox>,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    resolver: Arc<dyn Resolver>,
+    own: Vec<Topic>,
+    allow_private: bool,
+}
+
+/// An endpoint to be.
+#[derive(Clone, Debug)]
+pub struct Registration {
+    /// Where deliveries are sent.
+    pub url: String,
+    /// What it is told of.
+    pub topics: Topics,
+    /// The member for whom it acts.
+    pub owner: UserId,
+    /// What signs its deliveries; `None` for a new one.
+    pub secret: Option<Secret>,
+}
+
+/// An endpoint with its new secret, which is shown once.
+#[derive(Clone, Debug)]
+pub struct Revealed {
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// The secret.
+    pub secret: Secret,
+}
+
+impl Registry {
+    /// Over these stores; secrets are kept as they are, and only public addresses are taken.
+    pub fn new(webhooks: Webhooks) -> Self {
+        Self {
+            webhooks,
+            secrets: Arc::new(Plain),
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(SystemEntropy),
+            resolver: Arc::new(SystemResolver),
+            own: Vec::new(),
+            allow_private: false,
+        }
+    }
+
+    /// Seals secrets with `secrets`.
+    #[must_use]
+    pub fn secrets(self, secrets: Arc<dyn SecretBox>) -> Self {
+        Self { secrets, ..self }
+    }
+
+    /// Goes by `clock`.
+    #[must_use]
+    pub fn clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// Takes its randomness from `entropy`.
+    #[must_use]
+    pub fn entropy(self, entropy: Arc<dyn Entropy>) -> Self {
+        Self { entropy, ..self }
+    }
+
+    /// Asks `resolver` where names lead.
+    #[must_use]
+    pub fn resolver(self, resolver: Arc<dyn Resolver>) -> Self {
+        Self { resolver, ..self }
+    }
+
+    /// Topics of the host's own, beside the [standard ones](Topic::STANDARD).
+    #[must_use]
+    pub fn topics(self, own: Vec<Topic>) -> Self {
+        Self { own, ..self }
+    }
+
+    /// Whether loopback, private and unique-local addresses are taken too.
+    #[must_use]
+    pub fn allow_private(self, allow_private: bool) -> Self {
+        Self {
+            allow_private,
+            ..self
+        }
+    }
+
+    /// Every topic that an endpoint may be told of.
+    #[cfg(feature = "panel")]
+    pub(crate) fn known_topics(&self) -> impl Iterator<Item = Topic> {
+        Topic::STANDARD.into_iter().chain(self.own.clone())
+    }
+
+    /// Where it keeps what it registers.
+    #[cfg(feature = "panel")]
+    pub(crate) fn webhooks(&self) -> &Webhooks {
+        &self.webhooks
+    }
+
+    /// Checks that the secrets in the store are encrypted with this registry's key, and records the key in a store that
+    /// has recorded none. [`register`](Self::register) and [`rotate`](Self::rotate) do this first; a program does it when
+    /// it starts, before it starts a worker.
+    ///
+    /// # Errors
+    /// [`Declined::Key`] when another key is recorded; [`Declined::Failed`] when none is, and a stored secret cannot be
+    /// decrypted.
+    pub async fn check_key(&self) -> Result<(), Declined> {
+        let (endpoints, given) = (&self.webhooks.endpoints, self.secrets.key_id());
+        loop {
+            if let Some(stored) = endpoints.key_id().await? {
+                let fits = stored == given;
+                return fits
+                    .then_some(())
+                    .ok_or(KeyMismatch { stored, given }.into());
+            }
+            let all = endpoints.all().await?;
+            for endpoint in &all {
+                let pending = endpoint.pending.as_ref().map(|pending| &pending.secret);
+                for sealed in [&endpoint.secret].into_iter().chain(pending) {
+                    self.open(sealed, &endpoint.id)?;
+                }
+            }
+            endpoints.replace_key(None, &given, &all).await?;
+        }
+    }
+
+    /// Encrypts all secrets with `new` and records its key, in one transaction. The former key is this registry's;
+    /// [`Plain`], the default, encrypts secrets that are stored in plain text. Secrets that `new` decrypts already are
+    /// left as they are, so an interrupted call can be repeated. Returns the number of endpoints.
+    ///
+    /// Registries and workers with the former key must be replaced afterwards: until then their deliveries wait.
+    ///
+    /// # Errors
+    /// [`Declined::Key`] when the recorded key is neither of the two, unless there are no endpoints and this registry has
+    /// no key, so that an operator who lost the key can remove the endpoints and record another one.
+    /// [`Declined::Failed`] when a secret cannot be decrypted with either. Nothing is changed then.
+    pub async fn reencrypt(&self, new: &dyn SecretBox) -> Result<usize, Declined> {
+        let (endpoints, former) = (&self.webhooks.endpoints, self.secrets.key_id());
+        loop {
+            let (stored, all) = (endpoints.key_id().await?, endpoints.all().await?);
+            let is_lost = all.is_empty() && former == Plain.key_id();
+            if let Some(stored) = &stored
+                && ![&former, &new.key_id()].contains(&stored)
+                && !is_lost
+            {
+                let (stored, given) = (stored.clone(), former);
+                return Err(KeyMismatch { stored, given }.into());
+            }
+            let all = all
+                .into_iter()
+                .map(|endpoint| self.reencrypted(endpoint, new));
+            let all = all.collect::<Result<Vec<_>, _>>()?;
+            let key = new.key_id();
+            if endpoints.replace_key(stored.as_ref(), &key, &all).await? {
+                return Ok(all.len());
+            }
+        }
+    }
+
+    /// Registers an endpoint, enabled.
+    ///
+    /// # Errors
+    /// When the store's secrets have another key, nothing may be sent to the URL's address, or the board never sends one of
+    /// the topics.
+    pub async fn register(&self, new: Registration) -> Result<Revealed, Declined> {
+        let topics = new.topics.checked(&self.own)?;
+        Target::register(&new.url, self.allow_private, &*self.resolver).await?;
+        self.check_key().await?;
+        let secret = new.secret.map_or_else(|| self.mint(), Ok)?;
+        let id = EndpointId::mint(&*self.entropy).map_err(failed)?;
+        let endpoint = Endpoint {
+            secret: self.seal(&secret, &id)?,
+            id,
+            url: new.url,
+            topics,
+            owner: new.owner,
+            enabled: true,
+            created_at: self.clock.now(),
+            pending: None,
+            version: 1,
+        };
+        let added = self.webhooks.endpoints.add(&endpoint).await?;
+        let revealed = added.then_some(Revealed { endpoint, secret });
+        revealed.ok_or_else(|| failed("the new endpoint's id is taken"))
+    }
+
+    /// Begins a rotation: the new secret pends until it is activated, or 24 hours have passed.
+    ///
+    /// # Errors
+    /// When there is no such endpoint.
+    pub async fn rotate(&self, id: &EndpointId) -> Result<Revealed, Declined> {
+        self.check_key().await?;
+        let secret = self.mint()?;
+        let sealed = self.seal(&secret, id)?;
+        let now = self.clock.now();
+        let rotate = self.change(id, |endpoint| Ok(endpoint.rotated(sealed.clone(), now)));
+        let endpoint = rotate.await?;
+        Ok(Revealed { endpoint, secret })
+    }
+
+    /// Ends a rotation: the pending secret is in force.
+    ///
+    /// # Errors
+    /// When there is no such endpoint, or nothing pends.
+    pub async fn activate(&self, id: &EndpointId) -> Result<Endpoint, Declined> {
+        let now = self.clock.now();
+        let activate = self.change(id, |endpoint| Ok(endpoint.activated(now)?));
+        activate.await
+    }
+
+    /// Enables an endpoint, or disables it.
+    ///
+    /// # Errors
+    /// When there is no such endpoint.
+    pub async fn enable(&self, id: &EndpointId, enabled: bool) -> Result<Endpoint, Declined> {
+        let enable = self.change(id, |endpoint| {
+            Ok(Endpoint {
+                enabled,
+                ..endpoint
+            })
+        });
+        enable.await
+    }
+
+    /// Changes what an endpoint is told of.
+    ///
+    /// # Errors
+    /// When there is no such endpoint, or the board never sends one of the topics.
+    pub async fn subscribe(&self, id: &EndpointId, topics: Topics) -> Result<Endpoint, Declined> {
+        let topics = topics.checked(&self.own)?;
+        let subscribe = self.change(id, |endpoint| {
+            let topics = topics.clone();
+            Ok(Endpoint { topics, ..endpoint })
+        });
+        subscribe.await
+    }
+
+    /// Sends a `ping` to this endpoint alone.
+    ///
+    /// # Errors
+    /// When there is no such endpoint, or it is disabled.
+    pub async fn ping(&self, id: &EndpointId) -> Result<DeliveryId, Declined> {
+        let now = self.clock.now();
+        let ping = Event::ping(Occasion::new(&*self.entropy, now).map_err(failed)?);
+        let sent = self.webhooks.deliveries.send(&ping, id, now).await?;
+        match sent {
+            Some(delivery) => Ok(delivery),
+            None => self.find(id).await.and(Err(Declined::Disabled)),
+        }
+    }
+
+    /// Removes an endpoint, and what was queued for it.
+    ///
+    /// # Errors
+    /// When there is no such endpoint.
+    pub async fn remove(&self, id: &EndpointId) -> Result<(), Declined> {
+        let removed = self.webhooks.endpoints.remove(id).await?;
+        removed.then_some(()).ok_or(Declined::NoSuchEndpoint)
+    }
+
+    /// Queues every dead delivery of an endpoint again, in batches; returns their number.
+    ///
+    /// # Errors
+    /// When there is no such endpoint.
+    pub async fn retry_dead(&self, id: &EndpointId) -> Result<u64, Declined> {
+        self.find(id).await?;
+        let deliveries = &self.webhooks.deliveries;
+        let mut retried = 0;
+        loop {
+            let now = self.clock.now();
+            match deliveries.retry_dead(id, now, RETRY_BATCH).await? {
+                0 => return Ok(retried),
+                batch => retried += batch,
+            }
+        }
+    }
+
+    fn seal(&self, secret: &Secret, endpoint: &EndpointId) -> Result<Sealed, Declined> {
+        self.secrets
+            .seal(secret, endpoint)
+            .map_err(Declined::Failed)
+    }
+
+    /// Decrypts a stored secret. The error names the endpoint.
+    fn open(&self, sealed: &Sealed, endpoint: &EndpointId) -> Result<Secret, Declined> {
+        let opened = self.secrets.open(sealed, endpoint);
+        opened.map_err(|error| failed(format!("the secret of {endpoint} cannot be read: {error}")))
+    }
+
+    fn reencrypted(&self, endpoint: Endpoint, new: &dyn SecretBox) -> Result<Endpoint, Declined> {
+        let id = &endpoint.id;
+        let reencrypt = |sealed: &Sealed| {
+            if new.open(sealed, id).is_ok() {
+                return Ok(sealed.clone());
+            }
+            let secret = self.open(sealed, id)?;
+            new.seal(&secret, id).map_err(Declined::Failed)
+        };
+        let secret = reencrypt(&endpoint.secret)?;
+        let pending = endpoint.pending.as_ref().map(|Pending { secret, from }| {
+            let (secret, from) = (reencrypt(secret)?, *from);
+            Ok::<_, Declined>(Pending { secret, from })
+        });
+        Ok(Endpoint {
+            secret,
+            pending: pending.transpose()?,
+            ..endpoint
+        })
+    }
+
+    async fn find(&self, id: &EndpointId) -> Result<Endpoint, Declined> {
+        let found = self.webhooks.endpoints.find(id).await?;
+        found.ok_or(Declined::NoSuchEndpoint)
+    }
+
+    /// Changes an endpoint, and repeats that if it was changed meanwhile. Returns it with its new version.
+    async fn change(
+        &self,
+        id: &EndpointId,
+        change: impl Fn(Endpoint) -> Result<Endpoint, Declined> + Send + Sync,
+    ) -> Result<Endpoint, Declined> {
+        loop {
+            let changed = change(self.find(id).await?)?;
+            if self.webhooks.endpoints.update(&changed).await? {
+                let version = changed.version + 1;
+                return Ok(Endpoint { version, ..changed });
+            }
+        }
+    }
+
+    fn mint(&self) -> Result<Secret, Declined> {
+        Secret::mint(&*self.entropy).map_err(failed)
+    }
+}
+
+prints_as_its_name!(Registry);
+
+fn failed(source: impl Into<BoxError>) -> Declined {
+    Declined::Failed(source.into())
+}

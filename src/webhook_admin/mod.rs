@@ -1,0 +1,7 @@
+//! Administration of webhook endpoints: the same operations for a command line and for a control panel.
+
+mod admin;
+mod error;
+
+pub use admin::{Registration, Registry, Revealed};
+pub use error::Declined;
