@@ -1,4 +1,4 @@
-//! A Redis that is within reach again, with or without what it knew.
+//! A Redis that is reachable again, with or without its data.
 
 use std::time::Duration;
 
@@ -6,16 +6,16 @@ use forum_api::rate_limit::BudgetKey;
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::Budgets;
 
-use super::server::Server;
 use super::{WINDOW, charge, left, try_in_redis, until};
-use crate::backend::lookup;
+use crate::fixture::lookup;
+use forum_test_support::redis::Server;
 
 fn token() -> BudgetKey {
     BudgetKey::Token(lookup(1))
 }
 
 #[test]
-fn a_redis_that_comes_back_empty_is_told_what_was_spent() {
+fn a_redis_that_was_restarted_empty_gets_the_known_budgets() {
     try_in_redis(async {
         let mut server = Server::new();
         let (one, other) = (server.node().await, server.node().await);
@@ -37,7 +37,7 @@ fn a_redis_that_comes_back_empty_is_told_what_was_spent() {
 }
 
 #[test]
-fn a_redis_that_is_flushed_hands_out_nothing_anew() {
+fn a_flush_grants_no_unit_twice() {
     try_in_redis(async {
         let server = Server::new();
         let (one, other) = (server.node().await, server.node().await);
@@ -46,13 +46,13 @@ fn a_redis_that_is_flushed_hands_out_nothing_anew() {
         assert!(!charge(&one, token(), 1).await.granted);
         assert!(
             !charge(&other, token(), 1).await.granted,
-            "a refusal tells of it"
+            "a refused charge restores the budget"
         );
     });
 }
 
 #[test]
-fn what_nodes_granted_alone_counts_by_the_greater() {
+fn of_local_budgets_the_greater_counts() {
     try_in_redis(async {
         let mut server = Server::absent();
         let (one, other) = (server.node().await, server.node().await);
@@ -69,7 +69,7 @@ fn what_nodes_granted_alone_counts_by_the_greater() {
 }
 
 #[test]
-fn what_is_over_or_cannot_be_is_not_told() {
+fn expired_and_impossible_budgets_are_not_sent() {
     try_in_redis(async {
         let mut server = Server::absent();
         let node = server.node().await;
@@ -90,7 +90,7 @@ fn what_is_over_or_cannot_be_is_not_told() {
 }
 
 #[test]
-fn restarts_in_the_middle_of_charges_grant_no_unit_twice() {
+fn restarts_between_charges_grant_no_unit_twice() {
     try_in_redis(async {
         let mut server = Server::new();
         let node = server.node().await;

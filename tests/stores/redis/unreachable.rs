@@ -1,4 +1,4 @@
-//! A Redis that is out of reach.
+//! A Redis that is unreachable.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,14 +8,14 @@ use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::Budgets;
 use forum_api::store::redis::{Settings, WhenAway};
 
-use super::server::{PATIENCE, Server};
 use super::{WINDOW, charge, left, try_in_redis, until};
-use crate::backend::{at, lookup};
+use crate::fixture::{at, lookup};
+use forum_test_support::redis::{PATIENCE, Server};
 
 const GUESTS: BudgetKey = BudgetKey::NoAddress;
 
 #[test]
-fn a_node_goes_on_from_what_it_last_knew() {
+fn a_node_continues_from_the_last_known_state() {
     try_in_redis(async {
         let mut server = Server::new();
         let node = server.node().await;
@@ -37,7 +37,7 @@ fn a_node_goes_on_from_what_it_last_knew() {
 }
 
 #[test]
-fn the_clock_of_redis_goes_on_without_it() {
+fn the_clock_of_redis_is_used_while_it_is_unreachable() {
     try_in_redis(async {
         let mut server = Server::new();
         let node = server.node().await;
@@ -54,7 +54,7 @@ fn the_clock_of_redis_goes_on_without_it() {
 }
 
 #[test]
-fn a_redis_that_answers_nothing_holds_up_the_first_charges_alone() {
+fn a_halted_redis_delays_only_the_first_charges() {
     try_in_redis(async {
         let server = Server::new();
         let node = Arc::new(server.node().await);
@@ -76,7 +76,7 @@ fn a_redis_that_answers_nothing_holds_up_the_first_charges_alone() {
             left(&node, GUESTS).await;
         }
         let waited = start.elapsed();
-        // To wait for each of the 10,000 would take 10,000 times as long.
+        // The charges do not wait.
         assert!(waited < 100 * PATIENCE, "{waited:?}");
         server.signal("CONT");
         until(|| !node.is_away()).await;
@@ -85,7 +85,7 @@ fn a_redis_that_answers_nothing_holds_up_the_first_charges_alone() {
 }
 
 #[test]
-fn a_setting_refuses_instead() {
+fn a_setting_refuses_charges_instead() {
     try_in_redis(async {
         let mut server = Server::absent();
         let settings = Settings {
@@ -105,12 +105,12 @@ fn a_setting_refuses_instead() {
 }
 
 #[test]
-fn a_redis_that_takes_no_writes_is_out_of_reach() {
+fn a_redis_without_writes_is_unreachable() {
     try_in_redis(async {
         let server = Server::new();
         let node = server.node().await;
         charge(&node, GUESTS, 1).await;
-        for (spoil, repair) in [
+        for (disturb, repair) in [
             (
                 &["replicaof", "127.0.0.1", "1"][..],
                 &["replicaof", "no", "one"][..],
@@ -120,11 +120,11 @@ fn a_redis_that_takes_no_writes_is_out_of_reach() {
                 &["config", "set", "maxmemory", "0"],
             ),
         ] {
-            server.command(spoil);
+            server.command(disturb);
             let before = node.failures();
             charge(&node, GUESTS, 1).await;
             until(|| node.failures() > before + 1).await;
-            assert!(node.is_away(), "{spoil:?}");
+            assert!(node.is_away(), "{disturb:?}");
             server.command(repair);
             until(|| !node.is_away()).await;
         }

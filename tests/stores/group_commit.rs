@@ -1,4 +1,4 @@
-//! The group-committing writer.
+//! Group commit of the SQLite writer.
 
 use std::sync::mpsc;
 
@@ -6,7 +6,7 @@ use forum_api::store::sqlite::rusqlite::{Connection, Result, Savepoint};
 use forum_api::store::sqlite::{Database, SqliteError};
 use tokio::task::JoinSet;
 
-use crate::backend::{open, path, waits};
+use crate::fixture::{open, path, waits};
 
 async fn notes() -> (Database, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
@@ -19,7 +19,7 @@ async fn notes() -> (Database, tempfile::TempDir) {
     (database, directory)
 }
 
-/// What every write here gives.
+/// Result of a write.
 type Written = Result<(), SqliteError>;
 
 async fn done(database: &Database, run: fn(&Savepoint<'_>) -> Written) {
@@ -49,7 +49,7 @@ fn texts(connection: &Connection) -> Result<Vec<String>> {
 }
 
 /// Runs all of `writes` in one group: the leader of it waits until they are queued.
-async fn in_one_group(
+async fn in_one_transaction(
     database: &Database,
     writes: &[fn(&Savepoint<'_>) -> Written],
 ) -> Vec<Written> {
@@ -67,11 +67,11 @@ async fn in_one_group(
         answers.push(answer);
     }
     go.send(()).unwrap();
-    let mut told = vec![leader.await];
+    let mut results = vec![leader.await];
     for answer in answers {
-        told.push(answer.await);
+        results.push(answer.await);
     }
-    told
+    results
 }
 
 fn shown(answers: &[Written]) -> Vec<String> {
@@ -83,9 +83,9 @@ fn shown(answers: &[Written]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn an_error_rolls_back_its_own_savepoint_alone() {
+async fn an_error_rolls_back_only_its_own_savepoint() {
     let (database, _directory) = notes().await;
-    let answers = in_one_group(
+    let answers = in_one_transaction(
         &database,
         &[
             |savepoint| note(savepoint, "before"),
@@ -102,9 +102,9 @@ async fn an_error_rolls_back_its_own_savepoint_alone() {
 }
 
 #[tokio::test]
-async fn a_panic_is_its_own_callers_error_alone() {
+async fn a_panic_is_an_error_of_its_own_caller_only() {
     let (database, _directory) = notes().await;
-    let answers = in_one_group(
+    let answers = in_one_transaction(
         &database,
         &[
             |savepoint| note(savepoint, "before"),
@@ -125,9 +125,9 @@ async fn a_panic_is_its_own_callers_error_alone() {
 }
 
 #[tokio::test]
-async fn when_the_transaction_is_lost_so_is_the_group_and_nothing_else() {
+async fn a_lost_transaction_loses_only_its_group() {
     let (database, _directory) = notes().await;
-    let answers = in_one_group(
+    let answers = in_one_transaction(
         &database,
         &[
             |savepoint| Ok(savepoint.execute_batch("ROLLBACK")?),
@@ -140,14 +140,14 @@ async fn when_the_transaction_is_lost_so_is_the_group_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_commit_that_fails_is_told_to_all() {
+async fn a_failed_commit_is_reported_to_all() {
     let (database, _directory) = notes().await;
     execute(
         &database,
         "CREATE TABLE links (note TEXT REFERENCES notes DEFERRABLE INITIALLY DEFERRED)",
     )
     .await;
-    let answers = in_one_group(
+    let answers = in_one_transaction(
         &database,
         &[
             |savepoint| note(savepoint, "before"),
@@ -161,7 +161,7 @@ async fn a_commit_that_fails_is_told_to_all() {
 }
 
 #[tokio::test]
-async fn a_group_that_cannot_begin_is_told_so() {
+async fn a_group_that_cannot_begin_is_reported() {
     let (database, directory) = notes().await;
     execute(&database, "PRAGMA busy_timeout = 0").await;
     let another_process = Connection::open(path(&directory)).unwrap();
@@ -174,7 +174,7 @@ async fn a_group_that_cannot_begin_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_write_is_run_though_its_caller_is_gone() {
+async fn a_write_is_run_after_its_caller_is_gone() {
     let (database, _directory) = notes().await;
     let mut answer = Box::pin(database.write(|savepoint| note(savepoint, "orphan")));
     waits(&mut answer).await;
@@ -184,7 +184,7 @@ async fn a_write_is_run_though_its_caller_is_gone() {
 }
 
 #[tokio::test]
-async fn what_is_written_later_is_written_before_what_follows() {
+async fn detached_writes_precede_later_writes() {
     let (database, _directory) = notes().await;
     database.write_later(|savepoint| note(savepoint, "later"));
     database.write_later::<SqliteError>(|_| panic!("on purpose"));
