@@ -82,7 +82,7 @@ impl Stores {
     }
 }
 
-prints_as_its_name!(Stores);
+opaque_debug!(Stores);
 
 /// The stores of webhooks: three views of one store.
 #[derive(Clone)]
@@ -112,7 +112,7 @@ impl Webhooks {
     }
 }
 
-prints_as_its_name!(Webhooks);
+opaque_debug!(Webhooks);
 
 /// No code that could panic runs under the lock of a store, so a poisoned lock protects no partial change.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -103,7 +103,7 @@ impl Postgres {
     }
 }
 
-prints_as_its_name!(Postgres);
+opaque_debug!(Postgres);
 
 impl Stores {
     /// Tokens and idempotency keys in the database of `pool`, for any number of nodes; budgets in the memory of each node

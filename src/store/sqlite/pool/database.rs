@@ -181,7 +181,7 @@ impl Database {
     }
 }
 
-prints_as_its_name!(Database);
+opaque_debug!(Database);
 
 fn reply_to<T>(caller: oneshot::Sender<T>) -> impl FnOnce(T) {
     move |answer| drop(caller.send(answer))
