@@ -1,5 +1,4 @@
-//! Limit of password attempts: five wrong passwords within five minutes lock issuing for five minutes (contract,
-//! section 10).
+//! Limit of password attempts: five wrong passwords within five minutes lock issuing for five minutes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +9,7 @@ use crate::rate_limit::{BudgetKey, Window};
 use crate::store::Budgets;
 
 /// Wrong passwords that lock issuing.
-const TRIES: u8 = 5;
+const MAX_ATTEMPTS_PER_WINDOW: u8 = 5;
 
 /// One slot. A wrong password occupies it for five minutes.
 const SLOT: Window = Window {
@@ -20,15 +19,11 @@ const SLOT: Window = Window {
 
 /// Password attempts of administrators, in the store of budgets that the nodes share.
 ///
-/// Each administrator has [`TRIES`] slots. An attempt takes the first free one, and the last only while all others are
-/// taken, so issuing is locked exactly while the last slot is taken.
-pub(super) struct Lock(Arc<dyn Budgets>);
+/// Each administrator has [`MAX_ATTEMPTS_PER_WINDOW`] slots. An attempt takes the first free one, and the last only
+/// while all others are taken, so issuing is locked exactly while the last slot is taken.
+pub(super) struct PasswordThrottle(pub(super) Arc<dyn Budgets>);
 
-impl Lock {
-    pub(super) fn new(budgets: Arc<dyn Budgets>) -> Self {
-        Self(budgets)
-    }
-
+impl PasswordThrottle {
     /// Begins an attempt and returns its slot, or how long issuing is still locked.
     ///
     /// The attempt counts as wrong until it is [released](Self::release): concurrent attempts cannot exceed the limit.
@@ -37,10 +32,10 @@ impl Lock {
         member: &UserId,
         now: Timestamp,
     ) -> Stored<Result<BudgetKey, Duration>> {
-        let last = slot(member, TRIES);
+        let last = slot(member, MAX_ATTEMPTS_PER_WINDOW);
         let mut charge = self.0.charge(&last, 0, SLOT, now).await?;
         if charge.remaining > 0 {
-            for number in 1..=TRIES {
+            for number in 1..=MAX_ATTEMPTS_PER_WINDOW {
                 let slot = slot(member, number);
                 charge = self.0.charge(&slot, 1, SLOT, now).await?;
                 if charge.granted {

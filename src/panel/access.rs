@@ -1,37 +1,56 @@
-//! Who may be here, and whether they mean what their browser sends: verdicts on values (contract, section 10).
+//! Access checks: the administrator, the origin of a form, and its CSRF token.
 
 use bytes::Bytes;
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::header::{HOST, HeaderName, ORIGIN, REFERER};
 use http::request::Parts;
+use http::uri::Authority;
 use http::{HeaderValue, Uri};
+use sha2::Sha256;
+use subtle::ConstantTimeEq;
 
-use super::csrf;
+use super::error::PanelError;
 use super::form::Form;
-use super::problem::Problem;
+use crate::base62;
 use crate::host::Session;
 use crate::http_util::BodyError;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// To one who is no administrator there is no panel.
-pub(super) fn admit(session: &Session) -> Result<(), Problem> {
-    session.administrator.then_some(()).ok_or(Problem::Absent)
+/// The name of the field that holds the CSRF token.
+pub(super) const CSRF_FIELD: &str = "csrf";
+
+/// Separates the token from every other use of the session's secret.
+const CSRF_CONTEXT: &[u8] = b"forum-api panel form";
+
+/// The CSRF token of a session. It follows from the session's secret, so every node knows it.
+pub(super) fn csrf_token(session: &Session) -> String {
+    // A key of any length is accepted, so there is always one.
+    let mac = Hmac::<Sha256>::new_from_slice(&session.secret);
+    let digest = mac.map(|mac| {
+        mac.chain_update(CSRF_CONTEXT)
+            .finalize()
+            .into_bytes()
+            .into()
+    });
+    let digits = base62::number::<43, 32>(digest.unwrap_or_default());
+    digits.map(char::from).iter().collect()
 }
 
-pub(super) fn comes_from_here(head: &Parts, base_url: &str) -> Result<(), Problem> {
-    is_own_form(head, base_url)
-        .then_some(())
-        .ok_or(Problem::Forged)
-}
-
-/// The form, if it can be read and carries what this session's forms do.
-pub(super) fn form(body: Result<Bytes, BodyError>, session: &Session) -> Result<Form, Problem> {
-    let body = body.map_err(|_| Problem::Unreadable)?;
-    let text = std::str::from_utf8(&body).map_err(|_| Problem::Unreadable)?;
-    let form = Form::parse(text).ok_or(Problem::Unreadable)?;
-    csrf::is_right(session, form.get(csrf::FIELD))
-        .then_some(form)
-        .ok_or(Problem::Forged)
+/// Returns a form whose body can be read and that carries the session's CSRF token.
+pub(super) fn require_own_form(
+    body: Result<Bytes, BodyError>,
+    session: &Session,
+) -> Result<Form, PanelError> {
+    let body = body.map_err(|_| PanelError::BadForm)?;
+    let text = std::str::from_utf8(&body).map_err(|_| PanelError::BadForm)?;
+    let form = Form::parse(text).ok_or(PanelError::BadForm)?;
+    let (expected, found) = (csrf_token(session), form.get(CSRF_FIELD));
+    let is_right: bool = expected.as_bytes().ct_eq(found.as_bytes()).into();
+    if session.secret.is_empty() || !is_right {
+        return Err(PanelError::Forbidden);
+    }
+    Ok(form)
 }
 
 /// Whether a form was sent from a page of the same site as it goes to, as far as the browser says where it was sent
@@ -47,17 +66,12 @@ pub fn is_own_form(head: &Parts, base_url: &str) -> bool {
 
 fn is_own_address(value: &HeaderValue, head: &Parts, base_url: &str) -> bool {
     let authority = |text: &str| {
-        Some(
-            text.parse::<Uri>()
-                .ok()?
-                .authority()?
-                .as_str()
-                .to_lowercase(),
-        )
+        let uri: Uri = text.parse().ok()?;
+        Some(uri.authority()?.as_str().to_lowercase())
     };
     let sent_from = value.to_str().ok().and_then(authority);
     let host = head.headers.get(HOST).and_then(|host| host.to_str().ok());
-    let host = host.or_else(|| head.uri.authority().map(http::uri::Authority::as_str));
+    let host = host.or_else(|| head.uri.authority().map(Authority::as_str));
     let sent_to = [host.map(str::to_lowercase), authority(base_url)];
     sent_from.is_some() && sent_to.contains(&sent_from)
 }
@@ -90,20 +104,15 @@ mod tests {
         ] {
             assert!(is_own(own), "{own:?}");
         }
+        let own = ("origin", "http://board.example:8080");
         for foreign in [
             &[("origin", "http://evil.example")][..],
             &[("origin", "http://board.example")],
             &[("origin", "null")],
             &[("origin", "")],
             &[("origin", "http://board.example:8080.evil.example")],
-            &[
-                ("origin", "http://board.example:8080"),
-                ("origin", "http://evil.example"),
-            ],
-            &[
-                ("origin", "http://board.example:8080"),
-                ("referer", "http://evil.example/"),
-            ],
+            &[own, ("origin", "http://evil.example")],
+            &[own, ("referer", "http://evil.example/")],
             &[("referer", "http://evil.example/http://board.example:8080/")],
             &[("referer", "http://board.example:8080@evil.example/")],
             &[("sec-fetch-site", "cross-site")],

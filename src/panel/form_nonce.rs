@@ -1,4 +1,4 @@
-//! Nonces of the forms that reveal a secret once: a form that succeeded is not carried out again.
+//! Nonces of the forms that reveal a secret: a form that succeeded is not carried out again.
 
 use std::sync::Arc;
 
@@ -15,20 +15,27 @@ use crate::token::Lookup;
 pub(super) const FIELD: &str = "once";
 
 /// Nonces of the forms that were carried out within 24 hours, in the idempotency store that the nodes share.
-pub(super) struct Spent(Arc<dyn Idempotency>);
+pub(super) struct FormNonces(pub(super) Arc<dyn Idempotency>);
 
-impl Spent {
-    pub(super) fn new(idempotency: Arc<dyn Idempotency>) -> Self {
-        Self(idempotency)
-    }
-
+impl FormNonces {
     /// Reserves a nonce, unless its form succeeded or is running.
     pub(super) async fn begin(&self, nonce: &str, now: Timestamp) -> Stored<Begin> {
-        self.0.begin(&attempt(nonce), now).await
+        let hash = base62::number::<43, 32>(Sha256::digest(nonce).into());
+        let hash: String = hash.map(char::from).iter().collect();
+        // No client's key collides with a nonce's: an `Idempotency-Key` contains no space.
+        let attempt = Attempt {
+            token: Lookup::NOBODYS,
+            key: format!("panel form {hash}"),
+            request: [0; 32],
+        };
+        self.0.begin(&attempt, now).await
     }
 
     /// Spends a reserved nonce after a success. Otherwise releases it, so that the form can be sent again.
     pub(super) async fn settle(&self, ticket: &Ticket, succeeded: bool) -> Stored<()> {
+        if !succeeded {
+            return self.0.settle(ticket, Outcome::DidNotRun).await;
+        }
         // The page with the secret is not stored.
         let empty = Kept {
             status: 200,
@@ -36,28 +43,12 @@ impl Spent {
             body: Default::default(),
             resource: ResourceIds::default(),
         };
-        let outcome = if succeeded {
-            Outcome::Answered(empty)
-        } else {
-            Outcome::DidNotRun
-        };
-        self.0.settle(ticket, outcome).await
-    }
-}
-
-/// No client's key collides with a nonce's: an `Idempotency-Key` contains no space.
-fn attempt(nonce: &str) -> Attempt {
-    let hash = base62::number::<43, 32>(Sha256::digest(nonce).into());
-    let hash: String = hash.map(char::from).iter().collect();
-    Attempt {
-        token: Lookup::NOBODYS,
-        key: format!("panel form {hash}"),
-        request: [0; 32],
+        self.0.settle(ticket, Outcome::Answered(empty)).await
     }
 }
 
 /// Returns the nonce of a new form.
-pub(super) fn number(entropy: &dyn Entropy) -> Result<String, NoEntropy> {
-    let digits = base62::random::<22>(entropy)?;
+pub(super) fn generate(random: &dyn Entropy) -> Result<String, NoEntropy> {
+    let digits = base62::random::<22>(random)?;
     Ok(digits.map(char::from).iter().collect())
 }

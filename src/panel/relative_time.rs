@@ -1,8 +1,8 @@
-//! Times in words: "3 hours ago".
+//! Relative times: "3 hours ago".
 
 use crate::model::Timestamp;
 
-/// Each unit with how many milliseconds it has, the longest first.
+/// The units in milliseconds, the longest first.
 const UNITS: [(&str, i64); 4] = [
     ("year", 365 * DAY),
     ("day", DAY),
@@ -14,7 +14,7 @@ const DAY: i64 = 24 * 60 * 60 * 1000;
 
 /// How long before `now` it was, in the longest unit of which there is a whole one; or how long after it will be,
 /// rounded, so that a token that was just issued for 30 days does not expire in 29.
-pub(super) fn words(at: Timestamp, now: Timestamp) -> String {
+pub(super) fn relative(at: Timestamp, now: Timestamp) -> String {
     let apart = at.as_millis().saturating_sub(now.as_millis());
     let length = apart.saturating_abs();
     let Some((unit, millis)) = UNITS.into_iter().find(|(_, millis)| length >= *millis) else {
@@ -57,7 +57,7 @@ mod tests {
             (36_500 * 86_400, "in 100 years"),
         ] {
             let at = Timestamp::from_millis(now.as_millis() + seconds * 1000);
-            assert_eq!(words(at, now), expected);
+            assert_eq!(relative(at, now), expected);
         }
         assert_eq!(exact(now), "2026-01-01 00:00:00 UTC");
     }

@@ -1,67 +1,63 @@
-//! Why there is no such page, or why a form was not taken.
+//! Why a request is refused.
 
 use http::StatusCode;
 
-use super::answer::Answer;
-use super::layout;
+use super::components::bare_document;
+use super::response::PageResponse;
 use crate::host::{BoxError, Fault, Overloaded};
 use crate::unwind::Panicked;
 use crate::webhook_admin::Declined;
 
 /// Why a request is refused.
-#[derive(Debug)]
-pub(super) enum Problem {
-    /// There is no such page, or none for this member.
-    Absent,
-    /// The form is none of this session's, or comes from elsewhere.
-    Forged,
-    /// The form cannot be read.
-    Unreadable,
-    /// Something failed behind the panel.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PanelError {
+    /// The page does not exist, or not for this member.
+    #[error("not found")]
+    NotFound,
+    /// The form does not belong to this session, or comes from another site.
+    #[error("forbidden")]
+    Forbidden,
+    #[error("the form cannot be read")]
+    BadForm,
+    #[error(transparent)]
     Internal(BoxError),
 }
 
-impl Problem {
+impl PanelError {
     pub(super) fn internal(source: impl Into<BoxError>) -> Self {
         Self::Internal(source.into())
     }
 
-    /// The page that says so. What failed stays in the log.
-    pub(super) fn answer(self, mount: &str) -> Answer {
-        if let Self::Internal(source) = &self {
-            tracing::error!(error = %source, "internal error");
-        }
-        let (status, title, text) = self.words();
-        let page = layout::bare(mount, title, text);
-        match self.overloaded() {
+    /// Returns the error's page. The source of an internal error is written to the log only.
+    pub(super) fn into_response(self, mount: &str) -> PageResponse {
+        let (status, title, text) = self.page_text();
+        let page = bare_document(mount, title, text);
+        let Self::Internal(source) = self else {
+            return PageResponse::page(status, page);
+        };
+        tracing::error!(error = %source, "internal error");
+        match Overloaded::cause_of(&*source) {
             Some(Overloaded { retry_after }) => {
-                Answer::page(StatusCode::SERVICE_UNAVAILABLE, page).retry_after(retry_after)
+                PageResponse::page(StatusCode::SERVICE_UNAVAILABLE, page).retry_after(retry_after)
             }
-            None => Answer::page(status, page),
+            None => PageResponse::page(status, page),
         }
     }
 
-    fn overloaded(&self) -> Option<Overloaded> {
+    fn page_text(&self) -> (StatusCode, &'static str, &'static str) {
         match self {
-            Self::Internal(source) => Overloaded::cause_of(&**source),
-            _ => None,
-        }
-    }
-
-    fn words(&self) -> (StatusCode, &'static str, &'static str) {
-        match self {
-            Self::Absent => (
+            Self::NotFound => (
                 StatusCode::NOT_FOUND,
                 "Not found",
                 "There is no such page here.",
             ),
-            Self::Forged => (
+            Self::Forbidden => (
                 StatusCode::FORBIDDEN,
                 "Refused",
                 "This form did not come from a page of your present session, so nothing was changed. Go back, reload \
                  the page, and send it again.",
             ),
-            Self::Unreadable => (
+            Self::BadForm => (
                 StatusCode::BAD_REQUEST,
                 "Not understood",
                 "The form could not be read, so nothing was changed. Go back and send it again.",
@@ -75,23 +71,23 @@ impl Problem {
     }
 }
 
-impl From<Fault> for Problem {
+impl From<Fault> for PanelError {
     fn from(fault: Fault) -> Self {
         Self::Internal(fault.into_source())
     }
 }
 
-impl From<Panicked> for Problem {
+impl From<Panicked> for PanelError {
     fn from(panicked: Panicked) -> Self {
         Self::internal(panicked)
     }
 }
 
-/// What is declined for a reason that the page does not show beside a field.
-impl From<Declined> for Problem {
+/// The errors that no page shows beside a field.
+impl From<Declined> for PanelError {
     fn from(declined: Declined) -> Self {
         match declined {
-            Declined::NoSuchEndpoint => Self::Absent,
+            Declined::NoSuchEndpoint => Self::NotFound,
             Declined::Failed(source) => Self::Internal(source),
             other => Self::internal(other),
         }
