@@ -86,7 +86,7 @@
 )]
 
 /// A type that prints as its name only: what it holds is secret, or has nothing to say.
-macro_rules! prints_as_its_name {
+macro_rules! opaque_debug {
     ($type:ident) => {
         impl std::fmt::Debug for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -97,7 +97,7 @@ macro_rules! prints_as_its_name {
 }
 
 /// A type that prints with the settings of what it wraps, and with nothing else of it.
-macro_rules! prints_its_settings {
+macro_rules! settings_debug {
     ($type:ident) => {
         impl std::fmt::Debug for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -110,7 +110,7 @@ macro_rules! prints_its_settings {
 }
 
 /// An error that is always told in the same sentence.
-macro_rules! one_sentence {
+macro_rules! display_error {
     ($type:ident, $sentence:literal) => {
         impl std::fmt::Display for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -131,7 +131,8 @@ mod error;
 pub mod guide;
 pub mod host;
 mod http_util;
-mod measure;
+#[cfg(not(feature = "metrics"))]
+mod metrics;
 #[cfg(feature = "metrics")]
 pub mod metrics;
 pub mod model;
@@ -143,10 +144,10 @@ pub mod scope;
 pub mod store;
 #[cfg(feature = "swagger-ui")]
 pub mod swagger_ui;
+mod task;
 #[cfg(feature = "test-util")]
 pub mod test_util;
 pub mod token;
-mod unwind;
 pub mod webhook;
 #[cfg(feature = "webhooks")]
 pub mod webhook_admin;

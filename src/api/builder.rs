@@ -8,7 +8,7 @@ use http::{Extensions, Uri};
 
 use super::request_id::RequestIds;
 use super::service::{Core, ForumApi};
-use super::{Settings, address, openapi};
+use super::{Settings, client_ip, openapi};
 use crate::environment::Environment;
 use crate::host::{Authority, Board};
 use crate::store::Stores;
@@ -37,7 +37,7 @@ impl ForumApi {
             environment,
             settings: Settings::default(),
             document: bytes::Bytes::new(),
-            peer: address::peer_of,
+            peer: client_ip::peer_of,
             original_uri: |_| None,
             warned: AtomicBool::new(false),
         })
@@ -83,4 +83,4 @@ impl Builder {
     }
 }
 
-prints_its_settings!(Builder);
+settings_debug!(Builder);

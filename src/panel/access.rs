@@ -33,7 +33,7 @@ pub(super) fn csrf_token(session: &Session) -> String {
             .into_bytes()
             .into()
     });
-    let digits = base62::number::<43, 32>(digest.unwrap_or_default());
+    let digits = base62::encode::<43, 32>(digest.unwrap_or_default());
     digits.map(char::from).iter().collect()
 }
 

@@ -105,4 +105,4 @@ impl Builder {
     }
 }
 
-prints_its_settings!(Builder);
+settings_debug!(Builder);

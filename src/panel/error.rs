@@ -5,7 +5,7 @@ use http::StatusCode;
 use super::components::bare_document;
 use super::response::PageResponse;
 use crate::host::{BoxError, Fault, Overloaded};
-use crate::unwind::Panicked;
+use crate::task::PanicError;
 use crate::webhook_admin::Declined;
 
 /// Why a request is refused.
@@ -77,8 +77,8 @@ impl From<Fault> for PanelError {
     }
 }
 
-impl From<Panicked> for PanelError {
-    fn from(panicked: Panicked) -> Self {
+impl From<PanicError> for PanelError {
+    fn from(panicked: PanicError) -> Self {
         Self::internal(panicked)
     }
 }

@@ -20,11 +20,11 @@ pub(super) struct FormNonces(pub(super) Arc<dyn Idempotency>);
 impl FormNonces {
     /// Reserves a nonce, unless its form succeeded or is running.
     pub(super) async fn begin(&self, nonce: &str, now: Timestamp) -> Stored<Begin> {
-        let hash = base62::number::<43, 32>(Sha256::digest(nonce).into());
+        let hash = base62::encode::<43, 32>(Sha256::digest(nonce).into());
         let hash: String = hash.map(char::from).iter().collect();
         // No client's key collides with a nonce's: an `Idempotency-Key` contains no space.
         let attempt = Attempt {
-            token: Lookup::NOBODYS,
+            token: Lookup::DUMMY,
             key: format!("panel form {hash}"),
             request: [0; 32],
         };

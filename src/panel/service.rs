@@ -72,7 +72,7 @@ where
     }
 }
 
-prints_its_settings!(Panel);
+settings_debug!(Panel);
 
 impl PanelInner {
     async fn handle(self: Arc<Self>, head: &Parts, body: UnreadBody) -> Response<Full<Bytes>> {

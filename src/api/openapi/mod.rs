@@ -1,20 +1,20 @@
 //! The OpenAPI 3.1 document (contract, section 9), made from the same rows and types that serve the requests.
 
-mod guide;
-mod notes;
+mod descriptions;
+mod info;
+mod normalize;
 mod operation;
-mod plain;
 mod responses;
 mod schemas;
-mod typed;
+mod text_pattern;
 mod webhooks;
 
 use serde_json::{Map, Value, json};
 
 use self::schemas::Schemas;
 use super::Settings;
-use super::problem::Code;
-use super::route::rows;
+use crate::api::error::Code;
+use crate::api::router::rows;
 use crate::environment::Environment;
 use crate::scope::Surface;
 
@@ -61,7 +61,7 @@ fn info(settings: &Settings, surface: Surface) -> Value {
     json!({
         "title": "Forum Board REST API",
         "version": "1.0.0",
-        "description": guide::guide(settings, surface),
+        "description": info::guide(settings, surface),
         "contact": { "name": "The operators of this board" },
         "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         "x-scopes": scopes,
@@ -74,7 +74,7 @@ fn security_scheme(surface: Surface) -> Value {
         "type": "http",
         "scheme": "bearer",
         "bearerFormat": "forum_pat_<lookup>_<secret>",
-        "description": guide::authentication(surface),
+        "description": info::authentication(surface),
     })
 }
 
