@@ -29,7 +29,7 @@ const FILE_CYCLES: &[&str] = &[
 /// Where SQL is.
 #[rustfmt::skip]
 const SQL: &[&str] = &[
-    "src/store/postgres", "src/store/sqlite", "src/webhook/event", "examples/existing_board",
+    "src/store/", "src/webhook/event", "examples/existing_board",
     "examples/server/src/board",
 ];
 
