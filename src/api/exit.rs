@@ -11,9 +11,9 @@ use http_body_util::Full;
 use percent_encoding::{CONTROLS, utf8_percent_encode};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::answer::Answer;
 use super::headers::Headers;
 use super::hex::Hex;
+use crate::api::response::Answer;
 use crate::http_util::form_decode;
 use crate::rate_limit::Charge;
 

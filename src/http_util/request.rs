@@ -11,7 +11,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 use crate::host::BoxError;
 use crate::runtime::Runtime;
-use crate::unwind::{Panicked, caught, to_its_end, within};
+use crate::task::{PanicError, catch_panic, spawn_and_join, timeout};
 
 /// Finds the URI as it was sent in the extensions of a request whose path a router has cut.
 pub(crate) type OriginalUri = fn(&Extensions) -> Option<&Uri>;
@@ -47,12 +47,12 @@ where
 }
 
 /// Runs the steps of a request: a panic becomes an error, and `None` means that the deadline has passed.
-pub(crate) async fn run<T, E: From<Panicked>>(
+pub(crate) async fn run<T, E: From<PanicError>>(
     runtime: &dyn Runtime,
     deadline: Duration,
     steps: impl Future<Output = Result<T, E>>,
 ) -> Option<Result<T, E>> {
-    within(runtime, deadline, caught(steps)).await
+    timeout(runtime, deadline, catch_panic(steps)).await
 }
 
 /// Runs a write to its end, even when the client hangs up. `None` means that the executor dropped it.
@@ -62,9 +62,9 @@ pub(crate) async fn run_write<T, E>(
 ) -> Option<Result<T, E>>
 where
     T: Send + 'static,
-    E: From<Panicked> + Send + 'static,
+    E: From<PanicError> + Send + 'static,
 {
-    to_its_end(runtime, caught(write)).await
+    spawn_and_join(runtime, catch_panic(write)).await
 }
 
 /// The value of `retry-after`: whole seconds, rounded up, at least one.

@@ -21,9 +21,10 @@ use super::spent::Spent;
 use super::table::{self, Does};
 use super::visit::Visit;
 use super::{exit, gate, style};
+use crate::environment::Environment;
 use crate::host::{BoxError, Operator};
 use crate::http_util::{BodyError, OriginalUri, read_body, restore_uri, run, run_write};
-use crate::runtime::{BoxFuture, Clock, Entropy, Runtime};
+use crate::runtime::BoxFuture;
 use crate::store::Tokens;
 use crate::webhook_admin::Registry;
 
@@ -38,9 +39,7 @@ pub(super) struct Core {
     pub(super) operator: Arc<dyn Operator>,
     pub(super) tokens: Arc<dyn Tokens>,
     pub(super) registry: Registry,
-    pub(super) runtime: Arc<dyn Runtime>,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) entropy: Arc<dyn Entropy>,
+    pub(super) environment: Environment,
     pub(super) settings: Settings,
     pub(super) original_uri: OriginalUri,
     pub(super) lock: Lock,
@@ -72,7 +71,7 @@ where
     }
 }
 
-prints_its_settings!(Panel);
+settings_debug!(Panel);
 
 impl Core {
     async fn answer(self: Arc<Self>, mut head: Parts, body: Unread) -> Response<Full<Bytes>> {
@@ -83,7 +82,7 @@ impl Core {
 
     async fn handle(self: Arc<Self>, head: &Parts, body: Unread) -> Response<Full<Bytes>> {
         let road = self.road(head, body);
-        let ended = run(&*self.runtime, self.settings.deadline, road).await;
+        let ended = run(&*self.environment.runtime, self.settings.deadline, road).await;
         let result = ended.unwrap_or_else(|| Err(Problem::internal("the request took too long")));
         let answer = result.unwrap_or_else(|problem| problem.answer(&self.settings.mount));
         tracing::info!(status = answer.status.as_u16(), "answered");
@@ -112,15 +111,15 @@ impl Core {
             session,
             id: id.to_owned(),
             query: Form::parse(head.uri.query().unwrap_or_default()).unwrap_or_default(),
-            now: self.clock.now(),
+            now: self.environment.clock.now(),
         };
         match row.does {
             Does::Shows(show) => show(&visit).await,
             Does::Changes(change) => {
-                gate::comes_from_here(head, &self.settings.base_url)?;
+                gate::comes_from_here(head, &self.environment.public_origin)?;
                 let form = gate::form(body.await, &visit.session)?;
                 let work = async move { change(&visit, &form).await };
-                let changed = run_write(&*self.runtime, work).await;
+                let changed = run_write(&*self.environment.runtime, work).await;
                 changed.unwrap_or_else(|| Err(Problem::internal("the executor lost a write")))
             }
         }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use forum_api::Settings;
+use forum_api::Environment;
 use forum_api::host::Board;
+use forum_api::runtime::TokioRuntime;
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
 
@@ -12,6 +13,10 @@ use crate::support::server::settings;
 use crate::support::*;
 
 const SURFACES: [Surface; 2] = [Surface::Full, Surface::Compact];
+
+fn environment(surface: Surface) -> Environment {
+    Environment::new(TokioRuntime).surface(surface)
+}
 
 /// A board that implements no method.
 struct Unimplemented;
@@ -94,13 +99,10 @@ async fn an_offline_board_serves_only_members_with_access_to_it() {
 async fn each_row_costs_exactly_its_units_and_a_rejected_request_costs_none() {
     for surface in SURFACES {
         for row in rows(surface) {
-            let mut settings = Settings {
-                surface,
-                ..settings()
-            };
+            let mut settings = settings();
             settings.token_window.units = 2 * row.cost - 1;
             settings.guest_window.units = 2 * row.cost - 1;
-            let server = Server::with(settings);
+            let server = Server::within(environment(surface), settings);
             let alice = server.token("alice").await;
             let callers = [Some(&alice), None];
             for caller in &callers[..if row.needs_token { 1 } else { 2 }] {
@@ -122,13 +124,15 @@ async fn each_row_costs_exactly_its_units_and_a_rejected_request_costs_none() {
 #[tokio::test]
 async fn a_row_that_the_host_does_not_implement_is_a_501_after_authorization() {
     for surface in SURFACES {
-        let settings = Settings {
-            surface,
-            ..settings()
-        };
         let authority = FullBoard::new();
         let stores = Stores::in_memory();
-        let server = Server::over(settings, stores, &authority, Arc::new(Unimplemented));
+        let server = Server::over_in(
+            environment(surface),
+            settings(),
+            stores,
+            &authority,
+            Arc::new(Unimplemented),
+        );
         let alice = server.token("alice").await;
         let not_implemented = (501, Some("not_implemented"));
         for row in rows(surface) {

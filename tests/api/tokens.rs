@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use forum_api::runtime::Clock;
+use forum_api::Environment;
+use forum_api::runtime::{Clock, TokioRuntime};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::test_util::Answer;
@@ -57,11 +58,14 @@ async fn a_token_stays_valid_without_a_retired_scope() {
     let stores = Stores::in_memory();
     let over = |surface| {
         let board = FullBoard::new();
-        let settings = forum_api::Settings {
-            surface,
-            ..settings()
-        };
-        Server::over(settings, stores.clone(), &board, board.clone())
+        let environment = Environment::new(TokioRuntime).surface(surface);
+        Server::over_in(
+            environment,
+            settings(),
+            stores.clone(),
+            &board,
+            board.clone(),
+        )
     };
     let scopes = |answer: Answer| {
         let json = answer.json();
