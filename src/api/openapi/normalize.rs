@@ -7,9 +7,9 @@ use serde_json::Value;
 /// Unsigned formats are no formats of OpenAPI's: the minimum says it all. Choices become an enumeration. A default
 /// moves to the description, as generators make a field with one required; where it says nothing it goes.
 #[derive(Clone)]
-pub(super) struct Plain;
+pub(super) struct NormalizeSchemas;
 
-impl Transform for Plain {
+impl Transform for NormalizeSchemas {
     fn transform(&mut self, schema: &mut Schema) {
         let format = schema.get("format").and_then(Value::as_str);
         if format.is_some_and(|format| format.starts_with("uint")) {
@@ -21,7 +21,7 @@ impl Transform for Plain {
         let required = required(schema);
         let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
         for (name, property) in properties.into_iter().flatten() {
-            tell_default(property, required.contains(name));
+            describe_default(property, required.contains(name));
         }
         transform_subschemas(self, schema);
     }
@@ -54,7 +54,7 @@ fn required(schema: &Schema) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-fn tell_default(property: &mut Value, required: bool) {
+fn describe_default(property: &mut Value, required: bool) {
     let default = property
         .as_object_mut()
         .and_then(|fields| fields.remove("default"));

@@ -4,18 +4,18 @@ use schemars::Schema;
 use schemars::transform::{Transform, transform_subschemas};
 use serde_json::Value;
 
-use crate::model::any_text;
+use crate::model::text_pattern;
 
 /// Texts that are narrowed by nothing else take whatever can be typed.
 #[derive(Clone)]
-pub(super) struct Typed;
+pub(super) struct RestrictText;
 
-impl Transform for Typed {
+impl Transform for RestrictText {
     fn transform(&mut self, schema: &mut Schema) {
         let narrowed = ["enum", "const", "format", "pattern"];
         let is_free = !narrowed.iter().any(|word| schema.get(*word).is_some());
         if is_free && is_text(schema) {
-            schema.insert("pattern".into(), any_text().into());
+            schema.insert("pattern".into(), text_pattern().into());
         }
         transform_subschemas(self, schema);
     }
