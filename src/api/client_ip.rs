@@ -1,6 +1,6 @@
 //! The client's address, and which guests share a budget (contract, section 3).
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 use http::{Extensions, HeaderMap};
 use ipnet::IpNet;
@@ -65,20 +65,16 @@ impl Settings {
     /// Returns the prefix of `address` whose clients share a budget: the address with all but its first
     /// [`v4_prefix`](Self::v4_prefix) or [`v6_prefix`](Self::v6_prefix) bits zeroed. IPv4 is IPv4-mapped IPv6.
     pub fn address_prefix(&self, address: IpAddr) -> u128 {
-        match address.to_canonical() {
-            IpAddr::V4(v4) => {
-                let kept = mask(32, self.v4_prefix) as u32;
-                Ipv4Addr::from(u32::from(v4) & kept).to_ipv6_mapped().into()
-            }
-            IpAddr::V6(v6) => u128::from(v6) & mask(128, self.v6_prefix),
+        let address = address.to_canonical();
+        let kept = match address {
+            IpAddr::V4(_) => self.v4_prefix,
+            IpAddr::V6(_) => self.v6_prefix,
+        };
+        match IpNet::new(address, kept).map_or(address, |net| net.network()) {
+            IpAddr::V4(v4) => v4.to_ipv6_mapped().into(),
+            IpAddr::V6(v6) => v6.into(),
         }
     }
-}
-
-/// Ones in the leading `kept` of `bits` bits.
-fn mask(bits: u32, kept: u8) -> u128 {
-    let dropped = bits.saturating_sub(kept.into());
-    u128::MAX.checked_shl(dropped).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -142,16 +138,5 @@ mod tests {
         ] {
             assert_eq!(key(peer, forwarded), of(client), "{peer} {forwarded:?}");
         }
-    }
-
-    #[test]
-    fn a_mask_has_any_number_of_bits() {
-        let masks = [
-            mask(32, 32),
-            mask(128, 128),
-            mask(32, 0) & 0xffff_ffff,
-            mask(128, 0),
-        ];
-        assert_eq!(masks, [u128::MAX, u128::MAX, 0, 0]);
     }
 }

@@ -14,7 +14,7 @@ use super::output::{RenderContext, Rendered, ToWire};
 use super::pagination::CursorScope;
 use super::response::ApiResponse;
 use crate::host::{Board, Caller, Member, Place, Result as BoardResult};
-use crate::model::UserRef;
+use crate::model::{UserId, UserRef};
 use crate::runtime::BoxFuture;
 use crate::scope::{Scope, Surface};
 
@@ -125,18 +125,12 @@ impl<C, P, A, T> Handler<C, P, A, T> {
 
 /// What a handler decodes.
 pub(super) struct EndpointRequest<'a> {
-    pub(super) endpoint: &'static ApiEndpoint,
+    pub(super) operation_id: &'static str,
     pub(super) head: &'a Parts,
     pub(super) path: RawPathParams<'a>,
     pub(super) caller: &'a Caller,
-    pub(super) input: Input<'a>,
-}
-
-/// Where the parameters come from.
-pub(super) enum Input<'a> {
-    /// The query of the request.
-    Query,
-    Body(InputValue<'a>),
+    /// The parameters; `None` if they are in the query.
+    pub(super) body: Option<InputValue<'a>>,
 }
 
 /// The schemas of an endpoint.
@@ -145,6 +139,8 @@ pub(super) struct OperationSchemas {
     pub(super) source: Source,
     pub(super) params: Schema,
     pub(super) output: Schema,
+    /// The statuses of success.
+    pub(super) statuses: Vec<StatusCode>,
     /// Headers that the output adds.
     pub(super) headers: &'static [&'static str],
 }
@@ -153,8 +149,6 @@ pub(super) struct OperationSchemas {
 pub(super) trait ErasedHandler: Sync {
     fn needs_token(&self) -> bool;
     fn source(&self) -> Source;
-    /// The statuses of success.
-    fn statuses(&self) -> Vec<StatusCode>;
     fn describe(
         &self,
         inputs: &mut SchemaGenerator,
@@ -195,10 +189,6 @@ impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> ErasedHandler for Handl
         A::SOURCE
     }
 
-    fn statuses(&self) -> Vec<StatusCode> {
-        [&[self.status], T::STATUSES].concat()
-    }
-
     fn describe(
         &self,
         inputs: &mut SchemaGenerator,
@@ -209,6 +199,7 @@ impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> ErasedHandler for Handl
             source: A::SOURCE,
             params: A::schema(inputs),
             output: outputs.subschema_for::<T::Wire>(),
+            statuses: [&[self.status], T::STATUSES].concat(),
             headers: T::HEADERS,
         }
     }
@@ -221,24 +212,18 @@ impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> ErasedHandler for Handl
         &'static self,
         request: EndpointRequest<'_>,
     ) -> Result<Box<dyn Invocation>, ApiError> {
-        let EndpointRequest {
-            endpoint,
-            head,
-            path,
-            caller,
-            input,
-        } = request;
-        let path = Self::parse_path(path)?;
-        let value = match input {
-            Input::Query => query::parse(head.uri.query())?,
-            Input::Body(value) => value,
+        let head = request.head;
+        let path = Self::parse_path(request.path)?;
+        let value = match request.body {
+            Some(value) => value,
+            None => query::parse(head.uri.query())?,
         };
         let mut params = A::decode(value, &head.method)?;
-        let owner = caller.user().filter(|_| C::NEEDS_TOKEN);
+        let owner = request.caller.user().filter(|_| C::NEEDS_TOKEN);
         let cursor_scope = bind_cursor(&mut params, head.uri.path(), owner)?;
         Ok(Box::new(TypedInvocation {
             handler: self,
-            operation_id: endpoint.operation_id,
+            operation_id: request.operation_id,
             path,
             params,
             cursor_scope,
@@ -250,7 +235,7 @@ impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> ErasedHandler for Handl
 fn bind_cursor(
     params: &mut impl Params,
     path: &str,
-    owner: Option<&crate::model::UserId>,
+    owner: Option<&UserId>,
 ) -> Result<Option<CursorScope>, ApiError> {
     if params.after().is_none() {
         return Ok(None);

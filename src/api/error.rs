@@ -82,46 +82,29 @@ impl ErrorCode {
     }
 }
 
-/// Why a request was refused. Clients get the text of [`ApiError::message`].
+/// Why a request was refused. Clients get what [`ApiError::describe`] returns.
 #[derive(Debug, Error)]
+#[error("{self:?}")]
 pub(super) enum ApiError {
-    #[error(transparent)]
     BadRequest(#[from] InputError),
-    #[error("unauthenticated: {0:?}")]
     Unauthenticated(#[from] AuthFailure),
-    #[error("the token lacks the scope")]
     MissingScope,
-    #[error("the token's owner can no longer act")]
     OwnerUnavailable,
-    #[error("no such route")]
     NoSuchRoute,
-    #[error("not found")]
     NotFound,
     /// The handler ran, and returned what this caller may not see.
-    #[error("the result is hidden from the caller")]
     HiddenResult,
     /// The client can repeat the request after this time, when the window ends.
-    #[error("over the budget")]
     RateLimited(Duration),
-    #[error("not implemented")]
     NotImplemented,
-    #[error("the board is offline")]
     BoardOffline,
-    #[error("internal error")]
     Internal(#[source] BoxError),
     /// The backend did not run the operation. The client can repeat the request after this time.
-    #[error("the backend is overloaded")]
     Overloaded(Duration),
-    #[error("{message}")]
-    Board {
-        code: ErrorCode,
-        message: String,
-        retry_after: Option<Duration>,
-    },
-    #[error("idempotency key: {0:?}")]
+    /// With the board's own text, and the time after which the client can repeat the request.
+    Board(ErrorCode, String, Option<Duration>),
     Idempotency(IdempotencyConflict),
     /// The caller can no longer see what the stored response is about, and the path does not name it.
-    #[error("the stored response is hidden from the caller")]
     ReplayNotFound,
 }
 
@@ -153,66 +136,51 @@ impl ApiError {
         }
     }
 
-    fn board(code: ErrorCode, message: String) -> Self {
-        Self::Board {
-            code,
-            message,
-            retry_after: None,
-        }
-    }
-
-    pub(super) fn status(&self) -> StatusCode {
+    pub(super) fn status(&self, code: ErrorCode) -> StatusCode {
         match self {
             Self::Overloaded(_) => StatusCode::SERVICE_UNAVAILABLE,
-            other => other.code().status(),
-        }
-    }
-
-    pub(super) fn code(&self) -> ErrorCode {
-        match self {
-            Self::BadRequest(_) => ErrorCode::BadRequest,
-            Self::Unauthenticated(_) => ErrorCode::Unauthenticated,
-            Self::MissingScope => ErrorCode::MissingScope,
-            Self::OwnerUnavailable => ErrorCode::OwnerUnavailable,
-            Self::NoSuchRoute => ErrorCode::NoSuchRoute,
-            Self::NotFound | Self::HiddenResult => ErrorCode::NotFound,
-            Self::RateLimited(_) => ErrorCode::RateLimited,
-            Self::NotImplemented => ErrorCode::NotImplemented,
-            Self::BoardOffline => ErrorCode::BoardOffline,
-            Self::Internal(_) | Self::Overloaded(_) => ErrorCode::InternalError,
-            Self::Board { code, .. } => *code,
-            Self::Idempotency(_) => ErrorCode::Conflict,
-            Self::ReplayNotFound => ErrorCode::BoardNotFound,
+            _ => code.status(),
         }
     }
 
     pub(super) fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited(after) | Self::Overloaded(after) => Some(*after),
-            Self::Board { retry_after, .. } => *retry_after,
+            Self::Board(_, _, after) => *after,
             Self::Idempotency(IdempotencyConflict::Running) => Some(Duration::from_secs(1)),
             _ => None,
         }
     }
 
-    pub(super) fn message<'a>(&'a self, messages: &'a Messages) -> Cow<'a, str> {
-        let text = match self {
-            Self::BadRequest(error) => return messages.render(error).into(),
-            Self::Board { message, .. } => message,
-            Self::Unauthenticated(_) => &*messages.unauthenticated,
-            Self::MissingScope => &messages.missing_scope,
-            Self::OwnerUnavailable => &messages.owner_unavailable,
-            Self::NoSuchRoute => &messages.no_such_route,
-            Self::NotFound | Self::HiddenResult | Self::ReplayNotFound => &messages.not_found,
-            Self::RateLimited(_) => &messages.rate_limited,
-            Self::NotImplemented => &messages.not_implemented,
-            Self::BoardOffline => &messages.board_offline,
-            Self::Internal(_) | Self::Overloaded(_) => &messages.internal_error,
-            Self::Idempotency(IdempotencyConflict::Running) => &messages.key_running,
-            Self::Idempotency(IdempotencyConflict::Unknown) => &messages.key_unknown,
-            Self::Idempotency(IdempotencyConflict::OtherRequest) => &messages.key_reused,
+    /// The code and the message that the client gets.
+    pub(super) fn describe<'a>(&'a self, messages: &'a Messages) -> (ErrorCode, Cow<'a, str>) {
+        let (code, text) = match self {
+            Self::BadRequest(error) => {
+                return (ErrorCode::BadRequest, messages.render(error).into());
+            }
+            Self::Board(code, text, _) => (*code, text.as_str()),
+            Self::Unauthenticated(_) => (ErrorCode::Unauthenticated, &*messages.unauthenticated),
+            Self::MissingScope => (ErrorCode::MissingScope, &*messages.missing_scope),
+            Self::OwnerUnavailable => (ErrorCode::OwnerUnavailable, &*messages.owner_unavailable),
+            Self::NoSuchRoute => (ErrorCode::NoSuchRoute, &*messages.no_such_route),
+            Self::NotFound | Self::HiddenResult => (ErrorCode::NotFound, &*messages.not_found),
+            Self::ReplayNotFound => (ErrorCode::BoardNotFound, &*messages.not_found),
+            Self::RateLimited(_) => (ErrorCode::RateLimited, &*messages.rate_limited),
+            Self::NotImplemented => (ErrorCode::NotImplemented, &*messages.not_implemented),
+            Self::BoardOffline => (ErrorCode::BoardOffline, &*messages.board_offline),
+            Self::Internal(_) | Self::Overloaded(_) => {
+                (ErrorCode::InternalError, &*messages.internal_error)
+            }
+            Self::Idempotency(conflict) => {
+                let text = match conflict {
+                    IdempotencyConflict::Running => &messages.key_running,
+                    IdempotencyConflict::Unknown => &messages.key_unknown,
+                    IdempotencyConflict::OtherRequest => &messages.key_reused,
+                };
+                (ErrorCode::Conflict, &**text)
+            }
         };
-        text.into()
+        (code, text.into())
     }
 }
 
@@ -233,17 +201,13 @@ impl From<Refusal> for ApiError {
         match refusal {
             Refusal::Absent => Self::NotFound,
             Refusal::Unusable(name, phrase) => InputError::phrase(name, phrase).into(),
-            Refusal::Forbidden(text) => Self::board(ErrorCode::Forbidden, text),
-            Refusal::NotFound(text) => Self::board(ErrorCode::BoardNotFound, text),
-            Refusal::Conflict(text) => Self::board(ErrorCode::Conflict, text),
+            Refusal::Forbidden(text) => Self::Board(ErrorCode::Forbidden, text, None),
+            Refusal::NotFound(text) => Self::Board(ErrorCode::BoardNotFound, text, None),
+            Refusal::Conflict(text) => Self::Board(ErrorCode::Conflict, text, None),
             Refusal::Invalid { field, message } => {
-                Self::board(ErrorCode::Validation, format!("{field}: {message}"))
+                Self::Board(ErrorCode::Validation, format!("{field}: {message}"), None)
             }
-            Refusal::TooFast(message, retry_after) => Self::Board {
-                code: ErrorCode::BoardRateLimited,
-                message,
-                retry_after,
-            },
+            Refusal::TooFast(text, after) => Self::Board(ErrorCode::BoardRateLimited, text, after),
             Refusal::NotImplemented => Self::NotImplemented,
             Refusal::Failed(source) => Self::internal(source),
         }

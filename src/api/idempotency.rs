@@ -48,24 +48,16 @@ pub(super) fn fingerprint(token: Lookup, key: String, head: &Parts, body: &[u8])
     }
 }
 
-/// How a keyed request goes on.
-pub(super) enum Progress {
-    /// The handler runs, and [`complete`] records its outcome.
-    First(Ticket),
-    /// The stored response is returned.
-    Repeat(Kept),
-}
-
-/// Looks up the key of a request, and claims it if it is new.
+/// Looks up the key of a request, and claims it if it is new: the ticket, or the stored response.
 pub(super) async fn begin(
     store: &dyn Idempotency,
     attempt: &Attempt,
     now: Timestamp,
-) -> Result<Progress, ApiError> {
+) -> Result<Result<Ticket, Kept>, ApiError> {
     let begun = store.begin(attempt, now).await;
     let conflict = match begun.inspect_err(|_| recorder::record_store_error(STORE))? {
-        Begin::First(ticket) => return Ok(Progress::First(ticket)),
-        Begin::Repeat(kept) => return Ok(Progress::Repeat(kept)),
+        Begin::First(ticket) => return Ok(Ok(ticket)),
+        Begin::Repeat(kept) => return Ok(Err(kept)),
         Begin::Running => IdempotencyConflict::Running,
         Begin::Unknown => IdempotencyConflict::Unknown,
         Begin::OtherRequest => IdempotencyConflict::OtherRequest,

@@ -35,6 +35,14 @@ impl RenderContext<'_> {
     fn can_see(&self, forum: &ForumId) -> bool {
         access::can_see(self.caller, forum, self.operation_id)
     }
+
+    /// Renders `wire`, which is in `forum`, if the caller sees it.
+    fn in_forum<T>(&self, forum: ForumId, wire: T) -> Result<Rendered<T>, ApiError> {
+        self.require_visible(&forum)?;
+        let mut rendered = Rendered::from(wire);
+        rendered.resource.forum_id = Some(forum);
+        Ok(rendered)
+    }
 }
 
 /// A result as it goes over the wire.
@@ -103,15 +111,10 @@ impl ForumContent for Poll {}
 
 impl ForumContent for Post {
     fn render(self, _: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
-        let resource = ResourceIds {
-            thread_id: Some(self.thread_id.clone()),
-            post_id: Some(self.post_id.clone()),
-            ..ResourceIds::default()
-        };
-        Ok(Rendered {
-            resource,
-            ..self.into()
-        })
+        let mut rendered = Rendered::from(self);
+        rendered.resource.thread_id = Some(rendered.wire.thread_id.clone());
+        rendered.resource.post_id = Some(rendered.wire.post_id.clone());
+        Ok(rendered)
     }
 }
 
@@ -178,16 +181,11 @@ impl ToWire for Thread {
     const HEADERS: &'static [&'static str] = &["location"];
 
     fn to_wire(self, context: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
-        context.require_visible(&self.forum_id)?;
-        Ok(Rendered {
-            location: Some(format!("/threads/{}", self.thread_id)),
-            resource: ResourceIds {
-                forum_id: Some(self.forum_id.clone()),
-                thread_id: Some(self.thread_id.clone()),
-                ..ResourceIds::default()
-            },
-            ..self.into()
-        })
+        let thread_id = self.thread_id.clone();
+        let mut rendered = context.in_forum(self.forum_id.clone(), self)?;
+        rendered.location = Some(format!("/threads/{thread_id}"));
+        rendered.resource.thread_id = Some(thread_id);
+        Ok(rendered)
     }
 }
 
@@ -243,17 +241,12 @@ impl ToWire for Followed {
             Self::New(subscription) => (StatusCode::CREATED, subscription),
             Self::Already(subscription) => (StatusCode::OK, subscription),
         };
-        context.require_visible(&subscription.forum_id)?;
         let is_thread = subscription.target == TargetKind::Thread;
-        Ok(Rendered {
-            status: Some(status),
-            resource: ResourceIds {
-                forum_id: Some(subscription.forum_id.clone()),
-                thread_id: is_thread.then(|| subscription.target_id.clone().into()),
-                ..ResourceIds::default()
-            },
-            ..subscription.into()
-        })
+        let target_id = subscription.target_id.clone();
+        let mut rendered = context.in_forum(subscription.forum_id.clone(), subscription)?;
+        rendered.status = Some(status);
+        rendered.resource.thread_id = is_thread.then(|| target_id.into());
+        Ok(rendered)
     }
 }
 
@@ -261,22 +254,13 @@ impl ToWire for Rating {
     type Wire = Self;
 
     fn to_wire(self, context: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
-        if self.post_id.is_some() && self.forum_id.is_none() {
-            return Err(ApiError::internal(
+        match self.forum_id.clone() {
+            Some(forum) => context.in_forum(forum, self),
+            None if self.post_id.is_some() => Err(ApiError::internal(
                 "the rating of a post lacks the post's forum",
-            ));
+            )),
+            None => Ok(self.into()),
         }
-        if let Some(forum) = &self.forum_id {
-            context.require_visible(forum)?;
-        }
-        let resource = ResourceIds {
-            forum_id: self.forum_id.clone(),
-            ..ResourceIds::default()
-        };
-        Ok(Rendered {
-            resource,
-            ..self.into()
-        })
     }
 }
 

@@ -10,18 +10,17 @@ use http_body_util::Full;
 use tracing::Instrument;
 
 use super::context::{ApiInner, Malformed, RequestContext};
-use super::endpoint::{ApiEndpoint, EndpointRequest, Input, Invocation};
+use super::endpoint::{ApiEndpoint, EndpointRequest, Invocation};
 use super::error::{ApiError, AuthFailure};
 use super::extract::body::{self, LazyBody};
 use super::extract::error::InputError;
 use super::extract::params::{NoParams, Params, Source};
 use super::extract::path::RawPathParams;
 use super::extract::query;
-use super::idempotency::{self, Progress};
 use super::request_id::Hex128;
 use super::response::{ApiResponse, ResponseContext};
 use super::router::{self, Route};
-use super::{access, authentication, trace};
+use super::{access, authentication, idempotency, trace};
 use crate::host::{Caller, Member};
 use crate::http_util::run;
 use crate::metrics::recorder;
@@ -132,15 +131,9 @@ impl ApiInner {
         access::require_online(&caller)?;
 
         // 7. Input decoding
-        let (invocation, attempt) = decode(context, endpoint, path, &caller, body).await?;
+        let request = decode(context, endpoint, path, caller, body).await?;
 
         // 8. Visibility check, 9. idempotency, 10. handler
-        let request = DecodedRequest {
-            endpoint,
-            caller,
-            invocation,
-            attempt,
-        };
         if endpoint.has_side_effects {
             self.run_detached(request, context.id).await
         } else {
@@ -187,27 +180,22 @@ impl ApiInner {
         request: DecodedRequest,
         ticket: &mut Option<Ticket>,
     ) -> Result<ApiResponse, ApiError> {
-        let DecodedRequest {
-            endpoint,
-            caller,
-            invocation,
-            attempt,
-        } = request;
-        let (board, place) = (&*self.board, invocation.place());
-        let (operation_id, is_read) = (endpoint.operation_id, endpoint.is_read());
-        access::require_visible(board, &caller, place, operation_id, is_read).await?;
-        if let Some(attempt) = attempt {
+        let (board, caller, invocation) = (&*self.board, &request.caller, &request.invocation);
+        let (place, operation_id) = (invocation.place(), request.endpoint.operation_id);
+        let is_read = request.endpoint.is_read();
+        access::require_visible(board, caller, place, operation_id, is_read).await?;
+        if let Some(attempt) = &request.attempt {
             let (store, now) = (&*self.stores.idempotency, self.environment.clock.now());
-            match idempotency::begin(store, &attempt, now).await? {
-                Progress::First(first) => *ticket = Some(first),
-                Progress::Repeat(kept) => {
+            match idempotency::begin(store, attempt, now).await? {
+                Ok(first) => *ticket = Some(first),
+                Err(kept) => {
                     let (resource, member) = (&kept.resource, invocation.member());
-                    access::require_replay_visible(board, &caller, resource, place, member).await?;
+                    access::require_replay_visible(board, caller, resource, place, member).await?;
                     return Ok(kept.into());
                 }
             }
         }
-        invocation.run(board, &caller).await
+        request.invocation.run(board, &request.caller).await
     }
 
     /// The response to a refused request. This is the only place where errors are logged.
@@ -222,39 +210,48 @@ async fn decode(
     context: &mut RequestContext,
     endpoint: &'static ApiEndpoint,
     path: RawPathParams<'_>,
-    caller: &Caller,
+    caller: Caller,
     body: LazyBody<'_>,
-) -> Result<(Box<dyn Invocation>, Option<Attempt>), ApiError> {
-    let (head, reading_body) = (&context.head, &mut context.reading_body);
-    let request = |input| EndpointRequest {
-        endpoint,
+) -> Result<DecodedRequest, ApiError> {
+    let (head, handler) = (&context.head, endpoint.handler);
+    let request = |caller, body| EndpointRequest {
+        operation_id: endpoint.operation_id,
         head,
         path,
         caller,
-        input,
+        body,
     };
-    if endpoint.handler.source() == Source::Query {
-        let invocation = endpoint.handler.decode(request(Input::Query))?;
-        return Ok((invocation, None));
+    if handler.source() == Source::Query {
+        return Ok(DecodedRequest {
+            endpoint,
+            invocation: handler.decode(request(&caller, None))?,
+            caller,
+            attempt: None,
+        });
     }
-    endpoint.handler.check_path(path)?;
+    handler.check_path(path)?;
     let NoParams {} = NoParams::decode(query::parse(head.uri.query())?, &head.method)?;
     let key = match endpoint.accepts_idempotency_key() {
         true => idempotency::parse_key(&head.headers)?,
         false => None,
     };
     body::require_json(&head.headers)?;
-    *reading_body = true;
+    context.reading_body = true;
     let bytes = body.await.map_err(InputError::from)?;
-    *reading_body = false;
+    context.reading_body = false;
     let value = body::parse(&bytes)?;
-    let field_scope = access::require_field_scope(endpoint.field_scope, &value, caller);
-    let invocation = endpoint.handler.decode(request(Input::Body(value)))?;
+    let field_scope = access::require_field_scope(endpoint.field_scope, &value, &caller);
+    let invocation = handler.decode(request(&caller, Some(value)))?;
     field_scope?;
     let token = caller.member().and_then(Member::presented);
     let keyed = token.map(|token| token.lookup).zip(key);
     let attempt = keyed.map(|(token, key)| idempotency::fingerprint(token, key, head, &bytes));
-    Ok((invocation, attempt))
+    Ok(DecodedRequest {
+        endpoint,
+        caller,
+        invocation,
+        attempt,
+    })
 }
 
 /// A timeout while the body is read is the client's fault.

@@ -81,18 +81,17 @@ impl ApiResponse {
     }
 
     pub(super) fn refusal(error: &ApiError, messages: &Messages, request_id: &str) -> Self {
-        let code = error.code().as_str();
-        let message = error.message(messages);
+        let (code, message) = error.describe(messages);
         let object = ErrorObject {
-            code,
+            code: code.as_str(),
             message: &message,
             request_id,
         };
         let body = serde_json::to_vec(&ErrorBody { error: object });
         Self {
-            status: error.status(),
+            status: error.status(code),
             body: body.unwrap_or_default().into(),
-            code: Some(code),
+            code: Some(code.as_str()),
             retry_after: error.retry_after(),
             ..Self::default()
         }

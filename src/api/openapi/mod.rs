@@ -5,7 +5,6 @@ mod normalize;
 mod operation;
 mod responses;
 mod schemas;
-mod text_pattern;
 mod webhooks;
 
 use serde_json::{Map, Value, json};

@@ -4,6 +4,8 @@ use schemars::Schema;
 use schemars::transform::{Transform, transform_subschemas};
 use serde_json::Value;
 
+use crate::model::text_pattern;
+
 /// Unsigned formats are no formats of OpenAPI's: the minimum says it all. Choices become an enumeration. A default
 /// moves to the description, as generators make a field with one required; where it says nothing it goes.
 #[derive(Clone)]
@@ -70,5 +72,28 @@ fn describe_default(property: &mut Value, required: bool) {
 fn append(description: Option<&mut Value>, text: &str) {
     if let Some(Value::String(description)) = description {
         description.push_str(text);
+    }
+}
+
+/// Texts that are narrowed by nothing else take whatever can be typed.
+#[derive(Clone)]
+pub(super) struct RestrictText;
+
+impl Transform for RestrictText {
+    fn transform(&mut self, schema: &mut Schema) {
+        let narrowed = ["enum", "const", "format", "pattern"];
+        let is_free = !narrowed.iter().any(|word| schema.get(*word).is_some());
+        if is_free && is_text(schema) {
+            schema.insert("pattern".into(), text_pattern().into());
+        }
+        transform_subschemas(self, schema);
+    }
+}
+
+fn is_text(schema: &Schema) -> bool {
+    match schema.get("type") {
+        Some(Value::Array(types)) => types.contains(&"string".into()),
+        Some(only) => only == "string",
+        None => false,
     }
 }

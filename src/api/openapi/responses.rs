@@ -64,7 +64,7 @@ pub(super) fn responses(
     shared: &mut Map<String, Value>,
 ) -> Map<String, Value> {
     let mut responses = Map::new();
-    for status in endpoint.handler.statuses() {
+    for status in schemas.statuses.iter().copied() {
         responses.insert(
             status.as_str().to_owned(),
             success(endpoint, status, schemas),

@@ -4,8 +4,7 @@ use schemars::SchemaGenerator;
 use schemars::generate::{Contract, SchemaSettings};
 use serde_json::{Map, Value};
 
-use super::normalize::NormalizeSchemas;
-use super::text_pattern::RestrictText;
+use super::normalize::{NormalizeSchemas, RestrictText};
 use crate::api::response::ErrorBody;
 
 /// Both directions: a field that may be left out of a request is always there in an answer.
