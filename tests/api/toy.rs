@@ -41,7 +41,7 @@ const LACKS: &[Part] = {
 
 /// The rules of what is left.
 const KEPT: [&str; 3] = [
-    "standing::nobody_has_no_standing",
+    "access::nobody_has_no_standing",
     "forums::a_forum_tells_its_title",
     "forums::an_empty_forum_counts_nothing",
 ];
