@@ -49,7 +49,7 @@ const SQL: &[&str] = &[
 #[rustfmt::skip]
 const DOORS: &[(&str, &[&str])] = &[
     ("SystemTime::now", &["src/runtime.rs"]),
-    ("Instant::now", &["src/store/sqlite/line.rs", "src/webhook/http/pool.rs", "examples/server/src/connections.rs", "examples/server/src/readiness.rs"]),
+    ("Instant::now", &["src/store/sqlite/line.rs", "src/webhook/http/pool.rs", "examples/server/src/http/connections.rs", "examples/server/src/http/readiness.rs"]),
     ("getrandom::", &["src/runtime.rs"]),
     ("tokio::spawn", &["src/runtime.rs", "src/webhook/address/lookups.rs", "src/webhook/http/pool.rs", "examples"]),
     ("select ", SQL),

@@ -1,4 +1,4 @@
-//! Opens what `--database` and `--redis` name.
+//! Connections to the databases that `--database` and `--redis` name.
 
 use std::sync::Arc;
 
@@ -13,27 +13,24 @@ use forum_api::webhook::KeyMismatch;
 
 use crate::board::db::Database;
 use crate::board::{Board, look};
-use crate::commands::webhook::refusal;
 use crate::keys::Secrets;
+use crate::webhooks::refusal;
 
-/// How many connections to Postgres a process has at most.
+/// Maximum number of connections of a process to Postgres.
 const CONNECTIONS: usize = 16;
 
-/// Where a board is, or is to be. No message about it shows the URL, which may hold a password.
+/// A parsed `--database`. No message about it shows the URL, which can hold a password.
 #[derive(Debug)]
-pub enum Place {
-    /// In SQLite.
+pub enum DatabaseUrl {
     Sqlite(sqlite::Location),
-    /// In Postgres.
     Postgres(Pool),
 }
 
-/// How to treat migrations that the schema lacks. A newer schema is an error in any case.
+/// What happens to pending migrations. A newer schema is an error in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Migrations {
-    /// Applies them.
     Apply,
-    /// Fails.
+    /// Pending migrations are an error.
     Require,
 }
 
@@ -42,12 +39,12 @@ pub enum Migrations {
 /// # Errors
 /// When there is no board, or its schema is newer, or it is outdated and `migrations` forbids applying them.
 pub async fn existing(url: &str, migrations: Migrations) -> Result<(Database, Board)> {
-    let place = Place::named(url, false)?;
-    if place.holds_board().await? == Some(false) {
+    let parsed = DatabaseUrl::parse(url, false)?;
+    if parsed.holds_board().await? == Some(false) {
         let reason = "the database holds no board: serve it first";
         return Err(Refusal::NotFound(reason.into()));
     }
-    let (database, board) = place.open(Language::English, migrations).await?;
+    let (database, board) = parsed.open(Language::English, migrations).await?;
     match migrations {
         Migrations::Apply => board.migrate().await?,
         Migrations::Require => must_be_current(board.schema_status().await?)?,
@@ -68,16 +65,15 @@ fn must_be_current(status: SchemaStatus) -> Result<()> {
     Err(Refusal::Conflict(reason.into()))
 }
 
-impl Place {
-    /// What this URL names. To `create` it if it is not there goes for files.
-    pub fn named(url: &str, create: bool) -> Result<Self> {
-        let sqlite = |location| Ok(Self::Sqlite(location));
+impl DatabaseUrl {
+    /// Parses the URL. `create` is whether a missing SQLite file is created.
+    pub fn parse(url: &str, create: bool) -> Result<Self> {
         match url.split_once(':') {
-            Some(("sqlite", ":memory:")) => sqlite(sqlite::Location::Memory),
-            Some(("sqlite", path)) if !path.is_empty() => sqlite(sqlite::Location::File {
-                path: path.into(),
-                create,
-            }),
+            Some(("sqlite", ":memory:")) => Ok(Self::Sqlite(sqlite::Location::Memory)),
+            Some(("sqlite", path)) if !path.is_empty() => {
+                let path = path.into();
+                Ok(Self::Sqlite(sqlite::Location::File { path, create }))
+            }
             Some(("postgres" | "postgresql", _)) => {
                 Ok(Self::Postgres(postgres::connect(url, CONNECTIONS)?))
             }
@@ -89,8 +85,7 @@ impl Place {
         }
     }
 
-    /// Whether there is a board; `None` where there is no file yet, or none that could be asked. Nothing is changed by
-    /// asking.
+    /// Returns whether the database holds a board; `None` if there is no file, or none that can be read. Changes nothing.
     pub async fn holds_board(&self) -> Result<Option<bool>> {
         match self {
             Self::Sqlite(sqlite::Location::Memory) => Ok(Some(false)),
@@ -159,7 +154,7 @@ fn board(database: impl Into<Database>, language: Language) -> Board {
     Board::new(database, Arc::new(SystemClock), language)
 }
 
-/// Budgets in this Redis, or else in memory.
+/// Returns the rate limits in this Redis, or else in memory.
 pub async fn budgets(redis: Option<&str>) -> Result<Arc<dyn Budgets>> {
     Ok(match redis {
         Some(url) => Arc::new(RedisBudgets::connect(url, redis::Settings::default()).await?),

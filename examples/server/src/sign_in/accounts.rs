@@ -1,4 +1,4 @@
-//! What signing in asks of the board.
+//! Accounts of the board.
 
 use std::collections::HashMap;
 
@@ -9,23 +9,23 @@ use crate::board::{Board, accounts, passwords};
 
 pub use crate::board::accounts::Login as Account;
 
-/// The account of this name, if it can sign in.
-pub async fn named(board: &Board, name: &str) -> Result<Option<Account>> {
+/// Returns the account of this name, if it can sign in.
+pub async fn by_name(board: &Board, name: &str) -> Result<Option<Account>> {
     match id(board, name).await? {
-        Some(member) => account(board, member).await,
+        Some(member) => by_id(board, member).await,
         None => Ok(None),
     }
 }
 
-/// The account of this member, if it can sign in.
-pub async fn account(board: &Board, member: i64) -> Result<Option<Account>> {
+/// Returns the account of this member, if it can sign in.
+pub async fn by_id(board: &Board, member: i64) -> Result<Option<Account>> {
     let login = board.read(move |connection| {
         Box::pin(async move { Ok(accounts::login(connection, member).await?) })
     });
     login.await
 }
 
-/// The account, if this is its password. Where there is no account, it takes as long to say so.
+/// Returns the account if this is its password. Takes as long without an account.
 pub async fn with_password(account: Option<Account>, password: &str) -> Result<Option<Account>> {
     let Some(account) = account else {
         return passwords::hash(password.into()).await.map(|_| None);
@@ -34,7 +34,7 @@ pub async fn with_password(account: Option<Account>, password: &str) -> Result<O
     Ok(right.then_some(account))
 }
 
-/// The member of this name.
+/// Returns the id of the member of this name.
 pub async fn id(board: &Board, name: &str) -> Result<Option<i64>> {
     let name = name.to_owned();
     let found = board
@@ -45,18 +45,8 @@ pub async fn id(board: &Board, name: &str) -> Result<Option<i64>> {
     }
 }
 
-/// A member's name; `None` when the account is gone.
-pub async fn name(board: &Board, member: &UserId) -> Result<Option<String>> {
-    let Ok(member) = member.number() else {
-        return Ok(None);
-    };
-    let name = board.read(move |connection| Box::pin(accounts::name(connection, member)));
-    name.await
-}
-
 /// Returns the names of these members, by one query. Members whose account is gone are absent.
-pub async fn names(board: &Board, members: &[UserId]) -> Result<HashMap<UserId, String>> {
-    let members = members.to_vec();
+pub async fn names(board: &Board, members: Vec<UserId>) -> Result<HashMap<UserId, String>> {
     let names = board.read(move |connection| {
         Box::pin(async move { accounts::names(connection, &members).await })
     });

@@ -1,4 +1,4 @@
-//! Answers of `/health` and `/ready`.
+//! The checks behind `/health` and `/ready`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub struct Readiness {
 }
 
 impl Readiness {
-    /// Checks of this board in this database.
+    /// Returns the checks of this board in this database.
     pub fn new(database: Database, board: Board) -> Self {
         Self {
             database,
@@ -47,7 +47,7 @@ impl Readiness {
     }
 
     /// Returns whether the database can be written to and no migration is pending. Probes at most once per second, for
-    /// any number of clients.
+    /// any number of clients, and to the end when a client disconnects.
     pub async fn is_ready(&self) -> bool {
         let this = self.clone();
         let probe = tokio::spawn(async move {

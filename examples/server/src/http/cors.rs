@@ -1,15 +1,12 @@
-//! Which web pages of other origins may call the API: the host's business, outside the service.
+//! Web pages of other origins that may call the API.
 
 use std::time::Duration;
 
-use forum_api::ForumApi;
 use http::header::{
     AUTHORIZATION, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LINK, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use http::{HeaderName, HeaderValue, Method};
-use tower::Layer;
-use tower::util::{Either, option_layer};
-use tower_http::cors::{AllowOrigin, Cors, CorsLayer};
+use tower_http::cors::{AllowOrigin, CorsLayer};
 
 const SENT: [HeaderName; 5] = [
     AUTHORIZATION,
@@ -32,15 +29,8 @@ const EXPOSED: [HeaderName; 10] = [
     HeaderName::from_static("x-request-id"),
 ];
 
-/// The API, with the CORS headers if there are allowed origins.
-pub type Api = Either<Cors<ForumApi>, ForumApi>;
-
-/// Lets pages of these origins call the API, or of any origin for `*`.
-pub fn layered(api: ForumApi, origins: &[HeaderValue]) -> Api {
-    option_layer(layer(origins)).layer(api)
-}
-
-fn layer(origins: &[HeaderValue]) -> Option<CorsLayer> {
+/// Returns the layer for pages of these origins, or of any origin for `*`; `None` without origins.
+pub fn layer(origins: &[HeaderValue]) -> Option<CorsLayer> {
     let origin = match origins {
         [] => return None,
         _ if origins.iter().any(|origin| origin == "*") => AllowOrigin::any(),

@@ -1,4 +1,4 @@
-//! What the control panel asks of the sessions.
+//! The control panel's questions about sessions and members.
 
 use std::collections::HashMap;
 
@@ -8,17 +8,17 @@ use forum_api::model::UserId;
 use http::request::Parts;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::{SIGN_IN, SIGN_OUT, SignIn, members, sessions};
+use super::service::{SIGN_IN, SIGN_OUT, SignIn};
+use super::{accounts, session};
 use crate::board::groups::Group;
 
 #[async_trait]
 impl Operator for SignIn {
     async fn signed_in(&self, head: &Parts) -> Stored<Option<Session>> {
-        let desk = &self.0;
-        let Some(id) = desk.cookie.read(&head.headers) else {
+        let Some(id) = session::read_cookie(&head.headers) else {
             return Ok(None);
         };
-        let Some(account) = sessions::holder(&desk.board, &id).await? else {
+        let Some(account) = self.board().signed_in(id.hash()).await? else {
             return Ok(None);
         };
         let administrator = account.groups.contains(Group::Administrators);
@@ -31,22 +31,23 @@ impl Operator for SignIn {
         let Ok(member) = session.member().number() else {
             return Ok(false);
         };
-        let account = members::account(&self.0.board, member).await?;
-        let _permit = self.0.panel_checks.acquire().await;
-        Ok(members::with_password(account, password).await?.is_some())
+        let account = accounts::by_id(self.board(), member).await?;
+        let _permit = self.panel_check().await;
+        Ok(accounts::with_password(account, password).await?.is_some())
     }
 
     async fn find(&self, username: &str) -> Stored<Option<UserId>> {
-        let found = members::id(&self.0.board, username).await?;
+        let found = accounts::id(self.board(), username).await?;
         Ok(found.map(UserId::from))
     }
 
     async fn name(&self, member: &UserId) -> Stored<Option<String>> {
-        Ok(members::name(&self.0.board, member).await?)
+        let mut names = self.names(std::slice::from_ref(member)).await?;
+        Ok(names.remove(member))
     }
 
     async fn names(&self, members: &[UserId]) -> Stored<HashMap<UserId, String>> {
-        Ok(members::names(&self.0.board, members).await?)
+        Ok(accounts::names(self.board(), members.to_vec()).await?)
     }
 
     fn sign_in(&self, back: &str) -> String {
