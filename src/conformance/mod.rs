@@ -105,9 +105,9 @@
 //!
 //! # Adding a rule
 //!
-//! A rule is a public `async fn` that takes an empty board, in the file of the resource that it is about, with its
-//! name in the list of `cases.rs`, or of `event_cases.rs` if it is about events, and a fault that it catches in the file
-//! of the same name in `tests/board/faults`. Its name says the rule, and a sentence of documentation whom it protects:
+//! A rule is an `async fn` that takes an empty board, inside the `board_rules!` of the file of the resource that it is
+//! about, with a fault that it catches in the file of the same name in `examples/server/tests/board/faults`. Its name says the rule, and
+//! a sentence of documentation whom it protects:
 //!
 //! ```
 //! # use forum_api::conformance::{Audience, Role, Suite, Verdict};
@@ -130,70 +130,16 @@
 //! - Each write comes a minute after what was before, so that no flood limit is met by chance; [`Suite::wait`] lets
 //!   more time go by, and [`Suite::race`] runs work at once.
 
-mod asked;
-mod asking;
 #[macro_use]
-mod event_cases;
-#[macro_use]
-mod cases;
-mod commands;
-mod found;
-mod host;
-mod mailbox;
-#[macro_use]
-mod named;
-mod part;
-mod placed;
-mod race;
-mod report;
-mod scene;
-mod someone;
-mod suite;
-mod told;
-mod verdict;
-mod walk;
-mod words;
-
-pub mod approval;
-pub mod counting;
-pub mod deletion;
-pub mod edits;
-pub mod events;
-pub mod forums;
-pub mod hits;
-pub mod members;
-pub mod messages;
-pub mod permission;
-pub mod poll_edits;
-pub mod polls;
-pub mod posts;
-pub mod receipts;
-pub mod replies;
-pub mod reputation;
-pub mod search;
-pub mod sending;
-pub mod service;
-pub mod silence;
-pub mod sought;
-pub mod standing;
-pub mod starting;
+mod macros;
+mod rules;
 pub mod stores;
-pub mod subscriptions;
-pub mod telling;
-pub mod threads;
-pub mod visibility;
-pub mod votes;
+mod support;
 
-pub use asked::Asked;
-pub use cases::CASES;
-pub use host::{Audience, Host, NewForum, Role, Set, Stage};
-pub use part::Part;
-pub use placed::Placed;
-pub use report::{Case, Report, run_all};
-pub use someone::Someone;
-pub use suite::{Suite, Written};
-pub use verdict::{Stop, Verdict, equal, holds};
+pub use rules::CASES;
+pub use support::{
+    Asked, Audience, Case, Host, NewForum, Part, Placed, Report, Role, Set, Someone, Stage, Stop,
+    Suite, Verdict, Written, equal, holds, run_all,
+};
 
-#[doc(hidden)]
-pub use super::{__board_cases, __board_tests, __event_cases, __store_cases, __store_tests};
 pub use super::{board_tests, store_tests};

@@ -8,7 +8,8 @@ use std::str::FromStr;
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, value_parser};
 use forum_api::host::Result;
-use forum_api::{IpNet, Settings, openapi, scope};
+use forum_api::runtime::TokioRuntime;
+use forum_api::{Environment, IpNet, Settings, openapi, scope};
 use http::HeaderValue;
 
 use crate::commands::board::{
@@ -126,10 +127,8 @@ impl Cli {
             Some(Command::Serve(options)) => return serve::serve(&common, &options).await,
             Some(Command::Database(command)) => command.run(&common.database).await?,
             Some(Command::Openapi { surface }) => {
-                let document = openapi(&Settings {
-                    surface: surface.into(),
-                    ..Settings::default()
-                });
+                let environment = Environment::new(TokioRuntime).surface(surface.into());
+                let document = openapi(&Settings::default(), &environment);
                 Output::new(format!("{document:#}"), &document)?
             }
         };

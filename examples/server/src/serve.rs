@@ -7,7 +7,6 @@ use std::time::Duration;
 use forum_api::host::{Refusal, Result};
 use forum_api::panel::{self, Panel};
 use forum_api::rate_limit::Window;
-use forum_api::runtime::TokioRuntime;
 use forum_api::store::Stores;
 use forum_api::swagger_ui::Docs;
 use forum_api::{ForumApi, Messages, Settings};
@@ -47,11 +46,16 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> Result<()> {
     if !is_board {
         secrets = secrets.or_created(&common.database)?;
     }
-    let registry = options.webhooks.registry(&database, &secrets);
-    registry.check_key().await.map_err(refusal)?;
     let base_url = options.base_url.clone();
+    let base_url = base_url.unwrap_or_else(|| format!("http://{address}"));
+    let environment = secrets
+        .environment()
+        .surface(options.surface.into())
+        .public_origin(&base_url);
+    let registry = options.webhooks.registry(&database, &environment);
+    registry.check_key().await.map_err(refusal)?;
     let banner = StartupBanner {
-        base_url: base_url.unwrap_or_else(|| format!("http://{address}")),
+        base_url: base_url.clone(),
         new: bootstrap::create(&database, &board, options, password).await?,
     };
     secrets.warn_of_plaintext(&common.database);
@@ -60,7 +64,11 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> Result<()> {
     } else {
         let (webhooks, retries) = (&options.webhooks, &options.retries);
         Some(webhooks::start(
-            &database, &board, &secrets, webhooks, retries,
+            &database,
+            &board,
+            &environment,
+            webhooks,
+            retries,
         )?)
     };
     if let Some(worker) = worker.clone() {
@@ -70,24 +78,27 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> Result<()> {
         budgets,
         ..database.stores()
     };
-    let settings = settings(options, &banner.base_url);
-    let sign_in = SignIn::new(board.clone(), settings.clone(), stores.budgets.clone());
+    let settings = settings(options);
+    let sign_in = SignIn::new(
+        board.clone(),
+        settings.clone(),
+        &base_url,
+        stores.budgets.clone(),
+    );
     let panel = Panel::builder(
         Arc::new(sign_in.clone()),
         stores.tokens.clone(),
         registry,
-        TokioRuntime,
+        &environment,
     )
     .budgets(stores.budgets.clone())
     .idempotency(stores.idempotency.clone())
     .settings(panel::Settings {
         mount: PANEL.into(),
-        base_url: settings.base_url.clone(),
-        surface: settings.surface,
         ..panel::Settings::default()
     });
     let host = Arc::new(board.clone());
-    let api = ForumApi::builder(host.clone(), host, stores, TokioRuntime).settings(settings);
+    let api = ForumApi::builder(host.clone(), host, stores, &environment).settings(settings);
     let router = ServerRouter {
         api: api.build(),
         cors_origins: options.cors_origin.clone(),
@@ -128,13 +139,11 @@ async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr)> {
     Ok((listener, address))
 }
 
-fn settings(options: &ServeArgs, base_url: &str) -> Settings {
+fn settings(options: &ServeArgs) -> Settings {
     let length = Duration::from_secs(options.window.into());
     let window = |units| Window { units, length };
     Settings {
-        surface: options.surface.into(),
         mount: API.into(),
-        base_url: base_url.into(),
         messages: Messages::of(options.language.into()),
         token_window: window(options.token_budget),
         guest_window: window(options.guest_budget),

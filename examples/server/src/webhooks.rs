@@ -5,15 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use forum_api::Environment;
 use forum_api::host::{Refusal, Result};
-use forum_api::runtime::TokioRuntime;
 use forum_api::webhook::{Backoff, HttpSettings, HttpTransport, KeyId, Refused};
 use forum_api::webhook_admin::{Declined, Registry};
 use forum_api::worker::{Settings, Worker, WorkerHandle};
 
 use crate::board::db::Database;
 use crate::board::{Board, Unseen};
-use crate::keys::Secrets;
 use crate::shutdown::Shutdown;
 
 /// Options of registering endpoints and sending to them.
@@ -46,11 +45,9 @@ pub struct RetryOptions {
 }
 
 impl WebhookOptions {
-    /// Returns the operations on endpoints, with this cipher.
-    pub fn registry(&self, database: &Database, secrets: &Secrets) -> Registry {
-        Registry::new(database.webhooks())
-            .secrets(secrets.0.clone())
-            .allow_private(self.allow_private_webhooks)
+    /// Returns the operations on endpoints, in this environment.
+    pub fn registry(&self, database: &Database, environment: &Environment) -> Registry {
+        Registry::new(database.webhooks(), environment).allow_private(self.allow_private_webhooks)
     }
 }
 
@@ -58,7 +55,7 @@ impl WebhookOptions {
 pub fn start(
     database: &Database,
     board: &Board,
-    secrets: &Secrets,
+    environment: &Environment,
     options: &WebhookOptions,
     retries: &RetryOptions,
 ) -> Result<WorkerHandle> {
@@ -83,9 +80,9 @@ pub fn start(
         database.webhooks(),
         Arc::new(Unseen(board.clone())),
         transport.map_err(Refusal::Failed)?,
-        TokioRuntime,
+        environment,
     );
-    Ok(worker.secrets(secrets.0.clone()).settings(settings).start())
+    Ok(worker.settings(settings).start())
 }
 
 /// Stops a worker. Attempts that are cut off count as failed when their lease ends.

@@ -5,7 +5,7 @@ use std::fmt;
 use clap::{Args, Subcommand};
 use forum_api::host::{Refusal, Result};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
-use forum_api::runtime::{Clock, SystemClock};
+use forum_api::runtime::{Clock, SystemClock, TokioRuntime};
 use forum_api::store::{Filter, Webhooks};
 use forum_api::webhook::{self, Attempted, State};
 use forum_api::webhook_admin::{Declined, Registry};
@@ -79,7 +79,9 @@ impl DeliveryCommand {
             Self::Retry(RetryArgs { id: Some(id), .. }) => retry(&webhooks, &id).await,
             Self::Retry(RetryArgs { endpoint, .. }) => {
                 if let Some(endpoint) = endpoint {
-                    let retried = Registry::new(webhooks).retry_dead(&endpoint).await;
+                    let retried = Registry::new(webhooks, TokioRuntime)
+                        .retry_dead(&endpoint)
+                        .await;
                     retried.map_err(refusal)?;
                 }
                 Output::done()
@@ -243,10 +245,11 @@ impl WorkerCommand {
         let _log = Log::start(self.log);
         let shutdown = Shutdown::listen().map_err(Refusal::failed)?;
         let secrets = Secrets::find(url, self.webhooks.secret_key_file.as_deref())?;
-        let registry = self.webhooks.registry(database, &secrets);
+        let environment = secrets.environment();
+        let registry = self.webhooks.registry(database, &environment);
         registry.check_key().await.map_err(refusal)?;
         secrets.warn_of_plaintext(url);
-        let worker = webhooks::start(database, board, &secrets, &self.webhooks, &self.retries)?;
+        let worker = webhooks::start(database, board, &environment, &self.webhooks, &self.retries)?;
         tracing::info!("webhooks are sent");
         shutdown.requested().await;
         webhooks::stop(&worker).await;

@@ -90,7 +90,7 @@ impl WebhookCommand {
             return reseal(&self.options, database, old_key.as_deref(), &new_key).await;
         }
         let secrets = Secrets::find(url, self.options.secret_key_file.as_deref())?;
-        let registry = self.options.registry(database, &secrets);
+        let registry = self.options.registry(database, &secrets.environment());
         if !(self.action.needs_no_secret() && secrets.are_plaintext()) {
             registry.check_key().await.map_err(refusal)?;
         }
@@ -146,7 +146,7 @@ async fn reseal(
         Secrets::read_or_plaintext(old_key)?,
         Secrets::read(new_key)?,
     );
-    let registry = options.registry(database, &old);
+    let registry = options.registry(database, &old.environment());
     let count = registry.reencrypt(&*new.0).await.map_err(refusal)?;
     let (id, noun) = (
         new.0.key_id(),

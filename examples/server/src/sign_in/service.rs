@@ -52,6 +52,7 @@ pub struct SignIn(Arc<SignInState>);
 struct SignInState {
     board: Board,
     settings: Settings,
+    public_origin: String,
     cookie: Cookie,
     throttle: Throttle,
     queue: Semaphore,
@@ -70,12 +71,18 @@ enum SignInError {
 }
 
 impl SignIn {
-    /// The sign-in of this board, with the base URL, trusted proxies and address prefixes of the API. Failures are counted
-    /// in `budgets`.
-    pub fn new(board: Board, settings: Settings, budgets: Arc<dyn Budgets>) -> Self {
+    /// The sign-in of this board, with the trusted proxies and address prefixes of the API. Failures are counted in
+    /// `budgets`.
+    pub fn new(
+        board: Board,
+        settings: Settings,
+        public_origin: &str,
+        budgets: Arc<dyn Budgets>,
+    ) -> Self {
         Self(Arc::new(SignInState {
             board,
-            cookie: Cookie::new(&settings.base_url),
+            cookie: Cookie::new(public_origin),
+            public_origin: public_origin.into(),
             settings,
             throttle: Throttle::new(budgets),
             queue: Semaphore::new(QUEUE),
@@ -119,7 +126,7 @@ impl SignIn {
     }
 
     fn check_origin(&self, head: &Parts) -> Result<(), SignInError> {
-        if !is_own_form(head, &self.0.settings.base_url) {
+        if !is_own_form(head, &self.0.public_origin) {
             return Err(SignInError::ForeignForm);
         }
         Ok(())
@@ -282,7 +289,7 @@ mod tests {
         let open = url.open(Language::English, Migrations::Apply);
         let (_database, board) = open.await.unwrap();
         let budgets = Arc::new(MemoryBudgets::default());
-        let sign_in = SignIn::new(board, Settings::default(), budgets);
+        let sign_in = SignIn::new(board, Settings::default(), "", budgets);
         let _queue = sign_in.0.queue.try_acquire_many(QUEUE as u32).unwrap();
         let form = Body::from("name=admin&password=x");
         let request = Request::post(SIGN_IN).body(form).unwrap();

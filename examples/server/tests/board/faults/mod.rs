@@ -29,9 +29,9 @@ macro_rules! files {
 }
 
 files! {
-    visibility standing service forums threads starting posts replies permission members edits deletion counting approval
-    subscriptions polls votes poll_edits reputation messages sending receipts search sought hits
-    events silence telling
+    visibility access service forums threads thread_creation posts replies permission members edits deletion counters approval
+    subscriptions polls votes poll_edits reputation messages message_sending receipts search search_visibility search_paging
+    events no_events event_payload
 }
 
 /// How many rules of a file may catch the fault that is planted for one of them: of more, none would be about it.
@@ -77,7 +77,7 @@ async fn a_search_at_fault_names_the_hidden_forum() {
         ("sight_is_asked_anew", "(forum 1 is now for Guests)"),
     ] {
         let mut faults =
-            faults().filter(|(file, (broken, ..))| (*file, *broken) == ("sought", rule));
+            faults().filter(|(file, (broken, ..))| (*file, *broken) == ("search_visibility", rule));
         let (file, (.., plant)) = faults.next().unwrap();
         let found = caught(file, plant).await;
         assert!(found[rule].contains(note), "{found:?}");

@@ -1,0 +1,40 @@
+//! The rules for boards, one file a resource; those for stores are in [`stores`].
+
+use super::support::*;
+
+mod access;
+mod approval;
+mod counters;
+mod deletion;
+mod edits;
+mod event_payload;
+mod events;
+mod forums;
+mod members;
+mod message_sending;
+mod messages;
+mod no_events;
+mod permission;
+mod poll_edits;
+mod polls;
+mod posts;
+mod receipts;
+mod replies;
+mod reputation;
+mod search;
+mod search_paging;
+mod search_visibility;
+mod service;
+pub(crate) mod stores;
+mod subscriptions;
+mod thread_creation;
+mod threads;
+mod visibility;
+mod votes;
+
+rule_files! {
+    __board_tests, Suite;
+    visibility access service forums threads thread_creation posts replies permission members edits deletion counters
+    approval subscriptions polls votes poll_edits reputation messages message_sending receipts search search_visibility
+    search_paging events no_events event_payload
+}

@@ -1,0 +1,20 @@
+//! The rules for stores.
+
+use crate::conformance::support::*;
+
+mod claims;
+mod endpoints;
+mod idempotency;
+mod leases;
+mod lists;
+mod outbox;
+mod rate_limits;
+mod retries;
+mod sweeps;
+mod tokens;
+mod usage;
+
+rule_files! {
+    __store_tests, Shelf;
+    tokens rate_limits idempotency outbox endpoints claims leases retries lists sweeps usage
+}

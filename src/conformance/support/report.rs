@@ -1,0 +1,134 @@
+//! Every rule, and how the host keeps it.
+
+use std::fmt;
+use std::future::Future;
+
+use super::{Host, Stop, Suite, Verdict};
+use crate::conformance::CASES;
+use crate::runtime::BoxFuture;
+
+/// A rule, as something to try: on a board's [`Suite`], or on a [`Shelf`](super::stores::Shelf) of stores.
+#[derive(Debug)]
+pub struct Case<S = Suite> {
+    /// The file that it is in, and the rule: `visibility::a_hidden_thread_is_absent`.
+    pub name: &'static str,
+    run: Run<S>,
+}
+
+/// What a case does.
+type Run<S> = for<'a> fn(&'a S) -> BoxFuture<'a, Verdict>;
+
+impl<S> Case<S> {
+    /// A case of this name. Public, so that a host may try rules of its own like the suite's.
+    pub const fn new(name: &'static str, run: Run<S>) -> Self {
+        Self { name, run }
+    }
+
+    /// Tries it on `subject`, which nothing else was tried on.
+    ///
+    /// # Errors
+    /// When the rule is broken, or about something that the host lacks.
+    pub async fn check(&self, subject: impl Future<Output = Verdict<S>>) -> Verdict {
+        (self.run)(&subject.await?).await
+    }
+
+    /// Tries it as a test; a host that lacks what it is about passes, and a line says so.
+    ///
+    /// # Panics
+    /// When the rule is broken.
+    #[expect(
+        clippy::panic,
+        clippy::print_stdout,
+        reason = "this is how a test speaks"
+    )]
+    pub async fn must_hold(&self, subject: impl Future<Output = Verdict<S>>) {
+        match self.check(subject).await {
+            Ok(()) => {}
+            Err(Stop::Lacks(part)) => println!("skipped {}: the host lacks {part}", self.name),
+            Err(Stop::Broken(text)) => panic!("the rule {} is broken: {text}", self.name),
+        }
+    }
+}
+
+/// Tries every rule on `host`, each on a board of its own.
+pub async fn run_all(host: &dyn Host) -> Report {
+    Report::of(CASES, || Suite::new(host)).await
+}
+
+/// What [`run_all`] found. Printed, it is a line for each rule.
+#[derive(Clone, Debug, Default)]
+pub struct Report(Vec<(&'static str, Verdict)>);
+
+impl Report {
+    /// What comes of `cases`, each on a subject of its own.
+    pub(crate) async fn of<S, F: Future<Output = Verdict<S>>>(
+        cases: &[Case<S>],
+        subject: impl Fn() -> F,
+    ) -> Self {
+        let mut report = Self::default();
+        for case in cases {
+            report.0.push((case.name, case.check(subject()).await));
+        }
+        report
+    }
+
+    /// Every rule, and what was found.
+    pub fn verdicts(&self) -> impl Iterator<Item = (&'static str, &Verdict)> {
+        self.0.iter().map(|(name, verdict)| (*name, verdict))
+    }
+
+    /// The rules that hold.
+    pub fn passed(&self) -> impl Iterator<Item = &'static str> {
+        self.named(|verdict| verdict.is_ok())
+    }
+
+    /// The rules that are about what the host lacks.
+    pub fn skipped(&self) -> impl Iterator<Item = &'static str> {
+        self.named(|verdict| matches!(verdict, Err(Stop::Lacks(_))))
+    }
+
+    /// The rules that are broken.
+    pub fn failed(&self) -> impl Iterator<Item = &'static str> {
+        self.named(|verdict| matches!(verdict, Err(Stop::Broken(_))))
+    }
+
+    fn named(&self, is: fn(&Verdict) -> bool) -> impl Iterator<Item = &'static str> {
+        let found = self.verdicts().filter(move |(_, verdict)| is(verdict));
+        found.map(|(name, _)| name)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, verdict) in self.verdicts() {
+            match verdict {
+                Ok(()) => writeln!(f, "passed   {name}")?,
+                Err(Stop::Lacks(part)) => writeln!(f, "skipped  {name}: the host lacks {part}")?,
+                Err(Stop::Broken(text)) => writeln!(f, "BROKEN   {name}: {text}")?,
+            }
+        }
+        let (passed, skipped, failed) = (
+            self.passed().count(),
+            self.skipped().count(),
+            self.failed().count(),
+        );
+        write!(f, "{passed} passed, {skipped} skipped, {failed} broken")
+    }
+}
+
+/// The rules of all `files` as one array of `N`.
+pub(crate) const fn joined<S, const N: usize>(files: &[&[Case<S>]]) -> [Case<S>; N] {
+    let mut cases = [const { Case::<S>::new("", |_| Box::pin(std::future::ready(Ok(())))) }; N];
+    let (mut at, mut file) = (0, 0);
+    while file < files.len() {
+        let mut rule = 0;
+        while rule < files[file].len() {
+            let Case { name, run } = &files[file][rule];
+            cases[at] = Case { name, run: *run };
+            at += 1;
+            rule += 1;
+        }
+        file += 1;
+    }
+    cases
+}

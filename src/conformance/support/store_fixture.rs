@@ -1,0 +1,94 @@
+//! Stores under test.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::concurrency::race;
+use super::{Part, Set, Stop, Verdict};
+use crate::model::Timestamp;
+use crate::runtime::{Inline, Runtime};
+use crate::store::{Stores, Webhooks};
+use crate::token::Lookup;
+
+/// A kind of stores, to be held against the rules.
+#[async_trait]
+pub trait Keeper: Send + Sync {
+    /// Empty stores, and those of webhooks. Each rule asks for its own, and no two may share anything.
+    ///
+    /// # Errors
+    /// When they cannot be made: the rule that asked for them fails.
+    async fn empty(&self) -> Set<(Stores, Webhooks)>;
+
+    /// What they lack: [`Part::SuiteClock`] where budgets go by the backend's own clock. Nothing by default.
+    fn lacks(&self) -> &[Part] {
+        &[]
+    }
+
+    /// Where work that races with other work runs. By default the suite itself polls all of it in turn; an executor
+    /// with several threads, such as [`TokioRuntime`](crate::runtime::TokioRuntime), finds more.
+    fn runtime(&self) -> Arc<dyn Runtime> {
+        Arc::new(Inline)
+    }
+}
+
+/// Empty stores, which one case has for itself.
+#[derive(Debug)]
+pub struct Shelf {
+    /// The stores.
+    pub stores: Stores,
+    /// Those of webhooks.
+    pub webhooks: Webhooks,
+    runtime: Arc<dyn Runtime>,
+    lacks: Vec<Part>,
+}
+
+impl Shelf {
+    /// Empty stores of `keeper`'s.
+    ///
+    /// # Errors
+    /// When it cannot make them.
+    pub async fn new(keeper: &dyn Keeper) -> Verdict<Self> {
+        let (stores, webhooks) = keeper.empty().await?;
+        Ok(Self {
+            stores,
+            webhooks,
+            runtime: keeper.runtime(),
+            lacks: keeper.lacks().to_vec(),
+        })
+    }
+
+    /// Ends the case where the backend lacks `part`.
+    ///
+    /// # Errors
+    /// [`Stop::Lacks`].
+    pub fn needs(&self, part: Part) -> Verdict {
+        match self.lacks.contains(&part) {
+            true => Err(Stop::Lacks(part)),
+            false => Ok(()),
+        }
+    }
+
+    /// Runs all of `works` at once, and gives what came of each, in no order.
+    pub async fn race<T: Send + 'static>(
+        &self,
+        works: impl IntoIterator<Item = impl Future<Output = T> + Send + 'static>,
+    ) -> Vec<T> {
+        race(&*self.runtime, works).await
+    }
+}
+
+/// The lookup of the token with this number.
+///
+/// # Errors
+/// For a number of more than 16 digits.
+pub(crate) fn lookup(number: u64) -> Verdict<Lookup> {
+    let lookup = Lookup::parse(&format!("{number:016}"));
+    lookup.ok_or_else(|| Stop::broken(number, "is no lookup", "one"))
+}
+
+/// So many milliseconds after 2026-01-01T00:00:00Z.
+pub(crate) fn at(millis: i64) -> Timestamp {
+    Timestamp::from_millis(1_767_225_600_000 + millis)
+}
