@@ -197,7 +197,7 @@ fn an_unusable_postgres_is_refused_without_showing_the_password() {
 fn a_newer_schema_is_refused_by_every_program() {
     for table in ["board_migrations", "forum_api_migrations"] {
         let (directory, _) = ServerDirectory::with_demo_board();
-        directory.ask(&format!("INSERT INTO {table} (step) VALUES (99)"));
+        directory.ask(&format!("INSERT INTO {table} VALUES (99, 'later', '')"));
         for arguments in [&LISTEN[..], &["worker"], &["migrate"], &["token", "list"]] {
             let refused = directory.run(arguments, "");
             let reason = refused.refusal();
