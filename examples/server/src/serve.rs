@@ -85,18 +85,12 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> Result<()> {
         &base_url,
         stores.budgets.clone(),
     );
-    let panel = Panel::builder(
-        Arc::new(sign_in.clone()),
-        stores.tokens.clone(),
-        registry,
-        &environment,
-    )
-    .budgets(stores.budgets.clone())
-    .idempotency(stores.idempotency.clone())
-    .settings(panel::Settings {
-        mount: PANEL.into(),
-        ..panel::Settings::default()
-    });
+    let host = Arc::new(sign_in.clone());
+    let panel =
+        Panel::builder(host, stores.clone(), registry, &environment).settings(panel::Settings {
+            mount: PANEL.into(),
+            ..panel::Settings::default()
+        });
     let host = Arc::new(board.clone());
     let api = ForumApi::builder(host.clone(), host, stores, &environment).settings(settings);
     let router = ServerRouter {

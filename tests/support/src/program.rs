@@ -179,21 +179,33 @@ impl Server {
         self.log.take().unwrap().join().unwrap()
     }
 
-    /// Runs a command beside the server, on its database.
-    pub fn command(&self, arguments: &[&str]) -> ExitedProcess {
-        self.directory.run(arguments, "")
+    /// Runs a command of words beside the server, on its database.
+    pub fn command(&self, line: &str) -> ExitedProcess {
+        self.command_with(line, "")
+    }
+
+    /// Runs a command with this input.
+    pub fn command_with(&self, line: &str, input: &str) -> ExitedProcess {
+        let words: Vec<_> = line.split_whitespace().collect();
+        self.directory.run(&words, input)
     }
 
     /// Runs a command that succeeds.
-    pub fn done(&self, arguments: &[&str]) -> ExitedProcess {
-        self.done_with(arguments, "")
+    pub fn done(&self, line: &str) -> ExitedProcess {
+        self.done_with(line, "")
     }
 
-    /// Runs a command that succeeds with this input.
-    pub fn done_with(&self, arguments: &[&str], input: &str) -> ExitedProcess {
-        let exited = self.directory.run(arguments, input);
-        assert_eq!(exited.status, 0, "{arguments:?} {exited:?}");
+    /// Runs a command with this input that succeeds.
+    pub fn done_with(&self, line: &str, input: &str) -> ExitedProcess {
+        let exited = self.command_with(line, input);
+        assert_eq!(exited.status, 0, "{line} {exited:?}");
         exited
+    }
+
+    /// Lets members post as often as they like.
+    pub fn remove_post_limits(&self) {
+        self.done("setting post.interval_seconds 0");
+        self.done("setting post.per_hour 1000000");
     }
 
     /// Kills the server.
@@ -217,15 +229,7 @@ impl Server {
 
     /// Issues a token with these scopes, which stand between commas.
     pub fn token_with(&self, owner: &str, scopes: &str) -> String {
-        let issue = [
-            "token",
-            "issue",
-            "--password-stdin",
-            "--owner",
-            owner,
-            "--scopes",
-            scopes,
-        ];
+        let issue = format!("token issue --password-stdin --owner {owner} --scopes {scopes}");
         let issued = self.done_with(&issue, self.password());
         issued.out.trim_end().into()
     }

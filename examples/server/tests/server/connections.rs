@@ -297,9 +297,7 @@ const UNREAD: usize = 119;
 #[test]
 fn unread_responses_take_bounded_memory_and_do_not_delay_the_end() {
     let server = Server::new(&["--token-budget", "1000000"]);
-    for (key, value) in [("post.interval_seconds", "0"), ("post.per_hour", "1000000")] {
-        server.done(&["setting", key, value]);
-    }
+    server.remove_post_limits();
     let token = server.token("alice");
     // In JSON each of these characters is six bytes.
     let body = json!({ "body": format!("x{}", "\u{1}".repeat(19_999)) });

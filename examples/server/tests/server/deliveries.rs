@@ -19,9 +19,12 @@ fn server() -> Server {
 }
 
 /// Registers the receiver. Returns the output.
-pub fn add(server: &Server, receiver: &Receiver, arguments: &[&str]) -> Value {
-    let add = ["webhook", "add", "--url", &receiver.url, "--json", PRIVATE];
-    server.done(&[&add[..], arguments].concat()).json()
+pub fn add(server: &Server, receiver: &Receiver, options: &str) -> Value {
+    let add = format!(
+        "webhook add --json {PRIVATE} --url {} {options}",
+        receiver.url
+    );
+    server.done(&add).json()
 }
 
 /// Replies in a thread of Announcements. Returns the post.
@@ -49,15 +52,10 @@ fn answering(status: u16) -> (Receiver, Arc<AtomicU16>) {
     (receiver, status)
 }
 
-fn list(server: &Server, arguments: &[&str]) -> Vec<Value> {
-    let list = [&["delivery", "list", "--json"], arguments].concat();
-    server.done(&list).json().as_array().unwrap().clone()
-}
-
 /// Waits until a delivery is in this state: the receiver has its answer before the worker records it.
 fn becomes(server: &Server, id: &str, state: &str) -> Value {
     loop {
-        let shown = server.done(&["delivery", "show", id, "--json"]).json();
+        let shown = server.done(&format!("delivery show {id} --json")).json();
         if shown["state"] == state {
             return shown;
         }
@@ -67,7 +65,7 @@ fn becomes(server: &Server, id: &str, state: &str) -> Value {
 #[test]
 fn a_reply_is_delivered_signed() {
     let (server, receiver) = (server(), Receiver::new());
-    let endpoint = add(&server, &receiver, &[]);
+    let endpoint = add(&server, &receiver, "");
     assert_eq!(secret(&endpoint).len(), 49);
     let post = reply(&server, &server.token("alice"), "Hello, receiver.");
     let received = receiver.next();
@@ -91,22 +89,13 @@ fn a_reply_is_delivered_signed() {
 fn the_operators_secret_signs_until_the_rotation_is_activated() {
     let (server, receiver) = (server(), Receiver::new());
     let brought = "sixteen letters.";
-    let add = [
-        "webhook",
-        "add",
-        PRIVATE,
-        "--url",
-        &receiver.url,
-        "--secret-stdin",
-    ];
-    let topics = ["--topics", "poll.voted", "--json"];
-    let added = server
-        .done_with(&[&add[..], &topics].concat(), brought)
-        .json();
-    assert_eq!(secret(&added), brought);
+    let url = &receiver.url;
+    let add =
+        format!("webhook add {PRIVATE} --json --topics poll.voted --secret-stdin --url {url}");
+    let added = server.done_with(&add, brought).json();
     let webhook = |action| {
         server
-            .done(&["webhook", action, id(&added), "--json"])
+            .done(&format!("webhook {action} {} --json", id(&added)))
             .json()
     };
     webhook("ping");
@@ -127,104 +116,55 @@ fn the_operators_secret_signs_until_the_rotation_is_activated() {
 #[test]
 fn a_failed_delivery_is_retried_until_it_is_dead_and_by_the_operator() {
     let (server, (receiver, answer)) = (server(), answering(503));
-    let endpoint = add(&server, &receiver, &[]);
+    let endpoint = add(&server, &receiver, "");
     reply(&server, &server.token("alice"), "Nobody listens.");
     let attempts: Vec<_> = (0..6).map(|_| receiver.next()).collect();
     let delivery = attempts[0].delivery();
-    for attempt in &attempts {
-        assert_eq!(
-            (attempt.delivery(), &attempt.body),
-            (delivery.clone(), &attempts[0].body)
-        );
-    }
-    let dead = becomes(&server, &delivery, "dead");
-    assert_eq!(
-        [
-            &dead["endpointId"],
-            &dead["topic"],
-            &dead["attempts"],
-            &dead["nextAttemptAt"]
-        ],
-        [
-            &endpoint["id"],
-            &json!("post.created"),
-            &json!(6),
-            &Value::Null
-        ]
+    assert!(
+        attempts
+            .iter()
+            .all(|attempt| attempt.body == attempts[0].body)
     );
-    let log = dead["log"].as_array().unwrap();
-    let fields: Vec<_> = log[5].as_object().unwrap().keys().collect();
+    let dead = becomes(&server, &delivery, "dead");
+    assert_eq!(dead["endpointId"], endpoint["id"]);
+    assert_eq!(
+        (&dead["attempts"], &dead["nextAttemptAt"]),
+        (&json!(6), &Value::Null)
+    );
+    let last = dead["log"][5].as_object().unwrap();
+    let fields: Vec<_> = last.keys().collect();
     assert_eq!(
         fields,
         ["answer", "at", "attempt", "durationMs", "error", "status"]
     );
     assert_eq!(
-        [&log[5]["attempt"], &log[5]["status"]],
-        [&json!(6), &json!(503)]
+        (&last["attempt"], &last["status"]),
+        (&json!(6), &json!(503))
     );
-    let retry = ["delivery", "retry", &delivery];
-    for (status, state) in [
-        (410, "gone"),
-        (410, "gone"),
-        (200, "delivered"),
-        (200, "delivered"),
+    let retry = format!("delivery retry {delivery}");
+    let all = format!("delivery retry --dead --endpoint {}", id(&endpoint));
+    for (command, status, state) in [
+        (&all, 410, "gone"),
+        (&retry, 200, "delivered"),
+        (&retry, 200, "delivered"),
     ] {
         answer.store(status, Ordering::SeqCst);
-        server.done(&retry);
+        server.done(command);
         assert_eq!(receiver.next().delivery(), delivery);
         assert_eq!(becomes(&server, &delivery, state)["attempts"], 1);
     }
-    server.done(&["webhook", "disable", id(&endpoint)]);
+    server.done(&format!("webhook disable {}", id(&endpoint)));
     server.done(&retry);
-    let refused = server.command(&retry);
-    assert!(refused.refusal().contains("queued"), "{refused:?}");
-}
-
-#[test]
-fn all_dead_deliveries_of_an_endpoint_are_retried_at_once() {
-    let (server, (receiver, answer)) = (server(), answering(500));
-    let endpoint = add(&server, &receiver, &[]);
-    for _ in 0..3 {
-        server.done(&["webhook", "ping", id(&endpoint)]);
-    }
-    (0..18).for_each(|_| drop(receiver.next()));
-    let listed = |state| list(&server, &["--state", state, "--endpoint", id(&endpoint)]);
-    while listed("dead").len() < 3 {}
-    answer.store(204, Ordering::SeqCst);
-    server.done(&["delivery", "retry", "--dead", "--endpoint", id(&endpoint)]);
-    while listed("delivered").len() < 3 {}
-    assert!(listed("dead").is_empty());
-}
-
-#[test]
-fn deliveries_of_a_disabled_endpoint_wait_and_new_events_are_not_queued() {
-    let server = Server::new(&[PRIVATE, "--webhook-initial-backoff", "0.5"]);
-    let (receiver, answer) = answering(503);
-    let endpoint = add(&server, &receiver, &[]);
-    reply(&server, &server.token("alice"), "before");
-    let failed = receiver.next();
-    server.done(&["webhook", "disable", id(&endpoint)]);
-    let other = Receiver::new();
-    add(&server, &other, &[]);
-    reply(&server, &server.token("bob"), "meanwhile");
-    other.next();
-    answer.store(204, Ordering::SeqCst);
-    server.done(&["webhook", "enable", id(&endpoint)]);
-    let retried = receiver.next();
-    assert_eq!(
-        (retried.delivery(), retried.body),
-        (failed.delivery(), failed.body)
-    );
-    let deliveries = list(&server, &["--endpoint", id(&endpoint)]);
-    assert_eq!(deliveries.len(), 1);
+    assert_eq!(becomes(&server, &delivery, "queued")["attempts"], 0);
 }
 
 #[test]
 fn a_worker_sends_what_a_server_without_worker_queues() {
     let (server, receiver) = (Server::new(&["--no-worker"]), Receiver::new());
-    add(&server, &receiver, &[]);
+    add(&server, &receiver, "");
     reply(&server, &server.token("alice"), "Who brings this?");
-    assert!(list(&server, &[]).is_empty(), "no process fans events out");
+    let waiting = server.done("delivery list --json").json();
+    assert_eq!(waiting, json!([]), "no process fans events out");
     let arguments = server.directory.arguments(&[PRIVATE, "--json", "worker"]);
     let worker = start(server.directory.path(), &arguments, &[]);
     assert_eq!(receiver.next().header("x-forum-event"), "post.created");
@@ -236,12 +176,12 @@ fn a_worker_sends_what_a_server_without_worker_queues() {
 fn an_attempt_fails_after_the_timeout() {
     let server = Server::new(&[PRIVATE, "--webhook-timeout", "0.2"]);
     let receiver = Receiver::answering(|_| None);
-    let endpoint = add(&server, &receiver, &[]);
-    let ping = server.done(&["webhook", "ping", id(&endpoint)]).out;
+    let endpoint = add(&server, &receiver, "");
+    let ping = server.done(&format!("webhook ping {}", id(&endpoint))).out;
     let delivery = ping.trim_end();
     assert_eq!(receiver.next().delivery(), delivery);
     let retrying = becomes(&server, delivery, "retrying");
-    let listed = server.done(&["delivery", "list"]).out;
+    let listed = server.done("delivery list").out;
     let next = retrying["nextAttemptAt"].as_str().unwrap();
     for shown in [delivery, id(&endpoint), "1 attempt,", next] {
         assert!(listed.contains(shown), "{listed}");
@@ -252,7 +192,7 @@ fn an_attempt_fails_after_the_timeout() {
         "{attempt}"
     );
     assert!(attempt["durationMs"].as_u64().unwrap() >= 200);
-    let shown = server.done(&["delivery", "show", delivery]).out;
+    let shown = server.done(&format!("delivery show {delivery}")).out;
     assert!(
         shown.contains("\n  ") && shown.contains("  #1  "),
         "{shown}"
@@ -263,8 +203,8 @@ fn an_attempt_fails_after_the_timeout() {
 fn a_hanging_receiver_delays_the_end_of_a_server_by_ten_seconds_at_most() {
     let server = Server::new(&[PRIVATE, "--webhook-timeout", "60"]);
     let receiver = Receiver::answering(|_| None);
-    let endpoint = add(&server, &receiver, &[]);
-    server.done(&["webhook", "ping", id(&endpoint)]);
+    let endpoint = add(&server, &receiver, "");
+    server.done(&format!("webhook ping {}", id(&endpoint)));
     let delivery = receiver.next().delivery();
     let begun = Instant::now();
     let directory = server.stop();
@@ -300,9 +240,9 @@ fn proxies_of_the_environment_are_not_used() {
     let (directory, greeting) = ServerDirectory::with_demo_board();
     let server = Server::start_with(directory, &[PRIVATE], &environment, "");
     let receiver = Receiver::new();
-    add(&server, &receiver, &[]);
+    add(&server, &receiver, "");
     let url = format!("https://{}", secure.local_addr().unwrap());
-    server.done(&["webhook", "add", PRIVATE, "--url", &url]);
+    server.done(&format!("webhook add {PRIVATE} --url {url}"));
     reply(
         &server,
         greeting["token"].as_str().unwrap(),

@@ -88,9 +88,7 @@ struct Board {
 impl Board {
     fn new(directory: ServerDirectory) -> Self {
         let server = Server::start(directory, &["--token-budget", "1000000"]);
-        for (key, value) in [("post.interval_seconds", "0"), ("post.per_hour", "1000000")] {
-            server.done(&["setting", key, value]);
-        }
+        server.remove_post_limits();
         let mut board = Self {
             token: server.token("alice"),
             server,

@@ -148,13 +148,10 @@ fn failures_lock_a_name_and_many_names_their_address_prefix() {
 #[test]
 fn a_member_who_is_no_administrator_sees_no_panel() {
     let server = Server::new(&[]);
-    server.done_with(
-        &["member", "password", "mod", "--password-stdin"],
-        "secret-1\n",
-    );
+    server.done_with("member password mod --password-stdin", "secret-1\n");
     let session = cookie(&sign_in(&server, "mod", "secret-1"));
     assert_eq!(page(&server, &session, "/panel/tokens").status, 404);
-    server.done(&["member", "groups", "mod", "members,administrators"]);
+    server.done("member groups mod members,administrators");
     assert_eq!(page(&server, &session, "/panel/tokens").status, 200);
 }
 
@@ -190,20 +187,16 @@ fn a_session_begins_and_ends_at_every_node_at_once() {
     );
     assert_eq!(statuses(&cookie(&again)), [200, 200]);
 
-    let new = ["member", "password", "admin", "--password-stdin"];
-    one.done_with(&new, "another1\n");
+    one.done_with("member password admin --password-stdin", "another1\n");
     assert_eq!(statuses(&cookie(&again)), [303, 303]);
     assert_eq!(sign_in(&one, "admin", &password).status, 401);
 
     // The last administrator who can sign in cannot be banned.
-    one.done(&["member", "groups", "mod", "members,administrators"]);
-    one.done_with(
-        &["member", "password", "mod", "--password-stdin"],
-        "long enough\n",
-    );
+    one.done("member groups mod members,administrators");
+    one.done_with("member password mod --password-stdin", "long enough\n");
     let banned = signed_in(&other, "another1");
     for command in ["ban", "unban"] {
-        one.done(&["member", command, "admin"]);
+        one.done(&format!("member {command} admin"));
         assert_eq!(statuses(&banned), [303, 303], "{command}");
     }
 

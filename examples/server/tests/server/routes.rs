@@ -1,9 +1,12 @@
 //! The routes of the server, and the options that change its responses.
 
+use std::collections::BTreeSet;
+
 use rusqlite::Connection;
 use serde_json::json;
 
 use crate::client::{Answer, get, send};
+use crate::deliveries::{add, id};
 use crate::program::{Server, ServerDirectory};
 use crate::receiver::Receiver;
 
@@ -14,48 +17,26 @@ fn remaining(server: &Server) -> u32 {
     remaining.unwrap().parse().unwrap()
 }
 
+/// Paths without a route.
+const ABSENT: &str = "/ /panels /docsx /sign-in/ /sign-out /health/ /api /api/v10/forums /api/v2/forums /docs/nothing \
+                      /docs// /docs/../health";
+
+/// Paths without an endpoint: the API judges them as they were sent.
+const ABSENT_IN_API: &str = "/api/v1 /api/v1/ /api/v1//forums /api/v1/forums/ /api/v1/FORUMS /api/v1/%66orums \
+                             /api/v1/%ff /api/v1/api/v1/forums /api/v1/../v1/forums /api/v1/./forums";
+
 #[test]
 fn paths_are_routed_to_their_services() {
     let server = Server::new(&[]);
     let health = get(&server.beside("/health"));
     assert_eq!((health.status, &*health.body), (200, r#"{"status":"ok"}"#));
-    for path in [
-        "/",
-        "/panels",
-        "/docsx",
-        "/sign-in/",
-        "/sign-out",
-        "/health/",
-        "/api",
-        "/api/v10/forums",
-        "/api/v2/forums",
-        "/docs/nothing",
-        "/docs//",
-        "/docs/../health",
-    ] {
-        let absent = get(&server.beside(path));
-        assert_eq!((absent.status, &*absent.code()), (404, ""), "{path}");
-        assert_eq!(absent.header("x-ratelimit-limit"), None, "{path}");
-    }
-    // The API judges its paths as they were sent.
-    for path in [
-        "",
-        "/",
-        "//forums",
-        "/forums/",
-        "/FORUMS",
-        "/%66orums",
-        "/%ff",
-        "/api/v1/forums",
-        "/../v1/forums",
-        "/./forums",
-    ] {
-        let absent = get(&server.api(path));
-        assert_eq!(
-            (absent.status, &*absent.code()),
-            (404, "no_such_route"),
-            "{path}"
-        );
+    for (paths, code) in [(ABSENT, ""), (ABSENT_IN_API, "no_such_route")] {
+        for path in paths.split(' ') {
+            let absent = get(&server.beside(path));
+            assert_eq!((absent.status, &*absent.code()), (404, code), "{path}");
+            let metered = absent.header("x-ratelimit-limit").is_some();
+            assert_eq!(metered, !code.is_empty(), "{path}");
+        }
     }
     let posted = send("POST", &server.beside("/docs"), &[], "");
     assert_eq!(
@@ -70,10 +51,14 @@ fn paths_are_routed_to_their_services() {
     );
 }
 
+const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' \
+                      data:; font-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
 #[test]
 fn the_reference_page_and_all_that_it_loads_are_on_this_server() {
-    let server = Server::new(&["--empty"]);
+    let server = Server::new(&[]);
     let page = get(&server.beside("/docs"));
+    assert_eq!(page.header("content-security-policy"), Some(POLICY));
     assert_eq!(
         page.header("content-type"),
         Some("text/html; charset=utf-8")
@@ -83,25 +68,20 @@ fn the_reference_page_and_all_that_it_loads_are_on_this_server() {
         !page.body.contains("127.0.0.1"),
         "it works under every name"
     );
-    let words = page.body.split([' ', '\n']);
-    let loads = words.filter_map(|word| {
-        let address = word
-            .strip_prefix("src=\"")
-            .or(word.strip_prefix("href=\""))?;
-        address
-            .split('"')
-            .next()
-            .filter(|address| *address != "data:,")
-    });
-    let loads: Vec<_> = loads.collect();
-    assert_eq!(loads.len(), 5, "{loads:?}");
+    let mut loads = vec!["/docs"];
+    for word in page.body.split([' ', '\n']) {
+        let address = word.strip_prefix("src=\"").or(word.strip_prefix("href=\""));
+        loads.extend(address.and_then(|address| address.split('"').next()));
+    }
+    loads.retain(|address| *address != "data:,");
+    assert_eq!(loads.len(), 6, "{loads:?}");
     for address in loads {
-        assert!(address.starts_with("/docs/") || address == "/api/v1/openapi.json");
+        assert!(address.starts_with("/docs") || address == "/api/v1/openapi.json");
         let head = send("HEAD", &server.beside(address), &[], "");
-        assert!(
-            head.status == 200 && head.header("etag").is_some(),
-            "{address}"
-        );
+        assert_eq!((head.status, &*head.body), (200, ""), "{address}");
+        let known = [("if-none-match", head.header("etag").unwrap())];
+        let again = send("GET", &server.beside(address), &known, "");
+        assert_eq!((again.status, &*again.body), (304, ""), "{address}");
     }
 }
 
@@ -230,11 +210,8 @@ fn a_server_is_ready_while_its_database_is_writable_and_current() {
 
 /// The value of a sample, by its name and labels in any order.
 fn value(metrics: &Answer, sample: &str) -> Option<f64> {
-    let parts = |sample: &str| {
-        let mut parts: Vec<_> = sample.split(['{', ',', '}']).map(str::to_owned).collect();
-        parts.sort_unstable();
-        parts
-    };
+    let parts =
+        |sample: &str| BTreeSet::from_iter(sample.split(['{', ',', '}']).map(str::to_owned));
     let mut lines = metrics
         .body
         .lines()
@@ -243,64 +220,41 @@ fn value(metrics: &Answer, sample: &str) -> Option<f64> {
     value.parse().ok()
 }
 
+/// Samples and their values after three reads by a token, two requests without a route and a delivered ping.
+#[rustfmt::skip]
+const SAMPLES: [(&str, f64); 9] = [
+    (r#"requests_total{code="",method="GET",route="/threads/{threadId}",status="200"}"#, 2.0),
+    (r#"requests_total{code="rate_limited",method="GET",route="/threads/{threadId}",status="429"}"#, 1.0),
+    (r#"requests_total{code="no_such_route",method="GET",route="other",status="404"}"#, 1.0),
+    (r#"requests_total{code="no_such_route",method="other",route="other",status="404"}"#, 1.0),
+    (r#"request_duration_seconds_bucket{method="GET",route="/threads/{threadId}",le="+Inf"}"#, 3.0),
+    (r#"units_charged_total{budget="token"}"#, 2.0),
+    (r#"budget_refusals_total{budget="token"}"#, 1.0),
+    ("delivery_attempt_duration_seconds_count", 1.0),
+    ("delivery_queue_depth", 0.0),
+];
+
 #[test]
 fn metrics_count_requests_units_refusals_and_deliveries() {
-    let server = Server::new(&[
-        "--token-budget",
-        "2",
-        "--guest-budget",
-        "3",
-        "--allow-private-webhooks",
-    ]);
+    let server = Server::new(&["--token-budget", "2", "--allow-private-webhooks"]);
     let receiver = Receiver::new();
-    let endpoint = crate::deliveries::add(&server, &receiver, &[]);
-    server.done(&["webhook", "ping", crate::deliveries::id(&endpoint)]);
+    let endpoint = add(&server, &receiver, "");
+    server.done(&format!("webhook ping {}", id(&endpoint)));
     let token = server.token("alice");
     let statuses = [1, 2, 3].map(|_| server.get(&token, "/threads/1").status);
     assert_eq!(statuses, [200, 200, 429]);
     assert_eq!(get(&server.api("/nowhere/at/all")).status, 404);
     assert_eq!(send("BREW", &server.api("/forums"), &[], "").status, 404);
     receiver.next();
-    let metrics = || get(&server.beside("/metrics"));
     let delivered = r#"forum_api_deliveries_total{state="delivered",topic="ping"}"#;
-    while value(&metrics(), delivered) != Some(1.0) {}
-    let metrics = metrics();
+    let metrics = std::iter::repeat_with(|| get(&server.beside("/metrics")))
+        .find(|metrics| value(metrics, delivered) == Some(1.0))
+        .unwrap();
     assert_eq!(
         metrics.header("content-type"),
         Some("text/plain; version=0.0.4")
     );
-    for (sample, expected) in [
-        (
-            r#"requests_total{code="",method="GET",route="/threads/{threadId}",status="200"}"#,
-            2.0,
-        ),
-        (
-            r#"requests_total{code="rate_limited",method="GET",route="/threads/{threadId}",status="429"}"#,
-            1.0,
-        ),
-        (
-            r#"requests_total{code="no_such_route",method="GET",route="other",status="404"}"#,
-            1.0,
-        ),
-        (
-            r#"requests_total{code="no_such_route",method="other",route="other",status="404"}"#,
-            1.0,
-        ),
-        (
-            r#"request_duration_seconds_count{method="GET",route="/threads/{threadId}"}"#,
-            3.0,
-        ),
-        (
-            r#"request_duration_seconds_bucket{method="GET",route="/threads/{threadId}",le="+Inf"}"#,
-            3.0,
-        ),
-        (r#"units_charged_total{budget="token"}"#, 2.0),
-        (r#"units_charged_total{budget="guest"}"#, 2.0),
-        (r#"budget_refusals_total{budget="token"}"#, 1.0),
-        ("delivery_attempt_duration_seconds_count", 1.0),
-        ("delivery_queue_depth", 0.0),
-        ("delivery_queue_age_seconds", 0.0),
-    ] {
+    for (sample, expected) in SAMPLES {
         let found = value(&metrics, &format!("forum_api_{sample}"));
         assert_eq!(found, Some(expected), "{sample}\n{}", metrics.body);
     }

@@ -107,8 +107,7 @@ fn an_empty_board_has_its_administrator_and_nothing_else() {
         assert_eq!(server.greeting[key], Value::Null);
     }
     let issue = "token issue --owner admin --scopes all --password-stdin";
-    let issue: Vec<_> = issue.split(' ').collect();
-    let issued = server.done_with(&issue, "ünlikely 1\n");
+    let issued = server.done_with(issue, "ünlikely 1\n");
     let token = issued.out.trim_end();
     let me = server.get(token, "/me").json();
     assert_eq!(me["owner"]["username"], "admin");
