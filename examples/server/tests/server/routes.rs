@@ -87,12 +87,12 @@ fn the_reference_page_and_all_that_it_loads_are_on_this_server() {
 
 #[test]
 fn options_change_rate_limits_proxies_and_language() {
-    let options = "--guest-budget 3 --token-budget 7 --window 60 --trusted-proxies 127.0.0.1,10.0.0.0/8 \
+    let options = "--guest-budget 3 --token-budget 70 --window 60 --trusted-proxies 127.0.0.1,10.0.0.0/8 \
                    --language de";
     let server = Server::new(&options.split_whitespace().collect::<Vec<_>>());
     let token = server.token("alice");
     let me = server.get(&token, "/me");
-    assert_eq!(me.header("x-ratelimit-limit"), Some("7"));
+    assert_eq!(me.header("x-ratelimit-limit"), Some("70"));
     let posted = server.post(&token, "/nowhere", &json!({})).json();
     assert_eq!(posted["error"]["message"], "Diesen Endpunkt gibt es nicht.");
     let posted = server.post(&token, "/forums/2/threads", &json!({})).json();
