@@ -149,9 +149,13 @@ impl Suite {
         let board = Arc::clone(&self.inner.board);
         let clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(&self.inner.clock);
         let settings = Settings::default();
-        TestBoard::with(authority, board, Stores::in_memory(), settings, |builder| {
-            builder.clock(clock)
-        })
+        TestBoard::with(
+            authority,
+            board,
+            Stores::in_memory(),
+            settings,
+            |environment| environment.clock(clock),
+        )
     }
 
     /// The guest.
