@@ -138,8 +138,8 @@ mod support;
 
 pub use rules::CASES;
 pub use support::{
-    Asked, Audience, Case, Host, NewForum, Part, Placed, Report, Role, Set, Someone, Stage, Stop,
-    Suite, Verdict, Written, equal, holds, run_all,
+    Audience, CallResult, Case, ForumScoped, Host, NewForum, Part, Report, Role, Set, Stage, Suite,
+    TestCaller, TestFailure, TestResult, check, check_eq, run_all,
 };
 
 pub use super::{board_tests, store_tests};

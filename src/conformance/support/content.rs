@@ -1,6 +1,6 @@
 //! Content that the rules write, and changes of it.
 
-use super::{TestResult, check};
+use super::TestResult;
 use crate::model::{EditPost, NewPoll, Reply, StartThread};
 
 /// Markup that a browser would run.

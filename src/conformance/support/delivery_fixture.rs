@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Shelf;
 use super::store_fixture::at;
-use super::{Stop, Verdict, equal};
+use super::{TestFailure, TestResult};
 use crate::model::{DeliveryId, EndpointId, EventId, UserId};
 use crate::store::{Claim, Claimed, Claims, FanOut, Settlement};
 use crate::webhook::{
@@ -16,13 +16,13 @@ use crate::webhook::{
 pub(crate) const LEASE: i64 = 60_000;
 
 /// The id of the endpoint with this number.
-pub(crate) fn endpoint_id(number: u64) -> Verdict<EndpointId> {
+pub(crate) fn endpoint_id(number: u64) -> TestResult<EndpointId> {
     let id = EndpointId::new(&format!("whe_{number:022}"));
-    id.ok_or_else(|| Stop::broken(number, "is no endpoint", "one"))
+    id.ok_or_else(|| TestFailure::mismatch(number, "is no endpoint", "one"))
 }
 
 /// The endpoint with this number.
-pub(crate) fn endpoint(number: u64) -> Verdict<Endpoint> {
+pub(crate) fn endpoint(number: u64) -> TestResult<Endpoint> {
     Ok(Endpoint {
         id: endpoint_id(number)?,
         url: format!("https://example.com/{number}"),
@@ -40,10 +40,10 @@ pub(crate) fn endpoint(number: u64) -> Verdict<Endpoint> {
 }
 
 /// The event with this number, which happened as many milliseconds after the beginning.
-pub(crate) fn event(number: u64) -> Verdict<Event> {
+pub(crate) fn event(number: u64) -> TestResult<Event> {
     let id = EventId::new(&format!("evt_{number:022}"));
     Ok(Event {
-        id: id.ok_or_else(|| Stop::broken(number, "is no event", "one"))?,
+        id: id.ok_or_else(|| TestFailure::mismatch(number, "is no event", "one"))?,
         topic: Topic::POST_CREATED,
         occurred_at: at(number.cast_signed()),
         forum: None,
@@ -99,10 +99,10 @@ pub(crate) fn ids(claims: &Claims) -> Vec<DeliveryId> {
 
 impl Shelf {
     /// Adds the endpoint with this number.
-    pub(crate) async fn add(&self, number: u64) -> Verdict<Endpoint> {
+    pub(crate) async fn add(&self, number: u64) -> TestResult<Endpoint> {
         let endpoint = endpoint(number)?;
         let added = self.webhooks.endpoints.add(&endpoint).await?;
-        equal("whether the endpoint was added", added, true)?;
+        check!(added)?;
         Ok(endpoint)
     }
 
@@ -112,7 +112,7 @@ impl Shelf {
         event: &Event,
         endpoints: &[&Endpoint],
         now: i64,
-    ) -> Verdict<Vec<DeliveryId>> {
+    ) -> TestResult<Vec<DeliveryId>> {
         let outbox = &self.webhooks.outbox;
         outbox.put(event).await?;
         outbox.fan_out(&[to(event, endpoints)], at(now)).await?;
@@ -121,32 +121,32 @@ impl Shelf {
     }
 
     /// Queues the event with this number for one endpoint at `now`.
-    pub(crate) async fn queue(&self, number: u64, to: &Endpoint, now: i64) -> Verdict<DeliveryId> {
+    pub(crate) async fn queue(&self, number: u64, to: &Endpoint, now: i64) -> TestResult<DeliveryId> {
         let event = event(number)?;
         self.deliver(&event, &[to], now).await?;
         Ok(DeliveryId::of(&event.id, &to.id))
     }
 
     /// What a worker gets at `now`.
-    pub(crate) async fn claim(&self, claim: &Claim, now: i64) -> Verdict<Claims> {
+    pub(crate) async fn claim(&self, claim: &Claim, now: i64) -> TestResult<Claims> {
         Ok(self.webhooks.deliveries.claim(claim, at(now)).await?)
     }
 
     /// The one delivery that is due at `now`.
-    pub(crate) async fn take(&self, now: i64) -> Verdict<Claimed> {
+    pub(crate) async fn take(&self, now: i64) -> TestResult<Claimed> {
         let claims = self.claim(&room(1), now).await?;
         let taken = claims.taken.into_iter().next();
-        taken.ok_or_else(|| Stop::broken(format_args!("a claim at {now}"), "nothing", "a delivery"))
+        taken.ok_or_else(|| TestFailure::mismatch(format_args!("a claim at {now}"), "nothing", "a delivery"))
     }
 
     /// Nothing is due at `now`.
-    pub(crate) async fn nothing_due(&self, now: i64) -> Verdict {
+    pub(crate) async fn nothing_due(&self, now: i64) -> TestResult {
         let claims = self.claim(&room(100), now).await?;
-        equal(format_args!("what is due at {now}"), ids(&claims), vec![])
+        check_eq!(ids(&claims), [], "what is due at {now}")
     }
 
     /// Returns whether sending may begin at `now`.
-    pub(crate) async fn begins(&self, claimed: &Claimed, now: i64) -> Verdict<bool> {
+    pub(crate) async fn begins(&self, claimed: &Claimed, now: i64) -> TestResult<bool> {
         let deliveries = &self.webhooks.deliveries;
         let begun = deliveries.begin_sending(std::slice::from_ref(claimed), at(now));
         Ok(begun.await?.contains(&claimed.delivery.id))
@@ -158,7 +158,7 @@ impl Shelf {
         claimed: &Claimed,
         progress: Progress,
         now: i64,
-    ) -> Verdict<bool> {
+    ) -> TestResult<bool> {
         self.note(claimed, progress, None, now).await
     }
 
@@ -169,7 +169,7 @@ impl Shelf {
         progress: Progress,
         attempted: Option<&Attempted>,
         now: i64,
-    ) -> Verdict<bool> {
+    ) -> TestResult<bool> {
         let settlement = Settlement::new(claimed, progress, attempted.cloned());
         let settled = self.settle_all(&[settlement], now).await?;
         Ok(settled.contains(&claimed.delivery.id))
@@ -180,7 +180,7 @@ impl Shelf {
         &self,
         settlements: &[Settlement],
         now: i64,
-    ) -> Verdict<HashSet<DeliveryId>> {
+    ) -> TestResult<HashSet<DeliveryId>> {
         let deliveries = &self.webhooks.deliveries;
         Ok(deliveries.settle(settlements, at(now)).await?)
     }
@@ -192,24 +192,24 @@ impl Shelf {
         to: &Endpoint,
         state: State,
         now: i64,
-    ) -> Verdict<DeliveryId> {
+    ) -> TestResult<DeliveryId> {
         let id = self.queue(number, to, now).await?;
         let claimed = self.take(now).await?;
-        equal("what was claimed", &claimed.delivery.id, &id)?;
+        check_eq!(claimed.delivery.id, id)?;
         let settled = self.settle(&claimed, progress(state, 1, None), now).await?;
-        equal("whether it was settled", settled, true)?;
+        check!(settled)?;
         Ok(id)
     }
 
     /// The delivery, and its attempts.
-    pub(crate) async fn found(&self, id: &DeliveryId) -> Verdict<(Delivery, Vec<Attempted>)> {
+    pub(crate) async fn found(&self, id: &DeliveryId) -> TestResult<(Delivery, Vec<Attempted>)> {
         let found = self.webhooks.deliveries.find(id).await?;
-        found.ok_or_else(|| Stop::broken(format_args!("{id:?}"), "nothing", "a delivery"))
+        found.ok_or_else(|| TestFailure::mismatch(format_args!("{id:?}"), "nothing", "a delivery"))
     }
 
     /// How far the delivery has come.
-    pub(crate) async fn is_at(&self, id: &DeliveryId, expected: Progress) -> Verdict {
+    pub(crate) async fn is_at(&self, id: &DeliveryId, expected: Progress) -> TestResult {
         let (delivery, _) = self.found(id).await?;
-        equal("how far it has come", delivery.progress, expected)
+        check_eq!(delivery.progress, expected)
     }
 }

@@ -25,7 +25,7 @@ pub use capability::Part;
 pub use forum_scoped::ForumScoped;
 pub use report::{Case, Report, run_all};
 pub use store_fixture::{Keeper, Shelf};
-pub use suite::{Suite, WrittenThread};
+pub use suite::Suite;
 pub use test_caller::TestCaller;
 pub use test_result::{TestFailure, TestResult, check, check_eq};
 

@@ -1,6 +1,6 @@
 //! Texts to search in, and what a caller finds of them.
 
-use super::{Audience, Part, Suite, TestCaller, TestFailure, TestResult, WrittenThread, reply, start, with};
+use super::{Part, Suite, TestCaller, TestFailure, TestResult, reply, start, with};
 use crate::model::*;
 
 /// A forum that everyone sees, and a member who writes there.
@@ -22,34 +22,31 @@ impl<'a> SearchFixture<'a> {
     }
 
     /// A thread by alice.
-    pub(crate) async fn thread(&self, title: &str, body: &str) -> TestResult<WrittenThread> {
+    pub(crate) async fn thread(&self, title: &str, body: &str) -> TestResult<PostAt> {
         let written = self.suite.thread_with(&self.alice, &self.forum, title, body);
         written.await
     }
 
     /// A reply by alice.
-    pub(crate) async fn reply(&self, thread: &ThreadId, body: &str) -> TestResult<PostId> {
+    pub(crate) async fn reply(&self, thread: &ThreadId, body: &str) -> TestResult<PostAt> {
         self.suite.reply_with(&self.alice, thread, body).await
     }
 
     /// A thread by alice with each of these texts in it, the first of them as its first post.
-    pub(crate) async fn posts<const N: usize>(
-        &self,
-        texts: [&str; N],
-    ) -> TestResult<(ThreadId, [PostId; N])> {
-        let first = texts.first().copied().unwrap_or("x");
-        let WrittenThread { thread, first } = self.thread("Untitled", first).await?;
-        let mut posts = vec![first];
-        for text in texts.into_iter().skip(1) {
-            posts.push(self.reply(&thread, text).await?);
+    pub(crate) async fn posts<const N: usize>(&self, texts: [&str; N]) -> TestResult<[PostAt; N]> {
+        let mut posts: Vec<PostAt> = Vec::new();
+        for text in texts {
+            posts.push(match posts.first() {
+                None => self.thread("Untitled", text).await?,
+                Some(first) => self.reply(&first.thread, text).await?,
+            });
         }
         let posts = posts.try_into();
-        let posts = posts.map_err(|_| TestFailure::mismatch("a thread", "no post", "posts"))?;
-        Ok((thread, posts))
+        posts.map_err(|posts| TestFailure::mismatch("posts", format_args!("{posts:?}"), N))
     }
 
     /// Alice finds these posts, newest first.
-    pub(crate) async fn finds(&self, q: &str, posts: &[&PostId]) -> TestResult {
+    pub(crate) async fn finds(&self, q: &str, posts: &[&PostAt]) -> TestResult {
         self.alice.finds(&newest(q)?, posts).await
     }
 
@@ -57,7 +54,7 @@ impl<'a> SearchFixture<'a> {
     pub(crate) async fn finds_with(
         &self,
         change: impl FnOnce(&mut Search),
-        posts: &[&PostId],
+        posts: &[&PostAt],
     ) -> TestResult {
         self.alice.finds(&with(newest("tea")?, change), posts).await
     }
@@ -71,7 +68,7 @@ impl Suite {
         forum: &ForumId,
         title: &str,
         body: &str,
-    ) -> TestResult<WrittenThread> {
+    ) -> TestResult<PostAt> {
         self.require(Part::Search)?;
         self.write_thread(author, forum, start(title, body)).await
     }
@@ -82,7 +79,7 @@ impl Suite {
         author: &TestCaller,
         thread: &ThreadId,
         body: &str,
-    ) -> TestResult<PostId> {
+    ) -> TestResult<PostAt> {
         self.write_reply(author, thread, reply(body)).await
     }
 }
@@ -94,10 +91,11 @@ impl TestCaller {
     }
 
     /// The first page has exactly these posts, in this order.
-    pub(crate) async fn finds(&self, search: &Search, posts: &[&PostId]) -> TestResult {
+    pub(crate) async fn finds(&self, search: &Search, posts: &[&PostAt]) -> TestResult {
         let hits = self.hits(search).await?;
         let found: Vec<_> = hits.iter().map(|hit| &hit.post_id).collect();
-        check_eq!(found, posts, "what {self:?} finds with {search:?}")
+        let expected: Vec<_> = posts.iter().map(|at| &at.post).collect();
+        check_eq!(found, expected, "what {self:?} finds with {search:?}")
     }
 }
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use super::concurrency::race;
 use super::{
-    Audience, Host, NewForum, Part, Role, Stage, TestCaller, TestFailure, TestResult, reply, start,
+    Audience, CallResult, ForumScoped, Host, NewForum, Part, Role, Stage, TestCaller, TestFailure,
+    TestResult, only, reply, start,
 };
 use crate::api::Settings;
 use crate::host::{Authority, Board, Refusal, Result, Standing};
@@ -48,7 +49,7 @@ impl SuiteInner {
 
     /// Refuses results that break every rule: a failure, a call of an unwritten method that the host does not name as
     /// unsupported, and anything in a forum that the caller does not see, which the library would drop.
-    pub(crate) fn checked<T: super::ForumScoped + fmt::Debug>(
+    pub(crate) fn checked<T: ForumScoped + fmt::Debug>(
         &self,
         call: &str,
         part: Part,
@@ -72,25 +73,6 @@ impl SuiteInner {
         };
         let found = format_args!("{result:?}");
         Err(TestFailure::mismatch(call, found, expected))
-    }
-}
-
-/// A new thread with its first post.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WrittenThread {
-    /// The thread.
-    pub thread: ThreadId,
-    /// Its first post.
-    pub first: PostId,
-}
-
-impl WrittenThread {
-    /// The path of its first post.
-    pub(crate) fn at(self) -> PostAt {
-        PostAt {
-            thread: self.thread,
-            post: self.first,
-        }
     }
 }
 
@@ -141,6 +123,18 @@ impl Suite {
         works: impl IntoIterator<Item = impl Future<Output = T> + Send + 'static>,
     ) -> Vec<T> {
         race(&*self.runtime, works).await
+    }
+
+    /// Runs all `calls` at once: one succeeds, and the others are conflicts.
+    pub(crate) async fn race_for_one<T: fmt::Debug + Send + 'static>(
+        &self,
+        calls: impl IntoIterator<Item = impl Future<Output = CallResult<T>> + Send + 'static>,
+    ) -> TestResult<T> {
+        let mut made = Vec::new();
+        for result in self.race(calls).await {
+            made.extend(result.expect_ok_or_conflict()?);
+        }
+        only(made)
     }
 
     /// The API over the board.
@@ -263,8 +257,17 @@ impl Suite {
         Ok((forum, self.member("alice").await?))
     }
 
-    /// A new thread by `author`, a minute after everything before. Needs [`Part::Threads`].
-    pub async fn thread(&self, author: &TestCaller, forum: &ForumId) -> TestResult<WrittenThread> {
+    /// New forums that everyone sees.
+    pub(crate) async fn forums<const N: usize>(&self) -> TestResult<[ForumId; N]> {
+        let mut forums = std::array::from_fn(|_| ForumId::nothing());
+        for forum in &mut forums {
+            *forum = self.forum(Audience::Guests).await?;
+        }
+        Ok(forums)
+    }
+
+    /// The first post of a new thread by `author`, a minute after everything before. Needs [`Part::Threads`].
+    pub async fn thread(&self, author: &TestCaller, forum: &ForumId) -> TestResult<PostAt> {
         self.require(Part::Threads)?;
         let new = start(&self.text("Thread"), &self.text("Words about"));
         self.write_thread(author, forum, new).await
@@ -275,29 +278,17 @@ impl Suite {
         author: &TestCaller,
         forum: &ForumId,
         new: StartThread,
-    ) -> TestResult<WrittenThread> {
+    ) -> TestResult<PostAt> {
         self.advance(MINUTE);
-        let (thread, first) = self.fixture.write_thread(&author.id(), forum, new).await?;
-        Ok(WrittenThread { thread, first })
+        let (thread, post) = self.fixture.write_thread(&author.id(), forum, new).await?;
+        Ok(PostAt { thread, post })
     }
 
     /// A new reply by `author`, a minute after everything before. Needs [`Part::Posts`].
-    pub async fn post(&self, author: &TestCaller, thread: &ThreadId) -> TestResult<PostId> {
+    pub async fn post(&self, author: &TestCaller, thread: &ThreadId) -> TestResult<PostAt> {
         self.require(Part::Posts)?;
         let new = reply(&self.text("An answer"));
         self.write_reply(author, thread, new).await
-    }
-
-    /// The path of a new reply by `author`.
-    pub(crate) async fn post_at(
-        &self,
-        author: &TestCaller,
-        thread: &ThreadId,
-    ) -> TestResult<PostAt> {
-        Ok(PostAt {
-            thread: thread.clone(),
-            post: self.post(author, thread).await?,
-        })
     }
 
     pub(crate) async fn write_reply(
@@ -305,9 +296,13 @@ impl Suite {
         author: &TestCaller,
         thread: &ThreadId,
         new: Reply,
-    ) -> TestResult<PostId> {
+    ) -> TestResult<PostAt> {
         self.advance(MINUTE);
-        Ok(self.fixture.write_reply(&author.id(), thread, new).await?)
+        let post = self.fixture.write_reply(&author.id(), thread, new).await?;
+        Ok(PostAt {
+            thread: thread.clone(),
+            post,
+        })
     }
 
     /// A text that this board does not have yet.

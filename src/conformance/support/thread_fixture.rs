@@ -19,8 +19,8 @@ impl ThreadFixture {
     pub(crate) async fn new(suite: &Suite) -> TestResult<Self> {
         let forum = suite.forum(Audience::Guests).await?;
         let [otto, alice] = suite.members(["otto", "alice"]).await?;
-        let first = suite.thread(&otto, &forum).await?.at();
-        let at = suite.post_at(&alice, &first.thread).await?;
+        let first = suite.thread(&otto, &forum).await?;
+        let at = suite.post(&alice, &first.thread).await?;
         Ok(Self {
             forum,
             otto,
@@ -28,6 +28,18 @@ impl ThreadFixture {
             first,
             at,
         })
+    }
+}
+
+impl Suite {
+    /// Replies by six members that are written at once.
+    pub(crate) async fn replies_at_once(&self, thread: &ThreadId) -> TestResult<Vec<Post>> {
+        let authors = self.members(["ann", "ben", "cem", "dan", "eve", "fay"]).await?;
+        let replies = authors.map(|author| {
+            let thread = thread.clone();
+            async move { author.answer(&thread, "Now").await.expect_ok() }
+        });
+        self.race(replies).await.into_iter().collect()
     }
 }
 
