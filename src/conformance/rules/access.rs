@@ -48,12 +48,10 @@ board_rules! {
 
     /// A write of a member who was banned since the request began is not carried out.
     async fn a_write_under_way_ends_with_a_ban(suite: &Suite) -> TestResult {
-        suite.require(Part::Bans)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let bob = suite.member("bob").await?;
         let thread = suite.thread(&bob, &forum).await?.thread;
-        let cached = alice.cache_access().await?;
-        suite.fixture.set_banned(&alice.id(), true).await?;
+        let cached = suite.banned_meanwhile(&alice).await?;
         let before = bob.get_thread(&thread).await?;
         cached.answer(&thread, "Some words").await.expect_denied()?;
         check_eq!(bob.get_thread(&thread).await?, before)

@@ -135,5 +135,8 @@ board_rules! {
 
 /// A thread with a reply, and a newcomer.
 async fn with_newcomer(suite: &Suite) -> TestResult<(ThreadFixture, TestCaller)> {
-    Ok((ThreadFixture::new(suite).await?, suite.newcomer("nora").await?))
+    Ok((
+        ThreadFixture::new(suite).await?,
+        suite.newcomer("nora").await?,
+    ))
 }

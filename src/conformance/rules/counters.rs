@@ -39,8 +39,7 @@ board_rules! {
 
     /// A forum's counts follow a deleted thread with all its posts, and come back with it.
     async fn counts_follow_a_thread(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, otto, alice, first, .. } = ThreadFixture::new(suite).await?;
-        let mia = suite.moderator("mia", &forum).await?;
+        let (ThreadFixture { forum, otto, alice, first, .. }, mia) = moderated_thread(suite).await?;
         let without = otto.get_forum(&forum).await?;
         let other = suite.thread(&otto, &forum).await?;
         suite.post(&alice, &other.thread).await?;
@@ -59,8 +58,7 @@ board_rules! {
 
     /// A reply that was deleted before its thread stays deleted when the thread is restored.
     async fn a_restored_thread_brings_no_deleted_reply_back(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, alice, first, at, .. } = ThreadFixture::new(suite).await?;
-        let mia = suite.moderator("mia", &forum).await?;
+        let (ThreadFixture { alice, first, at, .. }, mia) = moderated_thread(suite).await?;
         alice.delete_post(&at).await.expect_ok()?;
         let before = counts(&alice, &at.thread).await?;
         mia.delete_post(&first).await.expect_ok()?;
@@ -71,8 +69,7 @@ board_rules! {
 
     /// A member's profile counts visible posts.
     async fn a_profile_counts_what_is_there(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, otto, alice, first, at } = ThreadFixture::new(suite).await?;
-        let mia = suite.moderator("mia", &forum).await?;
+        let (ThreadFixture { otto, alice, first, at, .. }, mia) = moderated_thread(suite).await?;
         for (deleted, left) in [(&at, [1, 0]), (&first, [0, 0])] {
             mia.delete_post(deleted).await.expect_ok()?;
             check_eq!(post_counts([&otto, &alice]).await?, left)?;
@@ -97,6 +94,10 @@ type Activity = (Option<LastPost>, Timestamp, Option<Timestamp>);
 async fn counts(caller: &TestCaller, thread: &ThreadId) -> TestResult<((u64, u64), Activity)> {
     let thread = caller.get_thread(thread).await?;
     let forum = caller.get_forum(&thread.forum_id).await?;
-    let activity = (thread.last_post, thread.last_activity_at, forum.last_activity_at);
+    let activity = (
+        thread.last_post,
+        thread.last_activity_at,
+        forum.last_activity_at,
+    );
     Ok(((thread.reply_count, forum.post_count), activity))
 }

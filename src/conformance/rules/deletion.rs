@@ -35,8 +35,7 @@ board_rules! {
 
     /// Moderators delete a thread with its first post, and afterwards it exists only for them.
     async fn moderators_delete_threads(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, otto, alice, first, .. } = ThreadFixture::new(suite).await?;
-        let mia = suite.moderator("mia", &forum).await?;
+        let (ThreadFixture { forum, otto, alice, first, .. }, mia) = moderated_thread(suite).await?;
         for (caller, may) in [(&otto, false), (&mia, true)] {
             check_eq!(caller.get_post(&first).await?.can_delete, may, "canDelete for {caller:?}")?;
             caller.delete_post(&first).await.expect_ok_if(may)?;
@@ -52,8 +51,7 @@ board_rules! {
 
     /// A deleted post or thread is in no forum for members, so that the library does not repeat the response to its creation.
     async fn deleted_content_is_in_no_forum(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, otto, alice, first, at } = ThreadFixture::new(suite).await?;
-        let mia = suite.moderator("mia", &forum).await?;
+        let (ThreadFixture { forum, otto, alice, first, at }, mia) = moderated_thread(suite).await?;
         let post = Place::Post(&at.thread, &at.post);
         let thread = Place::Thread(&first.thread);
         check_eq!(alice.forum_of(post).await.expect_ok()?, forum)?;
@@ -67,8 +65,7 @@ board_rules! {
 
     /// Nobody replies in a deleted thread, not even a moderator.
     async fn nobody_replies_in_a_deleted_thread(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, alice, first, .. } = ThreadFixture::new(suite).await?;
-        let mia = suite.moderator("mia", &forum).await?;
+        let (ThreadFixture { alice, first, .. }, mia) = moderated_thread(suite).await?;
         mia.delete_post(&first).await.expect_ok()?;
         alice.answer(&first.thread, "Still here?").await.expect_path_not_found()?;
         mia.answer(&first.thread, "Still here?").await.expect_forbidden()
@@ -76,8 +73,7 @@ board_rules! {
 
     /// A deleted post, or one in a deleted thread, is absent for an edit and a deletion.
     async fn nobody_changes_what_is_deleted(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, alice, first, at, .. } = ThreadFixture::new(suite).await?;
-        let mia = suite.moderator("mia", &forum).await?;
+        let (ThreadFixture { alice, first, at, .. }, mia) = moderated_thread(suite).await?;
         for deleted in [&at, &first] {
             mia.delete_post(deleted).await.expect_ok()?;
             alice.edit(&at, "New words").await.expect_path_not_found()?;
@@ -103,8 +99,7 @@ board_rules! {
 
     /// Of many deletions of a post at once, one is made.
     async fn one_of_many_deletions_is_made(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, at, .. } = ThreadFixture::new(suite).await?;
-        let mia = suite.moderator("mia", &forum).await?;
+        let (ThreadFixture { at, .. }, mia) = moderated_thread(suite).await?;
         let deletions = (0..8).map(|_| {
             let (mia, at) = (mia.clone(), at.clone());
             async move { mia.delete_post(&at).await }

@@ -117,8 +117,7 @@ board_rules! {
     /// In a locked thread only moderators edit and delete.
     async fn a_locked_thread_is_edited_by_moderators(suite: &Suite) -> TestResult {
         suite.require(Part::Locking)?;
-        let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
-        let mia = suite.moderator("mia", &forum).await?;
+        let (ThreadFixture { alice, at, .. }, mia) = moderated_thread(suite).await?;
         suite.fixture.set_locked(&at.thread, true).await?;
         may_change(&alice, &at, false).await?;
         alice.edit(&at, "New words").await.expect_forbidden()?;
@@ -133,8 +132,7 @@ board_rules! {
     /// When the edit window is over, authors can no longer edit or delete their posts; moderators can.
     async fn an_edit_window_closes(suite: &Suite) -> TestResult {
         suite.require(Part::EditWindow)?;
-        let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
-        let mia = suite.moderator("mia", &forum).await?;
+        let (ThreadFixture { alice, at, .. }, mia) = moderated_thread(suite).await?;
         suite.advance(Duration::from_secs(366 * 24 * 60 * 60));
         may_change(&alice, &at, false).await?;
         alice.edit(&at, "New words").await.expect_forbidden()?;
@@ -146,8 +144,7 @@ board_rules! {
 
     /// Whether the caller moderates is decided when the edit is made, not when the request arrives.
     async fn a_moderator_who_is_one_no_longer_edits_no_longer(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, at, .. } = ThreadFixture::new(suite).await?;
-        let mia = suite.moderator("mia", &forum).await?;
+        let (ThreadFixture { forum, at, .. }, mia) = moderated_thread(suite).await?;
         let cached = mia.cache_access().await?;
         suite.fixture.set_moderator(&forum, &mia.id(), false).await?;
         cached.edit(&at, "New words").await.expect_forbidden()?;
@@ -156,11 +153,9 @@ board_rules! {
 
     /// An edit or a deletion by a member who was banned since the request began is not made.
     async fn a_banned_author_edits_no_longer(suite: &Suite) -> TestResult {
-        suite.require(Part::Bans)?;
         let ThreadFixture { otto, alice, at, .. } = ThreadFixture::new(suite).await?;
         let before = otto.get_post(&at).await?;
-        let cached = alice.cache_access().await?;
-        suite.fixture.set_banned(&alice.id(), true).await?;
+        let cached = suite.banned_meanwhile(&alice).await?;
         cached.edit(&at, "New words").await.expect_denied()?;
         cached.delete_post(&at).await.expect_denied()?;
         check_eq!(otto.get_post(&at).await?, before)
@@ -177,5 +172,9 @@ board_rules! {
 /// `canEdit` and `canDelete` of the post for this caller.
 async fn may_change(caller: &TestCaller, at: &PostAt, may: bool) -> TestResult {
     let post = caller.get_post(at).await?;
-    check_eq!((post.can_edit, post.can_delete), (may, may), "permissions of {caller:?}")
+    check_eq!(
+        (post.can_edit, post.can_delete),
+        (may, may),
+        "permissions of {caller:?}"
+    )
 }

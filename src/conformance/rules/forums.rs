@@ -139,7 +139,11 @@ async fn snapshot(
             Ok(()) => Some(caller.get_profile(&writer.id_ref()).await?.post_count),
             Err(_) => None,
         };
-        seen.push((caller.get_forums().await?, caller.get_thread(thread).await?, written));
+        seen.push((
+            caller.get_forums().await?,
+            caller.get_thread(thread).await?,
+            written,
+        ));
     }
     Ok(format!("{seen:?}"))
 }

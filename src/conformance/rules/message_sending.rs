@@ -75,10 +75,8 @@ board_rules! {
 
     /// A message of a member who was banned since the request began is not sent.
     async fn a_banned_member_writes_no_longer(suite: &Suite) -> TestResult {
-        suite.require(Part::Bans)?;
         let [alice, bob, _] = three(suite).await?;
-        let cached = alice.cache_access().await?;
-        suite.fixture.set_banned(&alice.id(), true).await?;
+        let cached = suite.banned_meanwhile(&alice).await?;
         cached.send_message(&message(suite, [bob.id_ref()])).await.expect_denied()?;
         check_eq!(bob.inbox().await?, [])
     }

@@ -144,10 +144,8 @@ board_rules! {
 
     /// A rating by a member who was banned since the request began does not count.
     async fn a_banned_member_rates_no_longer(suite: &Suite) -> TestResult {
-        suite.require(Part::Bans)?;
         let [alice, bob, _] = three(suite).await?;
-        let cached = alice.cache_access().await?;
-        suite.fixture.set_banned(&alice.id(), true).await?;
+        let cached = suite.banned_meanwhile(&alice).await?;
         cached.rate(&bob.id_ref(), &rate(1, None)).await.expect_denied()?;
         has_reputation(&bob, 0).await
     }

@@ -130,10 +130,10 @@ board_rules! {
         let below = &suite.sub_forum(top, Audience::Guests).await?;
         let deeper = &suite.sub_forum(below, Audience::Guests).await?;
         let other = &suite.forum(Audience::Guests).await?;
-        let in_top = &suite.thread_with(alice, top, "x", "tea").await?;
-        let in_below = &suite.thread_with(alice, below, "x", "tea").await?;
-        let in_deeper = &suite.thread_with(alice, deeper, "x", "tea").await?;
-        let in_other = &suite.thread_with(alice, other, "x", "tea").await?;
+        let in_top = &suite.write_thread(alice, top, "x", "tea").await?;
+        let in_below = &suite.write_thread(alice, below, "x", "tea").await?;
+        let in_deeper = &suite.write_thread(alice, deeper, "x", "tea").await?;
+        let in_other = &suite.write_thread(alice, other, "x", "tea").await?;
         for (forums, posts) in [
             (vec![top], vec![in_deeper, in_below, in_top]),
             (vec![below], vec![in_deeper, in_below]),
@@ -151,7 +151,7 @@ board_rules! {
         let library = SearchFixture::new(suite).await?;
         let bob = suite.member("bob").await?;
         let thread = library.thread("x", "tea").await?.thread;
-        let by_bob = suite.reply_with(&bob, &thread, "tea").await?;
+        let by_bob = suite.write_reply(&bob, &thread, "tea").await?;
         for by in [bob.id_ref(), bob.name_ref()] {
             library.finds_with(|search| search.by = Some(by), &[&by_bob]).await?;
         }
@@ -221,12 +221,11 @@ board_rules! {
 }
 
 /// What a search for tea finds in each of these time spans.
-async fn finds_when(
-    library: &SearchFixture<'_>,
-    expected: &[(&str, &[&PostAt])],
-) -> TestResult {
+async fn finds_when(library: &SearchFixture<'_>, expected: &[(&str, &[&PostAt])]) -> TestResult {
     for (when, posts) in expected {
-        library.finds_with(|search| search.when = When::parse(when), posts).await?;
+        library
+            .finds_with(|search| search.when = When::parse(when), posts)
+            .await?;
     }
     Ok(())
 }

@@ -180,5 +180,8 @@ fn post_id(hit: &SearchHit) -> PostId {
 
 fn scores_do_not_rise(pager: &Pager<SearchHit>) -> TestResult {
     let scores = pager.ids(|hit| hit.score);
-    check!(scores.is_sorted_by(|better, worse| better >= worse), "{scores:?} do not rise")
+    check!(
+        scores.is_sorted_by(|better, worse| better >= worse),
+        "{scores:?} do not rise"
+    )
 }

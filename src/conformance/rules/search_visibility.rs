@@ -19,7 +19,7 @@ board_rules! {
     async fn what_is_hidden_is_not_found(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
         let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
-        let first = suite.thread_with(&sam, &forum, "Tea", "tea").await?;
+        let first = suite.write_thread(&sam, &forum, "Tea", "tea").await?;
         for within in [None, Some(&forum)] {
             let search = with(newest("tea")?, |search| search.forum.extend(within.cloned()));
             sam.finds(&search, &[&first]).await?;
@@ -34,7 +34,7 @@ board_rules! {
         let (guest, library) = (suite.guest()?, SearchFixture::new(suite).await?);
         let members = suite.forum(Audience::Members).await?;
         let seen = library.thread("x", "tea").await?;
-        let unseen = suite.thread_with(&library.alice, &members, "x", "tea").await?;
+        let unseen = suite.write_thread(&library.alice, &members, "x", "tea").await?;
         library.finds("tea", &[&unseen, &seen]).await?;
         let found = guest.finds(&newest("tea")?, &[&seen]).await;
         found.map_err(|failure| failure.noting(hidden(&members, &guest)))
@@ -46,8 +46,8 @@ board_rules! {
         let sam = suite.staff("sam").await?;
         let middle = suite.sub_forum(&library.forum, Audience::Staff).await?;
         let below = suite.sub_forum(&middle, Audience::Guests).await?;
-        let in_middle = suite.thread_with(&sam, &middle, "x", "tea").await?;
-        let in_below = suite.thread_with(&sam, &below, "x", "tea").await?;
+        let in_middle = suite.write_thread(&sam, &middle, "x", "tea").await?;
+        let in_below = suite.write_thread(&sam, &below, "x", "tea").await?;
         for (forum, by_alice) in [(&library.forum, vec![&in_below]), (&middle, vec![])] {
             let search = with(newest("tea")?, |search| search.forum.push(forum.clone()));
             let found = library.alice.finds(&search, &by_alice).await;
@@ -78,8 +78,8 @@ board_rules! {
     async fn what_is_approved_is_found(suite: &Suite) -> TestResult {
         let (nora, library) = (suite.newcomer("nora").await?, SearchFixture::new(suite).await?);
         let talk = library.thread("x", "y").await?.thread;
-        let waiting = suite.thread_with(&nora, &library.forum, "Tea", "x").await?;
-        let answer = suite.reply_with(&nora, &talk, "tea").await?;
+        let waiting = suite.write_thread(&nora, &library.forum, "Tea", "x").await?;
+        let answer = suite.write_reply(&nora, &talk, "tea").await?;
         library.finds("tea", &[]).await?;
         suite.fixture.approve(&answer.post).await?;
         library.finds("tea", &[&answer]).await?;

@@ -101,9 +101,10 @@ board_rules! {
 
 /// An answer without the headers and fields that differ between any two.
 fn bare(answer: &Answer) -> (u16, Vec<(HeaderName, Vec<u8>)>, Value) {
-    let headers = answer.headers.iter().filter(|(name, _)| {
-        !name.as_str().starts_with("x-ratelimit-") && *name != "x-request-id"
-    });
+    let headers = answer
+        .headers
+        .iter()
+        .filter(|(name, _)| !name.as_str().starts_with("x-ratelimit-") && *name != "x-request-id");
     let headers = headers.map(|(name, value)| (name.clone(), value.as_bytes().to_vec()));
     let mut body = answer.json();
     if let Some(id) = body.pointer_mut("/error/requestId") {
@@ -125,7 +126,11 @@ async fn count_items(api: &TestBoard, reader: &str, list: &str) -> TestResult<us
             None => return Ok(items),
         }
     }
-    Err(TestFailure::mismatch(list, "more than 10 pages", "a last page"))
+    Err(TestFailure::mismatch(
+        list,
+        "more than 10 pages",
+        "a last page",
+    ))
 }
 
 fn outcome(answer: &Answer) -> (u16, Option<&'static str>) {

@@ -100,8 +100,7 @@ board_rules! {
 
     /// A deleted thread leaves the list of those who no longer see it, and comes back when it is restored.
     async fn a_deleted_thread_leaves_the_list(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, alice, first, .. } = ThreadFixture::new(suite).await?;
-        let mia = suite.moderator("mia", &forum).await?;
+        let (ThreadFixture { alice, first, .. }, mia) = moderated_thread(suite).await?;
         let target = Target::Thread(first.thread.clone());
         for caller in [&alice, &mia] {
             caller.follow(&target).await.expect_ok()?;
@@ -149,9 +148,7 @@ board_rules! {
         cached.follow(&target).await.expect_not_found()?;
         suite.fixture.set_readers(&forum, Audience::Guests).await?;
         check_eq!(list(&alice).await?, [])?;
-        suite.require(Part::Bans)?;
-        let cached = otto.cache_access().await?;
-        suite.fixture.set_banned(&otto.id(), true).await?;
+        let cached = suite.banned_meanwhile(&otto).await?;
         cached.follow(&target).await.expect_denied()
     }
 

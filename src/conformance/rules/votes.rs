@@ -108,10 +108,8 @@ board_rules! {
 
     /// A vote of a member who was banned since the request began does not count.
     async fn a_banned_member_votes_no_longer(suite: &Suite) -> TestResult {
-        suite.require(Part::Bans)?;
         let poll = PollFixture::new(suite, tea()).await?;
-        let cached = poll.bob.cache_access().await?;
-        suite.fixture.set_banned(&cached.id(), true).await?;
+        let cached = suite.banned_meanwhile(&poll.bob).await?;
         poll.cast(&cached, &[0]).await.expect_denied()?;
         poll.counts(&poll.alice, [0, 0, 0], 0).await
     }

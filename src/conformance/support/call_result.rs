@@ -20,16 +20,6 @@ impl<T: Debug> CallResult<T> {
             .map_err(|refusal| mismatch(self.call, refusal, "success"))
     }
 
-    /// The path's resource does not exist for the caller.
-    pub fn expect_path_not_found(self) -> TestResult {
-        self.refused("Refusal::Absent", |it| matches!(it, Refusal::Absent))
-    }
-
-    /// The caller sees the resource but has no permission.
-    pub fn expect_forbidden(self) -> TestResult {
-        self.refused("Refusal::Forbidden", |it| matches!(it, Refusal::Forbidden(_)))
-    }
-
     /// The call succeeded if the caller `may`, and was forbidden otherwise.
     pub(crate) fn expect_ok_if(self, may: bool) -> TestResult {
         match may {
@@ -44,22 +34,6 @@ impl<T: Debug> CallResult<T> {
             true => self.expect_ok().map(drop),
             false => self.expect_path_not_found(),
         }
-    }
-
-    /// The caller's account can no longer act: the call was forbidden, or its resource does not exist.
-    pub fn expect_denied(self) -> TestResult {
-        let is_denial = |it: &_| matches!(it, Refusal::Absent | Refusal::Forbidden(_));
-        self.refused("Refusal::Forbidden or Refusal::Absent", is_denial)
-    }
-
-    /// A resource that the body names, or the subscription, does not exist.
-    pub fn expect_not_found(self) -> TestResult {
-        self.refused("Refusal::NotFound", |it| matches!(it, Refusal::NotFound(_)))
-    }
-
-    /// The resource was changed meanwhile, or the call was made before.
-    pub fn expect_conflict(self) -> TestResult {
-        self.refused("Refusal::Conflict", |it| matches!(it, Refusal::Conflict(_)))
     }
 
     /// The board refused the content of this `expected` field.
@@ -84,11 +58,6 @@ impl<T: Debug> CallResult<T> {
             Ok(Ok(_)) => Ok(()),
             _ => self.expect_invalid_parameter("after"),
         }
-    }
-
-    /// The caller made too many calls at once.
-    pub fn expect_rate_limited(self) -> TestResult {
-        self.refused("Refusal::TooFast", |it| matches!(it, Refusal::TooFast(..)))
     }
 
     /// The call succeeded, or came too late and is a conflict.
@@ -121,6 +90,32 @@ impl<T: Debug> CallResult<T> {
             other => Err(mismatch(self.call, other, expected)),
         }
     }
+}
+
+macro_rules! expect_refusals {
+    ($($(#[$doc:meta])+ $name:ident($refusal:pat);)+) => {
+        impl<T: Debug> CallResult<T> {$(
+            $(#[$doc])+
+            pub fn $name(self) -> TestResult {
+                self.refused(stringify!($refusal), |it| matches!(it, $refusal))
+            }
+        )+}
+    };
+}
+
+expect_refusals! {
+    /// The path's resource does not exist for the caller.
+    expect_path_not_found(Refusal::Absent);
+    /// The caller sees the resource but has no permission.
+    expect_forbidden(Refusal::Forbidden(_));
+    /// The caller's account can no longer act: the call was forbidden, or its resource does not exist.
+    expect_denied(Refusal::Forbidden(_) | Refusal::Absent);
+    /// A resource that the body names, or the subscription, does not exist.
+    expect_not_found(Refusal::NotFound(_));
+    /// The resource was changed meanwhile, or the call was made before.
+    expect_conflict(Refusal::Conflict(_));
+    /// The caller made too many calls at once.
+    expect_rate_limited(Refusal::TooFast(..));
 }
 
 fn mismatch(call: String, found: impl Debug, expected: &str) -> TestFailure {

@@ -13,7 +13,12 @@ pub(crate) const NOT_SINGLE_LINE: [&str; 4] = ["a\nb", "a\tb", "a\u{1b}[31m", "a
 /// Checks that `html` has nothing of [`XSS_PAYLOAD`] that a browser would run.
 pub(crate) fn is_sanitized(html: &str) -> TestResult {
     let html = html.to_lowercase();
-    for harm in ["<script", "<img src=x", "href=\"javascript:", "href='javascript:"] {
+    for harm in [
+        "<script",
+        "<img src=x",
+        "href=\"javascript:",
+        "href='javascript:",
+    ] {
         check!(!html.contains(harm), "{html:?} has no {harm:?}")?;
     }
     Ok(())

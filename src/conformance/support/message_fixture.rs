@@ -58,7 +58,9 @@ impl TestCaller {
 }
 
 pub(crate) fn message_ids(list: &[MessageSummary]) -> Vec<MessageId> {
-    list.iter().map(|message| message.message_id.clone()).collect()
+    list.iter()
+        .map(|message| message.message_id.clone())
+        .collect()
 }
 
 /// The ids of authors.

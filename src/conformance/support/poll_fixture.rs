@@ -1,6 +1,8 @@
 //! Polls that the rules vote in and edit.
 
-use super::{Audience, CallResult, Part, Suite, TestCaller, TestFailure, TestResult, start, tea, with};
+use super::{
+    Audience, CallResult, Part, Suite, TestCaller, TestFailure, TestResult, start, tea, with,
+};
 use crate::model::*;
 
 /// A thread with `poll`. The rule is skipped on a board without polls.
@@ -36,7 +38,11 @@ impl PollFixture {
         forum: ForumId,
         new: &StartThread,
     ) -> TestResult<Self> {
-        let thread = author.start_thread(&forum, new).await.expect_ok()?.thread_id;
+        let thread = author
+            .start_thread(&forum, new)
+            .await
+            .expect_ok()?
+            .thread_id;
         let poll = author.poll(&thread).await.expect_ok()?.it;
         let options: Vec<_> = poll.options.into_iter().map(|it| it.option_id).collect();
         let found = format!("{options:?}");

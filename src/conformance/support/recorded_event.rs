@@ -52,7 +52,11 @@ impl RecordedEvent {
         check!(event.body.len() <= Event::MAX_BODY)?;
         for field in Event::OF_A_READER {
             let has_field = event.body.contains(&format!("\"{field}\""));
-            check!(!has_field, "{} has no {field}, which depends on a reader", event.topic)?;
+            check!(
+                !has_field,
+                "{} has no {field}, which depends on a reader",
+                event.topic
+            )?;
         }
         let mut subjects = SUBJECTS.iter();
         let subject = subjects.find(|(topic, _)| event.topic.as_str().starts_with(topic));

@@ -44,7 +44,9 @@ impl<S> Case<S> {
     pub async fn run_or_panic(&self, subject: impl Future<Output = TestResult<S>>) {
         match self.check(subject).await {
             Ok(()) => {}
-            Err(TestFailure::Unsupported(part)) => println!("skipped {}: the host lacks {part}", self.name),
+            Err(TestFailure::Unsupported(part)) => {
+                println!("skipped {}: the host lacks {part}", self.name)
+            }
             Err(TestFailure::Failed(text)) => panic!("the rule {} is broken: {text}", self.name),
         }
     }
@@ -55,12 +57,11 @@ pub async fn run_all(host: &dyn Host) -> Report {
     Report::of(CASES, || Suite::new(host)).await
 }
 
-/// What [`run_all`] found. Printed, it is a line for each rule.
+/// The results of [`run_all`]. Its text has a line for each rule.
 #[derive(Clone, Debug, Default)]
 pub struct Report(Vec<(&'static str, TestResult)>);
 
 impl Report {
-    /// What comes of `cases`, each on a subject of its own.
     pub(crate) async fn of<S, F: Future<Output = TestResult<S>>>(
         cases: &[Case<S>],
         subject: impl Fn() -> F,
@@ -72,17 +73,17 @@ impl Report {
         report
     }
 
-    /// Every rule, and what was found.
+    /// Every rule and its result.
     pub fn results(&self) -> impl Iterator<Item = (&'static str, &TestResult)> {
         self.0.iter().map(|(name, result)| (*name, result))
     }
 
-    /// The rules that hold.
+    /// The rules that passed.
     pub fn passed(&self) -> impl Iterator<Item = &'static str> {
         self.named(|result| result.is_ok())
     }
 
-    /// The rules that are about what the host lacks.
+    /// The rules about something that the host lacks.
     pub fn skipped(&self) -> impl Iterator<Item = &'static str> {
         self.named(|result| matches!(result, Err(TestFailure::Unsupported(_))))
     }
@@ -103,15 +104,14 @@ impl fmt::Display for Report {
         for (name, result) in self.results() {
             match result {
                 Ok(()) => writeln!(f, "passed   {name}")?,
-                Err(TestFailure::Unsupported(part)) => writeln!(f, "skipped  {name}: the host lacks {part}")?,
-                Err(TestFailure::Failed(text)) => writeln!(f, "BROKEN   {name}: {text}")?,
+                Err(failure @ TestFailure::Unsupported(_)) => {
+                    writeln!(f, "skipped  {name}: {failure}")?;
+                }
+                Err(failure) => writeln!(f, "BROKEN   {name}: {failure}")?,
             }
         }
-        let (passed, skipped, failed) = (
-            self.passed().count(),
-            self.skipped().count(),
-            self.failed().count(),
-        );
+        let passed = self.passed().count();
+        let (skipped, failed) = (self.skipped().count(), self.failed().count());
         write!(f, "{passed} passed, {skipped} skipped, {failed} broken")
     }
 }

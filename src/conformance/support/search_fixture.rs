@@ -1,6 +1,6 @@
 //! Texts to search in, and what a caller finds of them.
 
-use super::{Part, Suite, TestCaller, TestFailure, TestResult, reply, start, with};
+use super::{Part, Suite, TestCaller, TestFailure, TestResult, with};
 use crate::model::*;
 
 /// A forum that everyone sees, and a member who writes there.
@@ -23,13 +23,15 @@ impl<'a> SearchFixture<'a> {
 
     /// A thread by alice.
     pub(crate) async fn thread(&self, title: &str, body: &str) -> TestResult<PostAt> {
-        let written = self.suite.thread_with(&self.alice, &self.forum, title, body);
-        written.await
+        self.suite.require(Part::Search)?;
+        self.suite
+            .write_thread(&self.alice, &self.forum, title, body)
+            .await
     }
 
     /// A reply by alice.
     pub(crate) async fn reply(&self, thread: &ThreadId, body: &str) -> TestResult<PostAt> {
-        self.suite.reply_with(&self.alice, thread, body).await
+        self.suite.write_reply(&self.alice, thread, body).await
     }
 
     /// A thread by alice with each of these texts in it, the first of them as its first post.
@@ -60,30 +62,6 @@ impl<'a> SearchFixture<'a> {
     }
 }
 
-impl Suite {
-    /// A thread by `author`, a minute after everything before.
-    pub(crate) async fn thread_with(
-        &self,
-        author: &TestCaller,
-        forum: &ForumId,
-        title: &str,
-        body: &str,
-    ) -> TestResult<PostAt> {
-        self.require(Part::Search)?;
-        self.write_thread(author, forum, start(title, body)).await
-    }
-
-    /// A reply by `author`, a minute after everything before.
-    pub(crate) async fn reply_with(
-        &self,
-        author: &TestCaller,
-        thread: &ThreadId,
-        body: &str,
-    ) -> TestResult<PostAt> {
-        self.write_reply(author, thread, reply(body)).await
-    }
-}
-
 impl TestCaller {
     /// The first page of hits.
     pub(crate) async fn hits(&self, search: &Search) -> TestResult<Vec<SearchHit>> {
@@ -103,5 +81,7 @@ impl TestCaller {
 pub(crate) fn newest(q: &str) -> TestResult<Search> {
     let query = Query::parse(q);
     let query = query.ok_or_else(|| TestFailure::mismatch(q, "no query", "a query"))?;
-    Ok(with(Search::new(query), |search| search.sort = Sort::Newest))
+    Ok(with(Search::new(query), |search| {
+        search.sort = Sort::Newest
+    }))
 }

@@ -85,15 +85,15 @@ impl Suite {
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
         let fixture = host.empty(Arc::clone(&clock)).await?;
         let (authority, board) = fixture.board();
-        let unsupported = host.lacks().to_vec();
+        let inner = SuiteInner {
+            authority,
+            board,
+            clock,
+            unsupported: host.lacks().to_vec(),
+        };
         Ok(Self {
             fixture,
-            inner: Arc::new(SuiteInner {
-                authority,
-                board,
-                clock,
-                unsupported,
-            }),
+            inner: Arc::new(inner),
             runtime: host.runtime(),
             texts: AtomicU32::new(0),
         })
@@ -142,14 +142,10 @@ impl Suite {
         let authority = Arc::clone(&self.inner.authority);
         let board = Arc::clone(&self.inner.board);
         let clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(&self.inner.clock);
-        let settings = Settings::default();
-        TestBoard::with(
-            authority,
-            board,
-            Stores::in_memory(),
-            settings,
-            |environment| environment.clock(clock),
-        )
+        let (stores, settings) = (Stores::in_memory(), Settings::default());
+        TestBoard::with(authority, board, stores, settings, |environment| {
+            environment.clock(clock)
+        })
     }
 
     /// The guest.
@@ -173,6 +169,14 @@ impl Suite {
             *member = self.member(&member.name).await?;
         }
         Ok(members)
+    }
+
+    /// A member with the access from before they were banned, as if a request were under way. Needs [`Part::Bans`].
+    pub(crate) async fn banned_meanwhile(&self, member: &TestCaller) -> TestResult<TestCaller> {
+        self.require(Part::Bans)?;
+        let cached = member.cache_access().await?;
+        self.fixture.set_banned(&member.id(), true).await?;
+        Ok(cached)
     }
 
     /// A new member whose posts await approval. Needs [`Part::Approval`].
@@ -269,17 +273,19 @@ impl Suite {
     /// The first post of a new thread by `author`, a minute after everything before. Needs [`Part::Threads`].
     pub async fn thread(&self, author: &TestCaller, forum: &ForumId) -> TestResult<PostAt> {
         self.require(Part::Threads)?;
-        let new = start(&self.text("Thread"), &self.text("Words about"));
-        self.write_thread(author, forum, new).await
+        let (title, body) = (self.text("Thread"), self.text("Words about"));
+        self.write_thread(author, forum, &title, &body).await
     }
 
     pub(crate) async fn write_thread(
         &self,
         author: &TestCaller,
         forum: &ForumId,
-        new: StartThread,
+        title: &str,
+        body: &str,
     ) -> TestResult<PostAt> {
         self.advance(MINUTE);
+        let new = start(title, body);
         let (thread, post) = self.fixture.write_thread(&author.id(), forum, new).await?;
         Ok(PostAt { thread, post })
     }
@@ -287,22 +293,23 @@ impl Suite {
     /// A new reply by `author`, a minute after everything before. Needs [`Part::Posts`].
     pub async fn post(&self, author: &TestCaller, thread: &ThreadId) -> TestResult<PostAt> {
         self.require(Part::Posts)?;
-        let new = reply(&self.text("An answer"));
-        self.write_reply(author, thread, new).await
+        let body = self.text("An answer");
+        self.write_reply(author, thread, &body).await
     }
 
     pub(crate) async fn write_reply(
         &self,
         author: &TestCaller,
         thread: &ThreadId,
-        new: Reply,
+        body: &str,
     ) -> TestResult<PostAt> {
         self.advance(MINUTE);
-        let post = self.fixture.write_reply(&author.id(), thread, new).await?;
-        Ok(PostAt {
-            thread: thread.clone(),
-            post,
-        })
+        let (author, thread) = (author.id(), thread.clone());
+        let post = self
+            .fixture
+            .write_reply(&author, &thread, reply(body))
+            .await?;
+        Ok(PostAt { thread, post })
     }
 
     /// A text that this board does not have yet.

@@ -1,6 +1,6 @@
 //! A thread with a reply, and resources as a caller sees them.
 
-use super::{Audience, CallResult, Suite, TestCaller, TestFailure, TestResult, edit, reply, start};
+use super::{Audience, CallResult, Suite, TestCaller, TestResult, edit, only, reply, start};
 use crate::model::*;
 
 /// A thread by otto in a forum that everyone sees, with a reply by alice.
@@ -31,10 +31,19 @@ impl ThreadFixture {
     }
 }
 
+/// The same, and a moderator of the forum.
+pub(crate) async fn moderated_thread(suite: &Suite) -> TestResult<(ThreadFixture, TestCaller)> {
+    let fixture = ThreadFixture::new(suite).await?;
+    let mia = suite.moderator("mia", &fixture.forum).await?;
+    Ok((fixture, mia))
+}
+
 impl Suite {
     /// Replies by six members that are written at once.
     pub(crate) async fn replies_at_once(&self, thread: &ThreadId) -> TestResult<Vec<Post>> {
-        let authors = self.members(["ann", "ben", "cem", "dan", "eve", "fay"]).await?;
+        let authors = self
+            .members(["ann", "ben", "cem", "dan", "eve", "fay"])
+            .await?;
         let replies = authors.map(|author| {
             let thread = thread.clone();
             async move { author.answer(&thread, "Now").await.expect_ok() }
@@ -45,7 +54,12 @@ impl Suite {
 
 impl TestCaller {
     /// Starts a thread.
-    pub(crate) async fn start(&self, forum: &ForumId, title: &str, body: &str) -> CallResult<Thread> {
+    pub(crate) async fn start(
+        &self,
+        forum: &ForumId,
+        title: &str,
+        body: &str,
+    ) -> CallResult<Thread> {
         self.start_thread(forum, &start(title, body)).await
     }
 
@@ -64,9 +78,8 @@ impl TestCaller {
     }
 
     pub(crate) async fn get_forum(&self, forum: &ForumId) -> TestResult<Forum> {
-        let forums = self.get_forums().await?.into_iter();
-        let mut found = forums.filter(|found| found.forum_id == *forum);
-        found.next().ok_or_else(|| self.missing(forum))
+        let forums = self.get_forums().await?;
+        only(forums.into_iter().filter(|found| found.forum_id == *forum))
     }
 
     pub(crate) async fn get_thread(&self, thread: &ThreadId) -> TestResult<Thread> {
@@ -75,8 +88,8 @@ impl TestCaller {
 
     /// The first page of a forum's threads.
     pub(crate) async fn get_threads(&self, forum: &ForumId) -> TestResult<Vec<Thread>> {
-        let page = self.threads(forum, &ListThreads::default()).await;
-        Ok(page.expect_ok()?.items)
+        let list = ListThreads::default();
+        Ok(self.threads(forum, &list).await.expect_ok()?.items)
     }
 
     pub(crate) async fn thread_ids(&self, forum: &ForumId) -> TestResult<Vec<ThreadId>> {
@@ -94,18 +107,16 @@ impl TestCaller {
         self.first_page(thread).await.expect_ok()
     }
 
+    /// `None` if the caller does not find the post in its thread.
     pub(crate) async fn find_post(&self, at: &PostAt) -> TestResult<Option<Post>> {
-        let posts = self.get_posts(&at.thread).await?.into_iter();
-        let mut found = posts.filter(|post| post.post_id == at.post);
-        Ok(found.next())
+        let posts = self.get_posts(&at.thread).await?;
+        Ok(posts.into_iter().find(|post| post.post_id == at.post))
     }
 
     pub(crate) async fn get_post(&self, at: &PostAt) -> TestResult<Post> {
-        let found = self.find_post(at).await?;
-        found.ok_or_else(|| self.missing(at))
+        only(self.find_post(at).await?)
     }
 
-    /// The state of a post; `None` if the caller does not find it in its thread.
     pub(crate) async fn post_state(&self, at: &PostAt) -> TestResult<Option<State>> {
         Ok(self.find_post(at).await?.map(|post| post.state))
     }
@@ -113,15 +124,13 @@ impl TestCaller {
     pub(crate) async fn get_profile(&self, user: &UserRef) -> TestResult<Profile> {
         self.profile(user).await.expect_ok()
     }
-
-    fn missing(&self, what: &impl std::fmt::Debug) -> TestFailure {
-        let found = format_args!("{} does not find it", self.name());
-        TestFailure::mismatch(format_args!("{what:?}"), found, "it is in the list")
-    }
 }
 
 pub(crate) fn thread_ids(threads: &[Thread]) -> Vec<ThreadId> {
-    threads.iter().map(|thread| thread.thread_id.clone()).collect()
+    threads
+        .iter()
+        .map(|thread| thread.thread_id.clone())
+        .collect()
 }
 
 pub(crate) fn post_ids(posts: &[Post]) -> Vec<PostId> {

@@ -42,8 +42,7 @@ store_rules! {
             with(bare.clone(), |kept| kept.resource.forum_id = ForumId::new("tea"));
         for (key, kept) in [("a", kept()), ("b", bare), ("c", in_a_forum)] {
             let attempt = Attempt { key: key.into(), ..attempt()? };
-            let ticket = first(fixture, &attempt, 0).await?;
-            settle(fixture, &ticket, Outcome::Answered(kept.clone())).await?;
+            run(fixture, &attempt, 0, Outcome::Answered(kept.clone())).await?;
             for now in [0, 1, LEASE, DAY - 1] {
                 begins(fixture, &attempt, now, Begin::Repeat(kept.clone())).await?;
             }
@@ -65,10 +64,8 @@ store_rules! {
 
     /// The same key of another token is another key.
     async fn a_key_is_per_token(fixture: &Shelf) -> TestResult {
-        let ticket = first(fixture, &attempt()?, 0).await?;
-        settle(fixture, &ticket, Outcome::Answered(kept())).await?;
-        let ticket = first(fixture, &other_token()?, 0).await?;
-        settle(fixture, &ticket, Outcome::DidNotRun).await?;
+        run(fixture, &attempt()?, 0, Outcome::Answered(kept())).await?;
+        run(fixture, &other_token()?, 0, Outcome::DidNotRun).await?;
         begins(fixture, &attempt()?, 1, Begin::Repeat(kept())).await
     }
 
@@ -104,17 +101,14 @@ store_rules! {
 
     /// A refused request frees the key for any request.
     async fn what_surely_did_not_run_frees_the_key(fixture: &Shelf) -> TestResult {
-        let ticket = first(fixture, &attempt()?, 0).await?;
-        settle(fixture, &ticket, Outcome::DidNotRun).await?;
-        let ticket = first(fixture, &other_request()?, 1).await?;
-        settle(fixture, &ticket, Outcome::Answered(kept())).await?;
+        run(fixture, &attempt()?, 0, Outcome::DidNotRun).await?;
+        run(fixture, &other_request()?, 1, Outcome::Answered(kept())).await?;
         begins(fixture, &attempt()?, 2, Begin::OtherRequest).await
     }
 
     /// An unknown outcome stays unknown.
     async fn what_nobody_knows_stays_unknown(fixture: &Shelf) -> TestResult {
-        let ticket = first(fixture, &attempt()?, 0).await?;
-        settle(fixture, &ticket, Outcome::Unknown).await?;
+        run(fixture, &attempt()?, 0, Outcome::Unknown).await?;
         for now in [0, LEASE, DAY - 1] {
             begins(fixture, &attempt()?, now, Begin::Unknown).await?;
         }
@@ -123,8 +117,7 @@ store_rules! {
 
     /// A key is removed at the instant at which its day ends.
     async fn a_key_is_forgotten_after_a_day(fixture: &Shelf) -> TestResult {
-        let ticket = first(fixture, &attempt()?, 0).await?;
-        settle(fixture, &ticket, Outcome::Answered(kept())).await?;
+        run(fixture, &attempt()?, 0, Outcome::Answered(kept())).await?;
         begins(fixture, &other_request()?, DAY - 1, Begin::OtherRequest).await?;
         first(fixture, &other_request()?, DAY).await?;
         begins(fixture, &other_request()?, DAY, Begin::Running).await
@@ -157,8 +150,7 @@ store_rules! {
             attempts.push((Attempt { key: number.to_string(), ..attempt()? }, 100 - number));
         }
         for (attempt, began) in &attempts {
-            let ticket = first(fixture, attempt, *began).await?;
-            settle(fixture, &ticket, Outcome::Answered(kept())).await?;
+            run(fixture, attempt, *began, Outcome::Answered(kept())).await?;
         }
         for (attempt, began) in attempts.iter().rev() {
             begins(fixture, attempt, began + DAY - 1, Begin::Repeat(kept())).await?;
@@ -210,6 +202,11 @@ async fn first(fixture: &Shelf, attempt: &Attempt, now: i64) -> TestResult<Ticke
             "First",
         )),
     }
+}
+
+async fn run(fixture: &Shelf, attempt: &Attempt, now: i64, outcome: Outcome) -> TestResult {
+    let ticket = first(fixture, attempt, now).await?;
+    settle(fixture, &ticket, outcome).await
 }
 
 async fn begins(fixture: &Shelf, attempt: &Attempt, now: i64, expected: Begin) -> TestResult {
