@@ -54,13 +54,13 @@ board_rules! {
         let (ThreadFixture { forum, otto, alice, first, at }, mia) = moderated_thread(suite).await?;
         let post = Place::Post(&at.thread, &at.post);
         let thread = Place::Thread(&first.thread);
-        check_eq!(alice.forum_of(post).await.expect_ok()?, forum)?;
+        check_eq!(alice.forum_of(&post).await.expect_ok()?, forum)?;
         alice.delete_post(&at).await.expect_ok()?;
-        alice.forum_of(post).await.expect_path_not_found()?;
-        check_eq!(otto.forum_of(thread).await.expect_ok()?, forum)?;
+        alice.forum_of(&post).await.expect_path_not_found()?;
+        check_eq!(otto.forum_of(&thread).await.expect_ok()?, forum)?;
         mia.delete_post(&first).await.expect_ok()?;
-        otto.forum_of(thread).await.expect_path_not_found()?;
-        mia.forum_of(thread).await.expect_ok().map(drop)
+        otto.forum_of(&thread).await.expect_path_not_found()?;
+        mia.forum_of(&thread).await.expect_ok().map(drop)
     }
 
     /// Nobody replies in a deleted thread, not even a moderator.

@@ -16,7 +16,8 @@ board_rules! {
         check_eq!(option_texts(&seen), ["Green", "Black", "Herbs"])?;
         check_counts(&seen, &[0, 0, 0], 0)?;
         check_question(&seen, "Which tea?")?;
-        check_eq!((&seen.thread_id, author_id(&seen.author)), (&poll.thread, Some(poll.alice.id())))?;
+        check_eq!(seen.thread_id, poll.thread)?;
+        check_eq!(author_id(&seen.author), Some(poll.alice.id()))?;
         check_eq!((seen.max_choices, seen.can_change_vote), (1, false))?;
         check_eq!((seen.closes_at, seen.closed), (None, false))?;
         let plain = suite.thread(&poll.alice, &poll.forum).await?.thread;

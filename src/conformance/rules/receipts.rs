@@ -10,8 +10,7 @@ board_rules! {
     /// `readAt` is the time of the first opening.
     async fn a_message_is_read_once(suite: &Suite) -> TestResult {
         suite.require(Part::SuiteClock)?;
-        let [alice, bob, _] = three(suite).await?;
-        let copy = received(suite, &alice, &bob, false).await?;
+        let (alice, bob, copy) = received_by_bob(suite, false).await?;
         suite.advance(Duration::from_secs(60));
         let first = suite.now();
         for _ in 0..2 {
@@ -25,8 +24,7 @@ board_rules! {
 
     /// `Opening::Peek` shows the message and changes nothing.
     async fn a_peek_changes_nothing(suite: &Suite) -> TestResult {
-        let [alice, bob, _] = three(suite).await?;
-        let copy = received(suite, &alice, &bob, true).await?;
+        let (alice, bob, copy) = received_by_bob(suite, true).await?;
         let shown = bob.message(&copy, &Opening::Peek).await.expect_ok()?.summary;
         check_eq!(shown.read_at, None)?;
         check_eq!(bob.inbox().await?, [shown])?;
@@ -35,8 +33,7 @@ board_rules! {
 
     /// Without `requestReceipt` no receipt is sent.
     async fn no_receipt_comes_unasked(suite: &Suite) -> TestResult {
-        let [alice, bob, _] = three(suite).await?;
-        let copy = received(suite, &alice, &bob, false).await?;
+        let (alice, bob, copy) = received_by_bob(suite, false).await?;
         check!(bob.open(&copy).await?.summary.read_at.is_some())?;
         check_eq!(alice.inbox().await?, [])
     }
@@ -44,8 +41,7 @@ board_rules! {
     /// However many openings race, the sender gets one receipt: a message from the reader that names the subject.
     async fn one_receipt_comes_however_many_race(suite: &Suite) -> TestResult {
         suite.require(Part::Receipts)?;
-        let [alice, bob, _] = three(suite).await?;
-        let copy = received(suite, &alice, &bob, true).await?;
+        let (alice, bob, copy) = received_by_bob(suite, true).await?;
         let subject = only(bob.inbox().await?)?.subject;
         let openings = (0..16).map(|_| {
             let (bob, copy) = (bob.clone(), copy.clone());
@@ -89,8 +85,7 @@ board_rules! {
     /// A receipt is unread until it is opened.
     async fn a_receipt_is_unread(suite: &Suite) -> TestResult {
         suite.require(Part::Receipts)?;
-        let [alice, bob, _] = three(suite).await?;
-        let copy = received(suite, &alice, &bob, true).await?;
+        let (alice, bob, copy) = received_by_bob(suite, true).await?;
         bob.open(&copy).await?;
         alice.has_unread(1).await?;
         let receipt = only(alice.inbox().await?)?;
@@ -102,8 +97,7 @@ board_rules! {
     /// A sender who ignores the reader does not make the opening fail.
     async fn an_ignored_reader_opens_as_any_other(suite: &Suite) -> TestResult {
         suite.require(Part::Ignoring)?;
-        let [alice, bob, _] = three(suite).await?;
-        let copy = received(suite, &alice, &bob, true).await?;
+        let (alice, bob, copy) = received_by_bob(suite, true).await?;
         suite.fixture.ignore(&alice.id(), &bob.id()).await?;
         bob.open(&copy).await.map(drop)
     }
@@ -111,8 +105,7 @@ board_rules! {
     /// A sender whose account is removed does not make the opening fail.
     async fn a_message_is_opened_when_nobody_is_left_to_be_told(suite: &Suite) -> TestResult {
         suite.require(Part::Removal)?;
-        let [alice, bob, _] = three(suite).await?;
-        let copy = received(suite, &alice, &bob, true).await?;
+        let (alice, bob, copy) = received_by_bob(suite, true).await?;
         suite.fixture.remove_account(&alice.id()).await?;
         check!(bob.open(&copy).await?.summary.read_at.is_some())
     }
@@ -145,6 +138,16 @@ board_rules! {
     }
 }
 
+/// Alice, bob, and bob's copy of a new message from alice.
+async fn received_by_bob(
+    suite: &Suite,
+    request_receipt: bool,
+) -> TestResult<(TestCaller, TestCaller, MessageId)> {
+    let [alice, bob, _] = three(suite).await?;
+    let copy = received(suite, &alice, &bob, request_receipt).await?;
+    Ok((alice, bob, copy))
+}
+
 /// The recipient's copy of a new message.
 async fn received(
     suite: &Suite,
@@ -155,8 +158,5 @@ async fn received(
     let new = message(suite, [to.id_ref()]);
     let new = with(new, |new| new.request_receipt = request_receipt);
     from.send_message(&new).await.expect_ok()?;
-    let newest = to.inbox().await?.into_iter().next();
-    newest
-        .map(|copy| copy.message_id)
-        .ok_or_else(|| TestFailure::mismatch("the inbox", "no message", "a message"))
+    Ok(only(to.inbox().await?.into_iter().take(1))?.message_id)
 }

@@ -106,7 +106,7 @@ board_rules! {
             check_eq!(hit.title, "Which tea?")?;
             check_eq!(author_id(&hit.author), Some(library.alice.id()))?;
             let excerpt = &hit.excerpt;
-            check!(excerpt.contains("brown") && !excerpt.contains('<'), "{excerpt:?} is plain text")?;
+            check!(excerpt.contains("brown") && !excerpt.contains('<'), "{excerpt:?} is text")?;
             check!(hit.score.is_finite(), "{} is finite", hit.score)?;
         }
         Ok(())

@@ -11,7 +11,7 @@ board_rules! {
         let at = suite.thread(&alice, &forum).await?;
         for caller in [suite.guest()?, suite.member("bob").await?, alice] {
             caller.get_forum(&forum).await?;
-            check_eq!(caller.thread_ids(&forum).await?, [at.thread.clone()], "threads of {caller:?}")?;
+            check_eq!(caller.thread_ids(&forum).await?, [at.thread.clone()], "for {caller:?}")?;
             caller.get_thread(&at.thread).await?;
             caller.get_post(&at).await?;
         }

@@ -56,6 +56,7 @@ calls! {
     read profile(user: UserRef) => Profile, Profiles;
     read poll(thread: ThreadId) => In<Poll>, Polls;
     read search(search: Search) => Page<SearchHit>, Search;
+    read forum_of(place: Place<'_>) => ForumId, Replies;
 
     own me() => Account, Account;
     own messages(list: ListMessages) => Page<MessageSummary>, Messages;
@@ -88,19 +89,6 @@ impl TestCaller {
             };
             let access = caller.standing();
             self.inner.checked(&call, Part::Threads, access, result)
-        };
-        let result = result.await;
-        CallResult { call, result }
-    }
-
-    /// Calls [`Board::forum_of`](crate::host::Board::forum_of), for which the host needs [`Part::Replies`].
-    pub async fn forum_of(&self, place: Place<'_>) -> CallResult<ForumId> {
-        let call = format!("forum_of({place:?}) as {}", self.name);
-        let result = async {
-            let caller = self.caller().await?;
-            let result = self.inner.board.forum_of(&caller, place).await;
-            let access = caller.standing();
-            self.inner.checked(&call, Part::Replies, access, result)
         };
         let result = result.await;
         CallResult { call, result }

@@ -107,8 +107,8 @@ store_rules! {
         .into_iter()
         .filter_map(|(created_at, text)| Some((at(created_at), Lookup::parse(text)?)))
         .collect();
-        for (created_at, lookup) in [3, 0, 4, 2, 1].into_iter().filter_map(|place| newest.get(place)) {
-            let (created_at, lookup) = (*created_at, *lookup);
+        let shuffled = [3, 0, 4, 2, 1].into_iter().filter_map(|place| newest.get(place).copied());
+        for (created_at, lookup) in shuffled {
             create(fixture, &TokenRecord { created_at, lookup, ..token(1)? }).await?;
         }
         let after = |place: usize| newest.get(place).copied();
