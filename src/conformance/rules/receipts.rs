@@ -115,11 +115,12 @@ board_rules! {
         suite.require(Part::Receipts)?;
         let [alice, bob, _] = three(suite).await?;
         for requested in [true, false] {
-            received(suite, &alice, &bob, requested).await?;
-            for newest in [alice.folder(Folder::Sent).await?, bob.inbox().await?] {
-                let found = newest.first().map(|copy| copy.receipt_requested);
-                check_eq!(found, Some(requested))?;
-            }
+            let new = message(suite, [bob.id_ref()]);
+            let new = with(new, |new| new.request_receipt = requested);
+            let sent = alice.send_message(&new).await.expect_ok()?.summary;
+            check_eq!(sent.receipt_requested, requested)?;
+            let received = bob.inbox().await?.into_iter().next();
+            check_eq!(received.map(|copy| copy.receipt_requested), Some(requested))?;
         }
         Ok(())
     }
