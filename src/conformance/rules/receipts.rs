@@ -10,7 +10,7 @@ board_rules! {
     /// `readAt` is the time of the first opening.
     async fn a_message_is_read_once(suite: &Suite) -> TestResult {
         suite.require(Part::SuiteClock)?;
-        let (alice, bob, copy) = received_by_bob(suite, false).await?;
+        let (_, bob, copy) = received_by_bob(suite, false).await?;
         suite.advance(Duration::from_secs(60));
         let first = suite.now();
         for _ in 0..2 {
