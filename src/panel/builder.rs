@@ -1,46 +1,58 @@
-//! How a panel is put together.
+//! Settings of a panel, and how it is built.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{Extensions, Uri};
 
-use super::lock::Lock;
-use super::service::{Core, Panel};
-use super::settings::Settings;
-use super::spent::Spent;
+use super::service::{Panel, PanelInner};
 use crate::environment::Environment;
 use crate::host::Operator;
-use crate::store::{Budgets, Idempotency, Stores, Tokens};
+use crate::store::Stores;
 use crate::webhook_admin::Registry;
 
-/// Puts a [`Panel`] together; what is mandatory was said in [`Panel::builder`].
-pub struct Builder(Core);
+/// The settings of a panel. Take the defaults and change what you need.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The path below which the panel answers. Default: `/panel`.
+    pub mount: String,
+    /// How much of a form is read, in bytes. Default: 1 MiB.
+    pub body_limit: usize,
+    /// How long a request may take. Default: 30 s.
+    pub deadline: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            mount: "/panel".into(),
+            body_limit: 1 << 20,
+            deadline: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Builds a [`Panel`]. [`Panel::builder`] takes what is mandatory.
+pub struct Builder(PanelInner);
 
 impl Panel {
-    /// A panel for the host's administrators: all that it cannot do without. The rest has a default.
+    /// A panel for the host's administrators. Everything else has a default.
     ///
-    /// `tokens` are those of the API, `registry` goes by the settings and stores of the worker. `environment` may be
-    /// the [`Runtime`](crate::runtime::Runtime) that the host's server runs on.
+    /// `stores` are those of the API: tokens, wrong passwords, and the forms that were carried out. `registry` has the
+    /// stores of the worker. `environment` may be the [`Runtime`](crate::runtime::Runtime) that the host's server runs on.
     pub fn builder(
         operator: Arc<dyn Operator>,
-        tokens: Arc<dyn Tokens>,
+        stores: Stores,
         registry: Registry,
         environment: impl Into<Environment>,
     ) -> Builder {
-        let Stores {
-            budgets,
-            idempotency,
-            ..
-        } = Stores::in_memory();
-        Builder(Core {
+        Builder(PanelInner {
             operator,
-            tokens,
+            stores,
             registry,
             environment: environment.into(),
             settings: Settings::default(),
             original_uri: |_| None,
-            lock: Lock::new(budgets),
-            spent: Spent::new(idempotency),
         })
     }
 }
@@ -50,22 +62,6 @@ impl Builder {
     #[must_use]
     pub fn settings(mut self, settings: Settings) -> Self {
         self.0.settings = settings;
-        self
-    }
-
-    /// Counts wrong passwords in `budgets`. Nodes of one board share a store, such as that of the API. Default: in
-    /// memory, for a single node.
-    #[must_use]
-    pub fn budgets(mut self, budgets: Arc<dyn Budgets>) -> Self {
-        self.0.lock = Lock::new(budgets);
-        self
-    }
-
-    /// Notes in `idempotency` which forms were carried out, so that a form that is sent again reveals no second secret.
-    /// Nodes of one board share a store, such as that of the API. Default: in memory, for a single node.
-    #[must_use]
-    pub fn idempotency(mut self, idempotency: Arc<dyn Idempotency>) -> Self {
-        self.0.spent = Spent::new(idempotency);
         self
     }
 
@@ -81,10 +77,10 @@ impl Builder {
     /// The panel.
     #[must_use]
     pub fn build(self) -> Panel {
-        let mut core = self.0;
-        let mount = core.settings.mount.trim_end_matches('/').len();
-        core.settings.mount.truncate(mount);
-        Panel(Arc::new(core))
+        let mut panel = self.0;
+        let mount = panel.settings.mount.trim_end_matches('/').len();
+        panel.settings.mount.truncate(mount);
+        Panel(Arc::new(panel))
     }
 }
 

@@ -1,35 +1,164 @@
-//! What was typed into a form, or stands in a query.
+//! Forms: the values that were sent, their errors, and the fields that show both.
+
+use maud::{Markup, html};
 
 use crate::http_util::{form_decode, form_pairs};
 
-/// The fields of a form, in their order.
+/// The fields of a form or of a query in their order, and the errors of fields.
 #[derive(Debug, Default)]
-pub(super) struct Form(Vec<(String, String)>);
+pub(super) struct Form {
+    fields: Vec<(String, String)>,
+    errors: Vec<(&'static str, String)>,
+}
 
 impl Form {
-    /// Reads `application/x-www-form-urlencoded`; `None` for what is none, or holds what nobody can type.
+    /// Reads `application/x-www-form-urlencoded`. `None` for another encoding and for a NUL, which nobody can type.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        form_pairs(text)
-            .map(decode)
-            .collect::<Option<_>>()
-            .map(Self)
+        let decode = |(name, value)| {
+            let value = form_decode(value).filter(|value| !value.contains('\0'))?;
+            Some((form_decode(name)?.into_owned(), value.into_owned()))
+        };
+        let fields = form_pairs(text).map(decode).collect::<Option<_>>()?;
+        Some(Self {
+            fields,
+            ..Self::default()
+        })
     }
 
-    /// What stands in the field of this name; empty when it is not there.
+    /// A form with one field of several values: checked boxes.
+    pub(super) fn with_values(name: &str, values: impl Iterator<Item = String>) -> Self {
+        Self {
+            fields: values.map(|value| (name.to_owned(), value)).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// The same errors beside the values of another form.
+    pub(super) fn with_errors_of(self, other: Self) -> Self {
+        Self {
+            errors: other.errors,
+            ..self
+        }
+    }
+
+    /// The value of this field; empty when the field is absent.
     pub(super) fn get(&self, name: &str) -> &str {
         self.all(name).next().unwrap_or_default()
     }
 
-    /// What stands in each field of this name: of check boxes, those that are checked.
+    /// All values of this field: those of checked boxes.
     pub(super) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
-        let named = self.0.iter().filter(move |(found, _)| found == name);
+        let named = self.fields.iter().filter(move |(found, _)| found == name);
         named.map(|(_, value)| value.as_str())
+    }
+
+    /// Adds the error of a field. The text becomes a sentence.
+    pub(super) fn add_error(&mut self, field: &'static str, reason: impl ToString) {
+        let reason = reason.to_string();
+        let mut letters = reason.chars();
+        let first = letters.next().into_iter().flat_map(char::to_uppercase);
+        let stop = if reason.ends_with('.') { "" } else { "." };
+        let sentence = first.chain(letters).chain(stop.chars()).collect();
+        self.errors.push((field, sentence));
+    }
+
+    pub(super) fn has_errors(&self) -> bool {
+        !self.errors.is_empty()
+    }
+
+    fn error(&self, field: &str) -> Option<&str> {
+        let found = self.errors.iter().find(|(named, _)| *named == field);
+        found.map(|(_, reason)| reason.as_str())
     }
 }
 
-fn decode((name, value): (&str, &str)) -> Option<(String, String)> {
-    let value = form_decode(value).filter(|value| !value.contains('\0'))?;
-    Some((form_decode(name)?.into_owned(), value.into_owned()))
+/// A field of one line.
+pub(super) struct TextField {
+    name: &'static str,
+    label: &'static str,
+    hint: &'static str,
+    kind: &'static str,
+    autocomplete: &'static str,
+    inputmode: &'static str,
+}
+
+impl TextField {
+    pub(super) const fn text(name: &'static str, label: &'static str, hint: &'static str) -> Self {
+        Self {
+            name,
+            label,
+            hint,
+            kind: "text",
+            autocomplete: "off",
+            inputmode: "text",
+        }
+    }
+
+    /// The keyboard that a phone offers.
+    pub(super) const fn inputmode(self, inputmode: &'static str) -> Self {
+        Self { inputmode, ..self }
+    }
+
+    /// A field whose value is never sent back.
+    pub(super) const fn password(self, autocomplete: &'static str) -> Self {
+        Self {
+            kind: "password",
+            autocomplete,
+            ..self
+        }
+    }
+
+    pub(super) fn render(&self, form: &Form) -> Markup {
+        let (notes, ids) = field_notes(self.name, self.hint, form);
+        let is_text = self.kind == "text";
+        let value = if is_text { form.get(self.name) } else { "" };
+        html! {
+            div.field {
+                label for=(self.name) { (self.label) }
+                (notes)
+                input id=(self.name) name=(self.name) type=(self.kind) value=(value)
+                    autocomplete=(self.autocomplete) inputmode=(self.inputmode) spellcheck="false"
+                    aria-describedby=[ids] aria-invalid=[form.error(self.name).map(|_| "true")];
+            }
+        }
+    }
+}
+
+/// Check boxes with a value and a text each. The values of the form are checked.
+pub(super) fn checkboxes<'a>(
+    (name, legend, hint): (&str, &str, &str),
+    boxes: impl Iterator<Item = (String, &'a str)>,
+    form: &Form,
+) -> Markup {
+    let (notes, ids) = field_notes(name, hint, form);
+    html! {
+        fieldset id=(name) aria-describedby=[ids] {
+            legend { (legend) }
+            (notes)
+            div.boxes {
+                @for (value, text) in boxes {
+                    label {
+                        input type="checkbox" name=(name) value=(value)
+                            checked[form.all(name).any(|one| one == value)];
+                        span { code { (value) } @if !text.is_empty() { " " small { (text) } } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The hint and the error of a field, and their ids if there are any.
+fn field_notes(name: &str, hint: &str, form: &Form) -> (Markup, Option<String>) {
+    let hint = Some(("hint", hint)).filter(|(_, hint)| !hint.is_empty());
+    let error = form.error(name).map(|reason| ("wrong", reason));
+    let notes: Vec<_> = hint.into_iter().chain(error).collect();
+    let ids = notes.iter().map(|(kind, _)| format!("{name}-{kind}"));
+    let ids = ids.collect::<Vec<_>>().join(" ");
+    let markup = html! {
+        @for (kind, text) in notes { p class=(kind) id={ (name) "-" (kind) } { (text) } }
+    };
+    (markup, Some(ids).filter(|ids| !ids.is_empty()))
 }
 
 #[cfg(test)]
@@ -39,10 +168,8 @@ mod tests {
     #[test]
     fn fields_are_read_as_a_browser_writes_them() {
         let form = Form::parse("a=1+%2B+%C3%A4&scopes=x&scopes=y&empty=&b").unwrap();
-        assert_eq!(
-            ["a", "scopes", "empty", "b", "c"].map(|name| form.get(name)),
-            ["1 + ä", "x", "", "", ""]
-        );
+        let values = ["a", "scopes", "empty", "b", "c"].map(|name| form.get(name));
+        assert_eq!(values, ["1 + ä", "x", "", "", ""]);
         assert_eq!(form.all("scopes").collect::<Vec<_>>(), ["x", "y"]);
         for bad in ["a=%", "a=%ff", "a=%00", "%zz=1"] {
             assert!(Form::parse(bad).is_none(), "{bad}");

@@ -47,6 +47,12 @@ impl From<SqliteError> for Error {
     }
 }
 
+impl From<PostgresError> for Error {
+    fn from(error: PostgresError) -> Self {
+        Self::Postgres(error)
+    }
+}
+
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error.into())

@@ -17,11 +17,9 @@ const IN_LINE: usize = 2;
 /// it is about.
 const STAND_IN_LINE: &str = "SELECT pg_advisory_xact_lock(hashtextextended('board', 0))";
 
-/// Serializes the migrations of all nodes, which may take longer than any other statement. Writes do not wait for this
-/// lock.
-const MIGRATE_ALONE: &str = "
-    SET LOCAL statement_timeout = 0;
-    SELECT pg_advisory_xact_lock(hashtextextended('board_migrations', 0))";
+/// A migration may take longer than any other statement. Its own lock serializes those of all nodes; writes do not wait for
+/// it.
+const WITHOUT_TIMEOUT: &str = "SET LOCAL statement_timeout = 0";
 
 /// A crash of the server may lose a hint, and no commit of one waits for the disk.
 const WITHOUT_SYNC: &str = "SET LOCAL synchronous_commit = off";
@@ -65,7 +63,7 @@ impl Line {
         &self,
         change: impl for<'a> FnOnce(&'a Transaction<'a>) -> Doing<'a, T>,
     ) -> Result<T> {
-        self.transaction(MIGRATE_ALONE, change).await
+        self.transaction(WITHOUT_TIMEOUT, change).await
     }
 
     /// Writes hints in one transaction, beside the writes of commands.

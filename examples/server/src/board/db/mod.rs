@@ -20,6 +20,7 @@ pub use connection::{Connection, Transaction};
 pub use database::{Database, Doing};
 pub use error::{Error, Result};
 pub use line::Line;
+pub use postgres::Postgres;
 pub use table::Table;
 pub use value::bind;
 pub use value::{Bound, Value};

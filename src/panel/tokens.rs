@@ -1,0 +1,277 @@
+//! API tokens: the list, issuing one and revoking one.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use http::StatusCode;
+use maud::{Markup, html};
+
+use super::components::{TableRow, badge, breakable, empty, next_page_link, secret_field, table};
+use super::form::{Form, TextField, checkboxes};
+use super::page_context::PageContext;
+use super::password_throttle::PasswordThrottle;
+use super::response::{PageResult, PanelError};
+use crate::model::{Timestamp, UserId};
+use crate::token::{self, Expiry, Issue, IssueError, Lookup, PlainToken, TokenRecord, TokenState};
+
+/// Tokens per page.
+const PAGE: usize = 50;
+
+const ISSUE: &str = "Issue a token";
+
+const REPEATED: &str = "This form was sent before: its token was issued then and shown once. If it is lost, revoke it \
+                        and issue another.";
+
+const OWNER: TextField = TextField::text(
+    "owner",
+    "Owner",
+    "The username of the member for whom the token acts.",
+);
+
+const LABEL: TextField = TextField::text(
+    "label",
+    "Label",
+    "What to call it in the list, such as the program that is to use it. May be empty.",
+);
+
+const SCOPES: (&str, &str, &str) = (
+    "scopes",
+    "Scopes",
+    "What the token carries. It never reaches what its owner may not do.",
+);
+
+const EXPIRY: TextField = TextField::text(
+    "expires_in_days",
+    "Expires in (days)",
+    "A whole number of days, or nothing: then it never expires.",
+)
+.inputmode("numeric");
+
+const PASSWORD: TextField = TextField::text("password", "Your password", "Your own, once more.")
+    .password("current-password");
+
+/// `GET /tokens`
+pub(super) async fn list(context: &PageContext) -> PageResult {
+    let after = parse_position(context.query.get("after"));
+    let mut tokens = context
+        .panel
+        .stores
+        .tokens
+        .list(after, PAGE as u32 + 1)
+        .await?;
+    let more = tokens.len() > PAGE;
+    tokens.truncate(PAGE);
+    let last = tokens.last().filter(|_| more);
+    let names = context
+        .names(tokens.iter().map(|token| &token.owner))
+        .await?;
+    let main = html! {
+        p.lead {
+            "A token lets a program act for a member, no further than its scopes and never beyond what the member may do."
+        }
+        p { a.button href=(context.url("/tokens/new")) { "Issue a token" } }
+        @if tokens.is_empty() {
+            (empty("There are no tokens yet.", html! {
+                "Issue one for the member whose program is to use the API. It is shown once."
+            }))
+        } @else {
+            (table(tokens.iter().map(|token| row(context, token, &names))))
+        }
+        @if let Some(last) = last {
+            (next_page_link("More tokens", &context.url(&format!("/tokens?after={}", position(last)))))
+        }
+    };
+    context.show("API tokens", main)
+}
+
+/// The value of `after` for the tokens behind this one: its creation time in milliseconds, a dot and its lookup.
+fn position(token: &TokenRecord) -> String {
+    format!("{}.{}", token.created_at.as_millis(), token.lookup)
+}
+
+/// Parses a [`position`]; `None` for any other text, which means the first page.
+fn parse_position(text: &str) -> Option<(Timestamp, Lookup)> {
+    let (created_at, lookup) = text.split_once('.')?;
+    let created_at = Timestamp::from_millis(created_at.parse().ok()?);
+    Some((created_at, Lookup::parse(lookup)?))
+}
+
+fn row(context: &PageContext, token: &TokenRecord, names: &HashMap<&UserId, String>) -> TableRow {
+    let state = token.state(context.now);
+    let owner = names.get(&token.owner).map_or("", String::as_str);
+    let label = Some(token.label.as_str()).filter(|label| !label.trim().is_empty());
+    let lookup = token.lookup.as_str();
+    let revoke = || {
+        let path = format!("/tokens/{lookup}/revoke");
+        context.button(&path, "Revoke", label.unwrap_or(lookup), "danger")
+    };
+    vec![
+        (
+            "Token",
+            html! { strong { (breakable(label.unwrap_or("No label"))) } code { (lookup) } },
+        ),
+        ("Owner", breakable(owner)),
+        ("Scopes", html! { small { (scopes(context, token)) } }),
+        ("Created", context.time(token.created_at)),
+        ("Expires", context.optional_time(token.expires_at, "never")),
+        (
+            "Last used",
+            context.optional_time(token.last_used_at, "never"),
+        ),
+        ("State", badge(state.as_str())),
+        (
+            "",
+            html! { @if state != TokenState::Revoked { (revoke()) } },
+        ),
+    ]
+}
+
+/// The scopes of a token; one word for all of the surface.
+fn scopes(context: &PageContext, token: &TokenRecord) -> String {
+    let mut known = context.panel.environment.surface.scopes();
+    if known.all(|scope| token.scopes.iter().any(|one| one == scope.as_str())) {
+        return "all".into();
+    }
+    token.scopes.join(", ")
+}
+
+/// `POST /tokens/{id}/revoke`
+pub(super) async fn revoke(context: &PageContext) -> PageResult {
+    let lookup = Lookup::parse(&context.id).ok_or(PanelError::NotFound)?;
+    if !context
+        .panel
+        .stores
+        .tokens
+        .revoke(&lookup, context.now)
+        .await?
+    {
+        return Err(PanelError::NotFound);
+    }
+    tracing::info!(%lookup, by = %context.session.member, "a token was revoked");
+    context.redirect_with_flash("/tokens", "revoked")
+}
+
+/// `GET /tokens/new`
+pub(super) async fn new(context: &PageContext) -> PageResult {
+    let form = issue_form(context, &Form::default())?;
+    context.show(ISSUE, form)
+}
+
+fn issue_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> {
+    let scopes = context.panel.environment.surface.scopes();
+    let scopes = scopes.map(|scope| (scope.to_string(), scope.allows()));
+    Ok(html! {
+        form.fields method="post" action=(context.url("/tokens/new")) {
+            (context.csrf())
+            (context.form_nonce()?)
+            (OWNER.render(form))
+            (LABEL.render(form))
+            (checkboxes(SCOPES, scopes, form))
+            (EXPIRY.render(form))
+            (PASSWORD.render(form))
+            div.actions {
+                button type="submit" { "Issue the token" }
+                a href=(context.url("/tokens")) { "Cancel" }
+            }
+        }
+    })
+}
+
+/// `POST /tokens/new`
+pub(super) async fn issue(context: &PageContext, form: Form) -> PageResult {
+    let work = |form| try_issue(context, form);
+    context.run_once(form, REPEATED, "/tokens", work).await
+}
+
+async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
+    let (panel, member) = (&context.panel, &context.session.member);
+    let throttle = PasswordThrottle(&*panel.stores.budgets);
+    let slot = match throttle.begin(member, context.now).await? {
+        Ok(slot) => slot,
+        Err(wait) => return locked(context, &form, wait),
+    };
+    let is_right = panel
+        .operator
+        .is_password(&context.session, form.get("password"))
+        .await;
+    if let Ok(false) = is_right {
+        tracing::warn!(%member, "a wrong password was typed to issue a token");
+        form.add_error("password", "This is not your password.");
+    } else if let Err(error) = throttle.release(&slot, context.now).await {
+        tracing::error!(%error, "password attempt not refunded");
+    }
+    is_right?;
+    let owner = context.owner(&mut form).await?;
+    let scopes: Vec<String> = form.all("scopes").map(Into::into).collect();
+    if scopes.is_empty() {
+        add_error(&mut form, IssueError::NoScope)?;
+    }
+    // Several values are joined to a text that is not a number.
+    let expires_in_days = form.all("expires_in_days").collect::<Vec<_>>().join(",");
+    if let Err(bad) = Expiry::parse(&expires_in_days) {
+        add_error(&mut form, IssueError::Expiry(bad))?;
+    }
+    if let Err(invalid) = token::check_label(form.get("label")) {
+        add_error(&mut form, invalid)?;
+    }
+    let Some(owner) = owner.filter(|_| !form.has_errors()) else {
+        return refused(context, &form);
+    };
+    let wanted = Issue {
+        owner: &owner,
+        label: form.get("label"),
+        scopes: &scopes,
+        expires_in_days: &expires_in_days,
+    };
+    let (random, surface) = (&*panel.environment.random, panel.environment.surface);
+    match token::issue(&*panel.stores.tokens, random, surface, wanted, context.now).await {
+        Ok((token, record)) => issued(context, &token, &record),
+        Err(error) => {
+            add_error(&mut form, error)?;
+            refused(context, &form)
+        }
+    }
+}
+
+/// Adds an error to its field. A failure of the store is not an error of a field.
+fn add_error(form: &mut Form, error: IssueError) -> Result<(), PanelError> {
+    match error {
+        IssueError::Failed(fault) => return Err(fault.into()),
+        IssueError::Expiry(bad) => form.add_error("expires_in_days", bad),
+        IssueError::InvalidLabel => form.add_error("label", error),
+        scope => form.add_error("scopes", scope),
+    }
+    Ok(())
+}
+
+fn refused(context: &PageContext, form: &Form) -> PageResult {
+    let main = html! {
+        p.alert role="alert" { "No token was issued. What is wrong stands beside each field." }
+        (issue_form(context, form)?)
+    };
+    Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, ISSUE, main))
+}
+
+fn locked(context: &PageContext, form: &Form, wait: Duration) -> PageResult {
+    let minutes = wait.as_secs().div_ceil(60).max(1);
+    let plural = if minutes == 1 { "" } else { "s" };
+    let main = html! {
+        p.alert role="alert" {
+            "No token was issued: there were too many wrong passwords. Try again in "
+            (minutes) " minute" (plural) "."
+        }
+        (issue_form(context, form)?)
+    };
+    let response = context.render(StatusCode::TOO_MANY_REQUESTS, ISSUE, main);
+    Ok(response.retry_after(wait))
+}
+
+fn issued(context: &PageContext, token: &PlainToken, record: &TokenRecord) -> PageResult {
+    tracing::info!(lookup = %record.lookup, by = %context.session.member, "a token was issued");
+    let main = html! {
+        p.notice role="status" { "The token was issued. Copy it now: it is shown this once." }
+        (secret_field("token", "Token", token.reveal()))
+        p { "Programs send it as " code { "Authorization: Bearer …" } " with each request." }
+    };
+    context.show_secret("Your new token", main, "/tokens")
+}
