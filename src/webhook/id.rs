@@ -1,4 +1,4 @@
-//! How the ids of webhooks come to be.
+//! Generation of the ids of webhooks.
 
 use sha2::{Digest as _, Sha256};
 

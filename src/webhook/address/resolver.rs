@@ -86,24 +86,22 @@ impl Lookups {
         look_up: impl FnOnce(&str) -> io::Result<Vec<IpAddr>> + Send + 'static,
     ) -> Running {
         let mut running = self.lock();
-        if let Some(receiver) = running.get(name) {
+        // A look-up that panicked has dropped its sender.
+        let joined = running
+            .get(name)
+            .filter(|found| found.has_changed().is_ok());
+        if let Some(receiver) = joined {
             return receiver.clone();
         }
         let (sender, receiver) = watch::channel(None);
         running.insert(name.into(), receiver.clone());
         drop(running);
-        let entry = Entry {
-            lookups: Arc::clone(self),
-            name: name.into(),
-        };
+        let (lookups, name) = (Arc::clone(self), name.to_owned());
         tokio::spawn(async move {
-            let threads = Arc::clone(&entry.lookups.threads);
-            let Ok(permit) = threads.acquire_owned().await else {
-                return;
-            };
+            let permit = Arc::clone(&lookups.threads).acquire_owned().await;
             let look_up = spawn_blocking(move || {
-                let found = look_up(&entry.name).map_err(|error| error.kind());
-                drop(entry);
+                let found = look_up(&name).map_err(|error| error.kind());
+                lookups.lock().remove(&name);
                 sender.send_replace(Some(found));
                 drop(permit);
             });
@@ -115,18 +113,6 @@ impl Lookups {
     /// No code that could panic runs under this lock.
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Running>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Removes the name when its look-up has ended, also by a panic or because the runtime stops.
-struct Entry {
-    lookups: Arc<Lookups>,
-    name: String,
-}
-
-impl Drop for Entry {
-    fn drop(&mut self) {
-        self.lookups.lock().remove(&self.name);
     }
 }
 
