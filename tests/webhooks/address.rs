@@ -43,8 +43,8 @@ impl Sender {
         }
     }
 
-    async fn register(&self, url: &str, names: &Arc<Names>) -> Result<Target, Refused> {
-        Target::register(url, self.allow_private, &**names).await
+    async fn register(&self, url: &str, names: &Names) -> Result<Target, Refused> {
+        Target::register(url, self.allow_private, names).await
     }
 
     /// The status of the answer, or why there is none.
@@ -113,18 +113,13 @@ async fn an_invalid_url_is_refused_without_resolution() {
     let (sender, names) = (Sender::new(true), Names::leading_to(&["127.0.0.1"]));
     for (reason, urls) in INVALID {
         for url in *urls {
-            assert_eq!(
-                sender.refuses(url, &names).await,
-                reason.to_string(),
-                "{url}"
-            );
+            let refused = sender.refuses(url, &names).await;
+            assert_eq!(refused, reason.to_string(), "{url}");
         }
     }
     let long = format!("https://example.org/{}", "x".repeat(2048));
-    assert_eq!(
-        sender.refuses(&long, &names).await,
-        Refused::Malformed.to_string()
-    );
+    let refused = sender.refuses(&long, &names).await;
+    assert_eq!(refused, Refused::Malformed.to_string());
     assert_eq!(names.asked(), 0);
 }
 
@@ -132,16 +127,13 @@ async fn an_invalid_url_is_refused_without_resolution() {
 async fn public_addresses_and_names_are_accepted() {
     let names = Names::leading_to(&["1.1.1.1"]);
     let (strict, lenient) = (Sender::new(false), Sender::new(true));
-    let literal = PUBLIC
-        .iter()
-        .map(|address| format!("https://{}/hook", host(address)));
-    for url in literal.chain(VALID.iter().map(|url| (*url).into())) {
+    let literals = PUBLIC.iter().map(|address| host(address));
+    let literals = literals.map(|host| format!("https://{host}/hook"));
+    for url in literals.chain(VALID.iter().map(|url| (*url).into())) {
         strict.register(&url, &names).await.expect(&url);
     }
-    for host in all(PRIVATE)
-        .map(host)
-        .chain(["localhost".into(), "a.localhost.".into()])
-    {
+    let names_of_this_host = ["localhost", "a.localhost."].map(String::from);
+    for host in all(PRIVATE).map(host).chain(names_of_this_host) {
         let url = format!("http://{host}/");
         lenient.register(&url, &names).await.expect(&url);
     }
@@ -150,14 +142,10 @@ async fn public_addresses_and_names_are_accepted() {
 #[tokio::test]
 async fn a_name_that_does_not_resolve_yet_is_accepted() {
     let names = Names::turning(&[&[], &["8.8.8.8"]]);
-    let target = Sender::new(false)
-        .register("https://receiver.test/", &names)
-        .await;
-    let addresses = target.unwrap().resolve(&*names).await;
-    assert_eq!(
-        addresses.unwrap(),
-        ["8.8.8.8:443".parse::<SocketAddr>().unwrap()]
-    );
+    let sender = Sender::new(false);
+    let target = sender.register("https://receiver.test/", &names).await;
+    let addresses = target.unwrap().resolve(&*names).await.unwrap();
+    assert_eq!(addresses, [SocketAddr::from(([8; 4], 443))]);
 }
 
 /// Registers `receiver.test`, and sends to it twice: the name is asked for three times.
@@ -165,12 +153,12 @@ async fn turn(sender: Sender, answers: &[&[&str]], receiver: &Receiver) -> [Stri
     let names = Names::turning(answers);
     let url = receiver.url("http://receiver.test");
     sender.register(&url, &names).await.unwrap();
-    let outcomes = [
+    let (first, second) = (
         sender.send(&url, &names).await,
         sender.send(&url, &names).await,
-    ];
+    );
     assert_eq!(names.asked(), 3);
-    outcomes
+    [first, second]
 }
 
 #[tokio::test]

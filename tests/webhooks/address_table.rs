@@ -146,13 +146,6 @@ fn ending_in(prefix: [u16; 6], v4: Ipv4Addr) -> IpAddr {
 
 proptest! {
     #[test]
-    fn an_address_that_the_standard_library_calls_special_is_not_public(v4 in v4()) {
-        let special = v4.is_private() || v4.is_loopback() || v4.is_link_local() || v4.is_multicast()
-            || v4.is_broadcast() || v4.is_documentation() || v4.is_unspecified();
-        prop_assert!(!special || verdict(v4.into()) != Verdict::Public);
-    }
-
-    #[test]
     fn a_mapped_address_has_the_class_of_its_ipv4_address(v4 in v4()) {
         prop_assert_eq!(verdict(v4.to_ipv6_mapped().into()), verdict(v4.into()));
         prop_assert_eq!(verdict(ending_in([0x64, 0xff9b, 0, 0, 0, 0], v4)), verdict(v4.into()));

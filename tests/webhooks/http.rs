@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::webhook::{Answer, HttpSettings, HttpTransport, Transport as _, Unsent};
+use forum_api::webhook::{Answer, HttpTransport, Transport as _, Unsent};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
@@ -193,17 +193,17 @@ async fn a_refused_connection_is_an_error() {
 
 #[tokio::test]
 async fn resolution_and_connection_have_a_time_limit_of_their_own() {
-    let silent = Receiver::new(Blurt(b"")).await;
+    let (silent, late) = (
+        Receiver::new(Blurt(b"")).await,
+        "no connection within 300ms",
+    );
     for (names, why) in [
         (
             Names::leading_to(&[]),
             "the name receiver.test does not resolve",
         ),
-        (Names::silent(), "no connection within 300ms"),
-        (
-            Names::leading_to(&["127.0.0.1"]),
-            "no connection within 300ms",
-        ),
+        (Names::silent(), late),
+        (Names::leading_to(&["127.0.0.1"]), late),
     ] {
         let mut settings = settings(LONG);
         settings.connect = SHORT;
@@ -256,24 +256,19 @@ async fn a_certificate_is_verified() {
     ] {
         let mut settings = settings(LONG);
         settings.roots = roots.into();
-        let receiver = Receiver::acting(vec![Say(OK)], Some(acceptor(certificate))).await;
+        let mut receiver = Receiver::acting(vec![Say(OK)], Some(acceptor(certificate))).await;
         let transport = transport(settings, &Names::leading_to(&["127.0.0.1"]));
         let answer = transport.post(outgoing(&receiver.url(origin))).await;
         let status = answer.map(|answer| answer.status);
         let outcome = outcome.map_err(|why: &str| Unsent(why.into()));
         assert_eq!(status, outcome, "{certificate} {origin}");
+        if outcome.is_ok() && origin == name {
+            let seen = receiver.ended().await;
+            assert_eq!(seen[0].name.as_deref(), Some("receiver.test"));
+            let host = format!("\r\nhost: receiver.test:{}\r\n", receiver.address().port());
+            assert!(seen[0].request.contains(&host));
+        }
     }
-}
-
-#[tokio::test]
-async fn the_server_name_and_the_host_are_the_name_and_not_the_address() {
-    let mut receiver = Receiver::acting(vec![Say(OK)], Some(acceptor("receiver"))).await;
-    let url = receiver.url("https://receiver.test");
-    loopback(LONG).post(outgoing(&url)).await.unwrap();
-    let seen = receiver.ended().await;
-    assert_eq!(seen[0].name.as_deref(), Some("receiver.test"));
-    let host = format!("\r\nhost: receiver.test:{}\r\n", receiver.address().port());
-    assert!(seen[0].request.contains(&host));
 }
 
 #[tokio::test]
@@ -309,13 +304,11 @@ fn extra_roots_must_be_certificates() {
     }
 }
 
-/// A transport that keeps connections for so long, and to which each name is loopback.
-fn keeping(keep: Duration, within: Duration) -> HttpTransport {
-    let settings = HttpSettings {
-        keep,
-        ..settings(within)
-    };
-    transport(settings, &Names::leading_to(&["127.0.0.1"]))
+/// A transport that keeps connections for so long, and to which the name leads so.
+fn keeping(keep: Duration, within: Duration, names: &Arc<Names>) -> HttpTransport {
+    let mut settings = settings(within);
+    settings.keep = keep;
+    transport(settings, names)
 }
 
 async fn status(transport: &HttpTransport, url: &str) -> Result<u16, Unsent> {
@@ -324,25 +317,27 @@ async fn status(transport: &HttpTransport, url: &str) -> Result<u16, Unsent> {
 }
 
 #[tokio::test]
-async fn a_connection_is_used_again() {
-    let tls = Some(acceptor("receiver"));
-    for (origin, tls) in [
-        ("http://receiver.test", None),
-        ("https://receiver.test", tls),
-    ] {
+async fn a_connection_is_used_again_for_its_host() {
+    for origin in ["http://receiver.test", "https://receiver.test"] {
+        let tls = origin.starts_with("https").then(|| acceptor("receiver"));
         let receiver = Receiver::acting(vec![Serve(OK)], tls).await;
-        let (sender, url) = (keeping(LONG, LONG), receiver.url(origin));
+        let sender = keeping(LONG, LONG, &Names::leading_to(&["127.0.0.1"]));
+        let url = receiver.url(origin);
         for _ in 0..5 {
             assert_eq!(status(&sender, &url).await, Ok(200));
         }
         assert_eq!(receiver.connections(), 1, "{origin}");
+        let other = receiver.url(&origin.replace("receiver", "other"));
+        status(&sender, &other).await.ok();
+        assert_eq!(receiver.connections(), 2, "another host, {origin}");
     }
 }
 
 #[tokio::test]
 async fn concurrent_attempts_have_a_connection_each() {
     let receiver = Receiver::new(Serve(OK)).await;
-    let (sender, url) = (keeping(LONG, LONG), receiver.url("http://receiver.test"));
+    let sender = keeping(LONG, LONG, &Names::leading_to(&["127.0.0.1"]));
+    let url = receiver.url("http://receiver.test");
     for _ in 0..2 {
         let (one, other) = tokio::join!(status(&sender, &url), status(&sender, &url));
         assert_eq!((one, other), (Ok(200), Ok(200)));
@@ -354,7 +349,7 @@ async fn concurrent_attempts_have_a_connection_each() {
 async fn a_connection_that_is_not_kept_is_announced() {
     let mut receiver = Receiver::new(Serve(OK)).await;
     let url = receiver.url("http://receiver.test");
-    let sender = keeping(Duration::ZERO, LONG);
+    let sender = keeping(Duration::ZERO, LONG, &Names::leading_to(&["127.0.0.1"]));
     for _ in 0..2 {
         assert_eq!(status(&sender, &url).await, Ok(200));
     }
@@ -364,34 +359,12 @@ async fn a_connection_that_is_not_kept_is_announced() {
 }
 
 #[tokio::test]
-async fn a_connection_is_used_for_its_host_only() {
-    let receiver = Receiver::new(Serve(OK)).await;
-    let sender = keeping(LONG, LONG);
-    for origin in ["http://receiver.test", "http://other.test"] {
-        let url = receiver.url(origin);
-        assert_eq!(status(&sender, &url).await, Ok(200));
-    }
-    assert_eq!(receiver.connections(), 2);
-}
-
-#[tokio::test]
 async fn a_connection_is_used_again_only_for_a_resolved_address() {
     let receiver = Receiver::new(Serve(OK)).await;
     let url = receiver.url("http://receiver.test");
-    let turns: &[&[&str]] = &[
-        &["127.0.0.1"],
-        &["127.0.0.9"],
-        &["169.254.169.254"],
-        &["127.0.0.1"],
-    ];
-    let names = Names::turning(turns);
-    let sender = transport(
-        HttpSettings {
-            keep: LONG,
-            ..settings(LONG)
-        },
-        &names,
-    );
+    let (here, elsewhere): (&[_], &[_]) = (&["127.0.0.1"], &["127.0.0.9"]);
+    let names = Names::turning(&[here, elsewhere, &["169.254.169.254"], here]);
+    let sender = keeping(LONG, LONG, &names);
     assert_eq!(status(&sender, &url).await, Ok(200));
     for _ in 0..2 {
         status(&sender, &url).await.unwrap_err();
@@ -406,13 +379,7 @@ async fn a_connection_that_the_receiver_closed_fails_no_attempt() {
     for act in [Say(OK), Quit(OK)] {
         let receiver = Receiver::new(act).await;
         let names = Names::leading_to(&["127.0.0.1"]);
-        let sender = transport(
-            HttpSettings {
-                keep: LONG,
-                ..settings(LONG)
-            },
-            &names,
-        );
+        let sender = keeping(LONG, LONG, &names);
         let url = receiver.url("http://receiver.test");
         for _ in 0..3 {
             assert_eq!(status(&sender, &url).await, Ok(200), "{act:?}");
@@ -425,7 +392,7 @@ async fn a_connection_that_the_receiver_closed_fails_no_attempt() {
 async fn a_connection_that_hangs_fails_the_attempt_and_is_closed() {
     let mut receiver = Receiver::new(Hold(OK)).await;
     let url = receiver.url("http://receiver.test");
-    let sender = keeping(LONG, SHORT * 10);
+    let sender = keeping(LONG, SHORT * 10, &Names::leading_to(&["127.0.0.1"]));
     assert_eq!(status(&sender, &url).await, Ok(200));
     status(&sender, &url).await.unwrap_err();
     assert_eq!(receiver.ended().await.len(), 1);
@@ -435,7 +402,7 @@ async fn a_connection_that_hangs_fails_the_attempt_and_is_closed() {
 async fn an_idle_connection_is_closed_soon() {
     let mut receiver = Receiver::new(Serve(OK)).await;
     let url = receiver.url("http://receiver.test");
-    let sender = keeping(SHORT, LONG);
+    let sender = keeping(SHORT, LONG, &Names::leading_to(&["127.0.0.1"]));
     for round in 1..=2 {
         assert_eq!(status(&sender, &url).await, Ok(200));
         assert_eq!(receiver.ended().await.len(), round);

@@ -179,16 +179,14 @@ mod tests {
         let lookups = Arc::new(Lookups::new(8));
         let (report, started) = channel();
         let (end, first) = start(&lookups, "a", &report);
-        assert_eq!(started.recv().unwrap(), "a");
+        started.recv().unwrap();
         let no_look_up = |_: &str| -> io::Result<Vec<IpAddr>> { panic!("the name is looked up") };
-        let others: Vec<_> = (0..4).map(|_| lookups.join("a", no_look_up)).collect();
+        let other = lookups.join("a", no_look_up);
         end.send(()).unwrap();
         assert_eq!(first.await.unwrap().unwrap(), [ADDRESS]);
-        for other in others {
-            assert_eq!(*other.borrow(), Some(Ok(vec![ADDRESS])));
-        }
+        assert_eq!(*other.borrow(), Some(Ok(vec![ADDRESS])));
         let (end, again) = start(&lookups, "a", &report);
-        assert_eq!(started.recv().unwrap(), "a");
+        started.recv().unwrap();
         drop(end);
         assert!(again.await.unwrap().is_err(), "an error is passed on");
         assert!(lookups.lock().is_empty());

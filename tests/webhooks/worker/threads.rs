@@ -1,4 +1,4 @@
-//! Workers on threads of their own, in the time of the machine.
+//! Two workers on several threads.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -21,20 +21,17 @@ const EVENTS: i64 = 50;
 const ALL: usize = NAMES.len() * EVENTS as usize;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn two_workers_share_what_is_in_memory() {
-    let stores = Webhooks::in_memory();
-    share([stores.clone(), stores]).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn two_workers_share_a_file_that_each_has_opened() {
+async fn two_workers_share_one_store() {
+    let memory = Webhooks::in_memory();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("forum.db");
     let file = Location::File { path, create: true };
-    share([(); 2].map(|()| Webhooks::in_sqlite(&Database::open(&file).unwrap()))).await;
+    let open = |()| Webhooks::in_sqlite(&Database::open(&file).unwrap());
+    share([memory.clone(), memory]).await;
+    share([(); 2].map(open)).await;
 }
 
-/// Both keep to their bounds, everything is delivered, and nothing twice.
+/// Both keep their limits, and every delivery is sent once.
 async fn share(each: [Webhooks; 2]) {
     let (now, [stores, _]) = (SystemClock.now(), &each);
     for name in NAMES {
