@@ -30,7 +30,7 @@ async fn a_panic_or_failure_of_the_board_is_a_500_that_only_the_log_explains() {
         (Mood::Panics, "the test board panics"),
         (fails, "the disk is full"),
     ] {
-        for row in &ROWS {
+        for row in ROWS {
             server.board.be(mood.clone());
             let answer = server.send(&Ask::of(row).bearer(&alice)).await;
             assert_eq!(outcome(&answer), INTERNAL_ERROR, "{row:?}");
@@ -64,7 +64,7 @@ async fn an_overloaded_backend_is_a_503_that_can_be_repeated() {
         Mood::Refuses(|| Refusal::failed(OVERLOADED)),
         Mood::Refuses(|| Refusal::failed(Fault::new(Refusal::failed(OVERLOADED)))),
     ] {
-        for row in &ROWS {
+        for row in ROWS {
             server.board.be(mood.clone());
             let answer = server.send(&Ask::of(row).bearer(&alice)).await;
             assert_eq!(outcome(&answer), (503, Some("internal_error")), "{row:?}");

@@ -105,11 +105,11 @@ fn each_endpoint_is_counted_by_its_template_and_nothing_of_a_path() {
     let kept = counted(async {
         let server = Server::new();
         let alice = server.token("alice").await;
-        for row in &ROWS {
+        for row in ROWS {
             server.send(&Ask::of(row).bearer(&alice)).await;
         }
     });
-    for row in &ROWS {
+    for row in ROWS {
         let sample = format!(
             "forum_api_requests_total {} {} {} ",
             row.method, row.template, row.success

@@ -23,7 +23,7 @@ const BOTH: bool = true;
 const FULL: bool = false;
 
 #[rustfmt::skip]
-pub(crate) static ROWS: [Row; 21] = [
+pub(crate) static ROWS: &[Row] = &[
     row("GET",    "/me",                                "members:read",        1,  REQUIRED, BOTH, "/me", "", 200),
     row("GET",    "/forums",                            "forums:read",         1,  OPTIONAL, BOTH, "/forums", "", 200),
     row("GET",    "/forums/{forumId}/threads",          "threads:read",        1,  OPTIONAL, BOTH, "/forums/open/threads", "", 200),
