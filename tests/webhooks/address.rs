@@ -1,4 +1,4 @@
-//! Where webhooks may go: the same at registration and at each attempt, however an address is written.
+//! The addresses that webhooks may be sent to: the same at registration and at each attempt, in any notation.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -8,13 +8,12 @@ use forum_api::webhook::{
 };
 use proptest::prelude::*;
 
-use crate::ranges::{FORBIDDEN, PRIVATE, PUBLIC};
-use crate::spellings::{FIT, ODD, SPELLINGS, UNFIT};
+use crate::address_table::{FORBIDDEN, INVALID, NOTATIONS, PRIVATE, PUBLIC, VALID};
 use crate::wire::{Act, LONG, Names, Receiver, SHORT, outgoing, settings};
 
 const OK: Act = Act::Say(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
 
-/// A host as it stands in a URL.
+/// An address as the host of a URL.
 fn host(address: &str) -> String {
     match address.contains(':') {
         true => format!("[{address}]"),
@@ -44,8 +43,8 @@ impl Sender {
         }
     }
 
-    async fn register(&self, url: &str, names: &Arc<Names>) -> Result<Target, Refused> {
-        Target::register(url, self.allow_private, &**names).await
+    async fn register(&self, url: &str, names: &Names) -> Result<Target, Refused> {
+        Target::register(url, self.allow_private, names).await
     }
 
     /// The status of the answer, or why there is none.
@@ -68,7 +67,7 @@ impl Sender {
 }
 
 #[tokio::test]
-async fn no_forbidden_address_is_taken_or_sent_to_by_itself_or_by_name() {
+async fn a_forbidden_address_is_refused_as_a_literal_and_by_name() {
     let trap = Receiver::new(OK).await;
     let by_name = trap.url("http://receiver.test");
     for allow_private in [false, true] {
@@ -87,17 +86,22 @@ async fn no_forbidden_address_is_taken_or_sent_to_by_itself_or_by_name() {
 }
 
 #[tokio::test]
-async fn an_address_is_what_it_is_however_it_is_written() {
+async fn an_address_has_its_class_in_every_notation() {
     let trap = Receiver::new(OK).await;
     let (sender, names) = (Sender::new(false), Names::leading_to(&[]));
-    for (kind, hosts) in SPELLINGS {
+    for (kind, hosts) in NOTATIONS {
         for host in *hosts {
             let url = trap.url(&format!("http://{host}"));
             let why = sender.refuses(&url, &names).await;
             assert!(why.contains(kind), "{url}: {why}");
         }
     }
-    for url in ODD {
+    for url in [
+        "https:127.0.0.1",
+        "https:/127.0.0.1",
+        "https:\\\\127.0.0.1",
+        "https://127.0.0.1\\@good/",
+    ] {
         let why = sender.refuses(url, &names).await;
         assert!(why.contains("127.0.0.1 is loopback"), "{url}: {why}");
     }
@@ -105,55 +109,43 @@ async fn an_address_is_what_it_is_however_it_is_written() {
 }
 
 #[tokio::test]
-async fn what_is_no_address_is_refused_unasked() {
+async fn an_invalid_url_is_refused_without_resolution() {
     let (sender, names) = (Sender::new(true), Names::leading_to(&["127.0.0.1"]));
-    for (reason, urls) in UNFIT {
+    for (reason, urls) in INVALID {
         for url in *urls {
-            assert_eq!(
-                sender.refuses(url, &names).await,
-                reason.to_string(),
-                "{url}"
-            );
+            let refused = sender.refuses(url, &names).await;
+            assert_eq!(refused, reason.to_string(), "{url}");
         }
     }
     let long = format!("https://example.org/{}", "x".repeat(2048));
-    assert_eq!(
-        sender.refuses(&long, &names).await,
-        Refused::Malformed.to_string()
-    );
+    let refused = sender.refuses(&long, &names).await;
+    assert_eq!(refused, Refused::Malformed.to_string());
     assert_eq!(names.asked(), 0);
 }
 
 #[tokio::test]
-async fn public_addresses_and_names_are_taken() {
+async fn public_addresses_and_names_are_accepted() {
     let names = Names::leading_to(&["1.1.1.1"]);
     let (strict, lenient) = (Sender::new(false), Sender::new(true));
-    let literal = PUBLIC
-        .iter()
-        .map(|address| format!("https://{}/hook", host(address)));
-    for url in literal.chain(FIT.iter().map(|url| (*url).into())) {
+    let literals = PUBLIC.iter().map(|address| host(address));
+    let literals = literals.map(|host| format!("https://{host}/hook"));
+    for url in literals.chain(VALID.iter().map(|url| (*url).into())) {
         strict.register(&url, &names).await.expect(&url);
     }
-    for host in all(PRIVATE)
-        .map(host)
-        .chain(["localhost".into(), "a.localhost.".into()])
-    {
+    let names_of_this_host = ["localhost", "a.localhost."].map(String::from);
+    for host in all(PRIVATE).map(host).chain(names_of_this_host) {
         let url = format!("http://{host}/");
         lenient.register(&url, &names).await.expect(&url);
     }
 }
 
 #[tokio::test]
-async fn a_name_that_leads_nowhere_yet_is_taken() {
+async fn a_name_that_does_not_resolve_yet_is_accepted() {
     let names = Names::turning(&[&[], &["8.8.8.8"]]);
-    let target = Sender::new(false)
-        .register("https://receiver.test/", &names)
-        .await;
-    let addresses = target.unwrap().resolve(&*names).await;
-    assert_eq!(
-        addresses.unwrap(),
-        ["8.8.8.8:443".parse::<SocketAddr>().unwrap()]
-    );
+    let sender = Sender::new(false);
+    let target = sender.register("https://receiver.test/", &names).await;
+    let addresses = target.unwrap().resolve(&*names).await.unwrap();
+    assert_eq!(addresses, [SocketAddr::from(([8; 4], 443))]);
 }
 
 /// Registers `receiver.test`, and sends to it twice: the name is asked for three times.
@@ -161,16 +153,16 @@ async fn turn(sender: Sender, answers: &[&[&str]], receiver: &Receiver) -> [Stri
     let names = Names::turning(answers);
     let url = receiver.url("http://receiver.test");
     sender.register(&url, &names).await.unwrap();
-    let outcomes = [
+    let (first, second) = (
         sender.send(&url, &names).await,
         sender.send(&url, &names).await,
-    ];
+    );
     assert_eq!(names.asked(), 3);
-    outcomes
+    [first, second]
 }
 
 #[tokio::test]
-async fn a_name_that_turns_is_judged_anew_each_time() {
+async fn a_name_is_checked_at_each_attempt() {
     let trap = Receiver::new(OK).await;
     let loopback = "the address 127.0.0.1 is loopback, and allow_private is off";
     let metadata = "the address 169.254.169.254 is cloud metadata";
@@ -196,7 +188,7 @@ async fn a_name_that_turns_is_judged_anew_each_time() {
 }
 
 #[tokio::test]
-async fn of_mixed_addresses_the_allowed_ones_are_connected_to() {
+async fn allowed_addresses_among_others_are_used() {
     let receiver = Receiver::new(OK).await;
     let mixed = ["169.254.169.254", "fd00:ec2::254", "127.0.0.1", "0.0.0.0"];
     let outcomes = turn(Sender::new(true), &[&mixed], &receiver).await;
@@ -213,40 +205,27 @@ async fn of_mixed_addresses_the_allowed_ones_are_connected_to() {
 }
 
 #[tokio::test]
-async fn of_many_addresses_eight_are_enough() {
-    let names = Names::leading_to(&["8.8.8.8"; 100]);
-    let target = Target::parse("http://receiver.test", false).unwrap();
-    assert_eq!(target.resolve(&*names).await.unwrap().len(), 8);
-}
-
-#[tokio::test]
-async fn the_families_of_many_addresses_take_turns() {
-    let six = |number: u8| format!("2600::{number}");
-    let four = |number: u8| format!("8.8.8.{number}");
-    let by_family: Vec<_> = (1..=9).map(six).chain((1..=9).map(four)).collect();
-    let by_family: Vec<_> = by_family.iter().map(String::as_str).collect();
-    let names = Names::leading_to(&by_family);
+async fn of_many_addresses_eight_are_used_with_both_families_in_turn() {
+    let six = |number| format!("2600::{number}");
+    let four = |number| format!("8.8.8.{number}");
+    let addresses: Vec<_> = (1..=9).map(six).chain((1..=9).map(four)).collect();
+    let names = Names::leading_to(&addresses.iter().map(String::as_str).collect::<Vec<_>>());
     let target = Target::parse("http://receiver.test", false).unwrap();
     let resolved = target.resolve(&*names).await.unwrap();
-    let taken: Vec<_> = resolved
-        .iter()
-        .map(|socket| socket.ip().to_string())
-        .collect();
-    let turns: Vec<_> = (1..=4)
-        .flat_map(|number| [six(number), four(number)])
-        .collect();
-    assert_eq!(taken, turns);
+    let resolved = resolved.iter().map(|socket| socket.ip().to_string());
+    let expected = (1..=4).flat_map(|number| [six(number), four(number)]);
+    assert!(resolved.eq(expected));
 }
 
 proptest! {
     #[test]
-    fn any_path_and_query_is_taken(text in "[^#\\s\\p{Cc}]{0,200}") {
+    fn any_path_and_query_is_accepted(text in "[^#\\s\\p{Cc}]{0,200}") {
         let url = format!("https://example.org/{text}");
         prop_assert!(Target::parse(&url, false).is_ok());
     }
 
     #[test]
-    fn an_address_written_as_a_number_is_judged_as_an_address(number: u32, allow_private: bool) {
+    fn an_address_as_a_number_has_its_class(number: u32, allow_private: bool) {
         let expected = match verdict(Ipv4Addr::from(number).into()) {
             Verdict::Public => true,
             Verdict::Private(_) => allow_private,

@@ -1,6 +1,6 @@
 //! Rules that are pure functions, held against any input.
 
-use forum_api::model::{Query, Timestamp};
+use forum_api::model::*;
 use forum_api::runtime::SeededEntropy;
 use forum_api::token::{Expiry, PlainToken};
 use proptest::prelude::*;
@@ -62,5 +62,43 @@ proptest! {
     fn a_time_is_written_as_it_was_read(millis in -62_135_596_800_000..253_402_300_799_999_i64) {
         let time = Timestamp::from_millis(millis);
         prop_assert_eq!(Timestamp::parse(&time.to_string()), Some(time));
+    }
+}
+
+/// A web form calls the method of the board that the API calls, so its input can be made outside of the library.
+#[test]
+fn the_input_of_a_handler_can_be_made_by_a_host() {
+    let mut new = StartThread::default();
+    new.poll = Some(NewPoll::new("Which?", vec!["Green".into(), "Black".into()]));
+    let mut edit = EditPoll::default();
+    edit.options = Some(vec![EditOption::new(Some(OptionId::from(1)), "Green")]);
+    let search = Search::new(Query::parse("tea").unwrap());
+    for (made, part) in [
+        (
+            format!("{new:?}"),
+            "max_choices: 1, can_change_vote: false, closes_at: None",
+        ),
+        (
+            format!("{edit:?}"),
+            r#"EditOption { option_id: Some(OptionId(1)), text: "Green" }"#,
+        ),
+        (format!("{:?}", Reply::default()), r#"body: """#),
+        (
+            format!("{:?}", EditPost::default()),
+            "expected_version: None",
+        ),
+        (format!("{:?}", Rate::default()), "points: 0"),
+        (format!("{:?}", SendMessage::default()), "to: []"),
+        (format!("{:?}", Vote::default()), "option_ids: []"),
+        (format!("{:?}", ListThreads::default()), "limit: Limit(20)"),
+        (format!("{:?}", ListPosts::default()), "body: Both"),
+        (format!("{:?}", ListMessages::default()), "folder: Inbox"),
+        (
+            format!("{:?}", ListSubscriptions::default()),
+            "target: None",
+        ),
+        (format!("{search:?}"), "sort: Relevance"),
+    ] {
+        assert!(made.contains(part), "{part} is not in {made}");
     }
 }

@@ -1,4 +1,4 @@
-//! A transport that plays the receivers.
+//! A transport in place of the receivers.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -7,22 +7,24 @@ use std::time::Duration;
 use forum_api::async_trait;
 use forum_api::model::Timestamp;
 use forum_api::runtime::{Clock, Runtime};
-use forum_api::webhook::{Answer, Outgoing, Transport, Unsent};
+use forum_api::webhook::{Answer, Outgoing, Secret, Transport, Unsent, verify};
 use tokio::task::yield_now;
 
-/// What a receiver does with a delivery.
+use super::fixture::url;
+
+/// The reply of a receiver to a delivery.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reply {
     Status(u16),
     After(Duration, u16),
-    /// With this status, when all else had a turn so many times.
+    /// With this status, after all other tasks have run so many times.
     Behind(u8, u16),
     Refuses,
     Panics,
     Hangs,
 }
 
-/// What was sent, and when.
+/// A request, and when it was sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub(crate) at: Timestamp,
@@ -33,11 +35,17 @@ impl Sent {
     pub(crate) fn header(&self, name: &str) -> &str {
         self.request.headers[name].to_str().unwrap()
     }
+
+    /// Whether it is signed with this secret at the time at which it was sent.
+    pub(crate) fn is_signed(&self, secret: &str) -> bool {
+        let (secret, request) = (Secret::new(secret).unwrap(), &self.request);
+        verify(&[secret], &request.headers, &request.body, self.at).is_ok()
+    }
 }
 
-/// Receivers answer 204 until they were told otherwise.
+/// Receivers reply with 204 until a test sets other replies.
 #[derive(Clone, Debug)]
-pub(crate) struct Receivers {
+pub(crate) struct FakeTransport {
     clock: Arc<dyn Clock>,
     runtime: Arc<dyn Runtime>,
     inner: Arc<Mutex<Inner>>,
@@ -45,15 +53,14 @@ pub(crate) struct Receivers {
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// The replies of a URL in their order, of which the last one stays.
     replies: HashMap<String, VecDeque<Reply>>,
     sent: Vec<Sent>,
-    under_way: HashMap<String, u32>,
+    in_flight: HashMap<String, u32>,
     most_here: u32,
     most_in_all: u32,
 }
 
-impl Receivers {
+impl FakeTransport {
     pub(crate) fn new(clock: Arc<dyn Clock>, runtime: impl Runtime) -> Self {
         Self {
             clock,
@@ -62,25 +69,25 @@ impl Receivers {
         }
     }
 
-    /// The receiver at this URL does these one after the other, and the last one from then on.
-    pub(crate) fn does(&self, url: &str, replies: impl IntoIterator<Item = Reply>) {
+    /// The receiver of this endpoint replies so, with the last reply from then on.
+    pub(crate) fn replies(&self, name: &str, replies: impl IntoIterator<Item = Reply>) {
         let replies = replies.into_iter().collect();
         let mut inner = self.inner.lock().unwrap();
-        inner.replies.insert(url.into(), replies);
+        inner.replies.insert(url(name), replies);
     }
 
     pub(crate) fn sent(&self) -> Vec<Sent> {
         self.inner.lock().unwrap().sent.clone()
     }
 
-    /// When something was sent to this URL.
-    pub(crate) fn times(&self, url: &str) -> Vec<Timestamp> {
+    /// When requests were sent to this endpoint.
+    pub(crate) fn times(&self, name: &str) -> Vec<Timestamp> {
         let sent = self.sent().into_iter();
-        let here = sent.filter(|sent| sent.request.url == url);
+        let here = sent.filter(|sent| sent.request.url == url(name));
         here.map(|sent| sent.at).collect()
     }
 
-    /// The most that were under way at once: to one URL, and in all.
+    /// The most requests that were in progress at once: to one URL, and in all.
     pub(crate) fn most(&self) -> (u32, u32) {
         let inner = self.inner.lock().unwrap();
         (inner.most_here, inner.most_in_all)
@@ -91,10 +98,10 @@ impl Inner {
     fn receive(&mut self, sent: Sent) -> Reply {
         let url = sent.request.url.clone();
         self.sent.push(sent);
-        let here = self.under_way.entry(url.clone()).or_default();
+        let here = self.in_flight.entry(url.clone()).or_default();
         *here += 1;
         self.most_here = self.most_here.max(*here);
-        self.most_in_all = self.most_in_all.max(self.under_way.values().sum());
+        self.most_in_all = self.most_in_all.max(self.in_flight.values().sum());
         let replies = self.replies.entry(url).or_default();
         let next = replies.front().copied().unwrap_or(Reply::Status(204));
         if replies.len() > 1 {
@@ -104,20 +111,20 @@ impl Inner {
     }
 }
 
-/// An attempt that is under way, until this is dropped.
-struct UnderWay(Arc<Mutex<Inner>>, String);
+/// A request in progress, until this is dropped.
+struct InFlight(Arc<Mutex<Inner>>, String);
 
-impl Drop for UnderWay {
+impl Drop for InFlight {
     fn drop(&mut self) {
         let mut inner = self.0.lock().unwrap();
-        *inner.under_way.get_mut(&self.1).unwrap() -= 1;
+        *inner.in_flight.get_mut(&self.1).unwrap() -= 1;
     }
 }
 
 #[async_trait]
-impl Transport for Receivers {
+impl Transport for FakeTransport {
     async fn post(&self, request: Outgoing) -> Result<Answer, Unsent> {
-        let _under_way = UnderWay(Arc::clone(&self.inner), request.url.clone());
+        let _in_flight = InFlight(Arc::clone(&self.inner), request.url.clone());
         let at = self.clock.now();
         let reply = self.inner.lock().unwrap().receive(Sent { at, request });
         let status = match reply {
@@ -133,7 +140,7 @@ impl Transport for Receivers {
                 status
             }
             Reply::Refuses => return Err(Unsent("connection refused".into())),
-            Reply::Panics => panic!("the transport's own fault"),
+            Reply::Panics => panic!("the transport panics"),
             Reply::Hangs => std::future::pending().await,
         };
         let excerpt = "x".repeat(5000);

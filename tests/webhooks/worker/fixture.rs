@@ -1,26 +1,23 @@
-//! A board's webhooks with everything around them, and what a test does to them.
+//! A worker with its stores, its board and its receivers.
 
-use forum_api::Environment;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use forum_api::host::BoxError;
-use forum_api::model::{EndpointId, EventId, ForumId, MessageId, Timestamp, UserId};
+use forum_api::Environment;
+use forum_api::model::{EndpointId, EventId, ForumId, Timestamp};
 use forum_api::runtime::{Clock, Entropy, ManualClock, NoEntropy};
 use forum_api::store::{Filter, Webhooks};
-use forum_api::test_util::ManualRuntime;
+use forum_api::test_util::{Intervention, ManualRuntime, StoreInterceptor};
 use forum_api::webhook::{
-    Attempted, Delivery, Endpoint, Event, KeyId, Occasion, Plain, Sealed, Secret, SecretBox, State,
-    Topic, Topics,
+    Attempted, Delivery, Endpoint, Event, Plain, Secret, SecretBox, State, Topic,
 };
 use forum_api::worker::{Settings, Worker, WorkerHandle};
 
-use super::people::People;
-use super::receivers::Receivers;
-use super::stores::Counted;
+use super::owners::FakeAuthorizer;
+use super::transport::{FakeTransport, Reply, Sent};
 
-/// Whole seconds.
 pub(crate) const fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
@@ -31,34 +28,32 @@ pub(crate) const HOUR: Duration = seconds(3600);
 /// The secret of every endpoint.
 pub(crate) const SECRET: &str = "whsec_of-all-the-endpoints";
 
-/// Webhooks in memory, and who has to do with them.
-pub(crate) struct Scene {
+pub(crate) struct WorkerFixture {
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) runtime: ManualRuntime,
-    pub(crate) receivers: Receivers,
-    pub(crate) people: Arc<People>,
-    /// As a test sees them.
+    pub(crate) transport: FakeTransport,
+    pub(crate) owners: Arc<FakeAuthorizer>,
+    /// The stores without the interceptor.
     pub(crate) stores: Webhooks,
-    /// As the worker sees them.
-    pub(crate) counted: Counted,
+    /// Intercepts the calls of the worker.
+    pub(crate) calls: StoreInterceptor,
     pub(crate) settings: Settings,
     pub(crate) spread: Spread,
     pub(crate) secrets: Arc<dyn SecretBox>,
     events: AtomicI64,
 }
 
-impl Scene {
+impl WorkerFixture {
     pub(crate) fn new() -> Self {
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
         let runtime = ManualRuntime::new(clock.clone());
-        let stores = Webhooks::in_memory();
         Self {
-            receivers: Receivers::new(clock.clone(), runtime.clone()),
+            transport: FakeTransport::new(clock.clone(), runtime.clone()),
             clock,
-            people: Arc::new(People::new(runtime.clone())),
+            owners: Arc::new(FakeAuthorizer::new(runtime.clone())),
             runtime,
-            counted: Counted::new(stores.clone()),
-            stores,
+            stores: Webhooks::in_memory(),
+            calls: StoreInterceptor::default(),
             settings: Settings::default(),
             spread: Spread(0),
             secrets: Arc::new(Plain),
@@ -66,22 +61,70 @@ impl Scene {
         }
     }
 
-    /// A worker that has done all that there is to do now.
+    /// One endpoint, `a`, whose receiver replies so, and an event for it.
+    pub(crate) fn with_replies(replies: impl IntoIterator<Item = Reply>) -> Self {
+        let fixture = Self::new();
+        fixture.add("a");
+        fixture.transport.replies("a", replies);
+        fixture.put_post();
+        fixture
+    }
+
+    /// A worker that polls only once an hour unless it is woken.
+    pub(crate) fn sleepy() -> Self {
+        let mut fixture = Self::new();
+        fixture.settings.poll = HOUR;
+        fixture
+    }
+
+    /// Starts a worker, which does all that there is to do now.
     pub(crate) fn start(&self) -> WorkerHandle {
-        let stores = Webhooks::in_one(self.counted.clone());
-        let (people, receivers) = (self.people.clone(), self.receivers.clone());
         let environment = Environment::new(self.runtime.clone())
             .secrets(self.secrets.clone())
             .clock(self.clock.clone())
             .random(Arc::new(self.spread));
-        let worker = Worker::new(stores, people, receivers, environment);
-        let worker = worker.settings(self.settings.clone());
-        let handle = worker.start();
+        let stores = self.calls.webhooks(&self.stores);
+        let (owners, transport) = (self.owners.clone(), self.transport.clone());
+        let worker = Worker::new(stores, owners, transport, environment);
+        let handle = worker.settings(self.settings.clone()).start();
         self.runtime.run();
         handle
     }
 
-    /// Adds an endpoint that listens to all topics on behalf of member 1.
+    /// Lets the worker do all that there is to do now.
+    pub(crate) fn wake(&self, handle: &WorkerHandle) {
+        handle.wake();
+        self.runtime.run();
+    }
+
+    /// Begins to stop the worker.
+    pub(crate) fn stop(&self, handle: &WorkerHandle) {
+        use forum_api::runtime::Runtime as _;
+        let handle = handle.clone();
+        drop(
+            self.runtime
+                .detach(Box::pin(async move { handle.stop().await })),
+        );
+        self.runtime.run();
+    }
+
+    /// Fails the calls of the worker for which `fails` returns true, given the method and the number of calls before.
+    pub(crate) fn fail(&self, fails: fn(&str, u32) -> bool) {
+        self.calls
+            .on_call(move |method, calls| match fails(method, calls) {
+                true => Intervention::Fail,
+                false => Intervention::Proceed,
+            });
+    }
+
+    /// The calls of the worker since this was called before, without those of its metrics.
+    pub(crate) fn take_counts(&self) -> BTreeMap<&'static str, u32> {
+        let mut counts = self.calls.take_counts();
+        counts.remove("deliveries.backlog");
+        counts
+    }
+
+    /// Adds an endpoint that subscribes to all topics for member 1.
     pub(crate) fn add(&self, name: &str) -> Endpoint {
         self.add_with(name, |endpoint| endpoint)
     }
@@ -97,18 +140,12 @@ impl Scene {
         endpoint
     }
 
-    /// Adds an endpoint on behalf of this member.
+    /// Adds an endpoint for this member.
     pub(crate) fn add_of(&self, owner: i64, name: &str) -> Endpoint {
         let owner = owner.into();
         self.add_with(name, |endpoint| Endpoint { owner, ..endpoint })
     }
 
-    /// Adds an endpoint that listens to these topics.
-    pub(crate) fn add_for(&self, topics: Topics, name: &str) -> Endpoint {
-        self.add_with(name, |endpoint| Endpoint { topics, ..endpoint })
-    }
-
-    /// Puts another self in the endpoint's place.
     pub(crate) fn change(&self, id: &EndpointId, change: impl FnOnce(Endpoint) -> Endpoint) {
         let found = self.runtime.block_on(self.stores.endpoints.find(id));
         let changed = change(found.unwrap().unwrap());
@@ -116,51 +153,42 @@ impl Scene {
         assert!(self.runtime.block_on(updated).unwrap());
     }
 
-    fn event(&self, topic: &Topic, forum: Option<i64>) -> Event {
-        let number = self.events.fetch_add(1, Ordering::SeqCst);
-        event(number, topic, forum, self.now())
+    /// Puts an event of a post in forum 1 into the outbox.
+    pub(crate) fn put_post(&self) -> Event {
+        self.put(self.event(&Topic::POST_CREATED, Some(1)))
     }
 
-    /// A post is made in forum 1.
-    pub(crate) fn happen(&self) -> Event {
-        self.happens(&Topic::POST_CREATED, Some(1))
-    }
-
-    pub(crate) fn happens(&self, topic: &Topic, forum: Option<i64>) -> Event {
-        let event = self.event(topic, forum);
+    pub(crate) fn put(&self, event: Event) -> Event {
         let put = self.stores.outbox.put(&event);
         self.runtime.block_on(put).unwrap();
         event
     }
 
-    /// Puts a `message.sent` between these members.
-    pub(crate) fn send_message(&self, sender: i64, recipients: &[i64]) {
-        let on = Occasion {
-            id: self.event(&Topic::MESSAGE_SENT, None).id,
-            at: self.now(),
-        };
-        let to: Vec<_> = recipients.iter().map(|id| UserId::from(*id)).collect();
-        let event = Event::message_sent(on, &MessageId::from(1), &sender.into(), &to);
-        let put = self.stores.outbox.put(&event);
-        self.runtime.block_on(put).unwrap();
+    pub(crate) fn event(&self, topic: &Topic, forum: Option<i64>) -> Event {
+        let number = self.events.fetch_add(1, Ordering::SeqCst);
+        event(number, topic, forum, self.now())
     }
 
-    /// An event that this endpoint alone is told of.
-    pub(crate) fn queue(&self, endpoint: &Endpoint) {
-        self.queue_in(Some(1), endpoint);
+    /// Queues deliveries to this endpoint alone, of a post in forum 1.
+    pub(crate) fn queue(&self, endpoint: &Endpoint, deliveries: u32) {
+        (0..deliveries).for_each(|_| self.queue_in(Some(1), endpoint));
     }
 
     pub(crate) fn queue_in(&self, forum: Option<i64>, endpoint: &Endpoint) {
         let event = self.event(&Topic::POST_CREATED, forum);
-        let deliveries = &self.stores.deliveries;
-        let sent = deliveries.send(&event, &endpoint.id, self.now());
+        let sent = self
+            .stores
+            .deliveries
+            .send(&event, &endpoint.id, self.now());
         assert!(self.runtime.block_on(sent).unwrap().is_some());
     }
 
-    /// An operator queues a dead or gone delivery again.
-    pub(crate) fn retry(&self, delivery: &Delivery) {
-        let retried = self.stores.deliveries.retry(&delivery.id, self.now());
+    /// An operator retries the only delivery.
+    pub(crate) fn retry(&self, handle: &WorkerHandle) {
+        let id = self.only().0.id;
+        let retried = self.stores.deliveries.retry(&id, self.now());
         assert!(self.runtime.block_on(retried).unwrap());
+        self.wake(handle);
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -171,7 +199,6 @@ impl Scene {
         self.runtime.pass(duration);
     }
 
-    /// All deliveries, the newest first.
     pub(crate) fn deliveries(&self) -> Vec<Delivery> {
         let filter = Filter {
             limit: u32::MAX,
@@ -181,13 +208,13 @@ impl Scene {
         self.runtime.block_on(listed).unwrap()
     }
 
-    /// How many deliveries are in a state.
+    /// The number of deliveries in a state.
     pub(crate) fn count(&self, state: State) -> usize {
         let all = self.deliveries().into_iter();
         all.filter(|one| one.progress.state == state).count()
     }
 
-    /// The one delivery that there is, and its attempts.
+    /// The only delivery, and its attempts.
     pub(crate) fn only(&self) -> (Delivery, Vec<Attempted>) {
         let [one] = &self.deliveries()[..] else {
             panic!("there is one delivery");
@@ -196,10 +223,14 @@ impl Scene {
         self.runtime.block_on(found).unwrap().unwrap()
     }
 
-    /// Its state, and how many attempts have ended since it was queued.
-    pub(crate) fn stands(&self) -> (State, u32) {
+    /// The state of the only delivery, and how many attempts have ended since it was queued.
+    pub(crate) fn progress(&self) -> (State, u32) {
         let progress = self.only().0.progress;
         (progress.state, progress.attempts)
+    }
+
+    pub(crate) fn sent(&self) -> Vec<Sent> {
+        self.transport.sent()
     }
 }
 
@@ -207,23 +238,20 @@ pub(crate) fn url(name: &str) -> String {
     format!("https://{name}.example/")
 }
 
-/// An endpoint that listens to all topics on behalf of member 1.
+/// An endpoint that subscribes to all topics for member 1.
 pub(crate) fn endpoint(name: &str, now: Timestamp) -> Endpoint {
     let id = EndpointId::new(&format!("whe_{name}")).unwrap();
     Endpoint {
         url: url(name),
-        topics: topics(true, &[]),
-        owner: 1.into(),
-        enabled: true,
-        created_at: now,
+        topics: "*".parse().unwrap(),
         secret: Plain.seal(&Secret::new(SECRET).unwrap(), &id).unwrap(),
         id,
-        pending: None,
-        version: 1,
+        owner: 1.into(),
+        created_at: now,
+        ..crate::sample::endpoint("A")
     }
 }
 
-/// An event of which nobody was told yet.
 pub(crate) fn event(number: i64, topic: &Topic, forum: Option<i64>, now: Timestamp) -> Event {
     let id = EventId::new(&format!("evt_{number}")).unwrap();
     Event {
@@ -235,14 +263,7 @@ pub(crate) fn event(number: i64, topic: &Topic, forum: Option<i64>, now: Timesta
     }
 }
 
-pub(crate) fn topics(all: bool, named: &[Topic]) -> Topics {
-    Topics {
-        all,
-        named: named.iter().cloned().collect(),
-    }
-}
-
-/// Spreads each wait alike: not at all with 0, nearly as much as can be with 255.
+/// Spreads each wait by the same share: not at all with 0, almost by a fifth with 255.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spread(pub(crate) u8);
 
@@ -250,23 +271,5 @@ impl Entropy for Spread {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), NoEntropy> {
         bytes.fill(self.0);
         Ok(())
-    }
-}
-
-/// A box that has lost its key.
-#[derive(Debug)]
-pub(crate) struct Lost;
-
-impl SecretBox for Lost {
-    fn key_id(&self) -> KeyId {
-        KeyId::new("lost").unwrap()
-    }
-
-    fn seal(&self, _: &Secret, _: &EndpointId) -> Result<Sealed, BoxError> {
-        Err("no key".into())
-    }
-
-    fn open(&self, _: &Sealed, _: &EndpointId) -> Result<Secret, BoxError> {
-        Err("no key".into())
     }
 }
