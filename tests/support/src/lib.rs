@@ -5,7 +5,7 @@ pub mod cluster;
 pub mod connection;
 pub mod database;
 pub mod databases;
-pub mod home;
+pub mod directory;
 pub mod node;
 pub mod postgres;
 pub mod prerequisites;
