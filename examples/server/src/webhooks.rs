@@ -12,7 +12,7 @@ use forum_api::webhook_admin::Registry;
 use forum_api::worker::{Settings, Worker, WorkerHandle};
 
 use crate::board::db::Database;
-use crate::board::{Board, Unseen};
+use crate::board::{Board, OfflineMembers};
 use crate::keys::Secrets;
 use crate::stop::patiently;
 
@@ -114,7 +114,7 @@ pub fn work(
     };
     let worker = Worker::new(
         database.webhooks(),
-        Arc::new(Unseen(board.clone())),
+        Arc::new(OfflineMembers(board.clone())),
         transport,
         TokioRuntime,
     );

@@ -1,9 +1,10 @@
-//! Accounts: what administrators do to members.
+//! Accounts and profiles.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use forum_api::host::{Refusal, Result};
-use forum_api::model::{Timestamp, UserId};
+use forum_api::model::{Profile, Timestamp, UserId, UserRef};
 
 use super::db::{self, Connection, Transaction, bind};
 use super::groups::{Group, Groups};
@@ -19,9 +20,7 @@ pub async fn add(tx: &Transaction<'_>, name: &str, groups: Groups, now: Timestam
         INSERT INTO member (username, groups, joined_at) VALUES (:name, :groups, :now)
         ON CONFLICT DO NOTHING RETURNING id";
     let parameters = bind! { ":name": name, ":groups": groups.to_string(), ":now": now };
-    let id = tx
-        .first(insert, parameters, |columns| columns.value())
-        .await?;
+    let id = tx.first(insert, parameters, |row| row.value()).await?;
     id.ok_or_else(|| Refusal::Conflict(format!("the name {name:?} is taken")))
 }
 
@@ -34,9 +33,7 @@ fn is_name(text: &str) -> bool {
 pub async fn named(connection: &Connection<'_>, name: &str) -> Result<i64> {
     let find = "SELECT id FROM member WHERE lower(username) = ?1";
     let id = connection
-        .first(find, bind![name.to_ascii_lowercase()], |columns| {
-            columns.value()
-        })
+        .first(find, bind![name.to_ascii_lowercase()], |row| row.value())
         .await;
     id?.ok_or_else(|| Refusal::NotFound(format!("there is no member {name:?}")))
 }
@@ -45,7 +42,7 @@ pub async fn named(connection: &Connection<'_>, name: &str) -> Result<i64> {
 pub async fn name(connection: &Connection<'_>, member: i64) -> Result<Option<String>> {
     let find = "SELECT username FROM member WHERE id = ?1";
     let name = connection
-        .first(find, bind![member], |columns| columns.value())
+        .first(find, bind![member], |row| row.value())
         .await;
     Ok(name?)
 }
@@ -61,9 +58,7 @@ pub async fn names(
     let members: Vec<_> = members.iter().flat_map(UserId::number).collect();
     let members = serde_json::json!(members).to_string();
     let names = connection
-        .all(find, bind![members], |columns| {
-            Ok((columns.id()?, columns.value()?))
-        })
+        .all(find, bind![members], |row| Ok((row.id()?, row.value()?)))
         .await;
     Ok(names?.into_iter().collect())
 }
@@ -106,7 +101,7 @@ pub async fn administrators(connection: &Connection<'_>) -> db::Result<usize> {
     let count = "
         SELECT count(*) FROM member
         WHERE groups LIKE '%administrators%' AND banned = FALSE AND password_hash IS NOT NULL";
-    connection.one(count, &[], |columns| columns.count()).await
+    connection.one(count, &[], |row| row.count()).await
 }
 
 /// The hash of an administrator's password; the same refusal whatever is missing.
@@ -115,8 +110,8 @@ pub async fn administrators_password(connection: &Connection<'_>, name: &str) ->
         SELECT password_hash, groups FROM member
         WHERE lower(username) = ?1 AND banned = FALSE AND password_hash IS NOT NULL";
     let found = connection
-        .first(query, bind![name.to_ascii_lowercase()], |columns| {
-            Ok((columns.value()?, columns.parsed()?))
+        .first(query, bind![name.to_ascii_lowercase()], |row| {
+            Ok((row.value()?, row.parsed()?))
         })
         .await;
     match found? {
@@ -130,13 +125,9 @@ pub async fn administrators_password(connection: &Connection<'_>, name: &str) ->
 /// An account that can sign in.
 #[expect(missing_debug_implementations, reason = "it holds a password's hash")]
 pub struct Login {
-    /// The member.
     pub member: i64,
-    /// The member's name.
     pub name: String,
-    /// The hash of the member's password.
     pub password_hash: String,
-    /// The groups that the member is in.
     pub groups: Groups,
 }
 
@@ -146,13 +137,42 @@ pub async fn login(connection: &Connection<'_>, member: i64) -> db::Result<Optio
         SELECT id, username, password_hash, groups FROM member
         WHERE id = ?1 AND banned = FALSE AND password_hash IS NOT NULL";
     connection
-        .first(query, bind![member], |columns| {
+        .first(query, bind![member], |row| {
             Ok(Login {
-                member: columns.value()?,
-                name: columns.value()?,
-                password_hash: columns.value()?,
-                groups: columns.parsed()?.unwrap_or_default(),
+                member: row.value()?,
+                name: row.value()?,
+                password_hash: row.value()?,
+                groups: row.parsed()?.unwrap_or_default(),
             })
         })
         .await
+}
+
+/// How much later a member has to be seen than the last time that was noted.
+pub const LAST_SEEN_RESOLUTION: Duration = Duration::from_secs(5 * 60);
+
+/// A member's public profile.
+pub async fn profile(connection: &Connection<'_>, user: &UserRef) -> Result<Profile> {
+    let (id, name) = match user {
+        UserRef::Id(id) => (Some(id.number()?), None),
+        UserRef::Name(name) => (None, Some(name.to_ascii_lowercase())),
+    };
+    let query = "
+        SELECT id, username, title, avatar_url, joined_at, last_seen_at, post_count, reputation
+        FROM member WHERE id = ?1 OR lower(username) = ?2";
+    let profile = connection
+        .first(query, bind![id, name], |row| {
+            Ok(Profile {
+                user_id: row.id()?,
+                username: row.value()?,
+                title: row.value()?,
+                avatar_url: row.value()?,
+                joined_at: row.value()?,
+                last_seen_at: row.value()?,
+                post_count: row.count()?,
+                reputation: row.value()?,
+            })
+        })
+        .await;
+    profile?.ok_or(Refusal::Absent)
 }

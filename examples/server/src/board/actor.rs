@@ -5,23 +5,20 @@ use std::collections::HashMap;
 use forum_api::host::{self, Refusal};
 use forum_api::model::Timestamp;
 
-use super::access::{Access, Lists, Rules, resolve};
-use super::db::{Columns, Connection, Result, Transaction, bind};
+use super::db::{Connection, Result, RowReader, Transaction, bind};
 use super::groups::{Group, Groups};
+use super::permissions::{ForumPermissions, ForumRules, Lists, resolve};
 use super::texts::Texts;
 
 /// The guest, or a member who may act.
 #[derive(Clone, Debug)]
 pub struct Actor {
-    /// The member's id; `None` for the guest.
+    /// `None` for the guest.
     pub member: Option<i64>,
-    /// The groups that they are in.
     pub groups: Groups,
-    /// When the member was last seen.
     pub last_seen: Option<Timestamp>,
-    /// Whether the board is offline.
     pub offline: bool,
-    forums: HashMap<i64, Access>,
+    forums: HashMap<i64, ForumPermissions>,
 }
 
 impl Actor {
@@ -31,10 +28,10 @@ impl Actor {
             .all(
                 include_str!("actor.sql"),
                 bind! { ":member": member },
-                |columns| Ok((Head::read(columns)?, rules(columns)?)),
+                |row| Ok((Head::read(row)?, rules(row)?)),
             )
             .await?;
-        let rules: Vec<Rules> = rows.iter().filter_map(|(_, rules)| *rules).collect();
+        let rules: Vec<ForumRules> = rows.iter().filter_map(|(_, rules)| *rules).collect();
         Ok(rows.first().map(|(head, _)| Self {
             member,
             groups: head.groups,
@@ -45,14 +42,14 @@ impl Actor {
     }
 
     /// The member who carries out a command now, inside its transaction.
-    pub async fn acting(tx: &Transaction<'_>, member: i64, say: &Texts) -> host::Result<Self> {
-        let closed = || Refusal::Forbidden(say.account_closed.into());
+    pub async fn acting(tx: &Transaction<'_>, member: i64, texts: &Texts) -> host::Result<Self> {
+        let closed = || Refusal::Forbidden(texts.account_closed.into());
         let actor = Self::load(tx, Some(member)).await?;
         actor.ok_or_else(closed)
     }
 
     /// What they may do in `forum`: nothing in one that is not there.
-    pub fn access(&self, forum: i64) -> Access {
+    pub fn access(&self, forum: i64) -> ForumPermissions {
         self.forums.get(&forum).copied().unwrap_or_default()
     }
 
@@ -71,7 +68,7 @@ impl Actor {
         self.those(|access| access.moderate)
     }
 
-    fn those(&self, are: fn(&Access) -> bool) -> impl Iterator<Item = i64> {
+    fn those(&self, are: fn(&ForumPermissions) -> bool) -> impl Iterator<Item = i64> {
         let forums = self.forums.iter();
         forums
             .filter(move |(_, access)| are(access))
@@ -87,29 +84,29 @@ struct Head {
 }
 
 impl Head {
-    fn read(columns: &mut Columns<'_>) -> Result<Self> {
-        let groups: Option<Groups> = columns.parsed()?;
+    fn read(row: &mut RowReader<'_>) -> Result<Self> {
+        let groups: Option<Groups> = row.parsed()?;
         Ok(Self {
             groups: groups.unwrap_or_default().with(Group::Guests),
-            last_seen: columns.value()?,
-            offline: columns.value()?,
+            last_seen: row.value()?,
+            offline: row.value()?,
         })
     }
 }
 
 /// `None` on a board without forums.
-fn rules(columns: &mut Columns<'_>) -> Result<Option<Rules>> {
-    let Some(forum) = columns.value()? else {
+fn rules(row: &mut RowReader<'_>) -> Result<Option<ForumRules>> {
+    let Some(forum) = row.value()? else {
         return Ok(None);
     };
-    Ok(Some(Rules {
+    Ok(Some(ForumRules {
         forum,
-        parent: columns.value()?,
+        parent: row.value()?,
         lists: Lists {
-            read: columns.parsed()?,
-            start: columns.parsed()?,
-            reply: columns.parsed()?,
+            read: row.parsed()?,
+            start: row.parsed()?,
+            reply: row.parsed()?,
         },
-        moderator: columns.value()?,
+        moderator: row.value()?,
     }))
 }

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use forum_api::host::{Refusal, Result};
 use forum_api::model::{Forum, ForumId, is_single_line};
 
-use super::access::Lists;
 use super::actor::Actor;
 use super::db::{Connection, Transaction, bind};
 use super::groups::Groups;
+use super::permissions::Lists;
 use super::rules::is_blank;
 
 /// SQLite's recursion takes the deepest first.
@@ -38,20 +38,18 @@ pub const BY_PATH: &str = "
 /// The forums that the caller sees: each, then those below it, by position.
 pub async fn list(connection: &Connection<'_>, actor: &Actor) -> Result<Vec<Forum>> {
     let mut above = Above::default();
-    let forums = connection.all(connection.either(DEPTH_FIRST, BY_PATH), &[], |columns| {
-        let id: i64 = columns.value()?;
+    let forums = connection.all(connection.dialect(DEPTH_FIRST, BY_PATH), &[], |row| {
+        let id: i64 = row.value()?;
         let access = actor.access(id);
         let forum = Forum {
             forum_id: id.into(),
-            parent_id: above
-                .nearest(id, columns.value()?, actor)
-                .map(ForumId::from),
-            title: columns.value()?,
-            description: columns.value()?,
-            position: columns.count()?,
-            thread_count: columns.count()?,
-            post_count: columns.count()?,
-            last_activity_at: columns.value()?,
+            parent_id: above.nearest(id, row.value()?, actor).map(ForumId::from),
+            title: row.value()?,
+            description: row.value()?,
+            position: row.count()?,
+            thread_count: row.count()?,
+            post_count: row.count()?,
+            last_activity_at: row.value()?,
             can_start_thread: access.start,
         };
         Ok(access.read.then_some(forum))
@@ -78,13 +76,10 @@ impl Above {
 /// A forum to be.
 #[derive(Clone, Debug, Default)]
 pub struct NewForum {
-    /// Its title.
     pub title: String,
-    /// What it is about.
     pub description: String,
-    /// The forum above.
     pub parent: Option<i64>,
-    /// The groups that may; the forum above says it for `None`.
+    /// `None` is the list of the forum above.
     pub lists: Lists<Option<Groups>>,
 }
 
@@ -105,11 +100,8 @@ pub async fn add(tx: &Transaction<'_>, new: &NewForum) -> Result<i64> {
             :title, :description, :read, :start, :reply
         ) RETURNING id";
     let parameters = bind! {
-        ":parent": new.parent,
-        ":title": new.title.trim(),
-        ":description": new.description,
-        ":read": stored(new.lists.read),
-        ":start": stored(new.lists.start),
+        ":parent": new.parent, ":title": new.title.trim(), ":description": new.description,
+        ":read": stored(new.lists.read), ":start": stored(new.lists.start),
         ":reply": stored(new.lists.reply),
     };
     let insert = tx.insert(insert, parameters).await;

@@ -13,7 +13,7 @@ use forum_api::model::{Profile, Timestamp};
 use serde_json::{Value, json};
 
 use super::db::{Transaction, bind};
-use super::{Board, members, sessions};
+use super::{Board, accounts, sessions};
 
 /// Time between two writes of [`Board::keep_writing_hints`].
 pub const INTERVAL: Duration = Duration::from_secs(10);
@@ -96,8 +96,8 @@ impl Board {
             .collect();
         let write = self.database.write_hints(move |tx| {
             Box::pin(async move {
-                write(tx, (SEEN, members::SEEN_GRAIN), &seen).await?;
-                write(tx, (USED, sessions::USE_GRAIN), &used).await
+                write(tx, (SEEN, accounts::LAST_SEEN_RESOLUTION), &seen).await?;
+                write(tx, (USED, sessions::LAST_USED_RESOLUTION), &used).await
             })
         });
         if let Err(error) = write.await {
@@ -123,7 +123,7 @@ async fn write(
         return Ok(());
     }
     let [sqlite, postgres] = update;
-    let update = tx.either(sqlite, postgres);
+    let update = tx.dialect(sqlite, postgres);
     let hints = hints.to_string();
     tx.change(
         update,

@@ -4,11 +4,11 @@ use forum_api::host::{Refusal, Result};
 use forum_api::model::State;
 
 use super::db::{Transaction, bind};
-use super::events::{EDITED, Events, REPLY_RESTORED, THREAD_RESTORED};
-use super::item::Item;
+use super::events::{EDITED, EventRecorder, REPLY_RESTORED, THREAD_RESTORED};
+use super::post_row::PostRow;
 
 /// Lets everybody see a post that awaits approval; with a first post, its thread.
-pub async fn approve(tx: &Transaction<'_>, events: &mut Events, post: i64) -> Result<()> {
+pub async fn approve(tx: &Transaction<'_>, events: &mut EventRecorder, post: i64) -> Result<()> {
     let mut item = found(tx, post).await?;
     must_be(&item, State::AwaitingApproval, "awaiting approval")?;
     item.shift(tx, State::Visible).await?;
@@ -19,7 +19,7 @@ pub async fn approve(tx: &Transaction<'_>, events: &mut Events, post: i64) -> Re
 }
 
 /// Makes a deleted post what it was before; with a first post, its thread.
-pub async fn restore(tx: &Transaction<'_>, events: &mut Events, post: i64) -> Result<()> {
+pub async fn restore(tx: &Transaction<'_>, events: &mut EventRecorder, post: i64) -> Result<()> {
     let mut item = found(tx, post).await?;
     must_be(&item, State::Deleted, "deleted")?;
     item.shift(tx, item.state_before.unwrap_or(State::Visible))
@@ -31,12 +31,12 @@ pub async fn restore(tx: &Transaction<'_>, events: &mut Events, post: i64) -> Re
     Ok(())
 }
 
-async fn found(tx: &Transaction<'_>, post: i64) -> Result<Item> {
+async fn found(tx: &Transaction<'_>, post: i64) -> Result<PostRow> {
     let absent = || Refusal::NotFound(format!("there is no post {post}"));
-    Item::load(tx, post).await?.ok_or_else(absent)
+    PostRow::load(tx, post).await?.ok_or_else(absent)
 }
 
-fn must_be(item: &Item, state: State, name: &str) -> Result<()> {
+fn must_be(item: &PostRow, state: State, name: &str) -> Result<()> {
     let not_so = || Refusal::Conflict(format!("post {} is not {name}", item.at.post));
     (item.state == state).then_some(()).ok_or_else(not_so)
 }
@@ -44,9 +44,7 @@ fn must_be(item: &Item, state: State, name: &str) -> Result<()> {
 /// What a thread may be marked as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// Only moderators may change it.
     Locked,
-    /// The board's own pages lift it to the top.
     Pinned,
 }
 

@@ -1,18 +1,25 @@
-//! Posts: listed and read.
+//! Posts: listed, written, edited and deleted.
 
 use std::sync::LazyLock;
 
 use forum_api::host::{In, Refusal, Result};
-use forum_api::model::{BodyFormat, ForumId, ListPosts, Page, Post, PostId, Timestamp, UserId};
+use forum_api::model::{
+    BodyFormat, EditPost, ForumId, ListPosts, Page, Post, PostId, Reply, State, TargetKind,
+    Timestamp, UserId,
+};
 
-use super::access::Access;
 use super::actor::Actor;
-use super::changes::{self, Change, Subject, Window};
-use super::db::{self, Columns, Connection, bind};
-use super::events::Around;
-use super::position;
-use super::settings::EDIT_WINDOW;
-use super::sight::{Sight, sees_post, sees_thread};
+use super::db::{self, Connection, RowReader, Transaction, bind, stored};
+use super::edit_rules::{self, EditWindow, PostChange, PostFacts};
+use super::events::{DomainEvent, EDITED, EventScope, REPLIED, REPLY_DELETED, THREAD_DELETED};
+use super::permissions::ForumPermissions;
+use super::post_insert::{self, NewPost};
+use super::post_row::PostRow;
+use super::reference_board::Command;
+use super::settings::{BODY_MAX, EDIT_WINDOW, TITLE_MAX, Values};
+use super::texts::Texts;
+use super::visibility::{Visibility, sees_post, sees_thread};
+use super::{markdown, page_keys, rules, search, subscriptions, visibility};
 
 /// What holds for all posts of a thread.
 const SURROUNDINGS: &str = "
@@ -28,7 +35,7 @@ pub(super) const COLUMNS: &str = "
     post.state, post.created_at, post.edited_at, editor.id, editor.username, editor.avatar_url,
     CASE WHEN :source THEN post.body END, CASE WHEN :html THEN post.body_html END, post.version";
 
-/// Who stands in these columns beside the post's own row.
+/// Who stands in these row beside the post's own row.
 pub(super) const PEOPLE: &str = "
     LEFT JOIN member AS author ON author.id = post.author_id
     LEFT JOIN member AS editor ON editor.id = post.edited_by";
@@ -90,27 +97,22 @@ pub async fn list(
 ) -> Result<In<Page<Post>>> {
     // A post is not ordered before the time of its creation.
     let since = list.since.map(|time| (time.as_millis(), i64::MAX));
-    let start = position::read(list.after.as_ref())?.max(since);
+    let start = page_keys::read(list.after.as_ref())?.max(since);
     let (time, id) = start.unwrap_or((i64::MIN, i64::MIN));
     let from = list
         .from
         .as_ref()
         .map(|from| from.number().unwrap_or(NO_POST));
-    let sight = Sight::of(actor);
+    let sight = Visibility::of(actor);
     let parameters = bind! {
-        ":thread": thread,
-        ":time": time,
-        ":id": id,
-        ":from": from,
+        ":thread": thread, ":time": time, ":id": id, ":from": from,
         ":since": list.since.map_or(i64::MIN, Timestamp::as_millis),
-        ":source": list.body != BodyFormat::Html,
-        ":html": list.body != BodyFormat::Source,
-        ":rows": position::rows(list.limit),
-        ":window": EDIT_WINDOW.key,
+        ":source": list.body != BodyFormat::Html, ":html": list.body != BodyFormat::Source,
+        ":rows": page_keys::rows(list.limit), ":window": EDIT_WINDOW.key,
     };
     let rows = connection
-        .all(&PAGE, &sight.with(parameters), |columns| {
-            Row::read(columns, actor, now)
+        .all(&PAGE, &sight.with(parameters), |row| {
+            Row::read(row, actor, now)
         })
         .await;
     let rows = rows?;
@@ -125,7 +127,7 @@ pub async fn list(
     posts.truncate(fitting(&posts));
     let more = found > posts.len() as i64;
     let last = posts.last().filter(|_| more);
-    let next = last.map(|(ordered_at, last)| position::of(*ordered_at, &last.post_id));
+    let next = last.map(|(ordered_at, last)| page_keys::of(*ordered_at, &last.post_id));
     let items = posts.into_iter().map(|(_, post)| post).collect();
     Ok(In::new(forum, Page { items, next }))
 }
@@ -160,21 +162,26 @@ struct Row {
 }
 
 impl Row {
-    fn read(columns: &mut Columns<'_>, actor: &Actor, now: Timestamp) -> db::Result<Self> {
-        let from_is_seen = columns.value()?;
-        let view = View::read(columns, actor, now)?;
-        let (ordered_at, found): (Option<Timestamp>, _) = (columns.value()?, columns.value()?);
+    fn read(row: &mut RowReader<'_>, actor: &Actor, now: Timestamp) -> db::Result<Self> {
+        let from_is_seen = row.value()?;
+        let view = View::read(row, actor, now)?;
+        let (ordered_at, found): (Option<Timestamp>, _) = (row.value()?, row.value()?);
         Ok(Self {
             from_is_seen,
             forum: view.forum,
             found,
-            post: ordered_at.zip(view.post(columns)?),
+            post: ordered_at.zip(view.post(row)?),
         })
     }
 }
 
 /// A post as `actor` sees it, who is known to.
-pub fn seen(around: &Around, actor: &Actor, window: Window, now: Timestamp) -> Result<Post> {
+pub fn seen(
+    around: &EventScope,
+    actor: &Actor,
+    window: EditWindow,
+    now: Timestamp,
+) -> Result<Post> {
     let thread = &around.thread;
     let view = View {
         forum: thread.forum_id.number()?,
@@ -194,20 +201,20 @@ struct View {
     forum: i64,
     locked: bool,
     first: Option<PostId>,
-    window: Window,
-    access: Access,
+    window: EditWindow,
+    access: ForumPermissions,
     member: Option<UserId>,
     now: Timestamp,
 }
 
 impl View {
-    fn read(columns: &mut Columns<'_>, actor: &Actor, now: Timestamp) -> db::Result<Self> {
-        let forum = columns.value()?;
+    fn read(row: &mut RowReader<'_>, actor: &Actor, now: Timestamp) -> db::Result<Self> {
+        let forum = row.value()?;
         Ok(Self {
             forum,
-            locked: columns.value()?,
-            first: columns.maybe_id()?,
-            window: EDIT_WINDOW.read(columns.text()?),
+            locked: row.value()?,
+            first: row.maybe_id()?,
+            window: EDIT_WINDOW.read(row.text()?),
             access: actor.access(forum),
             member: actor.member.map(UserId::from),
             now,
@@ -215,48 +222,48 @@ impl View {
     }
 
     /// `None` when the row has no post.
-    fn post(&self, columns: &mut Columns<'_>) -> db::Result<Option<Post>> {
-        Ok(fields(columns)?.map(|post| self.of(post)))
+    fn post(&self, row: &mut RowReader<'_>) -> db::Result<Option<Post>> {
+        Ok(fields(row)?.map(|post| self.of(post)))
     }
 
     fn of(&self, post: Post) -> Post {
         Post {
-            can_edit: self.may(Change::Edit, &post),
-            can_delete: self.may(Change::Delete, &post),
+            can_edit: self.may(PostChange::Edit, &post),
+            can_delete: self.may(PostChange::Delete, &post),
             ..post
         }
     }
 
-    fn may(&self, change: Change, post: &Post) -> bool {
+    fn may(&self, change: PostChange, post: &Post) -> bool {
         let author = post.author.as_ref().map(|author| &author.user_id);
-        let subject = Subject {
+        let subject = PostFacts {
             own: author.is_some() && author == self.member.as_ref(),
             first: self.first.as_ref() == Some(&post.post_id),
             locked: self.locked,
             state: post.state,
             written: post.created_at,
         };
-        changes::obstacle(self.access, subject, change, self.window, self.now).is_none()
+        edit_rules::check(self.access, subject, change, self.window, self.now).is_none()
     }
 }
 
 /// A post as it is for everybody; `None` when the row has none.
-pub(super) fn fields(columns: &mut Columns<'_>) -> db::Result<Option<Post>> {
-    let Some(post_id) = columns.maybe_id()? else {
+pub(super) fn fields(row: &mut RowReader<'_>) -> db::Result<Option<Post>> {
+    let Some(post_id) = row.maybe_id()? else {
         return Ok(None);
     };
     Ok(Some(Post {
         post_id,
-        thread_id: columns.id()?,
-        number: columns.count()?,
-        author: columns.author()?,
-        state: columns.state()?,
-        created_at: columns.value()?,
-        edited_at: columns.value()?,
-        edited_by: columns.author()?,
-        body: columns.value()?,
-        body_html: columns.value()?,
-        version: columns.value()?,
+        thread_id: row.id()?,
+        number: row.count()?,
+        author: row.author()?,
+        state: row.state()?,
+        created_at: row.value()?,
+        edited_at: row.value()?,
+        edited_by: row.author()?,
+        body: row.value()?,
+        body_html: row.value()?,
+        version: row.value()?,
         can_edit: false,
         can_delete: false,
     }))
@@ -264,3 +271,107 @@ pub(super) fn fields(columns: &mut Columns<'_>) -> db::Result<Option<Post>> {
 
 /// Ids begin at 1.
 const NO_POST: i64 = 0;
+
+/// Writes a reply. It is ordered after all posts of its thread, also if one of them is dated later because a clock was
+/// ahead.
+pub async fn reply(
+    (tx, events, actor, texts): Command<'_>,
+    thread: i64,
+    reply: Reply,
+) -> Result<In<Post>> {
+    let spot = visibility::find(tx, actor, thread, None).await?;
+    let (forum, access) = (spot.forum, actor.access(spot.forum));
+    if let Some(denial) = rules::reply_denial(access, spot.state, spot.locked) {
+        return Err(Refusal::Forbidden(denial(texts).into()));
+    }
+    let settings = Values::now(tx).await?;
+    rules::body(&reply.body, settings.of(&BODY_MAX), texts)?;
+    post_insert::check_pace(tx, actor, &settings, events.now, texts).await?;
+    let new = NewPost {
+        author: actor.member,
+        body: &reply.body,
+        state: rules::first_state(actor.groups),
+        at: events.now,
+        counts: access.counts,
+    };
+    let ordered_at = new.at.max(spot.last_ordered_at);
+    let post = post_insert::reply(tx, (forum, thread), new, ordered_at).await?;
+    if reply.subscribe {
+        subscriptions::put(tx, actor, forum, (TargetKind::Thread, thread), events.now).await?;
+    }
+    let around = EventScope::load(tx, thread, Some(post), actor.member).await?;
+    let post = seen(&around, actor, settings.of(&EDIT_WINDOW), events.now)?;
+    if new.state == State::Visible {
+        events.record(DomainEvent::Post(REPLIED, around.into()));
+    }
+    Ok(In::new(ForumId::from(forum), post))
+}
+
+/// Gives a post another body. If the posts of its editor await approval, it awaits approval from then on.
+pub async fn edit(
+    (tx, events, actor, texts): Command<'_>,
+    (thread, post): (i64, i64),
+    edit: EditPost,
+) -> Result<In<Post>> {
+    let settings = Values::now(tx).await?;
+    let window = settings.of(&EDIT_WINDOW);
+    let may = (PostChange::Edit, window, events.now);
+    let mut item = changeable(tx, actor, (thread, post), may, texts).await?;
+    rules::expected(edit.expected_version, item.version, texts)?;
+    rules::body(&edit.body, settings.of(&BODY_MAX), texts)?;
+    if let Some(reason) = &edit.reason {
+        rules::reason(reason, settings.of(&TITLE_MAX), texts)?;
+    }
+    let update = "
+        UPDATE post SET
+            body = :body, body_html = :html, body_words = :words, version = version + 1,
+            edited_at = :now, edited_by = :editor, edit_reason = :reason, state = :state
+        WHERE id = :post";
+    let state = rules::edited_state(item.state, actor.groups);
+    let parameters = bind! {
+        ":post": post, ":state": stored(state), ":body": edit.body,
+        ":html": markdown::render(&edit.body), ":words": search::fold_words(&edit.body),
+        ":now": events.now, ":editor": actor.member, ":reason": edit.reason,
+    };
+    tx.change(update, parameters).await?;
+    item.follow(tx, state).await?;
+    let around = item.around(tx, actor.member).await?;
+    let edited = seen(&around, actor, window, events.now)?;
+    if item.is_public() {
+        events.record(DomainEvent::Post(EDITED, around.into()));
+    }
+    Ok(In::new(ForumId::from(item.at.forum), edited))
+}
+
+/// Soft-deletes a post; the first one with its whole thread.
+pub async fn delete(
+    (tx, events, actor, texts): Command<'_>,
+    (thread, post): (i64, i64),
+) -> Result<()> {
+    let may = (PostChange::Delete, EDIT_WINDOW.get(tx).await?, events.now);
+    let mut item = changeable(tx, actor, (thread, post), may, texts).await?;
+    let was_public = item.is_public();
+    item.shift(tx, State::Deleted).await?;
+    if was_public {
+        let tell = (THREAD_DELETED, REPLY_DELETED);
+        item.note(tx, events, tell).await?;
+    }
+    Ok(())
+}
+
+/// The post, if `actor` sees it and may change it so.
+async fn changeable(
+    tx: &Transaction<'_>,
+    actor: &Actor,
+    (thread, post): (i64, i64),
+    (change, window, now): (PostChange, EditWindow, Timestamp),
+    texts: &Texts,
+) -> Result<PostRow> {
+    let spot = visibility::find(tx, actor, thread, Some(post)).await?;
+    let item = PostRow::load(tx, post).await?.ok_or(Refusal::Absent)?;
+    let (access, subject) = (actor.access(spot.forum), item.subject(actor.member));
+    match edit_rules::check(access, subject, change, window, now) {
+        Some((refusal, text)) => Err(refusal(text(texts).into())),
+        None => Ok(item),
+    }
+}

@@ -17,7 +17,7 @@ pub const IDLE: Duration = Duration::from_secs(2 * 60 * 60 + 2 * hints::INTERVAL
 pub const LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How much later a use has to be than the last that was noted, to be noted.
-pub const USE_GRAIN: Duration = Duration::from_secs(60);
+pub const LAST_USED_RESOLUTION: Duration = Duration::from_secs(60);
 
 /// How many that are over the beginning of another clears away, at most.
 const SWEPT: i64 = 100;
@@ -41,7 +41,7 @@ impl Board {
         let Some(found) = find.await? else {
             return Ok(None);
         };
-        if hints::is_due(found.used_at, now, USE_GRAIN) {
+        if hints::is_due(found.used_at, now, LAST_USED_RESOLUTION) {
             self.hints.used(session, now);
         }
         Ok(Some(found.holder))
@@ -57,9 +57,9 @@ async fn find(
         SELECT member_id, password, used_at FROM session
         WHERE hash = :hash AND used_at > :idle AND began_at > :old";
     let parameters = bind! { ":hash": hash, ":idle": now.minus(IDLE), ":old": now.minus(LIFE) };
-    let found = connection.first(query, parameters, |columns| {
-        let (member, password): (i64, Vec<u8>) = (columns.value()?, columns.value()?);
-        Ok((member, password, columns.value()?))
+    let found = connection.first(query, parameters, |row| {
+        let (member, password): (i64, Vec<u8>) = (row.value()?, row.value()?);
+        Ok((member, password, row.value()?))
     });
     let Some((member, password, used_at)) = found.await? else {
         return Ok(None);

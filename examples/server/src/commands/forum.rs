@@ -4,9 +4,9 @@ use clap::{Args, Subcommand};
 use forum_api::host::Result;
 use serde_json::json;
 
-use crate::board::access::Lists;
 use crate::board::forums::{self, NewForum};
 use crate::board::groups::Groups;
+use crate::board::permissions::Lists;
 use crate::board::{Board, accounts};
 use crate::output::Output;
 

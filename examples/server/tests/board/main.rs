@@ -10,12 +10,13 @@ mod conformance;
 mod deliveries;
 mod demo;
 mod events;
-mod faults;
+
 mod flood;
 mod forums;
 mod hints;
 mod migrations;
 mod model;
+mod mutations;
 mod pages;
 mod posts;
 mod profiles;

@@ -8,7 +8,7 @@ use forum_api::runtime::Clock;
 use serde_json::json;
 
 use crate::board::groups::{Group, Groups};
-use crate::board::{Unseen, accounts};
+use crate::board::{OfflineMembers, accounts};
 use crate::demo::Demo;
 
 #[tokio::test]
@@ -65,7 +65,7 @@ async fn whose_webhooks_are_sent_is_not_seen() {
     let demo = Demo::new().await;
     let (_, bob) = demo.get("guest", "/members/@bob").await;
     let id = UserId::new(bob["userId"].as_str().unwrap()).unwrap();
-    let board = Unseen(demo.board.clone());
+    let board = OfflineMembers(demo.board.clone());
     assert!(board.member(&id).await.unwrap().is_some());
     assert_eq!(demo.get("guest", "/members/@bob").await.1, bob);
     assert_eq!(bob["lastSeenAt"], json!(null));

@@ -14,13 +14,11 @@ const POSTGRES: &[&str] = &[include_str!("postgres/1.sql")];
 
 /// Returns whether the database has a board.
 pub async fn is_there(connection: &Connection<'_>) -> db::Result<bool> {
-    let find = connection.either(
+    let find = connection.dialect(
         "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)",
         "SELECT to_regclass(?1) IS NOT NULL",
     );
-    connection
-        .one(find, bind![TABLE], |columns| columns.value())
-        .await
+    connection.one(find, bind![TABLE], |row| row.value()).await
 }
 
 /// Compares the migrations of the database with those of this program.
@@ -41,7 +39,7 @@ pub async fn apply(tx: &Transaction<'_>) -> Result<u32> {
     }
     let had = applied(tx).await?;
     if SchemaStatus::new(had, LAST) == SchemaStatus::Newer {
-        return Err(Error::Wrong("the schema of the board is newer than this program").into());
+        return Err(Error::Invalid("the schema of the board is newer than this program").into());
     }
     tx.run("CREATE TABLE IF NOT EXISTS board_migrations (step INTEGER PRIMARY KEY)")
         .await?;
@@ -62,7 +60,7 @@ async fn applied(connection: &Connection<'_>) -> db::Result<u32> {
         return Ok(0);
     }
     let last = "SELECT CAST(coalesce(max(step), 0) AS BIGINT) FROM board_migrations";
-    let last: i64 = connection.one(last, &[], |columns| columns.value()).await?;
+    let last: i64 = connection.one(last, &[], |row| row.value()).await?;
     Ok(u32::try_from(last).unwrap_or(u32::MAX))
 }
 

@@ -6,11 +6,11 @@ use forum_api::webhook::State;
 
 use super::post::{LATER, OK, Post};
 use crate::board::accounts;
-use crate::board::db::{Doing, Transaction, bind};
+use crate::board::db::{Transaction, TransactionFuture, bind};
 use crate::board::groups::{Group, Groups};
 
 /// Something that happens on the board.
-type Change = for<'a> fn(&'a Transaction<'a>) -> Doing<'a, ()>;
+type Change = for<'a> fn(&'a Transaction<'a>) -> TransactionFuture<'a, ()>;
 
 /// What happens to alice, on whose behalf a receiver is told of a thread that members alone read; and what becomes of
 /// the delivery.
@@ -25,14 +25,14 @@ const CHANGES: [(&str, Change, State); 4] = [
     ("the forum becomes the staff's", close, State::Withheld),
 ];
 
-pub fn ban<'a>(tx: &'a Transaction<'a>) -> Doing<'a, ()> {
+pub fn ban<'a>(tx: &'a Transaction<'a>) -> TransactionFuture<'a, ()> {
     Box::pin(async {
         let alice = accounts::named(tx, "alice").await?;
         Ok(accounts::set_banned(tx, alice, true).await?)
     })
 }
 
-fn leave<'a>(tx: &'a Transaction<'a>) -> Doing<'a, ()> {
+fn leave<'a>(tx: &'a Transaction<'a>) -> TransactionFuture<'a, ()> {
     Box::pin(async {
         let alice = accounts::named(tx, "alice").await?;
         let newcomers = Groups::of([Group::Newcomers]);
@@ -40,7 +40,7 @@ fn leave<'a>(tx: &'a Transaction<'a>) -> Doing<'a, ()> {
     })
 }
 
-fn close<'a>(tx: &'a Transaction<'a>) -> Doing<'a, ()> {
+fn close<'a>(tx: &'a Transaction<'a>) -> TransactionFuture<'a, ()> {
     Box::pin(async {
         let staff = Groups::of([Group::Staff]);
         let update = "UPDATE forum SET read_groups = ?1 WHERE title = 'Members'";

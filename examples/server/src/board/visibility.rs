@@ -1,0 +1,144 @@
+//! Visibility of forums, threads and posts in SQL, and the forum of a visible thread or post.
+
+use std::sync::LazyLock;
+
+use forum_api::host::{self, Refusal, Result};
+use forum_api::model::{State, Timestamp};
+
+use super::actor::Actor;
+use super::db::{Bound, Connection, bind};
+use super::polls;
+
+/// The parameters of a query that asks [`sees_thread`] or [`sees_post`].
+#[derive(Clone, Debug)]
+pub struct Visibility {
+    /// Ids of the visible forums, each between two commas.
+    sees: String,
+    moderates: String,
+    member: Option<i64>,
+}
+
+impl Visibility {
+    /// What `actor` sees.
+    pub fn of(actor: &Actor) -> Self {
+        Self {
+            sees: between_commas(actor.sees()),
+            moderates: between_commas(actor.moderates()),
+            member: actor.member,
+        }
+    }
+
+    /// Its parameters and the `others` of the query.
+    pub fn with<'a>(&'a self, others: &[Bound<'a>]) -> Vec<Bound<'a>> {
+        let mut all: Vec<Bound<'a>> = vec![
+            (":sees", &self.sees),
+            (":moderates", &self.moderates),
+            (":member", &self.member),
+        ];
+        all.extend_from_slice(others);
+        all
+    }
+}
+
+/// Ids as a query looks for one with `instr`.
+pub fn between_commas(forums: impl Iterator<Item = i64>) -> String {
+    forums.fold(",".into(), |list, forum| format!("{list}{forum},"))
+}
+
+/// SQL: whether the caller sees the forum with the id `forum`.
+pub fn sees_forum(forum: &str) -> String {
+    format!("instr(:sees, ',' || {forum} || ',') > 0")
+}
+
+/// SQL: whether the caller sees the row `thread`.
+pub fn sees_thread() -> String {
+    let (forum, state) = (sees_forum("thread.forum_id"), sees_state("thread"));
+    format!("{forum} AND {state}")
+}
+
+/// SQL: whether the caller, who sees the row `thread`, sees its post in the row `post`.
+pub fn sees_post(post: &str) -> String {
+    sees_state(post)
+}
+
+/// What awaits approval is there for its author and the moderators, what is deleted for the moderators.
+fn sees_state(row: &str) -> String {
+    format!(
+        "({row}.state = 'visible'
+            OR {row}.state = 'awaiting_approval' AND {row}.author_id = :member
+            OR instr(:moderates, ',' || thread.forum_id || ',') > 0)"
+    )
+}
+
+/// What a path names, in numbers.
+#[derive(Clone, Copy, Debug)]
+pub enum ContentRef {
+    Thread(i64),
+    Post(i64, i64),
+    Poll(i64),
+}
+
+impl TryFrom<host::Place<'_>> for ContentRef {
+    type Error = Refusal;
+
+    fn try_from(place: host::Place<'_>) -> Result<Self> {
+        Ok(match place {
+            host::Place::Thread(thread) => Self::Thread(thread.number()?),
+            host::Place::Post(thread, post) => Self::Post(thread.number()?, post.number()?),
+            host::Place::Poll(poll) => Self::Poll(poll.number()?),
+            _ => return Err(Refusal::NotImplemented),
+        })
+    }
+}
+
+/// The forum in which it is, for a caller who sees it there.
+pub async fn forum(connection: &Connection<'_>, actor: &Actor, named: ContentRef) -> Result<i64> {
+    let (thread, post) = match named {
+        ContentRef::Thread(thread) => (thread, None),
+        ContentRef::Post(thread, post) => (thread, Some(post)),
+        ContentRef::Poll(poll) => return polls::forum(connection, actor, poll).await,
+    };
+    Ok(find(connection, actor, thread, post).await?.forum)
+}
+
+/// A thread, as far as the rules on replying go.
+#[derive(Clone, Copy, Debug)]
+pub struct ContentLocation {
+    pub forum: i64,
+    pub state: State,
+    pub locked: bool,
+    /// Place of the last post in the order of posts, in any state.
+    pub last_ordered_at: Timestamp,
+}
+
+/// The thread, of which `post` has to be one if given; [`Refusal::Absent`] unless the caller sees both.
+pub async fn find(
+    connection: &Connection<'_>,
+    actor: &Actor,
+    thread: i64,
+    post: Option<i64>,
+) -> Result<ContentLocation> {
+    static QUERY: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "SELECT
+                thread.forum_id, thread.state, thread.locked,
+                (SELECT max(ordered_at) FROM post WHERE thread_id = thread.id)
+            FROM thread
+            LEFT JOIN post ON post.id = :post AND post.thread_id = thread.id AND {}
+            WHERE thread.id = :thread AND {} AND post.id IS NOT DISTINCT FROM :post",
+            sees_post("post"),
+            sees_thread(),
+        )
+    });
+    let sight = Visibility::of(actor);
+    let parameters = sight.with(bind! { ":thread": thread, ":post": post });
+    let spot = connection.first(&QUERY, &parameters, |row| {
+        Ok(ContentLocation {
+            forum: row.value()?,
+            state: row.state()?,
+            locked: row.value()?,
+            last_ordered_at: row.value()?,
+        })
+    });
+    spot.await?.ok_or(Refusal::Absent)
+}
