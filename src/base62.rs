@@ -5,10 +5,10 @@ use crate::runtime::{Entropy, NoEntropy};
 const ALPHABET: [u8; 62] = *b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// A big-endian number in `N` digits, padded with `0`; digits that find no place are lost.
-pub(crate) fn number<const N: usize, const BYTES: usize>(mut rest: [u8; BYTES]) -> [u8; N] {
+pub(crate) fn encode<const N: usize, const BYTES: usize>(mut rest: [u8; BYTES]) -> [u8; N] {
     let mut digits = [0; N];
-    for digit in digits.iter_mut().rev() {
-        *digit = letter(divide_by_62(&mut rest));
+    for place in digits.iter_mut().rev() {
+        *place = digit(divide_by_62(&mut rest));
     }
     digits
 }
@@ -31,13 +31,13 @@ pub(crate) fn random<const N: usize>(entropy: &dyn Entropy) -> Result<[u8; N], N
         entropy.fill(&mut bytes)?;
         let fair = bytes.iter().filter(|byte| **byte < 248);
         for (place, byte) in text.iter_mut().skip(filled).zip(fair) {
-            *place = letter(u16::from(*byte % 62));
+            *place = digit(u16::from(*byte % 62));
             filled += 1;
         }
     }
     Ok(text)
 }
 
-fn letter(digit: u16) -> u8 {
-    ALPHABET.get(usize::from(digit)).copied().unwrap_or(b'0')
+fn digit(value: u16) -> u8 {
+    ALPHABET.get(usize::from(value)).copied().unwrap_or(b'0')
 }

@@ -41,7 +41,7 @@
 //! - [`guide`]: how a board gets this API, a chapter at a time. **Begin there.**
 //! - [`host`]: the traits that a host implements, and how it says no.
 //! - [`model`]: the wire types, used by the host and by the JSON alike.
-//! - [`ForumApi`], [`Builder`], [`Settings`]: the service.
+//! - [`ForumApi`], [`Builder`], [`Settings`]: the service. [`Environment`]: what services and worker share.
 //! - [`store`]: where tokens, budgets, first answers and webhooks are kept, a backend each.
 //! - [`token`], [`budget`], [`scope`]: their rules, as plain values and functions.
 //! - [`webhook`]: events, endpoints, deliveries and their signatures; [`webhook::verify`] for receivers.
@@ -86,7 +86,7 @@
 )]
 
 /// A type that prints as its name only: what it holds is secret, or has nothing to say.
-macro_rules! prints_as_its_name {
+macro_rules! opaque_debug {
     ($type:ident) => {
         impl std::fmt::Debug for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -97,7 +97,7 @@ macro_rules! prints_as_its_name {
 }
 
 /// A type that prints with the settings of what it wraps, and with nothing else of it.
-macro_rules! prints_its_settings {
+macro_rules! settings_debug {
     ($type:ident) => {
         impl std::fmt::Debug for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -110,7 +110,7 @@ macro_rules! prints_its_settings {
 }
 
 /// An error that is always told in the same sentence.
-macro_rules! one_sentence {
+macro_rules! display_error {
     ($type:ident, $sentence:literal) => {
         impl std::fmt::Display for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -126,10 +126,13 @@ mod api;
 mod base62;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod environment;
 mod error;
 pub mod guide;
 pub mod host;
-mod measure;
+mod http_util;
+#[cfg(not(feature = "metrics"))]
+mod metrics;
 #[cfg(feature = "metrics")]
 pub mod metrics;
 pub mod model;
@@ -141,10 +144,10 @@ pub mod scope;
 pub mod store;
 #[cfg(feature = "swagger-ui")]
 pub mod swagger_ui;
+mod task;
 #[cfg(feature = "test-util")]
 pub mod test_util;
 pub mod token;
-mod unwind;
 pub mod webhook;
 #[cfg(feature = "webhooks")]
 pub mod webhook_admin;
@@ -155,4 +158,5 @@ pub use api::{
     Builder, ForumApi, Language, Malformed, Messages, Settings, client_address, openapi,
 };
 pub use async_trait::async_trait;
+pub use environment::Environment;
 pub use ipnet::IpNet;

@@ -31,7 +31,7 @@ pub trait Entropy: Debug + Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoEntropy;
 
-one_sentence!(NoEntropy, "the source of randomness did not answer");
+display_error!(NoEntropy, "the source of randomness did not answer");
 
 /// The host's executor: what a write and a deadline need of it.
 ///

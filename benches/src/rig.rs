@@ -55,7 +55,7 @@ impl Rig {
 
     /// Adds an endpoint that is told of this topic.
     pub async fn endpoint(&self, url: &str, topic: &Topic) -> EndpointId {
-        let registry = Registry::new(self.webhooks.clone()).allow_private(true);
+        let registry = Registry::new(self.webhooks.clone(), TokioRuntime).allow_private(true);
         let topics = Topics {
             all: false,
             named: [topic.clone()].into(),

@@ -8,9 +8,9 @@ use http::{Extensions, Uri};
 
 use super::request_id::RequestIds;
 use super::service::{Core, ForumApi};
-use super::{Settings, address, openapi};
+use super::{Settings, client_ip, openapi};
+use crate::environment::Environment;
 use crate::host::{Authority, Board};
-use crate::runtime::{Clock, Entropy, Runtime, SystemClock, SystemEntropy};
 use crate::store::Stores;
 
 /// Puts a [`ForumApi`] together; what is mandatory was said in [`ForumApi::builder`].
@@ -21,24 +21,23 @@ impl ForumApi {
     ///
     /// `authority` and `board` may be one value in two [`Arc`]s. `stores` are where the library keeps what is its own:
     /// [`Stores::in_memory`] forgets tokens when the process ends.
-    /// `runtime` is the executor that the host's server runs on: [`TokioRuntime`](crate::runtime::TokioRuntime) behind
-    /// the feature `tokio`.
+    /// `environment` may be the [`Runtime`](crate::runtime::Runtime) that the host's server runs on.
     pub fn builder(
         authority: Arc<dyn Authority>,
         board: Arc<dyn Board>,
         stores: Stores,
-        runtime: impl Runtime,
+        environment: impl Into<Environment>,
     ) -> Builder {
+        let environment = environment.into();
         Builder(Core {
             authority,
             board,
             stores,
-            runtime: Arc::new(runtime),
-            clock: Arc::new(SystemClock),
+            request_ids: RequestIds::new(&*environment.random),
+            environment,
             settings: Settings::default(),
-            request_ids: RequestIds::new(&SystemEntropy),
             document: bytes::Bytes::new(),
-            peer: address::peer_of,
+            peer: client_ip::peer_of,
             original_uri: |_| None,
             warned: AtomicBool::new(false),
         })
@@ -50,20 +49,6 @@ impl Builder {
     #[must_use]
     pub fn settings(mut self, settings: Settings) -> Self {
         self.0.settings = settings;
-        self
-    }
-
-    /// Takes the time from `clock`. Default: [`SystemClock`].
-    #[must_use]
-    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
-        self.0.clock = clock;
-        self
-    }
-
-    /// Takes the randomness of request ids from `entropy`. Default: [`SystemEntropy`].
-    #[must_use]
-    pub fn entropy(mut self, entropy: Arc<dyn Entropy>) -> Self {
-        self.0.request_ids = RequestIds::new(&*entropy);
         self
     }
 
@@ -91,11 +76,11 @@ impl Builder {
         let mut core = self.0;
         let mount = core.settings.mount.trim_end_matches('/').len();
         core.settings.mount.truncate(mount);
-        core.document = serde_json::to_vec(&openapi::document(&core.settings))
+        core.document = serde_json::to_vec(&openapi::document(&core.settings, &core.environment))
             .unwrap_or_default()
             .into();
         ForumApi(Arc::new(core))
     }
 }
 
-prints_its_settings!(Builder);
+settings_debug!(Builder);

@@ -11,10 +11,10 @@ use http_body_util::Full;
 use percent_encoding::{CONTROLS, utf8_percent_encode};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::answer::Answer;
 use super::headers::Headers;
 use super::hex::Hex;
-use super::query;
+use crate::api::response::Answer;
+use crate::http_util::form_decode;
 use crate::rate_limit::Charge;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -114,7 +114,7 @@ impl Exit<'_> {
     fn link(&self, next: &str) -> String {
         let query = self.head.uri.query().unwrap_or_default();
         let stays = |pair: &&str| {
-            let name = pair.split('=').next().and_then(query::form_decode);
+            let name = pair.split('=').next().and_then(form_decode);
             !matches!(name.as_deref(), Some("after" | "from" | ""))
         };
         let mut pairs: Vec<&str> = query.split('&').filter(stays).collect();

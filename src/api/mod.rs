@@ -1,47 +1,39 @@
 //! The API itself: the table of endpoints, and the road that every request takes (contract, section 1).
 
-mod address;
-mod answer;
-mod args;
-mod at;
-mod auth;
-mod body;
+mod access;
+mod authentication;
 mod builder;
-mod complaint;
-mod cursor;
+mod client_ip;
+mod endpoint;
+mod endpoints;
+mod error;
+mod error_messages;
 mod exit;
-mod gate;
+mod extract;
 mod headers;
 mod hex;
-mod log;
-mod messages;
-mod meter;
-mod node;
-mod once;
-mod op;
+mod idempotency;
 mod openapi;
-mod problem;
-mod query;
-mod reply;
+mod output;
+mod pagination;
+mod rate_limit;
 mod request_id;
-mod route;
+mod response;
+mod router;
 mod row;
 mod service;
 mod settings;
-mod table;
+mod trace;
 
-pub use address::client_address;
 pub use builder::Builder;
-pub use messages::Messages;
+pub use client_ip::client_address;
+pub use error_messages::Messages;
 pub use openapi::document as openapi;
 pub use service::{ForumApi, Malformed};
 pub use settings::{Language, Settings};
 
-#[cfg(feature = "panel")]
-pub(crate) use query::form_decode;
-
 /// Every error code there is (contract, section 4).
 #[cfg(feature = "test-util")]
 pub(crate) fn codes() -> impl Iterator<Item = &'static str> {
-    problem::Code::EVERY.iter().map(|code| code.as_str())
+    error::Code::EVERY.iter().map(|code| code.as_str())
 }

@@ -1,9 +1,9 @@
 //! A row of the table: everything that a client can see of an endpoint derives from here.
 
-use super::args::Args;
-use super::at::At;
-use super::op::{Actor, Op, Operation};
-use super::reply::Reply;
+use crate::api::endpoint::{Actor, Op, Operation};
+use crate::api::extract::params::Args;
+use crate::api::extract::path::At;
+use crate::api::output::Reply;
 use crate::scope::Scope;
 
 /// A method that the table declares. `HEAD` counts as `GET`.
@@ -58,14 +58,14 @@ pub(super) const fn row<W: Actor, P: At, A: Args, T: Reply>(
     op: &'static Op<W, P, A, T>,
 ) -> Row {
     assert!(
-        super::route::has_variables(path, P::NAMES),
+        crate::api::router::has_variables(path, P::NAMES),
         "the path's variables are not those of the command"
     );
     Row {
         verb,
         path,
-        parts: super::route::before(b'{', path),
-        tag: super::route::before(b'/', path.split_at(1).1).0,
+        parts: crate::api::router::before(b'{', path),
+        tag: crate::api::router::before(b'/', path.split_at(1).1).0,
         scope,
         field_scope: None,
         cost,

@@ -15,26 +15,28 @@ use http_body_util::Full;
 use tower_service::Service;
 use tracing::Instrument;
 
-use super::answer::Answer;
-use super::args::{Args, Nothing};
-use super::auth::{self, Bearer};
-use super::body::{self, Unread};
-use super::complaint::Complaint;
 use super::exit::Exit;
+use super::extract::query;
 use super::hex::Hex;
-use super::op::Input;
-use super::problem::{Problem, Unauthenticated};
 use super::request_id::RequestIds;
-use super::route::{self, Route};
 use super::row::Row;
-use super::{Settings, address, gate, log, query};
+use super::{Settings, access, client_ip, trace};
+use crate::api::authentication::{self, Bearer};
+use crate::api::endpoint::Input;
+use crate::api::error::{Problem, Unauthenticated};
+use crate::api::extract::body::{self, Unread};
+use crate::api::extract::error::Complaint;
+use crate::api::extract::params::{Args, Nothing};
+use crate::api::response::Answer;
+use crate::api::router::{self, Route};
+use crate::environment::Environment;
 use crate::host::{Authority, Board, BoxError};
-use crate::measure;
+use crate::metrics::recorder;
 use crate::model::Timestamp;
 use crate::rate_limit::{BudgetKey, Charge};
-use crate::runtime::{BoxFuture, Clock, Runtime};
+use crate::runtime::BoxFuture;
 use crate::store::Stores;
-use crate::unwind::{caught, to_its_end, within};
+use crate::task::{catch_panic, spawn_and_join, timeout};
 
 /// The API over a host's board: a [`Service`] that answers every request below its mount, and never fails.
 ///
@@ -57,8 +59,7 @@ pub(super) struct Core {
     pub(super) authority: Arc<dyn Authority>,
     pub(super) board: Arc<dyn Board>,
     pub(super) stores: Stores,
-    pub(super) runtime: Arc<dyn Runtime>,
-    pub(super) clock: Arc<dyn Clock>,
+    pub(super) environment: Environment,
     pub(super) settings: Settings,
     pub(super) request_ids: RequestIds,
     pub(super) document: Bytes,
@@ -112,12 +113,12 @@ where
     }
 }
 
-prints_its_settings!(ForumApi);
+settings_debug!(ForumApi);
 
 impl Core {
     async fn answer(self: &Arc<Self>, head: Parts, body: Unread<'_>) -> Response<Full<Bytes>> {
         let arrival = self.arrive(head);
-        let span = log::span(arrival.id.as_str(), &arrival.head);
+        let span = trace::span(arrival.id.as_str(), &arrival.head);
         self.handle(&arrival, body).instrument(span).await
     }
 
@@ -130,13 +131,18 @@ impl Core {
         let ended = {
             // Pinned here, as whatever it is handed on to would hold it twice.
             let road = pin!(self.road(arrival, body, &mut trail));
-            within(&*self.runtime, self.settings.deadline, caught(road)).await
+            timeout(
+                &*self.environment.runtime,
+                self.settings.deadline,
+                catch_panic(road),
+            )
+            .await
         };
         let result = ended.unwrap_or_else(|| Err(too_late(trail.reading)));
         let uncharged = || self.uncharged(&arrival.guest, arrival.at);
         let charge = trail.charge.unwrap_or_else(uncharged);
         let answer = result.unwrap_or_else(|problem| {
-            let problem = log::noted(problem, arrival.id.as_str());
+            let problem = trace::noted(problem, arrival.id.as_str());
             Answer::refusal(&problem, &self.settings.messages, arrival.id.as_str())
         });
         let exit = Exit {
@@ -149,9 +155,12 @@ impl Core {
         };
         let code = answer.code;
         let response = exit.respond(answer);
-        let (status, took) = (response.status(), self.clock.now().since(arrival.at));
-        log::answered(&trail, status, code, took);
-        measure::answered(&arrival.head.method, trail.route, status, code, took);
+        let (status, took) = (
+            response.status(),
+            self.environment.clock.now().since(arrival.at),
+        );
+        trace::answered(&trail, status, code, took);
+        recorder::record_request(&arrival.head.method, trail.route, status, code, took);
         response
     }
 
@@ -182,10 +191,10 @@ impl Core {
         let bearer = self.authenticate(row, arrival, trail).await?;
         let key = bearer.as_ref().map_or(*guest, Bearer::budget_key);
         self.pay(&key, row.cost, *at, trail).await?;
-        gate::scope(bearer.as_ref(), row.scope)?;
+        access::scope(bearer.as_ref(), row.scope)?;
         let token = bearer.as_ref().map(|bearer| bearer.lookup);
-        let caller = gate::caller(bearer, &*self.authority).await?;
-        gate::online(&caller)?;
+        let caller = access::caller(bearer, &*self.authority).await?;
+        access::online(&caller)?;
         let reading = &mut trail.reading;
         let input = Input {
             row,
@@ -200,8 +209,8 @@ impl Core {
     }
 
     fn route<'a>(&self, head: &'a Parts) -> Option<Route<'a>> {
-        let Settings { surface, mount, .. } = &self.settings;
-        route::find(*surface, mount, &head.method, head.uri.path())
+        let (surface, mount) = (self.environment.surface, &self.settings.mount);
+        router::find(surface, mount, &head.method, head.uri.path())
     }
 
     /// Who is not known, or knows no route, pays with the address.
@@ -213,7 +222,7 @@ impl Core {
     /// Serves the OpenAPI document. It ignores the token and costs nothing; the headers show the address budget.
     async fn document(&self, arrival: &Arrival, trail: &mut Trail) -> Result<Answer, Problem> {
         trail.conditional = true;
-        trail.route = Some(route::DOCUMENT);
+        trail.route = Some(router::DOCUMENT);
         self.charge(&arrival.guest, 0, arrival.at, trail).await?;
         let Nothing {} = Nothing::decode(query::parse(arrival.head.uri.query())?, false)?;
         Ok(Answer {
@@ -230,10 +239,10 @@ impl Core {
         trail: &mut Trail,
     ) -> Result<Option<Bearer>, Problem> {
         let Arrival { head, at, .. } = arrival;
-        let found = auth::bearer(
+        let found = authentication::bearer(
             &head.headers,
             &*self.stores.tokens,
-            self.settings.surface,
+            self.environment.surface,
             *at,
         )
         .await;
@@ -245,7 +254,7 @@ impl Core {
             Err(problem @ Problem::Unauthenticated(_)) => {
                 Err(self.stranger(problem, arrival, trail).await)
             }
-            found => found.inspect(|bearer| log::bearer(bearer.as_ref())),
+            found => found.inspect(|bearer| trace::bearer(bearer.as_ref())),
         }
     }
 
@@ -256,10 +265,10 @@ impl Core {
         id: Hex,
     ) -> Result<Answer, Problem> {
         let work = async move {
-            let noted = |problem| log::noted(problem, id.as_str());
-            caught(steps).await.map_err(noted)
+            let noted = |problem| trace::noted(problem, id.as_str());
+            catch_panic(steps).await.map_err(noted)
         };
-        let result = to_its_end(&*self.runtime, work).await;
+        let result = spawn_and_join(&*self.environment.runtime, work).await;
         result.unwrap_or_else(|| Err(Problem::internal("the executor lost a write")))
     }
 
@@ -274,8 +283,8 @@ impl Core {
                 "a request came without an address: all such guests share one budget (see Builder::peer)"
             );
         }
-        let guest = address::budget_key(peer, &head.headers, &self.settings);
-        let at = self.clock.now();
+        let guest = client_ip::budget_key(peer, &head.headers, &self.settings);
+        let at = self.environment.clock.now();
         Arrival {
             head,
             id: self.request_ids.next(at),

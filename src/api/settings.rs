@@ -6,18 +6,12 @@ use ipnet::IpNet;
 
 use super::Messages;
 use crate::rate_limit::Window;
-use crate::scope::Surface;
 
 /// The settings of a service. Take the defaults and change what you need.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Which interface is served. Default: [`Surface::Full`].
-    pub surface: Surface,
     /// The path below which the service answers. Default: `/api/v1`.
     pub mount: String,
-    /// What stands before [`mount`](Self::mount) in the document's `servers`, as `https://board.example`. Default:
-    /// empty, so that the address of the document itself counts.
-    pub base_url: String,
     /// The library's own sentences. Default: English.
     pub messages: Messages,
     /// The budget of a token. Default: 600 units in 300 s.
@@ -40,9 +34,7 @@ impl Default for Settings {
     fn default() -> Self {
         let length = Duration::from_secs(300);
         Self {
-            surface: Surface::Full,
             mount: "/api/v1".into(),
-            base_url: String::new(),
             messages: Messages::of(Language::English),
             token_window: Window { units: 600, length },
             guest_window: Window { units: 120, length },

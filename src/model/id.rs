@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::{Schema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::input::{TYPED, UNTYPED, inline_schema};
+use super::serde_helpers::{TYPED, UNTYPED, inline_schema};
 
 /// An id was asked for its number, and is none in canonical form: nothing on a board with `i64` ids has it.
 ///

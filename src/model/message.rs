@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::input::present;
+use super::serde_helpers::present;
 use super::{Author, Limit, MessageId, Position, Timestamp, UserRef};
 
 /// A folder of the caller's private messages.

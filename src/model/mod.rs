@@ -5,43 +5,43 @@
 //! new parameter breaks nobody.
 
 mod author;
+mod date_range;
 mod forum;
 mod id;
-mod input;
 mod me;
 mod member;
 mod message;
 mod page;
 mod poll;
 mod post;
-mod query;
 mod rating;
 mod search;
+mod search_query;
+mod serde_helpers;
 mod subscription;
 mod text;
 mod thread;
 mod time;
-mod when;
 
 pub use author::Author;
+pub use date_range::When;
 pub use forum::Forum;
 pub use id::{
     DeliveryId, EndpointId, EventId, ForumId, MessageId, NoSuchId, OptionId, PollId, PostId,
     RatingId, TargetId, ThreadId, UserId, UserRef,
 };
-pub(crate) use input::{UNTYPED, any_text};
 pub use me::{Account, Me, TokenInfo};
 pub use member::Profile;
 pub use message::{Folder, ListMessages, Message, MessageSummary, Opening, SendMessage};
 pub use page::{Limit, NoSuchPosition, Page, Position};
 pub use poll::{EditOption, EditPoll, NewPoll, Poll, PollOption, Vote};
 pub use post::{BodyFormat, EditPost, ListPosts, Post, PostAt, Reply};
-pub use query::{Query, Term};
 pub use rating::{Rate, Rating};
 pub use search::{HitKind, Search, SearchHit, SearchIn, Show, Sort};
+pub use search_query::{Query, Term};
+pub(crate) use serde_helpers::{UNTYPED, any_text};
 pub(crate) use subscription::Follow;
 pub use subscription::{Followed, ListSubscriptions, Subscription, Target, TargetKind};
 pub use text::is_single_line;
 pub use thread::{LastPost, ListThreads, StartThread, State, Thread};
 pub use time::Timestamp;
-pub use when::When;

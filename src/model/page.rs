@@ -5,7 +5,7 @@ use std::fmt::Display;
 use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::input::inline_schema;
+use super::serde_helpers::inline_schema;
 
 /// One page of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

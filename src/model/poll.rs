@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::input::{nullable, present};
+use super::serde_helpers::{nullable, present};
 use super::{Author, OptionId, PollId, ThreadId, Timestamp};
 
 /// One choice of a poll.

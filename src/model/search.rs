@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
-use super::input::present;
+use super::serde_helpers::present;
 use super::{Author, ForumId, Limit, Position, PostId, Query, ThreadId, Timestamp, UserRef, When};
 
 /// What was found.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::input::present;
+use super::serde_helpers::present;
 use super::{ForumId, Limit, Position, TargetId, ThreadId, Timestamp};
 
 /// What kind of thing is followed.

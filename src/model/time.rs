@@ -8,7 +8,7 @@ use jiff::civil::DateTime;
 use schemars::json_schema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
-use super::input::inline_schema;
+use super::serde_helpers::inline_schema;
 
 /// A point in time, in whole milliseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

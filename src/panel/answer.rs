@@ -23,8 +23,8 @@ pub(super) enum Kind {
     Page(String),
     /// The way to another page.
     Elsewhere(String),
-    /// The style sheet, with what its content is known by.
-    Style(&'static str, String),
+    /// The style sheet.
+    Style(&'static str),
 }
 
 impl Answer {

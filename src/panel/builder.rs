@@ -8,8 +8,8 @@ use super::lock::Lock;
 use super::service::{Core, Panel};
 use super::settings::Settings;
 use super::spent::Spent;
+use crate::environment::Environment;
 use crate::host::Operator;
-use crate::runtime::{Clock, Entropy, Runtime, SystemClock, SystemEntropy};
 use crate::store::{Budgets, Idempotency, Stores, Tokens};
 use crate::webhook_admin::Registry;
 
@@ -19,13 +19,13 @@ pub struct Builder(Core);
 impl Panel {
     /// A panel for the host's administrators: all that it cannot do without. The rest has a default.
     ///
-    /// `tokens` are those of the API, `registry` goes by the settings and stores of the worker, and `runtime` is the
-    /// executor that the host's server runs on.
+    /// `tokens` are those of the API, `registry` goes by the settings and stores of the worker. `environment` may be
+    /// the [`Runtime`](crate::runtime::Runtime) that the host's server runs on.
     pub fn builder(
         operator: Arc<dyn Operator>,
         tokens: Arc<dyn Tokens>,
         registry: Registry,
-        runtime: impl Runtime,
+        environment: impl Into<Environment>,
     ) -> Builder {
         let Stores {
             budgets,
@@ -36,9 +36,7 @@ impl Panel {
             operator,
             tokens,
             registry,
-            runtime: Arc::new(runtime),
-            clock: Arc::new(SystemClock),
-            entropy: Arc::new(SystemEntropy),
+            environment: environment.into(),
             settings: Settings::default(),
             original_uri: |_| None,
             lock: Lock::new(budgets),
@@ -71,20 +69,6 @@ impl Builder {
         self
     }
 
-    /// Takes the time from `clock`. Default: [`SystemClock`].
-    #[must_use]
-    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
-        self.0.clock = clock;
-        self
-    }
-
-    /// Takes randomness from `entropy`. Default: [`SystemEntropy`].
-    #[must_use]
-    pub fn entropy(mut self, entropy: Arc<dyn Entropy>) -> Self {
-        self.0.entropy = entropy;
-        self
-    }
-
     /// Where a request's extensions hold the URI as it was sent, if a router cuts it. Default: nowhere.
     ///
     /// Under axum: `.original_uri(|e| e.get::<OriginalUri>().map(|uri| &uri.0))`.
@@ -104,4 +88,4 @@ impl Builder {
     }
 }
 
-prints_its_settings!(Builder);
+settings_debug!(Builder);

@@ -18,7 +18,7 @@ pub(super) fn token(session: &Session) -> String {
     // A key of any length is taken, so there is always one.
     let mac = Hmac::<Sha256>::new_from_slice(&session.secret);
     let digest = mac.map(|mac| mac.chain_update(PURPOSE).finalize().into_bytes().into());
-    let digits = base62::number::<43, 32>(digest.unwrap_or_default());
+    let digits = base62::encode::<43, 32>(digest.unwrap_or_default());
     digits.map(char::from).iter().collect()
 }
 

@@ -1,6 +1,6 @@
 //! What was typed into a form, or stands in a query.
 
-use crate::api::form_decode;
+use crate::http_util::{form_decode, form_pairs};
 
 /// The fields of a form, in their order.
 #[derive(Debug, Default)]
@@ -9,8 +9,10 @@ pub(super) struct Form(Vec<(String, String)>);
 impl Form {
     /// Reads `application/x-www-form-urlencoded`; `None` for what is none, or holds what nobody can type.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let pairs = text.split('&').filter(|pair| !pair.is_empty());
-        pairs.map(pair).collect::<Option<_>>().map(Self)
+        form_pairs(text)
+            .map(decode)
+            .collect::<Option<_>>()
+            .map(Self)
     }
 
     /// What stands in the field of this name; empty when it is not there.
@@ -25,8 +27,7 @@ impl Form {
     }
 }
 
-fn pair(text: &str) -> Option<(String, String)> {
-    let (name, value) = text.split_once('=').unwrap_or((text, ""));
+fn decode((name, value): (&str, &str)) -> Option<(String, String)> {
     let value = form_decode(value).filter(|value| !value.contains('\0'))?;
     Some((form_decode(name)?.into_owned(), value.into_owned()))
 }

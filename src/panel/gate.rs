@@ -9,6 +9,7 @@ use super::csrf;
 use super::form::Form;
 use super::problem::Problem;
 use crate::host::Session;
+use crate::http_util::BodyError;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -24,8 +25,8 @@ pub(super) fn comes_from_here(head: &Parts, base_url: &str) -> Result<(), Proble
 }
 
 /// The form, if it can be read and carries what this session's forms do.
-pub(super) fn form(body: Option<Bytes>, session: &Session) -> Result<Form, Problem> {
-    let body = body.ok_or(Problem::Unreadable)?;
+pub(super) fn form(body: Result<Bytes, BodyError>, session: &Session) -> Result<Form, Problem> {
+    let body = body.map_err(|_| Problem::Unreadable)?;
     let text = std::str::from_utf8(&body).map_err(|_| Problem::Unreadable)?;
     let form = Form::parse(text).ok_or(Problem::Unreadable)?;
     csrf::is_right(session, form.get(csrf::FIELD))

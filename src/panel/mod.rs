@@ -37,7 +37,7 @@
 //! }
 //!
 //! let tokens = Stores::in_memory().tokens; // those that the API has
-//! let registry = Registry::new(Webhooks::in_memory()); // those that your worker has
+//! let registry = Registry::new(Webhooks::in_memory(), TokioRuntime); // those that your worker has
 //! let settings = Settings { mount: "/admin/api".into(), ..Settings::default() };
 //! let panel = Panel::builder(Arc::new(MyMembers), tokens, registry, TokioRuntime).settings(settings).build();
 //! let app: axum::Router = axum::Router::new().route_service("/admin/api/{*rest}", panel);

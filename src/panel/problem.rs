@@ -5,7 +5,7 @@ use http::StatusCode;
 use super::answer::Answer;
 use super::layout;
 use crate::host::{BoxError, Fault, Overloaded};
-use crate::unwind::Panicked;
+use crate::task::PanicError;
 use crate::webhook_admin::Declined;
 
 /// Why a request is refused.
@@ -81,8 +81,8 @@ impl From<Fault> for Problem {
     }
 }
 
-impl From<Panicked> for Problem {
-    fn from(panicked: Panicked) -> Self {
+impl From<PanicError> for Problem {
+    fn from(panicked: PanicError) -> Self {
         Self::internal(panicked)
     }
 }

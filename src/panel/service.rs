@@ -6,9 +6,9 @@ use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes};
 use http::request::Parts;
-use http::{Extensions, Request, Response, Uri};
+use http::{Request, Response};
 use http_body::Body;
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::Full;
 use tower_service::Service;
 use tracing::Instrument;
 
@@ -21,10 +21,11 @@ use super::spent::Spent;
 use super::table::{self, Does};
 use super::visit::Visit;
 use super::{exit, gate, style};
+use crate::environment::Environment;
 use crate::host::{BoxError, Operator};
-use crate::runtime::{BoxFuture, Clock, Entropy, Runtime};
+use crate::http_util::{BodyError, OriginalUri, read_body, restore_uri, run, run_write};
+use crate::runtime::BoxFuture;
 use crate::store::Tokens;
-use crate::unwind::{caught, to_its_end, within};
 use crate::webhook_admin::Registry;
 
 /// The control panel: a [`Service`] that answers every request below its mount, and never fails.
@@ -38,17 +39,15 @@ pub(super) struct Core {
     pub(super) operator: Arc<dyn Operator>,
     pub(super) tokens: Arc<dyn Tokens>,
     pub(super) registry: Registry,
-    pub(super) runtime: Arc<dyn Runtime>,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) entropy: Arc<dyn Entropy>,
+    pub(super) environment: Environment,
     pub(super) settings: Settings,
-    pub(super) original_uri: fn(&Extensions) -> Option<&Uri>,
+    pub(super) original_uri: OriginalUri,
     pub(super) lock: Lock,
     pub(super) spent: Spent,
 }
 
-/// A body of which nothing has been read; `None` when it is too long, or does not come.
-type Unread = BoxFuture<'static, Option<Bytes>>;
+/// A body of which nothing has been read.
+type Unread = BoxFuture<'static, Result<Bytes, BodyError>>;
 
 impl<B> Service<Request<B>> for Panel
 where
@@ -67,26 +66,23 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let core = Arc::clone(&self.0);
         let (head, body) = request.into_parts();
-        let body = Limited::new(body, core.settings.body_limit).collect();
-        let body = Box::pin(async move { body.await.ok().map(|whole| whole.to_bytes()) });
+        let body = Box::pin(read_body(body, core.settings.body_limit));
         Box::pin(async move { Ok(core.answer(head, body).await) })
     }
 }
 
-prints_its_settings!(Panel);
+settings_debug!(Panel);
 
 impl Core {
     async fn answer(self: Arc<Self>, mut head: Parts, body: Unread) -> Response<Full<Bytes>> {
-        if let Some(original) = (self.original_uri)(&head.extensions) {
-            head.uri = original.clone();
-        }
+        restore_uri(&mut head, self.original_uri);
         let span = tracing::info_span!("panel", method = %head.method, path = head.uri.path());
         self.handle(&head, body).instrument(span).await
     }
 
     async fn handle(self: Arc<Self>, head: &Parts, body: Unread) -> Response<Full<Bytes>> {
-        let road = caught(self.road(head, body));
-        let ended = within(&*self.runtime, self.settings.deadline, road).await;
+        let road = self.road(head, body);
+        let ended = run(&*self.environment.runtime, self.settings.deadline, road).await;
         let result = ended.unwrap_or_else(|| Err(Problem::internal("the request took too long")));
         let answer = result.unwrap_or_else(|problem| problem.answer(&self.settings.mount));
         tracing::info!(status = answer.status.as_u16(), "answered");
@@ -115,15 +111,15 @@ impl Core {
             session,
             id: id.to_owned(),
             query: Form::parse(head.uri.query().unwrap_or_default()).unwrap_or_default(),
-            now: self.clock.now(),
+            now: self.environment.clock.now(),
         };
         match row.does {
             Does::Shows(show) => show(&visit).await,
             Does::Changes(change) => {
-                gate::comes_from_here(head, &self.settings.base_url)?;
+                gate::comes_from_here(head, &self.environment.public_origin)?;
                 let form = gate::form(body.await, &visit.session)?;
-                let work = async move { caught(change(&visit, &form)).await };
-                let changed = to_its_end(&*self.runtime, work).await;
+                let work = async move { change(&visit, &form).await };
+                let changed = run_write(&*self.environment.runtime, work).await;
                 changed.unwrap_or_else(|| Err(Problem::internal("the executor lost a write")))
             }
         }

@@ -47,10 +47,10 @@ impl Spent {
 
 /// No client's key collides with a nonce's: an `Idempotency-Key` contains no space.
 fn attempt(nonce: &str) -> Attempt {
-    let hash = base62::number::<43, 32>(Sha256::digest(nonce).into());
+    let hash = base62::encode::<43, 32>(Sha256::digest(nonce).into());
     let hash: String = hash.map(char::from).iter().collect();
     Attempt {
-        token: Lookup::NOBODYS,
+        token: Lookup::DUMMY,
         key: format!("panel form {hash}"),
         request: [0; 32],
     }

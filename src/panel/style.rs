@@ -1,7 +1,6 @@
 //! The one style sheet.
 
 use http::StatusCode;
-use xxhash_rust::xxh3::xxh3_128;
 
 use super::answer::{Answer, Kind};
 
@@ -11,6 +10,5 @@ pub(super) const PATH: &str = "/style.css";
 const SHEET: &str = include_str!("style.css");
 
 pub(super) fn sheet() -> Answer {
-    let tag = format!("\"{:032x}\"", xxh3_128(SHEET.as_bytes()));
-    Answer::new(StatusCode::OK, Kind::Style(SHEET, tag))
+    Answer::new(StatusCode::OK, Kind::Style(SHEET))
 }

@@ -65,7 +65,7 @@ impl Visit {
 
     /// What makes a form one that is carried out once.
     pub(super) fn once(&self) -> Result<Markup, Problem> {
-        let number = spent::number(&*self.core.entropy).map_err(Problem::internal)?;
+        let number = spent::number(&*self.core.environment.random).map_err(Problem::internal)?;
         Ok(html! { input type="hidden" name=(spent::FIELD) value=(number); })
     }
 

@@ -70,7 +70,7 @@ impl Stores {
     }
 }
 
-prints_as_its_name!(Stores);
+opaque_debug!(Stores);
 
 /// No code that could panic runs under a store's locks, so a poisoned one holds nothing half-done.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -16,8 +16,7 @@
 //!
 //! A token that is pasted stays in the page, and is gone with it.
 
-mod file;
-mod page;
+mod asset;
 mod service;
 
 pub use service::Docs;

@@ -32,10 +32,12 @@ use http_body_util::{BodyExt, Full};
 use serde_json::Value;
 use tower_service::Service;
 
-use crate::api::{Builder, ForumApi, Settings};
+use crate::api::{ForumApi, Settings};
+use crate::environment::Environment;
 use crate::host::{Authority, Board};
 use crate::model::{Timestamp, UserId};
 use crate::runtime::{BoxFuture, Clock, Inline, ManualClock, SeededEntropy};
+use crate::scope::Surface;
 use crate::store::Stores;
 use crate::token::{Issue, PlainToken, issue};
 
@@ -48,6 +50,7 @@ pub struct TestBoard {
     api: ForumApi,
     stores: Stores,
     settings: Settings,
+    surface: Surface,
     entropy: Arc<SeededEntropy>,
     /// The clock that the API goes by. It begins at 2026-01-01T00:00:00Z.
     pub clock: Arc<ManualClock>,
@@ -61,25 +64,26 @@ impl TestBoard {
             board,
             Stores::in_memory(),
             Settings::default(),
-            |builder| builder,
+            |environment| environment,
         )
     }
 
-    /// `board` with these stores and settings, and whatever else `build` changes. Tokens have to be in memory.
+    /// `board` with these stores and settings, in the environment that `change` gives. Tokens have to be in memory.
     pub fn with(
         authority: Arc<dyn Authority>,
         board: Arc<dyn Board>,
         stores: Stores,
         settings: Settings,
-        build: impl FnOnce(Builder) -> Builder,
+        change: impl FnOnce(Environment) -> Environment,
     ) -> Self {
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
         let entropy = Arc::new(SeededEntropy::default());
-        let builder = ForumApi::builder(authority, board, stores.clone(), Inline)
-            .settings(settings.clone())
-            .clock(Arc::clone(&clock) as Arc<dyn Clock>);
+        let own_clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(&clock);
+        let environment = change(Environment::new(Inline).clock(own_clock));
+        let api = ForumApi::builder(authority, board, stores.clone(), &environment);
         Self {
-            api: build(builder).build(),
+            api: api.settings(settings.clone()).build(),
+            surface: environment.surface,
             stores,
             settings,
             entropy,
@@ -102,7 +106,7 @@ impl TestBoard {
     /// # Panics
     /// When the id is none.
     pub fn as_member(&self, user: &str) -> Client<'_> {
-        let scopes = self.settings.surface.scopes();
+        let scopes = self.surface.scopes();
         let scopes: Vec<_> = scopes.map(|scope| scope.as_str()).collect();
         self.with_scopes(user, &scopes)
     }
@@ -135,7 +139,7 @@ impl TestBoard {
         let issued = issue(
             &*self.stores.tokens,
             &*self.entropy,
-            self.settings.surface,
+            self.surface,
             wanted,
             self.clock.now(),
         );

@@ -12,7 +12,7 @@ pub struct Expiry(Option<u16>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadExpiry;
 
-one_sentence!(
+display_error!(
     BadExpiry,
     "the expiry is a whole number of days from 1 to 36500, or nothing for never"
 );

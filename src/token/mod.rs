@@ -2,13 +2,13 @@
 
 mod expiry;
 mod issue;
-mod plain;
+mod plain_token;
 mod record;
 
 pub use expiry::{BadExpiry, Expiry};
 #[cfg(feature = "panel")]
 pub(crate) use issue::check_label;
 pub use issue::{Issue, IssueError, issue};
-pub(crate) use plain::presented;
-pub use plain::{Lookup, Malformed, PlainToken};
+pub(crate) use plain_token::presented;
+pub use plain_token::{Lookup, Malformed, PlainToken};
 pub use record::{Digest, TokenRecord, TokenState};

@@ -30,7 +30,7 @@ impl PartialEq for Digest {
     }
 }
 
-prints_as_its_name!(Digest);
+opaque_debug!(Digest);
 
 /// A token as it is stored: never the token itself.
 #[derive(Clone, Debug, PartialEq, Eq)]

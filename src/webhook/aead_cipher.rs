@@ -39,7 +39,7 @@ const ID_LENGTH: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyTooShort;
 
-one_sentence!(KeyTooShort, "a key has at least 16 bytes");
+display_error!(KeyTooShort, "a key has at least 16 bytes");
 
 impl KeyBox {
     /// The least bytes that a key has.
@@ -100,4 +100,4 @@ impl SecretBox for KeyBox {
     }
 }
 
-prints_as_its_name!(KeyBox);
+opaque_debug!(KeyBox);

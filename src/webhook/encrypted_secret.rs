@@ -36,7 +36,7 @@ impl Sealed {
     }
 }
 
-prints_as_its_name!(Sealed);
+opaque_debug!(Sealed);
 
 /// Encrypts secrets before they are stored, and decrypts them.
 ///

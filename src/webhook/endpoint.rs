@@ -41,7 +41,7 @@ pub struct Pending {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NothingPending;
 
-one_sentence!(NothingPending, "no secret is pending");
+display_error!(NothingPending, "no secret is pending");
 
 impl Endpoint {
     /// How long a secret pends unless it is activated: 24 hours.

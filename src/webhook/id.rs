@@ -37,7 +37,7 @@ impl DeliveryId {
     pub fn of(event: &EventId, endpoint: &EndpointId) -> Self {
         let digest: [u8; 32] = Sha256::digest(format!("{event} {endpoint}")).into();
         let half = digest.first_chunk::<16>().copied().unwrap_or_default();
-        let id = spell("dlv_", base62::number(half));
+        let id = spell("dlv_", base62::encode(half));
         Self::new(&id).unwrap_or_else(Self::nothing)
     }
 }

@@ -14,7 +14,7 @@ pub struct Secret(Zeroizing<String>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooShort;
 
-one_sentence!(TooShort, "a secret has at least 16 characters");
+display_error!(TooShort, "a secret has at least 16 characters");
 
 impl Secret {
     /// A new secret: `whsec_` and 256 random bits in 43 characters of `[0-9A-Za-z]`.
@@ -24,7 +24,7 @@ impl Secret {
     pub fn mint(entropy: &dyn Entropy) -> Result<Self, NoEntropy> {
         let mut bits = Zeroizing::new([0; 32]);
         entropy.fill(&mut *bits)?;
-        let characters = Zeroizing::new(base62::number::<43, _>(*bits));
+        let characters = Zeroizing::new(base62::encode::<43, _>(*bits));
         let mut text = Zeroizing::new(String::with_capacity(49));
         text.push_str("whsec_");
         text.extend(characters.iter().map(|byte| char::from(*byte)));
@@ -47,4 +47,4 @@ impl Secret {
     }
 }
 
-prints_as_its_name!(Secret);
+opaque_debug!(Secret);

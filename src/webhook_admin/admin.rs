@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::Declined;
+use crate::environment::Environment;
 use crate::host::BoxError;
 use crate::model::{DeliveryId, EndpointId, UserId};
-use crate::runtime::{Clock, Entropy, SystemClock, SystemEntropy};
 use crate::store::Webhooks;
 use crate::webhook::{
     Endpoint, Event, KeyMismatch, Occasion, Pending, Plain, Resolver, Sealed, Secret, SecretBox,
@@ -19,9 +19,7 @@ const RETRY_BATCH: u32 = 500;
 #[derive(Clone)]
 pub struct Registry {
     webhooks: Webhooks,
-    secrets: Arc<dyn SecretBox>,
-    clock: Arc<dyn Clock>,
-    entropy: Arc<dyn Entropy>,
+    environment: Environment,
     resolver: Arc<dyn Resolver>,
     own: Vec<Topic>,
     allow_private: bool,
@@ -50,35 +48,15 @@ pub struct Revealed {
 }
 
 impl Registry {
-    /// Over these stores; secrets are kept as they are, and only public addresses are taken.
-    pub fn new(webhooks: Webhooks) -> Self {
+    /// Over these stores; only public addresses are taken.
+    pub fn new(webhooks: Webhooks, environment: impl Into<Environment>) -> Self {
         Self {
             webhooks,
-            secrets: Arc::new(Plain),
-            clock: Arc::new(SystemClock),
-            entropy: Arc::new(SystemEntropy),
+            environment: environment.into(),
             resolver: Arc::new(SystemResolver),
             own: Vec::new(),
             allow_private: false,
         }
-    }
-
-    /// Seals secrets with `secrets`.
-    #[must_use]
-    pub fn secrets(self, secrets: Arc<dyn SecretBox>) -> Self {
-        Self { secrets, ..self }
-    }
-
-    /// Goes by `clock`.
-    #[must_use]
-    pub fn clock(self, clock: Arc<dyn Clock>) -> Self {
-        Self { clock, ..self }
-    }
-
-    /// Takes its randomness from `entropy`.
-    #[must_use]
-    pub fn entropy(self, entropy: Arc<dyn Entropy>) -> Self {
-        Self { entropy, ..self }
     }
 
     /// Asks `resolver` where names lead.
@@ -122,7 +100,7 @@ impl Registry {
     /// [`Declined::Key`] when another key is recorded; [`Declined::Failed`] when none is, and a stored secret cannot be
     /// decrypted.
     pub async fn check_key(&self) -> Result<(), Declined> {
-        let (endpoints, given) = (&self.webhooks.endpoints, self.secrets.key_id());
+        let (endpoints, given) = (&self.webhooks.endpoints, self.environment.secrets.key_id());
         loop {
             if let Some(stored) = endpoints.key_id().await? {
                 let fits = stored == given;
@@ -152,7 +130,7 @@ impl Registry {
     /// no key, so that an operator who lost the key can remove the endpoints and record another one.
     /// [`Declined::Failed`] when a secret cannot be decrypted with either. Nothing is changed then.
     pub async fn reencrypt(&self, new: &dyn SecretBox) -> Result<usize, Declined> {
-        let (endpoints, former) = (&self.webhooks.endpoints, self.secrets.key_id());
+        let (endpoints, former) = (&self.webhooks.endpoints, self.environment.secrets.key_id());
         loop {
             let (stored, all) = (endpoints.key_id().await?, endpoints.all().await?);
             let is_lost = all.is_empty() && former == Plain.key_id();
@@ -184,7 +162,7 @@ impl Registry {
         Target::register(&new.url, self.allow_private, &*self.resolver).await?;
         self.check_key().await?;
         let secret = new.secret.map_or_else(|| self.mint(), Ok)?;
-        let id = EndpointId::mint(&*self.entropy).map_err(failed)?;
+        let id = EndpointId::mint(&*self.environment.random).map_err(failed)?;
         let endpoint = Endpoint {
             secret: self.seal(&secret, &id)?,
             id,
@@ -192,7 +170,7 @@ impl Registry {
             topics,
             owner: new.owner,
             enabled: true,
-            created_at: self.clock.now(),
+            created_at: self.environment.clock.now(),
             pending: None,
             version: 1,
         };
@@ -209,7 +187,7 @@ impl Registry {
         self.check_key().await?;
         let secret = self.mint()?;
         let sealed = self.seal(&secret, id)?;
-        let now = self.clock.now();
+        let now = self.environment.clock.now();
         let rotate = self.change(id, |endpoint| Ok(endpoint.rotated(sealed.clone(), now)));
         let endpoint = rotate.await?;
         Ok(Revealed { endpoint, secret })
@@ -220,7 +198,7 @@ impl Registry {
     /// # Errors
     /// When there is no such endpoint, or nothing pends.
     pub async fn activate(&self, id: &EndpointId) -> Result<Endpoint, Declined> {
-        let now = self.clock.now();
+        let now = self.environment.clock.now();
         let activate = self.change(id, |endpoint| Ok(endpoint.activated(now)?));
         activate.await
     }
@@ -257,8 +235,8 @@ impl Registry {
     /// # Errors
     /// When there is no such endpoint, or it is disabled.
     pub async fn ping(&self, id: &EndpointId) -> Result<DeliveryId, Declined> {
-        let now = self.clock.now();
-        let ping = Event::ping(Occasion::new(&*self.entropy, now).map_err(failed)?);
+        let now = self.environment.clock.now();
+        let ping = Event::ping(Occasion::new(&*self.environment.random, now).map_err(failed)?);
         let sent = self.webhooks.deliveries.send(&ping, id, now).await?;
         match sent {
             Some(delivery) => Ok(delivery),
@@ -284,7 +262,7 @@ impl Registry {
         let deliveries = &self.webhooks.deliveries;
         let mut retried = 0;
         loop {
-            let now = self.clock.now();
+            let now = self.environment.clock.now();
             match deliveries.retry_dead(id, now, RETRY_BATCH).await? {
                 0 => return Ok(retried),
                 batch => retried += batch,
@@ -293,14 +271,15 @@ impl Registry {
     }
 
     fn seal(&self, secret: &Secret, endpoint: &EndpointId) -> Result<Sealed, Declined> {
-        self.secrets
+        self.environment
+            .secrets
             .seal(secret, endpoint)
             .map_err(Declined::Failed)
     }
 
     /// Decrypts a stored secret. The error names the endpoint.
     fn open(&self, sealed: &Sealed, endpoint: &EndpointId) -> Result<Secret, Declined> {
-        let opened = self.secrets.open(sealed, endpoint);
+        let opened = self.environment.secrets.open(sealed, endpoint);
         opened.map_err(|error| failed(format!("the secret of {endpoint} cannot be read: {error}")))
     }
 
@@ -346,11 +325,11 @@ impl Registry {
     }
 
     fn mint(&self) -> Result<Secret, Declined> {
-        Secret::mint(&*self.entropy).map_err(failed)
+        Secret::mint(&*self.environment.random).map_err(failed)
     }
 }
 
-prints_as_its_name!(Registry);
+opaque_debug!(Registry);
 
 fn failed(source: impl Into<BoxError>) -> Declined {
     Declined::Failed(source.into())

@@ -10,7 +10,7 @@ use super::context::Crew;
 use super::dispatch::Batchers;
 use super::settlement_batcher::Ledger;
 use crate::host::{Fault, Stored};
-use crate::measure;
+use crate::metrics::recorder;
 use crate::store::{Claimed, Settlement};
 use crate::webhook::{Outgoing, Progress, Secret, Unsent};
 
@@ -72,15 +72,20 @@ async fn attempt(
     may_be_told: Stored<bool>,
 ) -> Stored<Attempt> {
     if claimed.lease_expired {
-        let lost = Tried::lost(claimed, crew.clock.now());
+        let lost = Tried::lost(claimed, crew.environment.clock.now());
         return Ok(Attempt::Ended(lost));
     }
     if !may_be_told? {
         return Ok(Attempt::Ended(Tried::WITHHELD));
     }
-    let sealed = claimed.endpoint.secret_at(crew.clock.now());
+    let sealed = claimed.endpoint.secret_at(crew.environment.clock.now());
     let endpoint = &claimed.endpoint.id;
-    let open = async { crew.secrets.open(sealed, endpoint).map_err(Fault::new) };
+    let open = async {
+        crew.environment
+            .secrets
+            .open(sealed, endpoint)
+            .map_err(Fault::new)
+    };
     let secret = match crew.step(open).await {
         Ok(secret) => secret,
         Err(fault) => return Ok(Attempt::Ended(postponed(crew, claimed, &fault))),
@@ -101,7 +106,7 @@ async fn attempt(
 /// Postpones a delivery whose secret cannot be decrypted. Each wait is as long as the delivery has existed, within the
 /// bounds of the backoff, so the waits double without a counter.
 fn postponed(crew: &Crew, claimed: &Claimed, fault: &Fault) -> Tried {
-    let (now, backoff) = (crew.clock.now(), &crew.settings.backoff);
+    let (now, backoff) = (crew.environment.clock.now(), &crew.settings.backoff);
     let wait = backoff.bounded(now.since(claimed.delivery.created_at), crew.random());
     tracing::warn!(%fault, ?wait, "a delivery waits: the secret of its endpoint cannot be decrypted");
     Tried::postponed(claimed, now, wait, fault)
@@ -109,11 +114,11 @@ fn postponed(crew: &Crew, claimed: &Claimed, fault: &Fault) -> Tried {
 
 /// Returns whether the rest of the lease covers the time limit of sending.
 fn is_covered(crew: &Crew, claimed: &Claimed) -> bool {
-    crew.clock.now().plus(crew.settings.step) <= claimed.lease_until
+    crew.environment.clock.now().plus(crew.settings.step) <= claimed.lease_until
 }
 
 async fn send(crew: &Crew, claimed: &Claimed, secret: &Secret) -> Tried {
-    let at = crew.clock.now();
+    let at = crew.environment.clock.now();
     let posted = async {
         let (delivery, event) = (&claimed.delivery.id, &claimed.event);
         let request = Outgoing::signed(&claimed.endpoint, delivery, event, secret, at);
@@ -121,7 +126,7 @@ async fn send(crew: &Crew, claimed: &Claimed, secret: &Secret) -> Tried {
         answer.map_err(unsent)
     };
     let answer = crew.step(posted).await;
-    Tried::sent(claimed, at, crew.clock.now().since(at), answer)
+    Tried::sent(claimed, at, crew.environment.clock.now().since(at), answer)
 }
 
 fn unsent(Unsent(why): Unsent) -> Fault {
@@ -131,7 +136,12 @@ fn unsent(Unsent(why): Unsent) -> Fault {
 async fn settle(crew: &Crew, ledger: &Ledger, claimed: &Claimed, tried: &Tried) {
     let backoff = &crew.settings.backoff;
     let before = claimed.delivery.progress;
-    let progress = before.after(tried.outcome, backoff, crew.clock.now(), crew.random());
+    let progress = before.after(
+        tried.outcome,
+        backoff,
+        crew.environment.clock.now(),
+        crew.random(),
+    );
     let settlement = Settlement::new(claimed, progress, tried.attempted.clone());
     match ledger.note(crew, settlement).await {
         Some(true) => note(claimed, tried, &progress),
@@ -148,7 +158,7 @@ async fn settle(crew: &Crew, ledger: &Ledger, claimed: &Claimed, tried: &Tried) 
 async fn release(crew: &Crew, claimed: &Claimed, wait: Duration) {
     let deliveries = &crew.stores.deliveries;
     let one = std::slice::from_ref(claimed);
-    let released = crew.patiently(|| deliveries.release(one, wait, crew.clock.now()));
+    let released = crew.patiently(|| deliveries.release(one, wait, crew.environment.clock.now()));
     if released.await.is_none() {
         tracing::error!(
             "a delivery was not returned to the queue: it waits for the end of its lease"
@@ -158,7 +168,7 @@ async fn release(crew: &Crew, claimed: &Claimed, wait: Duration) {
 
 fn note(claimed: &Claimed, tried: &Tried, progress: &Progress) {
     let (span, state) = (Span::current(), progress.state.as_str());
-    measure::attempted(claimed.delivery.topic.as_str(), state, tried.took());
+    recorder::record_attempt(claimed.delivery.topic.as_str(), state, tried.took());
     span.record("state", state);
     if let Some(attempted) = &tried.attempted {
         span.record("status", attempted.status);

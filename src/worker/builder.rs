@@ -6,10 +6,10 @@ use tokio::sync::watch;
 
 use super::context::Crew;
 use super::{Settings, WorkerHandle, dispatch, fan_out, poll_loop, slots, sweep};
+use crate::environment::Environment;
 use crate::host::Authority;
-use crate::runtime::{Clock, Entropy, Runtime, SystemClock, SystemEntropy};
 use crate::store::Webhooks;
-use crate::webhook::{Plain, SecretBox, Transport};
+use crate::webhook::Transport;
 
 /// Sends webhooks, once it is [started](Self::start).
 ///
@@ -28,23 +28,19 @@ pub struct Worker(Crew);
 impl Worker {
     /// A worker over these stores, which asks `authority` who may be told and sends through `transport`.
     ///
-    /// `runtime` is the executor on which its loops and attempts run:
-    /// [`TokioRuntime`](crate::runtime::TokioRuntime) behind the feature `tokio`. With
+    /// `environment` may be the [`Runtime`](crate::runtime::Runtime) on which its loops and attempts run. With
     /// [`Inline`](crate::runtime::Inline), which starts no tasks, nothing is ever sent.
     pub fn new(
         stores: Webhooks,
         authority: Arc<dyn Authority>,
         transport: impl Transport,
-        runtime: impl Runtime,
+        environment: impl Into<Environment>,
     ) -> Self {
         Self(Crew {
             stores,
             authority,
             transport: Arc::new(transport),
-            runtime: Arc::new(runtime),
-            secrets: Arc::new(Plain),
-            clock: Arc::new(SystemClock),
-            entropy: Arc::new(SystemEntropy),
+            environment: environment.into(),
             settings: Settings::default(),
             events: poll_loop::Lane::default(),
             deliveries: poll_loop::Lane::default(),
@@ -61,27 +57,6 @@ impl Worker {
         self
     }
 
-    /// Opens the secrets of endpoints with `secrets`. Default: [`Plain`].
-    #[must_use]
-    pub fn secrets(mut self, secrets: Arc<dyn SecretBox>) -> Self {
-        self.0.secrets = secrets;
-        self
-    }
-
-    /// Takes the time from `clock`. Default: [`SystemClock`].
-    #[must_use]
-    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
-        self.0.clock = clock;
-        self
-    }
-
-    /// Takes randomness, which spreads the waits, from `entropy`. Default: [`SystemEntropy`].
-    #[must_use]
-    pub fn entropy(mut self, entropy: Arc<dyn Entropy>) -> Self {
-        self.0.entropy = entropy;
-        self
-    }
-
     /// Begins to work, on the runtime, until the handle's [`stop`](WorkerHandle::stop).
     pub fn start(self) -> WorkerHandle {
         let crew = Arc::new(self.0);
@@ -95,4 +70,4 @@ impl Worker {
     }
 }
 
-prints_its_settings!(Worker);
+settings_debug!(Worker);

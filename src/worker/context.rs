@@ -9,12 +9,12 @@ use tokio::sync::watch;
 use super::Settings;
 use super::poll_loop::Lane;
 use super::slots::Slots;
+use crate::environment::Environment;
 use crate::host::{Authority, Fault, Stored};
-use crate::measure;
-use crate::runtime::{Clock, Entropy, Runtime};
+use crate::metrics::recorder;
 use crate::store::Webhooks;
-use crate::unwind::{caught, within};
-use crate::webhook::{Backoff, SecretBox, Transport};
+use crate::task::{catch_panic, timeout};
+use crate::webhook::{Backoff, Transport};
 
 /// The waits before something is tried again that a store, or whatever answers for one, failed to do.
 const PATIENCE: Backoff = Backoff {
@@ -29,10 +29,7 @@ pub(super) struct Crew {
     pub(super) stores: Webhooks,
     pub(super) authority: Arc<dyn Authority>,
     pub(super) transport: Arc<dyn Transport>,
-    pub(super) secrets: Arc<dyn SecretBox>,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) entropy: Arc<dyn Entropy>,
-    pub(super) runtime: Arc<dyn Runtime>,
+    pub(super) environment: Environment,
     pub(super) settings: Settings,
     /// Fans events out.
     pub(super) events: Lane,
@@ -52,7 +49,7 @@ impl Crew {
         work: impl Future<Output = ()> + Send + 'static,
     ) {
         let alive = alive.clone();
-        drop(self.runtime.detach(Box::pin(async move {
+        drop(self.environment.runtime.detach(Box::pin(async move {
             work.await;
             drop(alive);
         })));
@@ -60,7 +57,12 @@ impl Crew {
 
     /// Does what a host's code does in an attempt: a panic in it is a fault, and so is one step too long.
     pub(super) async fn step<T>(&self, work: impl Future<Output = Stored<T>>) -> Stored<T> {
-        let ended = within(&*self.runtime, self.settings.step, caught(work)).await;
+        let ended = timeout(
+            &*self.environment.runtime,
+            self.settings.step,
+            catch_panic(work),
+        )
+        .await;
         ended.unwrap_or_else(|| Err(Fault::new("there was no answer in time")))
     }
 
@@ -71,18 +73,18 @@ impl Crew {
     ) -> Option<T> {
         let tries = async {
             for failed in 1.. {
-                match caught(work()).await {
+                match catch_panic(work()).await {
                     Ok(done) => return Some(done),
                     Err(fault) => {
-                        measure::store_failed(STORE);
+                        recorder::record_store_error(STORE);
                         tracing::warn!(%fault, failed, "a store failed, and is asked again");
                     }
                 }
-                self.runtime.sleep(self.patience(failed)).await;
+                self.environment.runtime.sleep(self.patience(failed)).await;
             }
             None
         };
-        within(&*self.runtime, self.settings.step, tries)
+        timeout(&*self.environment.runtime, self.settings.step, tries)
             .await
             .flatten()
     }
@@ -95,7 +97,7 @@ impl Crew {
     /// From 0 to 1, without 1. No wait depends on the source of randomness: without it they are not spread.
     pub(super) fn random(&self) -> f64 {
         let mut bytes = [0; 4];
-        let filled = self.entropy.fill(&mut bytes);
+        let filled = self.environment.random.fill(&mut bytes);
         filled.map_or(0.0, |()| {
             f64::from(u32::from_be_bytes(bytes)) / 2f64.powi(32)
         })
@@ -117,6 +119,11 @@ impl Crew {
     /// Sleeps for `duration`, or until the worker is to end.
     pub(super) async fn pause(&self, duration: Duration) {
         let mut stop = self.stop.subscribe();
-        within(&*self.runtime, duration, stop.wait_for(|stop| *stop)).await;
+        timeout(
+            &*self.environment.runtime,
+            duration,
+            stop.wait_for(|stop| *stop),
+        )
+        .await;
     }
 }

@@ -42,13 +42,17 @@ async fn turn(
         return Ok(poll);
     };
     let deliveries = &crew.stores.deliveries;
-    let claims = deliveries.claim(&claim, crew.clock.now()).await?;
+    let claims = deliveries
+        .claim(&claim, crew.environment.clock.now())
+        .await?;
     let idle = claims.taken.is_empty();
     let taken = claims.taken.into_iter();
     let taken = taken.map(|claimed| (Slot::take(crew, &claimed.endpoint.id), claimed));
     owner_access::ask(crew, alive, batchers, taken.collect());
     crew.slots.claimed();
-    let until_next = claims.next.map(|next| next.since(crew.clock.now()));
+    let until_next = claims
+        .next
+        .map(|next| next.since(crew.environment.clock.now()));
     // What is due already and yet was not taken is not asked for again at once.
     let until_next = until_next.filter(|wait| !(idle && wait.is_zero()));
     Ok(until_next.map_or(poll, |wait| wait.min(poll)))

@@ -6,7 +6,7 @@ use super::context::Crew;
 use crate::host::{Standing, Stored};
 use crate::model::UserId;
 use crate::store::FanOut;
-use crate::unwind::{caught, within};
+use crate::task::{catch_panic, timeout};
 use crate::webhook::{Endpoint, Event};
 
 /// Decides whether an endpoint of `owner` may receive the event: the owner sees the event's forum, if it has one, and is
@@ -67,13 +67,13 @@ async fn standings(crew: &Crew, owners: HashSet<UserId>) -> HashMap<UserId, Opti
     let mut standings = HashMap::new();
     let ask = async {
         for owner in owners {
-            match caught(async { crew.authority.member(&owner).await }).await {
+            match catch_panic(async { crew.authority.member(&owner).await }).await {
                 Ok(standing) => drop(standings.insert(owner, standing)),
                 Err(fault) => tracing::error!(%fault, %owner, "what an owner may see is not known"),
             }
         }
     };
-    if within(&*crew.runtime, crew.settings.step, ask)
+    if timeout(&*crew.environment.runtime, crew.settings.step, ask)
         .await
         .is_none()
     {

@@ -45,7 +45,7 @@ async fn turn(crew: &Crew) -> Stored<Duration> {
 
 async fn fan_out(crew: &Crew, events: &[FanOut]) -> Stored<()> {
     let outbox = &crew.stores.outbox;
-    outbox.fan_out(events, crew.clock.now()).await?;
+    outbox.fan_out(events, crew.environment.clock.now()).await?;
     if events.iter().any(|event| !event.endpoints.is_empty()) {
         crew.deliveries.ring();
     }

@@ -9,9 +9,9 @@ use tokio::task::yield_now;
 
 use super::context::{Crew, STORE};
 use crate::host::Stored;
-use crate::measure;
+use crate::metrics::recorder;
 use crate::model::Timestamp;
-use crate::unwind::{caught, within};
+use crate::task::{catch_panic, timeout};
 
 /// A loop, as the others see it.
 #[derive(Debug, Default)]
@@ -48,14 +48,14 @@ impl Lane {
         turn: impl Fn() -> F,
     ) {
         while !crew.stopping() {
-            match caught(turn()).await {
+            match catch_panic(turn()).await {
                 Ok(sleep) => {
-                    self.went_well(crew.clock.now());
+                    self.went_well(crew.environment.clock.now());
                     self.sleep(crew, sleep).await;
                 }
                 Err(fault) => {
                     let failed = self.failed();
-                    measure::store_failed(STORE);
+                    recorder::record_store_error(STORE);
                     tracing::error!(%fault, failed, "the webhook worker could not go on, and tries again");
                     crew.pause(crew.patience(failed)).await;
                 }
@@ -68,7 +68,7 @@ impl Lane {
         if duration.is_zero() {
             yield_now().await;
         } else {
-            within(&*crew.runtime, duration, self.bell.notified()).await;
+            timeout(&*crew.environment.runtime, duration, self.bell.notified()).await;
         }
     }
 

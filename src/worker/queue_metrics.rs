@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::context::{Crew, STORE};
-use crate::measure;
+use crate::metrics::recorder;
 
 /// How long it is from one look to the next, unless the worker polls less often.
 const BEAT: Duration = Duration::from_secs(5);
@@ -23,14 +23,14 @@ pub(super) fn start(crew: &Arc<Crew>, alive: &watch::Sender<()>) {
 
 /// Nothing depends on it: what fails is tried again with the next beat.
 async fn look(crew: &Crew) {
-    let now = crew.clock.now();
+    let now = crew.environment.clock.now();
     match crew.step(crew.stores.deliveries.backlog(now)).await {
         Ok(backlog) => {
             let age = backlog.since.map(|since| now.since(since));
-            measure::queued(backlog.depth, age.unwrap_or_default());
+            recorder::record_queue(backlog.depth, age.unwrap_or_default());
         }
         Err(fault) => {
-            measure::store_failed(STORE);
+            recorder::record_store_error(STORE);
             tracing::warn!(%fault, "how long the queue is was not told");
         }
     }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::context::{Crew, STORE};
-use crate::measure;
+use crate::metrics::recorder;
 use crate::store::Settlement;
-use crate::unwind::within;
+use crate::task::timeout;
 
 /// So many are noted at a time.
 const BATCH: usize = 64;
@@ -41,7 +41,9 @@ impl Ledger {
     pub(super) async fn note(&self, crew: &Crew, settlement: Settlement) -> Option<bool> {
         let (noted, told) = oneshot::channel();
         self.0.send(Entry { settlement, noted }).ok()?;
-        within(&*crew.runtime, crew.settings.step, told).await?.ok()
+        timeout(&*crew.environment.runtime, crew.settings.step, told)
+            .await?
+            .ok()
     }
 }
 
@@ -52,7 +54,11 @@ async fn note(crew: &Arc<Crew>, alive: &watch::Sender<()>, batch: Vec<Entry>) {
         .map(|entry| (entry.settlement, entry.noted))
         .unzip();
     let deliveries = &crew.stores.deliveries;
-    let settle = async { deliveries.settle(&settlements, crew.clock.now()).await };
+    let settle = async {
+        deliveries
+            .settle(&settlements, crew.environment.clock.now())
+            .await
+    };
     match crew.step(settle).await {
         Ok(settled) => {
             for (one, noted) in settlements.iter().zip(told) {
@@ -62,7 +68,7 @@ async fn note(crew: &Arc<Crew>, alive: &watch::Sender<()>, batch: Vec<Entry>) {
             }
         }
         Err(fault) => {
-            measure::store_failed(STORE);
+            recorder::record_store_error(STORE);
             tracing::warn!(%fault, together = settlements.len(), "a store failed, and is asked again");
             for (settlement, noted) in settlements.into_iter().zip(told) {
                 crew.detach(alive, alone(Arc::clone(crew), Entry { settlement, noted }));
@@ -75,7 +81,7 @@ async fn alone(crew: Arc<Crew>, entry: Entry) {
     let Entry { settlement, noted } = entry;
     let deliveries = &crew.stores.deliveries;
     let one = std::slice::from_ref(&settlement);
-    let settled = crew.patiently(|| deliveries.settle(one, crew.clock.now()));
+    let settled = crew.patiently(|| deliveries.settle(one, crew.environment.clock.now()));
     if let Some(settled) = settled.await {
         noted.send(!settled.is_empty()).unwrap_or_default();
     }

@@ -6,9 +6,9 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::context::{Crew, STORE};
 use crate::host::{Fault, Stored};
-use crate::measure;
+use crate::metrics::recorder;
 use crate::store::Claimed;
-use crate::unwind::within;
+use crate::task::timeout;
 
 /// Largest number of deliveries that are recorded in one step.
 const BATCH: usize = 64;
@@ -45,7 +45,7 @@ impl StartBatcher {
         self.0
             .send(Start { claimed, begun })
             .map_err(|_| unknown())?;
-        let answer = within(&*crew.runtime, crew.settings.step, answer).await;
+        let answer = timeout(&*crew.environment.runtime, crew.settings.step, answer).await;
         answer
             .and_then(Result::ok)
             .unwrap_or_else(|| Err(unknown()))
@@ -58,10 +58,14 @@ async fn begin(crew: &Crew, batch: Vec<Start>) {
         .map(|start| (start.claimed, start.begun))
         .unzip();
     let deliveries = &crew.stores.deliveries;
-    let begin = async { deliveries.begin_sending(&claimed, crew.clock.now()).await };
+    let begin = async {
+        deliveries
+            .begin_sending(&claimed, crew.environment.clock.now())
+            .await
+    };
     let begun = crew.step(begin).await;
     if begun.is_err() {
-        measure::store_failed(STORE);
+        recorder::record_store_error(STORE);
     }
     for (one, answer) in claimed.iter().zip(answers) {
         let begun = match &begun {

@@ -22,7 +22,7 @@ pub(super) fn start(crew: &Arc<Crew>, alive: &watch::Sender<()>) {
 }
 
 async fn turn(crew: &Crew) -> Stored<Duration> {
-    let before = crew.clock.now().minus(crew.settings.keep);
+    let before = crew.environment.clock.now().minus(crew.settings.keep);
     let removed = crew.stores.deliveries.sweep(before, BATCH).await?;
     let more = removed >= u64::from(BATCH);
     Ok(if more { BREATH } else { crew.settings.sweep })

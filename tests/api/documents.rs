@@ -1,8 +1,9 @@
 //! The OpenAPI document of both surfaces, as it is served, against the specification's table (contract, section 9).
 
+use forum_api::Environment;
+use forum_api::runtime::TokioRuntime;
 use std::collections::BTreeSet;
 
-use forum_api::Settings;
 use forum_api::scope::Surface;
 use serde_json::{Map, Value, json};
 
@@ -183,19 +184,16 @@ async fn the_smaller_one_has_colon_routes_and_lists_no_other_code() {
 #[tokio::test]
 async fn it_tells_where_it_is_mounted_and_is_the_one_that_the_command_prints() {
     for surface in BOTH {
-        let base_url = "https://board.example".to_owned();
-        let settings = Settings {
-            surface,
-            base_url,
-            ..settings()
-        };
-        let server = Server::with(settings.clone());
+        let environment = Environment::new(TokioRuntime)
+            .surface(surface)
+            .public_origin("https://board.example");
+        let server = Server::within(environment.clone(), settings());
         let served = server.send(&Ask::get("/openapi.json")).await.json();
         assert_eq!(
             served["servers"],
             json!([{ "url": "https://board.example/api/v1" }])
         );
-        assert_eq!(served, forum_api::openapi(&settings));
+        assert_eq!(served, forum_api::openapi(&settings(), &environment));
     }
 }
 

@@ -1,8 +1,9 @@
 //! All 21 rows over a socket, on both surfaces: who is let in, what it costs, and what answers.
 
+use forum_api::Environment;
+use forum_api::runtime::TokioRuntime;
 use std::sync::Arc;
 
-use forum_api::Settings;
 use forum_api::host::Board;
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
@@ -110,13 +111,12 @@ async fn an_offline_board_is_there_for_those_who_may_see_it() {
 async fn each_row_costs_exactly_its_units_and_a_refusal_costs_none() {
     for surface in SURFACES {
         for row in rows(surface) {
-            let mut settings = Settings {
-                surface,
-                ..settings()
-            };
+            let mut settings = settings();
             settings.token_window.units = 2 * row.cost - 1;
             settings.guest_window.units = 2 * row.cost - 1;
-            let server = Server::with(settings).listening().await;
+            let server = Server::within(Environment::new(TokioRuntime).surface(surface), settings)
+                .listening()
+                .await;
             let alice = server.token("alice").await;
             let callers = [Some(&alice), None];
             let callers = &callers[..if row.needs_token { 1 } else { 2 }];
@@ -139,13 +139,11 @@ async fn each_row_costs_exactly_its_units_and_a_refusal_costs_none() {
 #[tokio::test]
 async fn a_row_that_the_host_has_not_written_answers_501_and_refuses_as_ever() {
     for surface in SURFACES {
-        let settings = Settings {
-            surface,
-            ..settings()
-        };
+        let environment = Environment::new(TokioRuntime).surface(surface);
         let authority = FullBoard::new();
-        let server = Server::over(
-            settings,
+        let server = Server::over_in(
+            environment,
+            settings(),
             Stores::in_memory(),
             &authority,
             Arc::new(Unwritten),

@@ -1,6 +1,8 @@
 //! What generators of clients, and whoever reads what they make, need of the OpenAPI document (contract, section 9).
 
+use forum_api::Environment;
 use forum_api::model::{ForumId, UserRef, When};
+use forum_api::runtime::Inline;
 use forum_api::scope::Surface;
 use forum_api::{Settings, openapi};
 use regex_automata::nfa::thompson::pikevm::PikeVM;
@@ -9,10 +11,8 @@ use serde_json::{Value, json};
 use crate::support::rows::{COMPACT_SCOPES, FULL_SCOPES};
 
 fn document(surface: Surface) -> Value {
-    openapi(&Settings {
-        surface,
-        ..Settings::default()
-    })
+    let environment = Environment::new(Inline).surface(surface);
+    openapi(&Settings::default(), &environment)
 }
 
 /// Every object and list of the document, with the path to it.
@@ -120,13 +120,10 @@ fn it_tells_of_scopes_errors_and_budgets() {
         (Surface::Full, &FULL_SCOPES[..]),
         (Surface::Compact, &COMPACT_SCOPES),
     ] {
-        let mut settings = Settings {
-            surface,
-            ..Settings::default()
-        };
+        let mut settings = Settings::default();
         settings.token_window.units = 7000;
         settings.guest_window.units = 90;
-        let document = openapi(&settings);
+        let document = openapi(&settings, &Environment::new(Inline).surface(surface));
         let authentication = document["components"]["securitySchemes"]["bearerAuth"]["description"]
             .as_str()
             .unwrap();

@@ -1,12 +1,12 @@
 //! Odd paths, methods and queries, answered alike however the service is mounted (contract, section 1).
 
+use forum_api::Environment;
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::OriginalUri;
 use forum_api::ForumApi;
-use forum_api::runtime::{Clock, TokioRuntime};
+use forum_api::runtime::TokioRuntime;
 use tokio::net::TcpListener;
 
 use crate::support::server::settings;
@@ -77,9 +77,9 @@ const PROBES: &[(Reaches, &str, &str, u16, &str)] = &[
 /// The same service for axum, which cuts paths.
 fn for_axum(server: &Server) -> ForumApi {
     let (authority, board) = (server.board.clone(), server.board.clone());
-    ForumApi::builder(authority, board, server.stores.clone(), TokioRuntime)
+    let environment = Environment::new(TokioRuntime).clock(server.clock.clone());
+    ForumApi::builder(authority, board, server.stores.clone(), environment)
         .settings(settings())
-        .clock(server.clock.clone() as Arc<dyn Clock>)
         .original_uri(|extensions| extensions.get::<OriginalUri>().map(|uri| &uri.0))
         .build()
 }

@@ -1,5 +1,7 @@
 //! What tokens carry, and for how long (spec, States and transitions; contract, section 2).
 
+use forum_api::Environment;
+use forum_api::runtime::TokioRuntime;
 use std::time::Duration;
 
 use forum_api::runtime::Clock;
@@ -78,11 +80,14 @@ async fn a_token_lives_on_without_a_scope_that_was_retired() {
     let stores = Stores::in_memory();
     let over = |surface| {
         let board = FullBoard::new();
-        let settings = forum_api::Settings {
-            surface,
-            ..settings()
-        };
-        Server::over(settings, stores.clone(), &board, board.clone())
+        let environment = Environment::new(TokioRuntime).surface(surface);
+        Server::over_in(
+            environment,
+            settings(),
+            stores.clone(),
+            &board,
+            board.clone(),
+        )
     };
     let (compact, full) = (over(Surface::Compact), over(Surface::Full));
     let token = compact

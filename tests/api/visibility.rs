@@ -1,7 +1,8 @@
 //! Who sees what: every endpoint, caller and forum (spec, What the service does, 4; contract, section 1).
 
-use forum_api::openapi;
+use forum_api::runtime::TokioRuntime;
 use forum_api::test_util::Answer;
+use forum_api::{Environment, openapi};
 use serde_json::Value;
 
 use crate::support::schema::resolved;
@@ -39,7 +40,7 @@ enum Checked {
 
 /// Every list that the library serves, from its own table, with a request for it.
 fn lists() -> Vec<(&'static Row, Checked)> {
-    let document = openapi(&settings());
+    let document = openapi(&settings(), &Environment::new(TokioRuntime));
     let is_list = |row: &&Row| {
         let method = row.method.to_lowercase();
         let operation = &document["paths"][row.template][&method];

@@ -1,5 +1,7 @@
 //! The webhooks of the OpenAPI document (contract, sections 8 and 9).
 
+use forum_api::Environment;
+use forum_api::runtime::Inline;
 use std::collections::BTreeSet;
 
 use forum_api::scope::Surface;
@@ -10,10 +12,8 @@ use serde_json::{Value, json};
 use crate::support::schema::{check, resolved};
 
 fn document(surface: Surface) -> Value {
-    openapi(&Settings {
-        surface,
-        ..Settings::default()
-    })
+    let environment = Environment::new(Inline).surface(surface);
+    openapi(&Settings::default(), &environment)
 }
 
 /// The topic and the operation of each webhook.

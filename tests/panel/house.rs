@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use forum_api::async_trait;
 use forum_api::host::{Operator, Session, Stored};
 use forum_api::model::{DeliveryId, EventId, Timestamp, UserId};
 use forum_api::panel::{Panel, Settings};
@@ -19,6 +18,7 @@ use forum_api::store::{
 use forum_api::token::{Issue, TokenRecord, issue};
 use forum_api::webhook::{Attempted, Event, Progress, State, Topic};
 use forum_api::webhook_admin::{Registration, Registry};
+use forum_api::{Environment, async_trait};
 use http::request::Parts;
 
 /// The administrator's password.
@@ -151,11 +151,12 @@ impl House {
     async fn over(mount: &str, webhooks: Webhooks) -> Self {
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
         let tokens = Arc::new(MemoryTokens::default());
-        let registry = Registry::new(webhooks.clone()).clock(clock.clone());
-        let members = Arc::new(Members::default());
-        let panel = Panel::builder(members.clone(), tokens.clone(), registry, Inline)
+        let environment = Environment::new(Inline)
             .clock(clock.clone())
-            .entropy(Arc::new(SeededEntropy::new(1)))
+            .random(Arc::new(SeededEntropy::new(1)));
+        let registry = Registry::new(webhooks.clone(), &environment);
+        let members = Arc::new(Members::default());
+        let panel = Panel::builder(members.clone(), tokens.clone(), registry, environment)
             .settings(Settings {
                 mount: mount.into(),
                 ..Settings::default()
@@ -178,11 +179,16 @@ impl House {
         }
     }
 
+    fn registry(&self) -> Registry {
+        let environment = Environment::new(Inline).clock(self.clock.clone());
+        Registry::new(self.webhooks.clone(), environment)
+    }
+
     /// The panel of another node: it shares the stores, and its store of tokens is `tokens`.
     pub fn node(&self, tokens: Arc<dyn Tokens>) -> Panel {
-        let registry = Registry::new(self.webhooks.clone()).clock(self.clock.clone());
-        Panel::builder(self.members.clone(), tokens, registry, TokioRuntime)
-            .clock(self.clock.clone())
+        let environment = Environment::new(TokioRuntime).clock(self.clock.clone());
+        let registry = Registry::new(self.webhooks.clone(), &environment);
+        Panel::builder(self.members.clone(), tokens, registry, environment)
             .budgets(self.stores.budgets.clone())
             .idempotency(self.stores.idempotency.clone())
             .build()
@@ -212,7 +218,7 @@ impl House {
     }
 
     pub async fn add_endpoint(&self, url: &str) -> String {
-        let registry = Registry::new(self.webhooks.clone()).clock(self.clock.clone());
+        let registry = self.registry();
         let new = Registration {
             url: url.into(),
             topics: "*".parse().unwrap(),
@@ -247,7 +253,7 @@ impl House {
 
     /// A ping to the endpoint that failed six times.
     pub async fn add_dead(&self) -> String {
-        let registry = Registry::new(self.webhooks.clone()).clock(self.clock.clone());
+        let registry = self.registry();
         let id = registry.ping(&self.endpoint.parse_id()).await.unwrap();
         self.end(State::Dead).await;
         id.to_string()

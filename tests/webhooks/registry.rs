@@ -1,5 +1,7 @@
 //! What an operator does with endpoints, in process.
 
+use forum_api::Environment;
+use forum_api::runtime::Inline;
 use std::sync::Arc;
 
 use forum_api::model::{EndpointId, UserId};
@@ -25,10 +27,10 @@ impl Entropy for Stuck {
 }
 
 fn registry(webhooks: &Webhooks, entropy: impl Entropy) -> Registry {
-    Registry::new(webhooks.clone())
+    let environment = Environment::new(Inline)
         .clock(Arc::new(ManualClock::at(after(0))))
-        .entropy(Arc::new(entropy))
-        .resolver(Names::leading_to(&["93.184.215.14"]))
+        .random(Arc::new(entropy));
+    Registry::new(webhooks.clone(), environment).resolver(Names::leading_to(&["93.184.215.14"]))
 }
 
 fn wanted(topics: &str) -> Registration {

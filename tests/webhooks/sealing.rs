@@ -1,5 +1,7 @@
 //! Encryption of webhook secrets, its keys, and the change from one key to another.
 
+use forum_api::Environment;
+use forum_api::runtime::Inline;
 use std::sync::Arc;
 
 use forum_api::model::{EndpointId, UserId};
@@ -141,11 +143,12 @@ proptest! {
 
 /// A registry with this key, or without one.
 fn registry(webhooks: &Webhooks, key: Option<&[u8]>) -> Registry {
-    let registry = Registry::new(webhooks.clone()).resolver(Names::leading_to(&["8.8.8.8"]));
-    match key {
-        Some(key) => registry.secrets(Arc::new(key_box(key))),
-        None => registry,
-    }
+    let environment = Environment::new(Inline);
+    let environment = match key {
+        Some(key) => environment.secrets(Arc::new(key_box(key))),
+        None => environment,
+    };
+    Registry::new(webhooks.clone(), environment).resolver(Names::leading_to(&["8.8.8.8"]))
 }
 
 async fn register(registry: &Registry, letter: &str) -> Result<EndpointId, Declined> {

@@ -1,5 +1,7 @@
 //! Files of the key that encrypts webhook secrets.
 
+use forum_api::Environment;
+use forum_api::runtime::TokioRuntime;
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -22,6 +24,11 @@ impl Secrets {
     pub fn find(database: &str, option: Option<&Path>) -> Result<Self> {
         let beside = beside(database).filter(|path| path.exists());
         Self::named(option.or(beside.as_deref()))
+    }
+
+    /// Returns the environment of this process, with this cipher.
+    pub fn environment(&self) -> Environment {
+        Environment::new(TokioRuntime).secrets(self.0.clone())
     }
 
     /// Reads a key file; without one, secrets are stored in plain text.

@@ -1,5 +1,6 @@
 //! Serving, until the process is told to stop.
 
+use forum_api::Environment;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,7 +11,6 @@ use forum_api::ForumApi;
 use forum_api::host::{Refusal, Result};
 use forum_api::panel::Panel;
 use forum_api::rate_limit::Window;
-use forum_api::runtime::TokioRuntime;
 use forum_api::store::Stores;
 use forum_api::swagger_ui::Docs;
 use forum_api::webhook_admin::Registry;
@@ -61,30 +61,43 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
     } else {
         secrets.or_created(&common.database)?
     };
-    let registry = options.addresses.registry(&database, &secrets);
+    let base_url = options
+        .base_url
+        .clone()
+        .unwrap_or_else(|| format!("http://{address}"));
+    let environment = secrets
+        .environment()
+        .surface(options.surface.into())
+        .public_origin(&base_url);
+    let registry = options.addresses.registry(&database, &environment);
     registry.check_key().await.map_err(refusal)?;
     let greeting = Greeting {
-        base_url: options
-            .base_url
-            .clone()
-            .unwrap_or_else(|| format!("http://{address}")),
+        base_url,
         new: beginning::begin(&database, &board, options, password).await?,
     };
     secrets.warn_of_plaintext(&common.database);
-    let worker = worker(&database, &board, &secrets, options)?;
+    let worker = worker(&database, &board, &environment, options)?;
     let stores = Stores {
         budgets,
         ..database.stores()
     };
-    let settings = settings(options, &greeting.base_url);
+    let settings = settings(options);
     let board = match worker.clone() {
         Some(worker) => board.with_wake(move || worker.wake()),
         None => board,
     };
-    let sign_in = SignIn::new(board.clone(), settings.clone(), stores.budgets.clone());
+    let sign_in = SignIn::new(
+        board.clone(),
+        settings.clone(),
+        &greeting.base_url,
+        stores.budgets.clone(),
+    );
     let front = Front {
-        panel: panel(&stores, registry, sign_in.clone(), &settings),
-        api: cors::layered(api(stores, board.clone(), settings), &options.cors_origin),
+        panel: panel(&stores, registry, sign_in.clone(), &environment),
+        api: cors::layered(
+            api(stores, board.clone(), settings, &environment),
+            &options.cors_origin,
+        ),
         sign_in,
         docs: Docs::new(DOCS, MOUNT),
         metrics,
@@ -112,14 +125,14 @@ pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
 fn worker(
     database: &Database,
     board: &Board,
-    secrets: &Secrets,
+    environment: &Environment,
     options: &cli::Serve,
 ) -> Result<Option<WorkerHandle>> {
     if options.no_worker {
         return Ok(None);
     }
     let (addresses, pace) = (&options.addresses, &options.pace);
-    webhooks::work(database, board, secrets, addresses, pace).map(Some)
+    webhooks::work(database, board, environment, addresses, pace).map(Some)
 }
 
 async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr)> {
@@ -129,12 +142,10 @@ async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr)> {
     Ok((listener, address))
 }
 
-fn settings(options: &cli::Serve, base_url: &str) -> Settings {
+fn settings(options: &cli::Serve) -> Settings {
     let length = Duration::from_secs(options.window.into());
     Settings {
-        surface: options.surface.into(),
         mount: MOUNT.into(),
-        base_url: base_url.into(),
         messages: Messages::of(options.language.into()),
         token_window: Window {
             units: options.token_budget,
@@ -149,25 +160,23 @@ fn settings(options: &cli::Serve, base_url: &str) -> Settings {
     }
 }
 
-fn api(stores: Stores, board: Board, settings: Settings) -> ForumApi {
+fn api(stores: Stores, board: Board, settings: Settings, environment: &Environment) -> ForumApi {
     let board = Arc::new(board);
-    ForumApi::builder(board.clone(), board, stores, TokioRuntime)
+    ForumApi::builder(board.clone(), board, stores, environment)
         .settings(settings)
         .build()
 }
 
-fn panel(stores: &Stores, registry: Registry, sign_in: SignIn, settings: &Settings) -> Panel {
+fn panel(stores: &Stores, registry: Registry, sign_in: SignIn, environment: &Environment) -> Panel {
     let settings = forum_api::panel::Settings {
         mount: PANEL.into(),
-        base_url: settings.base_url.clone(),
-        surface: settings.surface,
         ..forum_api::panel::Settings::default()
     };
     Panel::builder(
         Arc::new(sign_in),
         stores.tokens.clone(),
         registry,
-        TokioRuntime,
+        environment,
     )
     .budgets(stores.budgets.clone())
     .idempotency(stores.idempotency.clone())

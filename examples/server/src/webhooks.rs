@@ -1,19 +1,18 @@
 //! What sending webhooks takes: options, secrets, and the worker.
 
+use forum_api::Environment;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use forum_api::host::{Refusal, Result};
-use forum_api::runtime::TokioRuntime;
 use forum_api::webhook::{Backoff, HttpSettings, HttpTransport};
 use forum_api::webhook_admin::Registry;
 use forum_api::worker::{Settings, Worker, WorkerHandle};
 
 use crate::board::db::Database;
 use crate::board::{Board, OfflineMembers};
-use crate::keys::Secrets;
 use crate::stop::patiently;
 
 /// What registering endpoints takes, and sending to them.
@@ -56,11 +55,9 @@ impl Addresses {
         }
     }
 
-    /// Returns the operations on endpoints, with this cipher.
-    pub fn registry(&self, database: &Database, secrets: &Secrets) -> Registry {
-        Registry::new(database.webhooks())
-            .secrets(secrets.0.clone())
-            .allow_private(self.allow_private_webhooks)
+    /// Returns the operations on endpoints, in this environment.
+    pub fn registry(&self, database: &Database, environment: &Environment) -> Registry {
+        Registry::new(database.webhooks(), environment).allow_private(self.allow_private_webhooks)
     }
 }
 
@@ -90,7 +87,7 @@ impl Pace {
 pub fn work(
     database: &Database,
     board: &Board,
-    secrets: &Secrets,
+    environment: &Environment,
     addresses: &Addresses,
     pace: &Pace,
 ) -> Result<WorkerHandle> {
@@ -116,9 +113,9 @@ pub fn work(
         database.webhooks(),
         Arc::new(OfflineMembers(board.clone())),
         transport,
-        TokioRuntime,
+        environment,
     );
-    let worker = worker.secrets(secrets.0.clone()).settings(settings);
+    let worker = worker.settings(settings);
     Ok(worker.start())
 }
 

@@ -1,25 +1,27 @@
 //! The OpenAPI 3.1 document (contract, section 9), made from the same rows and types that serve the requests.
 
-mod guide;
-mod notes;
+mod descriptions;
+mod info;
+mod normalize;
 mod operation;
-mod plain;
 mod responses;
 mod schemas;
-mod typed;
+mod text_pattern;
 mod webhooks;
 
 use serde_json::{Map, Value, json};
 
 use self::schemas::Schemas;
 use super::Settings;
-use super::problem::Code;
-use super::route::rows;
+use crate::api::error::Code;
+use crate::api::router::rows;
+use crate::environment::Environment;
 use crate::scope::Surface;
 
-/// The document of the surface that `settings` serve, as it is served at `openapi.json`.
-pub fn document(settings: &Settings) -> Value {
-    let surface = settings.surface;
+/// The document of the surface that `environment` names, as it is served at `openapi.json`.
+pub fn document(settings: &Settings, environment: &Environment) -> Value {
+    let surface = environment.surface;
+    let server = format!("{}{}", environment.public_origin, settings.mount);
     let mut schemas = Schemas::new();
     let mut responses = Map::new();
     let paths = paths(surface, &mut schemas, &mut responses);
@@ -28,8 +30,8 @@ pub fn document(settings: &Settings) -> Value {
     responses.extend(webhooks::responses());
     json!({
         "openapi": "3.1.0",
-        "info": info(settings),
-        "servers": [{ "url": format!("{}{}", settings.base_url, settings.mount) }],
+        "info": info(settings, surface),
+        "servers": [{ "url": server }],
         "tags": tags(surface),
         "paths": paths,
         "webhooks": webhooks,
@@ -43,8 +45,7 @@ pub fn document(settings: &Settings) -> Value {
     })
 }
 
-fn info(settings: &Settings) -> Value {
-    let surface = settings.surface;
+fn info(settings: &Settings, surface: Surface) -> Value {
     let scopes: Map<_, _> = surface
         .scopes()
         .map(|scope| (scope.to_string(), scope.allows().into()))
@@ -60,7 +61,7 @@ fn info(settings: &Settings) -> Value {
     json!({
         "title": "Forum Board REST API",
         "version": "1.0.0",
-        "description": guide::guide(settings),
+        "description": info::guide(settings, surface),
         "contact": { "name": "The operators of this board" },
         "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         "x-scopes": scopes,
@@ -73,7 +74,7 @@ fn security_scheme(surface: Surface) -> Value {
         "type": "http",
         "scheme": "bearer",
         "bearerFormat": "forum_pat_<lookup>_<secret>",
-        "description": guide::authentication(surface),
+        "description": info::authentication(surface),
     })
 }
 

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::notes::note;
+use super::descriptions::note;
 use super::responses;
 use super::schemas::{Schemas, never_null};
-use crate::api::args::Source;
-use crate::api::op::Described;
+use crate::api::endpoint::Described;
+use crate::api::extract::params::Source;
 use crate::api::row::{Row, Verb};
 use crate::scope::{Scope, Surface};
 

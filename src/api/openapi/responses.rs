@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::api::op::Described;
-use crate::api::problem::Code;
+use crate::api::endpoint::Described;
+use crate::api::error::Code;
 use crate::api::row::Row;
 use crate::scope::Surface;
 

@@ -4,9 +4,9 @@ use schemars::SchemaGenerator;
 use schemars::generate::{Contract, SchemaSettings};
 use serde_json::{Map, Value};
 
-use super::plain::Plain;
-use super::typed::Typed;
-use crate::api::answer::ErrorBody;
+use super::normalize::Plain;
+use super::text_pattern::Typed;
+use crate::api::response::ErrorBody;
 
 /// Both directions: a field that may be left out of a request is always there in an answer.
 pub(super) struct Schemas {

@@ -125,9 +125,13 @@ impl Suite {
         let (authority, board) = (Arc::clone(authority), Arc::clone(board));
         let clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(clock);
         let settings = Settings::default();
-        TestBoard::with(authority, board, Stores::in_memory(), settings, |builder| {
-            builder.clock(clock)
-        })
+        TestBoard::with(
+            authority,
+            board,
+            Stores::in_memory(),
+            settings,
+            |environment| environment.clock(clock),
+        )
     }
 
     /// The guest.

@@ -64,8 +64,16 @@ async fn attempt(visit: &Visit, form: &Form) -> Outcome {
         expires_in_days: &expires_in_days,
     };
     let core = &visit.core;
-    let surface = core.settings.surface;
-    match token::issue(&*core.tokens, &*core.entropy, surface, wanted, visit.now).await {
+    let surface = core.environment.surface;
+    match token::issue(
+        &*core.tokens,
+        &*core.environment.random,
+        surface,
+        wanted,
+        visit.now,
+    )
+    .await
+    {
         Ok((token, record)) => issued(visit, &token, &record),
         Err(error) => {
             note(&mut wrong, error)?;

@@ -105,7 +105,7 @@ fn row(visit: &Visit, token: &TokenRecord, owner: Option<&String>) -> Markup {
 
 /// What it carries; one word for all that there is.
 fn scopes(visit: &Visit, token: &TokenRecord) -> String {
-    let surface = visit.core.settings.surface;
+    let surface = visit.core.environment.surface;
     let known = surface
         .scopes()
         .filter(|scope| token.scopes.iter().any(|one| one == scope.as_str()));

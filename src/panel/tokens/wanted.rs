@@ -11,7 +11,7 @@ use crate::panel::visit::Visit;
 pub(super) fn form(visit: &Visit, typed: &Form, wrong: &Wrong) -> Result<Markup, Problem> {
     let scopes: Vec<_> = visit
         .core
-        .settings
+        .environment
         .surface
         .scopes()
         .map(|scope| {

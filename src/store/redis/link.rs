@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::script::{Answer, Asked, script};
 use crate::error::{Fault, Stored};
-use crate::measure;
+use crate::metrics::recorder;
 use crate::rate_limit::Window;
 use crate::runtime::{Runtime, TokioRuntime};
 use crate::store::lock;
@@ -133,7 +133,7 @@ impl Link {
         };
         answer.inspect_err(|fault| {
             self.failures.fetch_add(1, Ordering::Relaxed);
-            measure::store_failed("budgets");
+            recorder::record_store_error("budgets");
             tracing::debug!(%fault, "Redis failed");
         })
     }

@@ -258,7 +258,7 @@ impl Database {
     }
 }
 
-prints_as_its_name!(Database);
+opaque_debug!(Database);
 
 fn migrate_tables(connection: &Connection) -> Result<(), SqliteError> {
     migrate(connection, schema::TABLE, schema::STEPS).map(drop)

@@ -22,7 +22,7 @@ enum Cause {
     Sqlite(rusqlite::Error),
     Unusable(String),
     Thread(io::Error),
-    Panicked,
+    PanicError,
     RolledBack,
     Closed,
     Overloaded(Overloaded),
@@ -84,7 +84,7 @@ impl SqliteError {
 
 /// What `run` gives, or an error when it panics.
 pub(super) fn caught<T, E: From<SqliteError>>(run: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
-    let panicked = || SqliteError::from(Cause::Panicked).into();
+    let panicked = || SqliteError::from(Cause::PanicError).into();
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
         // Dropping the payload could panic again.
         mem::forget(payload);
@@ -100,7 +100,7 @@ impl fmt::Display for SqliteError {
             Cause::Sqlite(error) => error.fmt(f),
             Cause::Unusable(sentence) => f.write_str(sentence),
             Cause::Thread(error) => write!(f, "the database's threads do not start: {error}"),
-            Cause::Panicked => f.write_str("the database operation panicked"),
+            Cause::PanicError => f.write_str("the database operation panicked"),
             Cause::RolledBack => f.write_str("the transaction was rolled back"),
             Cause::Closed => f.write_str("the database is closed"),
             Cause::Overloaded(overloaded) => overloaded.fmt(f),

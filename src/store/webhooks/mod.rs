@@ -48,4 +48,4 @@ impl Webhooks {
     }
 }
 
-prints_as_its_name!(Webhooks);
+opaque_debug!(Webhooks);

@@ -60,7 +60,7 @@ pub(crate) fn decode_event(
 /// Logs and counts a row that cannot be decoded, and is therefore set aside.
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) fn report_unreadable(table: &'static str, id: &str, reason: &str) {
-    crate::measure::unreadable(table);
+    crate::metrics::recorder::record_unreadable(table);
     tracing::error!(
         table,
         id,

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use forum_api::ForumApi;
-use forum_api::Settings;
 use forum_api::host::{Authority, Board};
 use forum_api::rate_limit::{BudgetKey, Charge, Window};
 use forum_api::runtime::{Clock, ManualClock, TokioRuntime};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::test_util::Answer;
+use forum_api::{Environment, Settings};
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -49,15 +49,17 @@ impl Server {
     }
 
     pub(crate) fn on(surface: Surface) -> Self {
-        Self::with(Settings {
-            surface,
-            ..settings()
-        })
+        Self::within(Environment::new(TokioRuntime).surface(surface), settings())
     }
 
     pub(crate) fn with(settings: Settings) -> Self {
+        Self::within(Environment::new(TokioRuntime), settings)
+    }
+
+    pub(crate) fn within(environment: Environment, settings: Settings) -> Self {
         let board = FullBoard::new();
-        Self::over(settings, Stores::in_memory(), &board, board.clone())
+        let stores = Stores::in_memory();
+        Self::over_in(environment, settings, stores, &board, board.clone())
     }
 
     /// `board` alone decides who sees what; `commands` answer.
@@ -67,12 +69,23 @@ impl Server {
         board: &Arc<FullBoard>,
         commands: Arc<dyn Board>,
     ) -> Self {
+        let environment = Environment::new(TokioRuntime);
+        Self::over_in(environment, settings, stores, board, commands)
+    }
+
+    pub(crate) fn over_in(
+        environment: Environment,
+        settings: Settings,
+        stores: Stores,
+        board: &Arc<FullBoard>,
+        commands: Arc<dyn Board>,
+    ) -> Self {
         log::keep();
         let clock = Arc::new(ManualClock::at(world::time()));
         let authority = board.clone() as Arc<dyn Authority>;
-        let api = ForumApi::builder(authority, commands, stores.clone(), TokioRuntime)
+        let environment = environment.clock(clock.clone());
+        let api = ForumApi::builder(authority, commands, stores.clone(), environment)
             .settings(settings)
-            .clock(clock.clone() as Arc<dyn Clock>)
             .build();
         Self {
             api,

@@ -1,5 +1,6 @@
 //! A delivery from its event to its end.
 
+use forum_api::Environment;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,8 +51,8 @@ impl Story {
         let database = Database::open(&Location::File { path, create: true }).unwrap();
         let stores = Webhooks::in_sqlite(&database);
         let clock = Arc::new(ManualClock::at(after(0)));
-        let registry = Registry::new(stores.clone())
-            .clock(clock.clone())
+        let environment = Environment::new(Inline).clock(clock.clone());
+        let registry = Registry::new(stores.clone(), environment)
             .resolver(aim.names.clone() as Arc<dyn Resolver>)
             .allow_private(aim.settings.allow_private);
         let registered = registry.register(Registration {

@@ -1,5 +1,6 @@
 //! A board's webhooks with everything around them, and what a test does to them.
 
+use forum_api::Environment;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -69,11 +70,12 @@ impl Scene {
     pub(crate) fn start(&self) -> WorkerHandle {
         let stores = Webhooks::in_one(self.counted.clone());
         let (people, receivers) = (self.people.clone(), self.receivers.clone());
-        let worker = Worker::new(stores, people, receivers, self.runtime.clone())
-            .settings(self.settings.clone())
+        let environment = Environment::new(self.runtime.clone())
             .secrets(self.secrets.clone())
             .clock(self.clock.clone())
-            .entropy(Arc::new(self.spread));
+            .random(Arc::new(self.spread));
+        let worker = Worker::new(stores, people, receivers, environment);
+        let worker = worker.settings(self.settings.clone());
         let handle = worker.start();
         self.runtime.run();
         handle

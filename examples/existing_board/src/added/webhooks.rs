@@ -28,7 +28,7 @@ pub fn start(club: &Club) -> Result<WorkerHandle, Fault> {
 
 /// Has all that this member may see sent there, and gives the secret that signs it.
 pub async fn register(club: &Club, member: i64, url: String) -> Result<Secret, Declined> {
-    let registry = Registry::new(Webhooks::in_postgres(&club.pool));
+    let registry = Registry::new(Webhooks::in_postgres(&club.pool), TokioRuntime);
     let registration = Registration {
         url,
         topics: Topics {

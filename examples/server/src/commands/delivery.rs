@@ -1,5 +1,6 @@
 //! `delivery list`, `delivery show`, `delivery retry`, `delivery remove`.
 
+use forum_api::runtime::TokioRuntime;
 use std::fmt;
 
 use clap::{Args, Subcommand};
@@ -78,7 +79,9 @@ impl Retry {
         if let Some(id) = self.id {
             retry(&webhooks, &id).await?;
         } else if let Some(endpoint) = self.endpoint {
-            let retried = Registry::new(webhooks).retry_dead(&endpoint).await;
+            let retried = Registry::new(webhooks, TokioRuntime)
+                .retry_dead(&endpoint)
+                .await;
             retried.map_err(refusal)?;
         }
         Output::done()

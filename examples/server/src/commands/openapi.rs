@@ -2,8 +2,9 @@
 
 use clap::Args;
 use forum_api::host::Result;
+use forum_api::runtime::TokioRuntime;
 use forum_api::scope;
-use forum_api::{Settings, openapi};
+use forum_api::{Environment, Settings, openapi};
 
 use crate::cli::Surface;
 use crate::output::Output;
@@ -19,10 +20,9 @@ pub struct Openapi {
 impl Openapi {
     /// Prints the document, which is JSON either way.
     pub fn run(self, before: scope::Surface) -> Result<Output> {
-        let document = openapi(&Settings {
-            surface: self.surface.map_or(before, Into::into),
-            ..Settings::default()
-        });
+        let surface = self.surface.map_or(before, Into::into);
+        let environment = Environment::new(TokioRuntime).surface(surface);
+        let document = openapi(&Settings::default(), &environment);
         Output::new(format!("{document:#}"), &document)
     }
 }

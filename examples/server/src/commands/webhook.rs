@@ -114,7 +114,7 @@ impl Webhook {
             return reseal(&addresses, database, old_key.as_deref(), &new_key).await;
         }
         let secrets = Secrets::find(url, addresses.secret_key_file.as_deref())?;
-        let registry = addresses.registry(database, &secrets);
+        let registry = addresses.registry(database, &secrets.environment());
         if !(self.action.needs_no_secret() && secrets.are_plaintext()) {
             registry.check_key().await.map_err(refusal)?;
         }
@@ -164,7 +164,7 @@ async fn reseal(
         return Err(Refusal::invalid("key", reason));
     }
     let (old, new) = (Secrets::named(old_key)?, Secrets::read(new_key)?);
-    let registry = addresses.registry(database, &old);
+    let registry = addresses.registry(database, &old.environment());
     let count = registry.reencrypt(&*new.0).await.map_err(refusal)?;
     let (id, noun) = (
         new.0.key_id(),

@@ -45,10 +45,11 @@ impl Worker {
         let addresses = self.addresses.or(&before.addresses);
         let pace = self.pace.or(&before.pace);
         let secrets = Secrets::find(url, addresses.secret_key_file.as_deref())?;
-        let registry = addresses.registry(database, &secrets);
+        let environment = secrets.environment();
+        let registry = addresses.registry(database, &environment);
         registry.check_key().await.map_err(refusal)?;
         secrets.warn_of_plaintext(url);
-        let worker = work(database, board, &secrets, &addresses, &pace)?;
+        let worker = work(database, board, &environment, &addresses, &pace)?;
         tracing::info!("webhooks are sent");
         told.await;
         stop(&worker).await;

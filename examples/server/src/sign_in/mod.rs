@@ -57,6 +57,7 @@ struct Desk {
     board: Board,
     settings: Settings,
     cookie: Cookie,
+    public_origin: String,
     throttle: Throttle,
     queue: Semaphore,
     checks: Semaphore,
@@ -74,12 +75,18 @@ enum No {
 }
 
 impl SignIn {
-    /// The sign-in of this board, with the base URL, trusted proxies and address prefixes of the API. Failures are counted
+    /// The sign-in of this board, with the trusted proxies and address prefixes of the API. Failures are counted
     /// in `budgets`.
-    pub fn new(board: Board, settings: Settings, budgets: Arc<dyn Budgets>) -> Self {
+    pub fn new(
+        board: Board,
+        settings: Settings,
+        public_origin: &str,
+        budgets: Arc<dyn Budgets>,
+    ) -> Self {
         Self(Arc::new(Desk {
             board,
-            cookie: Cookie::at(&settings.base_url),
+            cookie: Cookie::at(public_origin),
+            public_origin: public_origin.to_owned(),
             settings,
             throttle: Throttle::new(budgets),
             queue: Semaphore::new(QUEUE),
@@ -124,7 +131,7 @@ impl SignIn {
     /// The account whose name and password these are.
     async fn account(&self, head: &Parts, typed: &Typed) -> Result<Account, No> {
         let desk = &self.0;
-        if !is_own_form(head, &desk.settings.base_url) {
+        if !is_own_form(head, &desk.public_origin) {
             return Err(No::Foreign);
         }
         let attempt = Attempt::new(&typed.name, self.prefix(head), SystemClock.now());
@@ -162,7 +169,7 @@ impl SignIn {
 
     async fn end(&self, head: &Parts) -> Result<(), No> {
         let desk = &self.0;
-        if !is_own_form(head, &desk.settings.base_url) {
+        if !is_own_form(head, &desk.public_origin) {
             return Err(No::Foreign);
         }
         match desk.cookie.read(&head.headers) {
@@ -274,7 +281,7 @@ mod tests {
             .await
             .unwrap();
         let budgets = Arc::new(MemoryBudgets::default());
-        let sign_in = SignIn::new(board, Settings::default(), budgets);
+        let sign_in = SignIn::new(board, Settings::default(), "", budgets);
         let _queue = sign_in.0.queue.try_acquire_many(QUEUE as u32).unwrap();
         let form = Body::from("name=admin&password=x");
         let request = Request::post(SIGN_IN).body(form).unwrap();

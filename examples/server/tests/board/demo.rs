@@ -53,7 +53,7 @@ impl Demo {
             shared,
             Stores::in_memory(),
             Settings::default(),
-            |builder| builder.clock(ticking as Arc<dyn Clock>),
+            |environment| environment.clock(ticking as Arc<dyn Clock>),
         );
         Self {
             api,

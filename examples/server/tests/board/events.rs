@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use forum_api::Environment;
 use forum_api::host::Refusal;
+use forum_api::runtime::Inline;
 use forum_api::runtime::SystemClock;
 use forum_api::webhook::Topic;
 use forum_api::{Language, Settings, openapi};
@@ -76,7 +78,7 @@ pub async fn check_public(demo: &Demo, told: &str) {
 
 #[tokio::test]
 async fn every_event_is_as_the_document_says() {
-    let document = openapi(&Settings::default());
+    let document = openapi(&Settings::default(), &Environment::new(Inline));
     let mut topics = BTreeSet::new();
     for body in told(&eventful().await.board).await {
         let body: Value = serde_json::from_str(&body).unwrap();

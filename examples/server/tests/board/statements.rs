@@ -149,7 +149,7 @@ async fn demo() -> (Place, Arc<Board>, TestBoard) {
         board.clone(),
         place.database.stores(),
         Settings::default(),
-        |builder| builder.clock(clock as Arc<dyn Clock>),
+        |environment| environment.clock(clock as Arc<dyn Clock>),
     );
     (place, board, api)
 }

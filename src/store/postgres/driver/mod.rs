@@ -42,7 +42,7 @@ impl Postgres {
     }
 }
 
-prints_as_its_name!(Postgres);
+opaque_debug!(Postgres);
 
 impl Stores {
     /// Tokens and first answers in the database behind `pool`, for any number of nodes; budgets in memory, a node's own

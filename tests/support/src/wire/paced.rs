@@ -1,5 +1,6 @@
 //! A worker whose receivers and whose store are real, and whose time is not.
 
+use forum_api::Environment;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -41,10 +42,10 @@ impl Paced {
             ..Settings::default()
         };
         let (asked, open) = Asked::new(authority);
-        let worker = Worker::new(stores.clone(), asked, transport, runtime.clone())
-            .settings(settings)
+        let environment = Environment::new(runtime.clone())
             .clock(clock.clone())
-            .entropy(Arc::new(SeededEntropy::default()));
+            .random(Arc::new(SeededEntropy::default()));
+        let worker = Worker::new(stores.clone(), asked, transport, environment).settings(settings);
         let paced = Self {
             clock: clock.clone(),
             handle: worker.start(),

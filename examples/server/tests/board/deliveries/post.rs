@@ -1,5 +1,7 @@
 //! The demo board with all that delivers what it tells.
 
+use forum_api::Environment;
+use forum_api::runtime::Inline;
 use std::sync::Arc;
 
 use forum_api::Language;
@@ -42,9 +44,8 @@ impl Post {
         acts: &[Act],
     ) -> (Receiver, EndpointId) {
         let receiver = Receiver::acting(acts.to_vec(), None).await;
-        let registry = Registry::new(self.webhooks.clone())
-            .clock(self.demo.clock.clone())
-            .allow_private(true);
+        let environment = Environment::new(Inline).clock(self.demo.clock.clone());
+        let registry = Registry::new(self.webhooks.clone(), environment).allow_private(true);
         let added = registry.register(Registration {
             url: receiver.url("http://127.0.0.1"),
             topics: topics.parse().unwrap(),

@@ -1,5 +1,6 @@
 //! A board and its model, step by step.
 
+use forum_api::scope::Surface;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,9 +47,13 @@ impl Play {
             ..Settings::default()
         };
         let ticking: Arc<dyn Clock> = clock.clone();
-        let api = TestBoard::with(authority, board, Stores::in_memory(), settings, |builder| {
-            builder.clock(ticking)
-        });
+        let api = TestBoard::with(
+            authority,
+            board,
+            Stores::in_memory(),
+            settings,
+            |environment| environment.clock(ticking),
+        );
         let mut play = Self {
             world: World::default(),
             stage,
@@ -63,8 +68,7 @@ impl Play {
     async fn people(&mut self) {
         for (name, role) in MEMBERS {
             let id = self.stage.add_member(name, role).await.unwrap();
-            let scopes: Vec<_> = Settings::default()
-                .surface
+            let scopes: Vec<_> = Surface::Full
                 .scopes()
                 .map(|scope| scope.to_string())
                 .collect();

@@ -1,0 +1,15 @@
+//! What the HTTP services of the library share.
+
+mod etag;
+mod form;
+#[cfg(any(feature = "panel", feature = "swagger-ui"))]
+mod page;
+mod request;
+
+pub(crate) use etag::EntityTag;
+pub(crate) use form::{form_decode, form_pairs, percent_decode};
+#[cfg(any(feature = "panel", feature = "swagger-ui"))]
+pub(crate) use page::{Content, page_headers, respond};
+pub(crate) use request::{
+    BodyError, OriginalUri, read_body, restore_uri, retry_after, run, run_write,
+};

@@ -1,0 +1,84 @@
+//! Responses that a browser shows: pages and their assets.
+
+use bytes::Bytes;
+use http::header::{
+    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderValue,
+    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
+use http::{HeaderMap, Method, Response, StatusCode};
+use http_body_util::Full;
+
+use super::EntityTag;
+
+/// The headers of every page and of its assets.
+pub(crate) fn page_headers(content_security_policy: &'static str) -> HeaderMap {
+    let headers = [
+        (CONTENT_SECURITY_POLICY, content_security_policy),
+        (REFERRER_POLICY, "same-origin"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));
+    headers.into_iter().collect()
+}
+
+/// What a response carries.
+#[derive(Clone, Debug)]
+pub(crate) struct Content {
+    pub(crate) content_type: &'static str,
+    pub(crate) content_encoding: Option<&'static str>,
+    pub(crate) tag: Option<EntityTag>,
+    pub(crate) body: Bytes,
+}
+
+impl Content {
+    pub(crate) fn new(content_type: &'static str, body: impl Into<Bytes>) -> Self {
+        Self {
+            content_type,
+            content_encoding: None,
+            tag: None,
+            body: body.into(),
+        }
+    }
+
+    /// Content that a client may ask for under a condition.
+    pub(crate) fn tagged(content_type: &'static str, body: impl Into<Bytes>) -> Self {
+        let content = Self::new(content_type, body);
+        Self {
+            tag: Some(EntityTag::of(&content.body)),
+            ..content
+        }
+    }
+}
+
+/// Makes a response with these headers: 304 without the content when the client knows its tag, and no body for `HEAD`.
+pub(crate) fn respond(
+    method: &Method,
+    request_headers: &HeaderMap,
+    status: StatusCode,
+    headers: HeaderMap,
+    content: Option<Content>,
+) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::default());
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    let Some(content) = content else {
+        return response;
+    };
+    let headers = response.headers_mut();
+    if let Some(tag) = content.tag {
+        headers.extend(HeaderValue::from_str(tag.as_str()).map(|tag| (ETAG, tag)));
+        if tag.is_known(request_headers) {
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            return response;
+        }
+    }
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content.content_type));
+    headers.insert(CONTENT_LENGTH, content.body.len().into());
+    if let Some(encoding) = content.content_encoding {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static(encoding));
+    }
+    if *method != Method::HEAD {
+        *response.body_mut() = content.body.into();
+    }
+    response
+}

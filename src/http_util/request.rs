@@ -1,0 +1,73 @@
+//! Requests: their URI before a router, their body, and the limits under which they run.
+
+use std::future::Future;
+use std::time::Duration;
+
+use bytes::{Buf, Bytes};
+use http::request::Parts;
+use http::{Extensions, Uri};
+use http_body::Body;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+
+use crate::host::BoxError;
+use crate::runtime::Runtime;
+use crate::task::{PanicError, catch_panic, spawn_and_join, timeout};
+
+/// Finds the URI as it was sent in the extensions of a request whose path a router has cut.
+pub(crate) type OriginalUri = fn(&Extensions) -> Option<&Uri>;
+
+/// Gives a request the URI as it was sent.
+pub(crate) fn restore_uri(head: &mut Parts, original_uri: OriginalUri) {
+    if let Some(original) = original_uri(&head.extensions) {
+        head.uri = original.clone();
+    }
+}
+
+/// The reason why a body could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum BodyError {
+    #[error("the body is longer than the limit")]
+    TooLong,
+    #[error("the body did not arrive completely")]
+    Incomplete,
+}
+
+/// Reads a whole body of at most `limit` bytes. Nothing is read before the future is polled.
+pub(crate) async fn read_body<B>(body: B, limit: usize) -> Result<Bytes, BodyError>
+where
+    B: Body + Send + 'static,
+    B::Data: Buf + Send,
+    B::Error: Into<BoxError>,
+{
+    match Limited::new(body, limit).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(BodyError::TooLong),
+        Err(_) => Err(BodyError::Incomplete),
+    }
+}
+
+/// Runs the steps of a request: a panic becomes an error, and `None` means that the deadline has passed.
+pub(crate) async fn run<T, E: From<PanicError>>(
+    runtime: &dyn Runtime,
+    deadline: Duration,
+    steps: impl Future<Output = Result<T, E>>,
+) -> Option<Result<T, E>> {
+    timeout(runtime, deadline, catch_panic(steps)).await
+}
+
+/// Runs a write to its end, even when the client hangs up. `None` means that the executor dropped it.
+pub(crate) async fn run_write<T, E>(
+    runtime: &dyn Runtime,
+    write: impl Future<Output = Result<T, E>> + Send + 'static,
+) -> Option<Result<T, E>>
+where
+    T: Send + 'static,
+    E: From<PanicError> + Send + 'static,
+{
+    spawn_and_join(runtime, catch_panic(write)).await
+}
+
+/// The value of `retry-after`: whole seconds, rounded up, at least one.
+pub(crate) fn retry_after(wait: Duration) -> u128 {
+    wait.as_millis().div_ceil(1000).max(1)
+}

@@ -1,0 +1,109 @@
+//! The table of metrics.
+
+use ::metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
+
+/// How a metric is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It only grows.
+    Counter,
+    /// As it is now.
+    Gauge,
+    /// How values are spread.
+    Histogram,
+}
+
+/// A metric.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    /// Its name, as in `forum_api_requests_total`.
+    pub name: &'static str,
+    /// How it is read.
+    pub kind: Kind,
+    /// Of what unit its values are.
+    pub unit: Unit,
+    /// The names of its labels.
+    pub labels: &'static [&'static str],
+    /// What it tells, in one sentence.
+    pub help: &'static str,
+}
+
+macro_rules! metrics {
+    ($($id:ident $kind:ident $unit:ident $name:literal [$($label:literal),*] $help:literal)+) => {
+        $(
+            #[doc = $help]
+            pub(super) const $id: Metric = Metric {
+                name: $name,
+                kind: Kind::$kind,
+                unit: Unit::$unit,
+                labels: &[$($label),*],
+                help: $help,
+            };
+        )+
+
+        /// Every metric.
+        pub const ALL: &[Metric] = &[$($id),+];
+    };
+}
+
+metrics! {
+    REQUESTS Counter Count "forum_api_requests_total" ["method", "route", "status", "code"]
+        "Requests that were answered."
+    REQUEST_SECONDS Histogram Seconds "forum_api_request_duration_seconds" ["method", "route"]
+        "How long answers took."
+    UNITS Counter Count "forum_api_units_charged_total" ["budget"]
+        "Units that were charged to budgets."
+    REFUSALS Counter Count "forum_api_budget_refusals_total" ["budget"]
+        "Requests that were refused because a budget had too few units left."
+    DELIVERIES Counter Count "forum_api_deliveries_total" ["topic", "state"]
+        "Attempts of deliveries, by the state that each led to."
+    ATTEMPT_SECONDS Histogram Seconds "forum_api_delivery_attempt_duration_seconds" []
+        "How long attempts took that sent something."
+    QUEUE_DEPTH Gauge Count "forum_api_delivery_queue_depth" []
+        "Deliveries that are due and that no worker has taken; 10001 means at least as many."
+    QUEUE_SECONDS Gauge Seconds "forum_api_delivery_queue_age_seconds" []
+        "For how long the oldest of them has been due."
+    UNREADABLE Counter Count "forum_api_unreadable_rows_total" ["table"]
+        "Rows of events, endpoints and deliveries that could not be decoded and were set aside."
+    STORE_ERRORS Counter Count "forum_api_store_errors_total" ["store"]
+        "Operations that a store failed to do."
+}
+
+/// Tells the recorder that is installed the kind, the unit and the meaning of [`ALL`].
+pub fn describe() {
+    for metric in ALL {
+        let Metric {
+            name, unit, help, ..
+        } = *metric;
+        match metric.kind {
+            Kind::Counter => describe_counter!(name, unit, help),
+            Kind::Gauge => describe_gauge!(name, unit, help),
+            Kind::Histogram => describe_histogram!(name, unit, help),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ALL;
+
+    #[test]
+    fn the_guide_has_this_table() {
+        let guide = include_str!("../guide/logging.md");
+        for metric in ALL {
+            let labels: Vec<_> = metric
+                .labels
+                .iter()
+                .map(|label| format!("`{label}`"))
+                .collect();
+            let row = format!(
+                "| `{}` | {} | {} | {} |",
+                metric.name,
+                format!("{:?}", metric.kind).to_lowercase(),
+                labels.join(", "),
+                metric.help
+            );
+            assert!(guide.contains(&row), "{row}");
+        }
+    }
+}
