@@ -40,7 +40,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
 const SQL: &[&str] = &[
     "src/store/postgres",
     "src/store/sqlite",
-    "src/webhook/event/insert.rs",
+    "src/webhook/event/envelope.rs",
     "examples/existing_board",
     "examples/server/src/board",
 ];
@@ -49,9 +49,9 @@ const SQL: &[&str] = &[
 #[rustfmt::skip]
 const DOORS: &[(&str, &[&str])] = &[
     ("SystemTime::now", &["src/runtime.rs"]),
-    ("Instant::now", &["src/store/sqlite/line.rs", "src/webhook/http/pool.rs", "examples/server/src/connections.rs", "examples/server/src/readiness.rs"]),
+    ("Instant::now", &["src/store/sqlite/line.rs", "src/webhook/http/connection.rs", "examples/server/src/connections.rs", "examples/server/src/readiness.rs"]),
     ("getrandom::", &["src/runtime.rs"]),
-    ("tokio::spawn", &["src/runtime.rs", "src/webhook/address/lookups.rs", "src/webhook/http/pool.rs", "examples"]),
+    ("tokio::spawn", &["src/runtime.rs", "src/webhook/address/resolver.rs", "src/webhook/http/connection.rs", "examples"]),
     ("select ", SQL),
     ("insert into ", SQL),
     ("delete from ", SQL),

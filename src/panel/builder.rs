@@ -1,46 +1,63 @@
-//! How a panel is put together.
+//! Settings of a panel, and how it is built.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{Extensions, Uri};
 
-use super::lock::Lock;
-use super::service::{Core, Panel};
-use super::settings::Settings;
-use super::spent::Spent;
+use super::form_nonce::FormNonces;
+use super::password_throttle::PasswordThrottle;
+use super::service::{Panel, PanelInner};
 use crate::environment::Environment;
 use crate::host::Operator;
 use crate::store::{Budgets, Idempotency, Stores, Tokens};
 use crate::webhook_admin::Registry;
 
-/// Puts a [`Panel`] together; what is mandatory was said in [`Panel::builder`].
-pub struct Builder(Core);
+/// The settings of a panel. Take the defaults and change what you need.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The path below which the panel answers. Default: `/panel`.
+    pub mount: String,
+    /// How much of a form is read, in bytes. Default: 1 MiB.
+    pub body_limit: usize,
+    /// How long a request may take. Default: 30 s.
+    pub deadline: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            mount: "/panel".into(),
+            body_limit: 1 << 20,
+            deadline: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Builds a [`Panel`]. [`Panel::builder`] takes what is mandatory.
+pub struct Builder(PanelInner);
 
 impl Panel {
-    /// A panel for the host's administrators: all that it cannot do without. The rest has a default.
+    /// A panel for the host's administrators. Everything else has a default.
     ///
-    /// `tokens` are those of the API, `registry` goes by the settings and stores of the worker. `environment` may be
-    /// the [`Runtime`](crate::runtime::Runtime) that the host's server runs on.
+    /// `tokens` are those of the API, and `registry` has the stores of the worker. `environment` may be the
+    /// [`Runtime`](crate::runtime::Runtime) that the host's server runs on.
     pub fn builder(
         operator: Arc<dyn Operator>,
         tokens: Arc<dyn Tokens>,
         registry: Registry,
         environment: impl Into<Environment>,
     ) -> Builder {
-        let Stores {
-            budgets,
-            idempotency,
-            ..
-        } = Stores::in_memory();
-        Builder(Core {
+        let stores = Stores::in_memory();
+        Builder(PanelInner {
             operator,
             tokens,
             registry,
             environment: environment.into(),
             settings: Settings::default(),
             original_uri: |_| None,
-            lock: Lock::new(budgets),
-            spent: Spent::new(idempotency),
+            password_throttle: PasswordThrottle(stores.budgets),
+            form_nonces: FormNonces(stores.idempotency),
         })
     }
 }
@@ -57,15 +74,15 @@ impl Builder {
     /// memory, for a single node.
     #[must_use]
     pub fn budgets(mut self, budgets: Arc<dyn Budgets>) -> Self {
-        self.0.lock = Lock::new(budgets);
+        self.0.password_throttle = PasswordThrottle(budgets);
         self
     }
 
-    /// Notes in `idempotency` which forms were carried out, so that a form that is sent again reveals no second secret.
+    /// Records in `idempotency` which forms were carried out, so that a form that is sent again reveals no second secret.
     /// Nodes of one board share a store, such as that of the API. Default: in memory, for a single node.
     #[must_use]
     pub fn idempotency(mut self, idempotency: Arc<dyn Idempotency>) -> Self {
-        self.0.spent = Spent::new(idempotency);
+        self.0.form_nonces = FormNonces(idempotency);
         self
     }
 
@@ -81,10 +98,10 @@ impl Builder {
     /// The panel.
     #[must_use]
     pub fn build(self) -> Panel {
-        let mut core = self.0;
-        let mount = core.settings.mount.trim_end_matches('/').len();
-        core.settings.mount.truncate(mount);
-        Panel(Arc::new(core))
+        let mut panel = self.0;
+        let mount = panel.settings.mount.trim_end_matches('/').len();
+        panel.settings.mount.truncate(mount);
+        Panel(Arc::new(panel))
     }
 }
 

@@ -54,32 +54,25 @@
 //! A host's own sign-in page may look like the panel: its style sheet is at `/style.css` below the mount, for anybody,
 //! [`page_headers`] are the headers that its pages carry, and [`is_own_form`] tells a form from a forged one.
 
-mod answer;
+mod access;
 mod builder;
-mod csrf;
+mod components;
 mod deliveries;
-mod exit;
-mod fields;
+mod endpoint;
+mod endpoints;
+mod error;
 mod form;
-mod gate;
-mod layout;
-mod lock;
-mod notice;
-mod parts;
-mod problem;
+mod form_nonce;
+mod page_context;
+mod password_throttle;
+mod relative_time;
+mod response;
+mod router;
 mod service;
-mod settings;
-mod spent;
-mod style;
-mod table;
 mod tokens;
 mod usage;
-mod visit;
-mod webhooks;
-mod when;
 
-pub use builder::Builder;
-pub use exit::page_headers;
-pub use gate::is_own_form;
+pub use access::is_own_form;
+pub use builder::{Builder, Settings};
+pub use response::page_headers;
 pub use service::Panel;
-pub use settings::Settings;

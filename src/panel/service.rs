@@ -1,4 +1,4 @@
-//! The service, and the road of a request: one line a step.
+//! The panel's service, and the steps of a request.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -6,21 +6,21 @@ use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes};
 use http::request::Parts;
-use http::{Request, Response};
+use http::{Method, Request, Response};
 use http_body::Body;
 use http_body_util::Full;
 use tower_service::Service;
 use tracing::Instrument;
 
-use super::answer::{Answer, Outcome};
+use super::access::{is_own_form, require_own_form};
+use super::builder::Settings;
+use super::error::PanelError;
 use super::form::Form;
-use super::lock::Lock;
-use super::problem::Problem;
-use super::settings::Settings;
-use super::spent::Spent;
-use super::table::{self, Does};
-use super::visit::Visit;
-use super::{exit, gate, style};
+use super::form_nonce::FormNonces;
+use super::page_context::PageContext;
+use super::password_throttle::PasswordThrottle;
+use super::response::{PageResponse, PageResult, STYLE_SHEET};
+use super::router::{self, RouteHandler};
 use crate::environment::Environment;
 use crate::host::{BoxError, Operator};
 use crate::http_util::{BodyError, OriginalUri, read_body, restore_uri, run, run_write};
@@ -32,22 +32,21 @@ use crate::webhook_admin::Registry;
 ///
 /// It is cheap to clone. Made by [`Panel::builder`].
 #[derive(Clone)]
-pub struct Panel(pub(super) Arc<Core>);
+pub struct Panel(pub(super) Arc<PanelInner>);
 
-/// What the panel is made of.
-pub(super) struct Core {
+pub(super) struct PanelInner {
     pub(super) operator: Arc<dyn Operator>,
     pub(super) tokens: Arc<dyn Tokens>,
     pub(super) registry: Registry,
     pub(super) environment: Environment,
     pub(super) settings: Settings,
     pub(super) original_uri: OriginalUri,
-    pub(super) lock: Lock,
-    pub(super) spent: Spent,
+    pub(super) password_throttle: PasswordThrottle,
+    pub(super) form_nonces: FormNonces,
 }
 
 /// A body of which nothing has been read.
-type Unread = BoxFuture<'static, Result<Bytes, BodyError>>;
+type UnreadBody = BoxFuture<'static, Result<Bytes, BodyError>>;
 
 impl<B> Service<Request<B>> for Panel
 where
@@ -64,71 +63,78 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let core = Arc::clone(&self.0);
-        let (head, body) = request.into_parts();
-        let body = Box::pin(read_body(body, core.settings.body_limit));
-        Box::pin(async move { Ok(core.answer(head, body).await) })
+        let panel = Arc::clone(&self.0);
+        let (mut head, body) = request.into_parts();
+        let body = Box::pin(read_body(body, panel.settings.body_limit));
+        restore_uri(&mut head, panel.original_uri);
+        let span = tracing::info_span!("panel", method = %head.method, path = head.uri.path());
+        Box::pin(async move { Ok(panel.handle(&head, body).instrument(span).await) })
     }
 }
 
 settings_debug!(Panel);
 
-impl Core {
-    async fn answer(self: Arc<Self>, mut head: Parts, body: Unread) -> Response<Full<Bytes>> {
-        restore_uri(&mut head, self.original_uri);
-        let span = tracing::info_span!("panel", method = %head.method, path = head.uri.path());
-        self.handle(&head, body).instrument(span).await
+impl PanelInner {
+    async fn handle(self: Arc<Self>, head: &Parts, body: UnreadBody) -> Response<Full<Bytes>> {
+        let pipeline = self.run_pipeline(head, body);
+        let ended = run(&*self.environment.runtime, self.settings.deadline, pipeline).await;
+        let late = || Err(PanelError::internal("the request took too long"));
+        let response = match ended.unwrap_or_else(late) {
+            Ok(response) => response,
+            Err(error) => error.into_response(&self.settings.mount),
+        };
+        tracing::info!(status = response.status.as_u16(), "answered");
+        response.into_response(head)
     }
 
-    async fn handle(self: Arc<Self>, head: &Parts, body: Unread) -> Response<Full<Bytes>> {
-        let road = self.road(head, body);
-        let ended = run(&*self.environment.runtime, self.settings.deadline, road).await;
-        let result = ended.unwrap_or_else(|| Err(Problem::internal("the request took too long")));
-        let answer = result.unwrap_or_else(|problem| problem.answer(&self.settings.mount));
-        tracing::info!(status = answer.status.as_u16(), "answered");
-        exit::respond(head, answer)
-    }
-
-    /// Who may be here, for what, and whether they mean it. The first step that refuses gives the answer.
-    async fn road(self: &Arc<Self>, head: &Parts, body: Unread) -> Outcome {
+    /// Session, administrator, route, and for a form its origin and CSRF token. The first check that fails decides.
+    async fn run_pipeline(self: &Arc<Self>, head: &Parts, body: UnreadBody) -> PageResult {
         let below = head.uri.path().strip_prefix(&self.settings.mount);
         let below = below.filter(|below| below.is_empty() || below.starts_with('/'));
-        let below = below.ok_or(Problem::Absent)?;
-        if below == style::PATH {
-            return Ok(style::sheet());
+        let below = below.ok_or(PanelError::NotFound)?;
+        if below == STYLE_SHEET {
+            return Ok(PageResponse::style_sheet());
         }
         let Some(session) = self.operator.signed_in(head).await? else {
-            return Ok(Answer::see_other(self.operator.sign_in(&self.back(head))));
+            let sign_in = self.operator.sign_in(&self.return_path(head));
+            return Ok(PageResponse::see_other(sign_in));
         };
-        gate::admit(&session)?;
-        if matches!(below, "" | "/") {
-            return Ok(Answer::see_other(format!("{}/tokens", self.settings.mount)));
+        if !session.administrator {
+            return Err(PanelError::NotFound);
         }
-        let (row, id) = table::find(&head.method, below).ok_or(Problem::Absent)?;
-        let visit = Visit {
-            core: Arc::clone(self),
-            row,
+        if matches!(below, "" | "/") {
+            return Ok(PageResponse::see_other(self.start_path()));
+        }
+        let (route, id) = router::find(&head.method, below).ok_or(PanelError::NotFound)?;
+        let context = PageContext {
+            panel: Arc::clone(self),
+            route,
             session,
             id: id.to_owned(),
             query: Form::parse(head.uri.query().unwrap_or_default()).unwrap_or_default(),
             now: self.environment.clock.now(),
         };
-        match row.does {
-            Does::Shows(show) => show(&visit).await,
-            Does::Changes(change) => {
-                gate::comes_from_here(head, &self.environment.public_origin)?;
-                let form = gate::form(body.await, &visit.session)?;
-                let work = async move { change(&visit, &form).await };
-                let changed = run_write(&*self.environment.runtime, work).await;
-                changed.unwrap_or_else(|| Err(Problem::internal("the executor lost a write")))
-            }
+        let handler = match route.handler {
+            RouteHandler::Get(handler) => return handler(&context).await,
+            RouteHandler::Post(handler) => handler,
+        };
+        if !is_own_form(head, &self.environment.public_origin) {
+            return Err(PanelError::Forbidden);
         }
+        let form = require_own_form(body.await, &context.session)?;
+        let write = async move { handler(&context, &form).await };
+        let ended = run_write(&*self.environment.runtime, write).await;
+        ended.unwrap_or_else(|| Err(PanelError::internal("the executor lost a write")))
     }
 
-    /// Where one who signs in first comes to afterwards: a page of this host, whatever the path looks like.
-    fn back(&self, head: &Parts) -> String {
+    fn start_path(&self) -> String {
+        format!("{}/tokens", self.settings.mount)
+    }
+
+    /// Where a member returns after signing in: always a page of this host.
+    fn return_path(&self, head: &Parts) -> String {
         let path = head.uri.path_and_query().map(ToString::to_string);
-        let shown = path.filter(|path| head.method == http::Method::GET && !path.starts_with("//"));
-        shown.unwrap_or_else(|| format!("{}/tokens", self.settings.mount))
+        let path = path.filter(|path| head.method == Method::GET && !path.starts_with("//"));
+        path.unwrap_or_else(|| self.start_path())
     }
 }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use sha2::{Digest as _, Sha256};
+use thiserror::Error;
 use zeroize::Zeroizing;
 
 use super::{KeyId, Sealed, Secret, SecretBox};
-use crate::host::BoxError;
+use crate::error::BoxError;
 use crate::model::EndpointId;
 use crate::runtime::Entropy;
 
@@ -32,14 +33,13 @@ const CHANGED: &str =
 /// Separates the hash that gives the key's id from the hash that gives the key.
 const ID_CONTEXT: &[u8] = b"forum-api webhook secret key id";
 
-/// The length of a key's id, in bytes of the hash.
-const ID_LENGTH: usize = 8;
+/// The length of a key's id, in hexadecimal digits of the hash.
+const ID_DIGITS: usize = 16;
 
 /// A key has at least 16 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("a key has at least 16 bytes")]
 pub struct KeyTooShort;
-
-display_error!(KeyTooShort, "a key has at least 16 bytes");
 
 impl KeyBox {
     /// The least bytes that a key has.
@@ -52,12 +52,9 @@ impl KeyBox {
     pub fn new(material: &[u8], entropy: Arc<dyn Entropy>) -> Result<Self, KeyTooShort> {
         let bits = Zeroizing::new(<[u8; 32]>::from(Sha256::digest(material)));
         let hash = Sha256::new().chain_update(ID_CONTEXT).chain_update(*bits);
-        let hash = hash.finalize();
-        let id = hash
-            .iter()
-            .take(ID_LENGTH)
-            .map(|byte| format!("{byte:02x}"));
-        let id = KeyId::new(&id.collect::<String>()).ok_or(KeyTooShort)?;
+        let mut id = base16ct::lower::encode_string(&hash.finalize());
+        id.truncate(ID_DIGITS);
+        let id = KeyId::new(&id).ok_or(KeyTooShort)?;
         let key = UnboundKey::new(&CHACHA20_POLY1305, &*bits).ok();
         let key = key.filter(|_| material.len() >= Self::LEAST);
         let key = LessSafeKey::new(key.ok_or(KeyTooShort)?);
@@ -84,11 +81,11 @@ impl SecretBox for KeyBox {
         let tag = key.seal_in_place_separate_tag(unique, context, &mut text);
         let tag = tag.map_err(|_| "the secret cannot be encrypted")?;
         let id = self.id.as_str().as_bytes();
-        Ok(Sealed::by_key(&[id, &nonce, &text, tag.as_ref()]))
+        Ok(Sealed::from_ciphertext(&[id, &nonce, &text, tag.as_ref()]))
     }
 
     fn open(&self, sealed: &Sealed, endpoint: &EndpointId) -> Result<Secret, BoxError> {
-        let bytes = sealed.under_key().ok_or(READABLE)?;
+        let bytes = sealed.ciphertext().ok_or(READABLE)?;
         let bytes = bytes.strip_prefix(self.id.as_str().as_bytes());
         let (nonce, text) = bytes.ok_or(FOREIGN)?.split_first_chunk().ok_or(CHANGED)?;
         let mut text = Zeroizing::new(text.to_vec());

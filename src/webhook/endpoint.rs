@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use thiserror::Error;
+
 use super::{Sealed, Topics};
 use crate::model::{EndpointId, Timestamp, UserId};
 
@@ -38,10 +40,9 @@ pub struct Pending {
 }
 
 /// There is no secret to activate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("no secret is pending")]
 pub struct NothingPending;
-
-display_error!(NothingPending, "no secret is pending");
 
 impl Endpoint {
     /// How long a secret pends unless it is activated: 24 hours.

@@ -1,8 +1,13 @@
-//! What signs deliveries.
+//! Secrets that sign deliveries, their encryption in a store, and the id of the key.
 
+use std::fmt;
+
+use thiserror::Error;
 use zeroize::Zeroizing;
 
 use crate::base62;
+use crate::error::BoxError;
+use crate::model::EndpointId;
 use crate::runtime::{Entropy, NoEntropy};
 
 /// The secret of an endpoint: the bytes of its text are the key of the HMAC. It prints as its name only, and is zeroed
@@ -11,10 +16,9 @@ use crate::runtime::{Entropy, NoEntropy};
 pub struct Secret(Zeroizing<String>);
 
 /// A secret has at least 16 characters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("a secret has at least 16 characters")]
 pub struct TooShort;
-
-display_error!(TooShort, "a secret has at least 16 characters");
 
 impl Secret {
     /// A new secret: `whsec_` and 256 random bits in 43 characters of `[0-9A-Za-z]`.
@@ -48,3 +52,124 @@ impl Secret {
 }
 
 opaque_debug!(Secret);
+
+/// What a secret begins with when a key has sealed it. No text has its first byte, so that no plain secret begins so.
+const SEAL: &[u8] = b"\xffaead1";
+
+/// A secret as it is stored. It prints as its name only, and is zeroed when dropped.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Sealed(Zeroizing<Vec<u8>>);
+
+impl Sealed {
+    /// From the bytes that are stored.
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self(Zeroizing::new(bytes))
+    }
+
+    /// The bytes to store: any bytes, and no text in general.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// What a key has made of a secret, to be stored so that it says so.
+    #[cfg(feature = "webhooks")]
+    pub(super) fn from_ciphertext(parts: &[&[u8]]) -> Self {
+        Self::new([&[SEAL], parts].concat().concat())
+    }
+
+    /// What a key has made of the secret; `None` when it is stored plain.
+    pub(super) fn ciphertext(&self) -> Option<&[u8]> {
+        self.0.strip_prefix(SEAL)
+    }
+}
+
+opaque_debug!(Sealed);
+
+/// Encrypts secrets before they are stored, and decrypts them.
+///
+/// An encrypted secret belongs to one endpoint: a copy of it in the row of another endpoint is refused.
+pub trait SecretBox: Send + Sync + 'static {
+    /// Returns the id of the key. A store records it, so that a process with another key is refused.
+    fn key_id(&self) -> KeyId;
+
+    /// Encrypts the secret of `endpoint`.
+    ///
+    /// # Errors
+    /// When the cipher or its source of randomness fails.
+    fn seal(&self, secret: &Secret, endpoint: &EndpointId) -> Result<Sealed, BoxError>;
+
+    /// Decrypts the secret of `endpoint`.
+    ///
+    /// # Errors
+    /// When it was encrypted with another key, for another endpoint, or was changed since.
+    fn open(&self, sealed: &Sealed, endpoint: &EndpointId) -> Result<Secret, BoxError>;
+}
+
+/// Stores secrets in plain text, and refuses encrypted ones.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plain;
+
+impl SecretBox for Plain {
+    fn key_id(&self) -> KeyId {
+        KeyId::plaintext()
+    }
+
+    fn seal(&self, secret: &Secret, _: &EndpointId) -> Result<Sealed, BoxError> {
+        Ok(Sealed::new(secret.reveal().as_bytes().to_vec()))
+    }
+
+    fn open(&self, sealed: &Sealed, _: &EndpointId) -> Result<Secret, BoxError> {
+        if sealed.ciphertext().is_some() {
+            return Err("the secret is encrypted, and no key was given".into());
+        }
+        Ok(Secret::new(std::str::from_utf8(sealed.as_bytes())?)?)
+    }
+}
+
+/// The id of the key that encrypts webhook secrets: 1-64 characters of `[A-Za-z0-9_-]`. It is stored beside the secrets,
+/// shown to operators, and discloses nothing of the key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyId(String);
+
+impl KeyId {
+    /// Parses an id; `None` unless it is 1-64 characters of `[A-Za-z0-9_-]`.
+    pub fn new(text: &str) -> Option<Self> {
+        let is_valid = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        let fits = (1..=64).contains(&text.len()) && text.bytes().all(is_valid);
+        fits.then(|| Self(text.into()))
+    }
+
+    /// The id of plain text, without a key: `plaintext`.
+    pub fn plaintext() -> Self {
+        Self("plaintext".into())
+    }
+
+    /// Returns the text of the id.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    fn is_plaintext(&self) -> bool {
+        *self == Self::plaintext()
+    }
+}
+
+impl fmt::Display for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The webhook secrets in a store are encrypted with another key than the one that was given.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "the webhook secrets in this database are {}, but {} was given",
+    if stored.is_plaintext() { "stored in plain text".into() } else { format!("encrypted with the key {stored}") },
+    if given.is_plaintext() { "no key".into() } else { format!("the key {given}") },
+)]
+pub struct KeyMismatch {
+    /// The id that the store has recorded.
+    pub stored: KeyId,
+    /// The id of the key that was given.
+    pub given: KeyId,
+}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Declined;
 use crate::environment::Environment;
-use crate::host::BoxError;
+use crate::error::BoxError;
 use crate::model::{DeliveryId, EndpointId, UserId};
 use crate::store::Webhooks;
 use crate::webhook::{

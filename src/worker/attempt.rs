@@ -5,20 +5,19 @@ use std::time::Duration;
 use tracing::Span;
 use tracing::field::Empty;
 
-use super::attempt_result::Tried;
-use super::context::Crew;
-use super::dispatch::Batchers;
-use super::settlement_batcher::Ledger;
-use crate::host::{Fault, Stored};
+use super::batcher::Batchers;
+use super::context::WorkerContext;
+use crate::error::{Fault, Stored};
 use crate::metrics::recorder;
+use crate::model::Timestamp;
 use crate::store::{Claimed, Settlement};
-use crate::webhook::{Outgoing, Progress, Secret, Unsent};
+use crate::webhook::{Answer, Attempted, Outcome, Outgoing, Progress, Secret};
 
-/// So long a delivery waits, and its slot with it, when it could not be attempted: what failed is not asked again
-/// at once for whatever else is queued.
+/// How long a delivery waits, and its slot with it, when it could not be attempted: what failed is not called again at
+/// once for the other deliveries in the queue.
 const RECOVERY: Duration = Duration::from_secs(5);
 
-/// The span of an attempt; how it ended is recorded on its way. No URL: it may carry a secret.
+/// The span of an attempt; how it ended is recorded later. It has no URL, which may contain a secret.
 pub(super) fn span(claimed: &Claimed) -> Span {
     tracing::info_span!(
         "delivery",
@@ -32,147 +31,195 @@ pub(super) fn span(claimed: &Claimed) -> Span {
     )
 }
 
-/// Attempts a claimed delivery and settles it, or returns it to the queue. `may_be_told` is the result of the check of the
-/// endpoint's owner, made after the claim.
-pub(super) async fn run(
-    crew: &Crew,
-    batchers: &Batchers,
-    claimed: &Claimed,
-    may_be_told: Stored<bool>,
-) {
-    match attempt(crew, batchers, claimed, may_be_told).await {
-        Ok(Attempt::Ended(tried)) => settle(crew, &batchers.ledger, claimed, &tried).await,
-        Ok(Attempt::NotSent) => release(crew, claimed, Duration::ZERO).await,
-        Ok(Attempt::LeaseLost) => {
-            tracing::warn!("the lease expired before sending began, and nothing was sent");
-        }
-        Err(fault) => {
-            tracing::error!(%fault, "a delivery could not be attempted, and waits");
-            release(crew, claimed, RECOVERY).await;
-            crew.pause(RECOVERY).await;
-        }
-    }
+/// An attempt at a claimed delivery.
+pub(super) struct Attempt<'a> {
+    pub(super) context: &'a WorkerContext,
+    pub(super) batchers: &'a Batchers,
+    pub(super) claimed: &'a Claimed,
 }
 
-/// Result of an attempt.
-enum Attempt {
-    /// It ended, and its end is settled.
-    Ended(Tried),
+enum Ended {
+    /// The attempt ended, and its end is settled.
+    Settled(AttemptResult),
     /// Nothing was sent: the worker stops, or the rest of the lease does not cover the attempt. The lease is returned.
     NotSent,
     /// Nothing was sent: the lease is another worker's, or was ended.
     LeaseLost,
 }
 
-/// Sends within the lease only.
-async fn attempt(
-    crew: &Crew,
-    batchers: &Batchers,
-    claimed: &Claimed,
-    may_be_told: Stored<bool>,
-) -> Stored<Attempt> {
-    if claimed.lease_expired {
-        let lost = Tried::lost(claimed, crew.environment.clock.now());
-        return Ok(Attempt::Ended(lost));
-    }
-    if !may_be_told? {
-        return Ok(Attempt::Ended(Tried::WITHHELD));
-    }
-    let sealed = claimed.endpoint.secret_at(crew.environment.clock.now());
-    let endpoint = &claimed.endpoint.id;
-    let open = async {
-        crew.environment
-            .secrets
-            .open(sealed, endpoint)
-            .map_err(Fault::new)
-    };
-    let secret = match crew.step(open).await {
-        Ok(secret) => secret,
-        Err(fault) => return Ok(Attempt::Ended(postponed(crew, claimed, &fault))),
-    };
-    let may_send = || !crew.stopping() && is_covered(crew, claimed);
-    if !may_send() {
-        return Ok(Attempt::NotSent);
-    }
-    if !batchers.starts.begin(crew, claimed).await? {
-        return Ok(Attempt::LeaseLost);
-    }
-    if !may_send() {
-        return Ok(Attempt::NotSent);
-    }
-    Ok(Attempt::Ended(send(crew, claimed, &secret).await))
+/// How an attempt ended, and what is kept of it for the operator.
+struct AttemptResult {
+    outcome: Outcome,
+    record: Option<Attempted>,
 }
 
-/// Postpones a delivery whose secret cannot be decrypted. Each wait is as long as the delivery has existed, within the
-/// bounds of the backoff, so the waits double without a counter.
-fn postponed(crew: &Crew, claimed: &Claimed, fault: &Fault) -> Tried {
-    let (now, backoff) = (crew.environment.clock.now(), &crew.settings.backoff);
-    let wait = backoff.bounded(now.since(claimed.delivery.created_at), crew.random());
-    tracing::warn!(%fault, ?wait, "a delivery waits: the secret of its endpoint cannot be decrypted");
-    Tried::postponed(claimed, now, wait, fault)
-}
-
-/// Returns whether the rest of the lease covers the time limit of sending.
-fn is_covered(crew: &Crew, claimed: &Claimed) -> bool {
-    crew.environment.clock.now().plus(crew.settings.step) <= claimed.lease_until
-}
-
-async fn send(crew: &Crew, claimed: &Claimed, secret: &Secret) -> Tried {
-    let at = crew.environment.clock.now();
-    let posted = async {
-        let (delivery, event) = (&claimed.delivery.id, &claimed.event);
-        let request = Outgoing::signed(&claimed.endpoint, delivery, event, secret, at);
-        let answer = crew.transport.post(request.map_err(unsent)?).await;
-        answer.map_err(unsent)
-    };
-    let answer = crew.step(posted).await;
-    Tried::sent(claimed, at, crew.environment.clock.now().since(at), answer)
-}
-
-fn unsent(Unsent(why): Unsent) -> Fault {
-    Fault::new(why)
-}
-
-async fn settle(crew: &Crew, ledger: &Ledger, claimed: &Claimed, tried: &Tried) {
-    let backoff = &crew.settings.backoff;
-    let before = claimed.delivery.progress;
-    let progress = before.after(
-        tried.outcome,
-        backoff,
-        crew.environment.clock.now(),
-        crew.random(),
-    );
-    let settlement = Settlement::new(claimed, progress, tried.attempted.clone());
-    match ledger.note(crew, settlement).await {
-        Some(true) => note(claimed, tried, &progress),
-        Some(false) => {
-            tracing::warn!("an attempt ended after its lease, or what it was of is away")
+impl Attempt<'_> {
+    /// Attempts the delivery and settles it, or returns it to the queue. `may_receive` is the result of the check of the
+    /// endpoint's owner, made after the claim.
+    pub(super) async fn run(self, may_receive: Stored<bool>) {
+        match self.attempt(may_receive).await {
+            Ok(Ended::Settled(result)) => self.settle(&result).await,
+            Ok(Ended::NotSent) => self.release(Duration::ZERO).await,
+            Ok(Ended::LeaseLost) => {
+                tracing::warn!("the lease expired before sending began, and nothing was sent");
+            }
+            Err(fault) => {
+                tracing::error!(%fault, "a delivery could not be attempted, and waits");
+                self.release(RECOVERY).await;
+                self.context.sleep(RECOVERY).await;
+            }
         }
-        None => tracing::error!("how an attempt ended was not noted, which counts as failed"),
     }
-    if progress.due_at.is_some() {
-        crew.deliveries.ring();
-    }
-}
 
-async fn release(crew: &Crew, claimed: &Claimed, wait: Duration) {
-    let deliveries = &crew.stores.deliveries;
-    let one = std::slice::from_ref(claimed);
-    let released = crew.patiently(|| deliveries.release(one, wait, crew.environment.clock.now()));
-    if released.await.is_none() {
-        tracing::error!(
-            "a delivery was not returned to the queue: it waits for the end of its lease"
-        );
+    /// Sends within the lease only.
+    async fn attempt(&self, may_receive: Stored<bool>) -> Stored<Ended> {
+        let (context, claimed) = (self.context, self.claimed);
+        if claimed.lease_expired {
+            return Ok(Ended::Settled(self.lease_expired()));
+        }
+        if !may_receive? {
+            return Ok(Ended::Settled(AttemptResult {
+                outcome: Outcome::Withheld,
+                record: None,
+            }));
+        }
+        let sealed = claimed.endpoint.secret_at(context.now());
+        let open = async {
+            let secrets = &context.environment.secrets;
+            secrets
+                .open(sealed, &claimed.endpoint.id)
+                .map_err(Fault::new)
+        };
+        let secret = match context.with_step_timeout(open).await {
+            Ok(secret) => secret,
+            Err(fault) => return Ok(Ended::Settled(self.postponed(&fault))),
+        };
+        if !self.may_send() {
+            return Ok(Ended::NotSent);
+        }
+        if !self.batchers.begin_sending(context, claimed).await? {
+            return Ok(Ended::LeaseLost);
+        }
+        if !self.may_send() {
+            return Ok(Ended::NotSent);
+        }
+        Ok(Ended::Settled(self.send(&secret).await))
     }
-}
 
-fn note(claimed: &Claimed, tried: &Tried, progress: &Progress) {
-    let (span, state) = (Span::current(), progress.state.as_str());
-    recorder::record_attempt(claimed.delivery.topic.as_str(), state, tried.took());
-    span.record("state", state);
-    if let Some(attempted) = &tried.attempted {
-        span.record("status", attempted.status);
-        span.record("elapsed_ms", attempted.duration_ms);
+    /// Whether the worker goes on, and the rest of the lease covers the time limit of sending.
+    fn may_send(&self) -> bool {
+        let ends_by = self.context.now().plus(self.context.settings.step);
+        !self.context.is_stopping() && ends_by <= self.claimed.lease_until
     }
-    tracing::info!("attempted");
+
+    /// The worker of an earlier attempt began to send, and never recorded the end.
+    fn lease_expired(&self) -> AttemptResult {
+        let why = "the worker that had it never said how it ended";
+        AttemptResult {
+            outcome: Outcome::LeaseExpired,
+            record: Some(self.not_sent(why.into())),
+        }
+    }
+
+    /// Postpones a delivery whose secret cannot be decrypted. Each wait is as long as the delivery has existed, within the
+    /// bounds of the backoff, so the waits double without a counter.
+    fn postponed(&self, fault: &Fault) -> AttemptResult {
+        let (now, backoff) = (self.context.now(), &self.context.settings.backoff);
+        let age = now.since(self.claimed.delivery.created_at);
+        let wait = backoff.bounded(age, self.context.random());
+        tracing::warn!(%fault, ?wait, "a delivery waits: the secret of its endpoint cannot be decrypted");
+        AttemptResult {
+            outcome: Outcome::Postponed(wait),
+            record: Some(self.not_sent(format!("nothing was sent: {fault}"))),
+        }
+    }
+
+    async fn send(&self, secret: &Secret) -> AttemptResult {
+        let (context, claimed) = (self.context, self.claimed);
+        let at = context.now();
+        let sent = async {
+            let (delivery, event) = (&claimed.delivery.id, &claimed.event);
+            let request = Outgoing::signed(&claimed.endpoint, delivery, event, secret, at);
+            let answer = context.transport.post(request.map_err(Fault::new)?).await;
+            answer.map_err(Fault::new)
+        };
+        let answer = context.with_step_timeout(sent).await;
+        let mut record = self.record(at, context.now().since(at));
+        let outcome = match answer {
+            Ok(answer) => {
+                record.status = Some(answer.status);
+                record.answer = Some(Answer::excerpt_of(answer.excerpt));
+                Outcome::Answered(answer.status)
+            }
+            Err(fault) => {
+                record.error = Some(Answer::excerpt_of(fault.to_string()));
+                Outcome::Unanswered
+            }
+        };
+        AttemptResult {
+            outcome,
+            record: Some(record),
+        }
+    }
+
+    fn not_sent(&self, why: String) -> Attempted {
+        Attempted {
+            error: Some(Answer::excerpt_of(why)),
+            ..self.record(self.context.now(), Duration::ZERO)
+        }
+    }
+
+    fn record(&self, at: Timestamp, took: Duration) -> Attempted {
+        Attempted {
+            attempt: self.claimed.delivery.progress.attempts + 1,
+            at,
+            status: None,
+            error: None,
+            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            answer: None,
+        }
+    }
+
+    async fn settle(&self, result: &AttemptResult) {
+        let (now, backoff) = (self.context.now(), &self.context.settings.backoff);
+        let before = self.claimed.delivery.progress;
+        let progress = before.after(result.outcome, backoff, now, self.context.random());
+        let settlement = Settlement::new(self.claimed, progress, result.record.clone());
+        match self.batchers.settle(self.context, settlement).await {
+            Some(true) => self.log(result, &progress),
+            Some(false) => {
+                tracing::warn!("an attempt ended after its lease, or its delivery was removed");
+            }
+            None => {
+                tracing::error!("the end of an attempt was not recorded, which counts as failed");
+            }
+        }
+        if progress.due_at.is_some() {
+            self.context.deliveries.notify();
+        }
+    }
+
+    async fn release(&self, wait: Duration) {
+        let (context, one) = (self.context, std::slice::from_ref(self.claimed));
+        let release = || context.stores.deliveries.release(one, wait, context.now());
+        if context.retry_with_backoff(release).await.is_none() {
+            tracing::error!(
+                "a delivery was not returned to the queue: it waits for the end of its lease"
+            );
+        }
+    }
+
+    fn log(&self, result: &AttemptResult, progress: &Progress) {
+        let (span, state) = (Span::current(), progress.state.as_str());
+        let was_sent = matches!(result.outcome, Outcome::Answered(_) | Outcome::Unanswered);
+        let sent = result.record.as_ref().filter(|_| was_sent);
+        let took = sent.map(|sent| Duration::from_millis(sent.duration_ms));
+        recorder::record_attempt(self.claimed.delivery.topic.as_str(), state, took);
+        span.record("state", state);
+        if let Some(record) = &result.record {
+            span.record("status", record.status);
+            span.record("elapsed_ms", record.duration_ms);
+        }
+        tracing::info!("attempted");
+    }
 }

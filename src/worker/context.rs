@@ -7,67 +7,89 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::Settings;
-use super::poll_loop::Lane;
+use super::poll_loop::PollLoop;
 use super::slots::Slots;
 use crate::environment::Environment;
-use crate::host::{Authority, Fault, Stored};
+use crate::error::{Fault, Stored};
+use crate::host::Authority;
 use crate::metrics::recorder;
+use crate::model::Timestamp;
 use crate::store::Webhooks;
 use crate::task::{catch_panic, timeout};
 use crate::webhook::{Backoff, Transport};
 
-/// The waits before something is tried again that a store, or whatever answers for one, failed to do.
-const PATIENCE: Backoff = Backoff {
+/// The waits before a store that failed is called again.
+const RETRY: Backoff = Backoff {
     initial: Duration::from_millis(250),
     max: Duration::from_secs(30),
 };
 
-/// The stores of webhooks, as they are counted.
-pub(super) const STORE: &str = "webhooks";
-
-pub(super) struct Crew {
+pub(super) struct WorkerContext {
     pub(super) stores: Webhooks,
     pub(super) authority: Arc<dyn Authority>,
     pub(super) transport: Arc<dyn Transport>,
     pub(super) environment: Environment,
     pub(super) settings: Settings,
     /// Fans events out.
-    pub(super) events: Lane,
+    pub(super) events: PollLoop,
     /// Claims deliveries.
-    pub(super) deliveries: Lane,
-    /// Sweeps what is old away.
-    pub(super) sweep: Lane,
+    pub(super) deliveries: PollLoop,
+    /// Removes old deliveries.
+    pub(super) sweep: PollLoop,
     pub(super) slots: Slots,
     pub(super) stop: watch::Sender<bool>,
+    /// The number of tasks that run.
+    pub(super) tasks: watch::Sender<usize>,
 }
 
-impl Crew {
-    /// Runs a task to its end. `alive` is dropped with it, and so says whether anything still runs.
-    pub(super) fn detach(
+/// Counts a task until it is dropped.
+struct TaskGuard(Arc<WorkerContext>);
+
+impl Drop for TaskGuard {
+    fn drop(&mut self) {
+        self.0.tasks.send_modify(|tasks| *tasks -= 1);
+    }
+}
+
+impl WorkerContext {
+    pub(super) fn now(&self) -> Timestamp {
+        self.environment.clock.now()
+    }
+
+    /// Runs `work`; `None` when it is not ready after `limit`.
+    pub(super) async fn within<T>(
         &self,
-        alive: &watch::Sender<()>,
-        work: impl Future<Output = ()> + Send + 'static,
-    ) {
-        let alive = alive.clone();
+        limit: Duration,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
+        timeout(&*self.environment.runtime, limit, work).await
+    }
+
+    /// Runs a task to completion.
+    pub(super) fn spawn<F>(self: &Arc<Self>, work: impl FnOnce(Arc<Self>) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.tasks.send_modify(|tasks| *tasks += 1);
+        let guard = TaskGuard(Arc::clone(self));
+        let work = work(Arc::clone(self));
         drop(self.environment.runtime.detach(Box::pin(async move {
+            let _guard = guard;
             work.await;
-            drop(alive);
         })));
     }
 
-    /// Does what a host's code does in an attempt: a panic in it is a fault, and so is one step too long.
-    pub(super) async fn step<T>(&self, work: impl Future<Output = Stored<T>>) -> Stored<T> {
-        let ended = timeout(
-            &*self.environment.runtime,
-            self.settings.step,
-            catch_panic(work),
-        )
-        .await;
+    /// Calls code of the host or a store: a panic in it is a fault, and so is one step too long.
+    pub(super) async fn with_step_timeout<T>(
+        &self,
+        work: impl Future<Output = Stored<T>>,
+    ) -> Stored<T> {
+        let ended = self.within(self.settings.step, catch_panic(work)).await;
         ended.unwrap_or_else(|| Err(Fault::new("there was no answer in time")))
     }
 
-    /// Does what a store does, again while it fails and the step lasts; `None` when it failed to the end.
-    pub(super) async fn patiently<T, F: Future<Output = Stored<T>>>(
+    /// Calls a store again while it fails and the step lasts; `None` when no call succeeded.
+    pub(super) async fn retry_with_backoff<T, F: Future<Output = Stored<T>>>(
         &self,
         work: impl Fn() -> F,
     ) -> Option<T> {
@@ -75,26 +97,31 @@ impl Crew {
             for failed in 1.. {
                 match catch_panic(work()).await {
                     Ok(done) => return Some(done),
-                    Err(fault) => {
-                        recorder::record_store_error(STORE);
-                        tracing::warn!(%fault, failed, "a store failed, and is asked again");
-                    }
+                    Err(fault) => self.store_failed(&fault, failed),
                 }
-                self.environment.runtime.sleep(self.patience(failed)).await;
+                self.environment
+                    .runtime
+                    .sleep(self.retry_delay(failed))
+                    .await;
             }
             None
         };
-        timeout(&*self.environment.runtime, self.settings.step, tries)
-            .await
-            .flatten()
+        let ended = self.within(self.settings.step, tries).await;
+        ended.flatten()
     }
 
-    /// How long to wait after the `failed`th failure in a row.
-    pub(super) fn patience(&self, failed: u32) -> Duration {
-        PATIENCE.wait(failed, self.random())
+    /// Counts and logs a failed call of a store that is repeated.
+    pub(super) fn store_failed(&self, fault: &Fault, failed: u32) {
+        recorder::record_store_error("webhooks");
+        tracing::warn!(%fault, failed, "a store failed, and is called again");
     }
 
-    /// From 0 to 1, without 1. No wait depends on the source of randomness: without it they are not spread.
+    /// The wait after the `failed`th failure in a row.
+    pub(super) fn retry_delay(&self, failed: u32) -> Duration {
+        RETRY.wait(failed, self.random())
+    }
+
+    /// From 0 to 1, without 1; 0 when the source of randomness fails, so that waits are not spread.
     pub(super) fn random(&self) -> f64 {
         let mut bytes = [0; 4];
         let filled = self.environment.random.fill(&mut bytes);
@@ -106,24 +133,18 @@ impl Crew {
     /// Makes all loops end.
     pub(super) fn stop(&self) {
         self.stop.send_replace(true);
-        for lane in [&self.events, &self.deliveries, &self.sweep] {
-            lane.ring();
+        for poll_loop in [&self.events, &self.deliveries, &self.sweep] {
+            poll_loop.notify();
         }
     }
 
-    /// Whether the worker is to end.
-    pub(super) fn stopping(&self) -> bool {
+    pub(super) fn is_stopping(&self) -> bool {
         *self.stop.borrow()
     }
 
-    /// Sleeps for `duration`, or until the worker is to end.
-    pub(super) async fn pause(&self, duration: Duration) {
+    /// Sleeps for `duration`, or until the worker stops.
+    pub(super) async fn sleep(&self, duration: Duration) {
         let mut stop = self.stop.subscribe();
-        timeout(
-            &*self.environment.runtime,
-            duration,
-            stop.wait_for(|stop| *stop),
-        )
-        .await;
+        self.within(duration, stop.wait_for(|stop| *stop)).await;
     }
 }

@@ -1,59 +1,92 @@
-//! The loop that claims what is due, and starts its attempts.
+//! The loop that claims due deliveries, and starts their attempts.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tracing::Instrument as _;
 
-use super::context::Crew;
-use super::owner_access;
-use super::settlement_batcher::Ledger;
+use super::attempt::{self, Attempt};
+use super::batcher::Batchers;
+use super::context::WorkerContext;
+use super::fan_out::may_receive;
 use super::slots::Slot;
-use super::start_batcher::StartBatcher;
-use crate::host::Stored;
+use crate::error::{Fault, Stored};
+use crate::host::Standing;
+use crate::model::UserId;
+use crate::store::Claimed;
 
-/// Batchers that record the progress of attempts.
-#[derive(Clone)]
-pub(super) struct Batchers {
-    pub(super) starts: StartBatcher,
-    pub(super) ledger: Ledger,
-}
-
-pub(super) fn start(crew: &Arc<Crew>, alive: &watch::Sender<()>) {
-    let (own, attempts) = (Arc::clone(crew), alive.clone());
-    let batchers = Batchers {
-        starts: StartBatcher::open(crew, alive),
-        ledger: Ledger::open(crew, alive),
-    };
-    crew.detach(alive, async move {
-        let turn = || turn(&own, &attempts, &batchers);
-        own.deliveries.run(&own, turn).await;
+pub(super) fn start(context: &Arc<WorkerContext>) {
+    let batchers = Arc::new(Batchers::start(context));
+    context.spawn(|context| async move {
+        let turn = || turn(&context, &batchers);
+        context.deliveries.run(&context, turn).await;
     });
 }
 
-/// Claims what can start now, and starts it. When no slot is free, the next one that is rings.
-async fn turn(
-    crew: &Arc<Crew>,
-    alive: &watch::Sender<()>,
-    batchers: &Batchers,
-) -> Stored<Duration> {
-    let poll = crew.settings.poll;
-    let Some(claim) = crew.slots.claim(&crew.settings) else {
+/// Claims what can start now, and starts it. When no slot is free, the next slot that becomes free notifies the loop.
+async fn turn(context: &Arc<WorkerContext>, batchers: &Arc<Batchers>) -> Stored<Duration> {
+    let poll = context.settings.poll;
+    let Some(claim) = context.slots.claim(&context.settings) else {
         return Ok(poll);
     };
-    let deliveries = &crew.stores.deliveries;
-    let claims = deliveries
-        .claim(&claim, crew.environment.clock.now())
-        .await?;
-    let idle = claims.taken.is_empty();
-    let taken = claims.taken.into_iter();
-    let taken = taken.map(|claimed| (Slot::take(crew, &claimed.endpoint.id), claimed));
-    owner_access::ask(crew, alive, batchers, taken.collect());
-    crew.slots.claimed();
-    let until_next = claims
-        .next
-        .map(|next| next.since(crew.environment.clock.now()));
-    // What is due already and yet was not taken is not asked for again at once.
-    let until_next = until_next.filter(|wait| !(idle && wait.is_zero()));
+    let deliveries = &context.stores.deliveries;
+    let claims = deliveries.claim(&claim, context.now()).await?;
+    let is_idle = claims.taken.is_empty();
+    authorize_owners(context, batchers, claims.taken);
+    context.slots.claimed();
+    let until_next = claims.next.map(|next| next.since(context.now()));
+    // Deliveries that are due and were not claimed are not asked for again at once.
+    let until_next = until_next.filter(|wait| !(is_idle && wait.is_zero()));
     Ok(until_next.map_or(poll, |wait| wait.min(poll)))
+}
+
+/// Asks the authority once for each owner, on a task of its own so that no owner waits for another, and then attempts
+/// the owner's deliveries, each on a task of its own.
+fn authorize_owners(context: &Arc<WorkerContext>, batchers: &Arc<Batchers>, taken: Vec<Claimed>) {
+    let mut by_owner = HashMap::<UserId, Vec<_>>::new();
+    for claimed in taken {
+        let slot = Slot::take(context, &claimed.endpoint.id);
+        let owned = by_owner.entry(claimed.endpoint.owner.clone()).or_default();
+        owned.push((slot, claimed));
+    }
+    for (owner, owned) in by_owner {
+        let batchers = Arc::clone(batchers);
+        context.spawn(|context| async move {
+            let standing = context.authority.member(&owner);
+            let standing = context.with_step_timeout(standing).await;
+            for (slot, claimed) in owned {
+                start_attempt(&context, &batchers, slot, claimed, &standing);
+            }
+        });
+    }
+}
+
+fn start_attempt(
+    context: &Arc<WorkerContext>,
+    batchers: &Arc<Batchers>,
+    slot: Slot,
+    claimed: Claimed,
+    standing: &Stored<Option<Standing>>,
+) {
+    let batchers = Arc::clone(batchers);
+    let may_receive = match standing {
+        Ok(standing) => Ok(standing.as_ref().is_some_and(|standing| {
+            may_receive(&claimed.endpoint.owner, standing, &claimed.event)
+        })),
+        Err(fault) => Err(Fault::new(fault.to_string())),
+    };
+    let span = attempt::span(&claimed);
+    context.spawn(|context| {
+        let run = async move {
+            let attempt = Attempt {
+                context: &context,
+                batchers: &batchers,
+                claimed: &claimed,
+            };
+            attempt.run(may_receive).await;
+            drop(slot);
+        };
+        run.instrument(span)
+    });
 }

@@ -1,53 +1,127 @@
-//! The loop that makes deliveries of events.
+//! The loop that turns events into deliveries: which endpoints receive an event (contract, section 8).
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
-
-use super::context::Crew;
-use super::endpoint_filter::Audience;
-use crate::host::Stored;
+use super::context::WorkerContext;
+use crate::error::Stored;
+use crate::host::Standing;
+use crate::model::UserId;
 use crate::store::FanOut;
+use crate::task::catch_panic;
+use crate::webhook::{Endpoint, Event};
 
-/// So many events are fanned out at a time.
+/// Number of events that are fanned out at a time.
 const BATCH: u32 = 100;
 
-/// About so many deliveries are made in one step: whoever writes meanwhile waits for it.
+/// About so many deliveries are made in one transaction: other writers wait for it.
 const STEP: usize = 100;
 
-pub(super) fn start(crew: &Arc<Crew>, alive: &watch::Sender<()>) {
-    let own = Arc::clone(crew);
-    crew.detach(alive, async move {
-        own.events.run(&own, || turn(&own)).await;
-    });
+pub(super) fn start(context: &Arc<WorkerContext>) {
+    context.spawn(|context| async move { context.events.run(&context, || turn(&context)).await });
 }
 
 /// Fans a batch out.
-async fn turn(crew: &Crew) -> Stored<Duration> {
-    let events = crew.stores.outbox.waiting(BATCH).await?;
+async fn turn(context: &WorkerContext) -> Stored<Duration> {
+    let events = context.stores.outbox.waiting(BATCH).await?;
     if events.is_empty() {
-        return Ok(crew.settings.poll);
+        return Ok(context.settings.poll);
     }
-    let audience = Audience::of(crew, &events).await?;
-    let told: Vec<FanOut> = events.iter().map(|event| audience.told(event)).collect();
-    let widest = told.iter().map(|event| event.endpoints.len()).max();
-    for step in told.chunks(STEP.div_ceil(widest.unwrap_or(0).max(1))) {
-        fan_out(crew, step).await?;
+    let filter = EndpointFilter::new(context, &events).await?;
+    let fan_outs: Vec<_> = events
+        .iter()
+        .map(|event| filter.recipients(event))
+        .collect();
+    let widest = fan_outs.iter().map(|event| event.endpoints.len()).max();
+    for step in fan_outs.chunks(STEP.div_ceil(widest.unwrap_or(0).max(1))) {
+        context.stores.outbox.fan_out(step, context.now()).await?;
+        if step.iter().any(|event| !event.endpoints.is_empty()) {
+            context.deliveries.notify();
+        }
     }
-    let more = told.len() >= BATCH as usize;
-    Ok(if more {
+    let is_full = fan_outs.len() >= BATCH as usize;
+    Ok(if is_full {
         Duration::ZERO
     } else {
-        crew.settings.poll
+        context.settings.poll
     })
 }
 
-async fn fan_out(crew: &Crew, events: &[FanOut]) -> Stored<()> {
-    let outbox = &crew.stores.outbox;
-    outbox.fan_out(events, crew.environment.clock.now()).await?;
-    if events.iter().any(|event| !event.endpoints.is_empty()) {
-        crew.deliveries.ring();
+/// Decides whether an endpoint of `owner` may receive the event: the owner sees the event's forum, if it has one, and is
+/// a party of a private message.
+///
+/// An offline board does not change the result, because a withheld delivery is not sent later.
+pub(super) fn may_receive(owner: &UserId, standing: &Standing, event: &Event) -> bool {
+    let forums = standing.forums();
+    let forum = event.forum.as_ref();
+    forum.is_none_or(|forum| forums.contains(forum)) && event.concerns(owner)
+}
+
+/// The endpoints that subscribe to a batch of events, and what their owners may see.
+struct EndpointFilter {
+    endpoints: Vec<Endpoint>,
+    /// Without the owners for whom the authority returned no answer.
+    standings: HashMap<UserId, Option<Standing>>,
+}
+
+impl EndpointFilter {
+    async fn new(context: &WorkerContext, events: &[Event]) -> Stored<Self> {
+        let mut endpoints = context.stores.endpoints.all().await?;
+        endpoints.retain(|endpoint| events.iter().any(|event| subscribes_to(endpoint, event)));
+        let owners = endpoints.iter().map(|endpoint| endpoint.owner.clone());
+        Ok(Self {
+            standings: standings(context, owners.collect()).await,
+            endpoints,
+        })
     }
-    Ok(())
+
+    fn recipients(&self, event: &Event) -> FanOut {
+        let recipients = self.endpoints.iter().filter(|endpoint| {
+            subscribes_to(endpoint, event) && self.may_receive(&endpoint.owner, event)
+        });
+        FanOut {
+            event: event.id.clone(),
+            endpoints: recipients.map(|endpoint| endpoint.id.clone()).collect(),
+        }
+    }
+
+    /// Whether a delivery is queued. It is queued also for an owner without an answer, so that no other endpoint waits:
+    /// before each attempt the authority is asked again, and nothing is sent until it answers.
+    fn may_receive(&self, owner: &UserId, event: &Event) -> bool {
+        let standing = self.standings.get(owner);
+        standing.is_none_or(|standing| {
+            standing
+                .as_ref()
+                .is_some_and(|standing| may_receive(owner, standing, event))
+        })
+    }
+}
+
+/// What these members may see. The authority is asked once for each, and all together take at most a step.
+async fn standings(
+    context: &WorkerContext,
+    owners: HashSet<UserId>,
+) -> HashMap<UserId, Option<Standing>> {
+    let mut standings = HashMap::new();
+    let ask = async {
+        for owner in owners {
+            match catch_panic(async { context.authority.member(&owner).await }).await {
+                Ok(standing) => drop(standings.insert(owner, standing)),
+                Err(fault) => tracing::error!(%fault, %owner, "what an owner may see is not known"),
+            }
+        }
+    };
+    let asked = context.within(context.settings.step, ask).await;
+    if asked.is_none() {
+        tracing::error!("the authority did not answer in time for all owners");
+    }
+    standings
+}
+
+/// Returns whether the endpoint is enabled, subscribes to the topic, and was registered when the event occurred.
+fn subscribes_to(endpoint: &Endpoint, event: &Event) -> bool {
+    endpoint.enabled
+        && endpoint.topics.contains(&event.topic)
+        && endpoint.created_at <= event.occurred_at
 }

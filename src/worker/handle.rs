@@ -1,28 +1,22 @@
-//! What the host holds of a worker that was started.
+//! The handle of a worker that was started, and its health.
 
 use std::fmt;
 use std::sync::Arc;
 
-use tokio::sync::watch;
-
-use super::context::Crew;
+use super::context::WorkerContext;
 use crate::model::Timestamp;
 
 /// A worker at work. It is cheap to clone, and the worker goes on when all handles are dropped.
 #[derive(Clone)]
-pub struct WorkerHandle {
-    crew: Arc<Crew>,
-    /// Closed when nothing of the worker runs any more.
-    alive: watch::Receiver<()>,
-}
+pub struct WorkerHandle(Arc<WorkerContext>);
 
-/// How a worker is.
+/// The health of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Health {
-    /// How many attempts are under way.
+    /// How many attempts are in progress.
     pub under_way: u32,
-    /// When it last found out what there is to do, of events and of deliveries; `None` when it never did. One that is
-    /// well does so at least once a [`poll`](super::Settings::poll): this is old when the store fails or does not
+    /// When both loops, of events and of deliveries, had last read the store; `None` before the first time. A healthy
+    /// worker reads it at least once a [`poll`](super::Settings::poll): an old time means that the store fails or does not
     /// answer.
     pub looked_at: Option<Timestamp>,
     /// How often in a row it has failed to.
@@ -32,34 +26,36 @@ pub struct Health {
 }
 
 impl WorkerHandle {
-    pub(super) fn new(crew: Arc<Crew>, alive: watch::Receiver<()>) -> Self {
-        Self { crew, alive }
+    pub(super) const fn new(context: Arc<WorkerContext>) -> Self {
+        Self(context)
     }
 
     /// Makes the worker look for events and deliveries at once: to be called after a commit that wrote some. It
     /// costs next to nothing, and many calls in a row are one.
     pub fn wake(&self) {
-        self.crew.events.ring();
-        self.crew.deliveries.ring();
+        self.0.events.notify();
+        self.0.deliveries.notify();
     }
 
-    /// Ends the worker in order: it takes nothing more, gives back uncounted what it has claimed and not sent, and is
-    /// ready when what was under way has ended and is noted: while the store answers, at most three
+    /// Ends the worker in order: it claims nothing more, returns uncounted what it has claimed and not sent, and is
+    /// ready when the attempts in progress have ended and are recorded: while the store answers, at most three
     /// [steps](super::Settings::step) later.
     pub async fn stop(&self) {
-        self.crew.stop();
-        let mut alive = self.alive.clone();
-        while alive.changed().await.is_ok() {}
+        self.0.stop();
+        let mut tasks = self.0.tasks.subscribe();
+        drop(tasks.wait_for(|tasks| *tasks == 0).await);
     }
 
-    /// How the worker is.
+    /// The health of the worker.
     pub fn health(&self) -> Health {
-        let (events, deliveries) = (self.crew.events.course(), self.crew.deliveries.course());
+        let (events, deliveries) = (self.0.events.health(), self.0.deliveries.health());
         Health {
-            under_way: self.crew.slots.count(),
-            looked_at: events.well_at.min(deliveries.well_at),
-            failures: events.failed.max(deliveries.failed),
-            stopped: self.alive.has_changed().is_err(),
+            under_way: self.0.slots.count(),
+            looked_at: events.last_success_at.min(deliveries.last_success_at),
+            failures: events
+                .consecutive_failures
+                .max(deliveries.consecutive_failures),
+            stopped: *self.0.tasks.borrow() == 0,
         }
     }
 }

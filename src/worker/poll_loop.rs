@@ -7,86 +7,77 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::yield_now;
 
-use super::context::{Crew, STORE};
-use crate::host::Stored;
+use super::context::WorkerContext;
+use crate::error::Stored;
 use crate::metrics::recorder;
 use crate::model::Timestamp;
-use crate::task::{catch_panic, timeout};
+use crate::task::catch_panic;
 
-/// A loop, as the others see it.
 #[derive(Debug, Default)]
-pub(super) struct Lane {
-    bell: Notify,
-    course: Mutex<Course>,
+pub(super) struct PollLoop {
+    wakeup: Notify,
+    health: Mutex<LoopHealth>,
 }
 
-/// How a loop gets on.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Course {
-    /// When a turn last went well.
-    pub(super) well_at: Option<Timestamp>,
-    /// How many turns have failed since.
-    pub(super) failed: u32,
+pub(super) struct LoopHealth {
+    pub(super) last_success_at: Option<Timestamp>,
+    pub(super) consecutive_failures: u32,
 }
 
-impl Lane {
+impl PollLoop {
     /// Ends its sleep, now or before it begins.
-    pub(super) fn ring(&self) {
-        self.bell.notify_one();
+    pub(super) fn notify(&self) {
+        self.wakeup.notify_one();
     }
 
-    /// How it gets on.
-    pub(super) fn course(&self) -> Course {
+    pub(super) fn health(&self) -> LoopHealth {
         *self.lock()
     }
 
-    /// Takes turns until the worker is to end. A turn tells how long to sleep unless the bell rings; after one that
-    /// failed the bell is not heard, and the pause grows from failure to failure.
+    /// Takes turns until the worker stops. A turn returns how long to sleep unless the loop is notified. After a failed
+    /// turn a notification does not end the sleep, which grows from failure to failure.
     pub(super) async fn run<F: Future<Output = Stored<Duration>>>(
         &self,
-        crew: &Crew,
+        context: &WorkerContext,
         turn: impl Fn() -> F,
     ) {
-        while !crew.stopping() {
+        while !context.is_stopping() {
             match catch_panic(turn()).await {
                 Ok(sleep) => {
-                    self.went_well(crew.environment.clock.now());
-                    self.sleep(crew, sleep).await;
+                    *self.lock() = LoopHealth {
+                        last_success_at: Some(context.now()),
+                        consecutive_failures: 0,
+                    };
+                    self.sleep(context, sleep).await;
                 }
                 Err(fault) => {
-                    let failed = self.failed();
-                    recorder::record_store_error(STORE);
+                    let failed = self.count_failure();
+                    recorder::record_store_error("webhooks");
                     tracing::error!(%fault, failed, "the webhook worker could not go on, and tries again");
-                    crew.pause(crew.patience(failed)).await;
+                    context.sleep(context.retry_delay(failed)).await;
                 }
             }
         }
     }
 
-    /// No time at all lets the other tasks go first.
-    async fn sleep(&self, crew: &Crew, duration: Duration) {
+    /// With no time to sleep, lets the other tasks run first.
+    async fn sleep(&self, context: &WorkerContext, duration: Duration) {
         if duration.is_zero() {
             yield_now().await;
         } else {
-            timeout(&*crew.environment.runtime, duration, self.bell.notified()).await;
+            context.within(duration, self.wakeup.notified()).await;
         }
     }
 
-    fn went_well(&self, now: Timestamp) {
-        *self.lock() = Course {
-            well_at: Some(now),
-            failed: 0,
-        };
-    }
-
-    fn failed(&self) -> u32 {
-        let mut course = self.lock();
-        course.failed = course.failed.saturating_add(1);
-        course.failed
+    fn count_failure(&self) -> u32 {
+        let mut health = self.lock();
+        health.consecutive_failures = health.consecutive_failures.saturating_add(1);
+        health.consecutive_failures
     }
 
     /// No code that could panic runs under this lock.
-    fn lock(&self) -> MutexGuard<'_, Course> {
-        self.course.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, LoopHealth> {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,22 +1,21 @@
-//! How much is under way, and where to.
+//! How many attempts are in progress, in all and to each endpoint.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Settings;
-use super::context::Crew;
+use super::context::WorkerContext;
 use crate::model::EndpointId;
 use crate::store::Claim;
 
-/// The attempts that are under way.
 #[derive(Debug, Default)]
-pub(super) struct Slots(Mutex<Taken>);
+pub(super) struct Slots(Mutex<InFlight>);
 
 #[derive(Debug, Default)]
-struct Taken {
+struct InFlight {
     running: HashMap<EndpointId, u32>,
-    /// Whether a claim is under way, which knows nothing of slots that were freed since.
-    claiming: bool,
+    /// Whether a claim is in progress, which does not include slots that were freed since.
+    is_claiming: bool,
 }
 
 impl Slots {
@@ -24,8 +23,8 @@ impl Slots {
     pub(super) fn claim(&self, settings: &Settings) -> Option<Claim> {
         let mut taken = self.lock();
         let room = settings.at_once.saturating_sub(taken.count());
-        taken.claiming = room > 0;
-        taken.claiming.then(|| Claim {
+        taken.is_claiming = room > 0;
+        taken.is_claiming.then(|| Claim {
             room,
             per_endpoint: settings.per_endpoint,
             running: taken.running.clone(),
@@ -33,21 +32,16 @@ impl Slots {
         })
     }
 
-    /// All that was claimed has its slot.
+    /// Every claimed delivery has taken its slot.
     pub(super) fn claimed(&self) {
-        self.lock().claiming = false;
+        self.lock().is_claiming = false;
     }
 
-    /// How many are taken.
     pub(super) fn count(&self) -> u32 {
         self.lock().count()
     }
 
-    fn take(&self, endpoint: &EndpointId) {
-        *self.lock().running.entry(endpoint.clone()).or_default() += 1;
-    }
-
-    /// Whether something may wait for the slot that is free now.
+    /// Returns whether a delivery may wait for the slot that is free now.
     fn free(&self, endpoint: &EndpointId, settings: &Settings) -> bool {
         let mut taken = self.lock();
         let all = taken.count();
@@ -55,32 +49,33 @@ impl Slots {
         if here > 1 {
             taken.running.insert(endpoint.clone(), here - 1);
         }
-        taken.claiming || all >= settings.at_once || here >= settings.per_endpoint
+        taken.is_claiming || all >= settings.at_once || here >= settings.per_endpoint
     }
 
     /// No code that could panic runs under this lock.
-    fn lock(&self) -> MutexGuard<'_, Taken> {
+    fn lock(&self) -> MutexGuard<'_, InFlight> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Taken {
+impl InFlight {
     fn count(&self) -> u32 {
         self.running.values().sum()
     }
 }
 
-/// The place of one attempt, free again when this is dropped.
+/// The slot of one attempt, freed on drop.
 pub(super) struct Slot {
-    crew: Arc<Crew>,
+    context: Arc<WorkerContext>,
     endpoint: EndpointId,
 }
 
 impl Slot {
-    pub(super) fn take(crew: &Arc<Crew>, endpoint: &EndpointId) -> Self {
-        crew.slots.take(endpoint);
+    pub(super) fn take(context: &Arc<WorkerContext>, endpoint: &EndpointId) -> Self {
+        let mut taken = context.slots.lock();
+        *taken.running.entry(endpoint.clone()).or_default() += 1;
         Self {
-            crew: Arc::clone(crew),
+            context: Arc::clone(context),
             endpoint: endpoint.clone(),
         }
     }
@@ -88,8 +83,9 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        if self.crew.slots.free(&self.endpoint, &self.crew.settings) {
-            self.crew.deliveries.ring();
+        let context = &self.context;
+        if context.slots.free(&self.endpoint, &context.settings) {
+            context.deliveries.notify();
         }
     }
 }

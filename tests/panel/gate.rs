@@ -4,7 +4,7 @@
 use crate::ask::{ADMIN, Fields};
 use crate::house::{House, PASSWORD};
 
-const TABLE: &str = include_str!("../../src/panel/table.rs");
+const TABLE: &str = include_str!("../../src/panel/router.rs");
 
 /// The paths of the table's rows of a kind, with ids that there are.
 fn paths(kind: &str, house: &House) -> Vec<String> {
@@ -35,7 +35,7 @@ const FORM: &Fields<'static> = &[
 async fn each_form_does_something_when_it_is_sent_in_earnest() {
     for number in 0..13 {
         let house = House::furnished().await;
-        let path = &paths("changes", &house)[number];
+        let path = &paths("post", &house)[number];
         let before = house.kept().await;
         let done = house.post(path, FORM).await;
         assert!(matches!(done.status, 200 | 303), "{path}: {done:?}");
@@ -62,7 +62,7 @@ async fn a_forged_form_changes_nothing() {
         (&own, &[("sec-fetch-site", "cross-site")]),
         (&own, &[("sec-fetch-site", "same-site")]),
     ];
-    for path in paths("changes", &house) {
+    for path in paths("post", &house) {
         for (csrf, headers) in forged {
             let headers = [&[("cookie", ADMIN)], headers].concat();
             let form = [&[("csrf", csrf)], FORM].concat();
@@ -99,7 +99,7 @@ async fn a_form_from_the_panel_itself_is_taken_wherever_a_browser_says_it_is_fro
 async fn whoever_is_not_signed_in_is_sent_to_sign_in() {
     let house = House::furnished().await;
     let before = house.kept().await;
-    for path in paths("shows", &house) {
+    for path in paths("get", &house) {
         let sent = house.get_as("", &format!("{path}?x=1")).await;
         let sign_in = format!("/sign-in?back={path}?x=1");
         assert_eq!(
@@ -107,7 +107,7 @@ async fn whoever_is_not_signed_in_is_sent_to_sign_in() {
             (303, sign_in.as_str())
         );
     }
-    for path in paths("changes", &house) {
+    for path in paths("post", &house) {
         let sent = house.send("POST", &path, &[], FORM).await;
         assert_eq!(
             (sent.status, sent.header("location")),
@@ -122,7 +122,7 @@ async fn to_whoever_is_no_administrator_there_is_no_panel() {
     let house = House::furnished().await;
     let before = house.kept().await;
     let absent = house.get("/panel/nothing").await;
-    for path in paths("shows", &house)
+    for path in paths("get", &house)
         .iter()
         .map(String::as_str)
         .chain(["/panel", "/panel/"])
@@ -130,7 +130,7 @@ async fn to_whoever_is_no_administrator_there_is_no_panel() {
         let answer = house.get_as("alice/1", path).await;
         assert_eq!((answer.status, &answer.body), (404, &absent.body), "{path}");
     }
-    for path in paths("changes", &house) {
+    for path in paths("post", &house) {
         let answer = house
             .send("POST", &path, &[("cookie", "alice/1")], FORM)
             .await;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::schemas::Schemas;
-use crate::webhook::signature::{DELIVERY, EVENT, SIGNATURE, TIMESTAMP};
+use crate::webhook::signing::{DELIVERY, EVENT, SIGNATURE, TIMESTAMP};
 use crate::webhook::{KINDS, Kind};
 
 /// The tag of all webhooks, and what holds for each.

@@ -5,20 +5,51 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use http::Uri;
+use thiserror::Error;
 use tokio::time::timeout;
 use url::{Host, Position, SyntaxViolation, Url};
 
 use super::class::LOOPBACK;
-use super::{Refused, Resolver, verdict};
+use super::{Resolver, verdict};
 
 /// The longest URL, in bytes.
-const LONGEST: usize = 2048;
+const MAX_LENGTH: usize = 2048;
 
 /// How many of a name's addresses are of use.
-const MOST: usize = 8;
+const MAX_ADDRESSES: usize = 8;
 
 /// How long a registration waits for a name's addresses.
-const PATIENCE: Duration = Duration::from_secs(5);
+const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Why nothing is sent to an address. It prints as a sentence for an operator.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Refused {
+    /// It is no URL, or holds what no URL should.
+    #[error("a URL is expected, as https://example.org/hook")]
+    Malformed,
+    /// Its scheme is neither `https` nor `http`.
+    #[error("the URL begins neither with https: nor with http:")]
+    Scheme,
+    /// It names a user or a password.
+    #[error("the URL names a user or a password")]
+    Credentials,
+    /// It has a fragment, which would never be sent.
+    #[error("the URL has a fragment (#), which would never be sent")]
+    Fragment,
+    /// It names port 0, which no receiver has.
+    #[error("the URL names port 0")]
+    Port,
+    /// Its name resolves to no address now.
+    #[error("the name {0} does not resolve")]
+    Unresolved(String),
+    /// Its host is of this kind, and the setting `allow_private` would allow it.
+    #[error("the address {0} is {1}, and allow_private is off")]
+    Private(String, &'static str),
+    /// Its host is of this kind, and no setting allows it.
+    #[error("the address {0} is {1}")]
+    Forbidden(String, &'static str),
+}
 
 /// The URL of an endpoint, checked as far as that goes without asking where its name leads.
 #[derive(Clone, Debug)]
@@ -49,8 +80,8 @@ impl Target {
         match &target.host {
             Host::Domain(name) if !is_localhost(name) => {}
             Host::Domain(name) => LOOPBACK.check(name, allow_private)?,
-            Host::Ipv4(address) => target.judge((*address).into())?,
-            Host::Ipv6(address) => target.judge((*address).into())?,
+            Host::Ipv4(address) => target.check_address((*address).into())?,
+            Host::Ipv6(address) => target.check_address((*address).into())?,
         }
         Ok(target)
     }
@@ -66,7 +97,7 @@ impl Target {
         resolver: &dyn Resolver,
     ) -> Result<Self, Refused> {
         let target = Self::parse(url, allow_private)?;
-        match timeout(PATIENCE, target.resolve(resolver)).await {
+        match timeout(REGISTRATION_TIMEOUT, target.resolve(resolver)).await {
             Err(_) | Ok(Ok(_) | Err(Refused::Unresolved(_))) => Ok(target),
             Ok(Err(refused)) => Err(refused),
         }
@@ -86,13 +117,13 @@ impl Target {
         let mut allowed = Vec::new();
         let mut refused = Refused::Unresolved(self.host.to_string());
         for address in addresses {
-            match self.judge(address) {
+            match self.check_address(address) {
                 Ok(()) => allowed.push(SocketAddr::new(address, self.port)),
                 Err(why) => refused = why,
             }
         }
         let mut allowed = interleaved(allowed);
-        allowed.truncate(MOST);
+        allowed.truncate(MAX_ADDRESSES);
         if allowed.is_empty() {
             Err(refused)
         } else {
@@ -120,7 +151,7 @@ impl Target {
         &self.path
     }
 
-    fn judge(&self, address: IpAddr) -> Result<(), Refused> {
+    fn check_address(&self, address: IpAddr) -> Result<(), Refused> {
         verdict(address).check(address, self.allow_private)
     }
 }
@@ -128,7 +159,7 @@ impl Target {
 /// Reads a URL, and what does not depend on its host.
 fn read(text: &str) -> Result<Url, Refused> {
     let unseen = |letter: char| letter.is_control() || letter.is_whitespace();
-    if text.len() > LONGEST || text.contains(unseen) {
+    if text.len() > MAX_LENGTH || text.contains(unseen) {
         return Err(Refused::Malformed);
     }
     // An empty user or password, as in `http://@host`, is lost in the parsed URL: only the parser reports it.

@@ -1,11 +1,11 @@
-//! The body of an event's deliveries.
+//! The body of an event's deliveries, and the parties of a private message in it.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Event, Occasion};
-use crate::model::{EventId, Timestamp};
+use crate::model::{EventId, Timestamp, UserId};
 use crate::webhook::Topic;
 
 #[derive(Serialize, JsonSchema)]
@@ -104,6 +104,41 @@ fn ids(value: Value) -> Option<Value> {
     }
 }
 
+#[derive(Deserialize)]
+struct MessageBody {
+    data: MessageData,
+}
+
+#[derive(Deserialize)]
+struct MessageData {
+    message: Parties,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Parties {
+    sender_id: UserId,
+    recipient_ids: Vec<UserId>,
+}
+
+impl Event {
+    /// Checks that `member` may receive the event as far as it depends on the member alone. `message.sent` concerns its
+    /// sender and its recipients; every other topic concerns everyone (contract, section 8).
+    ///
+    /// The parties are those that the body names. A `message.sent` without them concerns no member.
+    #[cfg(feature = "webhooks")]
+    pub(crate) fn concerns(&self, member: &UserId) -> bool {
+        if self.topic != Topic::MESSAGE_SENT {
+            return true;
+        }
+        let body: Result<MessageBody, _> = serde_json::from_str(&self.body);
+        body.is_ok_and(|body| {
+            let parties = body.data.message;
+            parties.sender_id == *member || parties.recipient_ids.contains(member)
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -111,59 +146,43 @@ mod tests {
     use super::{Event, text};
     use crate::model::Timestamp;
     use crate::webhook::Topic;
-    use crate::webhook::event::examples;
+    use crate::webhook::event::constructors::examples::occasion;
 
-    fn data(of: &Value) -> Value {
-        let text = text(&examples::occasion(), &Topic::POST_CREATED, of);
-        assert!(text.len() <= Event::MAX_BODY);
+    #[test]
+    fn a_body_that_is_too_large_keeps_its_ids() {
+        let frame = text(&occasion(), &Topic::POST_CREATED, &"").len();
+        let long = "x".repeat(Event::MAX_BODY - frame);
+        let truncated = json!({ "truncated": true });
+        for (data, expected) in [
+            (json!(long), json!(long)),
+            (json!(format!("{long}x")), truncated.clone()),
+            (
+                json!({ "userIds": vec!["x"; Event::MAX_BODY] }),
+                truncated.clone(),
+            ),
+            (
+                json!({
+                    "post": { "postId": "40", "body": long, "author": { "userId": "3", "username": "alice" } },
+                    "poll": { "options": [{ "optionId": "1", "text": "Green" }], "tags": ["a"] },
+                    "recipientIds": ["4", "5"],
+                    "actor": null,
+                }),
+                json!({
+                    "post": { "postId": "40", "author": { "userId": "3" } },
+                    "poll": { "options": [{ "optionId": "1" }] },
+                    "recipientIds": ["4", "5"],
+                    "truncated": true,
+                }),
+            ),
+        ] {
+            let text = text(&occasion(), &Topic::POST_CREATED, &data);
+            assert!(text.len() <= Event::MAX_BODY);
+            let body: Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(body["data"], expected);
+        }
+        let no_calendar_date = Timestamp::from_millis(i64::MAX);
+        let text = text(&occasion(), &Topic::POLL_VOTED, &no_calendar_date);
         let body: Value = serde_json::from_str(&text).unwrap();
-        body["data"].clone()
-    }
-
-    #[test]
-    fn what_is_too_large_keeps_its_ids() {
-        let long = "x".repeat(Event::MAX_BODY);
-        let of = json!({
-            "post": { "postId": "40", "body": long, "author": { "userId": "3", "username": "alice" } },
-            "poll": { "options": [{ "optionId": "1", "text": "Green" }], "tags": ["a"] },
-            "recipientIds": ["4", "5"],
-            "actor": null,
-        });
-        let kept = json!({
-            "post": { "postId": "40", "author": { "userId": "3" } },
-            "poll": { "options": [{ "optionId": "1" }] },
-            "recipientIds": ["4", "5"],
-            "truncated": true,
-        });
-        assert_eq!(data(&of), kept);
-    }
-
-    #[test]
-    fn what_cannot_be_written_leaves_a_body() {
-        let text = text(
-            &examples::occasion(),
-            &Topic::POLL_VOTED,
-            &Timestamp::from_millis(i64::MAX),
-        );
-        let body: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(body["data"], json!({ "truncated": true }));
-    }
-
-    #[test]
-    fn too_many_ids_are_none() {
-        let ids = vec!["x"; Event::MAX_BODY];
-        assert_eq!(
-            data(&json!({ "userIds": ids })),
-            json!({ "truncated": true })
-        );
-    }
-
-    #[test]
-    fn what_just_fits_is_whole() {
-        let frame = text(&examples::occasion(), &Topic::POST_CREATED, &"").len();
-        let fits = Value::from("x".repeat(Event::MAX_BODY - frame));
-        assert_eq!(data(&fits), fits);
-        let larger = Value::from("x".repeat(Event::MAX_BODY - frame + 1));
-        assert_eq!(data(&larger), json!({ "truncated": true }));
+        assert_eq!(body["data"], truncated, "it cannot be written");
     }
 }

@@ -1,216 +1,216 @@
-//! Connections to a receiver: TCP, and TLS above it, raced over the receiver's addresses (RFC 8305).
+//! New connections to a receiver: TCP, and TLS above it, raced over the receiver's addresses (RFC 8305).
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
-use std::pin::Pin;
-use std::task::Poll;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::time::sleep;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{CertificateError, ClientConfig, Error as TlsError, RootCertStore};
 use url::Host;
 
-use super::client::Client;
-use super::error;
-use super::pool::Way;
+use super::connection::{Connection, IoStream, PoolKey};
+use crate::error::BoxError;
 use crate::webhook::{Target, Unsent};
-
-/// What bytes go through.
-pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
-
-/// With or without TLS.
-pub(super) type Wire = Box<dyn Stream>;
 
 /// The delay between the starts of two attempts: the value that RFC 8305 recommends (section 5).
 const STAGGER: Duration = Duration::from_millis(250);
 
 /// Connects to the first of `addresses` with which TCP and TLS succeed. The caller limits the time of the whole race.
-pub(super) async fn first(
+pub(super) async fn connect(
     target: &Target,
     addresses: &[SocketAddr],
     tls: &TlsConnector,
-) -> Result<Client, Unsent> {
-    let open = |address| async move { Ok((open(target, address, tls).await?, address)) };
-    let (wire, address) = race(addresses, open, || sleep(STAGGER)).await?;
-    Client::over(wire, Way::new(target, address)).await
+) -> Result<Connection, Unsent> {
+    let tls = match target.is_secure() {
+        true => Some((tls.clone(), server_name(target)?)),
+        false => None,
+    };
+    let (stream, address) = race(addresses, |address| open(address, tls.clone())).await?;
+    Connection::handshake(stream, PoolKey::new(target, address)).await
 }
 
-/// Races one attempt for each address and drops the others when one succeeds. The next attempt starts when `stagger`
+/// Races one attempt for each address and drops the others when one succeeds. The next attempt starts when [`STAGGER`]
 /// has passed since the last start, or at once when an attempt fails. If all fail, the error of the last failure is
 /// returned.
-async fn race<T, A, S>(
-    addresses: &[SocketAddr],
-    open: impl Fn(SocketAddr) -> A,
-    stagger: impl Fn() -> S,
-) -> Result<T, Unsent>
+async fn race<T, A>(addresses: &[SocketAddr], open: impl Fn(SocketAddr) -> A) -> Result<T, Unsent>
 where
-    A: Future<Output = Result<T, Unsent>>,
-    S: Future<Output = ()>,
+    T: Send + 'static,
+    A: Future<Output = Result<T, Unsent>> + Send + 'static,
 {
-    let mut waiting = addresses.iter().copied();
-    let mut running: Vec<Pin<Box<A>>> = Vec::new();
-    let mut failed = error::no_address();
+    let mut waiting = addresses.iter();
+    let mut running = JoinSet::new();
+    let mut failed = Unsent("the host has no address".into());
     loop {
-        running.extend(waiting.next().map(|address| Box::pin(open(address))));
-        if running.is_empty() {
-            return Err(failed);
+        if let Some(address) = waiting.next() {
+            running.spawn(open(*address));
         }
-        let mut pause = (waiting.len() > 0).then(|| Box::pin(stagger()));
-        let ended = poll_fn(|context| {
-            for (index, attempt) in running.iter_mut().enumerate() {
-                if let Poll::Ready(ended) = attempt.as_mut().poll(context) {
-                    drop(running.swap_remove(index));
-                    return Poll::Ready(Some(ended));
-                }
-            }
-            match &mut pause {
-                Some(pause) => pause.as_mut().poll(context).map(|()| None),
-                None => Poll::Pending,
-            }
-        });
-        match ended.await {
-            Some(Ok(opened)) => return Ok(opened),
-            Some(Err(unsent)) => failed = unsent,
-            None => {}
+        let limit = if waiting.len() > 0 {
+            STAGGER
+        } else {
+            Duration::MAX
+        };
+        match timeout(limit, running.join_next()).await {
+            Ok(None) => return Err(failed),
+            Ok(Some(Ok(Ok(opened)))) => return Ok(opened),
+            Ok(Some(Ok(Err(error)))) => failed = error,
+            Ok(Some(Err(error))) => failed = Unsent(error.to_string()),
+            Err(_) => {}
         }
     }
 }
 
-async fn open(target: &Target, address: SocketAddr, tls: &TlsConnector) -> Result<Wire, Unsent> {
-    let socket = socket(address).await;
-    let socket = socket.map_err(|error| error::no_connection(address, &error))?;
-    if !target.is_secure() {
-        return Ok(Box::new(socket));
-    }
-    let stream = tls.connect(server_name(target)?, socket).await;
-    let stream = stream.map_err(|error| error::no_tls(&error))?;
-    Ok(Box::new(stream))
+async fn open(
+    address: SocketAddr,
+    tls: Option<(TlsConnector, ServerName<'static>)>,
+) -> Result<(IoStream, SocketAddr), Unsent> {
+    let socket = open_socket(address).await;
+    let socket = socket.map_err(|error| connect_error(address, &error))?;
+    let stream: IoStream = match tls {
+        None => Box::new(socket),
+        Some((tls, name)) => {
+            let stream = tls.connect(name, socket).await;
+            Box::new(stream.map_err(|error| tls_error(&error))?)
+        }
+    };
+    Ok((stream, address))
 }
 
-/// A socket whose other end is `address` and nobody else.
-async fn socket(address: SocketAddr) -> io::Result<TcpStream> {
+/// A socket whose peer is exactly `address`.
+async fn open_socket(address: SocketAddr) -> io::Result<TcpStream> {
     let socket = TcpStream::connect(address).await?;
     socket.set_nodelay(true)?;
-    let same = socket.peer_addr()? == address;
-    same.then_some(socket)
+    let is_peer = socket.peer_addr()? == address;
+    is_peer
+        .then_some(socket)
         .ok_or_else(|| io::ErrorKind::ConnectionAborted.into())
 }
 
-/// Whose certificate the receiver is to show.
+/// The name that the receiver's certificate must have.
 fn server_name(target: &Target) -> Result<ServerName<'static>, Unsent> {
     match target.host() {
-        Host::Ipv4(address) => Ok(ServerName::from(std::net::IpAddr::from(*address))),
-        Host::Ipv6(address) => Ok(ServerName::from(std::net::IpAddr::from(*address))),
-        Host::Domain(name) => ServerName::try_from(name.clone()).map_err(error::no_host),
+        Host::Ipv4(address) => Ok(ServerName::from(IpAddr::from(*address))),
+        Host::Ipv6(address) => Ok(ServerName::from(IpAddr::from(*address))),
+        Host::Domain(name) => ServerName::try_from(name.clone())
+            .map_err(|_| Unsent("the name of the host is not valid".into())),
     }
+}
+
+fn connect_error(address: SocketAddr, error: &io::Error) -> Unsent {
+    Unsent(format!("no connection to {address}: {}", error.kind()))
+}
+
+/// The receiver does not speak TLS, or its certificate is refused.
+fn tls_error(error: &io::Error) -> Unsent {
+    let cause = error.get_ref().and_then(|source| source.downcast_ref());
+    Unsent(match cause {
+        Some(TlsError::InvalidCertificate(error)) => certificate_error(error).into(),
+        Some(error) => format!("no TLS: {error}"),
+        None => format!("no TLS: {}", error.kind()),
+    })
+}
+
+const fn certificate_error(error: &CertificateError) -> &'static str {
+    use CertificateError as Is;
+    match error {
+        Is::Expired | Is::ExpiredContext { .. } => "the certificate has expired",
+        Is::NotValidYet | Is::NotValidYetContext { .. } => "the certificate is not valid yet",
+        Is::NotValidForName | Is::NotValidForNameContext { .. } => {
+            "the certificate is for another name"
+        }
+        _ => "the certificate is not trusted",
+    }
+}
+
+/// TLS 1.2 and 1.3, with the certificates that the system trusts and those in `pem`. The cryptography is named here,
+/// so that it does not depend on what else a host's process has set up.
+pub(super) fn tls_connector(pem: &str) -> Result<TlsConnector, BoxError> {
+    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots(pem)?)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config).into())
+}
+
+fn roots(pem: &str) -> Result<RootCertStore, BoxError> {
+    let mut roots = RootCertStore::empty();
+    let system = rustls_native_certs::load_native_certs();
+    for error in system.errors {
+        tracing::warn!(%error, "certificates that the system trusts could not be read");
+    }
+    roots.add_parsable_certificates(system.certs);
+    let before = roots.len();
+    for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
+        roots.add(certificate?)?;
+    }
+    if roots.len() == before && !pem.is_empty() {
+        return Err("the trusted certificates are not in PEM".into());
+    }
+    Ok(roots)
 }
 
 #[cfg(test)]
 mod tests {
     use std::net::SocketAddr;
     use std::sync::{Arc, Mutex};
-    use std::time::Duration;
 
-    use super::{STAGGER, race};
-    use crate::runtime::{Clock as _, ManualClock, Runtime as _};
-    use crate::test_util::ManualRuntime;
+    use tokio::time::{Duration, Instant, sleep};
+
+    use super::race;
     use crate::webhook::Unsent;
 
-    const ROUND_TRIP: Duration = Duration::from_millis(250);
+    /// An address whose attempt never ends.
+    const SILENT: (u64, bool) = (10_000, false);
 
-    /// TCP, and TLS 1.2 with a certificate status: four round trips.
-    const TLS: Duration = Duration::from_secs(1);
+    /// TCP, and TLS 1.2 with a certificate status, at a round trip of almost 250 ms.
+    const REACHED: (u64, bool) = (990, true);
 
-    /// The behaviour of one address: the time until its attempt ends, and whether it succeeds. `None` never ends.
-    type Behaviour = Option<(Duration, bool)>;
+    /// The milliseconds until an attempt ends and whether it succeeds, for each address; the result and the milliseconds
+    /// of the race; the milliseconds at which attempts start.
+    type Race<'a> = (&'a [(u64, bool)], Result<usize, usize>, u128, &'a [u128]);
 
-    /// Races these addresses; returns the outcome, the time it took, and when each attempt started, in milliseconds.
-    fn raced(behaviours: &[Behaviour]) -> (Result<usize, Unsent>, i64, Vec<i64>) {
-        let clock = Arc::new(ManualClock::default());
-        let runtime = ManualRuntime::new(clock.clone());
-        let addresses: Vec<_> = (0..behaviours.len())
-            .map(|index| SocketAddr::from(([8, 8, 8, 8], u16::try_from(index).unwrap())))
-            .collect();
-        let starts = Arc::new(Mutex::new(Vec::new()));
-        let outcome = Arc::new(Mutex::new(None));
-        let work = {
-            let (behaviours, runtime, clock) =
-                (behaviours.to_vec(), runtime.clone(), clock.clone());
-            let (starts, outcome) = (starts.clone(), outcome.clone());
-            async move {
-                let open = |address: SocketAddr| {
-                    starts.lock().unwrap().push(clock.now().as_millis());
-                    let index = usize::from(address.port());
-                    let (behaviour, runtime) = (behaviours[index], runtime.clone());
-                    async move {
-                        let Some((time, succeeds)) = behaviour else {
-                            return std::future::pending().await;
-                        };
-                        if !time.is_zero() {
-                            runtime.sleep(time).await;
-                        }
-                        succeeds.then_some(index).ok_or(Unsent(index.to_string()))
+    #[rustfmt::skip]
+    const RACES: &[Race] = &[
+        (&[REACHED; 8], Ok(0), 990, &[0, 250, 500, 750]),
+        (&[SILENT, SILENT, SILENT, REACHED], Ok(3), 1740, &[0, 250, 500, 750]),
+        // An attempt goes on while the next one runs.
+        (&[(2000, true), SILENT, (4000, true)], Ok(0), 2000, &[0, 250, 500]),
+        // An address that fails starts the next one at once.
+        (&[(0, false), (0, false), (100, false), REACHED], Ok(3), 1090, &[0, 0, 0, 100]),
+        (&[(1000, false), (0, false), (1000, false)], Err(2), 1250, &[0, 250, 250]),
+    ];
+
+    #[tokio::test(start_paused = true)]
+    async fn addresses_are_raced() {
+        for (behaviours, expected, took, starts) in RACES {
+            let began = Instant::now();
+            let started = Arc::new(Mutex::new(Vec::new()));
+            let ports = 0..u16::try_from(behaviours.len()).unwrap();
+            let addresses: Vec<_> = ports.map(|port| SocketAddr::from(([8; 4], port))).collect();
+            let ended = race(&addresses, |address| {
+                let index = usize::from(address.port());
+                let ((millis, succeeds), started) = (behaviours[index], started.clone());
+                async move {
+                    started.lock().unwrap().push(began.elapsed().as_millis());
+                    if millis > 0 {
+                        sleep(Duration::from_millis(millis)).await;
                     }
-                };
-                let ended = race(&addresses, open, || runtime.sleep(STAGGER)).await;
-                *outcome.lock().unwrap() = Some((ended, clock.now().as_millis()));
-            }
-        };
-        drop(runtime.detach(Box::pin(work)));
-        runtime.pass(Duration::from_secs(5));
-        let (ended, at) = outcome
-            .lock()
-            .unwrap()
-            .take()
-            .expect("the race ends within 5 s");
-        let starts = starts.lock().unwrap().clone();
-        (ended, at, starts)
-    }
-
-    #[test]
-    fn eight_addresses_at_a_round_trip_of_250_ms_are_reached() {
-        let (ended, at, starts) = raced(&[Some((TLS, true)); 8]);
-        assert_eq!((ended, at), (Ok(0), 1000));
-        assert_eq!(starts, [0, 250, 500, 750], "the winner ends the race");
-    }
-
-    #[test]
-    fn the_last_of_eight_addresses_is_reached_when_the_others_are_silent() {
-        let mut behaviours = [None; 8];
-        behaviours[7] = Some((TLS, true));
-        let (ended, at, starts) = raced(&behaviours);
-        assert_eq!((ended, at), (Ok(7), 2750));
-        assert_eq!(starts, [0, 250, 500, 750, 1000, 1250, 1500, 1750]);
-    }
-
-    #[test]
-    fn an_attempt_goes_on_while_the_next_one_runs() {
-        let slow = Some((ROUND_TRIP * 8, true));
-        let (ended, at, _) = raced(&[slow, None, Some((Duration::from_secs(4), true))]);
-        assert_eq!((ended, at), (Ok(0), 2000));
-    }
-
-    #[test]
-    fn an_address_that_fails_at_once_starts_the_next_one_at_once() {
-        let unreachable = Some((Duration::ZERO, false));
-        let refused = Some((Duration::from_millis(100), false));
-        let (ended, at, starts) = raced(&[unreachable, unreachable, refused, Some((TLS, true))]);
-        assert_eq!((ended, at), (Ok(3), 1100));
-        assert_eq!(starts, [0, 0, 0, 100]);
-    }
-
-    #[test]
-    fn when_every_address_fails_the_last_failure_is_reported() {
-        let slow = Some((Duration::from_secs(1), false));
-        let (ended, at, starts) = raced(&[slow, Some((Duration::ZERO, false)), slow]);
-        assert_eq!((ended, at), (Err(Unsent("2".into())), 1250));
-        assert_eq!(starts, [0, 250, 250]);
-        assert!(raced(&[]).0.is_err());
+                    succeeds.then_some(index).ok_or(Unsent(index.to_string()))
+                }
+            });
+            let ended = ended.await.map_err(|Unsent(index)| index.parse().unwrap());
+            assert_eq!((ended, began.elapsed().as_millis()), (*expected, *took));
+            assert_eq!(*started.lock().unwrap(), *starts, "{behaviours:?}");
+        }
+        let none = race(&[], |_| async { Ok(()) }).await;
+        assert_eq!(none, Err(Unsent("the host has no address".into())));
     }
 }

@@ -1,0 +1,226 @@
+//! A demo board behind the API, in the storage that the environment chooses.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::env;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use forum_api::host::{self, Authority};
+use forum_api::model::Timestamp;
+use forum_api::runtime::ManualClock;
+use forum_api::store::redis::{self, RedisBudgets};
+use forum_api::store::sqlite::{self, Location};
+use forum_api::store::{Stores, postgres};
+use forum_api::test_util::{Answer, TestBoard};
+use forum_api::{Language, Settings};
+use forum_server::board::access::Lists;
+use forum_server::board::db::Database;
+use forum_server::board::forums::{self, NewForum};
+use forum_server::board::moderation::{self, Mark};
+use forum_server::board::{Board, accounts, demo, settings};
+use forum_test_support::databases;
+use http::Method;
+
+/// The demo board, its API, and the clock of both.
+pub struct Fixture {
+    pub board: Arc<Board>,
+    clock: Arc<ManualClock>,
+    stores: Stores,
+    settings: Settings,
+    api: TestBoard,
+    /// Tokens by their owner and scopes.
+    tokens: Mutex<HashMap<String, String>>,
+    _storage: Box<dyn Any>,
+}
+
+impl Fixture {
+    pub async fn new(settings: Settings, language: Language) -> Self {
+        let clock = Arc::new(clock());
+        let (database, storage) = database().await;
+        let board = Arc::new(Board::new(database.clone(), clock.clone(), language));
+        let mut stores = database.stores();
+        stores.tokens = Stores::in_memory().tokens;
+        if env::var("FORUM_API_BACKEND").is_ok_and(|backend| backend == "redis") {
+            stores.budgets = Arc::new(budgets().await);
+        }
+        let hosts = (
+            board.clone() as Arc<dyn Authority>,
+            board.clone() as Arc<dyn host::Board>,
+        );
+        Self {
+            api: api(hosts, &stores, &settings, &clock),
+            board,
+            clock,
+            stores,
+            settings,
+            tokens: Mutex::default(),
+            _storage: storage,
+        }
+    }
+
+    /// The same API over another board, for the same members.
+    pub fn replace_board(&mut self, board: Arc<dyn host::Board>) {
+        let hosts = (self.board.clone() as Arc<dyn Authority>, board);
+        self.api = api(hosts, &self.stores, &self.settings, &self.clock);
+    }
+
+    /// Sends a request of a member with these scopes, or of a guest.
+    pub async fn send(
+        &self,
+        caller: Option<(&str, &[&str])>,
+        (method, path, body): (&str, &str, &str),
+        headers: &[(&str, &str)],
+    ) -> Answer {
+        let client = match caller {
+            Some((name, scopes)) => {
+                let owner = self.member(name).await.to_string();
+                let mut tokens = self.tokens.lock().unwrap();
+                let token = tokens.entry(format!("{name} {scopes:?}"));
+                let issue = || self.api.token(&owner, scopes, "").reveal().to_owned();
+                self.api.client(Some(token.or_insert_with(issue).clone()))
+            }
+            None => self.api.as_guest(),
+        };
+        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        let mut request = client.ask(method, path).body(body.to_owned());
+        if !body.is_empty() {
+            request = request.header("content-type", "application/json");
+        }
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        request.await
+    }
+
+    async fn member(&self, name: &str) -> i64 {
+        let name = name.to_owned();
+        let find = self
+            .board
+            .read(|connection| Box::pin(async move { accounts::named(connection, &name).await }));
+        find.await.unwrap()
+    }
+
+    /// Runs a command of the operator, or advances the clock.
+    pub async fn command(&self, command: &str) {
+        let words: Vec<_> = command.split(' ').map(str::to_owned).collect();
+        if let ["wait", seconds] = words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            self.clock
+                .advance(Duration::from_secs(seconds.parse().unwrap()));
+            return;
+        }
+        let done = self.board.write(move |tx, events| {
+            Box::pin(async move {
+                let id = |text: &str| text.parse::<i64>().unwrap();
+                let words: Vec<_> = words.iter().map(String::as_str).collect();
+                match words[..] {
+                    ["ban", name] | ["unban", name] => {
+                        let member = accounts::named(tx, name).await?;
+                        accounts::set_banned(tx, member, words[0] == "ban").await?;
+                    }
+                    ["groups", name, groups] => {
+                        let member = accounts::named(tx, name).await?;
+                        accounts::set_groups(tx, member, groups.parse().unwrap()).await?;
+                    }
+                    ["setting", key, value] => {
+                        settings::named(key).unwrap().set(tx, value).await?.unwrap()
+                    }
+                    ["offline"] | ["online"] => {
+                        settings::set_offline(tx, words[0] == "offline").await?;
+                    }
+                    ["lock", thread] | ["unlock", thread] => {
+                        let locked = words[0] == "lock";
+                        moderation::mark(tx, id(thread), Mark::Locked, locked).await?;
+                    }
+                    ["pin", thread] => moderation::mark(tx, id(thread), Mark::Pinned, true).await?,
+                    ["approve", post] => moderation::approve(tx, events, id(post)).await?,
+                    ["restore", post] => moderation::restore(tx, events, id(post)).await?,
+                    ["forum", title, parent, readers, repliers] => {
+                        let new = NewForum {
+                            title: title.into(),
+                            parent: parent.parse().ok(),
+                            lists: Lists {
+                                read: Some(readers.parse().unwrap()),
+                                start: None,
+                                reply: Some(repliers.parse().unwrap()),
+                            },
+                            ..NewForum::default()
+                        };
+                        forums::add(tx, &new).await?;
+                    }
+                    ["close"] => {
+                        let hide = "UPDATE forum SET read_groups = 'members'";
+                        tx.change(hide, &[]).await?;
+                    }
+                    _ => panic!("unknown command {words:?}"),
+                }
+                Ok(())
+            })
+        });
+        done.await.unwrap();
+    }
+}
+
+fn api(
+    (authority, board): (Arc<dyn Authority>, Arc<dyn host::Board>),
+    stores: &Stores,
+    settings: &Settings,
+    clock: &Arc<ManualClock>,
+) -> TestBoard {
+    let clock = clock.clone();
+    TestBoard::with(
+        authority,
+        board,
+        stores.clone(),
+        settings.clone(),
+        |builder| builder.clock(clock),
+    )
+}
+
+/// A clock at 2026-01-01T00:00:00Z.
+fn clock() -> ManualClock {
+    ManualClock::at(Timestamp::from_millis(1_767_225_600_000))
+}
+
+/// A database with the demo board.
+async fn database() -> (Database, Box<dyn Any>) {
+    if env::var("FORUM_API_BACKEND").is_ok() {
+        static TEMPLATE: OnceLock<databases::Database> = OnceLock::new();
+        let database = databases::Database::like(TEMPLATE.get_or_init(template));
+        let pool = postgres::connect(&database.url(), 4).unwrap();
+        return (pool.into(), Box::new(database));
+    }
+    let database = sqlite::Database::open(&Location::Memory).unwrap().into();
+    fill(&database).await;
+    (database, Box::new(()))
+}
+
+fn template() -> databases::Database {
+    let database = databases::Database::new();
+    let pool = postgres::connect(&database.url(), 1).unwrap();
+    databases::apart(async move {
+        postgres::migrate(&pool).await.unwrap();
+        fill(&pool.into()).await;
+    });
+    database
+}
+
+async fn fill(database: &Database) {
+    let board = Board::new(database.clone(), Arc::new(clock()), Language::English);
+    board.migrate().await.unwrap();
+    let fill = board.write(|tx, events| Box::pin(demo::begin(tx, "", false, events.now)));
+    fill.await.unwrap();
+}
+
+/// Rate limits in Redis, under a prefix that no other fixture has.
+async fn budgets() -> RedisBudgets {
+    static CREATED: AtomicU32 = AtomicU32::new(0);
+    let number = CREATED.fetch_add(1, Ordering::Relaxed);
+    let settings = redis::Settings {
+        prefix: format!("endpoints_{}_{number}:", std::process::id()),
+        ..redis::Settings::default()
+    };
+    let url = env::var("FORUM_API_REDIS").unwrap();
+    RedisBudgets::connect(&url, settings).await.unwrap()
+}

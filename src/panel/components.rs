@@ -1,0 +1,158 @@
+//! Markup that several pages share: the document around them, tables, badges and flash messages.
+
+use maud::{DOCTYPE, Markup, html};
+
+use super::page_context::PageContext;
+use super::response::STYLE_SHEET;
+
+/// The areas: their paths and names.
+const AREAS: [(&str, &str); 4] = [
+    ("/tokens", "API tokens"),
+    ("/webhooks", "Webhooks"),
+    ("/deliveries", "Deliveries"),
+    ("/usage", "Usage"),
+];
+
+/// A page of one of the areas.
+pub(super) fn area_document(context: &PageContext, title: &str, main: Markup) -> Markup {
+    let body = html! {
+        a.skip href="#main" { "Skip to the content" }
+        header {
+            div.bar {
+                p.name { a href=(context.url("/tokens")) { "Control panel" } }
+                (signed_in(context))
+            }
+            nav aria-label="Areas" { ul { @for area in AREAS { (area_link(context, area)) } } }
+        }
+        main id="main" tabindex="-1" {
+            h1 { (title) }
+            @if let Some(text) = flash(context.query.get("done")) {
+                p.notice role="status" { (text) }
+            }
+            (main)
+        }
+    };
+    document(&context.panel.settings.mount, title, body)
+}
+
+/// A page that shows nothing of the panel.
+pub(super) fn bare_document(mount: &str, title: &str, text: &str) -> Markup {
+    let body = html! { main.narrow id="main" { h1 { (title) } p { (text) } } };
+    document(mount, title, body)
+}
+
+fn document(mount: &str, title: &str, body: Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) " · Control panel" }
+                link rel="icon" href="data:,";
+                link rel="stylesheet" href={ (mount) (STYLE_SHEET) };
+            }
+            body { (body) }
+        }
+    }
+}
+
+fn signed_in(context: &PageContext) -> Markup {
+    html! {
+        div.who {
+            span { span.as { "Signed in as " } strong { (context.session.name) } }
+            @if let Some(path) = context.panel.operator.sign_out() {
+                form method="post" action=(path) {
+                    (context.csrf())
+                    button.quiet type="submit" { "Sign out" }
+                }
+            }
+        }
+    }
+}
+
+/// The area that the page is in is marked.
+fn area_link(context: &PageContext, (path, name): (&str, &str)) -> Markup {
+    let is_here = context.route.path.starts_with(path);
+    html! { li { a href=(context.url(path)) aria-current=[is_here.then_some("page")] { (name) } } }
+}
+
+/// The text that a page shows after a form. The address holds only its name, so that nothing typed there is shown.
+fn flash(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "revoked" => "The token was revoked. Requests with it get 401 from now on.",
+        "subscribed" => "The topics were changed.",
+        "activated" => "The new secret is in force.",
+        "enabled" => "The endpoint is enabled. What waited for it is sent.",
+        "disabled" => "The endpoint is disabled. What is queued for it waits.",
+        "pinged" => "A ping was queued. Reload this page to see how it fared.",
+        "retried" => "The delivery was queued again.",
+        "all-retried" => "All dead deliveries of the endpoint were queued again.",
+        "endpoint-removed" => "The endpoint was removed, and its deliveries with it.",
+        "delivery-removed" => "The delivery was removed.",
+        _ => return None,
+    })
+}
+
+/// A state as a badge. Its colour says no more than its text does.
+pub(super) fn badge(state: &str) -> Markup {
+    html! { span class={ "badge " (state) } { (state) } }
+}
+
+/// What an empty list says, and what to do next.
+pub(super) fn empty(text: &str, next: Markup) -> Markup {
+    html! { div.empty { p { strong { (text) } } p { (next) } } }
+}
+
+/// A row of a table: the name and the content of each column. A column without a name holds buttons.
+pub(super) type TableRow = Vec<(&'static str, Markup)>;
+
+/// A table, which becomes a list of cards on a narrow screen. Its head has the names of the first row.
+pub(super) fn table(rows: impl IntoIterator<Item = TableRow>) -> Markup {
+    let rows: Vec<_> = rows.into_iter().collect();
+    let columns = rows.first().into_iter().flatten();
+    html! {
+        table {
+            thead {
+                tr {
+                    @for (column, _) in columns {
+                        th scope="col" { @if column.is_empty() { span.aloud { "Actions" } } @else { (column) } }
+                    }
+                }
+            }
+            tbody { @for row in &rows { tr { @for cell in row { (table_cell(cell)) } } } }
+        }
+    }
+}
+
+fn table_cell((column, content): &(&str, Markup)) -> Markup {
+    html! {
+        @if column.is_empty() {
+            td { (content) }
+        } @else {
+            td data-label=(column) { div { (content) } }
+        }
+    }
+}
+
+/// A text of any length, of which a list shows the beginning.
+pub(super) fn breakable(text: &str) -> Markup {
+    html! { span.long { (text) } }
+}
+
+/// A secret that is shown once, in a read-only field that one click selects without a script.
+pub(super) fn secret_field(name: &str, label: &str, secret: &str) -> Markup {
+    html! {
+        div.revealed {
+            p id={ (name) "-label" } { (label) }
+            code id=(name) role="textbox" aria-readonly="true" aria-labelledby={ (name) "-label" } tabindex="0"
+                autofocus { (secret) }
+        }
+    }
+}
+
+/// The link to the next page of a list.
+pub(super) fn next_page_link(text: &str, path: &str) -> Markup {
+    html! { p.further { a href=(path) rel="next" { (text) } } }
+}

@@ -1,0 +1,319 @@
+//! Deliveries: the list with its filter, one delivery with its attempts, and retrying.
+
+use maud::{Markup, html};
+
+use super::components::{TableRow, badge, breakable, empty, next_page_link, table};
+use super::error::PanelError;
+use super::form::Form;
+use super::page_context::PageContext;
+use super::response::PageResult;
+use crate::model::{DeliveryId, EndpointId, Timestamp};
+use crate::store::{Filter, Quarantine};
+use crate::webhook::{Attempted, Delivery, Endpoint, State, Topic};
+
+/// Deliveries per page.
+const PAGE: u32 = 50;
+
+/// Letters of a URL that an option shows.
+const OPTION_LENGTH: usize = 60;
+
+/// `GET /deliveries`
+pub(super) async fn list(context: &PageContext) -> PageResult {
+    let filter = parse_filter(&context.query);
+    let endpoints = context.webhooks().endpoints.all().await?;
+    let mut deliveries = context.webhooks().deliveries.list(&filter).await?;
+    let more = deliveries.len() > PAGE as usize;
+    deliveries.truncate(PAGE as usize);
+    let last = deliveries.last().filter(|_| more);
+    let rows = deliveries
+        .iter()
+        .map(|delivery| row(context, delivery, Some(&endpoints)));
+    let main = html! {
+        p.lead { "What was told, or is still to be told, to whom. After six failed attempts a delivery is dead until \
+                  you retry it." }
+        (quarantine(context).await?)
+        (filter_form(context, &filter, &endpoints))
+        @if let Some(endpoint) = &filter.endpoint { (retry_dead(context, endpoint, &endpoints)) }
+        @if deliveries.is_empty() {
+            (no_deliveries(context, &filter, &endpoints))
+        } @else {
+            (table(rows))
+        }
+        @if let Some(last) = last {
+            (next_page_link("Older deliveries", &context.url(&next_page(&filter, last))))
+        }
+    };
+    context.show("Deliveries", main)
+}
+
+/// The filter in a query. A value that cannot be parsed is ignored.
+fn parse_filter(query: &Form) -> Filter {
+    Filter {
+        state: State::new(query.get("state")),
+        endpoint: EndpointId::new(query.get("endpoint")),
+        topic: Topic::new(query.get("topic")),
+        after: parse_position(query.get("after")),
+        limit: PAGE + 1,
+    }
+}
+
+/// Parses `<milliseconds>.<id>`.
+fn parse_position(text: &str) -> Option<(Timestamp, DeliveryId)> {
+    let (millis, id) = text.split_once('.')?;
+    Some((
+        Timestamp::from_millis(millis.parse().ok()?),
+        DeliveryId::new(id)?,
+    ))
+}
+
+/// The path of the same list behind this delivery. Nothing in it needs to be escaped.
+fn next_page(filter: &Filter, last: &Delivery) -> String {
+    let [state, endpoint, topic] = filter_texts(filter);
+    let (millis, id) = (last.created_at.as_millis(), &last.id);
+    format!("/deliveries?state={state}&endpoint={endpoint}&topic={topic}&after={millis}.{id}")
+}
+
+/// State, endpoint and topic of a filter; empty where it has none.
+fn filter_texts(filter: &Filter) -> [String; 3] {
+    [
+        filter.state.map_or("", State::as_str).into(),
+        filter
+            .endpoint
+            .as_ref()
+            .map(EndpointId::to_string)
+            .unwrap_or_default(),
+        filter
+            .topic
+            .as_ref()
+            .map(Topic::to_string)
+            .unwrap_or_default(),
+    ]
+}
+
+fn filter_form(context: &PageContext, filter: &Filter, endpoints: &[Endpoint]) -> Markup {
+    let [state, endpoint, topic] = filter_texts(filter);
+    let states = State::ALL.map(|state| (state.as_str().into(), state.as_str().into()));
+    let endpoints = endpoints.iter();
+    let endpoints = endpoints.map(|one| (one.id.to_string(), shortened(&one.url)));
+    let topics = context.panel.registry.known_topics().chain([Topic::PING]);
+    let topics = topics.map(|topic| (topic.to_string(), topic.to_string()));
+    html! {
+        form.filter method="get" action=(context.url("/deliveries")) role="search" aria-label="Deliveries" {
+            (choice("state", "State", "Any state", states.into_iter(), &state))
+            (choice("endpoint", "Endpoint", "Any endpoint", endpoints, &endpoint))
+            (choice("topic", "Topic", "Any topic", topics, &topic))
+            button.quiet type="submit" { "Filter" }
+        }
+    }
+}
+
+fn choice(
+    name: &str,
+    label: &str,
+    any: &str,
+    options: impl Iterator<Item = (String, String)>,
+    chosen: &str,
+) -> Markup {
+    html! {
+        div {
+            label for=(name) { (label) }
+            select.choice id=(name) name=(name) {
+                option value="" { (any) }
+                @for (value, text) in options {
+                    option value=(value) selected[chosen == value] { (text) }
+                }
+            }
+        }
+    }
+}
+
+fn shortened(url: &str) -> String {
+    match url.char_indices().nth(OPTION_LENGTH) {
+        Some((end, _)) => format!("{}…", url.get(..end).unwrap_or_default()),
+        None => url.into(),
+    }
+}
+
+/// A line about the events that cannot be read, if there are any.
+pub(super) async fn quarantine(context: &PageContext) -> Result<Markup, PanelError> {
+    let quarantine = context.webhooks().outbox.quarantined(1).await?;
+    let is_capped = quarantine.count >= Quarantine::MAX_COUNT;
+    let events = if quarantine.count == 1 {
+        "event"
+    } else {
+        "events"
+    };
+    Ok(html! {
+        @if let Some(latest) = quarantine.latest.first() {
+            p.quarantine {
+                @if is_capped { "At least " }
+                (quarantine.count) " " (events) " cannot be read and will not be delivered. The latest is "
+                code { (breakable(&latest.id)) } ": " (latest.reason) "."
+            }
+        }
+    })
+}
+
+fn no_deliveries(context: &PageContext, filter: &Filter, endpoints: &[Endpoint]) -> Markup {
+    let is_filtered = filter.state.is_some() || filter.endpoint.is_some() || filter.topic.is_some();
+    if endpoints.is_empty() {
+        let add = html! { a href=(context.url("/webhooks")) { "Add an endpoint" } " to have the board tell it things." };
+        return empty("There are no deliveries yet.", add);
+    }
+    if is_filtered {
+        let all = html! { a href=(context.url("/deliveries")) { "Show all deliveries" } "." };
+        return empty("No delivery is like this.", all);
+    }
+    let ping = html! { "Send a ping to one of the " a href=(context.url("/webhooks")) { "endpoints" } " to see one." };
+    empty("There are no deliveries yet.", ping)
+}
+
+/// The button for all dead deliveries of an endpoint that exists.
+fn retry_dead(context: &PageContext, id: &EndpointId, endpoints: &[Endpoint]) -> Markup {
+    let exists = endpoints.iter().any(|endpoint| endpoint.id == *id);
+    let path = format!("/webhooks/{id}/retry-dead");
+    html! {
+        @if exists {
+            div.actions { (context.button(&path, "Retry all dead deliveries of this endpoint", "", "quiet")) }
+        }
+    }
+}
+
+/// A row of a table of deliveries. On the page of an endpoint, the table does not name the endpoint.
+pub(super) fn row(
+    context: &PageContext,
+    delivery: &Delivery,
+    endpoints: Option<&[Endpoint]>,
+) -> TableRow {
+    let progress = &delivery.progress;
+    let path = context.url(&format!("/deliveries/{}", delivery.id));
+    let id = breakable(&delivery.id.to_string());
+    let mut row = vec![
+        ("Delivery", html! { a href=(path) { code { (id) } } }),
+        ("Topic", html! { (delivery.topic) }),
+    ];
+    if let Some(endpoints) = endpoints {
+        row.push(("Endpoint", breakable(&url(&delivery.endpoint, endpoints))));
+    }
+    row.extend([
+        ("State", badge(progress.state.as_str())),
+        ("Attempts", html! { (progress.attempts) }),
+        ("Queued", context.time(delivery.created_at)),
+        (
+            "Next attempt",
+            context.optional_time(progress.due_at, "none"),
+        ),
+    ]);
+    row
+}
+
+/// The URL of an endpoint; its id when the endpoint was removed.
+pub(super) fn url(id: &EndpointId, endpoints: &[Endpoint]) -> String {
+    let found = endpoints.iter().find(|endpoint| endpoint.id == *id);
+    found.map_or_else(|| id.to_string(), |endpoint| endpoint.url.clone())
+}
+
+/// `GET /deliveries/{id}`
+pub(super) async fn show(context: &PageContext) -> PageResult {
+    let (delivery, attempts) = find(context).await?;
+    let endpoint = context
+        .webhooks()
+        .endpoints
+        .find(&delivery.endpoint)
+        .await?;
+    let url = endpoint.map_or_else(|| delivery.endpoint.to_string(), |endpoint| endpoint.url);
+    let endpoint_path = context.url(&format!("/webhooks/{}", delivery.endpoint));
+    let (id, progress) = (&delivery.id, &delivery.progress);
+    let retry = format!("/deliveries/{id}/retry");
+    let remove = format!("/deliveries/{id}/remove");
+    let main = html! {
+        dl {
+            div { dt { "State" } dd { (badge(progress.state.as_str())) } }
+            div { dt { "Topic" } dd { (delivery.topic) } }
+            div { dt { "Endpoint" } dd { a href=(endpoint_path) { (breakable(&url)) } } }
+            div { dt { "Queued" } dd { (context.time(delivery.created_at)) } }
+            div { dt { "Next attempt" } dd { (context.optional_time(progress.due_at, "none")) } }
+            div { dt { "Id" } dd { code { (id) } } }
+            div { dt { "Event" } dd { code { (delivery.event) } } }
+        }
+        div.actions {
+            @if progress.state != State::Queued { (context.button(&retry, "Retry", "this delivery", "")) }
+            (context.button(&remove, "Remove", "this delivery", "danger"))
+        }
+        section aria-labelledby="attempts" {
+            h2 id="attempts" { "Attempts" }
+            @if attempts.is_empty() {
+                p { "There was none yet." }
+            } @else {
+                (table(attempts.iter().map(|attempt| attempt_row(context, attempt))))
+            }
+        }
+    };
+    context.show("Delivery", main)
+}
+
+fn attempt_row(context: &PageContext, attempt: &Attempted) -> TableRow {
+    let status = attempt.status.map(|status| status.to_string());
+    vec![
+        ("Attempt", html! { (attempt.attempt) }),
+        ("Began", context.time(attempt.at)),
+        ("Status", html! { (status.as_deref().unwrap_or("none")) }),
+        ("Took", html! { (attempt.duration_ms) "\u{a0}ms" }),
+        ("What came of it", result_cell(attempt)),
+    ]
+}
+
+/// The error, and the answer of the receiver.
+fn result_cell(attempt: &Attempted) -> Markup {
+    let answer = attempt.answer.as_deref();
+    html! {
+        @if let Some(error) = &attempt.error { p { (error) } }
+        @match answer.filter(|answer| !answer.is_empty()) {
+            Some(answer) => pre tabindex="0" { (answer) },
+            None if attempt.error.is_none() => "an empty answer",
+            None => {}
+        }
+    }
+}
+
+/// `POST /deliveries/{id}/retry`
+pub(super) async fn retry(context: &PageContext) -> PageResult {
+    let id = parse_id(context)?;
+    let path = format!("/deliveries/{id}");
+    if context
+        .webhooks()
+        .deliveries
+        .retry(&id, context.now)
+        .await?
+    {
+        return context.redirect_with_flash(&path, "retried");
+    }
+    let (delivery, _) = find(context).await?;
+    let state = delivery.progress.state.as_str();
+    let reason =
+        format!("The delivery is {state} by now: it waits for an attempt, or one is under way.");
+    context.conflict(&reason, &path)
+}
+
+/// `POST /deliveries/{id}/remove`
+pub(super) async fn remove(context: &PageContext) -> PageResult {
+    let id = parse_id(context)?;
+    if !context.webhooks().deliveries.remove(&id).await? {
+        return Err(PanelError::NotFound);
+    }
+    tracing::info!(delivery = %id, by = %context.session.member, "a delivery was removed");
+    context.redirect_with_flash("/deliveries", "delivery-removed")
+}
+
+fn parse_id(context: &PageContext) -> Result<DeliveryId, PanelError> {
+    DeliveryId::new(&context.id).ok_or(PanelError::NotFound)
+}
+
+async fn find(context: &PageContext) -> Result<(Delivery, Vec<Attempted>), PanelError> {
+    let found = context
+        .webhooks()
+        .deliveries
+        .find(&parse_id(context)?)
+        .await?;
+    found.ok_or(PanelError::NotFound)
+}

@@ -1,0 +1,176 @@
+//! One request of an administrator, as the pages see it.
+
+use std::collections::{BTreeSet, HashMap};
+use std::future::Future;
+use std::sync::Arc;
+
+use http::StatusCode;
+use maud::{Markup, html};
+
+use super::access::{CSRF_FIELD, csrf_token};
+use super::components::area_document;
+use super::error::PanelError;
+use super::form::{Form, FormErrors};
+use super::form_nonce;
+use super::relative_time::{exact, relative};
+use super::response::{PageResponse, PageResult};
+use super::router::PanelRoute;
+use super::service::PanelInner;
+use crate::host::Session;
+use crate::model::{EndpointId, Timestamp, UserId};
+use crate::store::{Begin, Webhooks};
+
+/// What a page is made from, and what a form is carried out with.
+pub(super) struct PageContext {
+    pub(super) panel: Arc<PanelInner>,
+    pub(super) route: &'static PanelRoute,
+    pub(super) session: Session,
+    /// The segment of the path for `{id}`.
+    pub(super) id: String,
+    pub(super) query: Form,
+    pub(super) now: Timestamp,
+}
+
+impl PageContext {
+    /// The URL of a path below the mount, for links and forms.
+    pub(super) fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.panel.settings.mount)
+    }
+
+    pub(super) fn show(&self, title: &str, main: Markup) -> PageResult {
+        Ok(self.render(StatusCode::OK, title, main))
+    }
+
+    pub(super) fn render(&self, status: StatusCode, title: &str, main: Markup) -> PageResponse {
+        PageResponse::page(status, area_document(self, title, main))
+    }
+
+    /// Shows a secret once, with a link back.
+    pub(super) fn show_secret(&self, title: &str, main: Markup, back: &str) -> PageResult {
+        let main = html! {
+            (main)
+            p { a.button href=(self.url(back)) { "I have copied it" } }
+        };
+        self.show(title, main)
+    }
+
+    /// Redirects to a page that shows the flash message of this name.
+    pub(super) fn redirect_with_flash(&self, path: &str, flash: &str) -> PageResult {
+        let path = self.url(path);
+        Ok(PageResponse::see_other(format!("{path}?done={flash}")))
+    }
+
+    /// The page for a state that another request has changed.
+    pub(super) fn conflict(&self, reason: &str, back: &str) -> PageResult {
+        let main = html! {
+            p { (reason) }
+            p { a href=(self.url(back)) { "Back" } }
+        };
+        Ok(self.render(StatusCode::CONFLICT, "Nothing was changed", main))
+    }
+
+    /// The field that makes a form one of this session's.
+    pub(super) fn csrf(&self) -> Markup {
+        html! { input type="hidden" name=(CSRF_FIELD) value=(csrf_token(&self.session)); }
+    }
+
+    /// The field that makes a form one that is carried out once.
+    pub(super) fn form_nonce(&self) -> Result<Markup, PanelError> {
+        let random = &*self.panel.environment.random;
+        let nonce = form_nonce::generate(random).map_err(PanelError::internal)?;
+        Ok(html! { input type="hidden" name=(form_nonce::FIELD) value=(nonce); })
+    }
+
+    /// Carries out `work` unless this form has succeeded before or is running. Then the response is 409: `reason` with a
+    /// link `back`.
+    ///
+    /// A refused or failed form can be sent again. A form without a nonce is carried out each time.
+    pub(super) async fn run_once(
+        &self,
+        form: &Form,
+        reason: &str,
+        back: &str,
+        work: impl Future<Output = PageResult>,
+    ) -> PageResult {
+        let nonce = form.get(form_nonce::FIELD);
+        if nonce.is_empty() {
+            return work.await;
+        }
+        let nonces = &self.panel.form_nonces;
+        let ticket = match nonces.begin(nonce, self.now).await? {
+            Begin::First(ticket) => ticket,
+            Begin::Repeat(_) | Begin::OtherRequest => return self.conflict(reason, back),
+            Begin::Running => {
+                let reason = "This form was sent twice. The first request is still running.";
+                return self.conflict(reason, back);
+            }
+            Begin::Unknown => {
+                let reason = "This form was sent before and its outcome is unknown. Check the list \
+                              before you send a new form.";
+                return self.conflict(reason, back);
+            }
+        };
+        let result = work.await;
+        let succeeded = matches!(&result, Ok(response) if response.status.is_success());
+        if let Err(error) = nonces.settle(&ticket, succeeded).await {
+            tracing::error!(%error, succeeded, "form nonce not settled");
+        }
+        result
+    }
+
+    /// A form of a single button. A screen reader also reads what it is `about`.
+    pub(super) fn button(&self, path: &str, text: &str, about: &str, class: &str) -> Markup {
+        html! {
+            form method="post" action=(self.url(path)) {
+                (self.csrf())
+                button type="submit" class=(class) { (text) span class="aloud" { " " (about) } }
+            }
+        }
+    }
+
+    /// A time in words and in full.
+    pub(super) fn time(&self, at: Timestamp) -> Markup {
+        html! { time datetime=(at) { (relative(at, self.now)) " " small { (exact(at)) } } }
+    }
+
+    pub(super) fn optional_time(&self, at: Option<Timestamp>, none: &str) -> Markup {
+        at.map_or_else(|| html! { (none) }, |at| self.time(at))
+    }
+
+    pub(super) fn webhooks(&self) -> &Webhooks {
+        self.panel.registry.webhooks()
+    }
+
+    /// The id of the member with this name; an error of the field `owner` when there is none.
+    pub(super) async fn owner(
+        &self,
+        name: &str,
+        errors: &mut FormErrors,
+    ) -> Result<Option<UserId>, PanelError> {
+        let found = self.panel.operator.find(name).await?;
+        if found.is_none() {
+            errors.add("owner", "There is no member of this name.");
+        }
+        Ok(found)
+    }
+
+    /// The names of these members, in one call.
+    pub(super) async fn names<'a>(
+        &self,
+        members: impl Iterator<Item = &'a UserId>,
+    ) -> Result<HashMap<&'a UserId, String>, PanelError> {
+        let members: BTreeSet<_> = members.collect();
+        let ids: Vec<_> = members.iter().copied().cloned().collect();
+        let mut found = self.panel.operator.names(&ids).await?;
+        let mut name = |member| found.remove(member).unwrap_or_else(|| "(gone)".into());
+        Ok(members
+            .into_iter()
+            .map(|member| (member, name(member)))
+            .collect())
+    }
+
+    /// The id of the endpoint in the path.
+    pub(super) fn endpoint(&self) -> Result<EndpointId, PanelError> {
+        EndpointId::new(&self.id).ok_or(PanelError::NotFound)
+    }
+}

@@ -1,0 +1,120 @@
+//! The routes of the panel. Every `POST` takes a form that has passed the access checks.
+
+use http::Method;
+
+use super::form::Form;
+use super::page_context::PageContext;
+use super::response::PageResult;
+use super::{deliveries, endpoint, endpoints, tokens, usage};
+use crate::runtime::BoxFuture;
+
+/// A route.
+pub(super) struct PanelRoute {
+    /// Below the mount; one segment may be `{id}`.
+    pub(super) path: &'static str,
+    pub(super) handler: RouteHandler,
+}
+
+type Get = for<'a> fn(&'a PageContext) -> BoxFuture<'a, PageResult>;
+type Post = for<'a> fn(&'a PageContext, &'a Form) -> BoxFuture<'a, PageResult>;
+
+/// The handler of a route.
+#[derive(Clone, Copy)]
+pub(super) enum RouteHandler {
+    /// Shows a page and changes nothing.
+    Get(Get),
+    /// Changes something.
+    Post(Post),
+}
+
+#[rustfmt::skip]
+const ROUTES: &[PanelRoute] = &[
+    get("/tokens", |context| Box::pin(tokens::list(context))),
+    get("/tokens/new", |context| Box::pin(tokens::new(context))),
+    post("/tokens/new", |context, form| Box::pin(tokens::issue(context, form))),
+    post("/tokens/{id}/revoke", |context, _| Box::pin(tokens::revoke(context))),
+    get("/webhooks", |context| Box::pin(endpoints::list(context))),
+    post("/webhooks", |context, form| Box::pin(endpoints::add(context, form))),
+    get("/webhooks/{id}", |context| Box::pin(endpoint::show(context))),
+    post("/webhooks/{id}/topics", |context, form| Box::pin(endpoint::subscribe(context, form))),
+    post("/webhooks/{id}/rotate", |context, form| Box::pin(endpoint::rotate(context, form))),
+    post("/webhooks/{id}/activate", |context, _| Box::pin(endpoint::activate(context))),
+    post("/webhooks/{id}/enable", |context, _| Box::pin(endpoint::enable(context, true))),
+    post("/webhooks/{id}/disable", |context, _| Box::pin(endpoint::enable(context, false))),
+    post("/webhooks/{id}/ping", |context, _| Box::pin(endpoint::ping(context))),
+    post("/webhooks/{id}/remove", |context, _| Box::pin(endpoint::remove(context))),
+    post("/webhooks/{id}/retry-dead", |context, _| Box::pin(endpoint::retry_dead(context))),
+    get("/deliveries", |context| Box::pin(deliveries::list(context))),
+    get("/deliveries/{id}", |context| Box::pin(deliveries::show(context))),
+    post("/deliveries/{id}/retry", |context, _| Box::pin(deliveries::retry(context))),
+    post("/deliveries/{id}/remove", |context, _| Box::pin(deliveries::remove(context))),
+    get("/usage", |context| Box::pin(usage::show(context))),
+];
+
+const fn get(path: &'static str, handler: Get) -> PanelRoute {
+    let handler = RouteHandler::Get(handler);
+    PanelRoute { path, handler }
+}
+
+const fn post(path: &'static str, handler: Post) -> PanelRoute {
+    let handler = RouteHandler::Post(handler);
+    PanelRoute { path, handler }
+}
+
+impl PanelRoute {
+    fn accepts(&self, method: &Method) -> bool {
+        match self.handler {
+            RouteHandler::Get(_) => matches!(*method, Method::GET | Method::HEAD),
+            RouteHandler::Post(_) => *method == Method::POST,
+        }
+    }
+}
+
+/// Returns the route of a path below the mount, and the segment for `{id}`.
+pub(super) fn find<'a>(method: &Method, path: &'a str) -> Option<(&'static PanelRoute, &'a str)> {
+    let mut routes = ROUTES.iter().filter(|route| route.accepts(method));
+    routes.find_map(|route| matches(route.path, path).map(|id| (route, id)))
+}
+
+fn matches<'a>(template: &str, path: &'a str) -> Option<&'a str> {
+    let mut id = "";
+    let mut segments = path.split('/');
+    for expected in template.split('/') {
+        match segments.next()? {
+            segment if expected == "{id}" => id = segment,
+            segment if segment != expected => return None,
+            _ => {}
+        }
+    }
+    segments.next().is_none().then_some(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_found_by_their_method() {
+        let found = |method, path| find(&method, path).map(|(route, id)| (route.path, id));
+        for (method, path, expected) in [
+            (Method::GET, "/tokens", Some(("/tokens", ""))),
+            (
+                Method::HEAD,
+                "/webhooks/whe_1",
+                Some(("/webhooks/{id}", "whe_1")),
+            ),
+            (
+                Method::POST,
+                "/tokens/x/revoke",
+                Some(("/tokens/{id}/revoke", "x")),
+            ),
+            (Method::POST, "/tokens", None),
+            (Method::GET, "/tokens/x/revoke", None),
+            (Method::GET, "/tokens/", None),
+            (Method::PUT, "/tokens", None),
+            (Method::GET, "/webhooks/a/b", None),
+        ] {
+            assert_eq!(found(method, path), expected, "{path}");
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Usage: deliveries and attempts of the last day in tables and charts. The charts are SVG without a script.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use maud::{Markup, html};
+
+use super::components::{badge, breakable, empty};
+use super::deliveries::{quarantine, url};
+use super::page_context::PageContext;
+use super::response::PageResult;
+use crate::model::EndpointId;
+use crate::store::DeliveryCount;
+use crate::webhook::State;
+
+/// Period of the statistics.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Labels of the groups of attempts by duration.
+const DURATIONS: [&str; 6] = [
+    "under 10 ms",
+    "10 to 100 ms",
+    "100 to 500 ms",
+    "0.5 to 1 s",
+    "1 to 5 s",
+    "5 s or more",
+];
+
+/// Size of a full bar, height of the columns, and their distance.
+const BAR_WIDTH: u64 = 200;
+const BAR_HEIGHT: u64 = 12;
+const COLUMN_HEIGHT: u64 = 120;
+const COLUMN_STEP: u64 = 30;
+
+/// `GET /usage`
+pub(super) async fn show(context: &PageContext) -> PageResult {
+    let webhooks = context.webhooks();
+    let since = context.now.minus(DAY);
+    let usage = webhooks.deliveries.usage(since, context.now).await?;
+    let endpoints = webhooks.endpoints.all().await?;
+    let states = by_state(&usage.deliveries)
+        .into_iter()
+        .map(|(state, count)| {
+            let state = state.as_str();
+            let path = context.url(&format!("/deliveries?state={state}"));
+            Bar::new(html! { a href=(path) { (badge(state)) } }, state, count)
+        });
+    let receivers = by_endpoint(&usage.deliveries)
+        .into_iter()
+        .map(|(id, count)| {
+            let path = context.url(&format!("/webhooks/{id}"));
+            let label = html! { a href=(path) { (breakable(&url(id, &endpoints))) } };
+            Bar::new(label, "plain", count)
+        });
+    let times = DURATIONS.iter().zip(usage.attempt_times);
+    let times = times.map(|(label, count)| Bar::new(html! { (label) }, "plain", count));
+    let main = html! {
+        p.lead { "The deliveries that were queued in the last 24 hours, by their state now." }
+        (quarantine(context).await?)
+        @if usage.deliveries.is_empty() {
+            (empty("There were none.", html! {
+                "Send a ping to one of the " a href=(context.url("/webhooks")) { "endpoints" } " to see one here."
+            }))
+        } @else {
+            (columns("by-hour", "By hour", &by_hour(&usage.deliveries)))
+            (bars("by-state", "By state", "State", "Deliveries", states))
+            (bars("by-endpoint", "By endpoint", "Endpoint", "Deliveries", receivers))
+            (bars("times", "Attempt times", "An attempt took", "Attempts", times))
+            p.hint { "Attempt times are those of all attempts of the last 24 hours." }
+        }
+    };
+    context.show("Usage", main)
+}
+
+/// Number of deliveries in each state.
+fn by_state(counts: &[DeliveryCount]) -> [(State, u64); 6] {
+    State::ALL.map(|state| {
+        let in_it = counts.iter().filter(|one| one.state == state);
+        (state, in_it.map(|one| one.count).sum())
+    })
+}
+
+/// Number of deliveries to each endpoint, the largest first.
+fn by_endpoint(counts: &[DeliveryCount]) -> Vec<(&EndpointId, u64)> {
+    let mut sums = HashMap::new();
+    for one in counts {
+        *sums.entry(&one.endpoint).or_insert(0) += one.count;
+    }
+    let mut sums: Vec<_> = sums.into_iter().collect();
+    sums.sort_by(|(one, few), (other, many)| many.cmp(few).then_with(|| one.cmp(other)));
+    sums
+}
+
+/// Deliveries that were queued in one hour, by their state now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Hour {
+    delivered: u64,
+    /// An attempt is to come.
+    pending: u64,
+    /// Dead, gone or withheld.
+    failed: u64,
+}
+
+impl Hour {
+    fn total(&self) -> u64 {
+        self.delivered + self.pending + self.failed
+    }
+}
+
+/// The hours of the last day, the oldest first.
+fn by_hour(counts: &[DeliveryCount]) -> [Hour; 24] {
+    let mut hours = [Hour::default(); 24];
+    for one in counts {
+        let ago = usize::try_from(one.hours_ago).unwrap_or(usize::MAX);
+        if let Some(hour) = hours.iter_mut().rev().nth(ago) {
+            let sum = match one.state {
+                State::Delivered => &mut hour.delivered,
+                State::Queued | State::Retrying => &mut hour.pending,
+                State::Dead | State::Gone | State::Withheld => &mut hour.failed,
+            };
+            *sum += one.count;
+        }
+    }
+    hours
+}
+
+/// A row of a chart; its class gives the colour.
+struct Bar {
+    label: Markup,
+    class: &'static str,
+    count: u64,
+}
+
+impl Bar {
+    fn new(label: Markup, class: &'static str, count: u64) -> Self {
+        Self {
+            label,
+            class,
+            count,
+        }
+    }
+}
+
+/// A table with a bar beside each number.
+fn bars(
+    id: &str,
+    title: &str,
+    what: &str,
+    counted: &str,
+    rows: impl Iterator<Item = Bar>,
+) -> Markup {
+    let rows: Vec<_> = rows.collect();
+    let most = rows.iter().map(|row| row.count).max().unwrap_or(0).max(1);
+    html! {
+        section aria-labelledby=(id) {
+            h2 id=(id) { (title) }
+            table.chart {
+                thead { tr { th scope="col" { (what) } th.number scope="col" { (counted) } } }
+                tbody {
+                    @for row in rows {
+                        tr {
+                            th scope="row" { (row.label) }
+                            td.number { (row.count) (bar(row.class, scaled(row.count, most, BAR_WIDTH))) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Hidden from screen readers, because the number beside it says the same.
+fn bar(class: &str, length: u64) -> Markup {
+    let (width, height) = (BAR_WIDTH, BAR_HEIGHT);
+    html! {
+        svg.gauge aria-hidden="true" viewBox={ "0 0 " (width) " " (height) } width=(width) height=(height)
+            preserveAspectRatio="none" {
+            rect.ground width=(width) height=(height) rx="3" {}
+            rect class={ "of-" (class) } width=(length) height=(height) rx="3" {}
+        }
+    }
+}
+
+/// A column for each hour, in three colours.
+fn columns(id: &str, title: &str, hours: &[Hour; 24]) -> Markup {
+    let most = hours.iter().map(Hour::total).max().unwrap_or(0).max(1);
+    let (width, height) = (COLUMN_STEP * 24, COLUMN_HEIGHT);
+    let total: u64 = hours.iter().map(Hour::total).sum();
+    let noun = if total == 1 { "delivery" } else { "deliveries" };
+    let says = format!("{total} {noun} in 24 hours, {most} at most in one");
+    html! {
+        section aria-labelledby=(id) {
+            h2 id=(id) { (title) }
+            figure {
+                svg.columns role="img" aria-label=(says) viewBox={ "0 0 " (width) " " (height) }
+                    preserveAspectRatio="none" {
+                    line.axis x1="0" x2=(width) y1=(height) y2=(height) {}
+                    @for (place, hour) in (0..).zip(hours) { (column(place, hour, most)) }
+                }
+                p.span { span { "24 hours ago" } span { "now" } }
+                figcaption {
+                    span { (says) }
+                    span.key.of-delivered { "delivered" }
+                    span.key.of-queued { "still to be sent" }
+                    span.key.of-dead { "dead, gone or withheld" }
+                }
+            }
+        }
+    }
+}
+
+/// From the ground up: delivered, pending, failed.
+fn column(place: u64, hour: &Hour, most: u64) -> Markup {
+    let parts = [
+        ("of-delivered", hour.delivered),
+        ("of-queued", hour.pending),
+        ("of-dead", hour.failed),
+    ];
+    let mut below = 0;
+    html! {
+        @for (class, count) in parts {
+            @if count > 0 {
+                @let high = scaled(count, most, COLUMN_HEIGHT - 10);
+                @let top = COLUMN_HEIGHT.saturating_sub(below + high);
+                rect class=(class) x=(place * COLUMN_STEP + 3) y=(top) width=(COLUMN_STEP - 6) height=(high) {}
+                @let () = below += high;
+            }
+        }
+    }
+}
+
+/// The length for a count; a count above 0 is always visible.
+fn scaled(count: u64, most: u64, length: u64) -> u64 {
+    match count {
+        0 => 0,
+        _ => (count.saturating_mul(length) / most).max(2),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(hours_ago: u64, state: State, endpoint: i64, count: u64) -> DeliveryCount {
+        DeliveryCount {
+            hours_ago,
+            endpoint: EndpointId::from(endpoint),
+            state,
+            count,
+        }
+    }
+
+    #[test]
+    fn deliveries_are_summed_by_state_endpoint_and_hour() {
+        let all = [
+            count(0, State::Queued, 2, 1),
+            count(0, State::Dead, 2, 20_000),
+            count(1, State::Delivered, 1, 7),
+            count(23, State::Delivered, 2, 2),
+        ];
+        let states = by_state(&all).map(|(_, count)| count);
+        assert_eq!(states, [1, 0, 9, 20_000, 0, 0]);
+        let endpoints = by_endpoint(&all).into_iter();
+        let endpoints: Vec<_> = endpoints
+            .map(|(id, count)| (id.number().unwrap(), count))
+            .collect();
+        assert_eq!(endpoints, [(2, 20_003), (1, 7)]);
+        let hours = by_hour(&all);
+        assert_eq!((hours[23].pending, hours[23].failed), (1, 20_000));
+        assert_eq!((hours[22].delivered, hours[0].delivered), (7, 2));
+    }
+}

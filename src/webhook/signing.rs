@@ -1,0 +1,156 @@
+//! Signatures of deliveries, and their verification by a receiver (spec, Events, Receiver rules).
+
+use std::time::Duration;
+
+use hmac::{Hmac, KeyInit as _, Mac as _, digest::InvalidLength};
+use http::HeaderMap;
+use sha2::Sha256;
+use subtle::{Choice, ConstantTimeEq as _};
+use thiserror::Error;
+
+use super::{Secret, Topic};
+use crate::model::{DeliveryId, Timestamp};
+
+/// The header with the event's topic.
+pub(crate) const EVENT: &str = "x-forum-event";
+/// The header with the delivery's id.
+pub(crate) const DELIVERY: &str = "x-forum-delivery";
+/// The header with the Unix time in seconds.
+pub(crate) const TIMESTAMP: &str = "x-forum-timestamp";
+/// The header with the signature.
+pub(crate) const SIGNATURE: &str = "x-forum-signature";
+
+/// `sha256=` and the HMAC of `<timestamp>.<body>` in small hexadecimal digits. A key may have any length.
+pub(super) fn sign(secret: &Secret, timestamp: &str, body: &[u8]) -> Result<String, InvalidLength> {
+    let mac = Hmac::<Sha256>::new_from_slice(secret.reveal().as_bytes())?
+        .chain_update(timestamp)
+        .chain_update(".")
+        .chain_update(body);
+    let digits = base16ct::lower::encode_string(&mac.finalize().into_bytes());
+    Ok(format!("sha256={digits}"))
+}
+
+/// How far a delivery's time may be from the receiver's, both ways.
+const TOLERANCE: Duration = Duration::from_secs(5 * 60);
+
+/// A delivery that holds what somebody with the secret signed.
+///
+/// The signature covers the time and the body alone. The body repeats the topic and names the event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verified<'a> {
+    /// What it is about.
+    pub topic: Topic,
+    /// Its id, the same on every attempt: who has seen it has this delivery already.
+    pub delivery: DeliveryId,
+    /// The body, byte for byte: `{"event":…,"topic":…,"occurredAt":…,"data":…}`.
+    pub body: &'a [u8],
+}
+
+/// Why a delivery is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Unverified {
+    /// The header of this name is missing, doubled or malformed.
+    #[error("the header {0} is missing, doubled or malformed")]
+    Header(&'static str),
+    /// None of the secrets gives its signature.
+    #[error("no secret gives this signature")]
+    Signature,
+    /// It was signed more than five minutes ago.
+    #[error("it was signed more than five minutes ago")]
+    TooOld,
+    /// It says to be signed more than five minutes from now.
+    #[error("it says to be signed more than five minutes from now")]
+    TooNew,
+}
+
+/// Checks a delivery: its headers, its signature by one of `secrets`, and its age at `now`, of five minutes at most.
+///
+/// `body` is the request's, byte for byte and before anything was parsed. While a secret is rotated, give the old
+/// one and the new one.
+///
+/// ```
+/// use forum_api::model::Timestamp;
+/// use forum_api::webhook::{Secret, Topic, verify};
+/// use http::HeaderMap;
+///
+/// let secret = Secret::new(&format!("whsec_{}", "B".repeat(43)))?;
+/// let mut headers = HeaderMap::new();
+/// headers.insert("x-forum-event", "thread.created".parse()?);
+/// headers.insert("x-forum-delivery", "dlv_1".parse()?);
+/// headers.insert("x-forum-timestamp", "1700000000".parse()?);
+/// let signature = "sha256=6a2c49044018a9dfbcd8864a9cf51b0f70130732d2e8a0193715b93cb3bb8f04";
+/// headers.insert("x-forum-signature", signature.parse()?);
+/// let body = br#"{"topic":"thread.created","id":1}"#;
+///
+/// let now = Timestamp::from_millis(1_700_000_000_000); // SystemClock.now()
+/// let verified = verify(&[secret], &headers, body, now)?;
+/// assert_eq!(verified.topic, Topic::THREAD_CREATED);
+/// assert_eq!(verified.delivery.to_string(), "dlv_1");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`Unverified`]: answer 401, and have nothing to do with it.
+pub fn verify<'a>(
+    secrets: &[Secret],
+    headers: &HeaderMap,
+    body: &'a [u8],
+    now: Timestamp,
+) -> Result<Verified<'a>, Unverified> {
+    let topic = read(headers, EVENT, Topic::new)?;
+    let delivery = read(headers, DELIVERY, DeliveryId::new)?;
+    let (timestamp, sent_at) = read(headers, TIMESTAMP, |text| Some((text, unix(text)?)))?;
+    let signature = read(headers, SIGNATURE, Some)?;
+    if !is_by_one_of(secrets, timestamp, body, signature) {
+        return Err(Unverified::Signature);
+    }
+    check_age(sent_at, now)?;
+    Ok(Verified {
+        topic,
+        delivery,
+        body,
+    })
+}
+
+/// What the one header of this name says.
+fn read<'a, T>(
+    headers: &'a HeaderMap,
+    name: &'static str,
+    parse: impl FnOnce(&'a str) -> Option<T>,
+) -> Result<T, Unverified> {
+    let mut values = headers.get_all(name).iter();
+    let only = values.next().filter(|_| values.next().is_none());
+    only.and_then(|value| parse(value.to_str().ok()?))
+        .ok_or(Unverified::Header(name))
+}
+
+/// A Unix time in seconds, in digits alone.
+fn unix(text: &str) -> Option<Timestamp> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let seconds = text.parse::<i64>().ok().filter(|_| digits)?;
+    seconds.checked_mul(1000).map(Timestamp::from_millis)
+}
+
+/// Compares with every secret, in a time that does not depend on which it is, nor on where a signature is wrong.
+fn is_by_one_of(secrets: &[Secret], timestamp: &str, body: &[u8], signature: &str) -> bool {
+    let matches = |secret| {
+        let expected = sign(secret, timestamp, body);
+        expected.map_or(Choice::from(0), |it| {
+            it.as_bytes().ct_eq(signature.as_bytes())
+        })
+    };
+    let all = secrets.iter().map(matches);
+    all.fold(Choice::from(0), |found, matches| found | matches)
+        .into()
+}
+
+fn check_age(sent_at: Timestamp, now: Timestamp) -> Result<(), Unverified> {
+    if now.since(sent_at) > TOLERANCE {
+        return Err(Unverified::TooOld);
+    }
+    if sent_at.since(now) > TOLERANCE {
+        return Err(Unverified::TooNew);
+    }
+    Ok(())
+}
