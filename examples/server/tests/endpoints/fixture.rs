@@ -15,7 +15,7 @@ use forum_api::store::sqlite::{self, Location};
 use forum_api::store::{Stores, postgres};
 use forum_api::test_util::{Answer, TestBoard};
 use forum_api::{Language, Settings};
-use forum_server::board::access::Lists;
+use forum_server::board::permissions::Lists;
 use forum_server::board::db::Database;
 use forum_server::board::forums::{self, NewForum};
 use forum_server::board::moderation::{self, Mark};
