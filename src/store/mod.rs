@@ -1,66 +1,78 @@
-//! What the library keeps for itself: narrow traits, one atomic operation a method, and a file or folder a backend.
+//! Storage of tokens, rate limits, idempotency keys and webhooks: a narrow trait for each resource, with one atomic
+//! operation a method, and a folder for each backend.
 //!
-//! Time comes in as an argument. Absent is `Ok(None)`; creating and changing are different verbs.
+//! Time is an argument. `Ok(None)` means absent; creating and changing are different methods.
 
-/// What any database keeps as a text: how it is read, and written.
+/// Types that SQL databases store as text, each with its decoder and its encoder.
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
-macro_rules! kept_as_texts {
+macro_rules! text_columns {
     ($backend:ident) => {
         $backend! {
             DeliveryId: DeliveryId::new, ToString::to_string;
             EndpointId: EndpointId::new, ToString::to_string;
             EventId: EventId::new, ToString::to_string;
             ForumId: ForumId::new, ToString::to_string;
+            KeyId: KeyId::new, KeyId::as_str;
             Lookup: Lookup::parse, Lookup::as_str;
             PostId: PostId::new, ToString::to_string;
             State: State::new, |state: &State| state.as_str();
             ThreadId: ThreadId::new, ToString::to_string;
             Topic: Topic::new, Topic::as_str;
+            Topics: Topics::from_json, Topics::to_json;
             UserId: UserId::new, ToString::to_string;
         }
     };
 }
 
-mod budgets;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod decode;
+mod deliveries;
+mod endpoints;
 mod idempotency;
 pub mod memory;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod migrations;
+mod outbox;
+#[cfg(feature = "postgres")]
 pub mod postgres;
+mod rate_limits;
 #[cfg(feature = "redis")]
 pub mod redis;
-mod schema_status;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 mod tokens;
-mod webhooks;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use crate::error::{Fault, IntoFault, Overloaded, Stored};
-pub use budgets::Budgets;
-pub use idempotency::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, ResourceIds, Ticket};
-pub use schema_status::SchemaStatus;
-pub use tokens::Tokens;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
-pub(crate) use webhooks::report_unreadable;
-pub use webhooks::{
-    ATTEMPTS_KEPT, Backlog, Claim, Claimed, Claims, Deliveries, DeliveryCount, Endpoints, FanOut,
-    Filter, Outbox, Quarantine, QuarantinedEvent, Settlement, Usage, Webhooks,
+use decode::{decode_event, report_unreadable, scopes_from_json, scopes_to_json};
+use deliveries::ended_at;
+pub use deliveries::{
+    ATTEMPTS_KEPT, Backlog, Claim, Claimed, Claims, Deliveries, DeliveryCount, Filter, Settlement,
+    Usage,
 };
-pub(crate) use webhooks::{decode_event, ended_at};
+pub use endpoints::Endpoints;
+pub use idempotency::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, ResourceIds, Ticket};
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub use migrations::{Migration, MigrationError, Migrations, SchemaStatus};
+pub use outbox::{FanOut, Outbox, Quarantine, QuarantinedEvent};
+pub use rate_limits::Budgets;
+pub use tokens::Tokens;
 
-/// The stores that one service uses.
+/// The stores of an API.
 #[derive(Clone)]
 pub struct Stores {
     /// Tokens.
     pub tokens: Arc<dyn Tokens>,
     /// Budgets.
     pub budgets: Arc<dyn Budgets>,
-    /// First answers by `Idempotency-Key`.
+    /// Responses by `Idempotency-Key`.
     pub idempotency: Arc<dyn Idempotency>,
 }
 
 impl Stores {
-    /// All in memory: gone when the process ends.
+    /// Stores in memory, whose contents are lost when the process ends.
     pub fn in_memory() -> Self {
         Self {
             tokens: Arc::new(memory::MemoryTokens::default()),
@@ -72,7 +84,37 @@ impl Stores {
 
 opaque_debug!(Stores);
 
-/// No code that could panic runs under a store's locks, so a poisoned one holds nothing half-done.
+/// The stores of webhooks: three views of one store.
+#[derive(Clone)]
+pub struct Webhooks {
+    /// Events that wait to be fanned out.
+    pub outbox: Arc<dyn Outbox>,
+    /// Endpoints.
+    pub endpoints: Arc<dyn Endpoints>,
+    /// Deliveries.
+    pub deliveries: Arc<dyn Deliveries>,
+}
+
+impl Webhooks {
+    /// Stores in memory, whose contents are lost when the process ends.
+    pub fn in_memory() -> Self {
+        Self::in_one(memory::MemoryWebhooks::default())
+    }
+
+    /// One store that implements all three traits.
+    pub fn in_one<T: Outbox + Endpoints + Deliveries>(store: T) -> Self {
+        let store = Arc::new(store);
+        Self {
+            outbox: store.clone(),
+            endpoints: store.clone(),
+            deliveries: store,
+        }
+    }
+}
+
+opaque_debug!(Webhooks);
+
+/// No code that could panic runs under the lock of a store, so a poisoned lock protects no partial change.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

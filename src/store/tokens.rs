@@ -1,4 +1,4 @@
-//! Where tokens are kept.
+//! Trait of token stores.
 
 use async_trait::async_trait;
 
@@ -6,26 +6,26 @@ use crate::error::Stored;
 use crate::model::Timestamp;
 use crate::token::{Lookup, TokenRecord};
 
-/// Keeps token records. No verb un-revokes.
+/// Stores token records. No method reverts a revocation.
 #[async_trait]
 pub trait Tokens: Send + Sync + 'static {
-    /// Adds a token; `false` when its lookup is taken, and nothing was changed.
+    /// Adds a token. Returns `false`, and changes nothing, when its lookup is taken.
     async fn create(&self, token: &TokenRecord) -> Stored<bool>;
 
-    /// The token with this lookup, as it is now.
+    /// Finds the token with this lookup.
     async fn find(&self, lookup: &Lookup) -> Stored<Option<TokenRecord>>;
 
-    /// Revokes a token; `false` when there is none. Revoking twice keeps the first time.
+    /// Revokes a token. Returns `false` when it does not exist. A second revocation keeps the time of the first.
     async fn revoke(&self, lookup: &Lookup, at: Timestamp) -> Stored<bool>;
 
-    /// Notes a use, unless one within [`TokenRecord::USE_GRAIN`] before it is noted. May return before that is
-    /// durable: a use is no more than a hint to the operator.
+    /// Records a use, unless one within [`TokenRecord::USE_GRAIN`] before it is recorded. May return before the record is
+    /// durable: a use is only a hint to the operator.
     async fn used(&self, lookup: &Lookup, at: Timestamp) -> Stored<()>;
 
     /// Lists up to `limit` tokens, newest first; tokens of one creation time in descending order of their lookups.
     ///
-    /// The list begins behind the token with the creation time and lookup `after`, whether it exists or not; `None` for
-    /// the beginning.
+    /// The list begins after the token with the creation time and lookup `after`, which need not exist; `None` for the
+    /// beginning.
     async fn list(
         &self,
         after: Option<(Timestamp, Lookup)>,

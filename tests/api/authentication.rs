@@ -1,4 +1,4 @@
-//! Who is let in, and what is said of the others (spec, Authentication; contract, section 2).
+//! Authentication: one 401 for every reason, and tokens that appear nowhere.
 
 use std::time::Duration;
 
@@ -9,19 +9,15 @@ use forum_api::token::PlainToken;
 
 use crate::support::rows::FULL_SCOPES;
 use crate::support::tokens::mint;
-use crate::support::{Ask, ROWS, Server, bare, log, lookup, outcome};
+use crate::support::*;
 
 #[tokio::test]
-async fn every_reason_is_one_401_and_only_the_log_knows_which() {
+async fn every_reason_is_the_same_401_and_only_the_log_names_it() {
     let server = Server::new();
     let good = server.token("alice").await;
     let revoked = server.token("alice").await;
-    server
-        .stores
-        .tokens
-        .revoke(&lookup(&revoked), server.clock.now())
-        .await
-        .unwrap();
+    let (tokens, now) = (&server.stores.tokens, server.clock.now());
+    tokens.revoke(&lookup(&revoked), now).await.unwrap();
     let expired = server
         .issue(Surface::Full, &FULL_SCOPES, "1")
         .await
@@ -41,6 +37,7 @@ async fn every_reason_is_one_401_and_only_the_log_knows_which() {
         (vec!["Bearer".into()], "Malformed"),
         (vec![String::new()], "Malformed"),
         (vec![bearer(&good[..75])], "Malformed"),
+        (vec![bearer(&good.to_lowercase())], "Malformed"),
         (
             vec![bearer(&good.replace("forum_pat", "forum_tap"))],
             "Malformed",
@@ -56,117 +53,74 @@ async fn every_reason_is_one_401_and_only_the_log_knows_which() {
         (vec![bearer(&good), "Basic eA==".into()], "Malformed"),
     ] {
         let with = |ask: Ask| {
-            headers
-                .iter()
-                .fold(ask, |ask, value| ask.header("authorization", value))
+            let add = |ask: Ask, value: &String| ask.header("authorization", value);
+            headers.iter().fold(ask, add)
         };
-        let answer = server.send(&with(Ask::get("/me"))).await;
-        assert_eq!(bare(&answer), expected, "{headers:?}");
-        assert!(
-            log::of(&answer).contains(&format!("reason={reason}")),
-            "{}",
-            log::of(&answer)
-        );
-        for row in ROWS
+        let rows = ROWS
             .iter()
-            .filter(|row| !row.needs_token && !headers.is_empty())
-        {
-            assert_eq!(
-                bare(&server.send(&with(Ask::of(row))).await),
-                expected,
-                "{row:?}"
-            );
+            .filter(|row| row.needs_token || !headers.is_empty());
+        for row in rows {
+            let answer = server.send(&with(Ask::of(row))).await;
+            assert_eq!(bare(&answer), expected, "{headers:?} {row:?}");
+            let log = log::of(&answer);
+            assert!(log.contains(&format!("reason={reason}")), "{log}");
         }
     }
 }
 
 #[tokio::test]
-async fn the_scheme_has_no_case_and_a_token_has_no_other_place() {
+async fn the_scheme_is_case_insensitive_and_a_token_is_read_from_its_header_only() {
     let server = Server::new();
     let good = server.token("alice").await;
     for scheme in ["Bearer", "bearer", "BEARER", "bEaReR"] {
-        let answer = server
-            .send(&Ask::get("/me").header("authorization", &format!("{scheme} {good}")))
-            .await;
-        assert_eq!(answer.status, 200, "{scheme}");
+        let me = Ask::get("/me").header("authorization", &format!("{scheme} {good}"));
+        assert_eq!(server.outcome(me).await, (200, None), "{scheme}");
     }
+    let cookie = format!("token={good}; authorization=Bearer {good}");
     for elsewhere in [
-        Ask::get("/me").header(
-            "cookie",
-            &format!("token={good}; authorization=Bearer {good}"),
-        ),
+        Ask::get("/me").header("cookie", &cookie),
         Ask::get("/me").header("x-api-key", &good),
         Ask::get("/me").header("proxy-authorization", &format!("Bearer {good}")),
         Ask::get(&format!("/me?access_token={good}")),
     ] {
-        assert_eq!(
-            outcome(&server.send(&elsewhere).await),
-            (401, Some("unauthenticated"))
-        );
+        assert_eq!(server.outcome(elsewhere).await, UNAUTHENTICATED);
     }
-    let guest = server
-        .send(&Ask::get(&format!("/forums?access_token={good}")))
-        .await;
-    assert_eq!(outcome(&guest), (400, Some("bad_request")));
+    let guest = Ask::get(&format!("/forums?access_token={good}"));
+    assert_eq!(server.outcome(guest).await, BAD_REQUEST);
 }
 
 #[tokio::test]
-async fn no_token_appears_in_any_log_answer_or_debug() {
+async fn no_token_appears_in_a_log_a_response_or_debug_output() {
     let server = Server::new().listening().await;
     let alice = server.token("alice").await;
-    let mut answers = Vec::new();
-    for row in &ROWS {
-        answers.push(server.send(&Ask::of(row).bearer(&alice)).await);
-    }
-    for path in [
-        format!("/threads/{alice}"),
-        format!("/{alice}"),
-        format!("/search?q={alice}&by={alice}"),
-        format!("/forums?{alice}"),
-    ] {
-        answers.push(server.send(&Ask::get(&path).bearer(&alice)).await);
-    }
     let body = format!(r#"{{"to":["{alice}"],"subject":5}}"#);
-    answers.push(
-        server
-            .send(
-                &Ask::post("/messages", &body)
-                    .key(&alice[..64])
-                    .bearer(&alice),
-            )
-            .await,
-    );
-    assert_unsaid(&server, &alice, &answers).await;
-}
-
-async fn assert_unsaid(server: &Server, alice: &str, answers: &[Answer]) {
+    let mut asks: Vec<_> = ROWS.iter().map(Ask::of).collect();
+    asks.push(Ask::post("/messages", &body).key(&alice[..64]));
+    asks.extend([
+        Ask::get(&format!("/threads/{alice}")),
+        Ask::get(&format!("/{alice}")),
+        Ask::get(&format!("/search?q={alice}&by={alice}")),
+        Ask::get(&format!("/forums?{alice}")),
+    ]);
+    let mut answers: Vec<Answer> = Vec::new();
+    for ask in asks {
+        answers.push(server.send(&ask.bearer(&alice)).await);
+    }
     let secret = &alice[27..];
     assert!(!log::text().contains(secret));
-    assert!(
-        answers
-            .iter()
-            .all(|answer| !format!("{answer:?}").contains(secret))
-    );
-    let record = server
-        .stores
-        .tokens
-        .find(&lookup(alice))
-        .await
-        .unwrap()
-        .unwrap();
-    let parsed = PlainToken::parse(alice).unwrap();
-    for debug in [
-        format!("{record:?}"),
-        format!("{parsed:?}"),
-        format!("{:?}", server.api),
-    ] {
-        assert!(
-            !debug.contains(secret)
-                && !debug.contains(&format!("{:?}", parsed.digest().as_bytes()))
-        );
+    for answer in &answers {
+        assert!(!format!("{answer:?}").contains(secret));
     }
+    let found = server.stores.tokens.find(&lookup(&alice)).await;
+    let record = found.unwrap().unwrap();
+    let parsed = PlainToken::parse(&alice).unwrap();
+    let digest = format!("{:?}", parsed.digest().as_bytes());
+    let api = &server.api;
+    let debug = format!("{record:?}{parsed:?}{api:?}");
+    assert!(!debug.contains(secret) && !debug.contains(&digest));
+    let public = format!("token=\"{}\"", lookup(&alice));
     assert!(
-        log::of(&answers[0]).contains(&format!("token=\"{}\"", lookup(alice))),
-        "the lookup may"
+        log::of(&answers[0]).contains(&public),
+        "the lookup is logged"
     );
 }

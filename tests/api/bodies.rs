@@ -1,6 +1,6 @@
 //! Bodies, read strictly (contract, sections 4, 5 and 7).
 
-use crate::support::{Ask, ROWS, Server, message, outcome};
+use crate::support::*;
 
 const THREAD: &str = "POST /forums/open/threads";
 const REPLY: &str = "POST /threads/open-1/posts";
@@ -88,21 +88,31 @@ pub(crate) const REFUSED: &[(&str, &str, &str)] = &[
 ];
 
 #[tokio::test]
-async fn what_a_body_cannot_say_is_400_and_the_message_names_the_field() {
+async fn an_invalid_body_is_a_400_whose_message_names_the_field() {
     let server = Server::new();
     let alice = server.token("alice").await;
-    for (endpoint, body, expected) in REFUSED {
+    let nested = format!(
+        r#"{{"body":{}{}}}"#,
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
+    let cases = REFUSED.iter().copied();
+    for (endpoint, body, expected) in cases.chain([(REPLY, &*nested, "body: expected JSON")]) {
         let answer = server.send(&ask(endpoint, body).bearer(&alice)).await;
-        assert_eq!(
-            outcome(&answer),
-            (400, Some("bad_request")),
-            "{endpoint} {body}"
-        );
-        assert_eq!(message(&answer), *expected, "{endpoint} {body}");
+        assert_eq!(outcome(&answer), BAD_REQUEST, "{endpoint} {body}");
+        assert_eq!(message(&answer), expected, "{endpoint} {body}");
     }
-    let nested = format!(r#"{{"body":{}{}}}"#, "[".repeat(200), "]".repeat(200));
-    let answer = server.send(&ask(REPLY, &nested).bearer(&alice)).await;
-    assert_eq!(message(&answer), "body: expected JSON");
+    for row in ROWS.iter().filter(|row| !row.body.is_empty()) {
+        for field in ["userId", "state", "isAdmin", "version", "__proto__"] {
+            let body = format!(r#"{},"{field}":"admin"}}"#, row.body.trim_end_matches('}'));
+            let ask = Ask::new(row.method, row.path).json(&body);
+            assert_eq!(
+                server.outcome_for(&alice, ask).await,
+                BAD_REQUEST,
+                "{row:?} {field}"
+            );
+        }
+    }
     assert!(server.board.calls().is_empty());
 }
 
@@ -130,7 +140,7 @@ const TAKEN: &[(&str, &str, &str)] = &[
 ];
 
 #[tokio::test]
-async fn what_is_the_boards_matter_reaches_the_board() {
+async fn a_valid_body_reaches_the_board() {
     let server = Server::new();
     let alice = server.token("alice").await;
     for (endpoint, body, expected) in TAKEN {
@@ -141,9 +151,8 @@ async fn what_is_the_boards_matter_reaches_the_board() {
     }
 }
 
-/// Nothing has such an id, and nothing more is said of it.
 #[tokio::test]
-async fn an_id_in_a_body_that_nothing_could_have_is_one_that_nothing_has() {
+async fn a_malformed_or_unknown_id_in_a_body_is_not_found() {
     let server = Server::new();
     let alice = server.token("alice").await;
     for (endpoint, body) in [
@@ -156,24 +165,22 @@ async fn an_id_in_a_body_that_nothing_could_have_is_one_that_nothing_has() {
         (FOLLOW, r#"{"target":"thread","targetId":"no id"}"#),
         (FOLLOW, r#"{"target":"thread","targetId":"absent-1"}"#),
     ] {
-        let answer = server.send(&ask(endpoint, body).bearer(&alice)).await;
-        assert_eq!(outcome(&answer), (404, Some("NOT_FOUND")), "{body}");
+        let outcome = server.outcome_for(&alice, ask(endpoint, body)).await;
+        assert_eq!(outcome, NOT_FOUND, "{body}");
     }
 }
 
 #[tokio::test]
-async fn a_body_is_json_and_says_so_once() {
+async fn the_content_type_of_a_body_is_json_and_given_once() {
     let server = Server::new();
     let alice = server.token("alice").await;
-    let good = r#"{"body":"x"}"#;
     for row in ROWS.iter().filter(|row| !row.body.is_empty()) {
-        let answer = server
-            .send(&Ask::new(row.method, row.path).body(row.body).bearer(&alice))
-            .await;
-        assert_eq!(outcome(&answer), (400, Some("bad_request")), "{row:?}");
+        let ask = Ask::new(row.method, row.path).body(row.body);
+        let answer = server.send(&ask.bearer(&alice)).await;
+        assert_eq!(outcome(&answer), BAD_REQUEST, "{row:?}");
         assert_eq!(message(&answer), "content-type: expected application/json");
     }
-    for (kinds, status) in [
+    for (types, status) in [
         (&["application/json"][..], 201),
         (&["Application/JSON; charset=utf-8"], 201),
         (&["application/json;"], 201),
@@ -184,12 +191,9 @@ async fn a_body_is_json_and_says_so_once() {
         (&["text/plain, application/json"], 400),
         (&["application/json", "application/json"], 400),
     ] {
-        let plain = Ask::new("POST", "/threads/open-1/posts")
-            .body(good)
-            .bearer(&alice);
-        let ask = kinds
-            .iter()
-            .fold(plain, |ask, kind| ask.header("content-type", kind));
-        assert_eq!(server.send(&ask).await.status, status, "{kinds:?}");
+        let plain = Ask::new("POST", "/threads/open-1/posts").body(r#"{"body":"x"}"#);
+        let add = |ask: Ask, value: &&str| ask.header("content-type", value);
+        let ask = types.iter().fold(plain.bearer(&alice), add);
+        assert_eq!(server.send(&ask).await.status, status, "{types:?}");
     }
 }

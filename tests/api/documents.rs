@@ -220,3 +220,12 @@ fn compare(document: &Value, content: &Value, found: &Value, row: &Row) {
     let checked = check(document, &content["application/json"]["schema"], found);
     checked.unwrap_or_else(|reason| panic!("{row:?}: {reason}"));
 }
+
+#[tokio::test]
+async fn examples_of_tokens_are_placeholders() {
+    for surface in BOTH {
+        let document = document(surface).await.to_string();
+        let mut tokens = document.split("forum_pat_").skip(1);
+        assert!(tokens.all(|after| after.starts_with('<')));
+    }
+}

@@ -1,40 +1,40 @@
-//! All 21 rows over a socket, on both surfaces: who is let in, what it costs, and what answers.
+//! Each row of the endpoint table on both surfaces: authorization, cost and routing.
 
-use forum_api::Environment;
-use forum_api::runtime::TokioRuntime;
 use std::sync::Arc;
 
+use forum_api::Environment;
 use forum_api::host::Board;
+use forum_api::runtime::TokioRuntime;
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
 
 use crate::support::rows::{FULL_SCOPES, rows};
 use crate::support::server::settings;
-use crate::support::{Ask, EVERY_SCOPE, FullBoard, ROWS, Row, Server, number, outcome};
+use crate::support::*;
 
 const SURFACES: [Surface; 2] = [Surface::Full, Surface::Compact];
 
-/// A board that has written nothing yet.
-struct Unwritten;
+fn environment(surface: Surface) -> Environment {
+    Environment::new(TokioRuntime).surface(surface)
+}
 
-impl Board for Unwritten {}
+/// A board that implements no method.
+struct Unimplemented;
+
+impl Board for Unimplemented {}
 
 #[tokio::test]
-async fn whoever_has_no_valid_token_gets_401_where_one_is_needed_or_sent() {
+async fn a_token_is_validated_wherever_it_is_required_or_sent() {
     for surface in SURFACES {
-        let server = Server::on(surface).listening().await;
+        let server = Server::on(surface);
         for row in rows(surface) {
-            let guest = server.send(&Ask::of(row)).await;
-            let expected = if row.needs_token {
-                (401, Some("unauthenticated"))
-            } else {
-                (row.success, None)
+            let expected = match row.needs_token {
+                true => UNAUTHENTICATED,
+                false => (row.success, None),
             };
-            assert_eq!(outcome(&guest), expected, "{row:?}");
-            let bad = server
-                .send(&Ask::of(row).bearer("forum_pat_nonsense"))
-                .await;
-            assert_eq!(outcome(&bad), (401, Some("unauthenticated")), "{row:?}");
+            assert_eq!(server.outcome(Ask::of(row)).await, expected, "{row:?}");
+            let invalid = Ask::of(row).bearer("forum_pat_nonsense");
+            assert_eq!(server.outcome(invalid).await, UNAUTHENTICATED, "{row:?}");
         }
     }
 }
@@ -42,94 +42,79 @@ async fn whoever_has_no_valid_token_gets_401_where_one_is_needed_or_sent() {
 #[tokio::test]
 async fn a_token_needs_the_scope_of_the_row_even_where_a_guest_needs_none() {
     for surface in SURFACES {
-        let server = Server::on(surface).listening().await;
+        let server = Server::on(surface);
         let empty = server.token_with("alice", &[]).await;
-        let retired = server.token_with("alice", &["retired:read"]).await;
+        let retired = server
+            .token_with("alice", &["retired:read", "admin:read"])
+            .await;
         for row in rows(surface) {
-            let others: Vec<_> = EVERY_SCOPE
-                .into_iter()
-                .filter(|scope| *scope != row.scope)
-                .collect();
-            let others = server.token_with("alice", &others).await;
+            let others = EVERY_SCOPE.into_iter().filter(|scope| *scope != row.scope);
+            let others = server
+                .token_with("alice", &others.collect::<Vec<_>>())
+                .await;
             for token in [&others, &empty, &retired] {
-                let answer = server.send(&Ask::of(row).bearer(token)).await;
-                assert_eq!(outcome(&answer), (403, Some("missing_scope")), "{row:?}");
+                let outcome = server.outcome_for(token, Ask::of(row)).await;
+                assert_eq!(outcome, MISSING_SCOPE, "{row:?}");
             }
             let alone = server.token_with("alice", &[row.scope]).await;
-            let answer = server.send(&Ask::of(row).bearer(&alone)).await;
-            assert_eq!(answer.status, row.success, "{row:?}");
+            let outcome = server.outcome_for(&alone, Ask::of(row)).await;
+            assert_eq!(outcome, (row.success, None), "{row:?}");
         }
     }
 }
 
 #[tokio::test]
-async fn an_owner_who_can_no_longer_act_opens_nothing() {
+async fn the_token_of_a_banned_member_is_refused() {
     for surface in SURFACES {
-        let server = Server::on(surface).listening().await;
+        let server = Server::on(surface);
         let banned = server.token("banned").await;
         for row in rows(surface) {
-            let answer = server.send(&Ask::of(row).bearer(&banned)).await;
-            assert_eq!(
-                outcome(&answer),
-                (403, Some("owner_unavailable")),
-                "{row:?}"
-            );
+            let outcome = server.outcome_for(&banned, Ask::of(row)).await;
+            assert_eq!(outcome, OWNER_UNAVAILABLE, "{row:?}");
         }
         assert!(server.board.calls().is_empty());
     }
 }
 
 #[tokio::test]
-async fn an_offline_board_is_there_for_those_who_may_see_it() {
+async fn an_offline_board_serves_only_members_with_access_to_it() {
     for surface in SURFACES {
-        let server = Server::on(surface).listening().await;
+        let server = Server::on(surface);
         server.board.go_offline(true);
         let (alice, admin) = (server.token("alice").await, server.token("admin").await);
         for row in rows(surface) {
-            let refused = (503, Some("board_offline"));
             if !row.needs_token {
-                assert_eq!(
-                    outcome(&server.send(&Ask::of(row)).await),
-                    refused,
-                    "{row:?}"
-                );
+                assert_eq!(server.outcome(Ask::of(row)).await, BOARD_OFFLINE, "{row:?}");
             }
-            let member = server.send(&Ask::of(row).bearer(&alice)).await;
-            assert_eq!(outcome(&member), refused, "{row:?}");
-            let path = row.path.replace("alice", "admin");
-            let ask = Ask::of(&Row {
-                path: path.leak(),
-                ..*row
-            });
-            let answer = server.send(&ask.bearer(&admin)).await;
-            assert_eq!(answer.status, row.success, "{row:?}");
+            let member = server.outcome_for(&alice, Ask::of(row)).await;
+            assert_eq!(member, BOARD_OFFLINE, "{row:?}");
+            let own = Ask::at(row, &row.path.replace("alice", "admin"));
+            let outcome = server.outcome_for(&admin, own).await;
+            assert_eq!(outcome, (row.success, None), "{row:?}");
         }
     }
 }
 
 #[tokio::test]
-async fn each_row_costs_exactly_its_units_and_a_refusal_costs_none() {
+async fn each_row_costs_exactly_its_units_and_a_rejected_request_costs_none() {
     for surface in SURFACES {
         for row in rows(surface) {
             let mut settings = settings();
             settings.token_window.units = 2 * row.cost - 1;
             settings.guest_window.units = 2 * row.cost - 1;
-            let server = Server::within(Environment::new(TokioRuntime).surface(surface), settings)
-                .listening()
-                .await;
+            let server = Server::within(environment(surface), settings);
             let alice = server.token("alice").await;
             let callers = [Some(&alice), None];
-            let callers = &callers[..if row.needs_token { 1 } else { 2 }];
-            for caller in callers {
-                let paid = server.send(&Ask::of(row).by(*caller)).await;
+            for caller in &callers[..if row.needs_token { 1 } else { 2 }] {
                 let left = i64::from(row.cost) - 1;
-                assert_eq!(paid.status, row.success, "{row:?}");
-                assert_eq!(number(&paid, "x-ratelimit-remaining"), left, "{row:?}");
+                let first = server.send(&Ask::of(row).by(*caller)).await;
+                assert_eq!(first.status, row.success, "{row:?}");
+                assert_eq!(number(&first, "x-ratelimit-remaining"), left, "{row:?}");
                 for _ in 0..2 {
-                    let refused = server.send(&Ask::of(row).by(*caller)).await;
-                    assert_eq!(outcome(&refused), (429, Some("rate_limited")), "{row:?}");
-                    assert_eq!(number(&refused, "x-ratelimit-remaining"), left, "{row:?}");
-                    assert_eq!(number(&refused, "retry-after"), 300, "{row:?}");
+                    let rejected = server.send(&Ask::of(row).by(*caller)).await;
+                    assert_eq!(outcome(&rejected), RATE_LIMITED, "{row:?}");
+                    assert_eq!(number(&rejected, "x-ratelimit-remaining"), left, "{row:?}");
+                    assert_eq!(number(&rejected, "retry-after"), 300, "{row:?}");
                 }
             }
         }
@@ -137,94 +122,99 @@ async fn each_row_costs_exactly_its_units_and_a_refusal_costs_none() {
 }
 
 #[tokio::test]
-async fn a_row_that_the_host_has_not_written_answers_501_and_refuses_as_ever() {
+async fn a_row_that_the_host_does_not_implement_is_a_501_after_authorization() {
     for surface in SURFACES {
-        let environment = Environment::new(TokioRuntime).surface(surface);
         let authority = FullBoard::new();
+        let stores = Stores::in_memory();
         let server = Server::over_in(
-            environment,
+            environment(surface),
             settings(),
-            Stores::in_memory(),
+            stores,
             &authority,
-            Arc::new(Unwritten),
-        )
-        .listening()
-        .await;
+            Arc::new(Unimplemented),
+        );
         let alice = server.token("alice").await;
+        let not_implemented = (501, Some("not_implemented"));
         for row in rows(surface) {
-            let answer = server.send(&Ask::of(row).bearer(&alice)).await;
-            assert_eq!(outcome(&answer), (501, Some("not_implemented")), "{row:?}");
-            let guest = server.send(&Ask::of(row)).await;
-            let expected = if row.needs_token { 401 } else { 501 };
-            assert_eq!(guest.status, expected, "{row:?}");
+            let member = server.outcome_for(&alice, Ask::of(row)).await;
+            assert_eq!(member, not_implemented, "{row:?}");
+            let guest = server.outcome(Ask::of(row)).await;
+            let expected = if row.needs_token {
+                UNAUTHENTICATED
+            } else {
+                not_implemented
+            };
+            assert_eq!(guest, expected, "{row:?}");
         }
         let hidden = server
-            .send(&Ask::get("/forums/staff/threads").bearer(&alice))
+            .outcome_for(&alice, Ask::get("/forums/staff/threads"))
             .await;
-        assert_eq!(outcome(&hidden), (404, Some("not_found")));
+        assert_eq!(hidden, PATH_NOT_FOUND);
     }
 }
 
 #[tokio::test]
-async fn the_smaller_surface_routes_seven_rows_and_knows_nothing_of_the_others() {
-    let server = Server::on(Surface::Compact).listening().await;
+async fn the_compact_surface_routes_its_own_rows_only() {
+    let server = Server::on(Surface::Compact);
     let alice = server.token("alice").await;
-    let mut routed = Vec::new();
     for row in &ROWS {
-        let answer = server.send(&Ask::of(row).bearer(&alice)).await;
-        match answer.code() {
-            Some(code) => assert_eq!((answer.status, code), (404, "no_such_route"), "{row:?}"),
-            None => routed.push((row.method, row.template)),
-        }
+        let outcome = server.outcome_for(&alice, Ask::of(row)).await;
+        let expected = if row.compact {
+            (row.success, None)
+        } else {
+            NO_SUCH_ROUTE
+        };
+        assert_eq!(outcome, expected, "{row:?}");
     }
-    let expected = [
-        ("GET", "/me"),
-        ("GET", "/forums"),
-        ("GET", "/forums/{forumId}/threads"),
-        ("GET", "/threads/{threadId}"),
-        ("GET", "/threads/{threadId}/posts"),
-        ("POST", "/threads/{threadId}/posts"),
-        ("GET", "/search"),
-    ];
-    assert_eq!(routed, expected);
+}
+
+#[tokio::test]
+async fn a_path_answers_the_methods_of_its_rows_only() {
+    let server = Server::new();
+    let alice = server.token("alice").await;
+    for row in &ROWS {
+        for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT"] {
+            let is_row = |other: &Row| (other.method, other.template) == (method, row.template);
+            if !ROWS.iter().any(is_row) {
+                let outcome = server.outcome_for(&alice, Ask::new(method, row.path)).await;
+                assert_eq!(outcome, NO_SUCH_ROUTE, "{method} {row:?}");
+            }
+        }
+        let overridden = Ask::get("/me")
+            .header("x-http-method-override", row.method)
+            .header("x-original-url", row.path);
+        assert_eq!(server.outcome_for(&alice, overridden).await, (200, None));
+        assert_eq!(server.board.last_call(), "me ()");
+    }
 }
 
 #[test]
-fn the_table_is_the_specifications() {
-    assert_eq!(ROWS.iter().filter(|row| !row.needs_token).count(), 7);
+fn every_scope_is_required_by_a_row() {
     for scope in FULL_SCOPES {
-        assert!(
-            ROWS.iter().any(|row| row.scope == scope),
-            "{scope} is required by an endpoint"
-        );
+        assert!(ROWS.iter().any(|row| row.scope == scope), "{scope}");
     }
 }
 
 #[test]
 fn the_readme_shows_the_same_table() {
-    let readme = include_str!("../../README.md");
-    let shown: Vec<_> = readme
-        .lines()
-        .skip_while(|line| !line.starts_with("| method | path"))
-        .skip(2)
-        .take_while(|line| line.starts_with('|'))
-        .collect();
-    let token = |row: &Row| {
-        if row.needs_token {
+    let readme = include_str!("../../README.md").lines();
+    let table = readme.skip_while(|line| !line.starts_with("| method | path"));
+    let shown = table.skip(2).take_while(|line| line.starts_with('|'));
+    let line = |row: &Row| {
+        let token = if row.needs_token {
             "required"
         } else {
             "optional"
-        }
+        };
+        let Row {
+            method,
+            template,
+            scope,
+            cost,
+            ..
+        } = row;
+        format!("| {method} | {template} | {scope} | {cost} | {token} |")
     };
-    let line = |row: &Row| {
-        format!(
-            "| {} | {} | {} | {} | {} |",
-            row.method,
-            row.template,
-            row.scope,
-            row.cost,
-            token(row)
-        )
-    };
-    assert_eq!(shown, ROWS.iter().map(line).collect::<Vec<_>>());
+    let expected: Vec<_> = ROWS.iter().map(line).collect();
+    assert_eq!(shown.collect::<Vec<_>>(), expected);
 }

@@ -14,7 +14,7 @@ use http_body::{Body, Frame};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::server::settings;
-use crate::support::{Ask, Gate, Mood, ROWS, Server, message, outcome, soon};
+use crate::support::*;
 
 fn reply() -> Ask {
     Ask::post("/threads/open-1/posts", r#"{"body":"Green."}"#)
@@ -99,7 +99,7 @@ async fn a_board_that_hangs_costs_one_500_and_nothing_else() {
     for row in &ROWS {
         server.board.be(Mood::Hangs);
         let answer = server.send(&Ask::of(row).bearer(&alice)).await;
-        assert_eq!(outcome(&answer), (500, Some("internal_error")), "{row:?}");
+        assert_eq!(outcome(&answer), INTERNAL_ERROR, "{row:?}");
     }
     server.board.be(Mood::Well);
     assert_eq!(server.send(&reply().bearer(&alice)).await.status, 201);
@@ -113,7 +113,7 @@ async fn a_write_that_was_answered_too_late_goes_on_and_keeps_its_answer() {
     let ask = reply().key("k").bearer(&server.token("alice").await);
     assert_eq!(server.send(&ask).await.status, 500);
     let running = server.send(&ask).await;
-    assert_eq!(outcome(&running), (409, Some("CONFLICT")));
+    assert_eq!(outcome(&running), CONFLICT);
     assert_eq!(running.header("retry-after"), Some("1"));
     gate.let_one_pass();
     server.board.until_ended(1).await;
@@ -144,7 +144,7 @@ async fn a_body_that_never_ends_is_the_clients_fault_and_runs_nothing() {
     let ask = reply().bearer(&server.token("alice").await);
     let body = Endless::default();
     let answer = server.call(ask.request().map(|_| body.clone())).await;
-    assert_eq!(outcome(&answer), (400, Some("bad_request")));
+    assert_eq!(outcome(&answer), BAD_REQUEST);
     assert_eq!(message(&answer), "body: expected a whole body in time");
     assert!(body.0.load(Ordering::SeqCst) && server.board.calls().is_empty());
 }
@@ -166,7 +166,7 @@ async fn a_slow_body_over_a_socket() {
 }
 
 #[tokio::test]
-async fn what_is_refused_before_the_body_does_not_wait_for_it() {
+async fn a_request_that_is_rejected_before_its_body_does_not_wait_for_it() {
     let server = Server::new();
     let (alice, banned) = (server.token("alice").await, server.token("banned").await);
     let (scopeless, spent) = (
@@ -174,7 +174,7 @@ async fn what_is_refused_before_the_body_does_not_wait_for_it() {
         server.token("alice").await,
     );
     server.spend(&spent, settings().token_window).await;
-    let plain = Ask::new("POST", "/threads/open-1/posts");
+    let posts = "/threads/open-1/posts";
     for (ask, status) in [
         (Ask::post("/nothing", ""), 404),
         (reply(), 401),
@@ -182,15 +182,12 @@ async fn what_is_refused_before_the_body_does_not_wait_for_it() {
         (reply().bearer(&scopeless), 403),
         (reply().bearer(&banned), 403),
         (Ask::post("/threads/no+id/posts", "").bearer(&alice), 404),
-        (
-            Ask::post("/threads/open-1/posts?x=1", "").bearer(&alice),
-            400,
-        ),
+        (Ask::post(&format!("{posts}?x=1"), "").bearer(&alice), 400),
         (reply().key("").bearer(&alice), 400),
-        (plain.bearer(&alice), 400),
+        (Ask::new("POST", posts).bearer(&alice), 400),
         (Ask::get("/forums"), 200),
         (
-            Ask::new("DELETE", "/threads/open-1/posts/open-1-1").bearer(&alice),
+            Ask::new("DELETE", &format!("{posts}/open-1-1")).bearer(&alice),
             204,
         ),
     ] {
@@ -200,21 +197,21 @@ async fn what_is_refused_before_the_body_does_not_wait_for_it() {
         assert!(!body.0.load(Ordering::SeqCst), "{ask:?}");
     }
     server.board.go_offline(true);
-    let answer = server
-        .call(reply().bearer(&alice).request().map(|_| Endless::default()))
-        .await;
+    let request = reply().bearer(&alice).request();
+    let answer = server.call(request.map(|_| Endless::default())).await;
     assert_eq!(answer.status, 503);
 }
 
 #[tokio::test]
-async fn a_body_may_be_as_large_as_the_limit_and_no_larger() {
-    let server = Server::new().listening().await;
+async fn a_body_has_at_most_the_limit_of_bytes() {
+    let server = Server::new();
     let alice = server.token("alice").await;
-    let of_length = |length: usize| format!(r#"{{"body":"{}"}}"#, "x".repeat(length - 11));
-    let whole = Ask::post("/threads/open-1/posts", &of_length(1 << 20)).bearer(&alice);
-    assert_eq!(server.send(&whole).await.status, 201);
-    let larger = Ask::post("/threads/open-1/posts", &of_length((1 << 20) + 1)).bearer(&alice);
-    let answer = server.call(larger.request()).await;
-    assert_eq!(outcome(&answer), (400, Some("bad_request")));
+    let of_length = |length: usize| {
+        let body = format!(r#"{{"body":"{}"}}"#, "x".repeat(length - 11));
+        Ask::post("/threads/open-1/posts", &body).bearer(&alice)
+    };
+    assert_eq!(server.send(&of_length(1 << 20)).await.status, 201);
+    let answer = server.send(&of_length((1 << 20) + 1)).await;
+    assert_eq!(outcome(&answer), BAD_REQUEST);
     assert_eq!(message(&answer), "body: expected a smaller body");
 }

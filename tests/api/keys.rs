@@ -5,14 +5,14 @@ use std::time::Duration;
 use forum_api::test_util::Answer;
 use tokio::task::JoinSet;
 
-use crate::support::{Ask, Gate, Mood, ROWS, Server, message, outcome};
+use crate::support::*;
 
 const RUNNING: &str = "The first request with this Idempotency-Key is still running.";
 const REUSED: &str = "This Idempotency-Key belongs to another request.";
 
 pub(crate) fn is_unknown(answer: &Answer) -> bool {
     let asks = "its outcome is unknown: look whether it was carried out.";
-    outcome(answer) == (409, Some("CONFLICT")) && message(answer).ends_with(asks)
+    outcome(answer) == CONFLICT && message(answer).ends_with(asks)
 }
 
 pub(crate) fn is_replay(answer: &Answer) -> bool {
@@ -32,27 +32,22 @@ fn fifty(server: &Server, ask: &Ask) -> JoinSet<Answer> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn fifty_at_once_run_the_command_once() {
+async fn fifty_concurrent_requests_run_the_command_once() {
     let server = Server::new().listening().await;
     let ask = reply("x").bearer(&server.token("alice").await);
     let answers = fifty(&server, &ask).join_all().await;
-    let mut created: Vec<_> = answers
-        .iter()
-        .filter(|answer| answer.status == 201)
-        .collect();
-    let running = answers.iter().filter(|answer| message(answer) == RUNNING);
-    assert_eq!(created.len() + running.count(), 50);
-    assert_eq!(
-        created.iter().filter(|answer| !is_replay(answer)).count(),
-        1
-    );
+    let (mut created, others): (Vec<_>, Vec<_>) =
+        answers.iter().partition(|answer| answer.status == 201);
+    assert!(others.iter().all(|answer| message(answer) == RUNNING));
+    let first = created.iter().filter(|answer| !is_replay(answer));
+    assert_eq!(first.count(), 1);
     created.dedup_by_key(|answer| answer.body.clone());
-    assert_eq!(created.len(), 1, "all get the first answer");
+    assert_eq!(created.len(), 1, "all get the first response");
     assert_eq!(server.board.calls().len(), 1);
 }
 
 #[tokio::test]
-async fn while_the_first_runs_the_others_are_told_to_come_back() {
+async fn while_the_first_request_runs_the_others_are_rejected_with_retry_after() {
     let server = Server::new().listening().await;
     let gate = Gate::new();
     server.board.be(Mood::Waits(gate.clone()));
@@ -60,34 +55,35 @@ async fn while_the_first_runs_the_others_are_told_to_come_back() {
     let mut answers = fifty(&server, &ask);
     for _ in 0..49 {
         let answer = answers.join_next().await.unwrap().unwrap();
-        assert_eq!(outcome(&answer), (409, Some("CONFLICT")));
+        assert_eq!(outcome(&answer), CONFLICT);
         assert_eq!(
-            (message(&answer).as_str(), answer.header("retry-after")),
+            (&*message(&answer), answer.header("retry-after")),
             (RUNNING, Some("1"))
         );
     }
     server.clock.advance(Duration::from_secs(60));
     assert!(
         is_unknown(&server.send(&ask).await),
-        "it was cut off, as far as anybody can tell"
+        "it counts as interrupted"
     );
     gate.let_one_pass();
     let first = answers.join_next().await.unwrap().unwrap();
     assert_eq!((first.status, is_replay(&first)), (201, false));
-    assert_eq!(server.send(&ask).await.body, first.body, "but it was not");
+    assert_eq!(
+        server.send(&ask).await.body,
+        first.body,
+        "it was not interrupted"
+    );
 }
 
 #[tokio::test]
 async fn a_key_belongs_to_its_token_and_its_request() {
     let server = Server::new();
-    let (alice, other, bob) = (
-        server.token("alice").await,
-        server.token("alice").await,
-        server.token("bob").await,
-    );
+    let (alice, bob) = (server.token("alice").await, server.token("bob").await);
+    let other = server.token("alice").await;
     let elsewhere = Ask::post("/threads/open-2/posts", r#"{"body":"x"}"#).key("k");
     let spaced = Ask::post("/threads/open-1/posts", r#"{"body": "x"}"#).key("k");
-    for (ask, token, reused) in [
+    for (ask, token, is_reused) in [
         (reply("x"), &alice, false),
         (reply("y"), &alice, true),
         (spaced, &alice, true),
@@ -96,10 +92,10 @@ async fn a_key_belongs_to_its_token_and_its_request() {
         (elsewhere, &bob, false),
     ] {
         let answer = server.send(&ask.bearer(token)).await;
-        if reused {
-            assert_eq!(outcome(&answer), (409, Some("CONFLICT")));
+        if is_reused {
+            assert_eq!(outcome(&answer), CONFLICT);
             assert_eq!(
-                (message(&answer).as_str(), answer.header("retry-after")),
+                (&*message(&answer), answer.header("retry-after")),
                 (REUSED, None)
             );
         } else {
@@ -110,28 +106,28 @@ async fn a_key_belongs_to_its_token_and_its_request() {
 }
 
 #[tokio::test]
-async fn a_key_is_1_to_64_visible_characters_and_is_read_on_post_alone() {
+async fn a_key_is_1_to_64_visible_characters_and_is_read_on_post_only() {
+    const EXPECTED: &str = "idempotency-key: expected 1 to 64 visible ASCII characters";
     let server = Server::new();
     let alice = server.token("alice").await;
     let plain = Ask::post("/threads/open-1/posts", r#"{"body":"x"}"#).bearer(&alice);
-    for (key, status) in [
-        ("!", 201),
-        (&*"~".repeat(64), 201),
-        ("", 400),
-        (&*"k".repeat(65), 400),
-        ("a b", 400),
-        ("ä", 400),
+    let (longest, long) = ("~".repeat(64), "k".repeat(65));
+    for (key, is_valid) in [
+        ("!", true),
+        (&longest, true),
+        ("", false),
+        (&long, false),
+        ("a b", false),
+        ("ä", false),
     ] {
         let answer = server.send(&plain.clone().key(key)).await;
-        assert_eq!(answer.status, status, "{key}");
-        if status == 400 {
-            assert_eq!(
-                message(&answer),
-                "idempotency-key: expected 1 to 64 visible ASCII characters"
-            );
-        }
+        let expected = if is_valid { (201, "") } else { (400, EXPECTED) };
+        assert_eq!((answer.status, &*message(&answer)), expected, "{key}");
     }
-    assert_eq!(server.send(&plain.key("one").key("one")).await.status, 400);
+    assert_eq!(
+        server.outcome(plain.key("one").key("one")).await,
+        BAD_REQUEST
+    );
     for row in ROWS.iter().filter(|row| row.method != "POST") {
         for _ in 0..2 {
             let answer = server.send(&Ask::of(row).key("a b").bearer(&alice)).await;
@@ -145,7 +141,7 @@ async fn a_key_is_1_to_64_visible_characters_and_is_read_on_post_alone() {
 }
 
 #[tokio::test]
-async fn a_key_is_forgotten_after_24_hours() {
+async fn a_key_expires_after_24_hours() {
     let server = Server::new();
     let ask = reply("x").bearer(&server.token("alice").await);
     for (advance, replays) in [(0, false), (86_399_999, true), (1, false), (0, true)] {
@@ -155,15 +151,12 @@ async fn a_key_is_forgotten_after_24_hours() {
 }
 
 #[tokio::test]
-async fn a_replay_is_for_those_who_may_still_ask() {
+async fn a_replay_needs_the_access_of_the_request() {
     let server = Server::new();
     let ask = reply("x").bearer(&server.token("alice").await);
     server.send(&ask).await;
     server.board.shows("alice", &["members"]);
-    assert_eq!(outcome(&server.send(&ask).await), (404, Some("not_found")));
+    assert_eq!(server.outcome(ask.clone()).await, PATH_NOT_FOUND);
     server.board.ban("alice");
-    assert_eq!(
-        outcome(&server.send(&ask).await),
-        (403, Some("owner_unavailable"))
-    );
+    assert_eq!(server.outcome(ask).await, OWNER_UNAVAILABLE);
 }

@@ -1,13 +1,12 @@
 //! The library's own sentences in the board's language (contract, section 4).
 
-use std::fs;
-use std::path::Path;
+use std::borrow::Cow;
 
 use forum_api::host::Refusal;
 use forum_api::{Language, Messages, Settings};
 
 use crate::support::server::settings;
-use crate::support::{Ask, Gate, Mood, Server, message};
+use crate::support::*;
 use crate::{bodies, queries};
 
 fn german() -> Server {
@@ -18,96 +17,67 @@ fn german() -> Server {
     })
 }
 
-fn reply(body: &str) -> Ask {
-    Ask::post("/threads/open-1/posts", body)
-}
+/// A sentence of the library.
+struct Sentence(fn(&Messages) -> &Cow<'static, str>);
 
 #[tokio::test]
-async fn every_sentence_is_said_in_german() {
+async fn every_sentence_has_a_german_translation() {
     let server = german().listening().await;
-    let (german, english) = (
-        Messages::of(Language::German),
-        Messages::of(Language::English),
-    );
+    let german = Messages::of(Language::German);
+    let english = Messages::of(Language::English);
     let (alice, banned) = (server.token("alice").await, server.token("banned").await);
-    let (scopeless, spent) = (
-        server.token_with("alice", &[]).await,
-        server.token("alice").await,
-    );
+    let scopeless = server.token_with("alice", &[]).await;
+    let spent = server.token("alice").await;
     server.spend(&spent, settings().token_window).await;
-    let good = r#"{"body":"x"}"#;
     let me = Ask::get("/me");
+    let reply = |body: &str, key: &str| {
+        let body = format!(r#"{{"body":"{body}"}}"#);
+        Ask::post("/threads/open-1/posts", &body)
+            .key(key)
+            .bearer(&alice)
+    };
     let failing = Mood::Refuses(|| Refusal::failed("no"));
-    let unwritten = Mood::Refuses(|| Refusal::NotImplemented);
-    for (mood, ask, said, other) in [
+    let unimplemented = Mood::Refuses(|| Refusal::NotImplemented);
+    let well = || Mood::Well;
+    for (mood, ask, sentence) in [
+        (well(), me.clone(), Sentence(|m| &m.unauthenticated)),
         (
-            Mood::Well,
-            me.clone(),
-            &german.unauthenticated,
-            &english.unauthenticated,
-        ),
-        (
-            Mood::Well,
+            well(),
             me.clone().bearer(&scopeless),
-            &german.missing_scope,
-            &english.missing_scope,
+            Sentence(|m| &m.missing_scope),
         ),
         (
-            Mood::Well,
+            well(),
             me.clone().bearer(&banned),
-            &german.owner_unavailable,
-            &english.owner_unavailable,
+            Sentence(|m| &m.owner_unavailable),
         ),
         (
-            Mood::Well,
+            well(),
             me.clone().bearer(&spent),
-            &german.rate_limited,
-            &english.rate_limited,
+            Sentence(|m| &m.rate_limited),
         ),
+        (well(), Ask::get("/nothing"), Sentence(|m| &m.no_such_route)),
         (
-            Mood::Well,
-            Ask::get("/nothing"),
-            &german.no_such_route,
-            &english.no_such_route,
-        ),
-        (
-            Mood::Well,
+            well(),
             Ask::get("/threads/staff-1"),
-            &german.not_found,
-            &english.not_found,
+            Sentence(|m| &m.not_found),
         ),
+        (failing, reply("x", "cut"), Sentence(|m| &m.internal_error)),
+        (well(), reply("x", "cut"), Sentence(|m| &m.key_unknown)),
         (
-            failing.clone(),
-            reply(good).key("cut").bearer(&alice),
-            &german.internal_error,
-            &english.internal_error,
-        ),
-        (
-            Mood::Well,
-            reply(good).key("cut").bearer(&alice),
-            &german.key_unknown,
-            &english.key_unknown,
-        ),
-        (
-            unwritten,
+            unimplemented,
             me.clone().bearer(&alice),
-            &german.not_implemented,
-            &english.not_implemented,
+            Sentence(|m| &m.not_implemented),
         ),
-        (
-            Mood::Well,
-            reply(r#"{"body":"y"}"#).key("cut").bearer(&alice),
-            &german.key_reused,
-            &english.key_reused,
-        ),
+        (well(), reply("y", "cut"), Sentence(|m| &m.key_reused)),
     ] {
         server.board.be(mood);
-        assert_eq!(message(&server.send(&ask).await), *said);
-        assert_ne!(said, other);
+        assert_eq!(message(&server.send(&ask).await), *(sentence.0)(&german));
+        assert_ne!((sentence.0)(&german), (sentence.0)(&english));
     }
     let gate = Gate::new();
     server.board.be(Mood::Waits(gate.clone()));
-    let ask = reply(good).key("runs").bearer(&alice);
+    let ask = reply("x", "runs");
     let mut connection = server.connection().await;
     let first = tokio::spawn(connection.send_request(ask.request()));
     gate.reached().await;
@@ -115,10 +85,8 @@ async fn every_sentence_is_said_in_german() {
     gate.let_one_pass();
     assert_eq!(first.await.unwrap().unwrap().status(), 201);
     server.board.go_offline(true);
-    assert_eq!(
-        message(&server.send(&me.bearer(&alice)).await),
-        german.board_offline
-    );
+    let offline = server.send(&me.bearer(&alice)).await;
+    assert_eq!(message(&offline), german.board_offline);
 }
 
 /// What German says for an English complaint: words that are the wire's own stay as they are.
@@ -152,43 +120,16 @@ fn phrase(english: &str) -> String {
 }
 
 #[tokio::test]
-async fn every_complaint_is_made_in_german() {
+async fn every_message_about_input_has_a_german_translation() {
     let server = german();
     let alice = server.token("alice").await;
-    for (path, english) in queries::REFUSED {
-        let answer = server.send(&Ask::get(path).bearer(&alice)).await;
+    let queries = queries::REFUSED
+        .iter()
+        .map(|(path, english)| (Ask::get(path), english));
+    let bodies = bodies::REFUSED.iter();
+    let bodies = bodies.map(|(endpoint, body, english)| (bodies::ask(endpoint, body), english));
+    for (ask, english) in queries.chain(bodies) {
+        let answer = server.send(&ask.bearer(&alice)).await;
         assert_eq!(message(&answer), translated(english));
     }
-    for (endpoint, body, english) in bodies::REFUSED {
-        let answer = server
-            .send(&bodies::ask(endpoint, body).bearer(&alice))
-            .await;
-        assert_eq!(message(&answer), translated(english));
-    }
-}
-
-/// The last text in each `expected(…)` and `de::Error::custom(…)` of the library; what cannot be written is for the log.
-#[test]
-fn every_phrase_in_the_source_has_a_translation() {
-    let mut phrases = Vec::new();
-    for folder in ["src/api", "src/model"] {
-        for file in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap() {
-            let path = file.unwrap().path();
-            let code = fs::read_to_string(&path).unwrap_or_default();
-            for call in ["expected(", "de::Error::custom("] {
-                phrases.extend(code.split(call).skip(1).filter_map(last_text));
-            }
-        }
-    }
-    assert!(phrases.len() > 15, "{phrases:?}");
-    phrases.extend(["a smaller body".into(), "a whole body in time".into()]);
-    for english in phrases {
-        phrase(&english);
-    }
-}
-
-fn last_text(after: &str) -> Option<String> {
-    let arguments = after.split([')', ';']).next()?;
-    let texts: Vec<_> = arguments.split('"').collect();
-    (texts.len() >= 3).then(|| texts[texts.len() - 2].to_owned())
 }

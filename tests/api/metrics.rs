@@ -14,7 +14,7 @@ use metrics::{
 
 use crate::support::server::settings;
 use crate::support::stores::Broken;
-use crate::support::{Ask, FullBoard, Mood, ROWS, Server};
+use crate::support::*;
 
 /// A name, and what was said of it.
 type Described = (String, Kind, Option<Unit>);
@@ -122,7 +122,7 @@ fn each_endpoint_is_counted_by_its_template_and_nothing_of_a_path() {
 }
 
 #[test]
-fn a_refusal_has_its_code_when_it_is_given_again() {
+fn a_rejection_is_counted_with_its_code_each_time() {
     let kept = counted(async {
         let server = Server::new();
         let refuses = || Refusal::invalid("body", "too long");
@@ -142,23 +142,15 @@ fn each_store_that_fails_is_counted() {
         let (board, well) = (FullBoard::new(), Stores::in_memory());
         let over = |stores| Server::over(settings(), stores, &board, board.clone());
         let alice = over(well.clone()).token("alice").await;
-        let broken: [(Break, Ask); 3] = [
-            (
-                |stores| stores.tokens = Arc::new(Broken::Fails),
-                Ask::get("/me"),
-            ),
-            (
-                |stores| stores.budgets = Arc::new(Broken::Fails),
-                Ask::get("/me"),
-            ),
-            (
-                |stores| stores.idempotency = Arc::new(Broken::Fails),
-                Ask::post("/threads/open-1/posts", r#"{"body":"x"}"#).key("k"),
-            ),
+        let breaks: [Break; 3] = [
+            |stores| stores.tokens = Arc::new(Broken::Fails),
+            |stores| stores.budgets = Arc::new(Broken::Fails),
+            |stores| stores.idempotency = Arc::new(Broken::Fails),
         ];
-        for (break_one, ask) in broken {
+        for break_one in breaks {
             let mut stores = well.clone();
             break_one(&mut stores);
+            let ask = Ask::post("/threads/open-1/posts", r#"{"body":"x"}"#).key("k");
             over(stores).send(&ask.bearer(&alice)).await;
         }
     });

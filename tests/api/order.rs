@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use forum_api::scope::Surface;
 
 use crate::support::server::settings;
-use crate::support::{Ask, Mood, Server, outcome};
+use crate::support::*;
 
 /// A request with everything wrong at once, set right one thing at a time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,18 +38,18 @@ const STEPS: [(Wrong, u16, &str); 11] = [
     (Command, 422, "VALIDATION"),
 ];
 
-async fn with(wrong: &BTreeSet<Wrong>) -> (u16, Option<&'static str>) {
+async fn with(wrong: &BTreeSet<Wrong>) -> Outcome {
     let is = |cause| wrong.contains(&cause);
     let server = Server::new().listening().await;
-    let scopes: &[&str] = if is(Scope) {
-        &["forums:read"]
+    let scope = if is(Scope) {
+        "forums:read"
     } else {
-        &["posts:write"]
+        "posts:write"
     };
-    let token = server.token_with("alice", scopes).await;
+    let token = server.token_with("alice", &[scope]).await;
     if !is(Scope) {
         let used = Ask::post("/threads/open-1/posts", r#"{"body":"first"}"#).key("k");
-        assert_eq!(server.send(&used.bearer(&token)).await.status, 201);
+        assert_eq!(server.outcome_for(&token, used).await, (201, None));
     }
     if is(Budget) {
         server.spend(&token, settings().token_window).await;
@@ -63,25 +63,21 @@ async fn with(wrong: &BTreeSet<Wrong>) -> (u16, Option<&'static str>) {
         (_, true) => "staff-1",
         _ => "open-1",
     };
-    let path = format!(
-        "/threads/{thread}/posts{}",
-        if is(Route) { "/" } else { "" }
-    );
+    let slash = if is(Route) { "/" } else { "" };
     let body = match (is(Input), is(Command)) {
         (true, _) => "{",
         (_, true) => "{}",
         _ => r#"{"body":"Green."}"#,
     };
-    let ask = Ask::post(&path, body).key(if is(Key) { "k" } else { "new" });
-    outcome(
-        &server
-            .send(&ask.bearer(if is(Token) { "nonsense" } else { &token }))
-            .await,
-    )
+    let ask = Ask::post(&format!("/threads/{thread}/posts{slash}"), body);
+    let ask = ask.key(if is(Key) { "k" } else { "new" });
+    server
+        .outcome_for(if is(Token) { "nonsense" } else { &token }, ask)
+        .await
 }
 
 #[tokio::test]
-async fn the_first_step_that_refuses_gives_the_answer() {
+async fn the_first_step_that_rejects_determines_the_response() {
     for (step, (_, status, code)) in STEPS.iter().enumerate() {
         let wrong = STEPS[step..].iter().map(|(wrong, ..)| *wrong).collect();
         assert_eq!(with(&wrong).await, (*status, Some(*code)));
@@ -89,37 +85,31 @@ async fn the_first_step_that_refuses_gives_the_answer() {
     assert_eq!(with(&BTreeSet::new()).await, (201, None));
 }
 
-/// Nothing is asked of the board before step 8, and no command is run before step 10.
+/// The board is not called before step 8, and no command is run before step 10.
 #[tokio::test]
-async fn what_is_refused_early_never_reaches_the_board() {
-    let server = Server::new().listening().await;
+async fn requests_that_are_rejected_early_do_not_reach_the_board() {
+    let server = Server::new();
     server.board.be(Mood::Panics);
     let alice = server.token("alice").await;
-    for (ask, status) in [
-        (Ask::get("/nothing"), 404),
-        (Ask::get("/me"), 401),
-        (Ask::get("/forums?x=1"), 400),
-        (Ask::get("/forums/staff/threads"), 404),
+    let vote = Ask::post("/polls/staff-1/votes", r#"{"optionIds":["1"]}"#);
+    let keyed = Ask::post("/threads/open-1/posts", "{}").key(" ");
+    for (ask, expected) in [
+        (Ask::get("/nothing"), NO_SUCH_ROUTE),
+        (Ask::get("/me"), UNAUTHENTICATED),
+        (Ask::get("/forums?x=1"), BAD_REQUEST),
+        (Ask::get("/forums/staff/threads"), PATH_NOT_FOUND),
         (
             Ask::post("/threads/staff-1/posts", r#"{"body":"x"}"#).bearer(&alice),
-            404,
+            PATH_NOT_FOUND,
         ),
         (
             Ask::new("DELETE", "/threads/staff-1/posts/staff-1-1").bearer(&alice),
-            404,
+            PATH_NOT_FOUND,
         ),
-        (
-            Ask::post("/polls/staff-1/votes", r#"{"optionIds":["1"]}"#).bearer(&alice),
-            404,
-        ),
-        (
-            Ask::post("/threads/open-1/posts", "{}")
-                .key(" ")
-                .bearer(&alice),
-            400,
-        ),
+        (vote.bearer(&alice), PATH_NOT_FOUND),
+        (keyed.bearer(&alice), BAD_REQUEST),
     ] {
-        assert_eq!(server.send(&ask).await.status, status, "{ask:?}");
+        assert_eq!(server.outcome(ask.clone()).await, expected, "{ask:?}");
     }
     assert!(server.board.calls().is_empty());
 }
@@ -129,73 +119,56 @@ async fn what_is_refused_early_never_reaches_the_board() {
 #[tokio::test]
 async fn subscribe_needs_its_scope_after_step_7_and_before_step_8() {
     const OWN: [&str; 2] = ["threads:write", "posts:write"];
-    let both = [OWN[0], OWN[1], "subscriptions:write"];
-    let refused = (403, Some("missing_scope"));
+    const CREATED: Outcome = (201, None);
     let server = Server::new();
-    let (lacks, carries) = (
-        server.token_with("alice", &OWN).await,
-        server.token_with("alice", &both).await,
-    );
-    for (collection, hidden, fields) in [
-        (
-            "/forums/open/threads",
-            "/forums/staff/threads",
-            r#""title":"x","body":"x""#,
-        ),
-        (
-            "/threads/open-1/posts",
-            "/threads/staff-1/posts",
-            r#""body":"x""#,
-        ),
-    ] {
-        for (path, subscribe, without, with) in [
-            (collection, r#","subscribe":true"#, refused, (201, None)),
+    let lacks = server.token_with("alice", &OWN).await;
+    let carries = server
+        .token_with("alice", &[OWN[0], OWN[1], "subscriptions:write"])
+        .await;
+    let thread = ("/forums/FORUM/threads", r#""title":"x","body":"x""#);
+    let reply = ("/threads/FORUM-1/posts", r#""body":"x""#);
+    for (path, fields) in [thread, reply] {
+        for (forum, subscribe, without, with) in [
+            ("open", r#","subscribe":true"#, MISSING_SCOPE, CREATED),
+            ("open", r#","subscribe":false"#, CREATED, CREATED),
+            ("open", "", CREATED, CREATED),
             (
-                collection,
-                r#","subscribe":false"#,
-                (201, None),
-                (201, None),
-            ),
-            (collection, "", (201, None), (201, None)),
-            (
-                hidden,
+                "staff",
                 r#","subscribe":true"#,
-                refused,
-                (404, Some("not_found")),
+                MISSING_SCOPE,
+                PATH_NOT_FOUND,
             ),
             (
-                collection,
+                "open",
                 r#","subscribe":true,"x":1"#,
-                (400, Some("bad_request")),
-                (400, Some("bad_request")),
+                BAD_REQUEST,
+                BAD_REQUEST,
             ),
-            (
-                collection,
-                r#","subscribe":1"#,
-                (400, Some("bad_request")),
-                (400, Some("bad_request")),
-            ),
+            ("open", r#","subscribe":1"#, BAD_REQUEST, BAD_REQUEST),
         ] {
-            let body = format!("{{{fields}{subscribe}}}");
+            let (path, body) = (
+                path.replace("FORUM", forum),
+                format!("{{{fields}{subscribe}}}"),
+            );
             for (token, expected) in [(&lacks, without), (&carries, with)] {
                 let calls = server.board.calls().len();
-                let answer = server.send(&Ask::post(path, &body).bearer(token)).await;
-                assert_eq!(outcome(&answer), expected, "{path} {body}");
+                let outcome = server.outcome_for(token, Ask::post(&path, &body)).await;
+                assert_eq!(outcome, expected, "{path} {body}");
                 let ran = server.board.calls().len() - calls;
-                assert_eq!(ran, usize::from(answer.status == 201), "{path} {body}");
+                assert_eq!(ran, usize::from(outcome == CREATED), "{path} {body}");
             }
         }
     }
 }
 
 #[tokio::test]
-async fn the_compact_surface_refuses_subscribe_to_every_token() {
+async fn the_compact_surface_rejects_subscribe_for_every_token() {
     let server = Server::on(Surface::Compact);
     let every = server.token("alice").await;
-    for (subscribe, status, code) in [("true", 403, Some("missing_scope")), ("false", 201, None)] {
+    for (subscribe, expected) in [(true, MISSING_SCOPE), (false, (201, None))] {
         let body = format!(r#"{{"body":"x","subscribe":{subscribe}}}"#);
-        let ask = Ask::post("/threads/open-1/posts", &body).bearer(&every);
-        assert_eq!(outcome(&server.send(&ask).await), (status, code));
+        let ask = Ask::post("/threads/open-1/posts", &body);
+        assert_eq!(server.outcome_for(&every, ask).await, expected);
     }
     assert_eq!(server.board.calls().len(), 1);
 }

@@ -3,7 +3,7 @@
 use forum_api::host::Refusal;
 
 use crate::keys::{is_replay, is_unknown, reply};
-use crate::support::{Ask, Mood, ROWS, Server, outcome};
+use crate::support::*;
 
 #[tokio::test]
 async fn every_post_is_answered_again_as_it_was_the_first_time() {
@@ -24,87 +24,58 @@ async fn every_post_is_answered_again_as_it_was_the_first_time() {
     }
 }
 
-/// State of a key after a first run that did not succeed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Then {
-    IsFree,
-    IsUnknown,
-}
-
 #[tokio::test]
-async fn what_is_kept_and_what_is_not() {
-    use Then::{IsFree, IsUnknown};
+async fn a_rejected_request_frees_its_key_and_a_failed_one_leaves_its_outcome_unknown() {
+    let (free, unknown) = (true, false);
     for (mood, status, then) in [
         (
             Mood::Refuses(|| Refusal::Forbidden("No.".into())),
             403,
-            IsFree,
+            free,
         ),
-        (
-            Mood::Refuses(|| Refusal::NotFound("No.".into())),
-            404,
-            IsFree,
-        ),
-        (
-            Mood::Refuses(|| Refusal::Conflict("No.".into())),
-            409,
-            IsFree,
-        ),
-        (
-            Mood::Refuses(|| Refusal::invalid("body", "No.")),
-            422,
-            IsFree,
-        ),
+        (Mood::Refuses(|| Refusal::NotFound("No.".into())), 404, free),
+        (Mood::Refuses(|| Refusal::Conflict("No.".into())), 409, free),
+        (Mood::Refuses(|| Refusal::invalid("body", "No.")), 422, free),
         (
             Mood::Refuses(|| Refusal::TooFast("No.".into(), None)),
             429,
-            IsFree,
+            free,
         ),
-        (Mood::Refuses(|| Refusal::NotImplemented), 501, IsFree),
-        (Mood::Refuses(|| Refusal::Absent), 404, IsFree),
+        (Mood::Refuses(|| Refusal::NotImplemented), 501, free),
+        (Mood::Refuses(|| Refusal::Absent), 404, free),
         (
             Mood::Refuses(|| Refusal::Unusable("body", "text")),
             400,
-            IsFree,
+            free,
         ),
         (
             Mood::Refuses(|| Refusal::failed("the disk is full")),
             500,
-            IsUnknown,
+            unknown,
         ),
-        (Mood::Panics, 500, IsUnknown),
+        (Mood::Panics, 500, unknown),
     ] {
         let server = Server::new();
         let alice = server.token("alice").await;
-        let ask = reply("x").bearer(&alice);
         server.board.be(mood);
-        let first = server.send(&ask).await;
+        let first = server.send(&reply("x").bearer(&alice)).await;
         assert_eq!(first.status, status);
         server.board.be(Mood::Well);
-        let second = server.send(&ask).await;
-        let other = server.send(&reply("y").bearer(&alice)).await;
-        let expected = match then {
-            IsFree => [(201, None), (409, Some("CONFLICT"))],
-            IsUnknown => [(409, Some("CONFLICT")); 2],
-        };
-        assert_eq!([outcome(&second), outcome(&other)], expected, "{first:?}");
-        assert_eq!(is_unknown(&second), then == IsUnknown, "{second:?}");
-        assert!(!is_replay(&second));
-        let ran = if then == IsFree { 2 } else { 1 };
-        assert_eq!(server.board.calls().len(), ran);
+        if then == free {
+            // The key is free for another request as well.
+            assert_eq!(
+                server.outcome_for(&alice, reply("y")).await,
+                (201, None),
+                "{first:?}"
+            );
+            assert_eq!(server.outcome_for(&alice, reply("x")).await, CONFLICT);
+        } else {
+            let second = server.send(&reply("x").bearer(&alice)).await;
+            assert!(is_unknown(&second) && !is_replay(&second), "{second:?}");
+            assert_eq!(server.outcome_for(&alice, reply("y")).await, CONFLICT);
+        }
+        assert_eq!(server.board.calls().len(), if then == free { 2 } else { 1 });
     }
-}
-
-#[tokio::test]
-async fn a_refusal_frees_the_key_for_another_request() {
-    let server = Server::new();
-    let alice = server.token("alice").await;
-    let refuses = || Refusal::invalid("body", "Too soon.");
-    server.board.be(Mood::Refuses(refuses));
-    let refused = server.send(&reply("x").bearer(&alice)).await;
-    assert_eq!(outcome(&refused), (422, Some("VALIDATION")));
-    server.board.be(Mood::Well);
-    assert_eq!(server.send(&reply("y").bearer(&alice)).await.status, 201);
 }
 
 /// Resource that becomes invisible between a request and its repeat.

@@ -1,82 +1,60 @@
-//! What tokens carry, and for how long (spec, States and transitions; contract, section 2).
+//! Issued tokens: expiry, scopes, the owner's present rights, and `GET /me`.
 
-use forum_api::Environment;
-use forum_api::runtime::TokioRuntime;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use forum_api::runtime::Clock;
+use forum_api::Environment;
+use forum_api::runtime::{Clock, TokioRuntime};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::test_util::Answer;
+use serde_json::json;
 
-use crate::support::rows::COMPACT_SCOPES;
+use crate::support::rows::{COMPACT_SCOPES, rows};
 use crate::support::server::settings;
-use crate::support::{Ask, FullBoard, ROWS, Server, lookup, outcome};
+use crate::support::*;
 
 #[tokio::test]
-async fn a_token_is_expired_from_the_very_instant_on() {
+async fn a_token_is_expired_from_the_instant_of_its_expiry() {
     let server = Server::new();
-    let ask = Ask::get("/me").bearer(
-        &server
-            .issue(Surface::Full, &["members:read"], " 2 ")
-            .await
-            .unwrap(),
-    );
+    let token = server
+        .issue(Surface::Full, &["members:read"], " 2 ")
+        .await
+        .unwrap();
     for (millis, status) in [(0, 200), (2 * 86_400_000 - 1, 200), (1, 401), (1, 401)] {
         server.clock.advance(Duration::from_millis(millis));
-        assert_eq!(server.send(&ask).await.status, status);
+        let me = Ask::get("/me").bearer(&token);
+        assert_eq!(server.send(&me).await.status, status);
     }
 }
 
 #[tokio::test]
-async fn a_bad_expiry_or_scope_issues_nothing() {
+async fn an_invalid_expiry_or_scope_issues_no_token() {
+    use Surface::{Compact, Full};
     let server = Server::new();
     for (surface, scopes, days) in [
-        (Surface::Full, &["forums:read"][..], "1.5"),
-        (Surface::Full, &["forums:read"], "ten"),
-        (Surface::Full, &["forums:read"], "1e3"),
-        (Surface::Full, &["forums:read"], "0"),
-        (Surface::Full, &["forums:read"], "-1"),
-        (Surface::Full, &[], ""),
-        (Surface::Full, &["forums:read", "admin:read"], ""),
-        (Surface::Full, &["Forums:read"], ""),
-        (Surface::Full, &["forums:read "], ""),
-        (Surface::Compact, &["messages:read"], ""),
-        (Surface::Compact, &["admin:write"], ""),
+        (Full, &["forums:read"][..], "1.5"),
+        (Full, &["forums:read"], "ten"),
+        (Full, &["forums:read"], "1e3"),
+        (Full, &["forums:read"], "0"),
+        (Full, &["forums:read"], "-1"),
+        (Full, &[], ""),
+        (Full, &["forums:read", "admin:read"], ""),
+        (Full, &["Forums:read"], ""),
+        (Full, &["forums:read "], ""),
+        (Compact, &["messages:read"], ""),
+        (Compact, &["admin:write"], ""),
     ] {
-        assert!(
-            server.issue(surface, scopes, days).await.is_err(),
-            "{scopes:?} {days}"
-        );
+        let issued = server.issue(surface, scopes, days).await;
+        assert!(issued.is_err(), "{scopes:?} {days}");
     }
-    assert!(
-        server
-            .stores
-            .tokens
-            .list(None, 10)
-            .await
-            .unwrap()
-            .is_empty()
-    );
-    assert!(
-        server
-            .issue(Surface::Compact, &["admin:read"], "")
-            .await
-            .is_ok()
-    );
+    assert_eq!(server.stores.tokens.list(None, 10).await.unwrap(), []);
+    assert!(server.issue(Compact, &["admin:read"], "").await.is_ok());
 }
 
-fn scopes(answer: &Answer) -> Vec<String> {
-    let json = answer.json();
-    let scopes = json["scopes"].as_array().unwrap().iter();
-    scopes
-        .map(|scope| scope.as_str().unwrap().to_owned())
-        .collect()
-}
-
-/// Issued on the smaller surface, used on the full one over the same stores.
+/// Issued on the compact surface, used on the full one over the same stores.
 #[tokio::test]
-async fn a_token_lives_on_without_a_scope_that_was_retired() {
+async fn a_token_stays_valid_without_a_retired_scope() {
     let stores = Stores::in_memory();
     let over = |surface| {
         let board = FullBoard::new();
@@ -89,126 +67,106 @@ async fn a_token_lives_on_without_a_scope_that_was_retired() {
             board.clone(),
         )
     };
+    let scopes = |answer: Answer| {
+        let json = answer.json();
+        let scopes = json["scopes"].as_array().unwrap().iter();
+        scopes
+            .map(|scope| scope.as_str().unwrap().to_owned())
+            .collect::<BTreeSet<_>>()
+    };
     let (compact, full) = (over(Surface::Compact), over(Surface::Full));
     let token = compact
         .issue(Surface::Compact, &COMPACT_SCOPES, "")
         .await
         .unwrap();
     let me = Ask::get("/me").bearer(&token);
-    let mut knew = scopes(&compact.send(&me).await);
-    knew.sort();
-    let mut all = COMPACT_SCOPES.map(str::to_owned);
-    all.sort();
-    assert_eq!(knew, all);
-    let mut knows = scopes(&full.send(&me).await);
-    knows.sort();
+    let mut expected = BTreeSet::from(COMPACT_SCOPES.map(str::to_owned));
+    assert_eq!(scopes(compact.send(&me).await), expected);
+    expected.remove("admin:read");
+    assert_eq!(scopes(full.send(&me).await), expected);
     assert_eq!(
-        knows,
-        all.into_iter()
-            .filter(|scope| scope != "admin:read")
-            .collect::<Vec<_>>()
-    );
-    assert_eq!(
-        full.send(&Ask::get("/forums").bearer(&token)).await.status,
-        200
+        full.outcome_for(&token, Ask::get("/forums")).await,
+        (200, None)
     );
 }
 
 #[tokio::test]
-async fn admin_read_opens_nothing() {
+async fn admin_read_permits_nothing() {
     let server = Server::on(Surface::Compact);
     let token = server
         .issue(Surface::Compact, &["admin:read"], "")
         .await
         .unwrap();
-    for row in ROWS.iter().filter(|row| row.compact) {
-        let answer = server.send(&Ask::of(row).bearer(&token)).await;
-        assert_eq!(outcome(&answer), (403, Some("missing_scope")), "{row:?}");
+    for row in rows(Surface::Compact) {
+        let outcome = server.outcome_for(&token, Ask::of(row)).await;
+        assert_eq!(outcome, MISSING_SCOPE, "{row:?}");
     }
 }
 
 #[tokio::test]
-async fn what_the_owner_loses_the_token_loses_with_the_next_request() {
+async fn a_right_that_the_owner_loses_is_gone_with_the_next_request() {
     let server = Server::new();
     let (alice, moderator) = (server.token("alice").await, server.token("moderator").await);
     let thread = Ask::get("/threads/members-1").bearer(&alice);
-    assert_eq!(server.send(&thread).await.status, 200);
+    assert_eq!(server.outcome(thread.clone()).await, (200, None));
     server.board.shows("alice", &["open"]);
-    assert_eq!(
-        outcome(&server.send(&thread).await),
-        (404, Some("not_found"))
-    );
+    assert_eq!(server.outcome(thread.clone()).await, PATH_NOT_FOUND);
     server.board.shows("alice", &["open", "members"]);
-    assert_eq!(server.send(&thread).await.status, 200);
-    let edit = Ask::new("PATCH", "/threads/open-1/posts/open-1-2").json(r#"{"body":"x"}"#);
-    let edit = edit.bearer(&moderator);
-    assert_eq!(server.send(&edit).await.status, 200);
-    server.board.demote("moderator");
-    assert_eq!(outcome(&server.send(&edit).await), (403, Some("FORBIDDEN")));
+    assert_eq!(server.outcome(thread.clone()).await, (200, None));
+    // Posts of even numbers are bob's.
+    for (method, success) in [("PATCH", 200), ("DELETE", 204)] {
+        let mut change = Ask::new(method, "/threads/open-1/posts/open-1-2");
+        if method == "PATCH" {
+            change = change.json(r#"{"body":"x"}"#);
+        }
+        let own = server.outcome_for(&alice, change.clone()).await;
+        assert_eq!(own, FORBIDDEN);
+        let change = change.bearer(&moderator);
+        assert_eq!(server.outcome(change.clone()).await, (success, None));
+        server.board.demote("moderator");
+        assert_eq!(server.outcome(change.clone()).await, FORBIDDEN);
+        server.board.promote("moderator");
+    }
     server.board.ban("moderator");
-    assert_eq!(
-        outcome(&server.send(&edit).await),
-        (403, Some("owner_unavailable"))
-    );
-    server
-        .stores
-        .tokens
-        .revoke(&lookup(&alice), server.clock.now())
-        .await
-        .unwrap();
-    assert_eq!(
-        outcome(&server.send(&thread).await),
-        (401, Some("unauthenticated"))
-    );
+    let me = server.outcome_for(&moderator, Ask::get("/me")).await;
+    assert_eq!(me, OWNER_UNAVAILABLE);
+    let (tokens, now) = (&server.stores.tokens, server.clock.now());
+    assert!(tokens.revoke(&lookup(&alice), now).await.unwrap());
+    assert_eq!(server.outcome(thread).await, UNAUTHENTICATED);
 }
 
 #[tokio::test]
-async fn a_use_is_noted_at_most_once_a_minute() {
+async fn a_use_is_recorded_at_most_once_a_minute() {
     let server = Server::new();
     let alice = server.token("alice").await;
     let start = server.clock.now();
-    for (seconds, noted) in [(5, 5), (59, 5), (1, 65), (30, 65), (30, 125)] {
+    for (seconds, recorded) in [(5, 5), (59, 5), (1, 65), (30, 65), (30, 125)] {
         server.clock.advance(Duration::from_secs(seconds));
         server.send(&Ask::get("/me").bearer(&alice)).await;
-        let record = server
-            .stores
-            .tokens
-            .find(&lookup(&alice))
-            .await
-            .unwrap()
-            .unwrap();
-        assert_eq!(
-            record.last_used_at,
-            Some(start.plus(Duration::from_secs(noted)))
-        );
+        let record = server.stores.tokens.find(&lookup(&alice)).await.unwrap();
+        let expected = start.plus(Duration::from_secs(recorded));
+        assert_eq!(record.unwrap().last_used_at, Some(expected));
     }
 }
 
 #[tokio::test]
-async fn me_tells_of_the_owner_and_the_token() {
+async fn me_describes_the_owner_and_the_token() {
     let server = Server::new();
     for (scopes, unread) in [
-        (&["members:read"][..], serde_json::Value::Null),
-        (&["messages:read", "members:read"], 2.into()),
+        (&["members:read"][..], json!(null)),
+        (&["messages:read", "members:read"], json!(2)),
     ] {
         let token = server.issue(Surface::Full, scopes, "1").await.unwrap();
         let me = server.send(&Ask::get("/me").bearer(&token)).await.json();
         assert_eq!(me["owner"]["username"], "alice");
         assert_eq!(me["scopes"].as_array().unwrap().len(), scopes.len());
         assert_eq!(me["unreadMessages"], unread);
-        let stamps = (
-            &me["token"]["label"],
-            &me["token"]["createdAt"],
-            &me["token"]["expiresAt"],
-        );
-        assert_eq!(
-            stamps,
-            (
-                &"laptop".into(),
-                &"2026-01-01T00:00:00.000Z".into(),
-                &"2026-01-02T00:00:00.000Z".into()
-            )
-        );
+        let expected = json!({
+            "label": "laptop",
+            "createdAt": "2026-01-01T00:00:00.000Z",
+            "expiresAt": "2026-01-02T00:00:00.000Z",
+        });
+        assert_eq!(me["token"], expected);
         assert_eq!(me.as_object().unwrap().len(), 4);
     }
 }

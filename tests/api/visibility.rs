@@ -1,13 +1,13 @@
 //! Who sees what: every endpoint, caller and forum (spec, What the service does, 4; contract, section 1).
 
 use forum_api::runtime::TokioRuntime;
-use forum_api::test_util::Answer;
 use forum_api::{Environment, openapi};
-use serde_json::Value;
+use serde_json::json;
 
 use crate::support::schema::resolved;
 use crate::support::server::settings;
-use crate::support::{Ask, Mood, ROWS, Row, Server, bare, log, outcome};
+use crate::support::walk::{ids, pages};
+use crate::support::*;
 
 /// Who sees which forums. Nobody sees the one that is absent.
 const SIGHT: [(&str, &[&str]); 5] = [
@@ -30,76 +30,55 @@ fn placed() -> impl Iterator<Item = &'static Row> {
 /// How the library checks the items of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Checked {
-    /// Each item carries its forum.
+    /// Each item names its forum.
     ByItem,
-    /// The path names a place in a forum.
+    /// The path names a resource in a forum.
     ByPath,
     /// Private messages are in no forum.
-    Nowhere,
+    Unplaced,
 }
 
-/// Every list that the library serves, from its own table, with a request for it.
+/// Every list of the document, with how its items are checked.
 fn lists() -> Vec<(&'static Row, Checked)> {
     let document = openapi(&settings(), &Environment::new(TokioRuntime));
-    let is_list = |row: &&Row| {
-        let method = row.method.to_lowercase();
-        let operation = &document["paths"][row.template][&method];
-        let schema = &operation["responses"]["200"]["content"]["application/json"]["schema"];
-        let items = &resolved(&document, schema)["properties"]["items"];
-        items.is_object()
-    };
     let checked = |row: &'static Row| {
-        let operation = &document["paths"][row.template]["get"];
+        let operation = &document["paths"][row.template][row.method.to_lowercase()];
         let schema = &operation["responses"]["200"]["content"]["application/json"]["schema"];
         let items = &resolved(&document, schema)["properties"]["items"];
-        let item = resolved(&document, &items["items"]);
+        let item = items
+            .is_object()
+            .then(|| resolved(&document, &items["items"]))?;
         let checked = match row.template {
-            "/messages" => Checked::Nowhere,
+            "/messages" => Checked::Unplaced,
             _ if item["properties"].get("forumId").is_some() => Checked::ByItem,
             _ => Checked::ByPath,
         };
-        (row, checked)
+        Some((row, checked))
     };
-    ROWS.iter().filter(is_list).map(checked).collect()
+    ROWS.iter().filter_map(checked).collect()
 }
 
-/// The rows of the table are those of the document (see `documents`), so a new list arrives here.
+/// A new list of the table fails here until its items have a check.
 #[test]
-fn every_list_says_how_its_items_are_checked() {
-    let lists = lists();
-    for (row, checked) in &lists {
+fn every_list_declares_how_its_items_are_checked() {
+    for (row, checked) in lists() {
         let is_placed = placed().any(|placed| placed.template == row.template);
-        assert!(*checked != Checked::ByPath || is_placed, "{row:?}");
+        assert!(checked != Checked::ByPath || is_placed, "{row:?}");
     }
-    let found: Vec<_> = lists
-        .iter()
-        .map(|(row, how)| (row.template, *how))
-        .collect();
-    let expected = [
-        ("/forums", Checked::ByItem),
-        ("/forums/{forumId}/threads", Checked::ByItem),
-        ("/threads/{threadId}/posts", Checked::ByPath),
-        ("/messages", Checked::Nowhere),
-        ("/subscriptions", Checked::ByItem),
-        ("/search", Checked::ByItem),
-    ];
-    assert_eq!(found, expected);
+    assert!(lists().iter().any(|(row, _)| row.template == "/search"));
 }
 
-/// The lists whose path names no forum: each holds items of every forum.
+/// The lists that hold items of every forum.
 fn global_lists() -> Vec<&'static str> {
-    let global = |(row, checked): &(&Row, Checked)| {
+    let is_global = |(row, checked): &(&Row, Checked)| {
         *checked == Checked::ByItem && !row.template.contains('{')
     };
-    let lists = lists().into_iter().filter(global);
+    let lists = lists().into_iter().filter(is_global);
     lists.map(|(row, _)| row.path).collect()
 }
 
 fn ask(row: &Row, forum: &str) -> Ask {
-    Ask::of(&Row {
-        path: row.path.replace("open", forum).leak(),
-        ..*row
-    })
+    Ask::at(row, &row.path.replace("open", forum))
 }
 
 struct Callers {
@@ -112,10 +91,9 @@ impl Callers {
         let server = Server::new();
         let mut tokens = Vec::new();
         for (user, sees) in SIGHT {
-            let token = if user.is_empty() {
-                None
-            } else {
-                Some(server.token(user).await)
+            let token = match user {
+                "" => None,
+                user => Some(server.token(user).await),
             };
             tokens.push((user, sees, token));
         }
@@ -130,21 +108,21 @@ async fn every_endpoint_for_every_caller_in_every_forum() {
         for (user, sees, token) in &tokens {
             for forum in FORUMS {
                 let expected = match *user {
-                    "banned" => (403, Some("owner_unavailable")),
-                    "" if row.needs_token => (401, Some("unauthenticated")),
+                    "banned" => OWNER_UNAVAILABLE,
+                    "" if row.needs_token => UNAUTHENTICATED,
                     _ if sees.contains(&forum) => (row.success, None),
-                    _ => (404, Some("not_found")),
+                    _ => PATH_NOT_FOUND,
                 };
-                let answer = server.send(&ask(row, forum).by(token.as_ref())).await;
-                assert_eq!(outcome(&answer), expected, "{user} {row:?} {forum}");
+                let outcome = server.outcome(ask(row, forum).by(token.as_ref())).await;
+                assert_eq!(outcome, expected, "{user} {row:?} {forum}");
             }
         }
     }
 }
 
-/// Status, headers and body, and what the board is asked for it.
+/// Status, headers and body, and the calls of the board.
 #[tokio::test]
-async fn hidden_and_absent_are_the_same_byte_for_byte() {
+async fn hidden_and_absent_resources_have_identical_responses() {
     let Callers { server, tokens } = Callers::new().await;
     for row in placed() {
         for (_, sees, token) in &tokens {
@@ -158,62 +136,100 @@ async fn hidden_and_absent_are_the_same_byte_for_byte() {
             assert_eq!(answers.len(), 1, "{row:?} {answers:?}");
         }
     }
-}
-
-#[tokio::test]
-async fn lists_hold_what_the_caller_sees() {
-    let Callers { server, tokens } = Callers::new().await;
-    for (user, sees, token) in tokens {
-        for path in global_lists() {
-            let answer = server.send(&Ask::get(path).by(token.as_ref())).await;
-            let expected: Vec<_> = match (user, path) {
-                ("banned", _) | ("", "/subscriptions") => Vec::new(),
-                _ => sees.iter().copied().chain(["porch"]).collect(),
-            };
-            assert_eq!(forums_of(&answer), expected, "{user} {path}");
+    let (alice, admin) = (tokens[1].2.as_ref(), tokens[3].2.as_ref());
+    for (token, message) in [(alice, "bob-1"), (alice, "alice-99"), (admin, "alice-1")] {
+        let ask = |message: &str| Ask::get(&format!("/messages/{message}")).by(token);
+        let absent = server.send(&ask("absent-1")).await;
+        let foreign = server.send(&ask(message)).await;
+        assert_eq!(outcome(&foreign), PATH_NOT_FOUND);
+        assert_eq!(bare(&foreign), bare(&absent));
+    }
+    for id in ["staff", "absent", "no id"].map(|forum| (forum.to_owned(), format!("{forum}-1"))) {
+        for (target, id) in [("forum", &id.0), ("thread", &id.1)] {
+            let body = format!(r#"{{"target":"{target}","targetId":"{id}"}}"#);
+            let outcome = server
+                .outcome(Ask::post("/subscriptions", &body).by(alice))
+                .await;
+            assert_eq!(outcome, NOT_FOUND, "{body}");
         }
     }
 }
 
-fn forums_of(answer: &Answer) -> Vec<String> {
-    let json = answer.json();
-    let items = json["items"].as_array().cloned().unwrap_or_default();
-    items.iter().map(|item| text(&item["forumId"])).collect()
+#[tokio::test]
+async fn a_post_is_reached_through_its_own_thread_only() {
+    let server = Server::new();
+    let admin = server.token("admin").await;
+    for post in ["staff-1-1", "open-2-1", "open-1"] {
+        let path = format!("/threads/open-1/posts/{post}");
+        let edit = Ask::new("PATCH", &path).json(r#"{"body":"x"}"#);
+        for ask in [edit, Ask::new("DELETE", &path)] {
+            assert_eq!(
+                server.outcome_for(&admin, ask).await,
+                PATH_NOT_FOUND,
+                "{path}"
+            );
+        }
+    }
+    assert!(server.board.calls().is_empty());
 }
 
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or("-").to_owned()
+#[tokio::test]
+async fn a_subscription_to_a_hidden_thread_can_be_ended() {
+    let server = Server::new();
+    let alice = server.token("alice").await;
+    server.board.shows("alice", &["open"]);
+    for (thread, expected) in [
+        ("members-1", (204, None)),
+        ("staff-1", NOT_FOUND),
+        ("absent-1", NOT_FOUND),
+    ] {
+        let ask = Ask::new("DELETE", &format!("/subscriptions/thread/{thread}"));
+        assert_eq!(server.outcome_for(&alice, ask).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn lists_hold_the_items_that_the_caller_sees() {
+    let Callers { server, tokens } = Callers::new().await;
+    for (user, sees, token) in tokens {
+        for path in global_lists() {
+            let answer = server.send(&Ask::get(path).by(token.as_ref())).await;
+            let json = answer.json();
+            let items = json["items"].as_array().into_iter().flatten();
+            let forums: Vec<_> = items
+                .map(|item| item["forumId"].as_str().unwrap())
+                .collect();
+            let expected: Vec<_> = match (user, path) {
+                ("banned", _) | ("", "/subscriptions") => Vec::new(),
+                _ => sees.iter().copied().chain(["porch"]).collect(),
+            };
+            assert_eq!(forums, expected, "{user} {path}");
+        }
+    }
 }
 
 const FAULT: &str = "the board answered what the caller may not see; it was withheld";
 
 #[tokio::test]
-async fn a_board_that_answers_hidden_things_leaks_nothing_and_is_logged() {
+async fn hidden_resources_that_a_faulty_board_returns_are_withheld_and_logged() {
     let Callers { server, tokens } = Callers::new().await;
     for row in placed() {
-        for (user, sees, token) in tokens
-            .iter()
-            .filter(|(user, ..)| !user.is_empty() && *user != "banned")
-        {
-            for forum in ["open", "members", "staff"]
-                .iter()
-                .filter(|forum| !sees.contains(forum))
-            {
+        // Members: neither the guest nor the banned one.
+        for (user, sees, token) in &tokens[1..4] {
+            for forum in FORUMS[..3].iter().filter(|forum| !sees.contains(forum)) {
                 server.board.be(Mood::Well);
                 let absent = server.send(&ask(row, "absent").by(token.as_ref())).await;
                 server.board.be(Mood::Leaks);
                 let calls = server.board.calls().len();
                 let hidden = server.send(&ask(row, forum).by(token.as_ref())).await;
                 assert_eq!(bare(&hidden), bare(&absent), "{user} {row:?}");
-                let asked = row.template.contains("{forumId}");
-                assert!(asked || log::of(&hidden).contains(FAULT), "{row:?}");
-                if row.method != "GET" {
-                    assert_eq!(
-                        server.board.calls().len(),
-                        calls,
-                        "nothing was written: {row:?}"
-                    );
-                }
+                let is_checked_first = row.template.contains("{forumId}");
+                assert!(
+                    is_checked_first || log::of(&hidden).contains(FAULT),
+                    "{row:?}"
+                );
+                let is_write = row.method != "GET";
+                assert!(!is_write || server.board.calls().len() == calls, "{row:?}");
             }
         }
     }
@@ -222,47 +238,55 @@ async fn a_board_that_answers_hidden_things_leaks_nothing_and_is_logged() {
 #[tokio::test]
 async fn hidden_items_of_a_list_are_left_out_and_logged() {
     let Callers { server, tokens } = Callers::new().await;
-    let mut lists = Vec::new();
-    for mood in [Mood::Well, Mood::Leaks] {
-        server.board.be(mood);
-        for path in global_lists() {
-            for (user, _, token) in &tokens[..2] {
-                let answer = server.send(&Ask::get(path).by(token.as_ref())).await;
-                lists.push((path, *user, bare(&answer), log::of(&answer).contains(FAULT)));
-            }
+    for path in global_lists() {
+        for (user, _, token) in &tokens[..2] {
+            let ask = Ask::get(path).by(token.as_ref());
+            server.board.be(Mood::Well);
+            let right = server.send(&ask).await;
+            server.board.be(Mood::Leaks);
+            let found = server.send(&ask).await;
+            assert_eq!(bare(&found), bare(&right), "{user} {path}");
+            assert!(!log::of(&right).contains(FAULT));
+            assert_eq!(
+                log::of(&found).contains(FAULT),
+                right.status == 200,
+                "{user} {path}"
+            );
         }
-    }
-    let (well, leaking) = lists.split_at(lists.len() / 2);
-    for ((path, user, right, quiet), (.., found, logged)) in well.iter().zip(leaking) {
-        assert_eq!(found, right, "{user} {path}");
-        assert!(!quiet);
-        assert_eq!(*logged, right.0 == 200, "{user} {path}");
     }
 }
 
+/// A page of hidden items is empty, and has a cursor to the page after it.
 #[tokio::test]
-async fn a_forum_below_hidden_ones_hangs_from_the_nearest_that_is_seen() {
+async fn visible_items_follow_pages_of_hidden_ones() {
+    let server = Server::new();
+    let alice = server.token("alice").await;
+    server.board.shows("alice", &["porch"]);
+    server.board.be(Mood::Leaks);
+    let pages = pages(&server, "/search?q=tea&limit=1", &alice).await;
+    assert_eq!(ids(&pages, "forumId"), ["porch"]);
+    assert_eq!(pages.len(), 4);
+}
+
+#[tokio::test]
+async fn the_parent_of_a_forum_is_its_nearest_visible_ancestor() {
     let Callers { server, tokens } = Callers::new().await;
     for mood in [Mood::Well, Mood::Leaks] {
         server.board.be(mood);
-        for (token, parent) in [
-            (&tokens[0], "open"),
-            (&tokens[1], "members"),
-            (&tokens[2], "staff"),
-        ] {
-            let answer = server.send(&Ask::get("/forums").by(token.2.as_ref())).await;
+        for ((_, _, token), parent) in tokens.iter().zip(["open", "members", "staff"]) {
+            let answer = server.send(&Ask::get("/forums").by(token.as_ref())).await;
             let json = answer.json();
             let porch = json["items"].as_array().unwrap().last().unwrap();
             assert_eq!(
-                (text(&porch["forumId"]), text(&porch["parentId"])),
-                ("porch".into(), parent.into())
+                (&porch["forumId"], &porch["parentId"]),
+                (&"porch".into(), &parent.into())
             );
         }
     }
 }
 
 #[tokio::test]
-async fn a_board_that_is_closed_to_guests_shows_them_nothing() {
+async fn a_board_without_forums_for_guests_shows_them_none() {
     let server = Server::new();
     server.board.shows("", &[]);
     for mood in [Mood::Well, Mood::Leaks] {
@@ -270,10 +294,10 @@ async fn a_board_that_is_closed_to_guests_shows_them_nothing() {
         for row in ROWS.iter().filter(|row| !row.needs_token) {
             let answer = server.send(&Ask::of(row)).await;
             if row.template.contains('{') {
-                assert_eq!(outcome(&answer), (404, Some("not_found")), "{row:?}");
+                assert_eq!(outcome(&answer), PATH_NOT_FOUND, "{row:?}");
             } else {
                 assert_eq!(answer.status, 200);
-                assert_eq!(answer.json()["items"], Value::Array(Vec::new()), "{row:?}");
+                assert_eq!(answer.json()["items"], json!([]), "{row:?}");
             }
         }
     }

@@ -1,38 +1,52 @@
-//! Opening, reading, migrating and closing a database.
+//! SQLite databases: opening, migrating, reading and closing.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 
 use forum_api::host::{Fault, Refusal};
 use forum_api::store::sqlite::rusqlite::Connection;
-use forum_api::store::sqlite::{Database, Location, SqliteError, migrate};
+use forum_api::store::sqlite::{Database, Location, SqliteError, migrate, schema_status};
+use forum_api::store::{Migration, Migrations, SchemaStatus};
 
-use crate::backend::{open, path, waits};
+use crate::fixture::{file, open, path, waits};
 
-pub(crate) const STEPS: &[&str] = &[
-    "CREATE TABLE notes (text TEXT) STRICT; INSERT INTO notes VALUES ('first')",
-    "INSERT INTO notes VALUES ('second')",
-    "INSERT INTO notes VALUES ('third')",
-];
+/// The first migrations of a table of notes, of which each adds one.
+const fn notes(count: usize) -> Migrations {
+    const ALL: &[Migration] = &[
+        Migration {
+            name: "0001_init",
+            sql: "CREATE TABLE notes (text TEXT) STRICT; INSERT INTO notes VALUES ('first')",
+        },
+        Migration {
+            name: "0002_second",
+            sql: "INSERT INTO notes VALUES ('second')",
+        },
+        Migration {
+            name: "0003_third",
+            sql: "INSERT INTO notes VALUES ('third')",
+        },
+    ];
+    Migrations {
+        table: "note_migrations",
+        all: ALL.split_at(count).0,
+    }
+}
 
 fn count(connection: &Connection) -> Result<u32, SqliteError> {
     Ok(connection.query_row("SELECT count(*) FROM notes", [], |row| row.get(0))?)
 }
 
-pub(crate) fn file(path: PathBuf, create: bool) -> Location {
-    Location::File { path, create }
+async fn migrate_in(database: &Database, migrations: Migrations) -> Result<u32, SqliteError> {
+    let migrate = database.write(move |savepoint| migrate(savepoint, &migrations));
+    migrate.await
 }
 
 #[test]
-fn an_unusable_place_is_told_in_a_sentence() {
+fn an_unusable_path_is_reported_in_a_sentence() {
     let directory = tempfile::tempdir().unwrap();
     let text = directory.path().join("text");
-    std::fs::write(
-        &text,
-        "no database, but long enough to be read as one".repeat(99),
-    )
-    .unwrap();
+    let content = "no database, but long enough to be read as one".repeat(99);
+    std::fs::write(&text, content).unwrap();
     let missing = directory.path().join("missing.db");
     let below_missing = directory.path().join("missing/forum.db");
     for (path, create, problem) in [
@@ -56,36 +70,167 @@ fn an_unusable_place_is_told_in_a_sentence() {
     assert!(!missing.exists());
 }
 
+/// The log and the file of shared memory hold the same data, and have the same mode.
+#[cfg(unix)]
+#[test]
+fn files_are_readable_for_their_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let directory = tempfile::tempdir().unwrap();
+    let _database = open(&directory);
+    let files = std::fs::read_dir(directory.path()).unwrap();
+    let modes = files.map(|file| file.unwrap().metadata().unwrap().permissions().mode());
+    let modes: Vec<_> = modes.map(|mode| mode & 0o777).collect();
+    assert_eq!(modes, [0o600; 3]);
+}
+
+#[test]
+fn many_may_open_a_new_file_at_once() {
+    for _ in 0..40 {
+        let directory = tempfile::tempdir().unwrap();
+        let together = Barrier::new(8);
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    together.wait();
+                    Database::open(&file(path(&directory), true)).unwrap();
+                });
+            }
+        });
+    }
+}
+
+#[tokio::test]
+async fn each_migration_is_applied_once() {
+    let database = Database::open(&Location::Memory).unwrap();
+    for (known, had) in [(2, 0), (2, 2), (3, 2), (3, 3)] {
+        assert_eq!(migrate_in(&database, notes(known)).await.unwrap(), had);
+    }
+    assert_eq!(database.read(count).await.unwrap(), 3);
+}
+
+#[tokio::test]
+async fn a_failed_migration_rolls_back_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = open(&directory);
+    const BROKEN: Migrations = Migrations {
+        table: "note_migrations",
+        all: &[
+            notes(1).all[0],
+            Migration {
+                name: "0002_second",
+                sql: "INSERT INTO nowhere VALUES (1)",
+            },
+        ],
+    };
+    migrate_in(&database, BROKEN).await.unwrap_err();
+    let connection = Connection::open(path(&directory)).unwrap();
+    migrate(&connection, &BROKEN).unwrap_err();
+    assert_eq!(migrate_in(&database, notes(3)).await.unwrap(), 0);
+    assert_eq!(count(&connection).unwrap(), 3);
+}
+
+#[test]
+fn concurrent_processes_apply_each_migration_once() {
+    for had_before in [0, 1].repeat(20) {
+        let directory = tempfile::tempdir().unwrap();
+        let connection = Connection::open(path(&directory)).unwrap();
+        migrate(&connection, &notes(had_before)).unwrap();
+        let together = Arc::new(Barrier::new(2));
+        let threads = [0, 1].map(|_| {
+            let (path, together) = (path(&directory), together.clone());
+            thread::spawn(move || {
+                let connection = Connection::open(path).unwrap();
+                together.wait();
+                migrate(&connection, &notes(3)).unwrap()
+            })
+        });
+        let mut had = threads.map(|thread| thread.join().unwrap());
+        had.sort_unstable();
+        assert_eq!(had, [had_before as u32, 3]);
+        assert_eq!(count(&connection).unwrap(), 3);
+    }
+}
+
+#[tokio::test]
+async fn a_newer_or_changed_schema_is_refused_and_left_unchanged() {
+    let connection = Connection::open_in_memory().unwrap();
+    migrate(&connection, &notes(2)).unwrap();
+    for (known, expected) in [
+        (1, SchemaStatus::Newer),
+        (2, SchemaStatus::UpToDate),
+        (3, SchemaStatus::Pending),
+    ] {
+        let status = schema_status(&connection, &notes(known)).unwrap();
+        assert_eq!(status, expected);
+    }
+    const CHANGED: Migrations = Migrations {
+        table: "note_migrations",
+        all: &[
+            notes(1).all[0],
+            Migration {
+                name: "0002_second",
+                sql: "INSERT INTO notes VALUES ('changed')",
+            },
+            notes(3).all[2],
+        ],
+    };
+    schema_status(&connection, &CHANGED).unwrap_err();
+    for (migrations, message) in [
+        (notes(1), "newer than this program"),
+        (
+            CHANGED,
+            "the migration 0002_second that was applied to the database differs",
+        ),
+    ] {
+        let error = migrate(&connection, &migrations).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+    assert_eq!(count(&connection).unwrap(), 2);
+}
+
+#[tokio::test]
+async fn a_database_is_opened_without_a_migration() {
+    let directory = tempfile::tempdir().unwrap();
+    let location = file(path(&directory), true);
+    let database = Database::open_unmigrated(&location).unwrap();
+    let status = async |database: &Database| database.schema_status().await.unwrap();
+    assert_eq!(status(&database).await, SchemaStatus::Pending);
+    database.migrate().await.unwrap();
+    let other = Database::open_unmigrated(&location).unwrap();
+    assert_eq!(status(&other).await, SchemaStatus::UpToDate);
+    let later = "INSERT INTO forum_api_migrations VALUES (99, 'later', '')";
+    let connection = Connection::open(path(&directory)).unwrap();
+    connection.execute_batch(later).unwrap();
+    assert_eq!(status(&other).await, SchemaStatus::Newer);
+    let error = Database::open(&location).unwrap_err().to_string();
+    assert!(error.contains("newer than this program"), "{error}");
+}
+
 #[tokio::test]
 async fn an_error_of_sqlite_is_a_failure_to_the_host() {
     let database = Database::open(&Location::Memory).unwrap();
-    let refusal = database
-        .read(|connection| Ok::<_, Refusal>(count(connection)?))
-        .await;
-    assert!(matches!(refusal, Err(Refusal::Failed(_))));
+    let refusal = database.read(|connection| Ok::<_, Refusal>(count(connection)?));
+    assert!(matches!(refusal.await, Err(Refusal::Failed(_))));
     let unknown = |connection: &Connection| -> Result<(), Fault> {
         Ok(connection.execute_batch("SELECT * FROM notes")?)
     };
-    let fault = database.read(unknown).await.unwrap_err();
-    assert!(
-        fault.to_string().contains("no such table: notes"),
-        "{fault}"
-    );
+    let fault = database.read(unknown).await.unwrap_err().to_string();
+    assert!(fault.contains("no such table: notes"), "{fault}");
 }
 
 #[tokio::test]
 async fn a_read_cannot_write() {
     let directory = tempfile::tempdir().unwrap();
-    let database = open(&directory);
     let write = |connection: &Connection| -> Result<(), SqliteError> {
         Ok(connection.execute_batch("DELETE FROM forum_api_tokens")?)
     };
-    let error = database.read(write).await.unwrap_err();
+    let error = open(&directory).read(write).await.unwrap_err();
     assert_eq!(error.to_string(), "attempt to write a readonly database");
 }
 
 #[tokio::test]
-async fn a_read_that_panics_harms_no_other() {
+async fn a_panic_in_a_read_affects_no_other_read() {
     let directory = tempfile::tempdir().unwrap();
     for database in [open(&directory), Database::open(&Location::Memory).unwrap()] {
         for _ in 0..2 * thread::available_parallelism().unwrap().get() {
@@ -101,7 +246,7 @@ async fn a_read_that_panics_harms_no_other() {
 async fn a_read_sees_one_state_of_the_database() {
     let directory = tempfile::tempdir().unwrap();
     let database = open(&directory);
-    migrate_in(&database, &STEPS[..1]).await.unwrap();
+    migrate_in(&database, notes(1)).await.unwrap();
     let (seen, sees) = tokio::sync::oneshot::channel();
     let (go, wait) = mpsc::channel();
     let mut read = Box::pin(database.read(move |connection| {
@@ -112,129 +257,32 @@ async fn a_read_sees_one_state_of_the_database() {
     }));
     assert!(waits(&mut read).await);
     sees.await.unwrap();
-    migrate_in(&database, STEPS).await.unwrap();
+    migrate_in(&database, notes(3)).await.unwrap();
     go.send(()).unwrap();
     assert_eq!(read.await.unwrap(), (1, 1));
     assert_eq!(database.read(count).await.unwrap(), 3);
 }
 
-pub(crate) async fn migrate_in(
-    database: &Database,
-    steps: &'static [&str],
-) -> Result<u32, SqliteError> {
-    database
-        .write(move |savepoint| migrate(savepoint, "note_migrations", steps))
-        .await
-}
-
 #[tokio::test]
-async fn each_step_is_applied_once() {
-    let database = Database::open(&Location::Memory).unwrap();
-    assert_eq!(migrate_in(&database, &STEPS[..2]).await.unwrap(), 0);
-    assert_eq!(migrate_in(&database, &STEPS[..2]).await.unwrap(), 2);
-    assert_eq!(migrate_in(&database, STEPS).await.unwrap(), 2);
-    assert_eq!(migrate_in(&database, STEPS).await.unwrap(), 3);
-    assert_eq!(database.read(count).await.unwrap(), 3);
-}
-
-#[tokio::test]
-async fn of_steps_that_fail_none_is_applied() {
+async fn close_runs_queued_writes_and_accepts_no_more() {
     let directory = tempfile::tempdir().unwrap();
     let database = open(&directory);
-    const BROKEN: &[&str] = &[STEPS[0], "INSERT INTO nowhere VALUES (1)"];
-    migrate_in(&database, BROKEN).await.unwrap_err();
-    let connection = Connection::open(path(&directory)).unwrap();
-    migrate(&connection, "note_migrations", BROKEN).unwrap_err();
-    assert_eq!(migrate_in(&database, STEPS).await.unwrap(), 0);
-    assert_eq!(count(&connection).unwrap(), 3);
-}
-
-/// The log and the file of shared memory hold the same data, and have the same mode.
-#[cfg(unix)]
-#[test]
-fn files_are_readable_for_their_owner_only() {
-    use std::os::unix::fs::PermissionsExt;
-
-    let directory = tempfile::tempdir().unwrap();
-    let _database = open(&directory);
-    let mut modes: Vec<_> = std::fs::read_dir(directory.path())
-        .unwrap()
-        .map(|file| {
-            let file = file.unwrap();
-            let mode = file.metadata().unwrap().permissions().mode() & 0o777;
-            (file.file_name().into_string().unwrap(), mode)
-        })
-        .collect();
-    modes.sort_unstable();
-    assert_eq!(modes.len(), 3, "{modes:?}");
-    assert!(modes.iter().all(|(_, mode)| *mode == 0o600), "{modes:?}");
-}
-
-#[test]
-fn two_that_migrate_at_once_apply_each_step_once() {
-    for had_before in [0, 1].repeat(20) {
-        let directory = tempfile::tempdir().unwrap();
-        let path = path(&directory);
-        let connection = Connection::open(&path).unwrap();
-        migrate(&connection, "note_migrations", &STEPS[..had_before]).unwrap();
-        let together = Arc::new(Barrier::new(2));
-        let threads = [0, 1].map(|_| {
-            let (path, together) = (path.clone(), together.clone());
-            thread::spawn(move || -> Result<u32, SqliteError> {
-                let connection = Connection::open(path)?;
-                together.wait();
-                migrate(&connection, "note_migrations", STEPS)
-            })
-        });
-        let mut had = threads.map(|thread| thread.join().unwrap().unwrap());
-        had.sort_unstable();
-        assert_eq!(had, [had_before as u32, 3]);
-        assert_eq!(count(&connection).unwrap(), 3);
-    }
-}
-
-#[test]
-fn many_may_open_a_new_file_at_once() {
-    for _ in 0..40 {
-        let directory = tempfile::tempdir().unwrap();
-        let together = Arc::new(Barrier::new(8));
-        let threads: Vec<_> = (0..8)
-            .map(|_| {
-                let (location, together) = (file(path(&directory), true), together.clone());
-                thread::spawn(move || {
-                    together.wait();
-                    Database::open(&location)
-                })
-            })
-            .collect();
-        for thread in threads {
-            thread.join().unwrap().unwrap();
-        }
-    }
-}
-
-#[tokio::test]
-async fn closing_finishes_what_is_queued_and_takes_nothing_more() {
-    let directory = tempfile::tempdir().unwrap();
-    let database = open(&directory);
-    migrate_in(&database, STEPS).await.unwrap();
+    migrate_in(&database, notes(3)).await.unwrap();
     database
         .write_later::<SqliteError>(|savepoint| Ok(savepoint.execute_batch("DELETE FROM notes")?));
     let other = database.clone();
     database.close().await;
     let closed = "the database is closed";
     assert_eq!(other.read(count).await.unwrap_err().to_string(), closed);
-    let error = migrate_in(&other, STEPS).await.unwrap_err();
+    let error = migrate_in(&other, notes(3)).await.unwrap_err();
     assert_eq!(error.to_string(), closed);
     other.close().await;
-    assert_eq!(
-        count(&Connection::open(path(&directory)).unwrap()).unwrap(),
-        0
-    );
+    let connection = Connection::open(path(&directory)).unwrap();
+    assert_eq!(count(&connection).unwrap(), 0);
 }
 
 #[tokio::test]
-async fn closing_waits_for_reads_and_leaves_nothing_but_the_file() {
+async fn close_waits_for_reads_and_leaves_only_the_file() {
     let directory = tempfile::tempdir().unwrap();
     let database = open(&directory);
     let (go, wait) = mpsc::channel();
@@ -259,7 +307,7 @@ async fn closing_waits_for_reads_and_leaves_nothing_but_the_file() {
 }
 
 #[tokio::test]
-async fn what_nobody_waits_for_is_not_read() {
+async fn an_abandoned_read_is_not_run() {
     let directory = tempfile::tempdir().unwrap();
     let database = open(&directory);
     let readers = thread::available_parallelism().unwrap().get();

@@ -1,15 +1,13 @@
-//! What every store must do, on each backend, and what a backend promises beside.
+//! The conformance rules on each backend, and what each backend guarantees in addition.
 
-mod backend;
-mod budgets;
+mod backends;
 mod database;
 mod faults;
-mod group;
+mod fixture;
+mod group_commit;
 mod pool;
 mod postgres;
+mod rate_limits;
 mod redis;
 mod restart;
-mod schema_status;
-mod unreadable;
-mod webhooks;
-mod window;
+mod sql;

@@ -10,12 +10,12 @@ use std::thread;
 use std::time::Duration;
 
 use forum_api::host::Overloaded;
-use forum_api::store::sqlite::rusqlite::{Connection, ErrorCode};
+use forum_api::store::sqlite::rusqlite::{Connection, ErrorCode, Savepoint};
 use forum_api::store::sqlite::{Database, DatabaseSettings, Location, SqliteError};
-use forum_api::store::{Attempt, Begin, Outcome, Stores};
+use forum_api::store::{Begin, Outcome, Stores};
 use tokio::time::timeout;
 
-use crate::backend::{at, lookup, open, path, waits};
+use crate::fixture::{at, attempt, file, lookup, open, path, waits};
 
 /// Time limit for operations that never end when they are broken.
 const TEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -30,13 +30,6 @@ fn small(location: &Location) -> Database {
         ..DatabaseSettings::default()
     };
     Database::open_with(location, &settings).unwrap()
-}
-
-fn file(directory: &tempfile::TempDir) -> Location {
-    Location::File {
-        path: path(directory),
-        create: true,
-    }
 }
 
 type Operation = Pin<Box<dyn Future<Output = Result<(), SqliteError>> + Send>>;
@@ -66,30 +59,24 @@ impl Held {
 
     async fn read(database: &Database) -> Self {
         let database = database.clone();
-        let start = |run: Box<dyn FnOnce() + Send>| -> Operation {
+        Self::new(|run| {
             Box::pin(async move {
-                let read = database.read(move |_| {
-                    run();
-                    Ok(())
-                });
-                read.await
+                let read = move |_: &Connection| Ok(run());
+                database.read(read).await
             })
-        };
-        Self::new(start).await
+        })
+        .await
     }
 
     async fn write(database: &Database) -> Self {
         let database = database.clone();
-        let start = |run: Box<dyn FnOnce() + Send>| -> Operation {
+        Self::new(|run| {
             Box::pin(async move {
-                let write = database.write(move |_| {
-                    run();
-                    Ok(())
-                });
-                write.await
+                let write = move |_: &Savepoint<'_>| Ok(run());
+                database.write(write).await
             })
-        };
-        Self::new(start).await
+        })
+        .await
     }
 }
 
@@ -134,7 +121,7 @@ async fn a_token_is_found_while_slow_reads_use_every_reader_that_they_can_use() 
 #[tokio::test]
 async fn a_full_queue_of_reads_refuses_the_next() {
     let directory = tempfile::tempdir().unwrap();
-    let database = small(&file(&directory));
+    let database = small(&file(path(&directory), true));
     let mut held = vec![Held::read(&database).await];
     held[0].begun.recv().unwrap();
     for _ in 0..2 {
@@ -150,13 +137,9 @@ async fn a_full_queue_of_reads_refuses_the_next() {
 #[tokio::test]
 async fn a_full_queue_of_writes_refuses_the_next_but_settles_what_was_admitted() {
     let directory = tempfile::tempdir().unwrap();
-    let database = small(&file(&directory));
+    let database = small(&file(path(&directory), true));
     let keys = Stores::in_sqlite(&database).idempotency;
-    let attempt = Attempt {
-        token: lookup(1),
-        key: "k".into(),
-        request: [0; 32],
-    };
+    let attempt = attempt("k");
     let Begin::First(ticket) = keys.begin(&attempt, at(0)).await.unwrap() else {
         panic!("the key is new");
     };
@@ -177,7 +160,10 @@ async fn a_full_queue_of_writes_refuses_the_next_but_settles_what_was_admitted()
 #[tokio::test]
 async fn a_read_is_interrupted_when_its_caller_is_gone() {
     let directory = tempfile::tempdir().unwrap();
-    for database in [small(&file(&directory)), small(&Location::Memory)] {
+    for database in [
+        small(&file(path(&directory), true)),
+        small(&Location::Memory),
+    ] {
         let (begin, begun) = mpsc::channel();
         let (end, ended) = mpsc::channel();
         let mut read = Box::pin(database.read(move |connection| {
@@ -219,9 +205,11 @@ impl From<SqliteError> for Unmakeable {
 async fn the_writer_survives_the_panics_of_results_and_errors() {
     let directory = tempfile::tempdir().unwrap();
     let database = open(&directory);
+    let held = vec![Held::write(&database).await];
     let mut abandoned = Box::pin(database.write(|_| Ok::<_, SqliteError>(Explosive)));
     assert!(waits(&mut abandoned).await);
     drop(abandoned);
+    end(held).await;
     database.check_writable().await.unwrap();
     let other = database.clone();
     let lost = tokio::spawn(async move {

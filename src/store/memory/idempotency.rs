@@ -1,4 +1,4 @@
-//! First answers in memory.
+//! Idempotency store.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Mutex;

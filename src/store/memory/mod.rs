@@ -1,12 +1,14 @@
-//! Stores in memory: for one node, and for tests. What they hold is gone when the process ends.
+//! Stores in memory, for one node and for tests. Their contents are lost when the process ends.
 
-mod budgets;
+mod deliveries;
+mod endpoints;
 mod idempotency;
-mod shard;
+mod outbox;
+mod rate_limits;
 mod tokens;
-mod webhooks;
+mod webhook_tables;
 
-pub use budgets::MemoryBudgets;
 pub use idempotency::MemoryIdempotency;
+pub use rate_limits::MemoryBudgets;
 pub use tokens::MemoryTokens;
-pub use webhooks::MemoryWebhooks;
+pub use webhook_tables::MemoryWebhooks;

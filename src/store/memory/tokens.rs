@@ -1,4 +1,4 @@
-//! Tokens in memory.
+//! Token store.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Bound;

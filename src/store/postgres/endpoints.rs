@@ -1,169 +1,159 @@
-//! Statements about endpoints: an operation of [`Endpoints`](crate::store::Endpoints) each.
+//! Endpoint store.
 
-use super::Statement;
-use super::statement::statements;
-use super::text::{base64, bytes, if_any, millis_if_any, time, truth};
-use crate::error::{Fault, Stored};
-use crate::model::{EndpointId, UserId};
-use crate::webhook::{Endpoint, KeyId, Pending, Sealed, Topics};
+use async_trait::async_trait;
 
-/// The columns of an endpoint, as [`endpoint`] reads them.
-macro_rules! columns {
+use super::Postgres;
+use super::execute::{Columns, Parameters, Result};
+use crate::error::Stored;
+use crate::model::EndpointId;
+use crate::store::Endpoints;
+use crate::webhook::{Endpoint, KeyId, Pending};
+
+/// The columns of an endpoint, as [`read_endpoint`] reads them.
+macro_rules! endpoint_columns {
     () => {
-        "endpoint.id, endpoint.url, endpoint.topics, endpoint.owner, endpoint.enabled::TEXT,
-    endpoint.created_at::TEXT, encode(endpoint.secret, 'base64'), encode(endpoint.pending_secret, 'base64'),
-    endpoint.pending_from::TEXT, endpoint.version::TEXT"
+        "endpoint.id, endpoint.url, endpoint.topics, endpoint.owner, endpoint.enabled, endpoint.created_at,
+    endpoint.secret, endpoint.pending_secret, endpoint.pending_from, endpoint.version"
     };
 }
 
-pub(super) use columns;
+pub(super) use endpoint_columns;
 
-macro_rules! select {
-    () => {
-        concat!("SELECT ", columns!(), "\nFROM forum_api_endpoints endpoint")
-    };
-}
-
-statements! {
-    /// Adds an endpoint. It changes one row, or none when the id is taken, or not all is swept of a removed one that
-    /// had it.
-    add(endpoint: &Endpoint) binds (parameters(endpoint)) to "\
+/// Deliveries that a removed endpoint of this id left would become the new one's.
+const ADD: &str = "
 INSERT INTO forum_api_endpoints
     (id, version, url, topics, owner, enabled, created_at, secret, pending_secret, pending_from)
-SELECT $1, $2::TEXT::BIGINT, $3, $4, $5, $6::TEXT::BOOLEAN, $7::TEXT::BIGINT, decode($8, 'base64'),
-    CASE WHEN $10 <> '' THEN decode($9, 'base64') END, NULLIF($10, '')::BIGINT
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10
 WHERE NOT EXISTS (SELECT FROM forum_api_deliveries WHERE endpoint = $1)
 ON CONFLICT (id) DO NOTHING";
 
-    /// Finds an endpoint: one row for [`endpoint`], or none.
-    find(id: &EndpointId) binds [id] to concat!(select!(), "\nWHERE id = $1");
-
-    /// Puts an endpoint in the place of its former self of the same version. It changes one row, or none when that is
-    /// not there any more.
-    update(endpoint: &Endpoint) binds (parameters(endpoint)) to "\
+const UPDATE: &str = "
 UPDATE forum_api_endpoints SET
-    version = version + 1, url = $3, topics = $4, owner = $5, enabled = $6::TEXT::BOOLEAN,
-    created_at = $7::TEXT::BIGINT, secret = decode($8, 'base64'),
-    pending_secret = CASE WHEN $10 <> '' THEN decode($9, 'base64') END, pending_from = NULLIF($10, '')::BIGINT
-WHERE id = $1 AND version = $2::TEXT::BIGINT";
+    version = version + 1, url = $3, topics = $4, owner = $5, enabled = $6, created_at = $7,
+    secret = $8, pending_secret = $9, pending_from = $10
+WHERE id = $1 AND version = $2";
 
-    /// Removes an endpoint. It changes one row, or none when there is no such endpoint.
-    remove(id: &EndpointId) binds [id] to "DELETE FROM forum_api_endpoints WHERE id = $1";
+const FIND: &str = concat!(
+    "SELECT ",
+    endpoint_columns!(),
+    " FROM forum_api_endpoints endpoint WHERE id = $1"
+);
 
-    /// Lists all endpoints, in the order in which they were added: rows for [`endpoint`].
-    all() binds [] to concat!(select!(), "\nORDER BY number");
+const ALL: &str = concat!(
+    "SELECT ",
+    endpoint_columns!(),
+    " FROM forum_api_endpoints endpoint ORDER BY number"
+);
 
-    /// Finds the id of the key that encrypts the secrets: one row for [`key`], or none before the first record.
-    key_id() binds [] to "SELECT key_id FROM forum_api_webhook_key";
+const REMOVE: &str = "DELETE FROM forum_api_endpoints WHERE id = $1";
 
-    /// Records the id of a key in the place of the former one, and replaces the secrets of the endpoints. It returns one
-    /// row for [`key`], or none, and changes nothing, when another id is recorded or an endpoint is not stored in its
-    /// version.
-    replace_key(former: Option<&KeyId>, key: &KeyId, endpoints: &[Endpoint])
-        binds (key_parameters(former, key, endpoints)) to "\
+const KEY_ID: &str = "SELECT key_id FROM forum_api_webhook_key";
+
+/// `$1` is null when no key is recorded yet.
+const REPLACE_KEY: &str = "
 WITH given AS MATERIALIZED (
-    SELECT * FROM json_to_recordset($3::TEXT::JSON) AS given (id TEXT, version BIGINT, secret TEXT, pending TEXT)
+    SELECT * FROM unnest($3::TEXT[], $4::BIGINT[], $5::BYTEA[], $6::BYTEA[]) AS given (id, version, secret, pending)
 ), stored AS MATERIALIZED (
     SELECT id, version FROM forum_api_endpoints WHERE id IN (SELECT id FROM given) ORDER BY id FOR UPDATE
 ), recorded AS (
     INSERT INTO forum_api_webhook_key AS record (only_row, key_id)
     SELECT TRUE, $2
     WHERE (SELECT count(*) FROM given) = (SELECT count(*) FROM stored JOIN given USING (id, version))
-        AND ($1 = '' OR EXISTS (SELECT FROM forum_api_webhook_key WHERE key_id = $1))
+        AND ($1::TEXT IS NULL OR EXISTS (SELECT FROM forum_api_webhook_key WHERE key_id = $1))
     ON CONFLICT (only_row) DO UPDATE SET key_id = excluded.key_id WHERE record.key_id = $1
     RETURNING key_id
 ), replaced AS (
     UPDATE forum_api_endpoints endpoint
-    SET version = endpoint.version + 1, secret = decode(given.secret, 'base64'),
-        pending_secret = decode(given.pending, 'base64')
+    SET version = endpoint.version + 1, secret = given.secret, pending_secret = given.pending
     FROM given, recorded WHERE endpoint.id = given.id
 )
 SELECT key_id FROM recorded";
+
+#[async_trait]
+impl Endpoints for Postgres {
+    async fn add(&self, endpoint: &Endpoint) -> Stored<bool> {
+        self.write(ADD, endpoint).await
+    }
+
+    async fn find(&self, id: &EndpointId) -> Stored<Option<Endpoint>> {
+        Ok(self.first(FIND, &[id], read_endpoint).await?)
+    }
+
+    async fn update(&self, endpoint: &Endpoint) -> Stored<bool> {
+        self.write(UPDATE, endpoint).await
+    }
+
+    async fn remove(&self, id: &EndpointId) -> Stored<bool> {
+        Ok(self.execute(REMOVE, &[id]).await? > 0)
+    }
+
+    async fn all(&self) -> Stored<Vec<Endpoint>> {
+        Ok(self.readable("endpoints", ALL, &[], read_endpoint).await?)
+    }
+
+    async fn key_id(&self) -> Stored<Option<KeyId>> {
+        Ok(self.first(KEY_ID, &[], |columns| columns.value()).await?)
+    }
+
+    async fn replace_key(
+        &self,
+        former: Option<&KeyId>,
+        key: &KeyId,
+        endpoints: &[Endpoint],
+    ) -> Stored<bool> {
+        let ids: Vec<_> = endpoints.iter().map(|one| &one.id).collect();
+        let versions: Vec<_> = endpoints.iter().map(|one| one.version).collect();
+        let secrets: Vec<_> = endpoints.iter().map(|one| &one.secret).collect();
+        let pending =
+            |one: &'_ Endpoint| one.pending.as_ref().map(|pending| pending.secret.clone());
+        let pending: Vec<_> = endpoints.iter().map(pending).collect();
+        let parameters: Parameters<'_> = &[&former, key, &ids, &versions, &secrets, &pending];
+        Ok(!self.query(REPLACE_KEY, parameters).await?.is_empty())
+    }
 }
 
-fn parameters(endpoint: &Endpoint) -> Vec<String> {
-    let pending = endpoint.pending.as_ref();
-    let pending_secret = pending.map(|pending| base64(pending.secret.as_bytes()));
-    vec![
-        endpoint.id.to_string(),
-        endpoint.version.to_string(),
-        endpoint.url.clone(),
-        endpoint.topics.to_json(),
-        endpoint.owner.to_string(),
-        endpoint.enabled.to_string(),
-        endpoint.created_at.as_millis().to_string(),
-        base64(endpoint.secret.as_bytes()),
-        pending_secret.unwrap_or_default(),
-        millis_if_any(pending.map(|pending| pending.from)),
-    ]
-}
-
-/// An id is at least one character long, so the empty text means that none is recorded.
-fn key_parameters(former: Option<&KeyId>, key: &KeyId, endpoints: &[Endpoint]) -> [String; 3] {
-    let given = endpoints.iter().map(|endpoint| {
+impl Postgres {
+    /// Returns whether the statement wrote the endpoint.
+    async fn write(&self, sql: &str, endpoint: &Endpoint) -> Stored<bool> {
         let pending = endpoint.pending.as_ref();
-        serde_json::json!({
-            "id": endpoint.id,
-            "version": endpoint.version,
-            "secret": base64(endpoint.secret.as_bytes()),
-            "pending": pending.map(|pending| base64(pending.secret.as_bytes())),
-        })
-    });
-    [
-        former.map(KeyId::to_string).unwrap_or_default(),
-        key.to_string(),
-        serde_json::Value::from_iter(given).to_string(),
-    ]
+        let written = self
+            .execute(
+                sql,
+                &[
+                    &endpoint.id,
+                    &endpoint.version,
+                    &endpoint.url,
+                    &endpoint.topics,
+                    &endpoint.owner,
+                    &endpoint.enabled,
+                    &endpoint.created_at,
+                    &endpoint.secret,
+                    &pending.map(|pending| &pending.secret),
+                    &pending.map(|pending| pending.from),
+                ],
+            )
+            .await?;
+        Ok(written > 0)
+    }
 }
 
-/// Decodes the id of a key from a row of [`key_id`] or [`replace_key`].
-///
-/// # Errors
-/// When the row has another form.
-pub fn key(columns: &[&str]) -> Stored<KeyId> {
-    let id = columns.first().and_then(|id| KeyId::new(id));
-    id.ok_or_else(|| Fault::new("a row of forum_api_webhook_key holds no id of a key"))
-}
-
-/// The endpoint that a row of [`find`] or [`all`] holds, of which every column is a text.
-///
-/// # Errors
-/// When it is no such row.
-pub fn endpoint(columns: &[&str]) -> Stored<Endpoint> {
-    read(columns).ok_or_else(|| Fault::new("a row of forum_api_endpoints holds no endpoint"))
-}
-
-pub(super) fn read(columns: &[&str]) -> Option<Endpoint> {
-    let [
-        id,
-        url,
-        topics,
-        owner,
-        enabled,
-        created_at,
-        secret,
-        pending_secret,
-        pending_from,
-        version,
-    ] = columns
-    else {
-        return None;
-    };
-    let pending = if_any(pending_from, |from| {
-        Some(Pending {
-            secret: Sealed::new(bytes(pending_secret)?),
-            from: time(from)?,
-        })
-    })?;
-    Some(Endpoint {
-        id: EndpointId::new(id)?,
-        url: (*url).into(),
-        topics: Topics::from_json(topics)?,
-        owner: UserId::new(owner)?,
-        enabled: truth(enabled)?,
-        created_at: time(created_at)?,
-        secret: Sealed::new(bytes(secret)?),
-        pending,
-        version: version.parse().ok()?,
+pub(super) fn read_endpoint(columns: &mut Columns<'_>) -> Result<Endpoint> {
+    Ok(Endpoint {
+        id: columns.value()?,
+        url: columns.value()?,
+        topics: columns.value()?,
+        owner: columns.value()?,
+        enabled: columns.value()?,
+        created_at: columns.value()?,
+        secret: columns.value()?,
+        pending: read_pending(columns)?,
+        version: columns.value()?,
     })
+}
+
+fn read_pending(columns: &mut Columns<'_>) -> Result<Option<Pending>> {
+    let secret: Option<_> = columns.value()?;
+    let from: Option<_> = columns.value()?;
+    let pending = secret.zip(from);
+    Ok(pending.map(|(secret, from)| Pending { secret, from }))
 }

@@ -1,128 +1,130 @@
-//! Statements about first answers by `Idempotency-Key`: an operation of
-//! [`Idempotency`](crate::store::Idempotency) each.
+//! Idempotency store.
 
-use super::Statement;
-use super::statement::statements;
-use super::text::{base64, bytes, if_any, time, truth};
-use crate::error::{Fault, Stored};
-use crate::model::{ForumId, PostId, ThreadId, Timestamp};
-use crate::store::{Attempt, Begin, Entry, Kept, Outcome, ResourceIds, Ticket};
+use async_trait::async_trait;
 
-statements! {
-    /// Takes the key, if it is free or over, or finds whose it is: one row for [`begun`]. None when another request
-    /// took or freed the key at this very moment; then it is run again. Who takes one forgets a few that are over.
-    begin(attempt: &Attempt, now: Timestamp) binds [
-        attempt.token,
-        attempt.key,
-        base64(&attempt.request),
-        now.as_millis(),
-        now.minus(Entry::LIFE).as_millis(),
-    ] to "\
+use super::execute::{Columns, Parameters, Result};
+use super::{Postgres, PostgresError};
+use crate::error::Stored;
+use crate::model::Timestamp;
+use crate::store::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, ResourceIds, Ticket};
+
+/// Reserves the key if it is free or expired, or returns its record. Returns no row if another request reserved or freed
+/// the key at the same moment. A statement that reserves a key deletes a few expired ones.
+const BEGIN: &str = "
 WITH taken AS (
-    INSERT INTO forum_api_idempotency_keys AS old (token, key, request, began_at)
-    VALUES ($1, $2, decode($3, 'base64'), $4::TEXT::BIGINT)
+    INSERT INTO forum_api_idempotency_keys AS stored (token, key, request, began_at)
+    VALUES ($1, $2, $3, $4)
     ON CONFLICT (token, key) DO UPDATE SET
         request = EXCLUDED.request, began_at = EXCLUDED.began_at, ended = FALSE,
         status = NULL, location = NULL, body = NULL, forum_id = NULL, thread_id = NULL, post_id = NULL
-    WHERE old.began_at <= $5::TEXT::BIGINT
-    RETURNING TRUE AS first, old.*
+    WHERE stored.began_at <= $5
+    RETURNING TRUE AS first, stored.*
 ), forgotten AS (
     DELETE FROM forum_api_idempotency_keys WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM forum_api_idempotency_keys
-        WHERE began_at <= $5::TEXT::BIGINT AND (token, key) <> ($1, $2) AND EXISTS (SELECT FROM taken)
+        WHERE began_at <= $5 AND (token, key) <> ($1, $2) AND EXISTS (SELECT FROM taken)
         ORDER BY began_at LIMIT 8 FOR UPDATE SKIP LOCKED
     ))
 )
-SELECT first::TEXT, encode(request, 'base64'), began_at::TEXT,
-    ended::TEXT, status::TEXT, location, encode(body, 'base64'), forum_id, thread_id, post_id
+SELECT first, request, began_at, ended, status::BIGINT, location, body, forum_id, thread_id, post_id
 FROM (
     SELECT * FROM taken
     UNION ALL
     SELECT FALSE, * FROM forum_api_idempotency_keys
-    WHERE token = $1 AND key = $2 AND began_at > $5::TEXT::BIGINT AND NOT EXISTS (SELECT FROM taken)
-) AS entry";
+    WHERE token = $1 AND key = $2 AND began_at > $5 AND NOT EXISTS (SELECT FROM taken)
+) AS record";
 
-    /// Records how the first run ended: with this response, or with an unknown outcome. It changes nothing if the
-    /// ticket is not the key's any more.
-    end(ticket: &Ticket, kept: Option<&Kept>) binds [
-        ticket.token,
-        ticket.key,
-        ticket.began.as_millis(),
-        kept.map(|kept| kept.status.to_string()).unwrap_or_default(),
-        kept.and_then(|kept| kept.location.as_deref()).unwrap_or_default(),
-        kept.map(|kept| base64(&kept.body)).unwrap_or_default(),
-        id_if_any(kept.and_then(|kept| kept.resource.forum_id.as_ref())),
-        id_if_any(kept.and_then(|kept| kept.resource.thread_id.as_ref())),
-        id_if_any(kept.and_then(|kept| kept.resource.post_id.as_ref())),
-    ] to "\
+/// Records a response, or an unknown outcome, which has no status.
+const COMPLETE: &str = "
 UPDATE forum_api_idempotency_keys
-SET ended = TRUE, status = NULLIF($4, '')::INTEGER, location = NULLIF($5, ''), body = decode($6, 'base64'),
-    forum_id = NULLIF($7, ''), thread_id = NULLIF($8, ''), post_id = NULLIF($9, '')
-WHERE token = $1 AND key = $2 AND began_at = $3::TEXT::BIGINT";
+SET ended = TRUE, status = $4, location = $5, body = $6, forum_id = $7, thread_id = $8, post_id = $9
+WHERE token = $1 AND key = $2 AND began_at = $3";
 
-    /// Releases the key of a command that changed nothing, if the reservation is still current.
-    free(ticket: &Ticket) binds [ticket.token, ticket.key, ticket.began.as_millis()] to "\
-DELETE FROM forum_api_idempotency_keys WHERE token = $1 AND key = $2 AND began_at = $3::TEXT::BIGINT";
-}
+const FREE: &str = "
+DELETE FROM forum_api_idempotency_keys WHERE token = $1 AND key = $2 AND began_at = $3";
 
-/// Notes how the first run ended: [`end`], or [`free`].
-pub fn settle(ticket: &Ticket, outcome: &Outcome) -> Statement {
-    match outcome {
-        Outcome::Answered(kept) => end(ticket, Some(kept)),
-        Outcome::Unknown => end(ticket, None),
-        Outcome::DidNotRun => free(ticket),
+#[async_trait]
+impl Idempotency for Postgres {
+    async fn begin(&self, attempt: &Attempt, now: Timestamp) -> Stored<Begin> {
+        let expired = now.minus(Entry::LIFE);
+        let request = attempt.request.as_slice();
+        loop {
+            let parameters: Parameters<'_> =
+                &[&attempt.token, &attempt.key, &request, &now, &expired];
+            let begun = self.first(BEGIN, parameters, read_begin).await?;
+            if let Some((is_first, entry)) = begun {
+                return Ok(match is_first {
+                    true => Begin::First(attempt.ticket(now)),
+                    false => entry.says(&attempt.request, now),
+                });
+            }
+        }
+    }
+
+    async fn settle(&self, ticket: &Ticket, outcome: Outcome) -> Stored<()> {
+        let Ticket { token, key, began } = ticket;
+        let kept = match &outcome {
+            Outcome::Answered(kept) => Some(kept),
+            Outcome::Unknown => None,
+            Outcome::DidNotRun => {
+                self.execute(FREE, &[token, key, began]).await?;
+                return Ok(());
+            }
+        };
+        let resource = kept.map(|kept| &kept.resource);
+        self.execute(
+            COMPLETE,
+            &[
+                token,
+                key,
+                began,
+                &kept.map(|kept| i32::from(kept.status)),
+                &kept.and_then(|kept| kept.location.as_deref()),
+                &kept.map(|kept| &*kept.body),
+                &resource.and_then(|resource| resource.forum_id.as_ref()),
+                &resource.and_then(|resource| resource.thread_id.as_ref()),
+                &resource.and_then(|resource| resource.post_id.as_ref()),
+            ],
+        )
+        .await?;
+        Ok(())
     }
 }
 
-/// What a row of [`begin`] says to this attempt.
-///
-/// # Errors
-/// When it is no such row.
-pub fn begun(columns: &[&str], attempt: &Attempt, now: Timestamp) -> Stored<Begin> {
-    let (first, entry) = read(columns)
-        .ok_or_else(|| Fault::new("a row of forum_api_idempotency_keys holds no key"))?;
-    Ok(match first {
-        true => Begin::First(attempt.ticket(now)),
-        false => entry.says(&attempt.request, now),
-    })
-}
-
-fn id_if_any(id: Option<&impl ToString>) -> String {
-    id.map(ToString::to_string).unwrap_or_default()
-}
-
-fn read(columns: &[&str]) -> Option<(bool, Entry)> {
-    let [
-        first,
+/// Reads whether the key was reserved just now, and its record.
+fn read_begin(columns: &mut Columns<'_>) -> Result<(bool, Entry)> {
+    let is_first = columns.value()?;
+    let request: &[u8] = columns.value()?;
+    let malformed = |_| PostgresError::malformed("the fingerprint is malformed");
+    let request = request.try_into().map_err(malformed)?;
+    let began = columns.value()?;
+    let ended: bool = columns.value()?;
+    let ended = ended.then(|| read_response(columns)).transpose()?;
+    let entry = Entry {
         request,
         began,
         ended,
+    };
+    Ok((is_first, entry))
+}
+
+/// Returns `None` for an unknown outcome.
+fn read_response(columns: &mut Columns<'_>) -> Result<Option<Kept>> {
+    let Some(status) = columns.value::<Option<i64>>()? else {
+        return Ok(None);
+    };
+    let out_of_range = |_| PostgresError::malformed("the status is out of range");
+    let status = u16::try_from(status).map_err(out_of_range)?;
+    let location = columns.value()?;
+    let body: Vec<u8> = columns.value()?;
+    Ok(Some(Kept {
         status,
         location,
-        body,
-        forum,
-        thread,
-        post,
-    ] = columns
-    else {
-        return None;
-    };
-    let kept = if_any(status, |status| {
-        Some(Kept {
-            status: status.parse().ok()?,
-            location: if_any(location, |location| Some(location.into()))?,
-            body: bytes(body)?.into(),
-            resource: ResourceIds {
-                forum_id: if_any(forum, ForumId::new)?,
-                thread_id: if_any(thread, ThreadId::new)?,
-                post_id: if_any(post, PostId::new)?,
-            },
-        })
-    })?;
-    let entry = Entry {
-        request: bytes(request)?.try_into().ok()?,
-        began: time(began)?,
-        ended: truth(ended)?.then_some(kept),
-    };
-    Some((truth(first)?, entry))
+        body: body.into(),
+        resource: ResourceIds {
+            forum_id: columns.value()?,
+            thread_id: columns.value()?,
+            post_id: columns.value()?,
+        },
+    }))
 }

@@ -13,11 +13,11 @@ pub enum LeaseClock {
 }
 
 impl LeaseClock {
-    /// The parameter of [`clock`]: empty for Postgres's clock.
-    pub(super) fn parameter(self, now: Timestamp) -> String {
+    /// The parameter of [`clock`]: `None` for Postgres's clock.
+    pub(super) fn time(self, now: Timestamp) -> Option<Timestamp> {
         match self {
-            Self::Database => String::new(),
-            Self::Caller => now.as_millis().to_string(),
+            Self::Database => None,
+            Self::Caller => Some(now),
         }
     }
 }
@@ -27,9 +27,9 @@ macro_rules! clock {
     ($parameter:literal) => {
         concat!(
             "clock AS MATERIALIZED (
-    SELECT coalesce(NULLIF(",
+    SELECT coalesce(",
             $parameter,
-            ", '')::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
+            "::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
 )"
         )
     };

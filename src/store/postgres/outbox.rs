@@ -1,140 +1,175 @@
-//! Statements about the outbox: an operation of [`Outbox`](crate::store::Outbox) each.
+//! Outbox store.
 
+use async_trait::async_trait;
+
+use super::Postgres;
+use super::execute::{Columns, Parameters, Result};
 use super::lease_clock::clock;
-use super::statement::statements;
-use super::text::{joined, json, time};
-use super::{LeaseClock, Statement};
-use crate::error::{Fault, Stored};
-use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
-use crate::store::{FanOut, Quarantine, QuarantinedEvent, decode_event};
+use crate::error::Stored;
+use crate::model::{DeliveryId, Timestamp};
+use crate::store::{FanOut, Outbox, Quarantine, QuarantinedEvent, decode_event, report_unreadable};
 use crate::webhook::Event;
 
-/// Adds an event, once however often it is run: [`Event::INSERT`]. A host runs it in the transaction of the change that
-/// caused the event.
-pub fn put(event: &Event) -> Statement {
-    Statement::new(Event::INSERT, event.parameters())
-}
+const PENDING: &str = "
+SELECT id, topic, occurred_at, forum, body
+FROM forum_api_events WHERE fanned_out_at IS NULL AND quarantine_reason IS NULL
+ORDER BY occurred_at, number LIMIT $1";
 
-/// The columns of an event, as [`event`](event()) reads them.
-macro_rules! columns {
-    () => {
-        "event.id, event.topic, event.occurred_at::TEXT, event.forum, event.body"
-    };
-}
+const QUARANTINE: &str = "
+UPDATE forum_api_events event SET quarantine_reason = unreadable.reason
+FROM unnest($1::TEXT[], $2::TEXT[]) AS unreadable (id, reason)
+WHERE event.id = unreadable.id AND event.fanned_out_at IS NULL";
 
-pub(super) use columns;
-
-/// How many they are.
-pub(super) const COLUMNS: usize = 5;
-
-statements! {
-    /// Lists events that were not fanned out yet and are not in quarantine, the oldest first: rows for [`event()`]. A row
-    /// that holds none is for [`quarantine`].
-    waiting(limit: u32) binds [limit] to concat!("SELECT ", columns!(), "
-FROM forum_api_events event WHERE fanned_out_at IS NULL AND quarantine_reason IS NULL
-ORDER BY event.occurred_at, number LIMIT $1::TEXT::BIGINT");
-
-    /// Puts events that cannot be read into quarantine.
-    quarantine(events: &[QuarantinedEvent]) binds [
-        json(events.iter().map(|event| [&event.id, &event.reason])),
-    ] to "\
-UPDATE forum_api_events event SET quarantine_reason = unreadable.row->>1
-FROM json_array_elements($1::TEXT::JSON) AS unreadable (row)
-WHERE event.id = unreadable.row->>0 AND event.fanned_out_at IS NULL";
-
-    /// Counts and lists events in quarantine, the newest first: rows for [`quarantine_of`].
-    quarantined(limit: u32) binds [limit, Quarantine::MAX_COUNT] to "\
-SELECT counted.count::TEXT, latest.id, latest.quarantine_reason
+const QUARANTINED: &str = "
+SELECT counted.count, latest.id, latest.quarantine_reason
 FROM (
-    SELECT count(*) FROM (
-        SELECT FROM forum_api_events WHERE quarantine_reason IS NOT NULL LIMIT $2::TEXT::BIGINT
-    ) few
+    SELECT count(*) FROM (SELECT FROM forum_api_events WHERE quarantine_reason IS NOT NULL LIMIT $2) few
 ) counted
 LEFT JOIN (
     SELECT number, id, quarantine_reason FROM forum_api_events WHERE quarantine_reason IS NOT NULL
-    ORDER BY number DESC LIMIT $1::TEXT::BIGINT
+    ORDER BY number DESC LIMIT $1
 ) latest ON TRUE
 ORDER BY latest.number DESC";
 
-    /// Queues a delivery of each event to each of its endpoints that is there and enabled; an event that goes to nobody
-    /// is taken away, and one that was fanned out already is left alone.
-    ///
-    /// Its commit waits for no disk (`synchronous_commit`), as a claim of what it queued does, and what is lost before is
-    /// queued again: it is run outside transactions.
-    fan_out(events: &[FanOut], now: Timestamp, clock: LeaseClock) binds [
-        joined(events.iter().map(|one| &one.event)),
-        clock.parameter(now),
-        joined(each(events).map(|(event, endpoint)| DeliveryId::of(event, endpoint))),
-        joined(each(events).map(|(event, _)| event)),
-        joined(each(events).map(|(_, endpoint)| endpoint)),
-    ] to concat!("WITH ", clock!("$2"), ", event AS MATERIALIZED (
+/// Queues a delivery of each event to each of its endpoints that exists and is enabled. Deletes an event without
+/// recipients, and skips one that was fanned out already.
+///
+/// Its commit does not wait for the disk (`synchronous_commit`), and neither does a claim of what it queued. What a crash
+/// loses is queued again.
+const FAN_OUT: &str = concat!(
+    "WITH ",
+    clock!("$2"),
+    ", event AS MATERIALIZED (
     SELECT id, topic, set_config('synchronous_commit', 'off', TRUE) FROM forum_api_events
-    WHERE id = ANY (string_to_array($1, ',')) AND fanned_out_at IS NULL
+    WHERE id = ANY ($1) AND fanned_out_at IS NULL
     ORDER BY id FOR NO KEY UPDATE
 ), queued AS (
     INSERT INTO forum_api_deliveries (id, event, topic, endpoint, created_at, state, attempts, due_at)
     SELECT delivery.id, event.id, event.topic, endpoint.id, clock.now, 'queued', 0, clock.now
-    FROM clock CROSS JOIN unnest(string_to_array($3, ','), string_to_array($4, ','), string_to_array($5, ','))
-        AS delivery (id, event, endpoint)
+    FROM clock CROSS JOIN unnest($3::TEXT[], $4::TEXT[], $5::TEXT[]) AS delivery (id, event, endpoint)
     JOIN event ON event.id = delivery.event
     JOIN forum_api_endpoints endpoint ON endpoint.id = delivery.endpoint AND endpoint.enabled
     FOR KEY SHARE OF endpoint
     ON CONFLICT (id) DO NOTHING
     RETURNING event
-), told AS (
+), delivered AS (
     SELECT event AS id FROM queued
     UNION
     SELECT event.id FROM event WHERE EXISTS (SELECT FROM forum_api_deliveries WHERE event = event.id)
 ), kept AS (
     UPDATE forum_api_events SET fanned_out_at = (SELECT now FROM clock)
-    WHERE id = ANY (ARRAY(SELECT id FROM event)) AND id IN (SELECT id FROM told)
+    WHERE id = ANY (ARRAY(SELECT id FROM event)) AND id IN (SELECT id FROM delivered)
 )
 DELETE FROM forum_api_events
-WHERE id = ANY (ARRAY(SELECT id FROM event)) AND id NOT IN (SELECT id FROM told)");
+WHERE id = ANY (ARRAY(SELECT id FROM event)) AND id NOT IN (SELECT id FROM delivered)"
+);
+
+#[async_trait]
+impl Outbox for Postgres {
+    async fn put(&self, event: &Event) -> Stored<()> {
+        let [id, topic, occurred_at, forum, body] = event.parameters();
+        let parameters: Parameters<'_> = &[&id, &topic, &occurred_at, &forum, &body];
+        self.execute(Event::INSERT, parameters).await?;
+        Ok(())
+    }
+
+    async fn waiting(&self, limit: u32) -> Stored<Vec<Event>> {
+        let rows = self
+            .all(PENDING, &[&i64::from(limit)], |columns| {
+                Ok(read_event(columns))
+            })
+            .await?;
+        let (mut events, mut ids, mut reasons) = (Vec::new(), Vec::new(), Vec::new());
+        for row in rows {
+            match row {
+                Ok(event) => events.push(event),
+                Err(unreadable) => {
+                    ids.push(unreadable.id);
+                    reasons.push(unreadable.reason);
+                }
+            }
+        }
+        if !ids.is_empty() {
+            self.execute(QUARANTINE, &[&ids, &reasons]).await?;
+            for (id, reason) in ids.iter().zip(&reasons) {
+                report_unreadable("events", id, reason);
+            }
+        }
+        Ok(events)
+    }
+
+    async fn quarantined(&self, limit: u32) -> Stored<Quarantine> {
+        let max_count = i64::try_from(Quarantine::MAX_COUNT).unwrap_or(i64::MAX);
+        let read = |columns: &mut Columns<'_>| {
+            let count = columns.number()?;
+            let id: Option<String> = columns.value()?;
+            let reason: Option<String> = columns.value()?;
+            Ok((count, id.zip(reason)))
+        };
+        let rows = self
+            .all(QUARANTINED, &[&i64::from(limit), &max_count], read)
+            .await?;
+        let mut quarantine = Quarantine::default();
+        for (count, latest) in rows {
+            quarantine.count = count;
+            let latest = latest.map(|(id, reason)| QuarantinedEvent { id, reason });
+            quarantine.latest.extend(latest);
+        }
+        Ok(quarantine)
+    }
+
+    async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> Stored<()> {
+        let ids: Vec<_> = events.iter().map(|one| &one.event).collect();
+        let pairs = || {
+            let pairs = |one: &'_ FanOut| {
+                one.endpoints
+                    .iter()
+                    .map(|to| (one.event.clone(), to.clone()))
+                    .collect::<Vec<_>>()
+            };
+            events.iter().flat_map(pairs)
+        };
+        let deliveries: Vec<_> = pairs()
+            .map(|(event, to)| DeliveryId::of(&event, &to))
+            .collect();
+        let (each_event, each_endpoint): (Vec<_>, Vec<_>) = pairs().unzip();
+        let now = self.clock.time(now);
+        let parameters: Parameters<'_> = &[&ids, &now, &deliveries, &each_event, &each_endpoint];
+        self.execute(FAN_OUT, parameters).await?;
+        Ok(())
+    }
 }
 
-fn each(events: &[FanOut]) -> impl Iterator<Item = (&EventId, &EndpointId)> {
-    let each = events
-        .iter()
-        .map(|one| one.endpoints.iter().map(|to| (&one.event, to)));
-    each.flatten()
-}
-
-/// The event that a row of [`waiting`] holds, of which every column is a text.
-///
-/// # Errors
-/// When the row holds none: the row as [`quarantine`] takes it.
-pub fn event(columns: &[&str]) -> Result<Event, QuarantinedEvent> {
-    read(columns).map_err(|reason| QuarantinedEvent {
-        id: columns.first().copied().unwrap_or_default().into(),
-        reason: reason.into(),
-    })
-}
-
-pub(super) fn read(columns: &[&str]) -> Result<Event, &'static str> {
-    let [id, topic, occurred_at, forum, body] = columns else {
-        return Err("the row has other columns");
+/// The columns of an event, as [`read_event`] reads them.
+macro_rules! event_columns {
+    () => {
+        "event.id, event.topic, event.occurred_at, event.forum, event.body"
     };
-    let occurred_at = time(occurred_at).ok_or("the time is malformed")?;
-    let forum = Some(*forum).filter(|forum| !forum.is_empty());
-    decode_event(id, topic, occurred_at, forum, body)
 }
 
-/// Decodes the rows of [`quarantined`], in which every column is a text.
-///
-/// # Errors
-/// When they are other rows.
-pub fn quarantine_of(rows: &[Vec<&str>]) -> Stored<Quarantine> {
-    let count = rows.first().and_then(|row| row.first()?.parse().ok());
-    let latest = rows.iter().filter_map(|row| match row.as_slice() {
-        [_, id, reason] if !reason.is_empty() => Some(QuarantinedEvent {
-            id: (*id).into(),
-            reason: (*reason).into(),
-        }),
-        _ => None,
-    });
-    Ok(Quarantine {
-        count: count.ok_or_else(|| Fault::new("a row of the quarantine holds no count"))?,
-        latest: latest.collect(),
+pub(super) use event_columns;
+
+/// Reads an event. `Err` holds the id and the reason of a row that cannot be decoded.
+pub(super) fn read_event(
+    columns: &mut Columns<'_>,
+) -> std::result::Result<Event, QuarantinedEvent> {
+    let id = columns.value::<&str>().unwrap_or_default();
+    let mut read = || -> Result<_> {
+        Ok((
+            columns.value()?,
+            columns.value()?,
+            columns.value()?,
+            columns.value()?,
+        ))
+    };
+    let event = match read() {
+        Ok((topic, occurred_at, forum, body)) => {
+            decode_event(id, topic, occurred_at, forum, body).map_err(str::to_owned)
+        }
+        Err(error) => Err(error.to_string()),
+    };
+    event.map_err(|reason| QuarantinedEvent {
+        id: id.into(),
+        reason,
     })
 }

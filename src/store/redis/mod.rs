@@ -57,22 +57,19 @@
 //! - `unix:///run/redis.sock` is an address, too. `rediss://` is not: between machines that do not trust the network put
 //!   a TLS tunnel in front, such as stunnel.
 
-mod key;
-mod link;
+mod connection;
 mod script;
-mod settings;
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use redis::Client;
 
-pub use settings::{Settings, WhenAway};
-
-use self::link::Link;
-use self::script::{Answer, Asked};
+use self::connection::ReconnectingConnection;
+use self::script::{ChargeReply, ChargeRequest};
 use crate::error::{Fault, Stored};
 use crate::model::Timestamp;
 use crate::rate_limit::{BudgetKey, Charge, Window};
@@ -81,7 +78,7 @@ use crate::store::memory::MemoryBudgets;
 
 /// Budgets in Redis, and on this node while Redis is out of reach: see the [module](self).
 pub struct RedisBudgets {
-    link: Arc<Link>,
+    connection: Arc<ReconnectingConnection>,
     settings: Settings,
     /// What this node knows of budgets, all by Redis's clock.
     known: MemoryBudgets,
@@ -99,11 +96,12 @@ impl RedisBudgets {
     /// When `url` is no such address.
     pub async fn connect(url: &str, settings: Settings) -> Stored<Self> {
         let client = Client::open(url).map_err(|_| Fault::new(EXPECTED))?;
-        let link = Link::new(client, key::probe(&settings.prefix), settings.patience);
-        let link = Arc::new(link);
-        link.connect().await;
+        let connection =
+            ReconnectingConnection::new(client, probe_key(&settings.prefix), settings.patience);
+        let connection = Arc::new(connection);
+        connection.connect().await;
         Ok(Self {
-            link,
+            connection,
             settings,
             known: MemoryBudgets::default(),
             ahead: AtomicI64::new(0),
@@ -112,12 +110,12 @@ impl RedisBudgets {
 
     /// Whether Redis is out of reach.
     pub fn is_away(&self) -> bool {
-        self.link.is_away()
+        self.connection.is_away()
     }
 
     /// How many charges, and attempts to connect, have failed so far.
     pub fn failures(&self) -> u64 {
-        self.link.failures()
+        self.connection.failures()
     }
 
     async fn charge_in_redis(
@@ -141,20 +139,20 @@ impl RedisBudgets {
         cost: i64,
         window: Window,
         now: Timestamp,
-    ) -> Stored<Answer> {
-        let asked = Asked {
-            key: &key::name(&self.settings.prefix, key),
+    ) -> Stored<ChargeReply> {
+        let request = ChargeRequest {
+            key: &key_name(&self.settings.prefix, key),
             cost,
             window,
             known: self.known.known(key),
         };
-        let answer = self.link.ask(&asked).await?;
+        let answer = self.connection.ask(&request).await?;
         let ahead = answer.now.as_millis().saturating_sub(now.as_millis());
         self.ahead.store(ahead, Ordering::Relaxed);
         Ok(answer)
     }
 
-    fn charge_alone(&self, key: &BudgetKey, cost: u32, window: Window, now: Timestamp) -> Charge {
+    fn charge_locally(&self, key: &BudgetKey, cost: u32, window: Window, now: Timestamp) -> Charge {
         self.known.charge_now(key, cost, window, self.in_redis(now))
     }
 
@@ -180,7 +178,7 @@ impl Budgets for RedisBudgets {
         let charge = self.charge_in_redis(key, cost, window, now).await;
         match self.settings.when_away {
             WhenAway::MeterAlone => {
-                Ok(charge.unwrap_or_else(|_| self.charge_alone(key, cost, window, now)))
+                Ok(charge.unwrap_or_else(|_| self.charge_locally(key, cost, window, now)))
             }
             WhenAway::Refuse => charge,
         }
@@ -209,4 +207,51 @@ impl fmt::Debug for RedisBudgets {
             .field("is_away", &self.is_away())
             .finish_non_exhaustive()
     }
+}
+
+/// The settings of [`RedisBudgets`](super::RedisBudgets). Take the defaults and change what you need.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What the name of every key begins with: nodes of one board share it, and several boards in one Redis each have
+    /// their own. Default: `forum_api:`.
+    pub prefix: String,
+    /// How long a charge waits for Redis at most, and a new connection too. Default: 250 ms.
+    pub patience: Duration,
+    /// What becomes of charges while Redis is out of reach. Default: [`WhenAway::MeterAlone`].
+    pub when_away: WhenAway,
+}
+
+/// What becomes of charges while Redis is out of reach (contract, section 3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhenAway {
+    /// The node meters by itself, going on from what it last knew, and requests go on.
+    #[default]
+    MeterAlone,
+    /// Requests are refused with 500 `internal_error`.
+    Refuse,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            prefix: "forum_api:".into(),
+            patience: Duration::from_millis(250),
+            when_away: WhenAway::default(),
+        }
+    }
+}
+
+/// The name of a budget.
+fn key_name(prefix: &str, key: &BudgetKey) -> String {
+    match key {
+        BudgetKey::Token(lookup) => format!("{prefix}budget:token:{lookup}"),
+        BudgetKey::Prefix(address) => format!("{prefix}budget:prefix:{address:032x}"),
+        BudgetKey::NoAddress => format!("{prefix}budget:no_address"),
+        BudgetKey::Attempts(hash) => format!("{prefix}budget:attempts:{hash:032x}"),
+    }
+}
+
+/// What is charged to see whether Redis serves, and nobody's.
+fn probe_key(prefix: &str) -> String {
+    format!("{prefix}budget:probe")
 }

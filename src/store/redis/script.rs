@@ -17,7 +17,7 @@ pub(super) fn script() -> Script {
 }
 
 /// A charge as the script takes it.
-pub(super) struct Asked<'a> {
+pub(super) struct ChargeRequest<'a> {
     /// The name of the budget in Redis.
     pub(super) key: &'a str,
     /// The units to charge; negative to refund.
@@ -29,7 +29,7 @@ pub(super) struct Asked<'a> {
 
 /// What came of it.
 #[derive(Clone, Copy)]
-pub(super) struct Answer {
+pub(super) struct ChargeReply {
     granted: bool,
     used: u32,
     ends: Timestamp,
@@ -37,13 +37,13 @@ pub(super) struct Answer {
     pub(super) now: Timestamp,
 }
 
-impl Asked<'_> {
+impl ChargeRequest<'_> {
     /// Runs the script, which is sent along where Redis does not know it.
     pub(super) async fn ask(
         &self,
         script: &Script,
         mut connection: MultiplexedConnection,
-    ) -> RedisResult<Answer> {
+    ) -> RedisResult<ChargeReply> {
         let length = self.window.length.as_millis().min(LONGEST);
         let known = self
             .known
@@ -56,7 +56,7 @@ impl Asked<'_> {
             .arg(known)
             .invoke_async(&mut connection)
             .await?;
-        Ok(Answer {
+        Ok(ChargeReply {
             granted,
             used: u32::try_from(used).map_err(|_| NO_COUNT)?,
             ends: Timestamp::from_millis(ends),
@@ -65,7 +65,7 @@ impl Asked<'_> {
     }
 }
 
-impl Answer {
+impl ChargeReply {
     /// The budget as it is now, `None` while no window runs.
     pub(super) fn budget(&self) -> Option<Budget> {
         let Self { used, ends, .. } = *self;

@@ -1,15 +1,15 @@
-//! First answers in SQLite.
+//! Idempotency store.
 
 use async_trait::async_trait;
 use rusqlite::{Connection, Result, Row, params};
 
 use super::Database;
-use super::run::{change, first};
+use super::execute::{change, first};
 use crate::error::Stored;
 use crate::model::Timestamp;
 use crate::store::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, ResourceIds, Ticket};
 
-/// A few at a time: more than are taken, and never so many that others wait.
+/// Deletes a few at a time: more than are reserved, and never so many that others wait.
 const FORGET: &str = "
     DELETE FROM forum_api_idempotency_keys WHERE rowid IN (
         SELECT rowid FROM forum_api_idempotency_keys
@@ -17,13 +17,13 @@ const FORGET: &str = "
 
 const FIND: &str = "SELECT * FROM forum_api_idempotency_keys WHERE token = ?1 AND key = ?2";
 
-/// Takes the place of a key that is over and not deleted yet.
-const TAKE: &str = "
+/// Replaces a key that is expired and not deleted yet.
+const RESERVE: &str = "
     REPLACE INTO forum_api_idempotency_keys (token, key, request, began_at)
     VALUES (?1, ?2, ?3, ?4)";
 
-/// An outcome that nobody knows has no status.
-const END: &str = "
+/// An unknown outcome has no status.
+const COMPLETE: &str = "
     UPDATE forum_api_idempotency_keys
     SET ended = TRUE, status = ?4, location = ?5, body = ?6, forum_id = ?7, thread_id = ?8, post_id = ?9
     WHERE token = ?1 AND key = ?2 AND began_at = ?3";
@@ -31,13 +31,13 @@ const END: &str = "
 const FREE: &str = "
     DELETE FROM forum_api_idempotency_keys WHERE token = ?1 AND key = ?2 AND began_at = ?3";
 
-/// First answers in the table `forum_api_idempotency_keys`. Each [`begin`](Idempotency::begin) deletes a few rows
-/// whose time is over.
+/// Idempotency keys in the table `forum_api_idempotency_keys`. Each [`begin`](Idempotency::begin) deletes a few expired
+/// rows.
 #[derive(Clone, Debug)]
 pub struct SqliteIdempotency(Database);
 
 impl SqliteIdempotency {
-    /// First answers in `database`.
+    /// Idempotency keys in `database`.
     pub const fn new(database: Database) -> Self {
         Self(database)
     }
@@ -61,61 +61,54 @@ impl Idempotency for SqliteIdempotency {
 }
 
 fn begin(connection: &Connection, attempt: &Attempt, now: Timestamp) -> Result<Begin> {
-    let over = now.minus(Entry::LIFE);
-    change(connection, FORGET, [over])?;
+    let expired = now.minus(Entry::LIFE);
+    change(connection, FORGET, [expired])?;
     let key = params![attempt.token, attempt.key];
-    let known = first(connection, FIND, key, entry)?.filter(|entry| !entry.is_over(now));
-    known.map_or_else(
-        || take(connection, attempt, now),
-        |entry| Ok(entry.says(&attempt.request, now)),
-    )
-}
-
-fn take(connection: &Connection, attempt: &Attempt, now: Timestamp) -> Result<Begin> {
+    let known = first(connection, FIND, key, read_record)?.filter(|entry| !entry.is_over(now));
+    if let Some(entry) = known {
+        return Ok(entry.says(&attempt.request, now));
+    }
     let row = params![attempt.token, attempt.key, attempt.request, now];
-    change(connection, TAKE, row)?;
+    change(connection, RESERVE, row)?;
     Ok(Begin::First(attempt.ticket(now)))
 }
 
 fn settle(connection: &Connection, ticket: &Ticket, outcome: Outcome) -> Result<()> {
-    match outcome {
-        Outcome::Answered(kept) => end(connection, ticket, Some(&kept)),
-        Outcome::Unknown => end(connection, ticket, None),
-        Outcome::DidNotRun => free(connection, ticket),
-    }
-}
-
-fn end(connection: &Connection, ticket: &Ticket, kept: Option<&Kept>) -> Result<()> {
+    let Ticket { token, key, began } = ticket;
+    let kept = match outcome {
+        Outcome::Answered(kept) => Some(kept),
+        Outcome::Unknown => None,
+        Outcome::DidNotRun => {
+            return change(connection, FREE, params![token, key, began]).map(drop);
+        }
+    };
+    let kept = kept.as_ref();
+    let resource = kept.map(|kept| &kept.resource);
     let row = params![
-        ticket.token,
-        ticket.key,
-        ticket.began,
+        token,
+        key,
+        began,
         kept.map(|kept| kept.status),
         kept.and_then(|kept| kept.location.as_deref()),
         kept.map(|kept| &*kept.body),
-        kept.and_then(|kept| kept.resource.forum_id.as_ref()),
-        kept.and_then(|kept| kept.resource.thread_id.as_ref()),
-        kept.and_then(|kept| kept.resource.post_id.as_ref()),
+        resource.and_then(|resource| resource.forum_id.as_ref()),
+        resource.and_then(|resource| resource.thread_id.as_ref()),
+        resource.and_then(|resource| resource.post_id.as_ref()),
     ];
-    change(connection, END, row).map(drop)
+    change(connection, COMPLETE, row).map(drop)
 }
 
-fn free(connection: &Connection, ticket: &Ticket) -> Result<()> {
-    let key = params![ticket.token, ticket.key, ticket.began];
-    change(connection, FREE, key).map(drop)
-}
-
-fn entry(row: &Row<'_>) -> Result<Entry> {
+fn read_record(row: &Row<'_>) -> Result<Entry> {
     let ended: bool = row.get("ended")?;
     Ok(Entry {
         request: row.get("request")?,
         began: row.get("began_at")?,
-        ended: ended.then(|| kept(row)).transpose()?,
+        ended: ended.then(|| read_response(row)).transpose()?,
     })
 }
 
-/// `None` when nobody knows what the answer was.
-fn kept(row: &Row<'_>) -> Result<Option<Kept>> {
+/// Returns `None` for an unknown outcome.
+fn read_response(row: &Row<'_>) -> Result<Option<Kept>> {
     let Some(status) = row.get("status")? else {
         return Ok(None);
     };

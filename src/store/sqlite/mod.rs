@@ -3,8 +3,7 @@
 //! # Tables
 //!
 //! They live in the host's own database, or in one of their own, and begin with `forum_api_`. [`Database::open`] creates
-//! and migrates them; [`Database::open_unmigrated`] does not. `forum_api_migrations` holds the numbers of the applied
-//! migrations. Times are milliseconds since 1970-01-01T00:00:00Z; scopes are a JSON array; the outcome of an
+//! and migrates them; [`Database::open_unmigrated`] does not. `forum_api_migrations` records the applied migrations. Times are milliseconds since 1970-01-01T00:00:00Z; scopes are a JSON array; the outcome of an
 //! `Idempotency-Key` that has ended without a status is unknown.
 //!
 //! `forum_api_events` is the outbox, into which a host may write by itself, with
@@ -16,7 +15,7 @@
 //! count as removed.
 //!
 //! ```sql
-#![doc = include_str!("schema/1.sql")]
+#![doc = include_str!("migrations/0001_init.sql")]
 //! ```
 //!
 //! # What it runs
@@ -34,15 +33,22 @@
 //! ```
 //! use forum_api::host::Refusal;
 //! use forum_api::store::sqlite::{Database, Location, migrate};
+//! use forum_api::store::{Migration, Migrations};
 //!
-//! const STEPS: &[&str] = &["CREATE TABLE forums (id INTEGER PRIMARY KEY, title TEXT NOT NULL) STRICT"];
+//! const MIGRATIONS: Migrations = Migrations {
+//!     table: "board_migrations",
+//!     all: &[Migration {
+//!         name: "0001_init",
+//!         sql: "CREATE TABLE forums (id INTEGER PRIMARY KEY, title TEXT NOT NULL) STRICT",
+//!     }],
+//! };
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Refusal> {
 //! let database = Database::open(&Location::Memory)?;
 //! let id = database
 //!     .write::<_, Refusal>(|savepoint| {
-//!         migrate(savepoint, "board_migrations", STEPS)?;
+//!         migrate(savepoint, &MIGRATIONS)?;
 //!         savepoint.execute("INSERT INTO forums (title) VALUES (?1)", ["General"])?;
 //!         Ok(savepoint.last_insert_rowid())
 //!     })
@@ -58,42 +64,32 @@
 //! # }
 //! ```
 
-mod checkpoint;
-mod connection;
-mod database;
-mod error;
+mod claim;
+mod deliveries;
+mod endpoints;
+mod execute;
 mod idempotency;
-mod interrupt;
-mod line;
-mod location;
-mod migrate;
-mod queue;
-mod reader;
-mod run;
-mod schema;
-mod settings;
-mod threads;
+mod migrations;
+mod outbox;
+mod pool;
+#[cfg(test)]
+mod query_plans;
 mod tokens;
-mod values;
-mod webhooks;
-mod writer;
+mod types;
 
 use std::sync::Arc;
 
-pub use database::Database;
-pub use error::SqliteError;
 pub use idempotency::SqliteIdempotency;
-pub use location::Location;
-pub use migrate::{migrate, schema_status};
+pub use migrations::{migrate, schema_status};
+pub use outbox::SqliteWebhooks;
+pub use pool::{Database, DatabaseSettings, Location, SqliteError};
 pub use rusqlite;
-pub use settings::DatabaseSettings;
 pub use tokens::SqliteTokens;
-pub use webhooks::SqliteWebhooks;
 
 use super::{Stores, Webhooks};
 
 impl Stores {
-    /// Tokens and first answers in `database`, budgets in memory: for one node (feature `sqlite`).
+    /// Tokens and idempotency keys in `database`, budgets in memory: for one node (feature `sqlite`).
     pub fn in_sqlite(database: &Database) -> Self {
         Self {
             tokens: Arc::new(SqliteTokens::new(database.clone())),
@@ -104,7 +100,7 @@ impl Stores {
 }
 
 impl Webhooks {
-    /// All in `database` (feature `sqlite`).
+    /// Webhooks in `database` (feature `sqlite`).
     pub fn in_sqlite(database: &Database) -> Self {
         Self::in_one(SqliteWebhooks::new(database.clone()))
     }

@@ -1,14 +1,14 @@
-//! Tokens in SQLite.
+//! Token store.
 
 use async_trait::async_trait;
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Result, Row, params};
 
-use super::run::{all, change, changes, first};
+use super::execute::{all, change, changes, first};
 use super::{Database, SqliteError};
 use crate::error::Stored;
 use crate::model::Timestamp;
-use crate::store::Tokens;
+use crate::store::{Tokens, scopes_from_json, scopes_to_json};
 use crate::token::{Lookup, TokenRecord};
 
 const CREATE: &str = "
@@ -22,13 +22,13 @@ const FIND: &str = "SELECT * FROM forum_api_tokens WHERE lookup = ?1";
 const REVOKE: &str = "
     UPDATE forum_api_tokens SET revoked_at = coalesce(revoked_at, ?2) WHERE lookup = ?1";
 
-/// The third parameter is the latest noted use beside which the new one is news.
-const USED: &str = "
+/// `?3` is the latest recorded use that is too old to stay.
+const RECORD_USE: &str = "
     UPDATE forum_api_tokens SET last_used_at = ?2
     WHERE lookup = ?1 AND (last_used_at IS NULL OR last_used_at <= ?3)";
 
-/// No lookup begins with `~` or a later character, so a list that begins behind `i64::MAX` and `~` is whole.
-const LIST: &str = "
+/// No lookup begins with `~` or a later character, so a list after `i64::MAX` and `~` is complete.
+pub(super) const LIST: &str = "
     SELECT * FROM forum_api_tokens WHERE (created_at, lookup) < (?1, ?2)
     ORDER BY created_at DESC, lookup DESC LIMIT ?3";
 
@@ -55,7 +55,7 @@ impl Tokens for SqliteTokens {
     async fn find(&self, lookup: &Lookup) -> Stored<Option<TokenRecord>> {
         let lookup = *lookup;
         self.0
-            .read_short(move |connection| Ok(first(connection, FIND, [lookup], record)?))
+            .read_short(move |connection| Ok(first(connection, FIND, [lookup], read_token)?))
             .await
     }
 
@@ -68,9 +68,9 @@ impl Tokens for SqliteTokens {
 
     async fn used(&self, lookup: &Lookup, at: Timestamp) -> Stored<()> {
         let lookup = *lookup;
-        let noted = at.minus(TokenRecord::USE_GRAIN);
+        let too_old = at.minus(TokenRecord::USE_GRAIN);
         self.0.write_later::<SqliteError>(move |savepoint| {
-            change(savepoint, USED, params![lookup, at, noted])?;
+            change(savepoint, RECORD_USE, params![lookup, at, too_old])?;
             Ok(())
         });
         Ok(())
@@ -86,8 +86,8 @@ impl Tokens for SqliteTokens {
         });
         self.0
             .read(move |connection| {
-                let behind = params![created_at, lookup, limit];
-                Ok(all(connection, LIST, behind, record)?)
+                let after = params![created_at, lookup, limit];
+                Ok(all(connection, LIST, after, read_token)?)
             })
             .await
     }
@@ -99,7 +99,7 @@ fn create(connection: &Connection, token: &TokenRecord) -> Result<bool> {
         token.digest,
         token.owner,
         token.label,
-        serde_json::json!(&*token.scopes).to_string(),
+        scopes_to_json(&token.scopes),
         token.created_at,
         token.expires_at,
         token.revoked_at,
@@ -108,38 +108,17 @@ fn create(connection: &Connection, token: &TokenRecord) -> Result<bool> {
     changes(connection, CREATE, row)
 }
 
-fn record(row: &Row<'_>) -> Result<TokenRecord> {
-    let scopes = serde_json::from_str::<Vec<_>>(row.get_ref("scopes")?.as_str()?);
+fn read_token(row: &Row<'_>) -> Result<TokenRecord> {
+    let scopes = scopes_from_json(row.get_ref("scopes")?.as_str()?);
     Ok(TokenRecord {
         lookup: row.get("lookup")?,
         digest: row.get("digest")?,
         owner: row.get("owner")?,
         label: row.get("label")?,
-        scopes: scopes.map_err(|_| FromSqlError::InvalidType)?.into(),
+        scopes: scopes.ok_or(FromSqlError::InvalidType)?,
         created_at: row.get("created_at")?,
         expires_at: row.get("expires_at")?,
         revoked_at: row.get("revoked_at")?,
         last_used_at: row.get("last_used_at")?,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::LIST;
-    use crate::store::sqlite::{DatabaseSettings, Location, connection, schema};
-
-    #[test]
-    fn a_list_is_read_from_the_index_by_age() {
-        let connection =
-            connection::writer(&Location::Memory, &DatabaseSettings::default()).unwrap();
-        for step in schema::STEPS {
-            connection.execute_batch(step).unwrap();
-        }
-        let explain = format!("EXPLAIN QUERY PLAN {LIST}");
-        let mut explain = connection.prepare(&explain).unwrap();
-        let steps = explain.raw_query().mapped(|row| row.get::<_, String>(3));
-        let steps: Vec<_> = steps.map(Result::unwrap).collect();
-        let search = "SEARCH forum_api_tokens USING INDEX forum_api_tokens_by_age ((created_at,lookup)<(?,?))";
-        assert_eq!(steps, [search]);
-    }
 }

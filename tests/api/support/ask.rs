@@ -39,6 +39,13 @@ impl Ask {
         Self::new("POST", path).json(body)
     }
 
+    /// The row's good request at another path.
+    pub(crate) fn at(row: &Row, path: &str) -> Self {
+        let ask = Self::of(row);
+        let path = format!("/api/v1{path}");
+        Self { path, ..ask }
+    }
+
     /// The row's good request.
     pub(crate) fn of(row: &Row) -> Self {
         let ask = Self::new(row.method, row.path);

@@ -31,8 +31,23 @@ pub(crate) async fn soon<T>(awaited: impl Future<Output = T>) -> T {
     soon.await.unwrap()
 }
 
-/// The status of an answer, and its code if it is a refusal.
-pub(crate) fn outcome(answer: &Answer) -> (u16, Option<&'static str>) {
+/// The status of a response, and its error code.
+pub(crate) type Outcome = (u16, Option<&'static str>);
+
+pub(crate) const BAD_REQUEST: Outcome = (400, Some("bad_request"));
+pub(crate) const UNAUTHENTICATED: Outcome = (401, Some("unauthenticated"));
+pub(crate) const FORBIDDEN: Outcome = (403, Some("FORBIDDEN"));
+pub(crate) const MISSING_SCOPE: Outcome = (403, Some("missing_scope"));
+pub(crate) const OWNER_UNAVAILABLE: Outcome = (403, Some("owner_unavailable"));
+pub(crate) const PATH_NOT_FOUND: Outcome = (404, Some("not_found"));
+pub(crate) const NOT_FOUND: Outcome = (404, Some("NOT_FOUND"));
+pub(crate) const NO_SUCH_ROUTE: Outcome = (404, Some("no_such_route"));
+pub(crate) const CONFLICT: Outcome = (409, Some("CONFLICT"));
+pub(crate) const RATE_LIMITED: Outcome = (429, Some("rate_limited"));
+pub(crate) const INTERNAL_ERROR: Outcome = (500, Some("internal_error"));
+pub(crate) const BOARD_OFFLINE: Outcome = (503, Some("board_offline"));
+
+pub(crate) fn outcome(answer: &Answer) -> Outcome {
     (answer.status, answer.code())
 }
 

@@ -21,7 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tower::ServiceExt;
 
-use super::{Ask, FullBoard, log, lookup, soon, world};
+use super::{Ask, FullBoard, Outcome, log, lookup, outcome, soon, world};
 
 /// A service with all that is behind it.
 #[derive(Clone)]
@@ -147,6 +147,16 @@ impl Server {
             Some(address) => Self::send_to(address, ask).await,
             None => self.call(ask.request()).await,
         }
+    }
+
+    /// Sends a request, and returns the status and the error code of the response.
+    pub(crate) async fn outcome(&self, ask: Ask) -> Outcome {
+        outcome(&self.send(&ask).await)
+    }
+
+    /// Sends a request as the owner of this token, and returns the status and the error code of the response.
+    pub(crate) async fn outcome_for(&self, token: &str, ask: Ask) -> Outcome {
+        self.outcome(ask.bearer(token)).await
     }
 
     /// Sends a request to a server over a new connection.

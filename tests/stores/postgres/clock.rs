@@ -1,14 +1,14 @@
-//! Postgres's own clock decides leases and due times.
+//! Postgres's clock decides leases and due times.
 
 use std::time::Duration;
 
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::{Settlement, Webhooks};
 use forum_api::webhook::{Progress, State};
+use forum_test_support::postgres::try_in_postgres;
 
-use super::database::try_in_postgres;
-use super::{add, endpoint, event, queue, room, tables};
-use crate::backend::at;
+use super::tables;
+use crate::fixture::{add, at, claim, endpoint, event, queue};
 
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
@@ -23,12 +23,10 @@ fn a_wrong_clock_ends_no_lease_and_hides_no_delivery() {
         let (ahead, behind) = (now.plus(YEAR), now.minus(YEAR));
         queue(&webhooks, [event(1)].into_iter(), &[endpoint(1)]).await;
 
-        let claims = deliveries.claim(&room(9, 9), behind).await.unwrap();
-        let [claimed] = claims.taken.as_slice() else {
-            panic!("a delivery is due for a worker that is behind");
-        };
-        assert_eq!(claimed.lease_until, behind.plus(Duration::from_secs(60)));
-        let claims = deliveries.claim(&room(9, 9), ahead).await.unwrap();
+        let claimed = deliveries.claim(&claim(9, 9), behind).await.unwrap().taken;
+        let until = behind.plus(Duration::from_secs(60));
+        assert_eq!((claimed.len(), claimed[0].lease_until), (1, until));
+        let claims = deliveries.claim(&claim(9, 9), ahead).await.unwrap();
         assert_eq!(
             claims.taken,
             [],
@@ -37,8 +35,7 @@ fn a_wrong_clock_ends_no_lease_and_hides_no_delivery() {
         let wait = claims.next.unwrap().since(ahead).as_secs();
         assert!((50..=60).contains(&wait), "{wait}");
         assert_eq!(deliveries.backlog(ahead).await.unwrap().depth, 0);
-        let claimed = std::slice::from_ref(claimed);
-        let begun = deliveries.begin_sending(claimed, ahead).await.unwrap();
+        let begun = deliveries.begin_sending(&claimed, ahead).await.unwrap();
         assert_eq!(begun.len(), 1);
 
         let retrying = Progress {
@@ -49,21 +46,15 @@ fn a_wrong_clock_ends_no_lease_and_hides_no_delivery() {
         let settlement = Settlement::new(&claimed[0], retrying, None);
         let settled = deliveries.settle(&[settlement], ahead).await.unwrap();
         assert_eq!(settled.len(), 1);
-        let (delivery, _) = deliveries
-            .find(&claimed[0].delivery.id)
-            .await
-            .unwrap()
-            .unwrap();
+        let id = &claimed[0].delivery.id;
+        let (delivery, _) = deliveries.find(id).await.unwrap().unwrap();
         let due = delivery.progress.due_at.unwrap().since(now).as_secs();
         assert!((25..=50).contains(&due), "{due}");
-        assert!(deliveries.retry(&delivery.id, at(0)).await.unwrap());
-        let claims = deliveries.claim(&room(9, 9), behind).await.unwrap();
-        assert_eq!(claims.taken.len(), 1);
-        let claims = &claims.taken;
-        deliveries
-            .release(claims, Duration::ZERO, ahead)
-            .await
-            .unwrap();
+        assert!(deliveries.retry(id, at(0)).await.unwrap());
+        let claimed = deliveries.claim(&claim(9, 9), behind).await.unwrap().taken;
+        assert_eq!(claimed.len(), 1);
+        let released = deliveries.release(&claimed, Duration::ZERO, ahead);
+        released.await.unwrap();
         assert_eq!(deliveries.backlog(behind).await.unwrap().depth, 1);
     });
 }

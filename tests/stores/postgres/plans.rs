@@ -1,16 +1,16 @@
-//! Each statement finds what it is about by an index, before the tables are known to be large and afterwards.
+//! Query plans: each statement searches an index, before the tables are known to be large and afterwards.
 
 use std::time::Duration;
 
-use forum_api::model::{DeliveryId, EndpointId};
+use forum_api::model::DeliveryId;
 use forum_api::store::postgres::deadpool_postgres::Client;
-use forum_api::store::postgres::{LeaseClock, Statement, deliveries, idempotency, outbox, tokens};
-use forum_api::store::{Attempt, Claimed, Filter, Settlement};
+use forum_api::store::postgres::migrate;
+use forum_api::store::{Claimed, Filter, Settlement, Stores, Webhooks};
 use forum_api::webhook::{Delivery, Progress, State, Topic};
+use forum_test_support::postgres::{pool, schema, try_in_postgres};
 
-use super::database::try_in_postgres;
-use super::{endpoint, event, room, tables, to};
-use crate::backend::{at, lookup};
+use super::Pool;
+use crate::fixture::{at, attempt, claim, endpoint, event, fan_out, lookup};
 
 const MANY: &str = "
     INSERT INTO forum_api_endpoints (id, url, topics, owner, enabled, created_at, secret, version)
@@ -51,9 +51,41 @@ fn claimed() -> Claimed {
     }
 }
 
-/// A list for each combination of filters, from its first page and from a later one, and the index that it walks.
-fn lists() -> Vec<(Statement, &'static str)> {
-    let (to, topic) = (EndpointId::new("whe_1"), Some(Topic::PING));
+/// Runs each operation, so that its statement is prepared on the only connection of the pool.
+async fn run_each_operation(pool: &Pool) {
+    let (stores, webhooks) = (Stores::in_postgres(pool), Webhooks::in_postgres(pool));
+    let (deliveries, now, id) = (webhooks.deliveries, at(0), claimed().delivery.id);
+    let settlement = Settlement::new(&claimed(), Progress::queued(now), None);
+    deliveries.claim(&claim(64, 4), now).await.unwrap();
+    deliveries.begin_sending(&[claimed()], now).await.unwrap();
+    deliveries.settle(&[settlement], now).await.unwrap();
+    let claimed = [claimed()];
+    deliveries
+        .release(&claimed, Duration::ZERO, now)
+        .await
+        .unwrap();
+    deliveries.retry(&id, now).await.unwrap();
+    let to = endpoint(1).id;
+    deliveries.retry_dead(&to, now, 500).await.unwrap();
+    deliveries.backlog(now).await.unwrap();
+    deliveries.usage(now, now).await.unwrap();
+    deliveries.remove(&id).await.unwrap();
+    deliveries.find(&id).await.unwrap();
+    deliveries.send(&event(0), &to, now).await.unwrap();
+    deliveries.sweep(now, 500).await.unwrap();
+    webhooks.outbox.waiting(100).await.unwrap();
+    let fan_out = fan_out(&event(1).id, &[endpoint(1)]);
+    webhooks.outbox.fan_out(&[fan_out], now).await.unwrap();
+    stores.idempotency.begin(&attempt("7"), now).await.unwrap();
+    stores.tokens.find(&lookup(7)).await.unwrap();
+    stores.tokens.used(&lookup(7), now).await.unwrap();
+    stores.tokens.list(None, 20).await.unwrap();
+}
+
+/// Lists of deliveries for each combination of filters, from the first page and from a later one, each with the index that
+/// it walks.
+fn lists() -> Vec<(Filter, &'static str)> {
+    let (to, topic) = (Some(endpoint(1).id), Some(Topic::PING));
     let mut lists = Vec::new();
     for (endpoint, topic, index) in [
         (None, None, "by_state"),
@@ -61,65 +93,47 @@ fn lists() -> Vec<(Statement, &'static str)> {
         (to.clone(), None, "by_endpoint"),
         (to, topic, "by_endpoint_topic"),
     ] {
-        for state in [None, Some(State::Dead)] {
-            for after in [None, DeliveryId::new("dlv_1")] {
-                let filter = Filter {
-                    state,
-                    endpoint: endpoint.clone(),
-                    topic: topic.clone(),
-                    limit: 20,
-                    after: after.map(|id| (at(0), id)),
-                };
-                lists.push((deliveries::list(&filter), index));
-            }
+        for after in [None, DeliveryId::new("dlv_1")] {
+            let filter = Filter {
+                state: Some(State::Dead),
+                endpoint: endpoint.clone(),
+                topic: topic.clone(),
+                limit: 20,
+                after: after.map(|id| (at(0), id)),
+            };
+            lists.push((filter, index));
         }
     }
     lists
 }
 
-fn statements() -> Vec<Statement> {
-    let (id, now) = (claimed().delivery.id, at(0));
-    let settlement = &Settlement::new(&claimed(), Progress::queued(now), None);
-    let attempt = Attempt {
-        token: lookup(7),
-        key: "7".into(),
-        request: [1; 32],
-    };
-    let fan_out = [1, 2, 3].map(|number| to(&event(number).id, &[endpoint(1), endpoint(2)]));
-    vec![
-        deliveries::claim(&room(64, 4), now, LeaseClock::Database),
-        deliveries::claim(&room(64, 4), now, LeaseClock::Caller),
-        deliveries::begin_sending(&[claimed()], now, LeaseClock::Database),
-        deliveries::settle(
-            &[settlement; 3].map(|one| one.clone()),
-            now,
-            LeaseClock::Database,
-        ),
-        deliveries::release(&[claimed()], Duration::ZERO, now, LeaseClock::Database),
-        deliveries::retry(&id, now, LeaseClock::Database),
-        deliveries::retry_dead(&endpoint(1).id, now, LeaseClock::Database, 500),
-        deliveries::backlog(now, LeaseClock::Caller),
-        deliveries::usage(now, now),
-        deliveries::remove(&id),
-        deliveries::find(&id),
-        deliveries::send(&event(0), &endpoint(1).id, now, LeaseClock::Database),
-        deliveries::sweep(now, 500),
-        outbox::waiting(100),
-        outbox::fan_out(&fan_out, now, LeaseClock::Database),
-        idempotency::begin(&attempt, now),
-        tokens::find(&lookup(7)),
-        tokens::used(&lookup(7), now),
-        tokens::list(None, 20),
-        tokens::list(Some(&(now, lookup(7))), 20),
-    ]
+/// The statements that are prepared on the connection since this was called before, each with its types.
+async fn take_statements(pool: &Pool) -> Vec<(String, Vec<String>)> {
+    let client = pool.get().await.unwrap();
+    let prepared = "SELECT statement, parameter_types::TEXT[] FROM pg_prepared_statements
+        WHERE statement LIKE '%forum_api_%' AND statement NOT LIKE '%pg_prepared%' AND NOT from_sql";
+    let rows = client.query(prepared, &[]).await.unwrap();
+    client.statement_cache.clear();
+    rows.iter().map(|row| (row.get(0), row.get(1))).collect()
 }
 
-/// How Postgres would run the statement.
-async fn plan(client: &Client, statement: &Statement) -> String {
-    let prepare = format!("PREPARE it AS {}", statement.sql);
+/// The plan for parameters of these types, of which numbers are small.
+async fn plan(client: &Client, statement: &str, types: &[String]) -> String {
+    let sample = |(number, kind): (usize, &String)| match kind.as_str() {
+        "text" if statement.contains(&format!("topic = ${number}")) => "'ping'",
+        "text" => "'whe_1'",
+        "text[]" => "ARRAY['dlv_1', 'evt_2', 'dead']",
+        "bigint[]" | "integer[]" => "'{1,2,3}'",
+        "boolean[]" => "'{t,f,t}'",
+        "bytea" => "'x'",
+        // The limit of a sweep is larger than those of lists.
+        "bigint" if statement.contains("RECURSIVE") => "500",
+        "bigint" => "20",
+        other => panic!("no sample of {other}"),
+    };
+    let values: Vec<_> = (1..).zip(types).map(sample).collect();
+    let prepare = format!("PREPARE it AS {statement}");
     client.batch_execute(&prepare).await.unwrap();
-    let quoted = |text: &String| format!("'{}'", text.replace('\'', "''"));
-    let values: Vec<_> = statement.parameters.iter().map(quoted).collect();
     let explain = format!("EXPLAIN EXECUTE it ({})", values.join(", "));
     let rows = client.query(&explain, &[]).await.unwrap();
     client.batch_execute("DEALLOCATE it").await.unwrap();
@@ -127,41 +141,52 @@ async fn plan(client: &Client, statement: &Statement) -> String {
     lines.join("\n")
 }
 
-/// No table but that of the few endpoints is read from end to end, and nothing is compiled first.
-fn assert_searches(statement: &Statement, plan: &str) {
+/// Only the table of the few endpoints may be read as a whole, and nothing is compiled first.
+fn assert_searches(statement: &str, plan: &str) {
     let costly = |line: &&str| {
         line.contains("Seq Scan on forum_api_") && !line.contains("forum_api_endpoints")
             || line.contains("JIT")
     };
     let found = plan.lines().find(costly);
-    assert_eq!(found, None, "{}\n{plan}", statement.sql);
+    assert_eq!(found, None, "{statement}\n{plan}");
 }
 
 #[test]
 fn each_statement_searches_an_index() {
     try_in_postgres(async {
-        let client = tables().await.get().await.unwrap();
-        client.batch_execute(MANY).await.unwrap();
+        let pool = pool(&schema().await, 1);
+        migrate(&pool).await.unwrap();
+        run_each_operation(&pool).await;
+        let mut statements = take_statements(&pool).await;
+        assert_eq!(statements.len(), 18);
+        let webhooks = Webhooks::in_postgres(&pool);
+        let mut walks = Vec::new();
+        for (filter, index) in lists() {
+            webhooks.deliveries.list(&filter).await.unwrap();
+            let last = take_statements(&pool).await.pop().unwrap();
+            walks.push((last, index));
+        }
+        pool.get().await.unwrap().batch_execute(MANY).await.unwrap();
         for then in ["", "ANALYZE"] {
+            let client = pool.get().await.unwrap();
             client.batch_execute(then).await.unwrap();
-            for statement in statements() {
-                assert_searches(&statement, &plan(&client, &statement).await);
+            for (statement, types) in &statements {
+                assert_searches(statement, &plan(&client, statement, types).await);
             }
-            // The planner learns from the statistics that few events are in quarantine.
-            if then == "ANALYZE" {
-                let statement = outbox::quarantined(20);
-                assert_searches(&statement, &plan(&client, &statement).await);
-            }
-            for (statement, index) in lists() {
-                let plan = plan(&client, &statement).await;
-                assert_searches(&statement, &plan);
+            for ((statement, types), index) in &walks {
+                let plan = plan(&client, statement, types).await;
+                assert_searches(statement, &plan);
                 let walk = format!(" using forum_api_deliveries_{index} on ");
-                assert!(plan.contains(&walk), "{}\n{plan}", statement.sql);
+                assert!(plan.contains(&walk), "{statement}\n{plan}");
                 // Only the endpoint, which has to exist, is looked up beside the index.
                 let filters = plan.lines().filter(|line| line.contains("Filter:"));
                 let walked = filters.filter(|line| !line.contains("Filter: (id = "));
                 assert_eq!(walked.count(), 0, "{plan}");
             }
+            // The planner learns from the statistics that few events are in quarantine.
+            drop(client);
+            webhooks.outbox.quarantined(20).await.unwrap();
+            statements.extend(take_statements(&pool).await.pop());
         }
     });
 }

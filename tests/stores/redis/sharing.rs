@@ -8,14 +8,14 @@ use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::Budgets;
 use proptest::prelude::*;
 
-use super::server::Server;
 use super::{WINDOW, charge, left, node, prefix, try_in_redis, until};
-use crate::backend::{at, lookup, waits};
+use crate::fixture::{at, lookup, waits};
+use forum_test_support::redis::Server;
 
 const GUESTS: BudgetKey = BudgetKey::NoAddress;
 
 #[test]
-fn two_nodes_grant_exactly_what_a_window_has() {
+fn two_nodes_grant_exactly_one_budget() {
     try_in_redis(async {
         let prefix = prefix();
         let nodes = [Arc::new(node(&prefix).await), Arc::new(node(&prefix).await)];
@@ -43,7 +43,7 @@ fn two_nodes_grant_exactly_what_a_window_has() {
 }
 
 #[test]
-fn the_clock_of_redis_counts_and_not_the_nodes() {
+fn the_clock_of_redis_decides() {
     try_in_redis(async {
         let prefix = prefix();
         let (one, other) = (node(&prefix).await, node(&prefix).await);
@@ -75,7 +75,7 @@ fn a_window_of_a_clock_that_was_set_back_counts_as_ended() {
 }
 
 #[test]
-fn boards_with_prefixes_of_their_own_share_nothing() {
+fn boards_with_different_prefixes_share_nothing() {
     try_in_redis(async {
         let (one, other) = (node(&prefix()).await, node(&prefix()).await);
         charge(&one, GUESTS, 100).await;
@@ -83,42 +83,38 @@ fn boards_with_prefixes_of_their_own_share_nothing() {
     });
 }
 
-fn keys() -> [BudgetKey; 3] {
-    let guests = BudgetKey::Prefix(0x2001_0db8 << 96);
-    [BudgetKey::Token(lookup(7)), guests, GUESTS]
-}
-
-const NAMES: [&str; 3] = [
-    "forum_api:budget:token:0000000000000007",
-    "forum_api:budget:prefix:20010db8000000000000000000000000",
-    "forum_api:budget:no_address",
-];
-
 #[test]
-fn keys_are_named_as_documented_and_go_with_their_windows() {
+fn keys_are_named_as_documented_and_expire_with_their_windows() {
     try_in_redis(async {
         let server = Server::new();
         let node = server.node().await;
-        for key in keys() {
-            charge(&node, key, 0).await;
-            charge(&node, key, 200).await;
+        let names = [
+            ("token:0000000000000007", BudgetKey::Token(lookup(7))),
+            (
+                "prefix:20010db8000000000000000000000000",
+                BudgetKey::Prefix(0x2001_0db8 << 96),
+            ),
+            ("no_address", GUESTS),
+        ];
+        for (_, key) in &names {
+            charge(&node, *key, 0).await;
+            charge(&node, *key, 200).await;
         }
         let found = || server.command(&["keys", "*"]);
-        assert!(!found().contains("no_address"), "none was spent of");
-        for key in keys() {
-            charge(&node, key, 1).await;
-        }
-        for name in NAMES {
-            assert!(server.command(&["get", name]).starts_with("1 "), "{name}");
-            let lasts: u128 = server.command(&["pttl", name]).trim().parse().unwrap();
+        assert!(!found().contains("no_address"), "no unit was granted");
+        for (name, key) in &names {
+            charge(&node, *key, 1).await;
+            let name = format!("forum_api:budget:{name}");
+            assert!(server.command(&["get", &name]).starts_with("1 "), "{name}");
+            let lasts: u128 = server.command(&["pttl", &name]).trim().parse().unwrap();
             assert!(lasts <= WINDOW.length.as_millis());
         }
-        until(|| found().lines().count() == NAMES.len()).await;
+        until(|| found().lines().count() == names.len()).await;
     });
 }
 
 #[test]
-fn a_script_that_redis_forgot_is_sent_again() {
+fn a_forgotten_script_is_sent_again() {
     try_in_redis(async {
         let server = Server::new();
         let node = server.node().await;
@@ -135,7 +131,7 @@ fn a_script_that_redis_forgot_is_sent_again() {
 }
 
 #[test]
-fn a_charge_that_is_given_up_leaves_the_next_ones_alone() {
+fn an_abandoned_charge_does_not_affect_the_next_ones() {
     try_in_redis(async {
         let node = node(&prefix()).await;
         for _ in 0..50 {
@@ -163,7 +159,7 @@ proptest! {
 
     /// As other nodes may have other settings while they are changed, each charge here has units of its own.
     #[test]
-    fn any_history_is_metered_as_the_pure_window_does(
+    fn any_history_is_charged_as_by_the_pure_window(
         length in length(),
         steps in prop::collection::vec(step(), 1..60),
     ) {

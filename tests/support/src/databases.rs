@@ -1,6 +1,5 @@
 //! Databases of their own in that Postgres.
 
-use std::env;
 use std::fmt;
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,7 +8,7 @@ use std::thread;
 use tokio::runtime::Builder;
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
-use crate::postgres::ADDRESS;
+use crate::postgres::address;
 pub use crate::postgres::try_in_postgres;
 
 /// A database, which goes with this value.
@@ -60,10 +59,6 @@ impl Drop for Database {
             format!("DROP DATABASE {} WITH (FORCE)", self.name),
         );
     }
-}
-
-fn address() -> String {
-    env::var(ADDRESS).unwrap_or_else(|_| panic!("{ADDRESS} is to name a Postgres"))
 }
 
 /// Does this in a runtime of its own, so that no connection outlives it. Tests wait for it, whether they are in a runtime

@@ -1,9 +1,7 @@
 //! A Postgres to try things in.
 
 use std::env;
-use std::io::{Write, stderr};
 use std::process;
-use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use forum_api::store::postgres::connect;
@@ -12,22 +10,22 @@ use forum_api::store::postgres::deadpool_postgres::Pool;
 /// The address of a Postgres in which anything may be made.
 pub const ADDRESS: &str = "FORUM_API_POSTGRES";
 
-/// Runs a test, where there is a Postgres.
+/// Runs a test on a runtime with several threads.
 pub fn try_in_postgres(test: impl Future<Output = ()>) {
-    static LEFT_OUT: Once = Once::new();
-    if env::var_os(ADDRESS).is_none() {
-        let say = || {
-            writeln!(
-                stderr(),
-                "left out: all in Postgres, as {ADDRESS} names none"
-            )
-        };
-        return LEFT_OUT.call_once(|| say().unwrap());
-    }
+    address();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();
     runtime.unwrap().block_on(test);
+}
+
+/// The address of that Postgres.
+///
+/// # Panics
+/// When the environment names none.
+pub fn address() -> String {
+    env::var(ADDRESS)
+        .unwrap_or_else(|_| panic!("{ADDRESS} has to name a Postgres, which tests/run starts"))
 }
 
 /// The address of a schema that nothing is in.
@@ -38,10 +36,7 @@ pub async fn schema() -> String {
         process::id(),
         MADE.fetch_add(1, Ordering::Relaxed)
     );
-    let address = format!(
-        "{}?options=-csearch_path%3D{name}",
-        env::var(ADDRESS).unwrap()
-    );
+    let address = format!("{}?options=-csearch_path%3D{name}", address());
     let client = pool(&address, 1).get().await.unwrap();
     let create = format!("CREATE SCHEMA {name}");
     client.batch_execute(&create).await.unwrap();

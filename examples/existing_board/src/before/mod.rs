@@ -26,9 +26,9 @@ impl Club {
     pub async fn open(pool: Pool, pause: Duration) -> Result<Self, Refused> {
         let client = pool.get().await?;
         client.batch_execute(include_str!("schema.sql")).await?;
-        client
-            .batch_execute(forum_api::store::postgres::MIGRATE) // Added.
-            .await?;
+        drop(client);
+        let migrated = forum_api::store::postgres::migrate(&pool).await; // Added.
+        migrated.map_err(|error| Refused::Failed(error.into()))?; // Added.
         Ok(Self { pool, pause })
     }
 }

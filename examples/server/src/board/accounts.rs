@@ -10,7 +10,7 @@ use super::db::{self, Connection, Transaction, bind};
 use super::groups::{Group, Groups};
 use super::sessions;
 
-/// Adds a member, and gives the id. Names are unique, whatever the case of their letters.
+/// Adds a member and returns the id. Names are unique without regard to case.
 pub async fn add(tx: &Transaction<'_>, name: &str, groups: Groups, now: Timestamp) -> Result<i64> {
     if !is_name(name) {
         let rule = "a name is 1 to 64 of a-z, A-Z, 0-9, dot, hyphen and underscore";
@@ -29,7 +29,6 @@ fn is_name(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(legal)
 }
 
-/// The member of this name.
 pub async fn named(connection: &Connection<'_>, name: &str) -> Result<i64> {
     let find = "SELECT id FROM member WHERE lower(username) = ?1";
     let id = connection
@@ -38,7 +37,6 @@ pub async fn named(connection: &Connection<'_>, name: &str) -> Result<i64> {
     id?.ok_or_else(|| Refusal::NotFound(format!("there is no member {name:?}")))
 }
 
-/// A member's name; `None` when the account is gone.
 pub async fn name(connection: &Connection<'_>, member: i64) -> Result<Option<String>> {
     let find = "SELECT username FROM member WHERE id = ?1";
     let name = connection
@@ -47,7 +45,6 @@ pub async fn name(connection: &Connection<'_>, member: i64) -> Result<Option<Str
     Ok(name?)
 }
 
-/// Returns the names of these members. Members whose account is gone are absent.
 pub async fn names(
     connection: &Connection<'_>,
     members: &[UserId],
@@ -63,7 +60,7 @@ pub async fn names(
     Ok(names?.into_iter().collect())
 }
 
-/// Bans a member, who can no longer act from then on and has no session any more, or takes the ban back.
+/// Bans a member, which ends all sessions, or revokes the ban.
 pub async fn set_banned(tx: &Transaction<'_>, member: i64, banned: bool) -> db::Result<()> {
     if banned {
         sessions::end_all(tx, member).await?;
@@ -72,7 +69,6 @@ pub async fn set_banned(tx: &Transaction<'_>, member: i64, banned: bool) -> db::
     tx.change(update, bind![member, banned]).await.map(drop)
 }
 
-/// Has a member take no more messages from another.
 pub async fn ignore(tx: &Transaction<'_>, member: i64, ignored: i64) -> db::Result<()> {
     tx.change(
         "INSERT INTO member_ignore (member_id, ignored_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
@@ -82,7 +78,6 @@ pub async fn ignore(tx: &Transaction<'_>, member: i64, ignored: i64) -> db::Resu
     .map(drop)
 }
 
-/// Puts a member into these groups and no others.
 pub async fn set_groups(tx: &Transaction<'_>, member: i64, groups: Groups) -> db::Result<()> {
     let update = "UPDATE member SET groups = ?2 WHERE id = ?1";
     tx.change(update, bind![member, groups.to_string()])
@@ -90,7 +85,6 @@ pub async fn set_groups(tx: &Transaction<'_>, member: i64, groups: Groups) -> db
         .map(drop)
 }
 
-/// Gives a member a new password, of which this is the hash.
 pub async fn set_password(tx: &Transaction<'_>, member: i64, hash: &str) -> db::Result<()> {
     let update = "UPDATE member SET password_hash = ?2 WHERE id = ?1";
     tx.change(update, bind![member, hash]).await.map(drop)
@@ -104,7 +98,7 @@ pub async fn administrators(connection: &Connection<'_>) -> db::Result<usize> {
     connection.one(count, &[], |row| row.count()).await
 }
 
-/// The hash of an administrator's password; the same refusal whatever is missing.
+/// Returns the hash of an administrator's password; the refusal does not say what is missing.
 pub async fn administrators_password(connection: &Connection<'_>, name: &str) -> Result<String> {
     let query = "
         SELECT password_hash, groups FROM member
@@ -122,7 +116,6 @@ pub async fn administrators_password(connection: &Connection<'_>, name: &str) ->
     }
 }
 
-/// An account that can sign in.
 #[expect(missing_debug_implementations, reason = "it holds a password's hash")]
 pub struct Login {
     pub member: i64,
@@ -131,7 +124,7 @@ pub struct Login {
     pub groups: Groups,
 }
 
-/// The account of a member who may act and has a password.
+/// Returns the account of a member who is not banned and has a password.
 pub async fn login(connection: &Connection<'_>, member: i64) -> db::Result<Option<Login>> {
     let query = "
         SELECT id, username, password_hash, groups FROM member
@@ -148,10 +141,9 @@ pub async fn login(connection: &Connection<'_>, member: i64) -> db::Result<Optio
         .await
 }
 
-/// How much later a member has to be seen than the last time that was noted.
+/// Shortest time between two stored values of `last_seen_at`.
 pub const LAST_SEEN_RESOLUTION: Duration = Duration::from_secs(5 * 60);
 
-/// A member's public profile.
 pub async fn profile(connection: &Connection<'_>, user: &UserRef) -> Result<Profile> {
     let (id, name) = match user {
         UserRef::Id(id) => (Some(id.number()?), None),

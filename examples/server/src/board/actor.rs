@@ -10,7 +10,7 @@ use super::groups::{Group, Groups};
 use super::permissions::{ForumPermissions, ForumRules, Lists, resolve};
 use super::texts::Texts;
 
-/// The guest, or a member who may act.
+/// A guest, or a member who is not banned.
 #[derive(Clone, Debug)]
 pub struct Actor {
     /// `None` for the guest.
@@ -22,7 +22,7 @@ pub struct Actor {
 }
 
 impl Actor {
-    /// The guest for `None`, or this member; `None` when that one is not there, or banned.
+    /// Loads the guest for `None`, or this member. Returns `None` for a member who is unknown or banned.
     pub async fn load(connection: &Connection<'_>, member: Option<i64>) -> Result<Option<Self>> {
         let rows = connection
             .all(
@@ -41,29 +41,25 @@ impl Actor {
         }))
     }
 
-    /// The member who carries out a command now, inside its transaction.
+    /// Loads the member of a command in its transaction.
     pub async fn acting(tx: &Transaction<'_>, member: i64, texts: &Texts) -> host::Result<Self> {
         let closed = || Refusal::Forbidden(texts.account_closed.into());
         let actor = Self::load(tx, Some(member)).await?;
         actor.ok_or_else(closed)
     }
 
-    /// What they may do in `forum`: nothing in one that is not there.
     pub fn access(&self, forum: i64) -> ForumPermissions {
         self.forums.get(&forum).copied().unwrap_or_default()
     }
 
-    /// The forums that they see.
     pub fn sees(&self) -> impl Iterator<Item = i64> {
         self.those(|access| access.read)
     }
 
-    /// Whether there is no forum that they do not see.
     pub fn sees_all(&self) -> bool {
         self.forums.values().all(|access| access.read)
     }
 
-    /// The forums that they moderate.
     pub fn moderates(&self) -> impl Iterator<Item = i64> {
         self.those(|access| access.moderate)
     }
@@ -76,7 +72,7 @@ impl Actor {
     }
 }
 
-/// What each row says again.
+/// The columns that are the same in each row.
 struct Head {
     groups: Groups,
     last_seen: Option<Timestamp>,

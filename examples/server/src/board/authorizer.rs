@@ -24,7 +24,7 @@ impl Authority for Board {
     }
 }
 
-/// The board as it is asked for members who are not there themselves, such as the owners of webhooks: nobody is seen.
+/// Authorizes members who make no request, such as owners of webhooks, and does not record them as seen.
 #[derive(Clone, Debug)]
 pub struct OfflineMembers(pub Board);
 
@@ -65,7 +65,7 @@ impl Board {
     }
 }
 
-/// What the library needs to know of the caller, and the rest for the board's own commands.
+/// The access that the library needs, with the actor for the board's own commands.
 fn standing(actor: Actor) -> Standing {
     let forums = Forums::of(actor.sees().map(ForumId::from));
     let locked_out = actor.offline && !actor.groups.contains(Group::Administrators);

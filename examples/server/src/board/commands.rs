@@ -208,7 +208,7 @@ impl host::Board for Board {
     }
 }
 
-/// The caller, as the [`Authority`](host::Authority) loaded them for this request.
+/// The caller as the [`Authority`](host::Authority) loaded them for this request.
 fn actor(caller: &Caller) -> Result<Arc<Actor>> {
     caller.loaded().cloned()
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::permissions::ForumPermissions;
 use super::texts::Texts;
 
-/// How long an author may change a post.
+/// Time in which an author may change a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub enum EditWindow {
     Minutes(u32),
@@ -20,7 +20,7 @@ pub enum EditWindow {
 }
 
 impl EditWindow {
-    /// Whether what was `written` then may still be changed `now`.
+    /// Returns whether a post that was `written` then may still be changed.
     pub fn is_open(self, written: Timestamp, now: Timestamp) -> bool {
         match self {
             Self::Minutes(minutes) => now.since(written) < MINUTE * minutes,
@@ -60,7 +60,7 @@ impl From<EditWindow> for Value {
 
 const UNLIMITED: &str = "unlimited";
 
-/// What is to be done to a post.
+/// A change of a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PostChange {
     Edit,
@@ -68,7 +68,7 @@ pub enum PostChange {
     Delete,
 }
 
-/// A post, as far as these rules go.
+/// The properties of a post that the rules read.
 #[derive(Clone, Copy, Debug)]
 pub struct PostFacts {
     pub own: bool,
@@ -78,10 +78,10 @@ pub struct PostFacts {
     pub written: Timestamp,
 }
 
-/// A kind of refusal, and what the board says with it.
+/// A kind of refusal and its text.
 pub type Denial = (fn(String) -> Refusal, fn(&Texts) -> &'static str);
 
-/// What keeps somebody with this access from changing a post that they see.
+/// Returns the reason why this caller may not change a post that they see.
 pub fn check(
     access: ForumPermissions,
     post: PostFacts,

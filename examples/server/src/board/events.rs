@@ -22,7 +22,6 @@ pub struct EventRecorder {
 }
 
 impl EventRecorder {
-    /// Nothing yet.
     pub const fn at(now: Timestamp) -> Self {
         Self {
             now,
@@ -31,12 +30,12 @@ impl EventRecorder {
         }
     }
 
-    /// Notes that something recorded, which everybody who sees the forum may be told of.
+    /// Records an event that all callers who see the forum may receive.
     pub fn record(&mut self, event_source: DomainEvent) {
         self.recorded.push(event_source);
     }
 
-    /// Writes the events of all that was noted to the outbox, as things are when the command is done.
+    /// Writes the recorded events to the outbox, with the data at the end of the command.
     pub async fn write(self, tx: &Transaction<'_>) -> Result<Vec<Event>> {
         let mut events = Vec::new();
         for event_source in &self.recorded {
@@ -57,7 +56,7 @@ impl EventRecorder {
     }
 }
 
-/// A thread with the title of its forum, the member who did something to it, and a post in it.
+/// A thread with the title of its forum, the member who changed it, and a post in it.
 #[derive(Clone, Debug)]
 pub struct EventScope {
     pub thread: Thread,
@@ -67,7 +66,7 @@ pub struct EventScope {
 }
 
 impl EventScope {
-    /// All of it in one statement.
+    /// Loads the scope in one statement.
     pub async fn load(
         connection: &Connection<'_>,
         thread: i64,
@@ -102,7 +101,6 @@ impl EventScope {
         Ok(around.await?)
     }
 
-    /// As events take it.
     pub fn surroundings(&self) -> Surroundings<'_> {
         Surroundings {
             thread: &self.thread,
@@ -112,7 +110,7 @@ impl EventScope {
     }
 }
 
-/// Who rated, and the forum of the post that it was for.
+/// Loads the rater and the forum of the rated post.
 async fn rating_scope(
     connection: &Connection<'_>,
     actor: Option<i64>,
@@ -138,28 +136,24 @@ async fn rating_scope(
     Ok(found?)
 }
 
-/// Something that recorded.
+/// An event of the board.
 #[derive(Clone, Debug)]
 pub enum DomainEvent {
     Post(EventFn, Box<EventScope>),
     Poll(PollEventFn, Poll),
     /// With the forum of the rated post, if any.
     Rating(Rating, Author, Option<i64>),
-    /// A message was sent. A receipt is none: nobody sent it.
+    /// A message was sent. Receipts have no event.
     Message {
-        /// The sender's copy.
         copy: MessageId,
-        /// The sender.
         sender: UserId,
-        /// The recipients.
         recipients: Vec<UserId>,
     },
 }
 
-/// An event of a poll.
 pub type PollEventFn = fn(Occasion, &Poll, Surroundings<'_>) -> Event;
 
-/// What is told of a post, in this order.
+/// The events of a change to a post, in order.
 pub type EventFn = &'static [Of];
 
 /// An event of a thread, or of a post in it.
@@ -169,26 +163,19 @@ pub enum Of {
     Post(fn(Occasion, &Post, Surroundings<'_>) -> Event),
 }
 
-/// A thread is there with its first post.
 pub const STARTED: EventFn = &[
     Of::Thread(Event::thread_created),
     Of::Post(Event::post_created),
 ];
-/// A reply is there.
 pub const REPLIED: EventFn = &[Of::Post(Event::post_created)];
-/// A post was edited.
 pub const EDITED: EventFn = &[Of::Post(Event::post_updated)];
-/// A thread was deleted with its posts.
 pub const THREAD_DELETED: EventFn = &[Of::Thread(Event::thread_deleted)];
-/// A reply was deleted.
 pub const REPLY_DELETED: EventFn = &[Of::Post(Event::post_deleted)];
-/// A thread is there again with its posts.
 pub const THREAD_RESTORED: EventFn = &[Of::Thread(Event::thread_restored)];
-/// A reply is there again.
 pub const REPLY_RESTORED: EventFn = &[Of::Post(Event::post_restored)];
 
 impl DomainEvent {
-    /// The events that tell of it, as things are now.
+    /// Returns the webhook events with the present data.
     pub(super) async fn tell(
         &self,
         tx: &Transaction<'_>,

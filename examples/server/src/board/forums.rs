@@ -11,7 +11,7 @@ use super::groups::Groups;
 use super::permissions::Lists;
 use super::rules::is_blank;
 
-/// SQLite's recursion takes the deepest first.
+/// SQLite's recursion reads the deepest first.
 pub const DEPTH_FIRST: &str = "
     WITH RECURSIVE tree (id, depth, position) AS (
         SELECT id, 0, position FROM forum WHERE parent_id IS NULL
@@ -23,7 +23,7 @@ pub const DEPTH_FIRST: &str = "
         forum.thread_count, forum.post_count, forum.last_activity_at
     FROM tree CROSS JOIN forum ON forum.id = tree.id";
 
-/// Postgres has arrays to sort by.
+/// Postgres sorts by arrays.
 pub const BY_PATH: &str = "
     WITH RECURSIVE tree (id, path) AS (
         SELECT id, ARRAY[position] FROM forum WHERE parent_id IS NULL
@@ -35,7 +35,7 @@ pub const BY_PATH: &str = "
     FROM tree JOIN forum ON forum.id = tree.id
     ORDER BY tree.path";
 
-/// The forums that the caller sees: each, then those below it, by position.
+/// Lists the visible forums: each before those below it, by position.
 pub async fn list(connection: &Connection<'_>, actor: &Actor) -> Result<Vec<Forum>> {
     let mut above = Above::default();
     let forums = connection.all(connection.dialect(DEPTH_FIRST, BY_PATH), &[], |row| {
@@ -57,7 +57,7 @@ pub async fn list(connection: &Connection<'_>, actor: &Actor) -> Result<Vec<Foru
     Ok(forums.await?.into_iter().flatten().collect())
 }
 
-/// The nearest visible forum above each that was met; parents are met before their children.
+/// The nearest visible forum above each forum so far; parents precede their children.
 #[derive(Default)]
 struct Above(HashMap<i64, Option<i64>>);
 
@@ -73,7 +73,6 @@ impl Above {
     }
 }
 
-/// A forum to be.
 #[derive(Clone, Debug, Default)]
 pub struct NewForum {
     pub title: String,
@@ -83,7 +82,7 @@ pub struct NewForum {
     pub lists: Lists<Option<Groups>>,
 }
 
-/// Adds a forum, the last of its siblings, and gives its id.
+/// Adds a forum as the last of its siblings and returns its id.
 pub async fn add(tx: &Transaction<'_>, new: &NewForum) -> Result<i64> {
     if is_blank(&new.title) || !is_single_line(&new.title) {
         let rule = "a forum needs a title of one line, without control characters";
@@ -112,7 +111,7 @@ fn stored(groups: Option<Groups>) -> Option<String> {
     groups.map(|groups| groups.to_string())
 }
 
-/// Names a member as a moderator of a forum, which that member has to be able to read.
+/// Makes a member, who has to be able to read the forum, its moderator.
 pub async fn name_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> Result<()> {
     must_exist(tx, forum).await?;
     let actor = Actor::load(tx, Some(member)).await?;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use forum_api::host::{self, Refusal};
 
-/// A group of the board. Everybody is in [`Guests`](Self::Guests), so what guests may read every member may.
+/// A group of the board. All callers are in [`Guests`](Self::Guests), so members may read what guests may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     /// All callers.
@@ -43,12 +43,11 @@ impl Group {
     }
 }
 
-/// A set of groups; as text, their names with commas between them.
+/// A set of groups. Its text is their names, separated by commas.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Groups(u8);
 
 impl Groups {
-    /// These groups.
     pub const fn of<const N: usize>(groups: [Group; N]) -> Self {
         let mut bits = 0;
         let mut rest: &[Group] = &groups;
@@ -59,7 +58,7 @@ impl Groups {
         Self(bits)
     }
 
-    /// Those that somebody names: one at least.
+    /// Parses a set of at least one group.
     pub fn named(text: &str) -> host::Result<Self> {
         let groups: Self = text.parse()?;
         let none = || Refusal::invalid("groups", "name one group or more");
@@ -68,22 +67,20 @@ impl Groups {
             .ok_or_else(none)
     }
 
-    /// These and `group`.
     pub const fn with(self, group: Group) -> Self {
         Self(self.0 | group.bit())
     }
 
-    /// Whether `group` is among them.
     pub const fn contains(self, group: Group) -> bool {
         self.0 & group.bit() != 0
     }
 
-    /// Whether any of them is among the `others`.
+    /// Returns whether the two sets share a group.
     pub const fn meets(self, others: Self) -> bool {
         self.0 & others.0 != 0
     }
 
-    /// Whether they count as staff in the board's rules.
+    /// Returns whether the board's rules treat these groups as staff.
     pub const fn are_staff(self) -> bool {
         self.meets(Self::of([Group::Staff, Group::Administrators]))
     }
@@ -100,7 +97,7 @@ impl fmt::Display for Groups {
     }
 }
 
-/// The board has no group of this name.
+/// Error of a name that no group has.
 #[derive(Debug)]
 pub struct UnknownGroupError(String);
 

@@ -7,7 +7,7 @@ use super::db::{Transaction, bind};
 use super::events::{EDITED, EventRecorder, REPLY_RESTORED, THREAD_RESTORED};
 use super::post_row::PostRow;
 
-/// Lets everybody see a post that awaits approval; with a first post, its thread.
+/// Makes a post that awaits approval visible; with a first post, its thread.
 pub async fn approve(tx: &Transaction<'_>, events: &mut EventRecorder, post: i64) -> Result<()> {
     let mut item = found(tx, post).await?;
     must_be(&item, State::AwaitingApproval, "awaiting approval")?;
@@ -18,7 +18,7 @@ pub async fn approve(tx: &Transaction<'_>, events: &mut EventRecorder, post: i64
     Ok(())
 }
 
-/// Makes a deleted post what it was before; with a first post, its thread.
+/// Restores the state of a post before its deletion; with a first post, that of its thread.
 pub async fn restore(tx: &Transaction<'_>, events: &mut EventRecorder, post: i64) -> Result<()> {
     let mut item = found(tx, post).await?;
     must_be(&item, State::Deleted, "deleted")?;
@@ -41,7 +41,6 @@ fn must_be(item: &PostRow, state: State, name: &str) -> Result<()> {
     (item.state == state).then_some(()).ok_or_else(not_so)
 }
 
-/// What a thread may be marked as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     Locked,
@@ -61,7 +60,7 @@ impl Mark {
     }
 }
 
-/// Marks a thread, or takes a mark away. One that is as it is to be does not change.
+/// Sets or removes a flag of a thread. Its version changes with the flag.
 pub async fn mark(tx: &Transaction<'_>, thread: i64, mark: Mark, on: bool) -> Result<()> {
     match tx.change(mark.update(), bind![thread, on]).await? {
         0 => Err(Refusal::NotFound(format!("there is no thread {thread}"))),

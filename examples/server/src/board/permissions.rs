@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::groups::{Group, Groups};
 
-/// Something for each of the three things that a forum's groups are asked for.
+/// One value for each of the three lists of groups.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lists<T> {
     pub read: T,
@@ -12,7 +12,7 @@ pub struct Lists<T> {
     pub reply: T,
 }
 
-/// Who may do what in one forum, as it was set.
+/// The lists of one forum as stored.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ForumRules {
     pub forum: i64,
@@ -22,7 +22,6 @@ pub struct ForumRules {
     pub moderator: bool,
 }
 
-/// What one caller may do in one forum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ForumPermissions {
     pub read: bool,
@@ -40,8 +39,7 @@ const TOP: Lists<Groups> = Lists {
     reply: Groups::of([Group::Members]),
 };
 
-/// What somebody in these groups may do in each of the `forums`, of which parents stand before their children. Only a
-/// member writes, whatever the lists say.
+/// Resolves the permissions in each of the `forums`, of which parents precede their children. Only members write.
 pub fn resolve(
     forums: &[ForumRules],
     groups: Groups,

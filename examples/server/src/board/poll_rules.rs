@@ -11,7 +11,7 @@ use unicode_normalization::UnicodeNormalization;
 use super::rules::line;
 use super::texts::{Texts, fill};
 
-/// What a poll is to be, found good.
+/// A valid poll.
 #[derive(Clone, Debug)]
 pub struct Draft<'a> {
     pub question: &'a str,
@@ -22,7 +22,7 @@ pub struct Draft<'a> {
     pub closes_at: Option<Timestamp>,
 }
 
-/// An option to be.
+/// An option of a valid poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Choice<'a> {
     /// `None` for a new option.
@@ -30,7 +30,7 @@ pub struct Choice<'a> {
     pub text: &'a str,
 }
 
-/// How much a poll may hold.
+/// Maximum sizes of a poll.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub text: u32,
@@ -38,7 +38,6 @@ pub struct Limits {
     pub options: u32,
 }
 
-/// A poll for a new thread.
 pub fn new<'a>(
     poll: &'a NewPoll,
     limits: Limits,
@@ -60,7 +59,6 @@ pub fn new<'a>(
     })
 }
 
-/// A poll as an edit makes it.
 pub fn edited<'a>(
     poll: &'a Poll,
     edit: &'a EditPoll,
@@ -100,7 +98,7 @@ fn choice<'a>(poll: &Poll, option: &'a EditOption, texts: &Texts) -> Result<Choi
     })
 }
 
-/// The choices without the blanks around them, if they are 2 to as many as are allowed, and all differ.
+/// Trims and checks the options: at least 2, at most the maximum, all different.
 fn choices<'a>(
     choices: impl Iterator<Item = Result<Choice<'a>>>,
     limits: Limits,
@@ -135,7 +133,7 @@ fn max_choices(most: i64, options: usize, texts: &Texts) -> Result<i64> {
         .ok_or_else(|| Refusal::invalid("maxChoices", fill(texts.max_choices, options)))
 }
 
-/// What somebody is to a poll.
+/// The relation of a member to a poll.
 #[derive(Clone, Copy, Debug)]
 pub struct Editor {
     pub writer: bool,
@@ -151,7 +149,7 @@ pub fn may_change(state: State, texts: &Texts) -> Result<()> {
     }
 }
 
-/// Whether somebody may edit a poll in such a thread.
+/// Checks whether this member may edit a poll.
 pub fn may_edit(editor: Editor, locked: bool, texts: &Texts) -> Result<()> {
     let denial = match editor {
         Editor { replies: false, .. } => Some(texts.may_not_reply),
@@ -182,7 +180,7 @@ pub fn may_become(poll: &Poll, draft: &Draft<'_>, largest_vote: i64, texts: &Tex
     denial.map_or(Ok(()), |text| Err(Refusal::Conflict(text)))
 }
 
-/// The options that a vote names, if its voter may vote so now.
+/// Returns the options of a vote, if it is allowed now.
 pub fn vote(poll: &Poll, vote: &Vote, texts: &Texts) -> Result<Vec<i64>> {
     if poll.closed {
         return Err(Refusal::Forbidden(texts.poll_closed.into()));
@@ -205,14 +203,13 @@ pub fn vote(poll: &Poll, vote: &Vote, texts: &Texts) -> Result<Vec<i64>> {
         })
 }
 
-/// The number of the option of `poll` with this id.
+/// Returns the number of an option of `poll`.
 pub fn known(poll: &Poll, id: &OptionId, texts: &Texts) -> Result<i64> {
     let is_here = poll.options.iter().any(|option| option.option_id == *id);
     let number = id.number().ok().filter(|_| is_here);
     number.ok_or_else(|| Refusal::NotFound(texts.no_such_option.into()))
 }
 
-/// Whether no two are the same.
 pub fn all_differ<T: Eq + Hash>(items: impl Iterator<Item = T>) -> bool {
     let mut seen = HashSet::new();
     items.into_iter().all(|item| seen.insert(item))

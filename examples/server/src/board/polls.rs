@@ -19,7 +19,7 @@ use super::settings::{OPTIONS_MAX, TITLE_MAX};
 use super::texts::Texts;
 use super::visibility::{Visibility, sees_thread};
 
-/// The poll of a thread, as it is `now`.
+/// Reads the poll of a thread.
 pub async fn of_thread(
     connection: &Connection<'_>,
     actor: &Actor,
@@ -30,7 +30,7 @@ pub async fn of_thread(
     found.map(PollRow::answer)
 }
 
-/// The poll that a new thread is to carry, if it can.
+/// Checks the poll of a new thread.
 pub async fn draft<'a>(
     tx: &Transaction<'_>,
     poll: &'a NewPoll,
@@ -40,7 +40,6 @@ pub async fn draft<'a>(
     poll_rules::new(poll, limits(tx).await?, now, texts)
 }
 
-/// Votes, or changes the vote.
 pub async fn vote(
     (tx, events, actor, texts): Command<'_>,
     poll: i64,
@@ -57,7 +56,6 @@ pub async fn vote(
     Ok(found.changed(events, Event::poll_voted))
 }
 
-/// Edits a poll.
 pub async fn edit(
     (tx, events, actor, texts): Command<'_>,
     poll: i64,
@@ -85,7 +83,7 @@ async fn limits(tx: &Transaction<'_>) -> Result<Limits> {
     })
 }
 
-/// A poll, and what the rules ask of its thread.
+/// A poll with the properties of its thread that the rules read.
 #[derive(Clone, Debug)]
 pub struct PollRow {
     pub forum: i64,
@@ -95,12 +93,11 @@ pub struct PollRow {
 }
 
 impl PollRow {
-    /// The poll, for its caller.
     pub fn answer(self) -> In<Poll> {
         In::new(ForumId::from(self.forum), self.poll)
     }
 
-    /// The poll, for its caller who changed it. It is noted when it is there for everybody who sees the forum.
+    /// Records the event of a poll that all callers who see the forum see, and returns the poll.
     pub fn changed(self, events: &mut EventRecorder, tell: PollEventFn) -> In<Poll> {
         if self.state == State::Visible {
             events.record(DomainEvent::Poll(tell, self.poll.clone()));
@@ -108,7 +105,6 @@ impl PollRow {
         self.answer()
     }
 
-    /// What `actor` is to it.
     pub fn editor(&self, actor: &Actor) -> Editor {
         let author = self.poll.author.as_ref();
         let author = author.and_then(|author| author.user_id.number().ok());
@@ -121,7 +117,6 @@ impl PollRow {
     }
 }
 
-/// A row for each option.
 const SELECT: &str = "
     SELECT
         poll.id, thread.forum_id, thread.state, thread.locked,
@@ -135,7 +130,6 @@ const SELECT: &str = "
     LEFT JOIN ballot ON ballot.poll_id = poll.id AND ballot.member_id = :member
     LEFT JOIN vote ON vote.ballot_id = ballot.id AND vote.option_id = option.id";
 
-/// The poll of a thread.
 pub static OF_THREAD: LazyLock<String> = LazyLock::new(|| query("poll.thread_id"));
 
 static WITH_ID: LazyLock<String> = LazyLock::new(|| query("poll.id"));
@@ -145,7 +139,6 @@ fn query(key: &str) -> String {
     format!("{SELECT} WHERE {key} = :key AND {sees} ORDER BY option.position")
 }
 
-/// The poll with this id, as it is `now`.
 async fn with_id(
     connection: &Connection<'_>,
     actor: &Actor,
@@ -155,7 +148,7 @@ async fn with_id(
     find(connection, actor, &WITH_ID, poll, now).await
 }
 
-/// In which forum a poll is, for a caller who sees it there.
+/// Returns the forum of a visible poll.
 pub async fn forum(connection: &Connection<'_>, actor: &Actor, poll: i64) -> Result<i64> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         let sees = sees_thread();
@@ -187,7 +180,7 @@ async fn find(
     found.ok_or(Refusal::Absent)
 }
 
-/// What each row says again.
+/// The columns that are the same in each row.
 fn head(row: &mut RowReader<'_>, now: Timestamp) -> db::Result<PollRow> {
     let poll_id = row.id()?;
     let (forum, state, locked) = (row.value()?, row.state()?, row.value()?);
@@ -229,7 +222,6 @@ fn add_option(poll: &mut Poll, row: &mut RowReader<'_>) -> db::Result<()> {
     Ok(())
 }
 
-/// Adds the poll of a thread.
 pub async fn add(tx: &Transaction<'_>, thread: i64, draft: &Draft<'_>) -> Result<()> {
     let parameters = bind! {
         ":thread": thread, ":question": draft.question, ":max_choices": draft.max_choices,
@@ -244,7 +236,7 @@ pub async fn add(tx: &Transaction<'_>, thread: i64, draft: &Draft<'_>) -> Result
     put_options(tx, insert.await?, options).await
 }
 
-/// Makes a poll what it is to be. What was voted for an option that is gone goes with it.
+/// Updates a poll. Votes for a removed option are removed.
 pub async fn update(tx: &Transaction<'_>, poll: i64, draft: &Draft<'_>) -> Result<()> {
     let parameters = bind! {
         ":poll": poll, ":question": draft.question, ":max_choices": draft.max_choices,
@@ -264,7 +256,7 @@ pub async fn update(tx: &Transaction<'_>, poll: i64, draft: &Draft<'_>) -> Resul
     put_options(tx, poll, options).await
 }
 
-/// SQLite gives an id where there is none.
+/// SQLite replaces a null id with a new one.
 static PUT_ON_SQLITE: LazyLock<String> = LazyLock::new(|| put("value ->> 'id'"));
 
 static PUT_ON_POSTGRES: LazyLock<String> = LazyLock::new(|| {
@@ -279,14 +271,13 @@ fn put(id: &str) -> String {
     )
 }
 
-/// Adds the new ones, and gives the others their texts and their order.
 async fn put_options(tx: &Transaction<'_>, poll: i64, options: &[Choice<'_>]) -> Result<()> {
     let put = tx.dialect(&PUT_ON_SQLITE, &PUT_ON_POSTGRES);
     tx.change(put, bind![poll, json(options)?]).await?;
     Ok(())
 }
 
-/// Votes go with their option, and a ballot that names nothing any more is none.
+/// Removes options with their votes, and ballots without votes.
 async fn remove_options_but(tx: &Transaction<'_>, poll: i64, kept: &[Choice<'_>]) -> Result<()> {
     let remove = "DELETE FROM poll_option WHERE poll_id = ?1 AND id NOT IN (
             SELECT CAST(value ->> 'id' AS BIGINT) FROM json_each(?2) WHERE value ->> 'id' IS NOT NULL
@@ -302,7 +293,7 @@ async fn remove_options_but(tx: &Transaction<'_>, poll: i64, kept: &[Choice<'_>]
     Ok(())
 }
 
-/// Largest number of options of one vote; 0 without votes.
+/// Returns the largest number of options of one vote; 0 without votes.
 pub async fn largest_vote(connection: &Connection<'_>, poll: i64) -> Result<i64> {
     let largest = "
         SELECT coalesce(max(options), 0) FROM (
@@ -315,7 +306,7 @@ pub async fn largest_vote(connection: &Connection<'_>, poll: i64) -> Result<i64>
     Ok(largest?)
 }
 
-/// Notes that a member who has not voted votes for these options.
+/// Stores the vote of a member who has not voted.
 pub async fn cast(
     tx: &Transaction<'_>,
     poll: i64,
@@ -336,7 +327,6 @@ pub async fn cast(
     Ok(())
 }
 
-/// Takes back what a member voted.
 pub async fn take_back(tx: &Transaction<'_>, poll: i64, member: Option<i64>) -> Result<()> {
     let count = "UPDATE poll_option SET votes = votes - 1 WHERE id IN (
             SELECT option_id FROM vote JOIN ballot ON ballot.id = vote.ballot_id

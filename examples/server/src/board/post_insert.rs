@@ -9,7 +9,7 @@ use super::settings::{POST_INTERVAL, POSTS_PER_HOUR, Values};
 use super::texts::Texts;
 use super::{markdown, rules, search};
 
-/// A post that was found good.
+/// A valid post.
 #[derive(Clone, Copy, Debug)]
 pub struct NewPost<'a> {
     pub author: Option<i64>,
@@ -31,7 +31,7 @@ impl NewPost<'_> {
     }
 }
 
-/// Adds a thread with its first post, and gives both their ids.
+/// Adds a thread with its first post and returns both ids.
 pub async fn thread(
     tx: &Transaction<'_>,
     forum: i64,
@@ -57,8 +57,7 @@ pub async fn thread(
     Ok((thread, post))
 }
 
-/// Adds a reply at this place in the order of posts, and returns its id. Its thread is visible, and no post of the thread
-/// is ordered later.
+/// Adds a reply to a visible thread as the last one in order, and returns its id.
 pub async fn reply(
     tx: &Transaction<'_>,
     (forum, thread): (i64, i64),
@@ -102,7 +101,7 @@ async fn row(
     tx.insert(insert, parameters).await
 }
 
-/// A post that is there for everybody from now on, or no longer.
+/// A post that becomes visible, or no longer is.
 #[derive(Clone, Copy, Debug)]
 pub struct CounterDelta {
     pub thread: i64,
@@ -112,7 +111,7 @@ pub struct CounterDelta {
     pub on_profiles: bool,
 }
 
-/// A reply that is ordered after all posts of its thread.
+/// A new reply that is the last of its thread in order.
 #[derive(Clone, Copy, Debug)]
 pub struct LatestPost {
     pub forum: i64,
@@ -120,7 +119,7 @@ pub struct LatestPost {
     pub at: Timestamp,
 }
 
-/// Counts and numbers a new reply, in a thread that is there for everybody. No statement waits for another.
+/// Counts and numbers a new reply in a visible thread. The statements run concurrently.
 pub async fn count_new_reply(
     tx: &Transaction<'_>,
     newest: LatestPost,
@@ -160,7 +159,7 @@ pub async fn count_new_reply(
     Ok(())
 }
 
-/// Counts a reply: in its thread, and beyond it if the thread is there for everybody.
+/// Counts a reply in its thread; if the thread is visible, also in the forum and on the profile.
 pub async fn count_reply(tx: &Transaction<'_>, reply: CounterDelta) -> Result<()> {
     let update = "
         UPDATE thread SET
@@ -184,7 +183,7 @@ pub async fn count_reply(tx: &Transaction<'_>, reply: CounterDelta) -> Result<()
     Ok(())
 }
 
-/// Counts a thread with its `first` post and all replies that are there with it.
+/// Counts a thread with its `first` post and all visible replies.
 pub async fn count_thread(tx: &Transaction<'_>, first: CounterDelta) -> Result<()> {
     let (of, replies): (i64, i64) = tx
         .one(
@@ -225,7 +224,7 @@ async fn count_on_profile(tx: &Transaction<'_>, post: CounterDelta) -> Result<()
         .map(drop)
 }
 
-/// Counts all replies of a thread on their authors' profiles, by an index alone: there may be very many.
+/// Counts all replies of a thread on profiles, with an index only: there may be very many.
 async fn count_replies_on_profiles(tx: &Transaction<'_>, thread: i64, by: i64) -> Result<()> {
     let parameters = bind! { ":thread": thread, ":by": by };
     tx.change(PROFILES_OF_REPLIES, parameters).await.map(drop)
@@ -241,8 +240,7 @@ pub(super) const PROFILES_OF_REPLIES: &str = "
     ) AS written
     WHERE member.id = written.author_id";
 
-/// Refuses a post of a member who has to wait. Refused posts left no row and do not count. Posts that are dated later
-/// than now, because a clock was ahead, do not count either.
+/// Refuses a post of a member who has to wait. Refused posts and posts dated later than now do not count.
 pub async fn check_pace(
     connection: &Connection<'_>,
     actor: &Actor,

@@ -9,7 +9,6 @@ use super::edit_rules::PostFacts;
 use super::events::{DomainEvent, EventFn, EventRecorder, EventScope, REPLIED, STARTED};
 use super::post_insert::{self, CounterDelta};
 
-/// A post, and where it is.
 #[derive(Clone, Copy, Debug)]
 pub struct PostAt {
     pub forum: i64,
@@ -17,7 +16,6 @@ pub struct PostAt {
     pub post: i64,
 }
 
-/// A post with its thread.
 #[derive(Clone, Copy, Debug)]
 pub struct PostRow {
     pub at: PostAt,
@@ -35,7 +33,6 @@ pub struct PostRow {
 }
 
 impl PostRow {
-    /// The post with this id.
     pub async fn load(connection: &Connection<'_>, post: i64) -> Result<Option<Self>> {
         let query = "
             SELECT
@@ -47,7 +44,7 @@ impl PostRow {
         connection.first(query, bind![post], read).await
     }
 
-    /// What the rules on changing it ask, when `member` wants to.
+    /// The properties that the rules on changes by `member` read.
     pub fn subject(&self, member: Option<i64>) -> PostFacts {
         PostFacts {
             own: member.is_some() && self.author == member,
@@ -58,7 +55,7 @@ impl PostRow {
         }
     }
 
-    /// Whether everybody who sees the forum sees it.
+    /// Returns whether all callers who see the forum see the post.
     pub fn is_public(&self) -> bool {
         (self.state, self.thread_state) == (State::Visible, State::Visible)
     }
@@ -90,7 +87,7 @@ impl PostRow {
         Ok(())
     }
 
-    /// Notes what happened to it: to its thread, as `thread` tells, if it is the first; or else as `reply` does.
+    /// Records the `thread` events for a first post, and the `reply` events for another.
     pub async fn note(
         &self,
         tx: &Transaction<'_>,
@@ -103,7 +100,7 @@ impl PostRow {
         Ok(())
     }
 
-    /// What stands around it, when `actor` did something to it.
+    /// Loads the scope of an event by `actor`.
     pub async fn around(
         &self,
         tx: &Transaction<'_>,
@@ -112,7 +109,7 @@ impl PostRow {
         EventScope::load(tx, self.at.thread, Some(self.at.post), actor).await
     }
 
-    /// Brings it, and its thread if it is the first, into another state; the counts follow.
+    /// Changes the state of the post, of its thread if it is the first, and the counters.
     pub async fn shift(&mut self, tx: &Transaction<'_>, to: State) -> Result<()> {
         let update = "
             UPDATE post SET

@@ -21,21 +21,20 @@ use super::texts::Texts;
 use super::visibility::{Visibility, sees_post, sees_thread};
 use super::{markdown, page_keys, rules, search, subscriptions, visibility};
 
-/// What holds for all posts of a thread.
+/// Columns that are the same for all posts of a thread.
 const SURROUNDINGS: &str = "
     thread.forum_id, thread.locked, thread.first_post_id,
     (SELECT value FROM setting WHERE key = :window)";
 
-/// The texts of a page: when their size in bytes exceeds this, the page ends.
+/// Size in bytes of the texts of a page, after which the page ends.
 const TEXTS_MAX: usize = 1024 * 1024;
 
-/// What a post is read from.
 pub(super) const COLUMNS: &str = "
     post.id, post.thread_id, post.number, author.id, author.username, author.avatar_url,
     post.state, post.created_at, post.edited_at, editor.id, editor.username, editor.avatar_url,
     CASE WHEN :source THEN post.body END, CASE WHEN :html THEN post.body_html END, post.version";
 
-/// Who stands in these row beside the post's own row.
+/// Joins of the author and the editor.
 pub(super) const PEOPLE: &str = "
     LEFT JOIN member AS author ON author.id = post.author_id
     LEFT JOIN member AS editor ON editor.id = post.edited_by";
@@ -87,7 +86,6 @@ pub static PAGE: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// A page of a thread's posts, oldest first.
 pub async fn list(
     connection: &Connection<'_>,
     actor: &Actor,
@@ -151,7 +149,6 @@ fn in_json(text: &str) -> usize {
     text.len() + 5 * controls.count()
 }
 
-/// A row of [`PAGE`].
 struct Row {
     from_is_seen: bool,
     forum: i64,
@@ -175,7 +172,7 @@ impl Row {
     }
 }
 
-/// A post as `actor` sees it, who is known to.
+/// Returns a post as `actor` sees it.
 pub fn seen(
     around: &EventScope,
     actor: &Actor,
@@ -196,7 +193,6 @@ pub fn seen(
     Ok(view.of(post))
 }
 
-/// How somebody looks at a thread's posts.
 struct View {
     forum: i64,
     locked: bool,
@@ -221,7 +217,6 @@ impl View {
         })
     }
 
-    /// `None` when the row has no post.
     fn post(&self, row: &mut RowReader<'_>) -> db::Result<Option<Post>> {
         Ok(fields(row)?.map(|post| self.of(post)))
     }
@@ -247,7 +242,7 @@ impl View {
     }
 }
 
-/// A post as it is for everybody; `None` when the row has none.
+/// Reads a post without permissions; `None` if the row has none.
 pub(super) fn fields(row: &mut RowReader<'_>) -> db::Result<Option<Post>> {
     let Some(post_id) = row.maybe_id()? else {
         return Ok(None);
@@ -272,8 +267,7 @@ pub(super) fn fields(row: &mut RowReader<'_>) -> db::Result<Option<Post>> {
 /// Ids begin at 1.
 const NO_POST: i64 = 0;
 
-/// Writes a reply. It is ordered after all posts of its thread, also if one of them is dated later because a clock was
-/// ahead.
+/// Writes a reply. It follows all posts of its thread in order, even if a clock was ahead.
 pub async fn reply(
     (tx, events, actor, texts): Command<'_>,
     thread: i64,
@@ -307,7 +301,7 @@ pub async fn reply(
     Ok(In::new(ForumId::from(forum), post))
 }
 
-/// Gives a post another body. If the posts of its editor await approval, it awaits approval from then on.
+/// Changes the body of a post. The post awaits approval if the posts of its editor do.
 pub async fn edit(
     (tx, events, actor, texts): Command<'_>,
     (thread, post): (i64, i64),
@@ -343,7 +337,7 @@ pub async fn edit(
     Ok(In::new(ForumId::from(item.at.forum), edited))
 }
 
-/// Soft-deletes a post; the first one with its whole thread.
+/// Soft-deletes a post, or the whole thread with its first post.
 pub async fn delete(
     (tx, events, actor, texts): Command<'_>,
     (thread, post): (i64, i64),
@@ -359,7 +353,7 @@ pub async fn delete(
     Ok(())
 }
 
-/// The post, if `actor` sees it and may change it so.
+/// Loads a post that `actor` sees and may change.
 async fn changeable(
     tx: &Transaction<'_>,
     actor: &Actor,

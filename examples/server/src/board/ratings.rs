@@ -17,7 +17,7 @@ use super::settings::{ALLOW_EMPTY_COMMENT, ALLOW_NEGATIVE, BODY_MAX, MAX_POINTS,
 use super::texts::{Texts, fill};
 use super::visibility::{Visibility, sees_post, sees_thread};
 
-/// Rates a member. One who is banned can be rated as well: the profile is there.
+/// Rates a member. Banned members can be rated.
 pub async fn rate(
     (tx, events, actor, texts): Command<'_>,
     user: UserRef,
@@ -59,7 +59,7 @@ fn author(profile: Profile) -> Author {
     }
 }
 
-/// The comment, if the settings allow it and the points.
+/// Checks the points and returns the comment.
 async fn comment<'a>(tx: &Transaction<'_>, rate: &'a Rate, texts: &Texts) -> Result<&'a str> {
     let limits = Limits {
         points: MAX_POINTS.get(tx).await?,
@@ -71,7 +71,6 @@ async fn comment<'a>(tx: &Transaction<'_>, rate: &'a Rate, texts: &Texts) -> Res
     check_comment(&rate.comment, limits, texts)
 }
 
-/// A post that a rating is about.
 #[derive(Clone, Copy)]
 struct RatedPost {
     id: i64,
@@ -79,7 +78,7 @@ struct RatedPost {
     public: bool,
 }
 
-/// The post of this `author`, if the caller sees it.
+/// Finds a visible post of this `author`.
 async fn find_post(
     connection: &Connection<'_>,
     actor: &Actor,
@@ -110,7 +109,7 @@ async fn find_post(
     subject.await?.ok_or_else(absent)
 }
 
-/// A rating whose contents were found good.
+/// A rating with valid points and comment.
 struct NewRating<'a> {
     member: i64,
     rater: Option<i64>,
@@ -121,7 +120,7 @@ struct NewRating<'a> {
 }
 
 impl NewRating<'_> {
-    /// A post is rated once, a member without one once in a day.
+    /// Checks that the post was not rated before, or the member not within a day.
     async fn is_first(&self, tx: &Transaction<'_>, texts: &Texts) -> Result<()> {
         let (since, until, text) = match self.post {
             Some(_) => (i64::MIN, i64::MAX, texts.post_rated),
@@ -163,7 +162,7 @@ impl NewRating<'_> {
         pace(oldest.await?, self.at, most, DAY, texts.too_many_ratings)
     }
 
-    /// Gives its id, and the member's new total.
+    /// Returns the id of the rating and the member's new total.
     async fn insert(&self, tx: &Transaction<'_>) -> db::Result<(i64, i64)> {
         let parameters = bind! {
             ":member": self.member, ":rater": self.rater, ":post": self.post,
@@ -198,7 +197,6 @@ impl NewRating<'_> {
     }
 }
 
-/// What the board's settings allow.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub points: u32,
@@ -207,7 +205,6 @@ pub struct Limits {
     pub comment: u32,
 }
 
-/// Whether a rating may give so many points.
 fn check_points(points: i64, limits: Limits, texts: &Texts) -> Result<()> {
     let denial = match points {
         0 => Some(texts.points_missing.into()),
@@ -220,7 +217,7 @@ fn check_points(points: i64, limits: Limits, texts: &Texts) -> Result<()> {
     denial.map_or(Ok(()), |text| Err(Refusal::invalid("points", text)))
 }
 
-/// The comment without the blanks around it, if a rating may have it.
+/// Trims and checks the comment.
 fn check_comment<'a>(text: &'a str, limits: Limits, texts: &Texts) -> Result<&'a str> {
     if limits.empty_comment && is_blank(text) {
         return Ok("");

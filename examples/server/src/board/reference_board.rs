@@ -17,7 +17,6 @@ use super::hints::Hints;
 use super::schema;
 use super::texts::Texts;
 
-/// The board.
 #[derive(Clone, Debug)]
 pub struct Board {
     pub(super) database: Database,
@@ -27,7 +26,6 @@ pub struct Board {
     waker: WorkerWaker,
 }
 
-/// Wakes the webhook worker.
 #[derive(Clone)]
 struct WorkerWaker(Arc<dyn Fn() + Send + Sync>);
 
@@ -101,7 +99,6 @@ impl Board {
         begin.await
     }
 
-    /// Reads from the board.
     pub async fn read<T: Send + 'static>(&self, query: impl Query<T> + 'static) -> Result<T> {
         self.database.read(query).await
     }

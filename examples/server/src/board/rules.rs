@@ -9,13 +9,12 @@ use super::groups::{Group, Groups};
 use super::permissions::ForumPermissions;
 use super::texts::{Texts, fill};
 
-/// Over how long a time posts are counted.
+/// Time in which posts are counted.
 pub const HOUR: Duration = Duration::from_secs(60 * 60);
 
-/// Over how long a time ratings are counted.
+/// Time in which ratings are counted.
 pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The title without the blanks around it, if it is a single-line text of 1 to `most` characters.
 pub fn title<'a>(text: &'a str, most: u32, texts: &Texts) -> Result<&'a str> {
     line(
         "title",
@@ -26,8 +25,7 @@ pub fn title<'a>(text: &'a str, most: u32, texts: &Texts) -> Result<&'a str> {
     )
 }
 
-/// The text without the blanks around it, if it is a single-line text of 1 to `most` characters; otherwise what is
-/// `missing`, or `too_long`.
+/// Trims and checks a single-line text of 1 to `most` characters.
 pub fn line<'a>(
     field: &'static str,
     text: &'a str,
@@ -42,17 +40,15 @@ pub fn line<'a>(
         .ok_or_else(|| Refusal::invalid(field, texts.not_single_line))
 }
 
-/// Whether a body is not blank and has at most `most` characters.
 pub fn body(text: &str, most: u32, texts: &Texts) -> Result<()> {
     within("body", text, most, texts.body_missing, texts.body_too_long)
 }
 
-/// Whether the reason of an edit has at most `most` characters.
 pub fn reason(text: &str, most: u32, texts: &Texts) -> Result<()> {
     at_most("reason", text, most, texts.reason_too_long)
 }
 
-/// Whether a text is not blank and has at most `most` characters; otherwise what is `missing`, or `too_long`.
+/// Checks that a text is not blank and has at most `most` characters.
 pub fn within(
     field: &'static str,
     text: &str,
@@ -91,7 +87,7 @@ fn is_invisible(c: char) -> bool {
     c.is_whitespace() || c.is_control() || is_unseen
 }
 
-/// Whether `interval` seconds have passed since the member's last post. Staff need not wait.
+/// Checks that `interval` seconds have passed since the member's last post. Staff is exempt.
 pub fn interval(
     last: Option<Timestamp>,
     now: Timestamp,
@@ -105,8 +101,7 @@ pub fn interval(
         .ok_or_else(|| Refusal::invalid("body", fill(texts.too_soon, interval)))
 }
 
-/// Whether one more is within `most` in a `span` of time, when the `most`-last of the member's was at `oldest`;
-/// otherwise there are `too_many`.
+/// Checks that one more is within `most` in a `span`, given the time of the `most`-last one.
 pub fn pace(
     oldest: Option<Timestamp>,
     now: Timestamp,
@@ -121,7 +116,6 @@ pub fn pace(
     }
 }
 
-/// Whether the caller may start a thread in a forum.
 pub fn start(access: ForumPermissions, texts: &Texts) -> Result<()> {
     match access {
         ForumPermissions { read: false, .. } => Err(Refusal::Absent),
@@ -132,7 +126,7 @@ pub fn start(access: ForumPermissions, texts: &Texts) -> Result<()> {
     }
 }
 
-/// What keeps somebody with this access from replying to such a thread, as the board says it.
+/// Returns the text of the reason why this caller may not reply.
 pub fn reply_denial(
     access: ForumPermissions,
     state: State,
@@ -148,14 +142,14 @@ pub fn reply_denial(
     }
 }
 
-/// Whether what is at this version is still what the caller `expected`.
+/// Checks the version that the caller `expected`.
 pub fn expected(expected: Option<i64>, version: i64, texts: &Texts) -> Result<()> {
     let same = expected.is_none_or(|expected| expected == version);
     same.then_some(())
         .ok_or_else(|| Refusal::Conflict(texts.stale.into()))
 }
 
-/// In which state something begins that somebody in these groups writes.
+/// State of new content by a member of these groups.
 pub const fn first_state(groups: Groups) -> State {
     if groups.contains(Group::Newcomers) {
         State::AwaitingApproval

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::db::{Connection, Result, RowReader, Transaction, bind};
 use super::edit_rules::EditWindow;
 
-/// Something that an administrator may set.
+/// A setting of the board.
 #[derive(Debug)]
 pub struct Setting<T> {
     pub key: &'static str,
@@ -79,7 +79,6 @@ impl<T: SettingType> Setting<T> {
         }
     }
 
-    /// Its value now.
     pub async fn get(&self, connection: &Connection<'_>) -> Result<T> {
         let find = "SELECT value FROM setting WHERE key = ?1";
         let read = |row: &mut RowReader<'_>| Ok(self.read(row.text()?));
@@ -87,7 +86,7 @@ impl<T: SettingType> Setting<T> {
         Ok(value.unwrap_or(self.default))
     }
 
-    /// Its value, when this is what is stored of it.
+    /// Parses a stored value.
     pub fn read(&self, stored: Option<&str>) -> T {
         stored
             .and_then(|value| value.parse().ok())
@@ -95,29 +94,27 @@ impl<T: SettingType> Setting<T> {
     }
 }
 
-/// All settings as they are at one time: what a command goes by, in one statement.
+/// All stored settings at one time.
 #[derive(Debug)]
 pub struct Values(HashMap<String, String>);
 
 impl Values {
-    /// The settings now.
     pub async fn now(connection: &Connection<'_>) -> Result<Self> {
         let read = |row: &mut RowReader<'_>| Ok((row.value()?, row.value()?));
         let stored = connection.all("SELECT key, value FROM setting", &[], read);
         Ok(Self(stored.await?.into_iter().collect()))
     }
 
-    /// The value of one.
     pub fn of<T: SettingType>(&self, setting: &Setting<T>) -> T {
         setting.read(self.0.get(setting.key).map(String::as_str))
     }
 }
 
-/// A kind of value that settings have.
+/// Type of a setting's value.
 pub trait SettingType:
     Copy + Debug + Display + FromStr + Into<Value> + PartialOrd + Send + Sync
 {
-    /// What a value of this kind is, when it has to be `least` or more.
+    /// Describes the values from `least` on.
     fn rule(least: Self) -> String;
 }
 
@@ -139,19 +136,16 @@ impl SettingType for EditWindow {
     }
 }
 
-/// A setting of any kind, as administrators meet it.
+/// A setting of any type.
 #[async_trait]
 pub trait AnySetting: Sync {
-    /// Its name.
     fn key(&self) -> &'static str;
 
-    /// What its values are.
     fn rule(&self) -> String;
 
-    /// Its value now.
     async fn value(&self, connection: &Connection<'_>) -> Result<Value>;
 
-    /// Sets it to what `text` says; `None` when that is not a value for it, and nothing is changed.
+    /// Sets a value; returns `None` for an invalid one.
     async fn set(&self, tx: &Transaction<'_>, text: &str) -> Result<Option<()>>;
 }
 
@@ -180,7 +174,7 @@ impl<T: SettingType> AnySetting for Setting<T> {
     }
 }
 
-/// All settings with their values now.
+/// Returns all settings with their values.
 pub async fn all(connection: &Connection<'_>) -> Result<Vec<(&'static str, Value)>> {
     let mut values = Vec::new();
     for setting in ALL {
@@ -189,12 +183,11 @@ pub async fn all(connection: &Connection<'_>) -> Result<Vec<(&'static str, Value
     Ok(values)
 }
 
-/// The setting of this name.
 pub fn named(key: &str) -> Option<&'static dyn AnySetting> {
     ALL.iter().copied().find(|setting| setting.key() == key)
 }
 
-/// Takes the board offline, or online again.
+/// Sets whether the board is offline.
 pub async fn set_offline(tx: &Transaction<'_>, offline: bool) -> Result<()> {
     if offline {
         return put(tx, "board.offline", "true").await;

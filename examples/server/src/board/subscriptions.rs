@@ -22,7 +22,7 @@ const SELECT: &str = "
     LEFT JOIN thread ON subscription.target = 'thread' AND thread.id = subscription.target_id
     WHERE subscription.member_id = :member";
 
-/// Walks an index by time from the place where the page begins, past what is hidden now.
+/// Query that walks an index by time from the page key on, past hidden items.
 fn walk(narrowed: &str) -> String {
     format!(
         "{SELECT} AND {narrowed}
@@ -34,10 +34,8 @@ fn walk(narrowed: &str) -> String {
     )
 }
 
-/// A member's subscriptions of both kinds.
 pub(super) static ALL: LazyLock<String> = LazyLock::new(|| walk("CAST(:target AS TEXT) IS NULL"));
 
-/// A member's subscriptions of one kind.
 pub(super) static OF_TARGET: LazyLock<String> =
     LazyLock::new(|| walk("subscription.target = :target"));
 
@@ -64,7 +62,6 @@ pub async fn list(
     })
 }
 
-/// Follows what the member sees.
 pub async fn follow((tx, events, actor, texts): Command<'_>, what: Target) -> Result<Followed> {
     let absent = || Refusal::NotFound(texts.no_such_target.into());
     let key = key(&what).ok_or_else(absent)?;
@@ -77,7 +74,7 @@ pub async fn follow((tx, events, actor, texts): Command<'_>, what: Target) -> Re
     })
 }
 
-/// Follows what is in this forum, or the forum; gives whether it was not followed before.
+/// Adds a subscription and returns whether it is new.
 pub async fn put(
     tx: &Transaction<'_>,
     actor: &Actor,
@@ -95,7 +92,7 @@ pub async fn put(
     Ok(insert? > 0)
 }
 
-/// Stops following, what is hidden now too.
+/// Removes a subscription, also of hidden content.
 pub async fn unfollow((tx, _, actor, texts): Command<'_>, what: Target) -> Result<()> {
     let not_followed = || Refusal::NotFound(texts.not_followed.into());
     let (target, id) = key(&what).ok_or_else(not_followed)?;
@@ -121,7 +118,7 @@ async fn one(
     Ok(subscription)
 }
 
-/// A subscription behind its place among all.
+/// Reads a subscription and its id.
 fn read(row: &mut RowReader<'_>) -> db::Result<(i64, Subscription)> {
     let place = row.value()?;
     let subscription = Subscription {
@@ -137,7 +134,7 @@ fn read(row: &mut RowReader<'_>) -> db::Result<(i64, Subscription)> {
     Ok((place, subscription))
 }
 
-/// The forum that is meant, or that the thread is in, if the member sees it.
+/// Returns the forum of a visible target.
 async fn forum_of(
     connection: &Connection<'_>,
     actor: &Actor,
@@ -153,7 +150,7 @@ async fn forum_of(
     }
 }
 
-/// `None` for an id that nothing has.
+/// Returns `None` for an invalid id.
 fn key(what: &Target) -> Option<(TargetKind, i64)> {
     let (target, id) = match what {
         Target::Thread(thread) => (TargetKind::Thread, thread.number()),

@@ -6,7 +6,6 @@ use forum_api::Language;
 
 macro_rules! texts {
     ($($name:ident: $english:literal $german:literal)+) => {
-        /// The board's texts in one language.
         #[derive(Debug)]
         pub struct Texts {
             $(pub $name: &'static str,)+

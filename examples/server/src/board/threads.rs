@@ -16,21 +16,21 @@ use super::settings::{BODY_MAX, TITLE_MAX, Values};
 use super::visibility::{Visibility, sees_thread};
 use super::{page_keys, polls, rules, subscriptions};
 
-/// What a thread is read from.
+/// Columns of a thread.
 pub(super) const COLUMNS: &str = "
     thread.forum_id, thread.id, thread.title, starter.id, starter.username, starter.avatar_url,
     thread.state, thread.created_at, thread.last_activity_at,
     last_post.id, last_author.id, last_author.username, last_author.avatar_url, last_post.created_at,
     thread.reply_count, thread.pinned, thread.locked, thread.first_post_id, poll.id, thread.version";
 
-/// What stands in these row beside the thread's own row.
+/// Joins of these columns.
 pub(super) const OTHERS: &str = "
     LEFT JOIN member AS starter ON starter.id = thread.author_id
     LEFT JOIN post AS last_post ON last_post.id = thread.last_post_id
     LEFT JOIN member AS last_author ON last_author.id = last_post.author_id
     LEFT JOIN poll ON poll.thread_id = thread.id";
 
-/// Walks the index by activity from the place where the page begins.
+/// Query that walks the index by activity from the page key on.
 pub static LIST: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT {COLUMNS} FROM thread {OTHERS}
@@ -41,7 +41,6 @@ pub static LIST: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// A thread, unless the caller does not see it.
 pub static ONE: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT {COLUMNS} FROM thread {OTHERS} WHERE thread.id = :thread AND {}",
@@ -71,7 +70,6 @@ pub async fn list(
     }))
 }
 
-/// One thread.
 pub async fn one(connection: &Connection<'_>, actor: &Actor, thread: i64) -> Result<Thread> {
     let sight = Visibility::of(actor);
     let parameters = bind! { ":thread": thread };
@@ -123,7 +121,7 @@ fn read(row: &mut RowReader<'_>, actor: &Actor) -> db::Result<Thread> {
     Ok(seen(fields(row)?, actor))
 }
 
-/// A thread as `actor` sees it, who is known to.
+/// Returns a thread as `actor` sees it.
 fn seen(mut thread: Thread, actor: &Actor) -> Thread {
     let access = thread.forum_id.number().map(|forum| actor.access(forum));
     let denial = rules::reply_denial(access.unwrap_or_default(), thread.state, thread.locked);
@@ -131,7 +129,7 @@ fn seen(mut thread: Thread, actor: &Actor) -> Thread {
     thread
 }
 
-/// A thread as it is for everybody.
+/// Reads a thread without permissions.
 pub(super) fn fields(row: &mut RowReader<'_>) -> db::Result<Thread> {
     Ok(Thread {
         forum_id: row.id()?,

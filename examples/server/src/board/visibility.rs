@@ -19,7 +19,6 @@ pub struct Visibility {
 }
 
 impl Visibility {
-    /// What `actor` sees.
     pub fn of(actor: &Actor) -> Self {
         Self {
             sees: between_commas(actor.sees()),
@@ -28,7 +27,6 @@ impl Visibility {
         }
     }
 
-    /// Its parameters and the `others` of the query.
     pub fn with<'a>(&'a self, others: &[Bound<'a>]) -> Vec<Bound<'a>> {
         let mut all: Vec<Bound<'a>> = vec![
             (":sees", &self.sees),
@@ -40,28 +38,28 @@ impl Visibility {
     }
 }
 
-/// Ids as a query looks for one with `instr`.
+/// Joins ids for `instr`.
 pub fn between_commas(forums: impl Iterator<Item = i64>) -> String {
     forums.fold(",".into(), |list, forum| format!("{list}{forum},"))
 }
 
-/// SQL: whether the caller sees the forum with the id `forum`.
+/// SQL condition: the caller sees the forum with the id `forum`.
 pub fn sees_forum(forum: &str) -> String {
     format!("instr(:sees, ',' || {forum} || ',') > 0")
 }
 
-/// SQL: whether the caller sees the row `thread`.
+/// SQL condition: the caller sees the row `thread`.
 pub fn sees_thread() -> String {
     let (forum, state) = (sees_forum("thread.forum_id"), sees_state("thread"));
     format!("{forum} AND {state}")
 }
 
-/// SQL: whether the caller, who sees the row `thread`, sees its post in the row `post`.
+/// SQL condition: the caller, who sees the row `thread`, sees its post in the row `post`.
 pub fn sees_post(post: &str) -> String {
     sees_state(post)
 }
 
-/// What awaits approval is there for its author and the moderators, what is deleted for the moderators.
+/// Authors and moderators see content that awaits approval; moderators see deleted content.
 fn sees_state(row: &str) -> String {
     format!(
         "({row}.state = 'visible'
@@ -70,7 +68,7 @@ fn sees_state(row: &str) -> String {
     )
 }
 
-/// What a path names, in numbers.
+/// Content that a path names.
 #[derive(Clone, Copy, Debug)]
 pub enum ContentRef {
     Thread(i64),
@@ -91,7 +89,7 @@ impl TryFrom<host::Place<'_>> for ContentRef {
     }
 }
 
-/// The forum in which it is, for a caller who sees it there.
+/// Returns the forum of visible content.
 pub async fn forum(connection: &Connection<'_>, actor: &Actor, named: ContentRef) -> Result<i64> {
     let (thread, post) = match named {
         ContentRef::Thread(thread) => (thread, None),
@@ -101,7 +99,7 @@ pub async fn forum(connection: &Connection<'_>, actor: &Actor, named: ContentRef
     Ok(find(connection, actor, thread, post).await?.forum)
 }
 
-/// A thread, as far as the rules on replying go.
+/// A thread with the properties that the rules on replies read.
 #[derive(Clone, Copy, Debug)]
 pub struct ContentLocation {
     pub forum: i64,
@@ -111,7 +109,7 @@ pub struct ContentLocation {
     pub last_ordered_at: Timestamp,
 }
 
-/// The thread, of which `post` has to be one if given; [`Refusal::Absent`] unless the caller sees both.
+/// Finds a visible thread, and a visible `post` of it if given.
 pub async fn find(
     connection: &Connection<'_>,
     actor: &Actor,

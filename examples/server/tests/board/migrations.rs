@@ -35,7 +35,7 @@ async fn a_newer_schema_is_neither_migrated_nor_filled() {
     let later = board.write(|tx, _| {
         Box::pin(async move {
             let later =
-                "INSERT INTO board_migrations (step) SELECT max(step) + 1 FROM board_migrations";
+                "INSERT INTO board_migrations SELECT max(step) + 1, 'later', '' FROM board_migrations";
             Ok(tx.run(later).await?)
         })
     });

@@ -33,7 +33,7 @@ const LATER: &str = "
     ALTER TABLE forum_api_endpoints ADD COLUMN later TEXT NOT NULL DEFAULT 'later';
     ALTER TABLE forum_api_deliveries ADD COLUMN later BIGINT NOT NULL DEFAULT 0;
     ALTER TABLE forum_api_attempts ADD COLUMN later TEXT;
-    INSERT INTO forum_api_migrations SELECT max(step) + 1 FROM forum_api_migrations;
+    INSERT INTO forum_api_migrations SELECT max(step) + 1, 'later', '' FROM forum_api_migrations;
     ALTER TABLE member ADD COLUMN later TEXT;
     ALTER TABLE forum ADD COLUMN later TEXT;
     ALTER TABLE thread ADD COLUMN later BIGINT NOT NULL DEFAULT 0;
@@ -41,7 +41,7 @@ const LATER: &str = "
     ALTER TABLE poll ADD COLUMN later TEXT;
     ALTER TABLE subscription ADD COLUMN later TEXT;
     ALTER TABLE message ADD COLUMN later TEXT;
-    INSERT INTO board_migrations SELECT max(step) + 1 FROM board_migrations";
+    INSERT INTO board_migrations SELECT max(step) + 1, 'later', '' FROM board_migrations";
 
 #[test]
 fn nodes_that_start_at_once_make_one_board() {

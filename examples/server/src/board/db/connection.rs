@@ -37,7 +37,6 @@ macro_rules! bind {
 
 pub use bind;
 
-/// A connection for queries.
 #[derive(Debug)]
 pub enum Connection<'a> {
     /// It stays on the database's thread.
@@ -45,7 +44,6 @@ pub enum Connection<'a> {
     Postgres(Postgres<'a>),
 }
 
-/// A transaction of a command.
 #[derive(Debug)]
 pub struct Transaction<'a>(Connection<'a>);
 
@@ -54,7 +52,6 @@ impl<'a> Connection<'a> {
         Self::Sqlite(SendWrapper::new(connection))
     }
 
-    /// Reads all rows.
     pub async fn all<T>(
         &self,
         sql: &'static str,
@@ -85,7 +82,6 @@ impl<'a> Connection<'a> {
         first.ok_or(Error::Invalid("the query returned no row"))
     }
 
-    /// Returns whether there is a row.
     pub async fn any(&self, sql: &'static str, parameters: &[Bound<'_>]) -> Result<bool> {
         Ok(self.first(sql, parameters, |_| Ok(())).await?.is_some())
     }
@@ -128,7 +124,6 @@ impl<'a> Connection<'a> {
 }
 
 impl<'a> Transaction<'a> {
-    /// The transaction that this connection is in.
     pub(super) const fn of(connection: Connection<'a>) -> Self {
         Self(connection)
     }

@@ -9,13 +9,12 @@ use forum_api::host::{Refusal, Result};
 use forum_api::store::{SchemaStatus, Stores, Webhooks, postgres, sqlite};
 use rusqlite::OpenFlags;
 
-use super::postgres::{ACQUIRE_MIGRATION_LOCK, COMMIT_WITHOUT_SYNC, PostgresDatabase};
+use super::postgres::{COMMIT_WITHOUT_SYNC, PostgresDatabase, WITHOUT_TIMEOUT};
 use super::{Connection, Transaction};
 
 /// Future of a query or a command.
 pub type TransactionFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
-/// A query of the board.
 pub trait Query<T>: for<'a> FnOnce(&'a Connection<'a>) -> TransactionFuture<'a, T> + Send {}
 
 impl<T, F> Query<T> for F where
@@ -23,7 +22,6 @@ impl<T, F> Query<T> for F where
 {
 }
 
-/// A change of the board.
 pub trait Change<T>:
     for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, T> + Send
 {
@@ -42,7 +40,6 @@ pub enum Database {
 }
 
 impl Database {
-    /// Reads from the board: on SQLite from one state of it, on Postgres from that of each statement.
     pub async fn read<T: Send + 'static>(&self, query: impl Query<T> + 'static) -> Result<T> {
         match self {
             Self::Sqlite(database) => {
@@ -65,7 +62,6 @@ impl Database {
         }
     }
 
-    /// Changes the board in one transaction.
     pub async fn write<T: Send + 'static>(&self, change: impl Change<T> + 'static) -> Result<T> {
         match self {
             Self::Sqlite(database) => database.write(|tx| change_sqlite(tx, change)).await,
@@ -73,11 +69,11 @@ impl Database {
         }
     }
 
-    /// Changes the tables in one transaction. On Postgres it takes a lock of its own, not that of [`write`](Self::write).
+    /// Changes the tables in one transaction. On Postgres it does not wait for the lock of [`write`](Self::write).
     pub async fn migrate<T: Send + 'static>(&self, change: impl Change<T> + 'static) -> Result<T> {
         match self {
             Self::Sqlite(database) => database.write(|tx| change_sqlite(tx, change)).await,
-            Self::Postgres(database) => database.transaction(ACQUIRE_MIGRATION_LOCK, change).await,
+            Self::Postgres(database) => database.transaction(WITHOUT_TIMEOUT, change).await,
         }
     }
 

@@ -15,4 +15,5 @@ pub use connection::{Bound, Connection, Param, Transaction, bind};
 pub use database::{Change, Database, Query, TransactionFuture, holds_board};
 pub use error::{Error, Result};
 pub use named_params::named_params;
+pub use postgres::Postgres;
 pub use row_reader::{RowReader, stored};

@@ -22,11 +22,9 @@ const WRITES_WITH_CONNECTION: usize = 2;
 /// the rows that it is about.
 pub const ACQUIRE_WRITE_LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended('board', 0))";
 
-/// Serializes the migrations of all nodes, which may take longer than any other statement. Writes do not wait for this
-/// lock.
-pub const ACQUIRE_MIGRATION_LOCK: &str = "
-    SET LOCAL statement_timeout = 0;
-    SELECT pg_advisory_xact_lock(hashtextextended('board_migrations', 0))";
+/// A migration may take longer than any other statement. Its own lock serializes those of all nodes; writes do not wait for
+/// it.
+pub const WITHOUT_TIMEOUT: &str = "SET LOCAL statement_timeout = 0";
 
 /// A crash of the server may lose a hint, and no commit of one waits for the disk.
 pub const COMMIT_WITHOUT_SYNC: &str = "SET LOCAL synchronous_commit = off";

@@ -10,7 +10,7 @@ use super::super::markdown;
 use super::super::search::{fold_words, json};
 use super::super::visibility::between_commas;
 
-/// What is to be written.
+/// Content to write.
 #[derive(Debug)]
 pub struct Batch {
     last_thread: i64,
@@ -19,7 +19,6 @@ pub struct Batch {
     posts: Vec<Post>,
 }
 
-/// A thread to be.
 #[derive(Debug)]
 struct Thread {
     id: i64,
@@ -31,7 +30,6 @@ struct Thread {
     first_post: i64,
 }
 
-/// A post to be.
 #[derive(Debug)]
 struct Post {
     id: i64,
@@ -46,7 +44,7 @@ struct Post {
 }
 
 impl Batch {
-    /// An empty one, after all that is there.
+    /// An empty batch with ids after those of the board.
     pub async fn begin(connection: &Connection<'_>) -> Result<Self> {
         let find = "SELECT (SELECT coalesce(max(id), 0) FROM thread), (SELECT coalesce(max(id), 0) FROM post)";
         let begin = connection.one(find, &[], |row| {
@@ -60,7 +58,7 @@ impl Batch {
         begin.await
     }
 
-    /// Puts a thread into it, which has no post yet, and gives its id.
+    /// Adds a thread without posts and returns its id.
     pub fn thread(&mut self, forum: i64, title: String, author: Option<i64>, at: Timestamp) -> i64 {
         let id = self.last_thread + self.threads.len() as i64 + 1;
         self.threads.push(Thread {
@@ -75,7 +73,6 @@ impl Batch {
         id
     }
 
-    /// Puts a post into it.
     pub fn post(&mut self, thread: i64, body: String, author: Option<i64>, at: Timestamp) {
         self.posts.push(Post {
             id: self.next_post(),
@@ -94,7 +91,7 @@ impl Batch {
         self.last_post + self.posts.len() as i64 + 1
     }
 
-    /// Writes it. Posts in the forums `on_profiles` count on their authors' profiles.
+    /// Writes the batch. Posts in the forums `on_profiles` count on their authors' profiles.
     pub async fn write(mut self, tx: &Transaction<'_>, on_profiles: &[i64]) -> Result<()> {
         self.number(tx).await?;
         let visible = &stored(State::Visible);
@@ -158,7 +155,7 @@ impl Batch {
         count(tx, self.last_post, on_profiles).await
     }
 
-    /// Gives each post its number and its place in its thread.
+    /// Sets the number of each post and its place in its thread.
     async fn number(&mut self, connection: &Connection<'_>) -> Result<()> {
         let threads: Vec<i64> = self.posts.iter().map(|post| post.thread).collect();
         let find = connection.dialect(
@@ -185,7 +182,7 @@ impl Batch {
     }
 }
 
-/// Lets the next thread and the next post that others write have other ids than those that were written with theirs.
+/// Advances the sequences past the written ids.
 async fn pass_ids(tx: &Transaction<'_>) -> Result<()> {
     let pass = "
         SELECT setval(pg_get_serial_sequence('thread', 'id'), max(id)) FROM thread;
@@ -193,8 +190,8 @@ async fn pass_ids(tx: &Transaction<'_>) -> Result<()> {
     tx.run(tx.dialect("", pass)).await
 }
 
-/// Counts all posts after the `last` one that was counted. They are newer than all others, and visible; those in the
-/// forums `on_profiles` count on their authors' profiles.
+/// Counts all posts after the `last` one, which are visible and newer than all others; those in the forums
+/// `on_profiles` also on profiles.
 pub async fn count(tx: &Transaction<'_>, last: i64, on_profiles: &[i64]) -> Result<()> {
     tx.change(COUNT_IN_THREADS, bind! { ":last": last }).await?;
     tx.change(COUNT_IN_FORUMS, bind! { ":last": last }).await?;

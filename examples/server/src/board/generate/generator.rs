@@ -13,7 +13,7 @@ use super::Amount;
 use super::batch::Batch;
 use super::words::Random;
 
-/// What was made, and what is still to be made.
+/// Writes random content and tracks how much is written.
 #[derive(Debug)]
 pub struct ContentGenerator {
     amount: Amount,
@@ -29,7 +29,6 @@ pub struct ContentGenerator {
     newest: Timestamp,
 }
 
-/// A forum.
 #[derive(Clone, Copy, Debug)]
 struct Forum {
     id: i64,
@@ -39,8 +38,7 @@ struct Forum {
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 impl ContentGenerator {
-    /// Ready to make it, in the time from the board's newest post (from a year ago where there is none) until `now`:
-    /// ids follow time.
+    /// Prepares content with times from the board's newest post (or a year ago) until `now`, so that ids follow time.
     pub async fn begin(
         tx: &Transaction<'_>,
         amount: Amount,
@@ -63,12 +61,11 @@ impl ContentGenerator {
         })
     }
 
-    /// How much is made.
     pub fn made(&self) -> u64 {
         self.members.len() as u64 + self.posts
     }
 
-    /// Makes so many more, unless all is made. Nothing is older than what others have written meanwhile.
+    /// Writes up to `count` more members and posts, none older than the board's newest post.
     pub async fn make(&mut self, tx: &Transaction<'_>, count: u64) -> Result<()> {
         self.newest = newest(tx).await?.unwrap_or(self.begin);
         let mut batch = Batch::begin(tx).await?;
@@ -92,7 +89,7 @@ impl ContentGenerator {
         Ok(())
     }
 
-    /// Threads are started at even intervals, and the first post starts one.
+    /// Threads start at even intervals; the first post starts one.
     fn write(&mut self, batch: &mut Batch) {
         let (body, author) = (self.random.text(), self.random.one_of(&self.members));
         let (started, amount) = (self.threads.len() as u64, self.amount);
@@ -114,7 +111,6 @@ impl ContentGenerator {
         self.posts += 1;
     }
 
-    /// Where the next thread goes.
     fn forum(&self) -> Forum {
         match self.threads.len() % 4 {
             1 => self.help,
@@ -123,7 +119,6 @@ impl ContentGenerator {
         }
     }
 
-    /// When the next post is written.
     fn time(&self) -> Timestamp {
         let part = (self.posts + 1) as f64 / self.amount.posts as f64;
         let time = self.begin.plus(self.end.since(self.begin).mul_f64(part));

@@ -9,7 +9,6 @@ use forum_api::host::{Refusal, Result};
 use super::{Board, search};
 use generator::ContentGenerator;
 
-/// How much to make.
 #[derive(Clone, Copy, Debug)]
 pub struct Amount {
     pub members: u64,
@@ -20,16 +19,15 @@ pub struct Amount {
 }
 
 impl Amount {
-    /// Everything.
     pub const fn total(&self) -> u64 {
         self.members + self.posts
     }
 }
 
-/// How much is written at once: others write in between.
+/// Number of members and posts in one transaction; other writes run between two.
 const BATCH: u64 = 5_000;
 
-/// Fills the forums General, Help and Members, and tells after each step how much is done.
+/// Fills the forums General, Help and Members, and calls `report` with the amount written so far.
 pub async fn run(board: &Board, amount: Amount, seed: u64, tell: impl Fn(u64)) -> Result<()> {
     if amount.threads > amount.posts {
         let reason = "there cannot be more threads than posts: each begins with one";

@@ -40,10 +40,9 @@ const COPIES: &str = "
 /// A query on SQLite and on Postgres.
 pub type Query = LazyLock<[String; 2]>;
 
-/// A whole folder.
 pub static LIST: Query = LazyLock::new(|| page("CAST(:unread AS BOOLEAN) IS NULL"));
 
-/// What is unread in a folder, or what is read.
+/// The unread messages of a folder, or the read ones.
 pub static FILTERED: Query = LazyLock::new(|| page("(copy.read_at IS NULL) = :unread"));
 
 fn page(filter: &str) -> [String; 2] {
@@ -56,7 +55,6 @@ fn page(filter: &str) -> [String; 2] {
     })
 }
 
-/// A page of a folder, newest first.
 pub async fn list(
     connection: &Connection<'_>,
     owner: i64,
@@ -74,7 +72,7 @@ pub async fn list(
     }))
 }
 
-/// One of the member's copies; another's is absent.
+/// Reads one of the member's copies.
 pub async fn one(connection: &Connection<'_>, owner: i64, copy: i64) -> Result<Message> {
     static QUERY: Query = LazyLock::new(|| {
         LISTS.map(summaries).map(|summaries| {
@@ -99,7 +97,6 @@ fn on(connection: &Connection<'_>, query: &'static Query) -> &'static str {
     connection.dialect(sqlite, postgres)
 }
 
-/// How many messages of the member's inbox are unread.
 pub async fn unread(connection: &Connection<'_>, owner: i64) -> db::Result<u64> {
     let query = "SELECT unread_count FROM member WHERE id = ?1";
     connection.one(query, bind![owner], |row| row.count()).await
@@ -118,7 +115,6 @@ fn summary(row: &mut RowReader<'_>) -> db::Result<MessageSummary> {
     })
 }
 
-/// A folder as it is stored.
 pub const fn stored(folder: Folder) -> &'static str {
     match folder {
         Folder::Inbox => "inbox",
@@ -134,7 +130,7 @@ const fn folder(is_inbox: bool) -> Folder {
     }
 }
 
-/// A list of members; Postgres has none that is empty.
+/// Parses a list of members.
 fn authors(list: &str) -> db::Result<Vec<Author>> {
     let members: Vec<(i64, String, Option<String>)> = serde_json::from_str(list)
         .map_err(|_| db::Error::Invalid("the recipients of a message are no list"))?;
@@ -148,11 +144,11 @@ fn authors(list: &str) -> db::Result<Vec<Author>> {
     Ok(authors.collect())
 }
 
-/// Before the subject of the message that was read.
+/// Prefix of a receipt's subject.
 const RECEIPT: &str = "Read: ";
 
 impl Board {
-    /// A copy of the member's. Only the opening that is the first waits for the writer.
+    /// Opens one of the member's copies. Only the first opening waits for a write.
     pub async fn open_message(&self, owner: i64, copy: i64, opening: Opening) -> Result<Message> {
         let texts = self.texts;
         let found = self.read(move |connection| Box::pin(one(connection, owner, copy)));
@@ -170,7 +166,7 @@ impl Board {
     }
 }
 
-/// Whoever comes second finds it read, and tells nobody.
+/// Marks a copy as read; the first call sends the receipt.
 async fn mark_read(
     tx: &Transaction<'_>,
     owner: i64,
@@ -193,8 +189,7 @@ async fn mark_read(
     Ok(())
 }
 
-/// Sends the receipt, if it was asked for and there is still somebody to get it. Neither quotas nor ignore lists keep
-/// it back, for it was asked for.
+/// Sends the receipt, if it was requested and the sender's account exists. Neither quotas nor ignore lists apply to it.
 async fn tell(
     tx: &Transaction<'_>,
     reader: i64,

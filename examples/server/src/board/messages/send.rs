@@ -14,8 +14,8 @@ use super::super::texts::{Texts, fill};
 use super::super::{markdown, rules};
 use super::folder::{one, stored};
 
-/// Sends a message, and gives the sender's copy. What is wrong with the message itself is told first, then what
-/// keeps the sender from sending, and last what keeps a recipient from getting it.
+/// Sends a message and returns the sender's copy. Errors of the message precede limits of the sender, which precede
+/// those of recipients.
 pub async fn send(
     (tx, events, _, texts): Command<'_>,
     sender: i64,
@@ -55,7 +55,7 @@ pub async fn send(
     one(tx, sender, copy).await
 }
 
-/// Whether a member may send a message now, whoever and however many are to get it.
+/// Checks the number of messages in the last hour.
 async fn flood(
     connection: &Connection<'_>,
     sender: i64,
@@ -83,7 +83,7 @@ async fn flood(
     )
 }
 
-/// A row for each member that is named, and one for all that nobody has.
+/// One row for each named member, and one for all unknown names.
 const FIND: &str = "
     SELECT
         member.id, member.username, member.inbox_used,
@@ -95,7 +95,6 @@ const FIND: &str = "
     )
     GROUP BY member.id ORDER BY min(named.key)";
 
-/// A member to whom a message is sent.
 #[derive(Clone, Debug)]
 struct Recipient {
     id: i64,
@@ -104,8 +103,8 @@ struct Recipient {
     ignores_sender: bool,
 }
 
-/// The ids of the members whom `to` names, in its order and each once, if all of them take a message from `sender`. A
-/// banned member takes one like any other, and finds it when the ban is taken back.
+/// Returns the ids of the members in `to`, in order and without duplicates, if all of them accept a message from
+/// `sender`. Banned members do.
 async fn find_recipients(
     connection: &Connection<'_>,
     sender: i64,
@@ -125,8 +124,8 @@ async fn find_recipients(
     takers.collect()
 }
 
-/// The names in `to`, each once. Nobody has more than two, an id and a username, so that there may be twice as many of
-/// them as recipients; more are not even looked up.
+/// Returns the names in `to` without duplicates. A member has two, an id and a username, so that there may be twice as
+/// many as recipients.
 fn named(to: &[UserRef], most: u32, texts: &Texts) -> Result<Value> {
     let (mut seen, room) = (HashSet::new(), 2 * most as usize);
     let names = to.iter().map(name);
@@ -139,7 +138,7 @@ fn named(to: &[UserRef], most: u32, texts: &Texts) -> Result<Value> {
     }
 }
 
-/// An id, which is null if nobody can have it, or a username.
+/// An id, which is null if it is invalid, or a username.
 fn name(user: &UserRef) -> Value {
     match user {
         UserRef::Id(id) => json!({ "id": id.number().ok() }),
@@ -147,7 +146,7 @@ fn name(user: &UserRef) -> Value {
     }
 }
 
-/// `None` when one of them does not exist.
+/// Returns `None` if one of them does not exist.
 async fn look_up(
     connection: &Connection<'_>,
     sender: i64,
@@ -176,7 +175,7 @@ fn too_many(most: u32, texts: &Texts) -> Refusal {
 }
 
 impl Recipient {
-    /// Their id, if they take a message into an inbox that has room for `quota`.
+    /// Returns the id, if the member accepts the message and the inbox is below its quota.
     fn take(&self, quota: u32, texts: &Texts) -> Result<i64> {
         if self.ignores_sender {
             return Err(Refusal::Forbidden(fill(texts.ignored, &self.name)));
@@ -188,7 +187,7 @@ impl Recipient {
     }
 }
 
-/// A message that was found good.
+/// A valid message.
 #[derive(Clone, Copy, Debug)]
 pub struct NewMessage<'a> {
     pub sender: i64,
@@ -198,7 +197,7 @@ pub struct NewMessage<'a> {
     pub at: Timestamp,
 }
 
-/// Gives a message to its recipients and keeps a copy for its sender, whose id is given.
+/// Delivers a message, stores a copy for its sender, and returns the id of that copy.
 pub async fn deliver(
     tx: &Transaction<'_>,
     message: NewMessage<'_>,
@@ -218,7 +217,7 @@ pub async fn deliver(
     insert.await
 }
 
-/// Gives somebody a message that uses no room in their inbox, and of which no copy is kept.
+/// Delivers a message that does not count for the quota and has no sender's copy.
 pub async fn notify(
     tx: &Transaction<'_>,
     message: NewMessage<'_>,

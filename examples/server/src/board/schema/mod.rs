@@ -1,16 +1,29 @@
-//! The board's tables: numbered migrations for each backend.
+//! The board's tables: migrations for each backend.
 
 use forum_api::host::Result;
-use forum_api::store::{SchemaStatus, sqlite};
+use forum_api::store::postgres::{apply_migrations, migration_status};
+use forum_api::store::{Migration, Migrations, SchemaStatus, sqlite};
 
-use super::db::{self, Connection, Error, Transaction, bind};
+use super::db::{self, Connection, Postgres, Transaction, bind};
 
-/// Table of the numbers of the applied migrations, from 1.
+/// Name of the table that records the applied migrations.
 const TABLE: &str = "board_migrations";
 
-const SQLITE: &[&str] = &[include_str!("sqlite/1.sql")];
+const SQLITE: Migrations = Migrations {
+    table: TABLE,
+    all: &[Migration {
+        name: "0001_init",
+        sql: include_str!("sqlite/0001_init.sql"),
+    }],
+};
 
-const POSTGRES: &[&str] = &[include_str!("postgres/1.sql")];
+const POSTGRES: Migrations = Migrations {
+    table: TABLE,
+    all: &[Migration {
+        name: "0001_init",
+        sql: include_str!("postgres/0001_init.sql"),
+    }],
+};
 
 /// Returns whether the database has a board.
 pub async fn is_there(connection: &Connection<'_>) -> db::Result<bool> {
@@ -23,51 +36,37 @@ pub async fn is_there(connection: &Connection<'_>) -> db::Result<bool> {
 
 /// Compares the migrations of the database with those of this program.
 pub async fn status(connection: &Connection<'_>) -> db::Result<SchemaStatus> {
-    match connection {
-        Connection::Sqlite(sqlite) => Ok(sqlite::schema_status(sqlite, TABLE, SQLITE)?),
-        Connection::Postgres(_) => Ok(SchemaStatus::new(applied(connection).await?, LAST)),
-    }
+    Ok(match connection {
+        Connection::Sqlite(sqlite) => sqlite::schema_status(sqlite, &SQLITE)?,
+        Connection::Postgres(Postgres::Connection(client)) => {
+            migration_status(&****client, &POSTGRES).await?
+        }
+        Connection::Postgres(Postgres::Transaction(transaction)) => {
+            migration_status(&***transaction, &POSTGRES).await?
+        }
+    })
 }
 
 /// Applies the migrations that the database lacks, and returns how many it had: 0 for a new one.
 ///
 /// # Errors
-/// When a migration fails, or the database has more migrations than this program. Then none is applied.
+/// When a migration fails, or the applied ones are not this program's. Then none is applied.
 pub async fn apply(tx: &Transaction<'_>) -> Result<u32> {
-    if let Connection::Sqlite(sqlite) = &**tx {
-        return Ok(sqlite::migrate(sqlite, TABLE, SQLITE)?);
+    match &**tx {
+        Connection::Sqlite(sqlite) => Ok(sqlite::migrate(sqlite, &SQLITE)?),
+        Connection::Postgres(Postgres::Transaction(transaction)) => {
+            Ok(apply_migrations(transaction, &POSTGRES).await?)
+        }
+        Connection::Postgres(Postgres::Connection(_)) => {
+            Err(db::Error::Invalid("migrations are applied in a transaction").into())
+        }
     }
-    let had = applied(tx).await?;
-    if SchemaStatus::new(had, LAST) == SchemaStatus::Newer {
-        return Err(Error::Invalid("the schema of the board is newer than this program").into());
-    }
-    tx.run("CREATE TABLE IF NOT EXISTS board_migrations (step INTEGER PRIMARY KEY)")
-        .await?;
-    for (number, sql) in (1_i64..).zip(POSTGRES).skip(had as usize) {
-        tx.run(sql).await?;
-        let note = "INSERT INTO board_migrations (step) VALUES (CAST(?1 AS BIGINT))";
-        tx.change(note, bind![number]).await?;
-    }
-    Ok(had)
-}
-
-/// Number of the last migration for Postgres.
-const LAST: u32 = POSTGRES.len() as u32;
-
-/// Number of the last migration that a Postgres database has; 0 for a new one.
-async fn applied(connection: &Connection<'_>) -> db::Result<u32> {
-    if !is_there(connection).await? {
-        return Ok(0);
-    }
-    let last = "SELECT CAST(coalesce(max(step), 0) AS BIGINT) FROM board_migrations";
-    let last: i64 = connection.one(last, &[], |row| row.value()).await?;
-    Ok(u32::try_from(last).unwrap_or(u32::MAX))
 }
 
 /// The tables of a board, in SQLite.
 #[cfg(test)]
 pub fn in_memory() -> rusqlite::Connection {
     let connection = rusqlite::Connection::open_in_memory().unwrap();
-    sqlite::migrate(&connection, TABLE, SQLITE).unwrap();
+    sqlite::migrate(&connection, &SQLITE).unwrap();
     connection
 }

@@ -11,7 +11,6 @@ use super::super::db::{self, Connection, bind};
 use super::super::visibility::between_commas;
 use super::index::fold_words;
 
-/// Where a search looks.
 #[derive(Debug)]
 pub struct SearchFilter {
     /// Terms in the dialect of the index.
@@ -26,7 +25,7 @@ pub struct SearchFilter {
 }
 
 impl SearchFilter {
-    /// What `search` aims at; `None` when it names a forum or a member in vain, or the caller sees no forum.
+    /// Returns the filter of `search`; `None` if nothing can match.
     pub async fn of(
         connection: &Connection<'_>,
         actor: &Actor,
@@ -62,7 +61,7 @@ impl SearchFilter {
     }
 }
 
-/// Those of the `seen` forums that are named, or below one that is named and seen.
+/// Returns the `seen` forums that are named, or below a named one that is seen.
 async fn below(
     connection: &Connection<'_>,
     named: &[ForumId],
@@ -83,7 +82,7 @@ async fn below(
     Ok(&BTreeSet::from_iter(found) & seen)
 }
 
-/// The threads whose posts stay in the index although nobody is to find them. They are few: each is long.
+/// Returns hidden threads whose posts are still in the index. They are few and long.
 async fn long_and_hidden(connection: &Connection<'_>) -> Result<BTreeSet<i64>> {
     let threads = connection.all(LONG_AND_HIDDEN, &[], |row| row.value());
     Ok(BTreeSet::from_iter(threads.await?))
@@ -91,13 +90,11 @@ async fn long_and_hidden(connection: &Connection<'_>) -> Result<BTreeSet<i64>> {
 
 pub const LONG_AND_HIDDEN: &str = "SELECT id FROM thread WHERE is_long AND state <> 'visible'";
 
-/// How many forums there are by now.
 async fn all(connection: &Connection<'_>) -> Result<usize> {
     let count = connection.one("SELECT count(*) FROM forum", &[], |row| row.count());
     Ok(count.await?)
 }
 
-/// `None` when there is no such member.
 async fn member(connection: &Connection<'_>, by: &UserRef) -> Result<Option<i64>> {
     let name = match by {
         UserRef::Id(id) => return Ok(id.number().ok().filter(|id| *id > 0)),
@@ -108,7 +105,7 @@ async fn member(connection: &Connection<'_>, by: &UserRef) -> Result<Option<i64>
     Ok(connection.first(find, name, |row| row.value()).await?)
 }
 
-/// The posts that were written in a span of time.
+/// Returns the range of posts written in a time span.
 async fn span(
     connection: &Connection<'_>,
     when: &When,
@@ -129,7 +126,7 @@ async fn span(
     ends.await
 }
 
-/// How an index is asked.
+/// The query language of an index.
 #[derive(Debug)]
 pub struct QueryDialect {
     and: &'static str,
@@ -141,7 +138,7 @@ pub struct QueryDialect {
     pub place: fn(forums: &BTreeSet<i64>, everywhere: bool, left_out: &BTreeSet<i64>) -> String,
 }
 
-/// SQLite's. In quotes no word is taken for an operator.
+/// FTS5 of SQLite. Quotes prevent operators.
 pub const FTS5: QueryDialect = QueryDialect {
     and: " AND ",
     or: " OR ",
@@ -186,11 +183,11 @@ pub const TSQUERY: QueryDialect = QueryDialect {
     },
 };
 
-/// Of how many characters of a word Postgres's index knows.
+/// Maximum length in characters of a word in Postgres's index.
 const KNOWN: usize = 500;
 
 impl QueryDialect {
-    /// What is searched for, by this author if one is named.
+    /// Returns the terms, and the author if one is given.
     pub fn text(&self, search: &Search, author: Option<i64>) -> String {
         let terms = self.without(self.terms(search, false), self.terms(search, true));
         match author {
@@ -216,7 +213,6 @@ impl QueryDialect {
     }
 }
 
-/// Each of them once.
 fn words(query: &Query, excluded: bool) -> BTreeSet<String> {
     let terms = query.terms().iter();
     let terms = terms.filter(|term| term.excluded == excluded);
@@ -245,7 +241,7 @@ mod tests {
     use super::super::super::schema;
     use super::{BTreeSet, FTS5, Query, Search, SearchIn, TSQUERY, fold_words};
 
-    /// With words of the index's dialect among others.
+    /// Queries that contain operators of FTS5.
     fn queries() -> impl Strategy<Value = String> {
         let command = prop::sample::select(vec![
             "AND", "-OR", "NOT", "NEAR(", ")", "^", "tea*", "+", "title : ", "{body}", "-", "\"",

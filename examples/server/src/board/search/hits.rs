@@ -35,7 +35,6 @@ fn hits(found: &str) -> String {
     )
 }
 
-/// The hits on these `posts`, in their order.
 pub async fn read(
     connection: &Connection<'_>,
     posts: &[i64],
@@ -71,21 +70,20 @@ fn hit(row: &mut RowReader<'_>, kind: HitKind, terms: &TermMatcher) -> db::Resul
     Ok(hit)
 }
 
-/// A list as the statements take it.
+/// A list of ids as JSON.
 pub fn json(ids: &[i64]) -> String {
     serde_json::json!(ids).to_string()
 }
 
-/// How many characters there are of it, at most.
+/// Maximum length of an excerpt in characters.
 const EXCERPT_LENGTH: usize = 200;
 
-/// How many characters stand before the match, at most.
+/// Maximum number of characters before the match.
 const BEFORE: usize = 60;
 
 const MORE: &str = "…";
 
-/// Some of `text` around the first of the `terms`, or its beginning where none of them is in it. It begins and ends
-/// between words, unless one is very long.
+/// Cuts an excerpt around the first of the `terms`, or at the beginning, between words.
 pub fn excerpt(text: &str, terms: &TermMatcher) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let place = terms.first_in(&text).unwrap_or_default();
@@ -98,7 +96,7 @@ pub fn excerpt(text: &str, terms: &TermMatcher) -> String {
     format!("{}{before}{after}{}", mark(cut_before), mark(cut_after))
 }
 
-/// The last words of `text` that have no more than `most` characters.
+/// The last words of at most `most` characters.
 fn last(text: &str, most: usize) -> &str {
     let Some((start, _)) = text.char_indices().rev().nth(most) else {
         return text;
@@ -107,7 +105,7 @@ fn last(text: &str, most: usize) -> &str {
     kept.split_once(' ').map_or("", |(_, words)| words)
 }
 
-/// The first words of `text` that have no more than `most` characters.
+/// The first words of at most `most` characters.
 fn first(text: &str, most: usize) -> &str {
     let Some((end, _)) = text.char_indices().nth(most) else {
         return text;
@@ -116,23 +114,22 @@ fn first(text: &str, most: usize) -> &str {
     kept.rsplit_once(' ').map_or(kept, |(words, _)| words)
 }
 
-/// How often a word counts that is in the title.
+/// Weight of a word in the title.
 const TITLE: f64 = 5.0;
 
-/// How soon another occurrence adds little.
+/// Saturation of further occurrences.
 const SATURATION: f64 = 1.2;
 
-/// The part of the score that depends on the text's length.
+/// Weight of the text's length.
 const LENGTH: f64 = 0.75;
 
-/// The length of an ordinary post, in bytes.
+/// Length of an average post, in bytes.
 const ORDINARY: f64 = 400.0;
 
-/// How many bytes of a post are looked at for its score, and for its excerpt: however long posts are, a search costs so
-/// much and no more.
+/// Number of bytes of a post that are read for its score and excerpt, which bounds the cost of a search.
 const LOOK: usize = 4096;
 
-/// The words and phrases that a hit has to have.
+/// Required words and phrases.
 #[derive(Debug)]
 pub struct TermMatcher {
     terms: BTreeSet<Vec<String>>,
@@ -140,7 +137,6 @@ pub struct TermMatcher {
 }
 
 impl TermMatcher {
-    /// Those of `search`.
     pub fn of(search: &Search) -> Self {
         let terms = search.q.terms().iter().filter(|term| !term.excluded);
         let words = |text| words(text).map(|(_, word)| word).collect();
@@ -172,7 +168,7 @@ impl TermMatcher {
         }
     }
 
-    /// Where in `text` the first of them begins, in bytes: the first that is complete.
+    /// Returns where in `text` the first complete match begins, in bytes.
     pub fn first_in(&self, text: &str) -> Option<usize> {
         let (mut places, mut seen) = (Vec::new(), Vec::new());
         for (place, word) in words(text) {
@@ -186,13 +182,13 @@ impl TermMatcher {
     }
 }
 
-/// How often the words of `term` stand side by side.
+/// Number of occurrences of a phrase.
 fn occurrences(term: &[String], words: &[&str]) -> f64 {
     let spans = words.windows(term.len().max(1));
     spans.filter(|at| *at == term).count() as f64
 }
 
-/// As much of a text as is looked at, but for a letter that would be cut.
+/// The beginning of a text that is read for scores, without a cut character.
 pub fn beginning(text: &str) -> &str {
     let mut ends = (0..=LOOK.min(text.len())).rev();
     ends.find_map(|end| text.get(..end)).unwrap_or_default()

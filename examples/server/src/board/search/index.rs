@@ -7,14 +7,14 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::super::db::{self, Connection, Transaction, bind};
 
-/// The words of a text as the index has them, with blanks between.
+/// The folded words of a text, separated by blanks.
 pub fn fold_words(text: &str) -> String {
     let words: Vec<String> = words(text).map(|(_, word)| word).collect();
     words.join(" ")
 }
 
-/// The words of a text, without case and accents, and where each begins, in bytes. A word begins with a letter or a
-/// digit, and goes on with letters, digits and marks.
+/// The folded words of a text and where each begins, in bytes. A word begins with a letter or a digit, and continues
+/// with letters, digits and marks.
 pub fn words(text: &str) -> impl Iterator<Item = (usize, String)> {
     let mut end = 0;
     let words = text.split_inclusive(is_between).filter_map(move |run| {
@@ -68,7 +68,7 @@ pub async fn together(
     Ok(())
 }
 
-/// Has the triggers put posts into the index, or not.
+/// Enables or disables the triggers that index posts.
 async fn one_by_one(tx: &Transaction<'_>, one_by_one: bool) -> db::Result<()> {
     match &**tx {
         Connection::Sqlite(sqlite) => {
@@ -80,7 +80,7 @@ async fn one_by_one(tx: &Transaction<'_>, one_by_one: bool) -> db::Result<()> {
     }
 }
 
-/// Lets Postgres know soon, after many posts were added, which words are common by now. Later it finds out by itself.
+/// Updates the statistics of Postgres after many posts were added.
 pub async fn learn(tx: &Transaction<'_>) -> db::Result<()> {
     tx.run(tx.dialect("", "SET LOCAL statement_timeout = 0; ANALYZE"))
         .await

@@ -20,18 +20,18 @@ pub use hits::json;
 pub use index::{fold_words, learn, together};
 use scan::ScanDirection;
 
-/// What finds the threads that a search leaves out, and what looks for threads that a walk has met.
+/// Queries for `query_plans`.
 #[cfg(test)]
 pub use self::{filter::LONG_AND_HIDDEN, scan::EARLIER_ON_SQLITE};
 
-/// What walks the index.
+/// Scans for `query_plans`.
 #[cfg(test)]
 pub const SCANS: [fn() -> &'static str; 2] = [
     || ScanDirection::Descending.on_sqlite(),
     || ScanDirection::Ascending.on_sqlite(),
 ];
 
-/// A page of the hits that the caller may read.
+/// Returns a page of visible hits.
 pub async fn page(
     connection: &Connection<'_>,
     actor: &Actor,
@@ -65,7 +65,7 @@ pub async fn page(
     })
 }
 
-/// Each word costs the index a look at all posts that have it, those of a phrase as well.
+/// Limits the words of phrases too: each costs a lookup in the index.
 fn few_words(query: &Query) -> Result<()> {
     let words = query
         .terms()

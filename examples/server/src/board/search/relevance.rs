@@ -18,7 +18,7 @@ use super::hits;
 use super::hits::TermMatcher;
 use super::scan::{Match, ScanDirection};
 
-/// A match, in the order of rank: by score, then by age.
+/// A match, ordered by score and age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Ranked {
     score: i64,
@@ -26,10 +26,9 @@ struct Ranked {
     thread: i64,
 }
 
-/// What a page begins after: a score and a post.
+/// Page key: a score and a post.
 type Place = (i64, i64);
 
-/// A page of what is found.
 pub async fn page(
     connection: &Connection<'_>,
     filter: &SearchFilter,
@@ -62,13 +61,13 @@ pub async fn page(
     })
 }
 
-/// From the oldest to the newest of the `matches`, which come newest first.
+/// The range of the `matches`, which are newest first.
 fn span(matches: &[Match]) -> RangeInclusive<i64> {
     let ends = matches.last().zip(matches.first());
     ends.map_or(0..=0, |(oldest, newest)| oldest.post..=newest.post)
 }
 
-/// Puts the best first, of each thread the best alone where threads are shown.
+/// Sorts the best first; of each thread only the best if threads are shown.
 fn rank(matches: &mut Vec<Ranked>, show: Show) {
     matches.sort_unstable_by_key(|found| Reverse(*found));
     if show == Show::Threads {
@@ -92,7 +91,6 @@ fn words(found: &str) -> String {
     )
 }
 
-/// The score of each of the `matches`.
 async fn ranked(
     connection: &Connection<'_>,
     matches: &[Match],
@@ -106,7 +104,7 @@ async fn ranked(
         .await
 }
 
-/// The texts stay where they are.
+/// Computes a score without copying the texts.
 fn score(row: &mut RowReader<'_>, terms: &TermMatcher) -> db::Result<Ranked> {
     let (post, thread) = (row.value()?, row.value()?);
     let mut words = || row.text().map(Option::unwrap_or_default);

@@ -13,14 +13,13 @@ use super::super::page_keys;
 use super::filter::SearchFilter;
 use super::hits::json;
 
-/// Which direction a search walks.
+/// Order of a scan.
 #[derive(Clone, Copy, Debug)]
 pub enum ScanDirection {
     Descending,
     Ascending,
 }
 
-/// A post that matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Match {
     pub post: i64,
@@ -34,7 +33,7 @@ const CANDIDATES: i64 = 100;
 /// rows that it wants, or of [`CANDIDATES`] if that is more. Eight of them take FTS5 as long as one in a named forum.
 const MOST: i64 = 8;
 
-/// A page of the posts that are found. It begins after a post.
+/// Returns a page of posts after a post.
 pub async fn page(
     connection: &Connection<'_>,
     filter: &SearchFilter,
@@ -51,7 +50,7 @@ pub async fn page(
     Ok(Page::cut(posts, search.limit, |post| Position::new(post)))
 }
 
-/// The matches along a direction, one after the other: they are read in steps, each four times as long as the one before.
+/// Matches in order, read in steps of which each is four times as long as the one before.
 #[derive(Debug)]
 pub struct MatchScan<'a> {
     connection: &'a Connection<'a>,
@@ -64,7 +63,7 @@ pub struct MatchScan<'a> {
 }
 
 impl<'a> MatchScan<'a> {
-    /// Those of the posts `ahead`. The first step reads so many.
+    /// Scans the posts `ahead`, of which the first step reads `step`.
     pub fn new(
         connection: &'a Connection<'a>,
         filter: &'a SearchFilter,
@@ -83,7 +82,7 @@ impl<'a> MatchScan<'a> {
         }
     }
 
-    /// The next one; `None` at the end of the direction.
+    /// Returns the next match.
     pub async fn next(&mut self) -> db::Result<Option<Match>> {
         if self.more && self.read.as_slice().is_empty() {
             self.read_on().await?;
@@ -114,7 +113,6 @@ impl<'a> MatchScan<'a> {
 }
 
 impl ScanDirection {
-    /// The first matches along the direction, so many at most.
     pub async fn matches(
         self,
         connection: &Connection<'_>,
@@ -135,7 +133,7 @@ impl ScanDirection {
         }
     }
 
-    /// The first matches in `forums`, on SQLite.
+    /// Reads the first matches in `forums`, on SQLite.
     async fn matches_in(
         self,
         forums: &BTreeSet<i64>,
@@ -194,7 +192,6 @@ impl ScanDirection {
         connection.all(find, parameters, read).await
     }
 
-    /// What asks SQLite for them.
     pub fn on_sqlite(self) -> &'static str {
         static BACK: LazyLock<String> = LazyLock::new(|| on_sqlite("DESC"));
         static FORTH: LazyLock<String> = LazyLock::new(|| on_sqlite("ASC"));
@@ -219,7 +216,6 @@ impl ScanDirection {
         }
     }
 
-    /// What comes right after `post`.
     pub const fn next(self, post: i64) -> i64 {
         match self {
             Self::Descending => post.saturating_sub(1),
@@ -227,7 +223,7 @@ impl ScanDirection {
         }
     }
 
-    /// Those of the `posts` that the direction leads to from `post` on.
+    /// The `posts` from `post` on.
     pub const fn ahead(self, posts: &RangeInclusive<i64>, post: i64) -> RangeInclusive<i64> {
         match self {
             Self::Descending => *posts.start()..=post,
@@ -235,7 +231,7 @@ impl ScanDirection {
         }
     }
 
-    /// The posts from `first` on that the direction leads to before `last`.
+    /// The posts from `first` until before `last`.
     pub const fn behind(self, first: i64, last: i64) -> RangeInclusive<i64> {
         match self {
             Self::Descending => last.saturating_add(1)..=first,
@@ -261,11 +257,10 @@ fn on_sqlite(order: &str) -> String {
     )
 }
 
-/// For how many threads that the walk has met before a page looks behind for each hit that it may hold, before it is
-/// short.
+/// Factor of the limit: maximum number of threads that a page checks before it is short.
 const PASSED: usize = 10;
 
-/// A page of the posts by which threads are found. It begins at the first of them.
+/// Returns a page of the first match of each thread.
 pub async fn threads_page(
     connection: &Connection<'_>,
     filter: &SearchFilter,
@@ -306,7 +301,7 @@ pub async fn threads_page(
     Ok(Page { items: hits, next })
 }
 
-/// The next few matches in threads that were not `met` yet on this page.
+/// Returns the next matches in threads that were not `met` on this page.
 async fn fresh(
     matches: &mut MatchScan<'_>,
     met: &mut HashSet<i64>,
@@ -323,7 +318,7 @@ async fn fresh(
     Ok(fresh)
 }
 
-/// Those threads of the `found` matches that have another one `behind`.
+/// Returns the threads of the `found` matches that have another match `behind`.
 async fn with_earlier_match(
     connection: &Connection<'_>,
     filter: &SearchFilter,

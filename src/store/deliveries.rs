@@ -1,0 +1,245 @@
+//! Trait of delivery stores: claim, settle, release, retry, statistics, sweep.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::error::Stored;
+use crate::model::{DeliveryId, EndpointId, Timestamp};
+use crate::webhook::{Attempted, Delivery, Endpoint, Event, Progress, State, Topic};
+
+/// How many attempts of a delivery are kept, the latest ones, however often it is retried: those of ten rounds.
+pub const ATTEMPTS_KEPT: u32 = 60;
+
+/// What a worker can start now.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// How many attempts it has room for in all.
+    pub room: u32,
+    /// How many may go to one endpoint at once.
+    pub per_endpoint: u32,
+    /// How many go to which endpoint already.
+    pub running: HashMap<EndpointId, u32>,
+    /// How long what is claimed is this worker's alone.
+    pub lease: Duration,
+}
+
+impl Claim {
+    /// How many more attempts may go to this endpoint.
+    pub(crate) fn room_at(&self, endpoint: &EndpointId) -> u32 {
+        let running = self.running.get(endpoint).copied().unwrap_or_default();
+        self.per_endpoint.saturating_sub(running)
+    }
+
+    /// What is taken, and when the next one is due, given what is pending at each endpoint with room: the oldest due,
+    /// as many as it has room for.
+    ///
+    /// Of an endpoint that is full afterwards, none of these is left.
+    pub(crate) fn pick<K: Ord>(
+        &self,
+        mut pending: Vec<(Timestamp, K)>,
+        now: Timestamp,
+    ) -> (Vec<K>, Option<Timestamp>) {
+        pending.sort_unstable();
+        let due = pending.partition_point(|(due_at, _)| *due_at <= now);
+        let left = pending.split_off(due.min(self.room as usize));
+        let next = left.first().map(|(due_at, _)| *due_at);
+        (pending.into_iter().map(|(_, key)| key).collect(), next)
+    }
+}
+
+/// What a worker got.
+#[derive(Clone, Debug, Default)]
+pub struct Claims {
+    /// What it may start, the oldest due first.
+    pub taken: Vec<Claimed>,
+    /// When the next delivery is due of those that were not taken and whose endpoint has room; `None` for none.
+    pub next: Option<Timestamp>,
+}
+
+/// Delivery leased to one worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claimed {
+    /// The delivery, as it was before.
+    pub delivery: Delivery,
+    /// Where it goes, as it is now.
+    pub endpoint: Endpoint,
+    /// What is sent.
+    pub event: Event,
+    /// True if an earlier lease expired after its worker had recorded that sending begins
+    /// ([`Deliveries::begin_sending`]): an attempt that failed.
+    pub lease_expired: bool,
+    /// Tells this lease on the delivery from every other one.
+    pub lease: i64,
+    /// End of the lease by the caller's clock.
+    pub lease_until: Timestamp,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settlement {
+    /// Of which delivery it was.
+    pub delivery: DeliveryId,
+    /// The [lease](Claimed::lease) that it had.
+    pub lease: i64,
+    /// How far the delivery has come with it.
+    pub progress: Progress,
+    /// What is kept of it, if anything was sent.
+    pub attempted: Option<Attempted>,
+}
+
+impl Settlement {
+    /// The end of the attempt at what was claimed.
+    pub fn new(claimed: &Claimed, progress: Progress, attempted: Option<Attempted>) -> Self {
+        Self {
+            delivery: claimed.delivery.id.clone(),
+            lease: claimed.lease,
+            progress,
+            attempted,
+        }
+    }
+}
+
+/// Deliveries that wait for a worker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Number of due deliveries. [`Backlog::MAX_DEPTH`] means: at least as many.
+    pub depth: u64,
+    /// Due time of the oldest of them; `None` when none is due.
+    pub since: Option<Timestamp>,
+}
+
+impl Backlog {
+    /// Largest depth: more due deliveries are not counted, so that the cost is bounded.
+    pub const MAX_DEPTH: u64 = 10_001;
+}
+
+/// Number of deliveries, and times of their attempts, in a period.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Deliveries that were queued in the period, in groups, in no particular order.
+    pub deliveries: Vec<DeliveryCount>,
+    /// Attempts that began in the period, by duration: one number for each bound of
+    /// [`ATTEMPT_TIME_BOUNDS`](Self::ATTEMPT_TIME_BOUNDS), which is exclusive, and the last one for longer attempts.
+    pub attempt_times: [u64; 6],
+}
+
+impl Usage {
+    /// Upper bounds of the groups of attempts, in milliseconds.
+    pub const ATTEMPT_TIME_BOUNDS: [u64; 5] = [10, 100, 500, 1_000, 5_000];
+}
+
+/// Number of deliveries that were queued in the same hour, go to the same endpoint and are in the same state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeliveryCount {
+    /// Whole hours from the time when they were queued to the end of the period.
+    pub hours_ago: u64,
+    /// Their endpoint.
+    pub endpoint: EndpointId,
+    /// Their state.
+    pub state: State,
+    /// Their number.
+    pub count: u64,
+}
+
+/// Which deliveries are listed.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Only those in this state.
+    pub state: Option<State>,
+    /// Only those to this endpoint.
+    pub endpoint: Option<EndpointId>,
+    /// Only those of this topic.
+    pub topic: Option<Topic>,
+    /// Only those that come after this one in the list.
+    pub after: Option<(Timestamp, DeliveryId)>,
+    /// At most so many.
+    pub limit: u32,
+}
+
+/// Stores deliveries. Due deliveries are found at a cost that does not depend on how many wait.
+///
+/// `now` is the caller's time. A backend that several machines share may let its own clock decide leases and due times:
+/// then it uses differences between the caller's times only.
+#[async_trait]
+pub trait Deliveries: Send + Sync + 'static {
+    /// Takes what is due and a worker has room for, of enabled endpoints: no other claim gets it before the lease
+    /// expires. A delivery whose lease expired is due.
+    ///
+    /// Each delivery is decoded on its own. One that cannot be decoded (such as that of a newer version) is logged with
+    /// its id, counted and left out; no attempt is counted for it, and it is due again after the lease.
+    async fn claim(&self, claim: &Claim, now: Timestamp) -> Stored<Claims>;
+
+    /// Records, durably and in one step, that sending begins; returns the deliveries of which that was recorded. It leaves
+    /// out, and does not change, a delivery whose lease is not in force any more or has expired by `now`. After the record
+    /// a lease that expires unsettled is a failed attempt ([`Claimed::lease_expired`]). Each delivery occurs once in
+    /// `claimed`.
+    async fn begin_sending(
+        &self,
+        claimed: &[Claimed],
+        now: Timestamp,
+    ) -> Stored<HashSet<DeliveryId>>;
+
+    /// Notes how attempts ended, which ends their leases, all of it or nothing; gives the deliveries of which that was
+    /// noted. Left out, and nothing is changed of it, is one whose lease is not in force any more, because it was
+    /// ended or the delivery is another's by now. Of a delivery's attempts the latest [`ATTEMPTS_KEPT`] are kept. No two
+    /// of the settlements are of one delivery.
+    async fn settle(
+        &self,
+        settlements: &[Settlement],
+        now: Timestamp,
+    ) -> Stored<HashSet<DeliveryId>>;
+
+    /// Returns a claimed delivery to the queue without an attempt, to be due after `wait`. It is as it was before the
+    /// claim, so the next claim reports an earlier expired lease again. Changes nothing if the lease is another worker's.
+    async fn release(&self, claimed: &[Claimed], wait: Duration, now: Timestamp) -> Stored<()>;
+
+    /// Counts what is due at `now`, of enabled endpoints: what an unlimited [`claim`](Self::claim) would
+    /// take, up to [`Backlog::MAX_DEPTH`].
+    async fn backlog(&self, now: Timestamp) -> Stored<Backlog>;
+
+    /// Counts the deliveries that were queued after `since` and the attempts that began after `since`, where `now` is the
+    /// end of the period. Deliveries of removed endpoints are not counted.
+    async fn usage(&self, since: Timestamp, now: Timestamp) -> Stored<Usage>;
+
+    /// Adds an event and its delivery to this endpoint alone, whatever its topics; `None` when there is no such
+    /// endpoint, or it is disabled, and nothing was changed.
+    async fn send(
+        &self,
+        event: &Event,
+        endpoint: &EndpointId,
+        now: Timestamp,
+    ) -> Stored<Option<DeliveryId>>;
+
+    /// Queues a finished delivery (delivered, dead, gone or withheld) again, its attempts counted from 0, or makes a
+    /// retrying one due at once, its attempts unchanged; the log of its attempts stays. Returns `false`, and changes
+    /// nothing, when it is queued, an attempt is under way (its lease is in force), or there is no such delivery.
+    async fn retry(&self, id: &DeliveryId, now: Timestamp) -> Stored<bool>;
+
+    /// Queues up to `limit` dead deliveries of an endpoint again, as [`retry`](Self::retry) does, in one step; returns their
+    /// number.
+    async fn retry_dead(&self, endpoint: &EndpointId, now: Timestamp, limit: u32) -> Stored<u64>;
+
+    /// Removes a delivery, in any state; `false` when there is none.
+    async fn remove(&self, id: &DeliveryId) -> Stored<bool>;
+
+    /// A delivery and its attempts, in their order.
+    async fn find(&self, id: &DeliveryId) -> Stored<Option<(Delivery, Vec<Attempted>)>>;
+
+    /// Deliveries, the newest first (by `created_at`, then id). Those in a state of a newer version are left out.
+    async fn list(&self, filter: &Filter) -> Stored<Vec<Delivery>>;
+
+    /// Removes up to `limit` deliveries, and gives how many: what was delivered, gone or withheld before `before`,
+    /// and what removed endpoints left. An event goes with its last delivery.
+    async fn sweep(&self, before: Timestamp, limit: u32) -> Stored<u64>;
+}
+
+/// Start of the retention period of a delivery that reached this progress at `now`; `None` while it does not end.
+pub(crate) fn ended_at(progress: &Progress, now: Timestamp) -> Option<Timestamp> {
+    let has_ended = matches!(
+        progress.state,
+        State::Delivered | State::Gone | State::Withheld
+    );
+    has_ended.then_some(now)
+}

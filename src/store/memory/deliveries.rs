@@ -1,0 +1,240 @@
+//! Delivery store.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::webhook_tables::{DeliveryRow, MemoryWebhooks, WebhookTables};
+use crate::error::Stored;
+use crate::model::{DeliveryId, EndpointId, Timestamp};
+use crate::store::{
+    Backlog, Claim, Claimed, Claims, Deliveries, DeliveryCount, Filter, Settlement, Usage, lock,
+};
+use crate::webhook::{Attempted, Delivery, Event, State};
+
+#[async_trait]
+impl Deliveries for MemoryWebhooks {
+    async fn claim(&self, claim: &Claim, now: Timestamp) -> Stored<Claims> {
+        let mut tables = lock(&self.0);
+        let (taken, next) = claim.pick(tables.pending(claim), now);
+        let until = now.plus(claim.lease);
+        let taken = taken.iter().filter_map(|id| tables.take_lease(id, until));
+        Ok(Claims {
+            taken: taken.collect(),
+            next,
+        })
+    }
+
+    async fn begin_sending(
+        &self,
+        claimed: &[Claimed],
+        now: Timestamp,
+    ) -> Stored<HashSet<DeliveryId>> {
+        let mut tables = lock(&self.0);
+        let begun = claimed.iter().filter(|one| tables.begin_sending(one, now));
+        Ok(begun.map(|one| one.delivery.id.clone()).collect())
+    }
+
+    async fn settle(
+        &self,
+        settlements: &[Settlement],
+        now: Timestamp,
+    ) -> Stored<HashSet<DeliveryId>> {
+        let mut tables = lock(&self.0);
+        let settled = settlements.iter().filter(|one| tables.settle(one, now));
+        Ok(settled.map(|one| one.delivery.clone()).collect())
+    }
+
+    async fn release(&self, claimed: &[Claimed], wait: Duration, now: Timestamp) -> Stored<()> {
+        let mut tables = lock(&self.0);
+        let due_at = now.plus(wait);
+        for one in claimed {
+            if tables.holds(&one.delivery.id, one.lease) {
+                let release = |row: &mut DeliveryRow| row.release(one.lease_expired, due_at);
+                tables.rows.change(&one.delivery.id, release);
+            }
+        }
+        Ok(())
+    }
+
+    async fn backlog(&self, now: Timestamp) -> Stored<Backlog> {
+        let tables = lock(&self.0);
+        let enabled = tables.endpoints.iter().filter(|endpoint| endpoint.enabled);
+        let pending = enabled.flat_map(|endpoint| tables.rows.due(&endpoint.id, u32::MAX));
+        let due = pending.map(|(due_at, _)| due_at).filter(|due| *due <= now);
+        let backlog = due.fold(Backlog::default(), |backlog, due| Backlog {
+            depth: backlog.depth + 1,
+            since: Some(backlog.since.map_or(due, |since| since.min(due))),
+        });
+        Ok(Backlog {
+            depth: backlog.depth.min(Backlog::MAX_DEPTH),
+            ..backlog
+        })
+    }
+
+    async fn usage(&self, since: Timestamp, now: Timestamp) -> Stored<Usage> {
+        let tables = lock(&self.0);
+        let mut counts = HashMap::new();
+        let mut attempt_times = [0; 6];
+        let rows = tables.rows.newest(None, None);
+        for row in rows.filter(|row| tables.endpoint(&row.delivery.endpoint).is_some()) {
+            let Delivery {
+                endpoint,
+                created_at,
+                progress,
+                ..
+            } = &row.delivery;
+            if *created_at > since {
+                let hours_ago = now.since(*created_at).as_secs() / 3600;
+                *counts
+                    .entry((hours_ago, endpoint.clone(), progress.state))
+                    .or_default() += 1;
+            }
+            for attempt in row.attempts.iter().filter(|one| one.at > since) {
+                let bounds = Usage::ATTEMPT_TIME_BOUNDS;
+                let group = bounds.partition_point(|bound| *bound <= attempt.duration_ms);
+                if let Some(count) = attempt_times.get_mut(group) {
+                    *count += 1;
+                }
+            }
+        }
+        let count = |((hours_ago, endpoint, state), count)| DeliveryCount {
+            hours_ago,
+            endpoint,
+            state,
+            count,
+        };
+        Ok(Usage {
+            deliveries: counts.into_iter().map(count).collect(),
+            attempt_times,
+        })
+    }
+
+    async fn send(
+        &self,
+        event: &Event,
+        endpoint: &EndpointId,
+        now: Timestamp,
+    ) -> Stored<Option<DeliveryId>> {
+        let mut tables = lock(&self.0);
+        if tables.enabled(endpoint).is_none() {
+            return Ok(None);
+        }
+        tables.events.add(event);
+        Ok(Some(tables.queue(event, endpoint, now)))
+    }
+
+    async fn retry(&self, id: &DeliveryId, now: Timestamp) -> Stored<bool> {
+        Ok(lock(&self.0).retry(id, now))
+    }
+
+    async fn retry_dead(&self, endpoint: &EndpointId, now: Timestamp, limit: u32) -> Stored<u64> {
+        let mut tables = lock(&self.0);
+        let all = tables.rows.newest(Some(endpoint), None);
+        let dead = all.filter(|row| row.delivery.progress.state == State::Dead);
+        let dead = dead.take(limit as usize).map(|row| row.delivery.id.clone());
+        let dead: Vec<_> = dead.collect();
+        let retried = dead.iter().filter(|id| tables.retry(id, now));
+        Ok(retried.count() as u64)
+    }
+
+    async fn remove(&self, id: &DeliveryId) -> Stored<bool> {
+        let mut tables = lock(&self.0);
+        let is_there = tables.row(id).is_some();
+        if is_there {
+            tables.remove(id);
+        }
+        Ok(is_there)
+    }
+
+    async fn find(&self, id: &DeliveryId) -> Stored<Option<(Delivery, Vec<Attempted>)>> {
+        let tables = lock(&self.0);
+        let found = tables.row(id);
+        Ok(found.map(|row| (row.delivery.clone(), row.attempts.iter().cloned().collect())))
+    }
+
+    async fn list(&self, filter: &Filter) -> Stored<Vec<Delivery>> {
+        let tables = lock(&self.0);
+        let newest = tables
+            .rows
+            .newest(filter.endpoint.as_ref(), filter.after.as_ref());
+        let listed = newest
+            .filter(|row| row.passes(filter) && tables.endpoint(&row.delivery.endpoint).is_some());
+        let listed = listed.map(|row| row.delivery.clone());
+        Ok(listed.take(filter.limit as usize).collect())
+    }
+
+    async fn sweep(&self, before: Timestamp, limit: u32) -> Stored<u64> {
+        let mut tables = lock(&self.0);
+        let swept = tables.to_sweep(before, limit);
+        swept.iter().for_each(|id| tables.remove(id));
+        Ok(swept.len() as u64)
+    }
+}
+
+impl WebhookTables {
+    /// What a claim may take, or has to wait for.
+    fn pending(&self, claim: &Claim) -> Vec<(Timestamp, DeliveryId)> {
+        let enabled = self.endpoints.iter().filter(|endpoint| endpoint.enabled);
+        let due = |id| self.rows.due(id, claim.room_at(id));
+        enabled.flat_map(|endpoint| due(&endpoint.id)).collect()
+    }
+
+    fn take_lease(&mut self, id: &DeliveryId, until: Timestamp) -> Option<Claimed> {
+        let row = self.rows.get(id)?;
+        let claimed = Claimed {
+            delivery: row.delivery.clone(),
+            endpoint: self.endpoint(&row.delivery.endpoint)?.clone(),
+            event: self.events.get(&row.delivery.event)?.clone(),
+            lease_expired: row.sending,
+            lease: row.lease + 1,
+            lease_until: until,
+        };
+        self.rows.change(id, |row| row.take_lease(until));
+        Some(claimed)
+    }
+
+    /// Returns whether the lease is in force and has not expired; then sending begins.
+    fn begin_sending(&mut self, claimed: &Claimed, now: Timestamp) -> bool {
+        let id = &claimed.delivery.id;
+        let is_held = |row: &DeliveryRow| row.lease == claimed.lease && row.holds_lease(now);
+        let begins = self.row(id).is_some_and(is_held);
+        if begins {
+            self.rows.change(id, |row| row.sending = true);
+        }
+        begins
+    }
+
+    /// Returns whether the delivery was queued again, or made due.
+    fn retry(&mut self, id: &DeliveryId, now: Timestamp) -> bool {
+        let idle = self.row(id).filter(|row| !row.holds_lease(now));
+        let retried = idle.and_then(|row| row.delivery.progress.retried(now));
+        if let Some(progress) = retried {
+            self.rows.change(id, |row| row.retry(progress));
+        }
+        retried.is_some()
+    }
+
+    /// Whether the lease was still in force; it is not from now on.
+    fn settle(&mut self, settlement: &Settlement, now: Timestamp) -> bool {
+        let holds = self.holds(&settlement.delivery, settlement.lease);
+        if holds {
+            let settle = |row: &mut DeliveryRow| row.settle(settlement, now);
+            self.rows.change(&settlement.delivery, settle);
+        }
+        holds
+    }
+
+    /// Whether the lease is still in force.
+    fn holds(&self, id: &DeliveryId, lease: i64) -> bool {
+        self.row(id).is_some_and(|row| row.lease == lease)
+    }
+
+    fn to_sweep(&self, before: Timestamp, limit: u32) -> Vec<DeliveryId> {
+        let removed = self.rows.left_behind(|id| self.endpoint(id).is_some());
+        let ended = self.rows.ended(before);
+        let ended = ended.filter(|id| self.row(id).is_some());
+        removed.chain(ended).take(limit as usize).cloned().collect()
+    }
+}

@@ -1,0 +1,64 @@
+//! Endpoint store.
+
+use async_trait::async_trait;
+
+use super::webhook_tables::MemoryWebhooks;
+use crate::error::Stored;
+use crate::model::EndpointId;
+use crate::store::{Endpoints, lock};
+use crate::webhook::{Endpoint, KeyId};
+
+#[async_trait]
+impl Endpoints for MemoryWebhooks {
+    async fn add(&self, endpoint: &Endpoint) -> Stored<bool> {
+        let mut tables = lock(&self.0);
+        let is_free = tables.endpoint(&endpoint.id).is_none() && !tables.rows.has(&endpoint.id);
+        if is_free {
+            tables.endpoints.push(endpoint.clone());
+        }
+        Ok(is_free)
+    }
+
+    async fn find(&self, id: &EndpointId) -> Stored<Option<Endpoint>> {
+        Ok(lock(&self.0).endpoint(id).cloned())
+    }
+
+    async fn update(&self, endpoint: &Endpoint) -> Stored<bool> {
+        Ok(lock(&self.0).replace(endpoint))
+    }
+
+    async fn remove(&self, id: &EndpointId) -> Stored<bool> {
+        let mut tables = lock(&self.0);
+        let before = tables.endpoints.len();
+        tables.endpoints.retain(|endpoint| endpoint.id != *id);
+        Ok(tables.endpoints.len() < before)
+    }
+
+    async fn all(&self) -> Stored<Vec<Endpoint>> {
+        Ok(lock(&self.0).endpoints.clone())
+    }
+
+    async fn key_id(&self) -> Stored<Option<KeyId>> {
+        Ok(lock(&self.0).key.clone())
+    }
+
+    async fn replace_key(
+        &self,
+        former: Option<&KeyId>,
+        key: &KeyId,
+        endpoints: &[Endpoint],
+    ) -> Stored<bool> {
+        let mut tables = lock(&self.0);
+        let version = |one: &Endpoint| tables.endpoint(&one.id).map(|stored| stored.version);
+        let mut given = endpoints.iter();
+        let fits =
+            tables.key.as_ref() == former && given.all(|one| version(one) == Some(one.version));
+        if fits {
+            tables.key = Some(key.clone());
+            for one in endpoints {
+                tables.replace(one);
+            }
+        }
+        Ok(fits)
+    }
+}

@@ -1,0 +1,50 @@
+//! Outbox store.
+
+use async_trait::async_trait;
+
+use super::webhook_tables::{MemoryWebhooks, WebhookTables};
+use crate::error::Stored;
+use crate::model::Timestamp;
+use crate::store::{FanOut, Outbox, Quarantine, lock};
+use crate::webhook::Event;
+
+#[async_trait]
+impl Outbox for MemoryWebhooks {
+    async fn put(&self, event: &Event) -> Stored<()> {
+        lock(&self.0).events.put(event);
+        Ok(())
+    }
+
+    async fn waiting(&self, limit: u32) -> Stored<Vec<Event>> {
+        let tables = lock(&self.0);
+        let waiting = tables.events.pending().take(limit as usize);
+        Ok(waiting.cloned().collect())
+    }
+
+    /// Events in memory are not encoded, so that none is ever in quarantine.
+    async fn quarantined(&self, _limit: u32) -> Stored<Quarantine> {
+        Ok(Quarantine::default())
+    }
+
+    async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> Stored<()> {
+        let mut tables = lock(&self.0);
+        for fan_out in events {
+            tables.fan_out(fan_out, now);
+        }
+        Ok(())
+    }
+}
+
+impl WebhookTables {
+    fn fan_out(&mut self, fan_out: &FanOut, now: Timestamp) {
+        let Some(event) = self.events.take_pending(&fan_out.event) else {
+            return;
+        };
+        for endpoint in &fan_out.endpoints {
+            if self.enabled(endpoint).is_some() {
+                self.queue(&event, endpoint, now);
+            }
+        }
+        self.events.forget_unneeded(&event.id);
+    }
+}

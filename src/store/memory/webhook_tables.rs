@@ -1,0 +1,368 @@
+//! Tables of events, endpoints and deliveries in memory, behind one lock.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::ops::Bound;
+use std::sync::Mutex;
+
+use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
+use crate::store::{ATTEMPTS_KEPT, Filter, Settlement, ended_at};
+use crate::webhook::{Attempted, Delivery, Endpoint, Event, KeyId, Progress};
+
+/// Events, endpoints and deliveries in maps.
+#[derive(Debug, Default)]
+pub struct MemoryWebhooks(pub(super) Mutex<WebhookTables>);
+
+/// The tables. Deliveries of a removed endpoint stay until they are swept.
+#[derive(Debug, Default)]
+pub(super) struct WebhookTables {
+    pub(super) events: EventTable,
+    pub(super) endpoints: Vec<Endpoint>,
+    /// The key that encrypts the secrets.
+    pub(super) key: Option<KeyId>,
+    pub(super) rows: DeliveryTable,
+}
+
+impl WebhookTables {
+    pub(super) fn endpoint(&self, id: &EndpointId) -> Option<&Endpoint> {
+        self.endpoints.iter().find(|endpoint| endpoint.id == *id)
+    }
+
+    /// Replaces the endpoint of the same version. Returns `false` when that is not stored.
+    pub(super) fn replace(&mut self, endpoint: &Endpoint) -> bool {
+        let mut all = self.endpoints.iter_mut();
+        let former = all.find(|one| one.id == endpoint.id && one.version == endpoint.version);
+        let successor = || Endpoint {
+            version: endpoint.version + 1,
+            ..endpoint.clone()
+        };
+        former.map(|former| *former = successor()).is_some()
+    }
+
+    /// The endpoint, if it is enabled.
+    pub(super) fn enabled(&self, id: &EndpointId) -> Option<&Endpoint> {
+        self.endpoint(id).filter(|endpoint| endpoint.enabled)
+    }
+
+    /// The delivery, unless its endpoint was removed.
+    pub(super) fn row(&self, id: &DeliveryId) -> Option<&DeliveryRow> {
+        let row = self.rows.get(id)?;
+        self.endpoint(&row.delivery.endpoint).map(|_| row)
+    }
+
+    /// Queues the event for the endpoint, unless it was already.
+    pub(super) fn queue(
+        &mut self,
+        event: &Event,
+        endpoint: &EndpointId,
+        now: Timestamp,
+    ) -> DeliveryId {
+        let id = DeliveryId::of(&event.id, endpoint);
+        if self.rows.get(&id).is_none() {
+            let row = DeliveryRow::queued(id.clone(), event, endpoint, now);
+            self.rows.put(row);
+            self.events.need(&event.id);
+        }
+        id
+    }
+
+    pub(super) fn remove(&mut self, id: &DeliveryId) {
+        if let Some(row) = self.rows.take(id) {
+            self.events.leave(&row.delivery.event);
+        }
+    }
+}
+
+/// Events that are pending or have deliveries.
+#[derive(Debug, Default)]
+pub(super) struct EventTable {
+    events: HashMap<EventId, EventRow>,
+    pending: BTreeSet<EventPosition>,
+    /// Number of events so far.
+    count: u64,
+}
+
+/// Position of a pending event: by time, and within one moment by arrival.
+type EventPosition = (Timestamp, u64, EventId);
+
+#[derive(Debug)]
+struct EventRow {
+    event: Event,
+    /// Number of events before it.
+    number: u64,
+    /// Number of its deliveries.
+    needed: usize,
+}
+
+impl EventRow {
+    fn position(&self) -> EventPosition {
+        (self.event.occurred_at, self.number, self.event.id.clone())
+    }
+}
+
+impl EventTable {
+    /// Adds a pending event, unless it is stored.
+    pub(super) fn put(&mut self, event: &Event) {
+        if self.add(event) {
+            let position = self.events.get(&event.id).map(EventRow::position);
+            self.pending.extend(position);
+        }
+    }
+
+    /// Adds an event that is not pending. Returns `false` when it is stored.
+    pub(super) fn add(&mut self, event: &Event) -> bool {
+        let is_new = !self.events.contains_key(&event.id);
+        if is_new {
+            let entry = EventRow {
+                event: event.clone(),
+                number: self.count,
+                needed: 0,
+            };
+            self.count += 1;
+            self.events.insert(event.id.clone(), entry);
+        }
+        is_new
+    }
+
+    pub(super) fn get(&self, id: &EventId) -> Option<&Event> {
+        self.events.get(id).map(|entry| &entry.event)
+    }
+
+    /// Pending events, the oldest first.
+    pub(super) fn pending(&self) -> impl Iterator<Item = &Event> {
+        self.pending.iter().filter_map(|(.., id)| self.get(id))
+    }
+
+    /// Returns the event if it was pending until now.
+    pub(super) fn take_pending(&mut self, id: &EventId) -> Option<Event> {
+        let entry = self.events.get(id)?;
+        let waited = self.pending.remove(&entry.position());
+        waited.then(|| entry.event.clone())
+    }
+
+    /// Counts a new delivery.
+    pub(super) fn need(&mut self, id: &EventId) {
+        if let Some(entry) = self.events.get_mut(id) {
+            entry.needed += 1;
+        }
+    }
+
+    /// Counts the removal of a delivery.
+    pub(super) fn leave(&mut self, id: &EventId) {
+        if let Some(entry) = self.events.get_mut(id) {
+            entry.needed -= 1;
+        }
+        self.forget_unneeded(id);
+    }
+
+    /// Deletes the event if it is not pending and has no deliveries.
+    pub(super) fn forget_unneeded(&mut self, id: &EventId) {
+        let is_unneeded =
+            |entry: &EventRow| entry.needed == 0 && !self.pending.contains(&entry.position());
+        if self.events.get(id).is_some_and(is_unneeded) {
+            self.events.remove(id);
+        }
+    }
+}
+
+/// A delivery with its attempts and its lease.
+#[derive(Clone, Debug)]
+pub(super) struct DeliveryRow {
+    pub(super) delivery: Delivery,
+    /// When it was delivered, gone or withheld.
+    pub(super) ended_at: Option<Timestamp>,
+    pub(super) attempts: VecDeque<Attempted>,
+    /// Incremented with each change of its leases, so that no two leases have the same number.
+    pub(super) lease: i64,
+    /// True if it is leased: the lease is in force until the delivery is due.
+    pub(super) leased: bool,
+    /// True if sending had begun under a lease that was not settled.
+    pub(super) sending: bool,
+}
+
+impl DeliveryRow {
+    pub(super) fn queued(
+        id: DeliveryId,
+        event: &Event,
+        endpoint: &EndpointId,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            delivery: Delivery {
+                id,
+                event: event.id.clone(),
+                topic: event.topic.clone(),
+                endpoint: endpoint.clone(),
+                created_at: now,
+                progress: Progress::queued(now),
+            },
+            ended_at: None,
+            attempts: VecDeque::new(),
+            lease: 0,
+            leased: false,
+            sending: false,
+        }
+    }
+
+    pub(super) fn take_lease(&mut self, until: Timestamp) {
+        self.lease += 1;
+        self.leased = true;
+        self.delivery.progress.due_at = Some(until);
+    }
+
+    pub(super) fn release(&mut self, lease_expired: bool, due_at: Timestamp) {
+        self.lease += 1;
+        self.leased = false;
+        self.sending = lease_expired;
+        self.delivery.progress.due_at = Some(due_at);
+    }
+
+    pub(super) fn settle(&mut self, settlement: &Settlement, now: Timestamp) {
+        self.lease += 1;
+        self.leased = false;
+        self.sending = false;
+        self.ended_at = ended_at(&settlement.progress, now);
+        self.delivery.progress = settlement.progress;
+        self.attempts.extend(settlement.attempted.clone());
+        let over = self.attempts.len().saturating_sub(ATTEMPTS_KEPT as usize);
+        self.attempts.drain(..over);
+    }
+
+    pub(super) fn retry(&mut self, progress: Progress) {
+        self.ended_at = None;
+        self.delivery.progress = progress;
+    }
+
+    /// Returns whether a lease is in force that has not expired.
+    pub(super) fn holds_lease(&self, now: Timestamp) -> bool {
+        self.leased && self.delivery.progress.due_at.is_some_and(|due| now < due)
+    }
+
+    /// Returns whether the filter selects it, wherever its page begins.
+    pub(super) fn passes(&self, filter: &Filter) -> bool {
+        let Delivery {
+            progress,
+            topic,
+            endpoint,
+            ..
+        } = &self.delivery;
+        filter.state.is_none_or(|state| state == progress.state)
+            && filter.topic.as_ref().is_none_or(|one| one == topic)
+            && filter.endpoint.as_ref().is_none_or(|one| one == endpoint)
+    }
+}
+
+/// Position of a delivery in an order by time.
+type Position = (Timestamp, DeliveryId);
+
+/// Deliveries by their ids, and the orders in which they are walked.
+#[derive(Debug, Default)]
+pub(super) struct DeliveryTable {
+    all: HashMap<DeliveryId, DeliveryRow>,
+    created: BTreeSet<Position>,
+    ended: BTreeSet<Position>,
+    by_endpoint: HashMap<EndpointId, Orders>,
+}
+
+/// The orders of one endpoint's deliveries.
+#[derive(Debug, Default)]
+struct Orders {
+    created: BTreeSet<Position>,
+    due: BTreeSet<Position>,
+}
+
+impl DeliveryTable {
+    pub(super) fn get(&self, id: &DeliveryId) -> Option<&DeliveryRow> {
+        self.all.get(id)
+    }
+
+    /// Adds a row, which is not stored.
+    pub(super) fn put(&mut self, row: DeliveryRow) {
+        let (created, due, ended) = positions(&row);
+        let endpoint = row.delivery.endpoint.clone();
+        let orders = self.by_endpoint.entry(endpoint).or_default();
+        orders.created.insert(created.clone());
+        orders.due.extend(due);
+        self.ended.extend(ended);
+        self.created.insert(created);
+        self.all.insert(row.delivery.id.clone(), row);
+    }
+
+    /// Removes a row.
+    pub(super) fn take(&mut self, id: &DeliveryId) -> Option<DeliveryRow> {
+        let row = self.all.remove(id)?;
+        let (created, due, ended) = positions(&row);
+        self.created.remove(&created);
+        ended.map(|ended| self.ended.remove(&ended));
+        let endpoint = &row.delivery.endpoint;
+        if let Some(orders) = self.by_endpoint.get_mut(endpoint) {
+            orders.created.remove(&created);
+            due.map(|due| orders.due.remove(&due));
+            if orders.created.is_empty() {
+                self.by_endpoint.remove(endpoint);
+            }
+        }
+        Some(row)
+    }
+
+    /// Changes the row, if it is stored.
+    pub(super) fn change(&mut self, id: &DeliveryId, change: impl FnOnce(&mut DeliveryRow)) {
+        if let Some(mut row) = self.take(id) {
+            change(&mut row);
+            self.put(row);
+        }
+    }
+
+    /// The first `limit` that are pending at the endpoint, the oldest due first.
+    pub(super) fn due(&self, endpoint: &EndpointId, limit: u32) -> impl Iterator<Item = Position> {
+        let orders = self.by_endpoint.get(endpoint);
+        let due = orders.into_iter().flat_map(|orders| &orders.due);
+        due.take(limit as usize).cloned()
+    }
+
+    /// Deliveries of the endpoint, or all, after the position `after`, the newest first.
+    pub(super) fn newest(
+        &self,
+        endpoint: Option<&EndpointId>,
+        after: Option<&Position>,
+    ) -> impl Iterator<Item = &DeliveryRow> {
+        let of = |endpoint| self.by_endpoint.get(endpoint).map(|orders| &orders.created);
+        let positions = endpoint.map_or(Some(&self.created), of);
+        let end = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let walk = positions.map(|positions| positions.range((Bound::Unbounded, end)).rev());
+        walk.into_iter()
+            .flatten()
+            .filter_map(|(_, id)| self.get(id))
+    }
+
+    /// Deliveries that ended before `before`, the oldest first.
+    pub(super) fn ended(&self, before: Timestamp) -> impl Iterator<Item = &DeliveryId> {
+        let ended = self.ended.iter().take_while(move |(at, _)| *at < before);
+        ended.map(|(_, id)| id)
+    }
+
+    /// Deliveries of removed endpoints.
+    pub(super) fn left_behind(
+        &self,
+        is_there: impl Fn(&EndpointId) -> bool,
+    ) -> impl Iterator<Item = &DeliveryId> {
+        let orders = self.by_endpoint.iter();
+        let removed = orders.filter(move |(endpoint, _)| !is_there(endpoint));
+        removed.flat_map(|(_, orders)| orders.created.iter().map(|(_, id)| id))
+    }
+
+    /// Returns whether the endpoint has deliveries.
+    pub(super) fn has(&self, endpoint: &EndpointId) -> bool {
+        self.by_endpoint.contains_key(endpoint)
+    }
+}
+
+/// Positions in the orders by creation, by due time, and by end.
+fn positions(row: &DeliveryRow) -> (Position, Option<Position>, Option<Position>) {
+    let delivery = &row.delivery;
+    let place = |at| (at, delivery.id.clone());
+    (
+        place(delivery.created_at),
+        delivery.progress.due_at.map(place),
+        row.ended_at.map(place),
+    )
+}

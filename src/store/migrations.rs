@@ -1,0 +1,184 @@
+//! Migrations of a schema: named steps, each applied once and never changed afterwards.
+
+use std::fmt::Write;
+
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+/// One step of a schema. Once published it is never changed, only followed by others.
+#[derive(Clone, Copy, Debug)]
+pub struct Migration {
+    /// Its name: `[a-z0-9_]`, such as `0002_add_sessions`.
+    pub name: &'static str,
+    /// SQL, of any number of statements.
+    pub sql: &'static str,
+}
+
+/// The migrations of one schema, in their order, and the table that records the applied ones.
+///
+/// Each backend applies them with a function `migrate` or `apply_migrations`.
+#[derive(Clone, Copy, Debug)]
+pub struct Migrations {
+    /// Name of the table: `[a-z0-9_]`.
+    pub table: &'static str,
+    /// All migrations that the program knows.
+    pub all: &'static [Migration],
+}
+
+/// State of a database's schema, compared with the migrations that the program knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SchemaStatus {
+    /// Every migration is applied, and no other.
+    UpToDate,
+    /// Migrations are missing, or the database has no tables yet.
+    Pending,
+    /// A newer program migrated the database. This program must not use it.
+    Newer,
+}
+
+/// The migrations of the database and those of the program exclude each other.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum MigrationError {
+    /// A newer program migrated the database.
+    #[error(
+        "the database's schema is newer than this program (migration {applied}; the program knows {known}): \
+         use the newer program"
+    )]
+    Newer {
+        /// Number of applied migrations.
+        applied: usize,
+        /// Number of known migrations.
+        known: usize,
+    },
+    /// A migration was changed after it was applied.
+    #[error(
+        "the migration {name} that was applied to the database differs from this program's: \
+         use the program that applied it"
+    )]
+    Changed {
+        /// The applied migration.
+        name: String,
+    },
+}
+
+/// A row of the table: the name and the checksum of an applied migration.
+pub(crate) type Applied = (String, String);
+
+impl Migrations {
+    pub(crate) fn status(&self, applied: &[Applied]) -> Result<SchemaStatus, MigrationError> {
+        for ((name, checksum), known) in applied.iter().zip(self.all) {
+            if name != known.name || *checksum != known.checksum() {
+                return Err(MigrationError::Changed { name: name.clone() });
+            }
+        }
+        Ok(match applied.len().cmp(&self.all.len()) {
+            std::cmp::Ordering::Less => SchemaStatus::Pending,
+            std::cmp::Ordering::Equal => SchemaStatus::UpToDate,
+            std::cmp::Ordering::Greater => SchemaStatus::Newer,
+        })
+    }
+
+    /// Returns the SQL that applies the missing migrations and records them; empty if none is missing.
+    pub(crate) fn missing(&self, applied: &[Applied]) -> Result<String, MigrationError> {
+        let mut sql = String::new();
+        match self.status(applied)? {
+            SchemaStatus::UpToDate => return Ok(sql),
+            SchemaStatus::Pending => {}
+            SchemaStatus::Newer => {
+                return Err(MigrationError::Newer {
+                    applied: applied.len(),
+                    known: self.all.len(),
+                });
+            }
+        }
+        let table = self.table;
+        sql += &format!(
+            "CREATE TABLE IF NOT EXISTS {table}
+            (step INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL);\n"
+        );
+        for (step, migration) in (1..).zip(self.all).skip(applied.len()) {
+            let (name, checksum) = (migration.name, migration.checksum());
+            sql += migration.sql;
+            sql += &format!("\n;INSERT INTO {table} VALUES ({step}, '{name}', '{checksum}');\n");
+        }
+        Ok(sql)
+    }
+
+    /// Returns the query for the rows of the table.
+    pub(crate) fn applied(&self) -> String {
+        format!("SELECT name, checksum FROM {} ORDER BY step", self.table)
+    }
+}
+
+impl Migration {
+    /// The SHA-256 of the SQL, in hexadecimal digits.
+    fn checksum(&self) -> String {
+        let digest = Sha256::digest(self.sql);
+        digest.iter().fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: &[Migration] = &[
+        Migration {
+            name: "0001_init",
+            sql: "CREATE TABLE notes (text TEXT)",
+        },
+        Migration {
+            name: "0002_more",
+            sql: "INSERT INTO notes VALUES ('more')",
+        },
+    ];
+
+    const MIGRATIONS: Migrations = Migrations {
+        table: "note_migrations",
+        all: ALL,
+    };
+
+    fn applied(migration: &Migration) -> Applied {
+        (migration.name.into(), migration.checksum())
+    }
+
+    #[test]
+    fn the_schema_is_compared_by_names_and_checksums() {
+        let both: Vec<_> = ALL.iter().map(applied).collect();
+        let newer = [both.clone(), vec![("0003".into(), String::new())]].concat();
+        assert_eq!(MIGRATIONS.status(&[]), Ok(SchemaStatus::Pending));
+        assert_eq!(MIGRATIONS.status(&both[..1]), Ok(SchemaStatus::Pending));
+        assert_eq!(MIGRATIONS.status(&both), Ok(SchemaStatus::UpToDate));
+        assert_eq!(MIGRATIONS.status(&newer), Ok(SchemaStatus::Newer));
+        let error = MIGRATIONS.missing(&newer).unwrap_err();
+        assert_eq!(
+            error,
+            MigrationError::Newer {
+                applied: 3,
+                known: 2
+            }
+        );
+        for changed in [
+            ("0001_other".into(), both[0].1.clone()),
+            (both[0].0.clone(), both[1].1.clone()),
+        ] {
+            let name = changed.0.clone();
+            let error = MIGRATIONS.missing(&[changed]).unwrap_err();
+            assert_eq!(error, MigrationError::Changed { name });
+        }
+    }
+
+    #[test]
+    fn only_missing_migrations_are_applied() {
+        let sql = MIGRATIONS.missing(&[applied(&ALL[0])]).unwrap();
+        assert!(!sql.contains(ALL[0].sql), "{sql}");
+        assert!(sql.contains(ALL[1].sql), "{sql}");
+        assert!(sql.contains("VALUES (2, '0002_more', '"), "{sql}");
+        let both: Vec<_> = ALL.iter().map(applied).collect();
+        assert_eq!(MIGRATIONS.missing(&both).unwrap(), "");
+    }
+}

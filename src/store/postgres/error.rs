@@ -1,0 +1,104 @@
+//! Errors of Postgres.
+
+use std::error::Error;
+use std::fmt;
+
+use deadpool_postgres::{PoolError, TimeoutType};
+
+use crate::error::{Fault, IntoFault};
+use crate::store::MigrationError;
+
+/// An error of Postgres or of the connection to it. It prints as one sentence without parameters.
+#[derive(thiserror::Error)]
+#[error(transparent)]
+pub struct PostgresError(#[from] Cause);
+
+#[derive(thiserror::Error)]
+enum Cause {
+    #[error("{}", sentence(.0))]
+    Postgres(tokio_postgres::Error),
+    #[error(transparent)]
+    Migration(MigrationError),
+    #[error("{0}")]
+    Unusable(String),
+    #[error("{0}")]
+    Malformed(&'static str),
+    #[error("no connection to Postgres was free in time")]
+    PoolTimeout,
+    #[error("Postgres did not answer in time")]
+    ConnectTimeout,
+}
+
+impl PostgresError {
+    /// A pool cannot be created, because of `reason`.
+    pub(super) fn unusable(reason: impl ToString) -> Self {
+        Cause::Unusable(reason.to_string()).into()
+    }
+
+    /// A stored value cannot be decoded.
+    pub(super) fn malformed(reason: &'static str) -> Self {
+        Cause::Malformed(reason).into()
+    }
+}
+
+/// The details of an error of Postgres contain values and are left out.
+fn sentence(error: &tokio_postgres::Error) -> String {
+    match (error.as_db_error(), error.source()) {
+        (Some(error), _) => format!("{} ({})", error.message(), error.code().code()),
+        (None, Some(source)) => format!("{error}: {source}"),
+        (None, None) => error.to_string(),
+    }
+}
+
+impl fmt::Debug for PostgresError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PostgresError({self})")
+    }
+}
+
+impl fmt::Debug for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl From<tokio_postgres::Error> for PostgresError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Cause::Postgres(error).into()
+    }
+}
+
+impl From<MigrationError> for PostgresError {
+    fn from(error: MigrationError) -> Self {
+        Cause::Migration(error).into()
+    }
+}
+
+impl From<PoolError> for PostgresError {
+    fn from(error: PoolError) -> Self {
+        Self(match error {
+            PoolError::Backend(error) => Cause::Postgres(error),
+            PoolError::Timeout(TimeoutType::Wait) => Cause::PoolTimeout,
+            PoolError::Timeout(_) => Cause::ConnectTimeout,
+            other => Cause::Unusable(other.to_string()),
+        })
+    }
+}
+
+impl IntoFault for PostgresError {
+    fn into_fault(self) -> Fault {
+        Fault::new(self)
+    }
+}
+
+impl IntoFault for tokio_postgres::Error {
+    fn into_fault(self) -> Fault {
+        PostgresError::from(self).into_fault()
+    }
+}
+
+impl IntoFault for PoolError {
+    fn into_fault(self) -> Fault {
+        PostgresError::from(self).into_fault()
+    }
+}

@@ -1,0 +1,83 @@
+//! Migrations of tables in Postgres, and the library's own.
+
+use deadpool_postgres::Pool;
+use tokio_postgres::{GenericClient, Transaction};
+
+use super::PostgresError;
+use crate::store::migrations::Applied;
+use crate::store::{Migration, Migrations, SchemaStatus};
+
+/// Migrations of the library's tables.
+const LIBRARY: Migrations = Migrations {
+    table: "forum_api_migrations",
+    all: &[Migration {
+        name: "0001_init",
+        sql: include_str!("migrations/0001_init.sql"),
+    }],
+};
+
+/// Creates the library's tables in the schema where the connection creates tables, or migrates them, without a time limit
+/// for statements. Any number of nodes may do so at once.
+///
+/// # Errors
+/// When Postgres cannot be reached, a migration fails, or the applied ones are not this program's
+/// ([`MigrationError`](crate::store::MigrationError)).
+pub async fn migrate(pool: &Pool) -> Result<(), PostgresError> {
+    let mut client = pool.get().await?;
+    let transaction = client.transaction().await?;
+    let unlimited = "SET LOCAL statement_timeout = 0";
+    transaction.batch_execute(unlimited).await?;
+    apply_migrations(&transaction, &LIBRARY).await?;
+    Ok(transaction.commit().await?)
+}
+
+/// Compares the library's tables with those that [`migrate`] would create. Changes nothing.
+///
+/// # Errors
+/// When Postgres cannot be reached, or an applied migration is not this program's.
+pub async fn schema_status(pool: &Pool) -> Result<SchemaStatus, PostgresError> {
+    migration_status(&**pool.get().await?, &LIBRARY).await
+}
+
+/// Applies the migrations that the database lacks, in a transaction of the level `READ COMMITTED`, and returns how many it
+/// had: 0 for a new one. It waits for another transaction that applies migrations of the same table.
+///
+/// # Errors
+/// When a migration fails, or the applied ones are not this program's. Roll the transaction back then.
+pub async fn apply_migrations(
+    transaction: &Transaction<'_>,
+    migrations: &Migrations,
+) -> Result<u32, PostgresError> {
+    let lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
+    transaction.query_one(lock, &[&migrations.table]).await?;
+    let applied = applied(transaction, migrations).await?;
+    let missing = migrations.missing(&applied)?;
+    transaction.batch_execute(&missing).await?;
+    Ok(u32::try_from(applied.len()).unwrap_or(u32::MAX))
+}
+
+/// Compares the migrations of a database with the program's. Changes nothing.
+///
+/// # Errors
+/// When Postgres cannot be reached, or an applied migration is not this program's.
+pub async fn migration_status(
+    client: &impl GenericClient,
+    migrations: &Migrations,
+) -> Result<SchemaStatus, PostgresError> {
+    let applied = applied(client, migrations).await?;
+    Ok(migrations.status(&applied)?)
+}
+
+async fn applied(
+    client: &impl GenericClient,
+    migrations: &Migrations,
+) -> Result<Vec<Applied>, PostgresError> {
+    let exists = "SELECT to_regclass($1) IS NOT NULL";
+    let exists = client.query_one(exists, &[&migrations.table]).await?;
+    if !exists.try_get(0)? {
+        return Ok(Vec::new());
+    }
+    let rows = client.query(&migrations.applied(), &[]).await?;
+    let row = |row: &tokio_postgres::Row| Ok((row.try_get(0)?, row.try_get(1)?));
+    rows.iter().map(row).collect()
+}

@@ -1,0 +1,41 @@
+//! Trait of rate limit stores.
+
+use async_trait::async_trait;
+
+use crate::error::Stored;
+use crate::model::Timestamp;
+use crate::rate_limit::{BudgetKey, Charge, Window};
+
+/// Stores budgets.
+#[async_trait]
+pub trait Budgets: Send + Sync + 'static {
+    /// Charges `cost` units to the budget of `key`, all of them or none, atomically: [`Window::charge`] under any
+    /// concurrency. A store with its own clock uses that; the others use `now`.
+    ///
+    /// # Errors
+    /// When the store fails. The request is then refused with 500. A store behind a network can fall back to a
+    /// [`MemoryBudgets`](super::memory::MemoryBudgets) while it is unreachable.
+    async fn charge(
+        &self,
+        key: &BudgetKey,
+        cost: u32,
+        window: Window,
+        now: Timestamp,
+    ) -> Stored<Charge>;
+
+    /// Gives back `cost` units that were charged to the running window of `key`, as [`Window::refund`] does. Changes
+    /// nothing when no window runs.
+    ///
+    /// The panel and a sign-in page charge a password attempt before the check, and refund it when the password was
+    /// right. A store that nodes share may keep the charge if another node has read the budget in between.
+    ///
+    /// # Errors
+    /// When the store fails. The units stay charged until the window ends.
+    async fn refund(
+        &self,
+        key: &BudgetKey,
+        cost: u32,
+        window: Window,
+        now: Timestamp,
+    ) -> Stored<()>;
+}

@@ -1,0 +1,159 @@
+//! Claim of deliveries: a walk over the index of pending deliveries, one endpoint at a time.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, Result, Row, params};
+
+use super::deliveries::read_delivery;
+use super::endpoints::all_endpoints;
+use super::execute::{all, changes, first};
+use crate::model::{EndpointId, Timestamp};
+use crate::store::{Claim, Claimed, Claims, decode_event};
+use crate::webhook::Endpoint;
+
+pub(super) const PENDING: &str = "
+    SELECT due_at, id, rowid FROM forum_api_deliveries
+    WHERE endpoint = ?1 AND due_at IS NOT NULL ORDER BY due_at, id LIMIT ?2";
+
+pub(super) const CLAIMABLE: &str = "
+    SELECT delivery.*, delivery.rowid AS number, event.occurred_at, event.forum, event.body
+    FROM forum_api_deliveries delivery
+    CROSS JOIN forum_api_events event ON event.id = delivery.event
+    WHERE delivery.rowid = ?1";
+
+/// Every other change of a pending delivery changes its lease.
+pub(super) const LEASE: &str = "
+    UPDATE forum_api_deliveries SET due_at = ?3, lease = lease + 1, leased = TRUE
+    WHERE rowid = ?1 AND lease + 1 = ?2 AND CAST(id AS BLOB) = ?4
+        AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint AND enabled)";
+
+/// Deliveries that a claim would lease.
+pub(super) struct Found {
+    rows: Vec<Claimable>,
+    pub(super) next: Option<Timestamp>,
+}
+
+/// A delivery that a claim would lease.
+struct Claimable {
+    number: i64,
+    id: Vec<u8>,
+    lease: i64,
+    /// The delivery, or the reason why it cannot be decoded.
+    claimed: std::result::Result<Claimed, String>,
+}
+
+impl Found {
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
+/// Finds the deliveries that a claim would lease. Writes nothing.
+pub(super) fn find_claimable(
+    connection: &Connection,
+    claim: &Claim,
+    now: Timestamp,
+) -> Result<Found> {
+    let mut endpoints = all_endpoints(connection)?;
+    endpoints.retain(|endpoint| endpoint.enabled);
+    let mut pending = Vec::new();
+    for endpoint in &endpoints {
+        let first = params![endpoint.id, claim.room_at(&endpoint.id)];
+        pending.extend(all(connection, PENDING, first, read_position)?);
+    }
+    let (claimable, next) = claim.pick(pending, now);
+    let by_id = |endpoint: Endpoint| (endpoint.id.clone(), endpoint);
+    let endpoints = endpoints.into_iter().map(by_id).collect();
+    let until = now.plus(claim.lease);
+    let mut rows = Vec::new();
+    for (_, number) in claimable {
+        let read = |row: &Row<'_>| read_claimable(row, &endpoints, until);
+        rows.extend(first(connection, CLAIMABLE, [number], read)?);
+    }
+    Ok(Found { rows, next })
+}
+
+/// A delivery that cannot be decoded: its id, and the reason.
+pub(super) type Unreadable = (Vec<u8>, String);
+
+/// Leases the deliveries that did not change since. If another worker was faster, or a delivery cannot be decoded, more may
+/// be due by `now`.
+///
+/// A delivery that cannot be decoded is leased as well, so that it does not take the place of others, but not claimed.
+pub(super) fn acquire_leases(
+    connection: &Connection,
+    found: Found,
+    now: Timestamp,
+    until: Timestamp,
+) -> Result<(Claims, Vec<Unreadable>)> {
+    let mut unreadable = Vec::new();
+    let mut claims = Claims {
+        taken: Vec::new(),
+        next: found.next,
+    };
+    for row in found.rows {
+        let lease = params![row.number, row.lease, until, row.id];
+        if !changes(connection, LEASE, lease)? {
+            claims.next = Some(now);
+            continue;
+        }
+        match row.claimed {
+            Ok(claimed) => claims.taken.push(claimed),
+            Err(reason) => {
+                // It took the place of another one, which may be due.
+                claims.next = Some(now);
+                unreadable.push((row.id, reason));
+            }
+        }
+    }
+    Ok((claims, unreadable))
+}
+
+/// Position of a delivery among the pending ones, and its number.
+fn read_position(row: &Row<'_>) -> Result<(Timestamp, (Vec<u8>, i64))> {
+    let id = row.get_ref("id")?.as_bytes()?.to_vec();
+    Ok((row.get("due_at")?, (id, row.get("rowid")?)))
+}
+
+fn read_claimable(
+    row: &Row<'_>,
+    endpoints: &HashMap<EndpointId, Endpoint>,
+    until: Timestamp,
+) -> Result<Claimable> {
+    let lease = row.get::<_, i64>("lease")? + 1;
+    Ok(Claimable {
+        number: row.get("number")?,
+        id: row.get_ref("id")?.as_bytes()?.to_vec(),
+        lease,
+        claimed: read_claimed(row, endpoints, lease, until),
+    })
+}
+
+fn read_claimed(
+    row: &Row<'_>,
+    endpoints: &HashMap<EndpointId, Endpoint>,
+    lease: i64,
+    lease_until: Timestamp,
+) -> std::result::Result<Claimed, String> {
+    let delivery = read_delivery(row).map_err(|error| error.to_string())?;
+    let columns = || -> Result<_> {
+        Ok((
+            row.get("occurred_at")?,
+            row.get_ref("forum")?.as_str_or_null()?,
+            row.get_ref("body")?.as_str()?,
+            row.get("sending")?,
+        ))
+    };
+    let (occurred_at, forum, body, sending) = columns().map_err(|error| error.to_string())?;
+    let (id, topic) = (delivery.event.to_string(), delivery.topic.as_str());
+    let event = decode_event(&id, topic, occurred_at, forum, body)?;
+    let endpoint = endpoints.get(&delivery.endpoint);
+    Ok(Claimed {
+        endpoint: endpoint.ok_or("the endpoint is malformed")?.clone(),
+        delivery,
+        event,
+        lease_expired: sending,
+        lease,
+        lease_until,
+    })
+}

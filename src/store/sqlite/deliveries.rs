@@ -1,0 +1,468 @@
+//! Delivery store: settle, release, retry, lists, sweep.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rusqlite::{Connection, Result, Row, params};
+
+use super::claim;
+use super::execute::{all, change, changes, first, readable};
+use super::outbox::{SqliteWebhooks, mark_fanned_out, put};
+use crate::error::Stored;
+use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
+use crate::store::{
+    ATTEMPTS_KEPT, Backlog, Claim, Claimed, Claims, Deliveries, DeliveryCount, Filter, Settlement,
+    Usage, ended_at, report_unreadable,
+};
+use crate::webhook::{Attempted, Delivery, Event, Progress, State};
+
+pub(super) const QUEUE: &str = "
+    INSERT INTO forum_api_deliveries
+        (id, event, topic, endpoint, created_at, state, attempts, due_at)
+    SELECT ?1, event.id, event.topic, endpoint.id, ?4, ?5, ?6, ?7
+    FROM forum_api_events event CROSS JOIN forum_api_endpoints endpoint
+    WHERE event.id = ?2 AND endpoint.id = ?3 AND endpoint.enabled
+    ON CONFLICT (id) DO NOTHING";
+
+pub(super) const IS_ENABLED: &str = "SELECT 1 FROM forum_api_endpoints WHERE id = ?1 AND enabled";
+
+pub(super) const FIND: &str = "
+    SELECT * FROM forum_api_deliveries
+    WHERE id = ?1 AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
+
+pub(super) const REMOVE: &str = "
+    DELETE FROM forum_api_deliveries
+    WHERE id = ?1 AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
+
+pub(super) const QUEUE_STATS: &str = "
+    SELECT count(*) AS depth,
+        (SELECT min((SELECT min(due_at) FROM forum_api_deliveries delivery
+            WHERE delivery.endpoint = endpoint.id AND delivery.due_at <= ?1))
+        FROM forum_api_endpoints endpoint WHERE endpoint.enabled) AS since
+    FROM (
+        SELECT 1 FROM forum_api_endpoints endpoint
+        CROSS JOIN forum_api_deliveries delivery ON delivery.endpoint = endpoint.id
+        WHERE endpoint.enabled AND delivery.due_at <= ?1 LIMIT ?2
+    )";
+
+pub(super) const ATTEMPTS: &str =
+    "SELECT * FROM forum_api_attempts WHERE delivery = ?1 ORDER BY number";
+
+/// Applies while the lease is in force and has not expired.
+pub(super) const BEGIN_SENDING: &str = "
+    UPDATE forum_api_deliveries SET sending = TRUE
+    WHERE id = ?1 AND lease = ?2 AND leased AND due_at > ?3
+        AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
+
+/// Applies while the lease is in force and the endpoint exists.
+pub(super) const SETTLE: &str = "
+    UPDATE forum_api_deliveries
+    SET state = ?3, attempts = ?4, due_at = ?5, ended_at = ?6, lease = lease + 1, leased = FALSE, sending = FALSE
+    WHERE id = ?1 AND lease = ?2
+        AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
+
+pub(super) const RELEASE: &str = "
+    UPDATE forum_api_deliveries SET due_at = ?3, lease = lease + 1, leased = FALSE, sending = ?4
+    WHERE id = ?1 AND lease = ?2";
+
+pub(super) const RETRY: &str = "
+    UPDATE forum_api_deliveries SET state = ?2, attempts = ?3, due_at = ?4, ended_at = NULL
+    WHERE id = ?1 AND NOT (leased AND due_at > ?5)";
+
+pub(super) const RETRY_DEAD: &str = "
+    UPDATE forum_api_deliveries SET state = ?2, attempts = ?3, due_at = ?4, ended_at = NULL
+    WHERE rowid IN (
+        SELECT rowid FROM forum_api_deliveries WHERE endpoint = ?1 AND state = ?5 ORDER BY created_at, id LIMIT ?6
+    ) AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = ?1)";
+
+pub(super) const ADD_ATTEMPT: &str = "
+    INSERT INTO forum_api_attempts (delivery, number, attempt, at, status, error, duration_ms, answer)
+    SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7
+    FROM forum_api_attempts WHERE delivery = ?1
+    RETURNING number";
+
+pub(super) const FORGET_ATTEMPTS: &str =
+    "DELETE FROM forum_api_attempts WHERE delivery = ?1 AND number <= ?2";
+
+pub(super) const ENDED: &str = "
+    DELETE FROM forum_api_deliveries WHERE rowid IN (
+        SELECT rowid FROM forum_api_deliveries WHERE ended_at < ?1 ORDER BY ended_at LIMIT ?2)";
+
+/// Walks over the endpoints in the index, and deletes the deliveries of removed ones.
+pub(super) const LEFT_BEHIND: &str = "
+    DELETE FROM forum_api_deliveries WHERE rowid IN (
+        WITH RECURSIVE hop (endpoint) AS (
+            SELECT min(endpoint) FROM forum_api_deliveries
+            UNION ALL
+            SELECT (SELECT min(endpoint) FROM forum_api_deliveries WHERE endpoint > hop.endpoint)
+            FROM hop WHERE hop.endpoint IS NOT NULL)
+        SELECT delivery.rowid FROM hop
+        CROSS JOIN forum_api_deliveries delivery ON delivery.endpoint = hop.endpoint
+        WHERE hop.endpoint NOT IN (SELECT id FROM forum_api_endpoints) LIMIT ?1)";
+
+/// The deliveries of one state.
+pub(super) const DELIVERY_USAGE: &str = "
+    SELECT * FROM (
+        SELECT max(?3 - created_at, 0) / 3600000 AS hours_ago, endpoint, count(*) AS count
+        FROM forum_api_deliveries WHERE state = ?1 AND created_at > ?2 GROUP BY hours_ago, endpoint
+    ) WHERE endpoint IN (SELECT id FROM forum_api_endpoints)";
+
+pub(super) const ATTEMPT_USAGE: &str = "
+    SELECT CASE WHEN duration_ms < ?2 THEN 0 WHEN duration_ms < ?3 THEN 1 WHEN duration_ms < ?4 THEN 2
+        WHEN duration_ms < ?5 THEN 3 WHEN duration_ms < ?6 THEN 4 ELSE 5 END AS size, count(*) AS count
+    FROM forum_api_attempts WHERE at > ?1 GROUP BY size";
+
+#[async_trait]
+impl Deliveries for SqliteWebhooks {
+    /// Reads the claimable deliveries without the writer, and then leases those that did not change. If other workers took
+    /// all of them, it starts again.
+    async fn claim(&self, claim: &Claim, now: Timestamp) -> Stored<Claims> {
+        loop {
+            let request = claim.clone();
+            let find =
+                move |connection: &Connection| claim::find_claimable(connection, &request, now);
+            let found = self.read(find).await?;
+            if found.is_empty() {
+                return Ok(Claims {
+                    taken: Vec::new(),
+                    next: found.next,
+                });
+            }
+            let until = now.plus(claim.lease);
+            let acquire =
+                move |connection: &Connection| claim::acquire_leases(connection, found, now, until);
+            let (claims, unreadable) = self.write(acquire).await?;
+            for (id, reason) in unreadable {
+                report_unreadable("deliveries", &String::from_utf8_lossy(&id), &reason);
+            }
+            if !claims.taken.is_empty() {
+                return Ok(claims);
+            }
+        }
+    }
+
+    async fn begin_sending(
+        &self,
+        claimed: &[Claimed],
+        now: Timestamp,
+    ) -> Stored<HashSet<DeliveryId>> {
+        let leases = claimed
+            .iter()
+            .map(|one| (one.delivery.id.clone(), one.lease));
+        let leases: Vec<_> = leases.collect();
+        self.write(move |connection| {
+            let mut begun = HashSet::new();
+            for (id, lease) in leases {
+                if changes(connection, BEGIN_SENDING, params![id, lease, now])? {
+                    begun.insert(id);
+                }
+            }
+            Ok(begun)
+        })
+        .await
+    }
+
+    async fn settle(
+        &self,
+        settlements: &[Settlement],
+        now: Timestamp,
+    ) -> Stored<HashSet<DeliveryId>> {
+        let settlements = settlements.to_vec();
+        self.write(move |connection| {
+            let mut settled = HashSet::new();
+            for settlement in settlements {
+                if settle(connection, &settlement, now)? {
+                    settled.insert(settlement.delivery);
+                }
+            }
+            Ok(settled)
+        })
+        .await
+    }
+
+    async fn release(&self, claimed: &[Claimed], wait: Duration, now: Timestamp) -> Stored<()> {
+        let (claimed, due_at) = (claimed.to_vec(), now.plus(wait));
+        self.write(move |connection| {
+            for one in &claimed {
+                let row = params![one.delivery.id, one.lease, due_at, one.lease_expired];
+                change(connection, RELEASE, row)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn backlog(&self, now: Timestamp) -> Stored<Backlog> {
+        self.read(move |connection| {
+            let max_depth = i64::try_from(Backlog::MAX_DEPTH).unwrap_or(i64::MAX);
+            let stats = first(connection, QUEUE_STATS, params![now, max_depth], |row| {
+                Ok(Backlog {
+                    depth: count(row, "depth")?,
+                    since: row.get("since")?,
+                })
+            });
+            Ok(stats?.unwrap_or_default())
+        })
+        .await
+    }
+
+    async fn usage(&self, since: Timestamp, now: Timestamp) -> Stored<Usage> {
+        self.read(move |connection| usage(connection, since, now))
+            .await
+    }
+
+    async fn send(
+        &self,
+        event: &Event,
+        endpoint: &EndpointId,
+        now: Timestamp,
+    ) -> Stored<Option<DeliveryId>> {
+        let (event, endpoint) = (event.clone(), endpoint.clone());
+        self.write(move |connection| {
+            if first(connection, IS_ENABLED, [&endpoint], |_| Ok(()))?.is_none() {
+                return Ok(None);
+            }
+            if put(connection, &event)? {
+                mark_fanned_out(connection, &event.id, now)?;
+            }
+            queue(connection, &event.id, &endpoint, now)?;
+            Ok(Some(DeliveryId::of(&event.id, &endpoint)))
+        })
+        .await
+    }
+
+    async fn retry(&self, id: &DeliveryId, now: Timestamp) -> Stored<bool> {
+        let id = id.clone();
+        self.write(move |connection| {
+            let found = first(connection, FIND, [&id], read_delivery)?;
+            let Some(progress) = found.and_then(|delivery| delivery.progress.retried(now)) else {
+                return Ok(false);
+            };
+            let Progress {
+                state,
+                attempts,
+                due_at,
+            } = progress;
+            changes(connection, RETRY, params![id, state, attempts, due_at, now])
+        })
+        .await
+    }
+
+    async fn retry_dead(&self, endpoint: &EndpointId, now: Timestamp, limit: u32) -> Stored<u64> {
+        let endpoint = endpoint.clone();
+        let Progress {
+            state,
+            attempts,
+            due_at,
+        } = Progress::queued(now);
+        self.write(move |connection| {
+            let row = params![endpoint, state, attempts, due_at, State::Dead, limit];
+            Ok(change(connection, RETRY_DEAD, row)? as u64)
+        })
+        .await
+    }
+
+    async fn remove(&self, id: &DeliveryId) -> Stored<bool> {
+        let id = id.clone();
+        self.write(move |connection| changes(connection, REMOVE, [id]))
+            .await
+    }
+
+    async fn find(&self, id: &DeliveryId) -> Stored<Option<(Delivery, Vec<Attempted>)>> {
+        let id = id.clone();
+        self.read(move |connection| {
+            let attempts = all(connection, ATTEMPTS, [&id], read_attempt)?;
+            let delivery = first(connection, FIND, [&id], read_delivery)?;
+            Ok(delivery.map(|delivery| (delivery, attempts)))
+        })
+        .await
+    }
+
+    async fn list(&self, filter: &Filter) -> Stored<Vec<Delivery>> {
+        let filter = filter.clone();
+        self.read(move |connection| {
+            let after = filter.after.as_ref();
+            let parameters = params![
+                after.map(|(created_at, _)| created_at),
+                after.map(|(_, id)| id),
+                filter.limit,
+                filter.endpoint,
+                filter.topic,
+            ];
+            let sql = list_statement(&filter);
+            readable(connection, "deliveries", &sql, parameters, read_delivery)
+        })
+        .await
+    }
+
+    async fn sweep(&self, before: Timestamp, limit: u32) -> Stored<u64> {
+        self.write(move |connection| {
+            let left_behind = change(connection, LEFT_BEHIND, [limit])?;
+            let rest = i64::from(limit) - left_behind as i64;
+            let ended = change(connection, ENDED, params![before, rest])?;
+            Ok((left_behind + ended) as u64)
+        })
+        .await
+    }
+}
+
+/// Queues the event for the endpoint. Returns `false` when that does not exist or is disabled, or the event was queued for
+/// it before.
+pub(super) fn queue(
+    connection: &Connection,
+    event: &EventId,
+    endpoint: &EndpointId,
+    now: Timestamp,
+) -> Result<bool> {
+    let id = DeliveryId::of(event, endpoint);
+    let Progress {
+        state,
+        attempts,
+        due_at,
+    } = Progress::queued(now);
+    let row = params![id, event, endpoint, now, state, attempts, due_at];
+    changes(connection, QUEUE, row)
+}
+
+/// Returns whether the lease was in force.
+fn settle(connection: &Connection, settlement: &Settlement, now: Timestamp) -> Result<bool> {
+    let Settlement {
+        delivery,
+        lease,
+        progress,
+        attempted,
+    } = settlement;
+    let row = params![
+        delivery,
+        lease,
+        progress.state,
+        progress.attempts,
+        progress.due_at,
+        ended_at(progress, now),
+    ];
+    let settled = changes(connection, SETTLE, row)?;
+    if let Some(attempted) = attempted.as_ref().filter(|_| settled) {
+        add_attempt(connection, delivery, attempted)?;
+    }
+    Ok(settled)
+}
+
+/// Adds an attempt, and deletes those that exceed [`ATTEMPTS_KEPT`].
+fn add_attempt(connection: &Connection, id: &DeliveryId, attempted: &Attempted) -> Result<()> {
+    let row = params![
+        id,
+        attempted.attempt,
+        attempted.at,
+        attempted.status,
+        attempted.error,
+        i64::try_from(attempted.duration_ms).unwrap_or(i64::MAX),
+        attempted.answer,
+    ];
+    let number: Option<i64> = first(connection, ADD_ATTEMPT, row, |row| row.get("number"))?;
+    let too_old = number.map(|number| number - i64::from(ATTEMPTS_KEPT));
+    if let Some(too_old) = too_old.filter(|number| *number > 0) {
+        change(connection, FORGET_ATTEMPTS, params![id, too_old])?;
+    }
+    Ok(())
+}
+
+fn usage(connection: &Connection, since: Timestamp, now: Timestamp) -> Result<Usage> {
+    let mut usage = Usage::default();
+    for state in State::ALL {
+        let read = |row: &Row<'_>| {
+            Ok(DeliveryCount {
+                hours_ago: count(row, "hours_ago")?,
+                endpoint: row.get("endpoint")?,
+                state,
+                count: count(row, "count")?,
+            })
+        };
+        let parameters = params![state, since, now];
+        let counts = all(connection, DELIVERY_USAGE, parameters, read)?;
+        usage.deliveries.extend(counts);
+    }
+    let [first, second, third, fourth, fifth] =
+        Usage::ATTEMPT_TIME_BOUNDS.map(|bound| i64::try_from(bound).unwrap_or(i64::MAX));
+    let bounds = params![since, first, second, third, fourth, fifth];
+    let read = |row: &Row<'_>| Ok((count(row, "size")?, count(row, "count")?));
+    for (size, count) in all(connection, ATTEMPT_USAGE, bounds, read)? {
+        if let Some(attempts) = usage.attempt_times.get_mut(size as usize) {
+            *attempts = count;
+        }
+    }
+    Ok(usage)
+}
+
+/// Returns the statement that lists the deliveries that `filter` selects, newest first.
+///
+/// Every index that it may walk is ordered by time within each state: without a state it merges one walk for each state. Its
+/// parameters are the same for every filter: the position to continue from, the limit, endpoint and topic.
+pub(super) fn list_statement(filter: &Filter) -> String {
+    let states = filter
+        .state
+        .map_or(State::ALL.to_vec(), |state| vec![state]);
+    let walks = states.into_iter().map(|state| walk(filter, state));
+    let walks: Vec<_> = walks.collect();
+    format!(
+        "{} ORDER BY created_at DESC, id DESC LIMIT ?3",
+        walks.join(" UNION ALL ")
+    )
+}
+
+/// Selects the newest deliveries of one state.
+fn walk(filter: &Filter, state: State) -> String {
+    let conditions = [
+        condition("(created_at, id) < (?1, ?2)", 1, filter.after.is_some()),
+        condition("endpoint = ?4", 4, filter.endpoint.is_some()),
+        condition("topic = ?5", 5, filter.topic.is_some()),
+    ];
+    format!(
+        "SELECT * FROM (
+            SELECT * FROM forum_api_deliveries
+            WHERE state = '{state}' AND {conditions}
+                AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)
+            ORDER BY created_at DESC, id DESC LIMIT ?3
+        )",
+        state = state.as_str(),
+        conditions = conditions.join(" AND ")
+    )
+}
+
+/// A filter that is not set is no condition on a column, so that it excludes no index.
+fn condition(sql: &str, parameter: u8, is_set: bool) -> String {
+    match is_set {
+        true => sql.into(),
+        false => format!("?{parameter} IS NULL"),
+    }
+}
+
+fn count(row: &Row<'_>, column: &str) -> Result<u64> {
+    Ok(row.get::<_, i64>(column)?.unsigned_abs())
+}
+
+pub(super) fn read_delivery(row: &Row<'_>) -> Result<Delivery> {
+    Ok(Delivery {
+        id: row.get("id")?,
+        event: row.get("event")?,
+        topic: row.get("topic")?,
+        endpoint: row.get("endpoint")?,
+        created_at: row.get("created_at")?,
+        progress: Progress {
+            state: row.get("state")?,
+            attempts: row.get("attempts")?,
+            due_at: row.get("due_at")?,
+        },
+    })
+}
+
+fn read_attempt(row: &Row<'_>) -> Result<Attempted> {
+    Ok(Attempted {
+        attempt: row.get("attempt")?,
+        at: row.get("at")?,
+        status: row.get("status")?,
+        error: row.get("error")?,
+        duration_ms: count(row, "duration_ms")?,
+        answer: row.get("answer")?,
+    })
+}

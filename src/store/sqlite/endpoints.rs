@@ -1,0 +1,160 @@
+//! Endpoint store.
+
+use async_trait::async_trait;
+use rusqlite::{Connection, Result, Row, params};
+
+use super::SqliteWebhooks;
+use super::execute::{change, changes, first, readable};
+use crate::error::Stored;
+use crate::model::EndpointId;
+use crate::store::Endpoints;
+use crate::webhook::{Endpoint, KeyId, Pending};
+
+/// Deliveries that a removed endpoint of this id left would become the new one's.
+pub(super) const ADD: &str = "
+    INSERT INTO forum_api_endpoints
+        (id, version, url, topics, owner, enabled, created_at, secret, pending_secret, pending_from)
+    SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10
+    WHERE NOT EXISTS (SELECT 1 FROM forum_api_deliveries WHERE endpoint = ?1)
+    ON CONFLICT (id) DO NOTHING";
+
+pub(super) const UPDATE: &str = "
+    UPDATE forum_api_endpoints
+    SET version = version + 1, url = ?3, topics = ?4, owner = ?5, enabled = ?6, created_at = ?7,
+        secret = ?8, pending_secret = ?9, pending_from = ?10
+    WHERE id = ?1 AND version = ?2";
+
+pub(super) const FIND: &str = "SELECT * FROM forum_api_endpoints WHERE id = ?1";
+
+const REMOVE: &str = "DELETE FROM forum_api_endpoints WHERE id = ?1";
+
+const ALL: &str = "SELECT * FROM forum_api_endpoints ORDER BY number";
+
+const VERSION: &str = "SELECT version FROM forum_api_endpoints WHERE id = ?1";
+
+const KEY: &str = "SELECT key_id FROM forum_api_webhook_key";
+
+const SET_KEY: &str = "
+    INSERT INTO forum_api_webhook_key (only_row, key_id) VALUES (1, ?1)
+    ON CONFLICT (only_row) DO UPDATE SET key_id = excluded.key_id";
+
+#[async_trait]
+impl Endpoints for SqliteWebhooks {
+    async fn add(&self, endpoint: &Endpoint) -> Stored<bool> {
+        self.put(ADD, endpoint).await
+    }
+
+    async fn find(&self, id: &EndpointId) -> Stored<Option<Endpoint>> {
+        let id = id.clone();
+        self.read(move |connection| first(connection, FIND, [id], read_endpoint))
+            .await
+    }
+
+    async fn update(&self, endpoint: &Endpoint) -> Stored<bool> {
+        self.put(UPDATE, endpoint).await
+    }
+
+    async fn remove(&self, id: &EndpointId) -> Stored<bool> {
+        let id = id.clone();
+        self.write(move |savepoint| changes(savepoint, REMOVE, [id]))
+            .await
+    }
+
+    async fn all(&self) -> Stored<Vec<Endpoint>> {
+        self.read(all_endpoints).await
+    }
+
+    async fn key_id(&self) -> Stored<Option<KeyId>> {
+        self.read(key_id).await
+    }
+
+    async fn replace_key(
+        &self,
+        former: Option<&KeyId>,
+        key: &KeyId,
+        endpoints: &[Endpoint],
+    ) -> Stored<bool> {
+        let (former, key, endpoints) = (former.cloned(), key.clone(), endpoints.to_vec());
+        self.write(move |savepoint| replace_key(savepoint, former.as_ref(), &key, &endpoints))
+            .await
+    }
+}
+
+impl SqliteWebhooks {
+    /// Returns whether the statement wrote the endpoint.
+    async fn put(&self, sql: &'static str, endpoint: &Endpoint) -> Stored<bool> {
+        let endpoint = endpoint.clone();
+        self.write(move |savepoint| put(savepoint, sql, &endpoint))
+            .await
+    }
+}
+
+fn put(connection: &Connection, sql: &str, endpoint: &Endpoint) -> Result<bool> {
+    let pending = endpoint.pending.as_ref();
+    let row = params![
+        endpoint.id,
+        endpoint.version,
+        endpoint.url,
+        endpoint.topics,
+        endpoint.owner,
+        endpoint.enabled,
+        endpoint.created_at,
+        endpoint.secret,
+        pending.map(|pending| &pending.secret),
+        pending.map(|pending| pending.from),
+    ];
+    changes(connection, sql, row)
+}
+
+fn key_id(connection: &Connection) -> Result<Option<KeyId>> {
+    first(connection, KEY, [], |row| row.get("key_id"))
+}
+
+/// Checks everything before the first change.
+fn replace_key(
+    connection: &Connection,
+    former: Option<&KeyId>,
+    key: &KeyId,
+    endpoints: &[Endpoint],
+) -> Result<bool> {
+    let mut fits = key_id(connection)?.as_ref() == former;
+    for endpoint in endpoints {
+        let version = first(connection, VERSION, params![endpoint.id], |row| {
+            row.get("version")
+        })?;
+        fits &= version == Some(endpoint.version);
+    }
+    if fits {
+        change(connection, SET_KEY, [key])?;
+        for endpoint in endpoints {
+            put(connection, UPDATE, endpoint)?;
+        }
+    }
+    Ok(fits)
+}
+
+/// All endpoints that can be decoded, in the order in which they were added.
+pub(super) fn all_endpoints(connection: &Connection) -> Result<Vec<Endpoint>> {
+    readable(connection, "endpoints", ALL, [], read_endpoint)
+}
+
+fn read_endpoint(row: &Row<'_>) -> Result<Endpoint> {
+    Ok(Endpoint {
+        id: row.get("id")?,
+        url: row.get("url")?,
+        topics: row.get("topics")?,
+        owner: row.get("owner")?,
+        enabled: row.get("enabled")?,
+        created_at: row.get("created_at")?,
+        secret: row.get("secret")?,
+        pending: read_pending(row)?,
+        version: row.get("version")?,
+    })
+}
+
+fn read_pending(row: &Row<'_>) -> Result<Option<Pending>> {
+    let secret: Option<_> = row.get("pending_secret")?;
+    let from: Option<_> = row.get("pending_from")?;
+    let pending = secret.zip(from);
+    Ok(pending.map(|(secret, from)| Pending { secret, from }))
+}

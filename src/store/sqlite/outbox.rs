@@ -1,0 +1,193 @@
+//! Outbox store.
+
+use async_trait::async_trait;
+use rusqlite::{Connection, Result, Row, params, params_from_iter};
+
+use super::Database;
+use super::deliveries::queue;
+use super::execute::{all, change, changes, first, lossy_text};
+use crate::error::{Fault, Stored};
+use crate::model::{EventId, Timestamp};
+use crate::store::{FanOut, Outbox, Quarantine, QuarantinedEvent, decode_event, report_unreadable};
+use crate::webhook::Event;
+
+pub(super) const PENDING: &str = "
+    SELECT * FROM forum_api_events WHERE fanned_out_at IS NULL AND quarantine_reason IS NULL
+    ORDER BY occurred_at, number LIMIT ?1";
+
+pub(super) const QUARANTINE: &str =
+    "UPDATE forum_api_events SET quarantine_reason = ?2 WHERE number = ?1";
+
+pub(super) const COUNT_QUARANTINED: &str = "
+    SELECT count(*) FROM (SELECT 1 FROM forum_api_events WHERE quarantine_reason IS NOT NULL LIMIT ?1)";
+
+pub(super) const QUARANTINED: &str = "
+    SELECT id, quarantine_reason FROM forum_api_events WHERE quarantine_reason IS NOT NULL
+    ORDER BY number DESC LIMIT ?1";
+
+pub(super) const FANNED_OUT: &str = "
+    UPDATE forum_api_events SET fanned_out_at = ?2 WHERE id = ?1 AND fanned_out_at IS NULL";
+
+/// Deletes an event without deliveries.
+pub(super) const FORGET: &str = "
+    DELETE FROM forum_api_events
+    WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM forum_api_deliveries WHERE event = ?1)";
+
+/// Events, endpoints and deliveries in the tables `forum_api_events`, `forum_api_endpoints`, `forum_api_deliveries`
+/// and `forum_api_attempts`.
+#[derive(Clone, Debug)]
+pub struct SqliteWebhooks(Database);
+
+impl SqliteWebhooks {
+    /// Webhooks in `database`.
+    pub const fn new(database: Database) -> Self {
+        Self(database)
+    }
+
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        run: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Stored<T> {
+        let run = |connection: &Connection| run(connection).map_err(Fault::from);
+        self.0.read(run).await
+    }
+
+    /// Writes of the board go first.
+    pub(super) async fn write<T: Send + 'static>(
+        &self,
+        run: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Stored<T> {
+        self.0.write_behind(|savepoint| Ok(run(savepoint)?)).await
+    }
+}
+
+#[async_trait]
+impl Outbox for SqliteWebhooks {
+    async fn put(&self, event: &Event) -> Stored<()> {
+        let event = event.clone();
+        self.write(move |savepoint| put(savepoint, &event).map(drop))
+            .await
+    }
+
+    async fn waiting(&self, limit: u32) -> Stored<Vec<Event>> {
+        let read = self.read(move |connection| all(connection, PENDING, [limit], row));
+        let (mut events, mut unreadable) = (Vec::new(), Vec::new());
+        for row in read.await? {
+            match row.event {
+                Ok(event) => events.push(event),
+                Err(reason) => unreadable.push((row.number, row.id, reason)),
+            }
+        }
+        if !unreadable.is_empty() {
+            self.quarantine(unreadable).await?;
+        }
+        Ok(events)
+    }
+
+    async fn quarantined(&self, limit: u32) -> Stored<Quarantine> {
+        self.read(move |connection| {
+            let max_count = i64::try_from(Quarantine::MAX_COUNT).unwrap_or(i64::MAX);
+            let count = |row: &Row<'_>| row.get::<_, i64>(0);
+            let count = first(connection, COUNT_QUARANTINED, [max_count], count)?;
+            let latest = |row: &Row<'_>| {
+                Ok(QuarantinedEvent {
+                    id: lossy_text(row, "id")?,
+                    reason: lossy_text(row, "quarantine_reason")?,
+                })
+            };
+            Ok(Quarantine {
+                count: count.unwrap_or_default().unsigned_abs(),
+                latest: all(connection, QUARANTINED, [limit], latest)?,
+            })
+        })
+        .await
+    }
+
+    async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> Stored<()> {
+        let events = events.to_vec();
+        self.write(move |savepoint| {
+            for event in &events {
+                fan_out(savepoint, event, now)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+}
+
+impl SqliteWebhooks {
+    /// Quarantines events, each given by its number, its id and the reason.
+    async fn quarantine(&self, unreadable: Vec<(i64, String, String)>) -> Stored<()> {
+        let rows = unreadable.clone();
+        let quarantine = self.write(move |savepoint| {
+            for (number, _, reason) in &rows {
+                change(savepoint, QUARANTINE, params![number, reason])?;
+            }
+            Ok(())
+        });
+        quarantine.await?;
+        for (_, id, reason) in &unreadable {
+            report_unreadable("events", id, reason);
+        }
+        Ok(())
+    }
+}
+
+/// Returns whether the event is new.
+pub(super) fn put(connection: &Connection, event: &Event) -> Result<bool> {
+    let parameters = params_from_iter(event.parameters());
+    changes(connection, Event::INSERT, parameters)
+}
+
+/// Returns whether the event was pending until now.
+pub(super) fn mark_fanned_out(
+    connection: &Connection,
+    id: &EventId,
+    now: Timestamp,
+) -> Result<bool> {
+    changes(connection, FANNED_OUT, params![id, now])
+}
+
+fn fan_out(connection: &Connection, fan_out: &FanOut, now: Timestamp) -> Result<()> {
+    if !mark_fanned_out(connection, &fan_out.event, now)? {
+        return Ok(());
+    }
+    let mut queued = false;
+    for endpoint in &fan_out.endpoints {
+        queued |= queue(connection, &fan_out.event, endpoint, now)?;
+    }
+    if !queued {
+        change(connection, FORGET, [&fan_out.event])?;
+    }
+    Ok(())
+}
+
+/// A row of the outbox.
+struct OutboxRow {
+    number: i64,
+    id: String,
+    /// The event, or the reason why it cannot be decoded.
+    event: std::result::Result<Event, String>,
+}
+
+fn row(row: &Row<'_>) -> Result<OutboxRow> {
+    Ok(OutboxRow {
+        number: row.get("number")?,
+        id: lossy_text(row, "id")?,
+        event: event(row),
+    })
+}
+
+fn event(row: &Row<'_>) -> std::result::Result<Event, String> {
+    let columns = || -> Result<_> {
+        Ok((
+            row.get_ref("id")?.as_str()?,
+            row.get_ref("topic")?.as_str()?,
+            row.get("occurred_at")?,
+            row.get_ref("forum")?.as_str_or_null()?,
+            row.get_ref("body")?.as_str()?,
+        ))
+    };
+    let (id, topic, occurred_at, forum, body) = columns().map_err(|error| error.to_string())?;
+    Ok(decode_event(id, topic, occurred_at, forum, body)?)
+}

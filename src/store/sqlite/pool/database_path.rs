@@ -1,0 +1,84 @@
+//! Path of a database.
+
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
+#[cfg(unix)]
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, Error, ErrorCode, OpenFlags};
+
+use super::SqliteError;
+
+/// Path of a database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// In a file.
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// True to create the file if it does not exist.
+        create: bool,
+    },
+    /// In memory: gone when the last handle is dropped.
+    Memory,
+}
+
+impl Location {
+    /// The path is made absolute, so that SQLite takes neither `:memory:` nor an empty one for something else. A new file is
+    /// readable for its owner only, and so are the files that SQLite puts beside it, which get the mode of the database.
+    pub(super) fn open(&self) -> rusqlite::Result<Connection> {
+        let Self::File { path, create } = self else {
+            return Connection::open_in_memory();
+        };
+        let path = std::path::absolute(path).map_err(|_| Error::InvalidPath(path.clone()))?;
+        let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        flags.set(OpenFlags::SQLITE_OPEN_CREATE, *create);
+        if *create {
+            create_private(&path);
+        }
+        Connection::open_with_flags(path, flags)
+    }
+
+    /// Describes an error that the path causes.
+    pub(super) fn describe_error(&self, error: SqliteError) -> SqliteError {
+        let Self::File { path, create } = self else {
+            return error;
+        };
+        let shown = path.display();
+        SqliteError::unusable(match error.code() {
+            Some(ErrorCode::CannotOpen) => open_error(path, *create),
+            Some(ErrorCode::NotADatabase) => format!("{shown} is not a database"),
+            Some(ErrorCode::ReadOnly) => format!("{shown} may not be written"),
+            Some(ErrorCode::DatabaseBusy) => format!("{shown} is locked by another process"),
+            _ => return error,
+        })
+    }
+}
+
+/// Creates an empty file with mode 0600, unless there is a file. SQLite reports what is wrong with the path.
+///
+/// A file that exists is not opened: closing it would release the locks of other connections.
+fn create_private(path: &Path) {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    options.mode(0o600);
+    drop(options.open(path));
+}
+
+fn open_error(path: &Path, create: bool) -> String {
+    let shown = path.display();
+    match path.metadata() {
+        Ok(found) if found.is_dir() => format!("{shown} is a directory"),
+        Ok(_) => format!("{shown} may not be opened"),
+        Err(error) if error.kind() != ErrorKind::NotFound => format!("{shown}: {error}"),
+        Err(_) if !create => format!("there is no database at {shown}"),
+        Err(_) if has_directory(path) => format!("{shown} may not be created"),
+        Err(_) => format!("the directory of {shown} does not exist"),
+    }
+}
+
+fn has_directory(path: &Path) -> bool {
+    std::path::absolute(path).is_ok_and(|path| path.parent().is_some_and(Path::is_dir))
+}

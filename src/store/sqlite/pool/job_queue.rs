@@ -1,0 +1,199 @@
+//! Bounded job queue of the reader threads, with threads kept free for short jobs.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use crate::store::lock;
+
+/// Class of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Runs on any thread.
+    Short,
+    /// Runs on a limited number of threads at once.
+    Ordinary,
+}
+
+/// Bounds of a queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    /// Jobs of each class that can wait at once.
+    pub(super) waiting: usize,
+    /// Ordinary jobs that can run at once.
+    pub(super) running: usize,
+}
+
+/// Jobs that wait for a thread.
+pub(super) struct JobQueue<T> {
+    bounds: Bounds,
+    state: Mutex<State<T>>,
+    changed: Condvar,
+}
+
+/// Each job carries its position in the order of arrival.
+struct State<T> {
+    short: VecDeque<(u64, T)>,
+    ordinary: VecDeque<(u64, T)>,
+    pushed: u64,
+    /// Ordinary jobs that run.
+    running: usize,
+    /// Threads that wait for a job.
+    idle: usize,
+    closed: bool,
+}
+
+/// Sender of a queue. Dropping it closes the queue.
+pub(super) struct JobSender<T>(Arc<JobQueue<T>>);
+
+pub(super) fn queue<T>(bounds: Bounds) -> (JobSender<T>, Arc<JobQueue<T>>) {
+    let state = State {
+        short: VecDeque::new(),
+        ordinary: VecDeque::new(),
+        pushed: 0,
+        running: 0,
+        idle: 0,
+        closed: false,
+    };
+    let queue = Arc::new(JobQueue {
+        bounds,
+        state: Mutex::new(state),
+        changed: Condvar::new(),
+    });
+    (JobSender(Arc::clone(&queue)), queue)
+}
+
+impl<T> JobSender<T> {
+    /// Appends a job. Returns `false`, and drops the job, when the queue of its class is full.
+    pub(super) fn push(&self, class: Class, job: T) -> bool {
+        let mut state = lock(&self.0.state);
+        let at = state.pushed;
+        let waiting = match class {
+            Class::Short => &mut state.short,
+            Class::Ordinary => &mut state.ordinary,
+        };
+        if waiting.len() >= self.0.bounds.waiting {
+            return false;
+        }
+        waiting.push_back((at, job));
+        state.pushed += 1;
+        let wakes = state.idle > 0;
+        drop(state);
+        if wakes {
+            self.0.changed.notify_one();
+        }
+        true
+    }
+}
+
+impl<T> Drop for JobSender<T> {
+    fn drop(&mut self) {
+        lock(&self.0.state).closed = true;
+        self.0.changed.notify_all();
+    }
+}
+
+impl<T> JobQueue<T> {
+    /// Waits for the oldest job that can run on a thread that has `finished` a job before. Returns `None` when the
+    /// queue is closed and empty.
+    pub(super) fn next(&self, finished: Option<Class>) -> Option<(Class, T)> {
+        let mut state = lock(&self.state);
+        if finished == Some(Class::Ordinary) {
+            state.running = state.running.saturating_sub(1);
+        }
+        loop {
+            if let Some(job) = state.take(self.bounds.running) {
+                // The end of an ordinary job can make another one runnable beside the job that this thread takes.
+                if state.idle > 0 && state.runnable(self.bounds.running).is_some() {
+                    self.changed.notify_one();
+                }
+                return Some(job);
+            }
+            if state.closed {
+                return None;
+            }
+            state.idle += 1;
+            let woken = self.changed.wait(state);
+            state = woken.unwrap_or_else(PoisonError::into_inner);
+            state.idle -= 1;
+        }
+    }
+}
+
+impl<T> State<T> {
+    /// Class of the oldest job that can run. A closed queue is emptied by all threads.
+    fn runnable(&self, bound: usize) -> Option<Class> {
+        let short = self.short.front().map(|(at, _)| (*at, Class::Short));
+        let ordinary = self.ordinary.front().map(|(at, _)| (*at, Class::Ordinary));
+        let ordinary = ordinary.filter(|_| self.closed || self.running < bound);
+        let oldest = short.into_iter().chain(ordinary).min_by_key(|(at, _)| *at);
+        oldest.map(|(_, class)| class)
+    }
+
+    fn take(&mut self, bound: usize) -> Option<(Class, T)> {
+        let class = self.runnable(bound)?;
+        let job = match class {
+            Class::Short => self.short.pop_front(),
+            Class::Ordinary => {
+                self.running += 1;
+                self.ordinary.pop_front()
+            }
+        };
+        job.map(|(_, job)| (class, job))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Class::{Ordinary, Short};
+    use super::*;
+
+    const BOUNDS: Bounds = Bounds {
+        waiting: 3,
+        running: 1,
+    };
+
+    #[test]
+    fn a_full_queue_refuses_jobs_of_its_class_only() {
+        let (jobs, queue) = queue(BOUNDS);
+        for class in [Ordinary, Short] {
+            assert!([1, 2, 3].iter().all(|job| jobs.push(class, *job)));
+            assert!(!jobs.push(class, 4));
+        }
+        assert_eq!(queue.next(None), Some((Ordinary, 1)));
+        assert!(jobs.push(Ordinary, 4));
+        assert!(!jobs.push(Short, 4));
+    }
+
+    #[test]
+    fn jobs_run_in_the_order_of_arrival() {
+        let (jobs, queue) = queue(BOUNDS);
+        for (class, job) in [(Short, 1), (Ordinary, 2), (Short, 3)] {
+            jobs.push(class, job);
+        }
+        let taken = [1, 2, 3].map(|_| queue.next(None).map(|(_, job)| job));
+        assert_eq!(taken, [Some(1), Some(2), Some(3)]);
+    }
+
+    #[test]
+    fn ordinary_jobs_leave_a_thread_to_short_ones() {
+        let (jobs, queue) = queue(BOUNDS);
+        for (class, job) in [(Ordinary, 1), (Ordinary, 2), (Short, 3)] {
+            jobs.push(class, job);
+        }
+        assert_eq!(queue.next(None), Some((Ordinary, 1)));
+        assert_eq!(queue.next(None), Some((Short, 3)));
+        assert_eq!(queue.next(Some(Ordinary)), Some((Ordinary, 2)));
+    }
+
+    #[test]
+    fn a_closed_queue_is_emptied_and_then_ends() {
+        let (jobs, queue) = queue(BOUNDS);
+        for job in [1, 2] {
+            jobs.push(Ordinary, job);
+        }
+        drop(jobs);
+        assert_eq!(queue.next(None), Some((Ordinary, 1)));
+        assert_eq!(queue.next(None), Some((Ordinary, 2)));
+        assert_eq!(queue.next(Some(Ordinary)), None);
+    }
+}

@@ -1,0 +1,17 @@
+//! A SQLite database behind threads: readers for reads, and one writer that commits waiting writes together.
+
+mod checkpoint;
+mod connection;
+mod database;
+mod database_path;
+mod error;
+mod job_queue;
+mod reader;
+mod thread_pool;
+mod write_scheduler;
+mod writer;
+
+pub use database::Database;
+pub use database_path::Location;
+pub use error::SqliteError;
+pub use thread_pool::DatabaseSettings;

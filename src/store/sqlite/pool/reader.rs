@@ -1,0 +1,116 @@
+//! Reader threads: they take reads from one queue, so that a slow read delays no other. A read whose caller has dropped
+//! its future is interrupted.
+
+use std::cell::RefCell;
+use std::ffi::c_int;
+use std::sync::{Arc, Weak};
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::SqliteError;
+use super::error::catch_panic;
+use super::job_queue::JobQueue;
+
+/// A read that waits for a thread.
+pub(super) type Read = Box<dyn FnOnce(&Connection) + Send>;
+
+/// A read that answers its caller. It is skipped or interrupted once the caller no longer waits.
+pub(super) fn read<T, E>(
+    run: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    caller: Caller,
+    reply: oneshot::Sender<Result<T, E>>,
+) -> Read
+where
+    T: Send + 'static,
+    E: From<SqliteError> + Send + 'static,
+{
+    Box::new(move |connection| {
+        if let Some(interruptible) = caller.enter() {
+            let outcome = in_snapshot(connection, run);
+            drop(interruptible);
+            drop(reply.send(outcome));
+        }
+    })
+}
+
+/// Works until the queue is closed and empty.
+pub(super) fn work(connection: &Connection, queue: &JobQueue<Read>) {
+    let mut finished = None;
+    while let Some((class, read)) = queue.next(finished) {
+        // A result whose caller is gone is dropped here, which may panic.
+        let read = catch_panic(|| {
+            read(connection);
+            Ok::<_, SqliteError>(())
+        });
+        drop(read);
+        finished = Some(class);
+    }
+}
+
+/// All statements of `run` see the database as it was at the first.
+fn in_snapshot<T, E: From<SqliteError>>(
+    connection: &Connection,
+    run: impl FnOnce(&Connection) -> Result<T, E>,
+) -> Result<T, E> {
+    let run_statement =
+        |sql| -> Result<_, SqliteError> { Ok(connection.prepare_cached(sql)?.execute([])?) };
+    run_statement("BEGIN")?;
+    let outcome = catch_panic(|| run(connection));
+    // A failure may have ended it already.
+    if !connection.is_autocommit() {
+        run_statement("ROLLBACK")?;
+    }
+    outcome
+}
+
+/// Steps of SQLite's virtual machine between two checks: some tens of microseconds.
+const STEPS_PER_CHECK: c_int = 1000;
+
+thread_local! {
+    /// The caller of the operation that runs on this thread, if the operation can be interrupted.
+    static CALLER: RefCell<Option<Weak<()>>> = const { RefCell::new(None) };
+}
+
+/// Held by the future of the caller.
+pub(super) type Interest = Arc<()>;
+
+/// Observes whether the caller still waits.
+#[derive(Debug)]
+pub(super) struct Caller(Weak<()>);
+
+/// Makes operations on the current thread interruptible until it is dropped.
+#[derive(Debug)]
+pub(super) struct Interruptible(());
+
+impl Caller {
+    pub(super) fn of(interest: &Interest) -> Self {
+        Self(Arc::downgrade(interest))
+    }
+
+    /// Returns `None` when the caller no longer waits.
+    pub(super) fn enter(self) -> Option<Interruptible> {
+        if self.0.strong_count() == 0 {
+            return None;
+        }
+        CALLER.set(Some(self.0));
+        Some(Interruptible(()))
+    }
+}
+
+impl Drop for Interruptible {
+    fn drop(&mut self) {
+        CALLER.set(None);
+    }
+}
+
+/// Lets SQLite check for the caller while a statement runs.
+pub(super) fn make_interruptible(connection: &mut Connection) {
+    // Versions of rusqlite differ in whether it can fail; without the handler statements run to completion.
+    let _ = connection.progress_handler(STEPS_PER_CHECK, Some(is_abandoned));
+}
+
+fn is_abandoned() -> bool {
+    let is_gone = |caller: &Weak<()>| caller.strong_count() == 0;
+    CALLER.with_borrow(|caller| caller.as_ref().is_some_and(is_gone))
+}

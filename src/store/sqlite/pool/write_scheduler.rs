@@ -1,0 +1,167 @@
+//! Order of the writes: foreground writes precede background writes, within limits.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::Receiver;
+use std::time::Instant;
+
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::writer::WriteOperation;
+
+/// After background writes, foreground writes take precedence for this many times as long.
+const BACKGROUND_WAIT_FACTOR: u32 = 20;
+
+/// A write that waits.
+pub(super) struct QueuedWrite {
+    pub(super) operation: Box<dyn WriteOperation>,
+    pub(super) is_background: bool,
+    /// Place in the bounded queue, given back when the operation begins.
+    pub(super) permit: Option<OwnedSemaphorePermit>,
+}
+
+/// The writes that wait for the writer.
+///
+/// Background writes run when no foreground write waits, and after a while in any case: so they never starve, and take at
+/// most a twentieth of the time of the others.
+pub(super) struct WriteScheduler<'a> {
+    queue: &'a Receiver<QueuedWrite>,
+    foreground: VecDeque<QueuedWrite>,
+    background: VecDeque<QueuedWrite>,
+    /// When background writes take precedence.
+    background_due_at: Instant,
+    /// When the running background writes began.
+    background_since: Option<Instant>,
+}
+
+impl<'a> WriteScheduler<'a> {
+    pub(super) fn new(queue: &'a Receiver<QueuedWrite>) -> Self {
+        Self {
+            queue,
+            foreground: VecDeque::new(),
+            background: VecDeque::new(),
+            background_due_at: Instant::now(),
+            background_since: None,
+        }
+    }
+
+    /// Waits for a write. Returns `false` when the queue is closed and empty.
+    pub(super) fn wait(&mut self) -> bool {
+        self.end_background();
+        if self.is_empty() {
+            self.queue.recv().into_iter().for_each(|one| self.push(one));
+        }
+        !self.is_empty()
+    }
+
+    /// The next of the writes that wait by now, in a group that has foreground writes or not.
+    pub(super) fn next(&mut self, has_foreground: bool) -> Option<QueuedWrite> {
+        self.end_background();
+        while let Ok(one) = self.queue.try_recv() {
+            self.push(one);
+        }
+        let foreground_first = has_foreground || !self.foreground.is_empty();
+        let is_due = Instant::now() >= self.background_due_at;
+        if self.background.is_empty() || foreground_first && !is_due {
+            return self.foreground.pop_front();
+        }
+        self.background_since = Some(Instant::now());
+        self.background.pop_front()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.foreground.is_empty() && self.background.is_empty()
+    }
+
+    fn end_background(&mut self) {
+        if let Some(since) = self.background_since.take() {
+            self.background_due_at = Instant::now() + since.elapsed() * BACKGROUND_WAIT_FACTOR;
+        }
+    }
+
+    fn push(&mut self, one: QueuedWrite) {
+        match one.is_background {
+            true => self.background.push_back(one),
+            false => self.foreground.push_back(one),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Sender, channel};
+    use std::time::Duration;
+
+    use rusqlite::Transaction;
+
+    use super::super::SqliteError;
+    use super::super::writer::Completion;
+    use super::*;
+
+    struct Nothing;
+
+    impl WriteOperation for Nothing {
+        fn run(self: Box<Self>, _: &mut Transaction<'_>) -> Completion {
+            Box::new(drop)
+        }
+
+        fn fail(self: Box<Self>, _: SqliteError) {}
+    }
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    /// Queues writes, of which some are in the background.
+    fn queue(writes: &Sender<QueuedWrite>, background: &[bool]) {
+        for is_background in background {
+            let write = QueuedWrite {
+                operation: Box::new(Nothing),
+                is_background: *is_background,
+                permit: None,
+            };
+            writes.send(write).unwrap();
+        }
+    }
+
+    /// The writes of the next group.
+    fn group(scheduler: &mut WriteScheduler<'_>) -> Vec<bool> {
+        let mut group = Vec::new();
+        while let Some(next) = scheduler.next(group.contains(&false)) {
+            group.push(next.is_background);
+        }
+        group
+    }
+
+    #[test]
+    fn background_writes_go_first_when_they_are_due() {
+        let (writes, waiting) = channel();
+        queue(&writes, &[false, true, false]);
+        let mut scheduler = WriteScheduler::new(&waiting);
+        assert_eq!(group(&mut scheduler), [true, false, false]);
+    }
+
+    #[test]
+    fn background_writes_wait_for_foreground_writes_until_they_are_due() {
+        let (writes, waiting) = channel();
+        let mut scheduler = WriteScheduler::new(&waiting);
+        scheduler.background_due_at += HOUR;
+        queue(&writes, &[true, false, true]);
+        drop(writes);
+        for expected in [vec![false], vec![true, true]] {
+            assert!(scheduler.wait());
+            assert_eq!(group(&mut scheduler), expected);
+        }
+        assert!(!scheduler.wait());
+    }
+
+    #[test]
+    fn background_writes_are_followed_by_twenty_times_their_duration() {
+        let (writes, waiting) = channel();
+        let mut scheduler = WriteScheduler::new(&waiting);
+        queue(&writes, &[true]);
+        assert!(scheduler.next(false).is_some());
+        let began = scheduler.background_since.unwrap();
+        scheduler.background_since = began.checked_sub(HOUR);
+        let now = Instant::now();
+        assert!(scheduler.next(false).is_none());
+        assert!(scheduler.background_due_at >= now + HOUR * BACKGROUND_WAIT_FACTOR);
+    }
+}

@@ -1,0 +1,161 @@
+//! Query plans: each statement finds its rows by an index, so its cost does not depend on the size of the tables.
+
+use super::migrations::{LIBRARY, migrate};
+use super::{claim, deliveries, endpoints, outbox, tokens};
+use crate::model::{DeliveryId, EndpointId, Timestamp};
+use crate::store::Filter;
+use crate::webhook::{State, Topic};
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+
+const BY_ID: &str =
+    "forum_api_deliveries USING INDEX sqlite_autoindex_forum_api_deliveries_1 (id=?)";
+
+const EVENT: &str = "forum_api_events USING INDEX sqlite_autoindex_forum_api_events_1 (id=?)";
+
+const ENDPOINT: &str =
+    "forum_api_endpoints USING INDEX sqlite_autoindex_forum_api_endpoints_1 (id=?)";
+
+/// Each statement, and what it searches.
+#[rustfmt::skip]
+const STATEMENTS: &[(&str, &str)] = &[
+    (tokens::LIST, "forum_api_tokens USING INDEX forum_api_tokens_by_age ((created_at,lookup)<(?,?))"),
+    (outbox::FANNED_OUT, EVENT),
+    (outbox::FORGET, EVENT),
+    (outbox::FORGET, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_event (event=?)"),
+    (deliveries::QUEUE, "event USING INDEX sqlite_autoindex_forum_api_events_1 (id=?)"),
+    (deliveries::QUEUE, "endpoint USING INDEX sqlite_autoindex_forum_api_endpoints_1 (id=?)"),
+    (deliveries::IS_ENABLED, ENDPOINT),
+    (endpoints::FIND, ENDPOINT),
+    (endpoints::UPDATE, ENDPOINT),
+    (endpoints::ADD, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_endpoint"),
+    (claim::PENDING, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_pending (endpoint=? AND due_at>?)"),
+    (claim::CLAIMABLE, "delivery USING INTEGER PRIMARY KEY (rowid=?)"),
+    (claim::CLAIMABLE, "event USING INDEX sqlite_autoindex_forum_api_events_1 (id=?)"),
+    (claim::LEASE, "forum_api_deliveries USING INTEGER PRIMARY KEY (rowid=?)"),
+    (deliveries::BEGIN_SENDING, BY_ID),
+    (deliveries::SETTLE, BY_ID),
+    (deliveries::RELEASE, BY_ID),
+    (deliveries::RETRY, BY_ID),
+    (deliveries::RETRY_DEAD, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_endpoint (endpoint=? AND state=?)"),
+    (deliveries::ADD_ATTEMPT, "forum_api_attempts USING PRIMARY KEY (delivery=?)"),
+    (deliveries::FORGET_ATTEMPTS, "forum_api_attempts USING PRIMARY KEY (delivery=? AND number<?)"),
+    (deliveries::QUEUE_STATS, "delivery USING COVERING INDEX forum_api_deliveries_pending (endpoint=? AND due_at<?)"),
+    (deliveries::FIND, BY_ID),
+    (deliveries::REMOVE, BY_ID),
+    (deliveries::ATTEMPTS, "forum_api_attempts USING PRIMARY KEY (delivery=?)"),
+    (deliveries::ENDED, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_ended (ended_at<?)"),
+    (deliveries::LEFT_BEHIND, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_endpoint"),
+    (deliveries::LEFT_BEHIND, "delivery USING COVERING INDEX forum_api_deliveries_by_endpoint"),
+];
+
+#[test]
+fn each_statement_searches_an_index() {
+    for (statement, search) in STATEMENTS {
+        assert_search(&plan(statement), search);
+    }
+}
+
+#[test]
+fn what_waits_is_walked_from_the_oldest_on() {
+    let walk = "SCAN forum_api_events USING INDEX forum_api_events_waiting";
+    assert_eq!(plan(outbox::PENDING), walk);
+}
+
+#[test]
+fn events_in_quarantine_are_found_by_their_index() {
+    let index = "forum_api_events USING INDEX forum_api_events_quarantined";
+    assert_eq!(plan(outbox::QUARANTINED), format!("SCAN {index}"));
+    let count = plan(outbox::COUNT_QUARANTINED);
+    assert!(
+        count.contains("INDEX forum_api_events_quarantined"),
+        "{count}"
+    );
+}
+
+#[test]
+fn usage_is_counted_within_its_period_from_indexes_only() {
+    for (statement, search) in [
+        (
+            deliveries::DELIVERY_USAGE,
+            "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_state (state=? AND created_at>?)",
+        ),
+        (
+            deliveries::ATTEMPT_USAGE,
+            "forum_api_attempts USING COVERING INDEX forum_api_attempts_by_time (at>?)",
+        ),
+    ] {
+        let plan = plan(statement);
+        assert!(plan.contains(&format!("SEARCH {search}")), "{plan}");
+    }
+}
+
+/// Every combination of filters, from its first page and from a later one: each walk is over an index that holds the
+/// selected rows only, in the order of the list.
+#[test]
+fn a_list_walks_the_rows_that_its_filter_selects() {
+    let (to, topic) = (EndpointId::new("whe_1"), Some(Topic::PING));
+    for (endpoint, topic, walk) in [
+        (None, None, "by_state (state=?"),
+        (to.clone(), None, "by_endpoint (endpoint=? AND state=?"),
+        (None, topic.clone(), "by_topic (topic=? AND state=?"),
+        (
+            to,
+            topic,
+            "by_endpoint_topic (endpoint=? AND topic=? AND state=?",
+        ),
+    ] {
+        for (state, walks) in [(None, State::ALL.len()), (Some(State::Dead), 1)] {
+            for (after, place) in [
+                (None, ")"),
+                (DeliveryId::new("dlv_1"), " AND (created_at,id)<(?,?))"),
+            ] {
+                let filter = Filter {
+                    state,
+                    endpoint: endpoint.clone(),
+                    topic: topic.clone(),
+                    after: after.map(|id| (Timestamp::default(), id)),
+                    limit: 20,
+                };
+                let plan = plan(&deliveries::list_statement(&filter));
+                let search = format!(
+                    "SEARCH forum_api_deliveries USING INDEX forum_api_deliveries_{walk}{place}"
+                );
+                assert_eq!(plan.matches(&search).count(), walks, "{plan}");
+                // Only pages are sorted, never what a page is taken from.
+                let lines: Vec<_> = plan.lines().collect();
+                let sorts_walk = |pair: &[&str]| {
+                    pair[1].contains("TEMP B-TREE") && !pair[0].starts_with("SCAN (subquery")
+                };
+                assert!(!lines.windows(2).any(sorts_walk), "{plan}");
+                assert!(!plan.contains("SCAN forum_api"), "{plan}");
+            }
+        }
+    }
+}
+
+/// The index is searched, nothing is sorted, and no table is read from end to end.
+fn assert_search(plan: &str, search: &str) {
+    assert!(plan.contains(&format!("SEARCH {search}")), "{plan}");
+    for costly in [
+        "TEMP B-TREE",
+        "SCAN forum_api",
+        "SCAN delivery",
+        "SCAN event",
+    ] {
+        assert!(!plan.contains(costly), "{plan}");
+    }
+}
+
+fn plan(statement: &str) -> String {
+    let connection = Connection::open_in_memory().unwrap();
+    migrate(&connection, &LIBRARY).unwrap();
+    // The pool enables the same stability of plans.
+    let stable = DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG;
+    connection.set_db_config(stable, true).unwrap();
+    let mut explain = connection
+        .prepare(&format!("EXPLAIN QUERY PLAN {statement}"))
+        .unwrap();
+    let steps = explain.raw_query().mapped(|row| row.get::<_, String>(3));
+    steps.map(Result::unwrap).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,70 @@
+//! The library's types as columns. A host that shares the database may bind and read them as well.
+
+use rusqlite::Result;
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+
+use crate::model::{DeliveryId, EndpointId, EventId, ForumId, PostId, ThreadId, Timestamp, UserId};
+use crate::token::{Digest, Lookup};
+use crate::webhook::{KeyId, Sealed, State, Topic, Topics};
+
+/// An `INTEGER`: milliseconds since 1970-01-01T00:00:00Z.
+impl ToSql for Timestamp {
+    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
+        Ok(self.as_millis().into())
+    }
+}
+
+/// As it was written.
+impl FromSql for Timestamp {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        value.as_i64().map(Self::from_millis)
+    }
+}
+
+/// A `BLOB` of 32 bytes.
+impl ToSql for Digest {
+    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
+        Ok(self.as_bytes().as_slice().into())
+    }
+}
+
+/// As it was written.
+impl FromSql for Digest {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        <[u8; 32]>::column_result(value).map(Self::new)
+    }
+}
+
+/// A `BLOB`.
+impl ToSql for Sealed {
+    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
+        Ok(self.as_bytes().into())
+    }
+}
+
+/// As it was written.
+impl FromSql for Sealed {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        Vec::column_result(value).map(Self::new)
+    }
+}
+
+macro_rules! texts {
+    ($($name:ty: $parse:path, $as_text:expr;)+) => {$(
+        /// A `TEXT`.
+        impl ToSql for $name {
+            fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
+                Ok($as_text(self).into())
+            }
+        }
+
+        /// As it was written.
+        impl FromSql for $name {
+            fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+                $parse(value.as_str()?).ok_or(FromSqlError::InvalidType)
+            }
+        }
+    )+};
+}
+
+text_columns!(texts);

@@ -1,0 +1,116 @@
+//! The conformance rules of stores, on each backend.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use forum_api::async_trait;
+use forum_api::conformance::{Part, Set, store_tests, stores::Keeper};
+use forum_api::runtime::{Runtime, TokioRuntime};
+use forum_api::store::sqlite::{Database, Location};
+use forum_api::store::{Stores, Webhooks};
+use forum_test_support::postgres::try_in_postgres;
+use tempfile::TempDir;
+
+use crate::fixture::open;
+use crate::postgres::{tables, webhooks};
+use crate::redis::{node, prefix, try_in_redis};
+
+type Empty = Pin<Box<dyn Future<Output = (Stores, Webhooks)> + Send>>;
+
+/// A backend that creates empty stores.
+struct Backend {
+    empty: fn(&TempDir) -> Empty,
+    lacks: &'static [Part],
+    directory: TempDir,
+}
+
+#[async_trait]
+impl Keeper for Backend {
+    async fn empty(&self) -> Set<(Stores, Webhooks)> {
+        Ok((self.empty)(&self.directory).await)
+    }
+
+    fn lacks(&self) -> &[Part] {
+        self.lacks
+    }
+
+    fn runtime(&self) -> Arc<dyn Runtime> {
+        Arc::new(TokioRuntime)
+    }
+}
+
+fn backend(lacks: &'static [Part], empty: fn(&TempDir) -> Empty) -> Backend {
+    let directory = tempfile::tempdir().unwrap();
+    Backend {
+        empty,
+        lacks,
+        directory,
+    }
+}
+
+fn block_on(case: impl Future<Output = ()>) {
+    tokio::runtime::Runtime::new().unwrap().block_on(case);
+}
+
+fn in_sqlite(database: &Database) -> Empty {
+    let stores = (Stores::in_sqlite(database), Webhooks::in_sqlite(database));
+    Box::pin(async { stores })
+}
+
+mod memory {
+    use super::*;
+
+    store_tests!(
+        backend(&[], |_| Box::pin(async {
+            (Stores::in_memory(), Webhooks::in_memory())
+        })),
+        block_on
+    );
+}
+
+mod sqlite_memory {
+    use super::*;
+
+    store_tests!(
+        backend(&[], |_| in_sqlite(
+            &Database::open(&Location::Memory).unwrap()
+        )),
+        block_on
+    );
+}
+
+mod sqlite_file {
+    use super::*;
+
+    store_tests!(
+        backend(&[], |directory| in_sqlite(&open(directory))),
+        block_on
+    );
+}
+
+mod postgres {
+    use super::*;
+
+    store_tests!(
+        backend(&[], |_| Box::pin(async {
+            let pool = tables().await;
+            (Stores::in_postgres(&pool), webhooks(&pool))
+        })),
+        try_in_postgres
+    );
+}
+
+mod redis {
+    use super::*;
+
+    store_tests!(
+        backend(&[Part::SuiteClock], |_| Box::pin(async {
+            let stores = Stores {
+                budgets: Arc::new(node(&prefix()).await),
+                ..Stores::in_memory()
+            };
+            (stores, Webhooks::in_memory())
+        })),
+        try_in_redis
+    );
+}

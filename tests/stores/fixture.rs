@@ -1,0 +1,124 @@
+//! Values and databases that several tests use.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use forum_api::model::{EndpointId, EventId, ForumId, Timestamp, UserId};
+use forum_api::store::sqlite::{Database, Location};
+use forum_api::store::{Attempt, Claim, FanOut, Webhooks};
+use forum_api::token::Lookup;
+use forum_api::webhook::{Endpoint, Event, Progress, Sealed, State, Topic, Topics};
+use tempfile::TempDir;
+
+/// Milliseconds of a lease of [`claim`].
+pub(crate) const LEASE: i64 = 60_000;
+
+pub(crate) const DELIVERED: Progress = Progress {
+    state: State::Delivered,
+    attempts: 1,
+    due_at: None,
+};
+
+/// The path of the database in `directory`.
+pub(crate) fn path(directory: &TempDir) -> PathBuf {
+    directory.path().join("forum.db")
+}
+
+pub(crate) fn file(path: PathBuf, create: bool) -> Location {
+    Location::File { path, create }
+}
+
+/// Opens the database in `directory`, or creates it.
+pub(crate) fn open(directory: &TempDir) -> Database {
+    Database::open(&file(path(directory), true)).unwrap()
+}
+
+pub(crate) fn lookup(number: u64) -> Lookup {
+    Lookup::parse(&format!("{number:016}")).unwrap()
+}
+
+/// The time `millis` milliseconds after the start of the tests.
+pub(crate) fn at(millis: i64) -> Timestamp {
+    Timestamp::from_millis(1_767_225_600_000 + millis)
+}
+
+pub(crate) fn attempt(key: &str) -> Attempt {
+    Attempt {
+        token: lookup(1),
+        key: key.into(),
+        request: [1; 32],
+    }
+}
+
+pub(crate) fn endpoint(number: u64) -> Endpoint {
+    Endpoint {
+        id: EndpointId::new(&format!("whe_{number}")).unwrap(),
+        url: "https://example.com".into(),
+        topics: Topics {
+            all: true,
+            named: BTreeSet::new(),
+        },
+        owner: UserId::from(3),
+        enabled: true,
+        created_at: at(0),
+        secret: Sealed::new(vec![7; 16]),
+        pending: None,
+        version: 1,
+    }
+}
+
+pub(crate) fn event(number: u64) -> Event {
+    Event {
+        id: EventId::new(&format!("evt_{number}")).unwrap(),
+        topic: Topic::POST_CREATED,
+        occurred_at: at(-7),
+        forum: Some(ForumId::from(4)),
+        body: "{\"a\":\"'é\"}".into(),
+    }
+}
+
+/// A claim of up to `room` deliveries, `per_endpoint` of each endpoint.
+pub(crate) fn claim(room: u32, per_endpoint: u32) -> Claim {
+    Claim {
+        room,
+        per_endpoint,
+        running: HashMap::new(),
+        lease: Duration::from_millis(LEASE.unsigned_abs()),
+    }
+}
+
+pub(crate) fn fan_out(event: &EventId, endpoints: &[Endpoint]) -> FanOut {
+    FanOut {
+        event: event.clone(),
+        endpoints: endpoints.iter().map(|one| one.id.clone()).collect(),
+    }
+}
+
+pub(crate) async fn add(webhooks: &Webhooks, endpoints: &[Endpoint]) {
+    for endpoint in endpoints {
+        assert!(webhooks.endpoints.add(endpoint).await.unwrap());
+    }
+}
+
+/// Queues the events for all endpoints.
+pub(crate) async fn queue(
+    webhooks: &Webhooks,
+    events: impl Iterator<Item = Event>,
+    endpoints: &[Endpoint],
+) {
+    let mut fan_outs = Vec::new();
+    for event in events {
+        webhooks.outbox.put(&event).await.unwrap();
+        fan_outs.push(fan_out(&event.id, endpoints));
+    }
+    webhooks.outbox.fan_out(&fan_outs, at(0)).await.unwrap();
+}
+
+/// Polls the future once, and returns whether it waits.
+pub(crate) async fn waits<F: Future + Unpin>(future: &mut F) -> bool {
+    std::future::poll_fn(|context| Poll::Ready(Pin::new(&mut *future).poll(context).is_pending()))
+        .await
+}

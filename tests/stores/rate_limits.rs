@@ -1,0 +1,127 @@
+//! Rate limits: the arithmetic of a window, and the bounds of the store in memory.
+
+use std::time::Duration;
+
+use forum_api::model::Timestamp;
+use forum_api::rate_limit::{Budget, BudgetKey, Charge, Window};
+use forum_api::store::Budgets;
+use forum_api::store::memory::MemoryBudgets;
+use proptest::prelude::*;
+
+use crate::fixture::{at, lookup};
+
+const WINDOW: Window = Window {
+    units: 120,
+    length: Duration::from_secs(300),
+};
+
+async fn charge(budgets: &MemoryBudgets, key: BudgetKey, cost: u32, now: Timestamp) -> Charge {
+    budgets.charge(&key, cost, WINDOW, now).await.unwrap()
+}
+
+/// The IPv6 prefix of an address of a flood.
+fn prefix(number: u32) -> BudgetKey {
+    BudgetKey::Prefix(0x2001_0db8 << 96 | u128::from(number) << 64)
+}
+
+fn password(number: u32) -> BudgetKey {
+    BudgetKey::attempts("test", &u32::to_be_bytes(number))
+}
+
+/// When all capacity is taken, new keys share one budget until windows end. A flood of one kind of key does not affect keys
+/// of the others.
+#[tokio::test]
+async fn the_memory_of_each_kind_of_key_is_bounded() {
+    type Key = fn(u32) -> BudgetKey;
+    for (key, flood, shares, other) in [
+        (prefix as Key, 2_000_000, 500_000..900_000, password as Key),
+        (password, 300_000, 100_000..200_000, prefix),
+    ] {
+        let budgets = MemoryBudgets::default();
+        let spent = key(u32::MAX);
+        charge(&budgets, spent, 120, at(0)).await;
+        let mut shared = 0;
+        for number in 0..flood {
+            shared += u32::from(charge(&budgets, key(number), 1, at(1)).await.remaining < 119);
+        }
+        assert!(shares.contains(&shared), "{shared} share a budget");
+        assert!(
+            !charge(&budgets, key(u32::MAX - 1), 120, at(2))
+                .await
+                .granted
+        );
+        assert!(!charge(&budgets, spent, 1, at(2)).await.granted);
+        assert_eq!(charge(&budgets, key(0), 1, at(2)).await.remaining, 118);
+        for unaffected in [other(1), BudgetKey::Token(lookup(1))] {
+            assert_eq!(charge(&budgets, unaffected, 1, at(2)).await.remaining, 119);
+        }
+        // After the clock was set back, and after all windows have ended.
+        for (first, now) in [(2_500_000, -400_000), (3_000_000, 300_001)] {
+            for number in first..first + 1_000 {
+                let charge = charge(&budgets, key(number), 1, at(now)).await;
+                assert_eq!(charge.remaining, 119, "{number} at {now}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_smaller_budget_counts_as_spent() {
+    let (budget, _) = WINDOW.charge(None, 80, at(0));
+    let smaller = Window {
+        units: 50,
+        ..WINDOW
+    };
+    let (after, charge) = smaller.charge(budget, 1, at(1));
+    let shown = (charge.granted, charge.limit, charge.remaining);
+    assert_eq!(shown, (false, 50, 0));
+    assert_eq!(after, budget);
+}
+
+/// The granted charges of the running window, the first of which started it.
+#[derive(Default)]
+struct Oracle(Vec<(Timestamp, u32)>);
+
+impl Oracle {
+    fn charge(&mut self, window: Window, cost: u32, now: Timestamp) -> Charge {
+        let start = self.0.first().map(|(at, _)| *at);
+        let start = start.filter(|start| *start <= now && now < start.plus(window.length));
+        if start.is_none() {
+            self.0.clear();
+        }
+        let spent: u32 = self.0.iter().map(|(_, cost)| cost).sum();
+        let granted = spent + cost <= window.units;
+        if granted && cost > 0 {
+            self.0.push((now, cost));
+        }
+        Charge {
+            granted,
+            limit: window.units,
+            remaining: window.units - spent - if granted { cost } else { 0 },
+            reset: start.unwrap_or(now).plus(window.length),
+            at: now,
+        }
+    }
+}
+
+proptest! {
+    /// Includes charges of 0, charges beyond a whole budget, ends of windows, and clocks that are set back.
+    #[test]
+    fn any_history_is_charged_as_a_plain_sum(
+        units in 1_u32..50,
+        length in 1_u64..100,
+        charges in prop::collection::vec((prop_oneof![9 => 0_i64..30, 1 => -1000_i64..0], 0_u32..60), 1..100),
+    ) {
+        let window = Window { units, length: Duration::from_millis(length) };
+        let mut oracle = Oracle::default();
+        let mut budget: Option<Budget> = None;
+        let mut now = 0;
+        for (pause, cost) in charges {
+            now += pause;
+            let (after, charge) = window.charge(budget, cost, at(now));
+            prop_assert_eq!(charge, oracle.charge(window, cost, at(now)));
+            prop_assert!(after.is_none_or(|after| 0 < after.used && after.used <= units));
+            budget = after;
+        }
+    }
+}

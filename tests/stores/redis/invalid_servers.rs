@@ -1,0 +1,104 @@
+//! Servers that are not a Redis, and addresses that are not one of a Redis.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::thread;
+use std::time::Instant;
+
+use forum_api::rate_limit::BudgetKey;
+use forum_api::store::redis::{RedisBudgets, Settings};
+use forum_test_support::redis::PATIENCE;
+
+use super::charge;
+
+async fn node(url: &str) -> RedisBudgets {
+    let settings = Settings {
+        patience: PATIENCE,
+        ..Settings::default()
+    };
+    RedisBudgets::connect(url, settings).await.unwrap()
+}
+
+/// Responds to each command with the same bytes.
+fn respond(server: TcpListener, response: &'static str) {
+    thread::spawn(move || {
+        for mut stream in server.incoming().flatten() {
+            let mut received = [0; 4096];
+            while stream.read(&mut received).is_ok_and(|count| count > 0) && !response.is_empty() {
+                let commands = received.split(|byte| *byte == b'*').count() - 1;
+                drop(stream.write_all(response.repeat(commands).as_bytes()));
+                received = [0; 4096];
+            }
+        }
+    });
+}
+
+/// `None` never responds.
+#[tokio::test]
+async fn a_node_charges_locally_without_a_valid_server() {
+    for response in [
+        None,
+        Some("HTTP/1.1 400 Bad Request\r\n\r\n"),
+        Some("+OK\r\n"),
+        Some("-ERR unknown command\r\n"),
+        Some("-LOADING Redis is loading the dataset in memory\r\n"),
+        Some("*0\r\n"),
+        Some("*3\r\n:1\r\n:1\r\n:0\r\n"),
+        Some("*4\r\n:1\r\n:-1\r\n:0\r\n:0\r\n"),
+        Some("*4\r\n:1\r\n:4294967296\r\n:0\r\n:0\r\n"),
+        Some("*4\r\n:1\r\n:1\r\n$3\r\nabc\r\n:0\r\n"),
+        Some("$99999999999999\r\n"),
+        Some(""),
+    ] {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = server.local_addr().unwrap();
+        let _silent = match response {
+            Some(response) => {
+                respond(server, response);
+                None
+            }
+            None => Some(server),
+        };
+        let start = Instant::now();
+        let node = node(&format!("redis://{address}")).await;
+        assert!(response.is_some() || start.elapsed() >= PATIENCE);
+        charges_locally(&node).await;
+        // Each of the 121 charges would wait otherwise.
+        assert!(start.elapsed() < 80 * PATIENCE, "{:?}", start.elapsed());
+    }
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = closed.local_addr().unwrap();
+    drop(closed);
+    charges_locally(&node(&format!("redis://{address}")).await).await;
+}
+
+async fn charges_locally(node: &RedisBudgets) {
+    for remaining in (0..120).rev() {
+        let charge = charge(node, BudgetKey::NoAddress, 1).await;
+        assert_eq!((charge.granted, charge.remaining), (true, remaining));
+    }
+    assert!(!charge(node, BudgetKey::NoAddress, 1).await.granted);
+    assert!(node.is_away() && node.failures() > 0);
+}
+
+#[tokio::test]
+async fn a_malformed_address_is_refused_without_the_password() {
+    for url in [
+        "",
+        "localhost",
+        "redis://",
+        "http://:hush@localhost",
+        "redis://:hush@localhost/first",
+        "redis://:hush@localhost:99999",
+        "rediss://:hush@localhost",
+        "redis://:hush@[::1",
+    ] {
+        let refused = RedisBudgets::connect(url, Settings::default()).await;
+        let sentence = refused.unwrap_err().to_string();
+        let expected = "expected the address of a Redis";
+        assert!(sentence.starts_with(expected), "{url}: {sentence}");
+        assert!(!sentence.contains("hush"));
+    }
+    let node = node("redis://:hush@127.0.0.1:1").await;
+    assert!(!format!("{node:?}").contains("hush"));
+}

@@ -1,0 +1,361 @@
+//! Guarantees of both SQL backends that show in their tables only: rows that cannot be decoded, constraints, and rows that
+//! are deleted with others.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use forum_api::store::sqlite::rusqlite::{Connection, params_from_iter};
+use forum_api::store::{Backlog, Settlement, Webhooks};
+use forum_api::webhook::{Attempted, Event};
+use forum_test_support::postgres::try_in_postgres;
+use tempfile::TempDir;
+use tokio_postgres::types::ToSql;
+
+use crate::fixture::{DELIVERED, LEASE, add, at, claim, endpoint, event, open, path, queue};
+use crate::postgres::{Pool, tables, webhooks};
+
+/// A database whose tables a test changes by SQL.
+enum Sql {
+    Sqlite(TempDir, Webhooks),
+    Postgres(Pool, Webhooks),
+}
+
+impl Sql {
+    fn sqlite() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let webhooks = Webhooks::in_sqlite(&open(&directory));
+        Self::Sqlite(directory, webhooks)
+    }
+
+    async fn postgres() -> Self {
+        let pool = tables().await;
+        let webhooks = webhooks(&pool);
+        Self::Postgres(pool, webhooks)
+    }
+
+    const fn webhooks(&self) -> &Webhooks {
+        match self {
+            Self::Sqlite(_, webhooks) | Self::Postgres(_, webhooks) => webhooks,
+        }
+    }
+
+    /// Runs statements, without the constraints of events.
+    async fn run_unchecked(&self, sql: &str) {
+        match self {
+            Self::Sqlite(directory, _) => {
+                let connection = Connection::open(path(directory)).unwrap();
+                let unchecked = "PRAGMA ignore_check_constraints = ON";
+                connection.execute_batch(unchecked).unwrap();
+                connection.execute_batch(sql).unwrap();
+            }
+            Self::Postgres(pool, _) => {
+                let client = pool.get().await.unwrap();
+                client.batch_execute(DROP_CONSTRAINTS).await.unwrap();
+                client.batch_execute(sql).await.unwrap();
+            }
+        }
+    }
+
+    /// Inserts an event as a host does; returns whether the database accepts it.
+    async fn accepts(&self, event: [&str; 5]) -> bool {
+        match self {
+            Self::Sqlite(directory, _) => {
+                let host = Connection::open(path(directory)).unwrap();
+                host.execute(Event::INSERT, event).is_ok()
+            }
+            Self::Postgres(pool, _) => {
+                let client = pool.get().await.unwrap();
+                let event = event.each_ref().map(|text| text as &(dyn ToSql + Sync));
+                client.execute(Event::INSERT, &event).await.is_ok()
+            }
+        }
+    }
+
+    /// The numbers of events, deliveries and attempts.
+    async fn rows(&self) -> [i64; 3] {
+        let count = "SELECT (SELECT count(*) FROM forum_api_events),
+            (SELECT count(*) FROM forum_api_deliveries), (SELECT count(*) FROM forum_api_attempts)";
+        match self {
+            Self::Sqlite(directory, _) => {
+                let connection = Connection::open(path(directory)).unwrap();
+                let row = connection
+                    .query_row(count, [], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]));
+                row.unwrap()
+            }
+            Self::Postgres(pool, _) => {
+                let row = pool
+                    .get()
+                    .await
+                    .unwrap()
+                    .query_one(count, &[])
+                    .await
+                    .unwrap();
+                [row.get(0), row.get(1), row.get(2)]
+            }
+        }
+    }
+}
+
+const DROP_CONSTRAINTS: &str = "
+    DO $$
+    DECLARE name TEXT;
+    BEGIN
+        FOR name IN SELECT conname FROM pg_constraint
+            WHERE conrelid = 'forum_api_events'::regclass AND contype = 'c'
+        LOOP
+            EXECUTE format('ALTER TABLE forum_api_events DROP CONSTRAINT %I', name);
+        END LOOP;
+    END
+    $$";
+
+macro_rules! on_both {
+    ($($name:ident),+ $(,)?) => {
+        mod sqlite {
+            $(#[tokio::test]
+            async fn $name() {
+                super::$name(super::Sql::sqlite()).await;
+            })+
+        }
+
+        mod postgres {
+            $(#[test]
+            fn $name() {
+                super::try_in_postgres(async { super::$name(super::Sql::postgres().await).await });
+            })+
+        }
+    };
+}
+
+on_both! {
+    an_unreadable_event_is_quarantined_and_delays_no_other,
+    an_invalid_event_is_rejected_when_it_is_inserted,
+    an_unreadable_delivery_delays_no_other_and_is_not_attempted,
+    an_unreadable_endpoint_delays_no_other,
+    a_long_queue_is_counted_up_to_a_bound,
+    an_event_is_deleted_with_its_last_delivery,
+}
+
+/// Collects log lines.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+async fn an_unreadable_event_is_quarantined_and_delays_no_other(sql: Sql) {
+    let outbox = &sql.webhooks().outbox;
+    sql.run_unchecked(
+        "INSERT INTO forum_api_events (id, topic, occurred_at, forum, body) VALUES
+            ('evt_a', 'badge.v2', 0, NULL, '{}'), ('evt b', 'post.created', 1, NULL, '{}'),
+            ('evt_c', 'post.created', 2, 'no forum', '{}')",
+    )
+    .await;
+    outbox.put(&event(1)).await.unwrap();
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_ansi(false)
+        .with_writer(move || writer.clone());
+    let guard = tracing::subscriber::set_default(subscriber.finish());
+    assert_eq!(outbox.waiting(9).await.unwrap(), [event(1)]);
+    drop(guard);
+    let lines = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let line = "a row cannot be decoded and is set aside";
+    assert_eq!(lines.matches(line).count(), 3, "{lines}");
+    let reason = r#"table="events" id="evt_a" reason="the topic is malformed""#;
+    assert!(lines.contains("ERROR") && lines.contains(reason), "{lines}");
+    assert_eq!(outbox.waiting(1).await.unwrap(), [event(1)]);
+    let quarantine = outbox.quarantined(2).await.unwrap();
+    let latest = quarantine.latest.iter();
+    let latest: Vec<_> = latest.map(|one| (&*one.id, &*one.reason)).collect();
+    let expected = [
+        ("evt_c", "the forum is malformed"),
+        ("evt b", "the id is malformed"),
+    ];
+    assert_eq!((quarantine.count, latest.as_slice()), (3, &expected[..]));
+    sql.run_unchecked(
+        "UPDATE forum_api_events SET topic = 'badge.given', quarantine_reason = NULL WHERE id = 'evt_a'",
+    )
+    .await;
+    let waiting = outbox.waiting(9).await.unwrap();
+    assert!(
+        waiting
+            .iter()
+            .any(|event| event.topic.as_str() == "badge.given")
+    );
+    assert_eq!(outbox.quarantined(0).await.unwrap().count, 2);
+}
+
+/// Only SQLite stores a text that is not UTF-8.
+#[tokio::test]
+async fn an_event_with_invalid_text_is_quarantined() {
+    let sql = Sql::sqlite();
+    let outbox = &sql.webhooks().outbox;
+    sql.run_unchecked(
+        "INSERT INTO forum_api_events (id, topic, occurred_at, body)
+        VALUES ('evt_1', 'post.created', 3, CAST(x'7b80' AS TEXT))",
+    )
+    .await;
+    assert_eq!(outbox.waiting(9).await.unwrap(), []);
+    let quarantine = outbox.quarantined(9).await.unwrap();
+    assert!(quarantine.latest[0].reason.contains("utf-8"));
+}
+
+/// In Postgres and in `Event::INSERT` an empty forum means none.
+async fn an_invalid_event_is_rejected_when_it_is_inserted(sql: Sql) {
+    let body = |length: usize| format!("{{\"a\":\"{}\"}}", "x".repeat(length - 8));
+    let (largest, too_large) = (body(262_144), body(262_145));
+    for (id, topic, forum, body) in [
+        ("", "post.created", "", "{}"),
+        ("evt 1", "post.created", "", "{}"),
+        ("evt_1", "badge.v2", "", "{}"),
+        ("evt_1", "post", "", "{}"),
+        ("evt_1", "post.", "", "{}"),
+        ("evt_1", ".post", "", "{}"),
+        ("evt_1", "post..created", "", "{}"),
+        ("evt_1", "post.created", "a b", "{}"),
+        ("evt_1", "post.created", "", "[]"),
+        ("evt_1", "post.created", "", "{"),
+        ("evt_1", "post.created", "", &too_large),
+    ] {
+        let accepted = sql.accepts([id, topic, "0", forum, body]).await;
+        assert!(!accepted, "{id} {topic} {forum}");
+    }
+    assert!(sql.accepts(["evt_1", "ping", "0", "a-B_4", &largest]).await);
+    assert!(sql.accepts(["evt_2", "a_b.c.d_", "0", "", "{}"]).await);
+}
+
+async fn an_unreadable_delivery_delays_no_other_and_is_not_attempted(sql: Sql) {
+    let webhooks = sql.webhooks();
+    let deliveries = &webhooks.deliveries;
+    add(webhooks, &[endpoint(1)]).await;
+    queue(webhooks, (1..=5).map(event), &[endpoint(1)]).await;
+    // Two that are due first, at an endpoint with two free places.
+    sql.run_unchecked(
+        "UPDATE forum_api_deliveries SET state = 'paused', due_at = due_at - 1 WHERE event = 'evt_1';
+        UPDATE forum_api_deliveries SET topic = 'badge.v2', due_at = due_at - 1 WHERE event = 'evt_2'",
+    )
+    .await;
+    let mut taken = Vec::new();
+    for _ in 0..3 {
+        let claims = deliveries.claim(&claim(9, 2), at(0)).await.unwrap();
+        if claims.taken.is_empty() && taken.len() < 3 {
+            assert_eq!(claims.next, Some(at(0)), "others are due at once");
+        }
+        taken.extend(claims.taken.into_iter().map(|one| one.event.id.to_string()));
+    }
+    taken.sort();
+    assert_eq!(taken, ["evt_3", "evt_4", "evt_5"]);
+    sql.run_unchecked("UPDATE forum_api_deliveries SET state = 'queued' WHERE state = 'paused'")
+        .await;
+    let claims = deliveries.claim(&claim(9, 9), at(LEASE)).await.unwrap();
+    assert_eq!(claims.taken.len(), 4, "all that can be decoded");
+    assert!(claims.taken.iter().all(|one| !one.lease_expired));
+}
+
+/// Topics of a newer version are ignored.
+async fn an_unreadable_endpoint_delays_no_other(sql: Sql) {
+    let webhooks = sql.webhooks();
+    let endpoints = [1, 2, 3].map(endpoint);
+    add(webhooks, &endpoints).await;
+    sql.run_unchecked(
+        "UPDATE forum_api_endpoints SET topics = '[\"*\",\"badge.v2\"]' WHERE id = 'whe_2';
+        UPDATE forum_api_endpoints SET topics = 'all' WHERE id = 'whe_3'",
+    )
+    .await;
+    assert_eq!(webhooks.endpoints.all().await.unwrap(), endpoints[..2]);
+    queue(webhooks, [event(1)].into_iter(), &endpoints).await;
+    let claims = webhooks.deliveries.claim(&claim(9, 9), at(0)).await;
+    assert_eq!(claims.unwrap().taken.len(), 2);
+}
+
+async fn a_long_queue_is_counted_up_to_a_bound(sql: Sql) {
+    add(sql.webhooks(), &[endpoint(0), endpoint(1)]).await;
+    sql.run_unchecked(
+        "INSERT INTO forum_api_events (id, topic, occurred_at, body, fanned_out_at)
+        VALUES ('evt_1', 'post.created', 0, '{}', 0);
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
+        INSERT INTO forum_api_deliveries (id, event, topic, endpoint, created_at, state, attempts, due_at)
+        SELECT 'dlv_' || i, 'evt_1', 'post.created', 'whe_' || (i % 2), 0, 'queued', 0, i FROM n",
+    )
+    .await;
+    let backlog = sql.webhooks().deliveries.backlog(at(0)).await.unwrap();
+    assert_eq!(backlog.depth, Backlog::MAX_DEPTH);
+    assert_eq!(backlog.since.map(|since| since.as_millis()), Some(1));
+}
+
+async fn an_event_is_deleted_with_its_last_delivery(sql: Sql) {
+    let webhooks = sql.webhooks();
+    let endpoints = [1, 2].map(endpoint);
+    add(webhooks, &endpoints).await;
+    queue(webhooks, [event(0)].into_iter(), &[]).await;
+    assert_eq!(sql.rows().await, [0, 0, 0]);
+    queue(webhooks, [event(1)].into_iter(), &endpoints).await;
+    let deliveries = &webhooks.deliveries;
+    let attempted = Attempted {
+        attempt: 1,
+        at: at(0),
+        status: Some(200),
+        error: None,
+        duration_ms: 3,
+        answer: None,
+    };
+    let claims = deliveries.claim(&claim(9, 9), at(0)).await.unwrap();
+    let settle = |one| Settlement::new(one, DELIVERED, Some(attempted.clone()));
+    let settlements: Vec<_> = claims.taken.iter().map(settle).collect();
+    let settled = deliveries.settle(&settlements, at(0)).await.unwrap();
+    assert_eq!((settled.len(), sql.rows().await), (2, [1, 2, 2]));
+    let first = &claims.taken[0].delivery.id;
+    assert!(deliveries.remove(first).await.unwrap());
+    assert_eq!(sql.rows().await, [1, 1, 1]);
+    assert_eq!(deliveries.sweep(at(1), 9).await.unwrap(), 1);
+    assert_eq!(sql.rows().await, [0, 0, 0]);
+}
+
+#[tokio::test]
+async fn a_host_writes_an_event_in_its_own_transaction() {
+    let directory = tempfile::tempdir().unwrap();
+    let outbox = Webhooks::in_sqlite(&open(&directory)).outbox;
+    let mut host = Connection::open(path(&directory)).unwrap();
+    let without_forum = Event {
+        forum: None,
+        ..event(2)
+    };
+    for (commits, event) in [(false, event(0)), (true, event(1)), (true, without_forum)] {
+        let transaction = host.transaction().unwrap();
+        for _ in 0..2 {
+            let parameters = params_from_iter(event.parameters());
+            transaction.execute(Event::INSERT, parameters).unwrap();
+        }
+        assert!(!outbox.waiting(9).await.unwrap().contains(&event));
+        match commits {
+            true => transaction.commit().unwrap(),
+            false => transaction.rollback().unwrap(),
+        }
+        let is_pending = outbox.waiting(9).await.unwrap().contains(&event);
+        assert_eq!(is_pending, commits);
+    }
+}
+
+#[tokio::test]
+async fn an_empty_claim_does_not_write() {
+    let directory = tempfile::tempdir().unwrap();
+    let webhooks = Webhooks::in_sqlite(&open(&directory));
+    add(&webhooks, &[endpoint(1)]).await;
+    queue(&webhooks, [event(1)].into_iter(), &[endpoint(1)]).await;
+    let another_process = Connection::open(path(&directory)).unwrap();
+    another_process.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let claims = webhooks
+        .deliveries
+        .claim(&claim(9, 9), at(-1))
+        .await
+        .unwrap();
+    assert_eq!((claims.taken, claims.next), (vec![], Some(at(0))));
+}
