@@ -78,7 +78,14 @@ async fn a_delivery_is_withheld_between_two_attempts() {
         let board: Arc<dyn Authority> = Arc::new(demo.board.clone());
         let worker = Paced::start(&demo.clock, &webhooks, board, loopback(LONG)).await;
         let state = async || {
-            let listed = webhooks.deliveries.list(&Filter::default()).await.unwrap();
+            let listed = webhooks
+                .deliveries
+                .list(&Filter {
+                    limit: 10,
+                    ..Filter::default()
+                })
+                .await
+                .unwrap();
             let [delivery] = &listed[..] else {
                 panic!("{listed:?}");
             };
