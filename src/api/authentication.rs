@@ -1,25 +1,23 @@
-//! Step 2: who presents which token (spec, Authentication).
+//! Step 2: which token a request presents (spec, Authentication).
 
 use std::sync::{Arc, LazyLock};
 
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
-use crate::api::error::{Problem, Unauthenticated};
+use super::error::{ApiError, AuthFailure};
 use crate::host::Presented;
 use crate::metrics::recorder;
 use crate::model::{Timestamp, TokenInfo, UserId};
-use crate::rate_limit::BudgetKey;
 use crate::scope::Surface;
 use crate::store::Tokens;
 use crate::token::{self, Digest, Lookup, TokenRecord, TokenState};
 
-/// The store of tokens, as it is counted.
+/// The store's label in the metrics.
 const STORE: &str = "tokens";
 
-/// Stands in for the record of an unknown token, which takes the same to copy, to compare and to drop. No secret has its
-/// digest.
-static DUMMY: LazyLock<TokenRecord> = LazyLock::new(|| TokenRecord {
+/// Replaces the record of an unknown token, so that the comparison takes the same time. No secret has its digest.
+static DUMMY_RECORD: LazyLock<TokenRecord> = LazyLock::new(|| TokenRecord {
     lookup: Lookup::DUMMY,
     digest: Digest::new([0; 32]),
     owner: UserId::from(0),
@@ -33,41 +31,38 @@ static DUMMY: LazyLock<TokenRecord> = LazyLock::new(|| TokenRecord {
 
 /// A token that is valid now.
 #[derive(Debug)]
-pub(super) struct Bearer {
-    pub(super) lookup: Lookup,
+pub(super) struct AuthenticatedToken {
     pub(super) owner: UserId,
     pub(super) presented: Presented,
 }
 
-/// The bearer of a valid token; `None` for a caller who presents nothing at all.
-///
-/// An unknown token costs the same comparison as a known one.
-pub(super) async fn bearer(
+/// The valid token of a request; `None` for a request without an `authorization` header.
+pub(super) async fn authenticate(
     headers: &HeaderMap,
     tokens: &dyn Tokens,
     surface: Surface,
     now: Timestamp,
-) -> Result<Option<Bearer>, Problem> {
-    let Some((lookup, digest)) = presented(headers).map_err(Problem::Unauthenticated)? else {
+) -> Result<Option<AuthenticatedToken>, ApiError> {
+    let Some((lookup, digest)) = parse_header(headers)? else {
         return Ok(None);
     };
     let found = tokens.find(&lookup).await;
     let found = found.inspect_err(|_| recorder::record_store_error(STORE))?;
-    let record = found.unwrap_or_else(|| DUMMY.clone());
+    let record = found.unwrap_or_else(|| DUMMY_RECORD.clone());
     if record.digest != digest {
-        return Err(Problem::Unauthenticated(Unauthenticated::Unknown));
+        return Err(AuthFailure::Unknown.into());
     }
     match record.state(now) {
-        TokenState::Revoked => return Err(Problem::Unauthenticated(Unauthenticated::Revoked)),
-        TokenState::Expired => return Err(Problem::Unauthenticated(Unauthenticated::Expired)),
+        TokenState::Revoked => return Err(AuthFailure::Revoked.into()),
+        TokenState::Expired => return Err(AuthFailure::Expired.into()),
         TokenState::Valid => {}
     }
-    note_use(&record, tokens, now).await;
-    Ok(Some(Bearer::new(record, surface)))
+    record_use(&record, tokens, now).await;
+    Ok(Some(AuthenticatedToken::new(record, surface)))
 }
 
-/// A use that cannot be noted is no reason to refuse it.
-async fn note_use(record: &TokenRecord, tokens: &dyn Tokens, now: Timestamp) {
+/// A failure to record the use does not refuse the request.
+async fn record_use(record: &TokenRecord, tokens: &dyn Tokens, now: Timestamp) {
     if !record.use_is_news(now) {
         return;
     }
@@ -78,48 +73,35 @@ async fn note_use(record: &TokenRecord, tokens: &dyn Tokens, now: Timestamp) {
 }
 
 /// Exactly one `authorization` header that reads `Bearer`, one blank, a token.
-fn presented(headers: &HeaderMap) -> Result<Option<(Lookup, Digest)>, Unauthenticated> {
+fn parse_header(headers: &HeaderMap) -> Result<Option<(Lookup, Digest)>, AuthFailure> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let Some(value) = values.next() else {
         return Ok(None);
     };
     let text = value.to_str().ok().filter(|_| values.next().is_none());
-    let bearer = text.and_then(|text| text.split_once(' '));
-    let token = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    let parsed = token.and_then(|(_, token)| token::presented(token).ok());
-    parsed.map(Some).ok_or(Unauthenticated::Malformed)
+    let credentials = text.and_then(|text| text.split_once(' '));
+    let bearer = credentials.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    let parsed = bearer.and_then(|(_, token)| token::parse_presented(token).ok());
+    parsed.map(Some).ok_or(AuthFailure::Malformed)
 }
 
-impl Bearer {
-    /// Scopes that this surface does not know are dropped: a retired one leaves the rest alive.
+impl AuthenticatedToken {
+    /// A scope that this surface does not know is dropped; the others stay usable.
     fn new(record: TokenRecord, surface: Surface) -> Self {
-        let scopes = record
-            .scopes
-            .iter()
-            .filter_map(|scope| surface.scope(scope))
-            .collect();
-        let TokenRecord {
-            lookup,
-            owner,
-            label,
-            created_at,
-            expires_at,
-            ..
-        } = record;
+        let scopes = record.scopes.iter();
+        let scopes = scopes.filter_map(|scope| surface.scope(scope)).collect();
         let token = TokenInfo {
-            label,
-            created_at,
-            expires_at,
+            label: record.label,
+            created_at: record.created_at,
+            expires_at: record.expires_at,
         };
-        let presented = Presented { scopes, token };
         Self {
-            lookup,
-            owner,
-            presented,
+            owner: record.owner,
+            presented: Presented {
+                lookup: record.lookup,
+                scopes,
+                token,
+            },
         }
-    }
-
-    pub(super) fn budget_key(&self) -> BudgetKey {
-        BudgetKey::Token(self.lookup)
     }
 }

@@ -6,15 +6,16 @@ use std::sync::atomic::AtomicBool;
 
 use http::{Extensions, Uri};
 
-use super::request_id::RequestIds;
-use super::service::{Core, ForumApi};
+use super::context::ApiInner;
+use super::request_id::RequestIdGenerator;
+use super::service::ForumApi;
 use super::{Settings, client_ip, openapi};
 use crate::environment::Environment;
 use crate::host::{Authority, Board};
 use crate::store::Stores;
 
 /// Puts a [`ForumApi`] together; what is mandatory was said in [`ForumApi::builder`].
-pub struct Builder(Core);
+pub struct Builder(ApiInner);
 
 impl ForumApi {
     /// A service over a host's board: all that it cannot do without. The rest has a default.
@@ -29,17 +30,17 @@ impl ForumApi {
         environment: impl Into<Environment>,
     ) -> Builder {
         let environment = environment.into();
-        Builder(Core {
+        Builder(ApiInner {
             authority,
             board,
             stores,
-            request_ids: RequestIds::new(&*environment.random),
+            request_ids: RequestIdGenerator::new(&*environment.random),
             environment,
             settings: Settings::default(),
             document: bytes::Bytes::new(),
-            peer: client_ip::peer_of,
+            peer: client_ip::peer_ip,
             original_uri: |_| None,
-            warned: AtomicBool::new(false),
+            warned_no_peer_ip: AtomicBool::new(false),
         })
     }
 }
@@ -73,13 +74,14 @@ impl Builder {
     /// The service. Its OpenAPI document is rendered now, once.
     #[must_use]
     pub fn build(self) -> ForumApi {
-        let mut core = self.0;
-        let mount = core.settings.mount.trim_end_matches('/').len();
-        core.settings.mount.truncate(mount);
-        core.document = serde_json::to_vec(&openapi::document(&core.settings, &core.environment))
-            .unwrap_or_default()
-            .into();
-        ForumApi(Arc::new(core))
+        let mut inner = self.0;
+        let mount = inner.settings.mount.trim_end_matches('/').len();
+        inner.settings.mount.truncate(mount);
+        inner.document =
+            serde_json::to_vec(&openapi::document(&inner.settings, &inner.environment))
+                .unwrap_or_default()
+                .into();
+        ForumApi(Arc::new(inner))
     }
 }
 

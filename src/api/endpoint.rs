@@ -1,41 +1,85 @@
-//! A command behind a row, with its types: token rule, decoding and schemas follow from them.
+//! A row of the table of endpoints, and the typed handler behind it.
 
-use std::pin::pin;
-use std::sync::Arc;
-
-use http::Method;
+use bytes::Bytes;
 use http::request::Parts;
+use http::{Method, StatusCode};
 use schemars::{Schema, SchemaGenerator};
 
-use super::access;
+use super::error::{ApiError, ErrorCode};
+use super::extract::params::{Params, Source};
+use super::extract::path::{PathParams, RawPathParams};
 use super::extract::query;
-use super::hex::Hex;
-use super::row::Row;
-use super::service::Core;
-use crate::api::error::{Problem, Unauthenticated};
-use crate::api::extract::body::{self, Unread};
-use crate::api::extract::params::{Args, Nothing, Source};
-use crate::api::extract::path::{At, Vars};
-use crate::api::idempotency::{self, Keyed, once};
-use crate::api::output::{Reply, View};
-use crate::api::pagination::List;
-use crate::api::response::Answer;
+use super::extract::value::InputValue;
+use super::output::{RenderContext, Rendered, ToWire};
+use super::pagination::CursorScope;
+use super::response::ApiResponse;
 use crate::host::{Board, Caller, Member, Place, Result as BoardResult};
+use crate::model::{UserId, UserRef};
 use crate::runtime::BoxFuture;
-use crate::store::Attempt;
-use crate::token::Lookup;
+use crate::scope::{Scope, Surface};
 
-/// As much memory as an answer gets to begin with, in bytes.
-const SMALL: usize = 1024;
+/// Capacity with which the body of a response begins, in bytes.
+const INITIAL_CAPACITY: usize = 1024;
 
-/// What a caller has to be: this is the table's token column.
-pub(super) trait Actor: Sync + Send + 'static {
+/// An endpoint: everything that a client can see of it comes from here.
+pub(super) struct ApiEndpoint {
+    pub(super) method: Method,
+    /// Its path below the base path, with variables in braces.
+    pub(super) path: &'static str,
+    pub(super) operation_id: &'static str,
+    pub(super) tag: &'static str,
+    pub(super) summary: &'static str,
+    /// What its types cannot say.
+    pub(super) notes: &'static str,
+    pub(super) scope: Scope,
+    /// A field of the body, and the scope that a request with `true` in it needs beside the endpoint's own.
+    pub(super) field_scope: Option<(&'static str, Scope)>,
+    pub(super) cost: u32,
+    pub(super) privacy: Privacy,
+    /// True if a request changes something: it runs to its end even if the client hangs up.
+    pub(super) has_side_effects: bool,
+    /// The codes that the board's own rules raise.
+    pub(super) board_errors: &'static [ErrorCode],
+    pub(super) surfaces: &'static [Surface],
+    pub(super) handler: &'static dyn ErasedHandler,
+}
+
+/// Who may store a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Privacy {
+    /// The client, which asks again before it uses it.
+    Client,
+    /// Nobody: it holds private affairs of the caller.
+    NoStore,
+}
+
+impl ApiEndpoint {
+    pub(super) fn is_read(&self) -> bool {
+        self.method == Method::GET
+    }
+
+    pub(super) fn accepts_idempotency_key(&self) -> bool {
+        self.method == Method::POST
+    }
+
+    pub(super) fn is_private(&self) -> bool {
+        self.privacy == Privacy::NoStore
+    }
+
+    /// Returns whether responses have an `etag`.
+    pub(super) fn is_conditional(&self) -> bool {
+        !self.has_side_effects
+    }
+}
+
+/// Who may call an endpoint: anybody, or the owner of a token.
+pub(super) trait CallerKind: Sync + Send + 'static {
     const NEEDS_TOKEN: bool;
 
     fn of(caller: &Caller) -> Option<&Self>;
 }
 
-impl Actor for Caller {
+impl CallerKind for Caller {
     const NEEDS_TOKEN: bool = false;
 
     fn of(caller: &Caller) -> Option<&Self> {
@@ -43,7 +87,7 @@ impl Actor for Caller {
     }
 }
 
-impl Actor for Member {
+impl CallerKind for Member {
     const NEEDS_TOKEN: bool = true;
 
     fn of(caller: &Caller) -> Option<&Self> {
@@ -51,230 +95,213 @@ impl Actor for Member {
     }
 }
 
-/// A method of the board, called.
-pub(super) type Command<W, P, A, T> =
-    for<'a> fn(&'a dyn Board, &'a W, P, A) -> BoxFuture<'a, BoardResult<T>>;
+/// A call of a method of the board.
+pub(super) type HandlerFn<C, P, A, T> =
+    for<'a> fn(&'a dyn Board, &'a C, P, A) -> BoxFuture<'a, BoardResult<T>>;
 
-/// A command: token rule, decoding and schemas follow from its types.
-pub(super) struct Op<W, P, A, T> {
-    command: Command<W, P, A, T>,
-    status: u16,
+/// A method of the board: who may call it, with which path variables and parameters, and what it returns.
+pub(super) struct Handler<C, P, A, T> {
+    function: HandlerFn<C, P, A, T>,
+    status: StatusCode,
 }
 
-impl<W, P, A, T> Op<W, P, A, T> {
-    /// Answers 200.
-    pub(super) const fn ok(command: Command<W, P, A, T>) -> Self {
-        Self::answering(200, command)
+impl<C, P, A, T> Handler<C, P, A, T> {
+    pub(super) const fn ok(function: HandlerFn<C, P, A, T>) -> Self {
+        Self::with_status(StatusCode::OK, function)
     }
 
-    /// Answers 201.
-    pub(super) const fn created(command: Command<W, P, A, T>) -> Self {
-        Self::answering(201, command)
+    pub(super) const fn created(function: HandlerFn<C, P, A, T>) -> Self {
+        Self::with_status(StatusCode::CREATED, function)
     }
 
-    /// Answers 204.
-    pub(super) const fn gone(command: Command<W, P, A, T>) -> Self {
-        Self::answering(204, command)
+    pub(super) const fn no_content(function: HandlerFn<C, P, A, T>) -> Self {
+        Self::with_status(StatusCode::NO_CONTENT, function)
     }
 
-    const fn answering(status: u16, command: Command<W, P, A, T>) -> Self {
-        Self { command, status }
+    const fn with_status(status: StatusCode, function: HandlerFn<C, P, A, T>) -> Self {
+        Self { function, status }
     }
 }
 
-/// A request that passed steps 1 to 6.
-pub(super) struct Input<'a> {
-    pub(super) row: &'static Row,
-    pub(super) vars: Vars<'a>,
+/// What a handler decodes.
+pub(super) struct EndpointRequest<'a> {
+    pub(super) operation_id: &'static str,
     pub(super) head: &'a Parts,
-    pub(super) body: Unread<'a>,
-    pub(super) caller: Caller,
-    pub(super) token: Option<Lookup>,
-    /// Set while the body is awaited: what ends then is the client's fault.
-    pub(super) reading: &'a mut bool,
+    pub(super) path: RawPathParams<'a>,
+    pub(super) caller: &'a Caller,
+    /// The parameters; `None` if they are in the query.
+    pub(super) body: Option<InputValue<'a>>,
 }
 
-/// A command with its types erased.
-pub(super) trait Operation: Sync {
-    fn needs_token(&self) -> bool;
-    /// Whether it is a read that changes something.
-    fn opens(&self) -> bool;
-    /// The statuses of success.
-    fn statuses(&self) -> Vec<u16>;
-    fn describe(&self, inputs: &mut SchemaGenerator, outputs: &mut SchemaGenerator) -> Described;
-    /// Steps 7 to 10.
-    fn run<'a>(
-        &'static self,
-        core: &'a Arc<Core>,
-        request_id: Hex,
-        input: Input<'a>,
-    ) -> BoxFuture<'a, Result<Answer, Problem>>;
-}
-
-/// The schemas of a command.
-pub(super) struct Described {
-    pub(super) variables: Vec<(&'static str, Schema)>,
+/// The schemas of an endpoint.
+pub(super) struct OperationSchemas {
+    pub(super) path_params: Vec<(&'static str, Schema)>,
     pub(super) source: Source,
-    pub(super) arguments: Schema,
-    pub(super) reply: Schema,
-    /// Headers that the reply brings.
+    pub(super) params: Schema,
+    pub(super) output: Schema,
+    /// The statuses of success.
+    pub(super) statuses: Vec<StatusCode>,
+    /// Headers that the output adds.
     pub(super) headers: &'static [&'static str],
 }
 
-impl<W: Actor, P: At, A: Args, T: Reply> Operation for Op<W, P, A, T> {
+/// A handler without its types.
+pub(super) trait ErasedHandler: Sync {
+    fn needs_token(&self) -> bool;
+    fn source(&self) -> Source;
+    fn describe(
+        &self,
+        inputs: &mut SchemaGenerator,
+        outputs: &mut SchemaGenerator,
+    ) -> OperationSchemas;
+    /// Refuses a path that can name nothing.
+    fn check_path(&self, path: RawPathParams<'_>) -> Result<(), ApiError>;
+    fn decode(&'static self, request: EndpointRequest<'_>)
+    -> Result<Box<dyn Invocation>, ApiError>;
+}
+
+/// A handler with its decoded input.
+pub(super) trait Invocation: Send + Sync {
+    /// The place that the path names.
+    fn place(&self) -> Place<'_>;
+    /// The member that the path names.
+    fn member(&self) -> Option<&UserRef>;
+    /// Step 10: calls the board, and renders its result.
+    fn run<'a>(
+        self: Box<Self>,
+        board: &'a dyn Board,
+        caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<ApiResponse, ApiError>>;
+}
+
+impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> Handler<C, P, A, T> {
+    fn parse_path(path: RawPathParams<'_>) -> Result<P, ApiError> {
+        P::parse(path).ok_or(ApiError::NotFound)
+    }
+}
+
+impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> ErasedHandler for Handler<C, P, A, T> {
     fn needs_token(&self) -> bool {
-        W::NEEDS_TOKEN
+        C::NEEDS_TOKEN
     }
 
-    fn opens(&self) -> bool {
-        A::OPENS
+    fn source(&self) -> Source {
+        A::SOURCE
     }
 
-    fn statuses(&self) -> Vec<u16> {
-        [&[self.status], T::STATUSES].concat()
-    }
-
-    fn describe(&self, inputs: &mut SchemaGenerator, outputs: &mut SchemaGenerator) -> Described {
-        Described {
-            variables: P::NAMES.iter().copied().zip(P::schemas(inputs)).collect(),
+    fn describe(
+        &self,
+        inputs: &mut SchemaGenerator,
+        outputs: &mut SchemaGenerator,
+    ) -> OperationSchemas {
+        OperationSchemas {
+            path_params: P::NAMES.iter().copied().zip(P::schemas(inputs)).collect(),
             source: A::SOURCE,
-            arguments: A::schema(inputs),
-            reply: outputs.subschema_for::<T::Wire>(),
+            params: A::schema(inputs),
+            output: outputs.subschema_for::<T::Wire>(),
+            statuses: [&[self.status], T::STATUSES].concat(),
             headers: T::HEADERS,
         }
     }
 
-    fn run<'a>(
+    fn check_path(&self, path: RawPathParams<'_>) -> Result<(), ApiError> {
+        Self::parse_path(path).map(drop)
+    }
+
+    fn decode(
         &'static self,
-        core: &'a Arc<Core>,
-        request_id: Hex,
-        input: Input<'a>,
-    ) -> BoxFuture<'a, Result<Answer, Problem>> {
+        request: EndpointRequest<'_>,
+    ) -> Result<Box<dyn Invocation>, ApiError> {
+        let head = request.head;
+        let path = Self::parse_path(request.path)?;
+        let value = match request.body {
+            Some(value) => value,
+            None => query::parse(head.uri.query())?,
+        };
+        let mut params = A::decode(value, &head.method)?;
+        let owner = request.caller.user().filter(|_| C::NEEDS_TOKEN);
+        let cursor_scope = bind_cursor(&mut params, head.uri.path(), owner)?;
+        Ok(Box::new(TypedInvocation {
+            handler: self,
+            operation_id: request.operation_id,
+            path,
+            params,
+            cursor_scope,
+        }))
+    }
+}
+
+/// The list that a request asks for; its cursor becomes the host's position.
+fn bind_cursor(
+    params: &mut impl Params,
+    path: &str,
+    owner: Option<&UserId>,
+) -> Result<Option<CursorScope>, ApiError> {
+    if params.after().is_none() {
+        return Ok(None);
+    }
+    let scope = CursorScope::new(path, params, owner).map_err(ApiError::internal)?;
+    if let Some(Some(after)) = params.after() {
+        *after = scope.decode(after.as_str())?;
+    }
+    Ok(Some(scope))
+}
+
+struct TypedInvocation<C: 'static, P: 'static, A: 'static, T: 'static> {
+    handler: &'static Handler<C, P, A, T>,
+    operation_id: &'static str,
+    path: P,
+    params: A,
+    cursor_scope: Option<CursorScope>,
+}
+
+impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> Invocation
+    for TypedInvocation<C, P, A, T>
+{
+    fn place(&self) -> Place<'_> {
+        self.path.place()
+    }
+
+    fn member(&self) -> Option<&UserRef> {
+        self.path.member()
+    }
+
+    fn run<'a>(
+        self: Box<Self>,
+        board: &'a dyn Board,
+        caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<ApiResponse, ApiError>> {
         Box::pin(async move {
-            let Input {
-                row,
-                vars,
-                head,
-                body,
+            let kind = C::of(caller);
+            let kind =
+                kind.ok_or_else(|| ApiError::internal("a guest reached a member's endpoint"))?;
+            let Handler { function, status } = self.handler;
+            let context = RenderContext {
                 caller,
-                token,
-                reading,
-            } = input;
-            let at = P::parse(vars).ok_or(Problem::NotFound)?;
-            let query = query::parse(head.uri.query())?;
-            let (mut args, attempt) = match A::SOURCE {
-                Source::Query => (A::decode(query, head.method == Method::HEAD)?, None),
-                Source::Body => {
-                    let Nothing {} = Nothing::decode(query, false)?;
-                    let key = idempotency::key(row, &head.headers)?;
-                    let bytes = body::json(&head.headers, body, reading).await?;
-                    let node = body::parse(&bytes)?;
-                    let field_scope = access::field_scope(row, &node, &caller);
-                    let args = A::decode(node, false)?;
-                    field_scope?;
-                    (args, idempotency::attempt(token, key, head, &bytes))
-                }
+                cursor_scope: self.cursor_scope,
+                operation_id: self.operation_id,
             };
-            let list = bind::<W>(&mut args, head.uri.path(), &caller)?;
-            let prepared = Prepared {
-                op: self,
-                row,
-                core: Arc::clone(core),
-                at,
-                args,
-                list,
-            };
-            if row.acts() {
-                let rest = async move { prepared.run(&caller, attempt, request_id).await };
-                core.to_its_end(Box::pin(rest), request_id).await
-            } else {
-                access::sees(&*core.board, &caller, prepared.at.place(), row).await?;
-                prepared.command(&caller).await
-            }
+            let result = function(board, kind, self.path, self.params).await?;
+            render(*status, result.to_wire(&context)?)
         })
     }
 }
 
-/// Opens the cursor, if there is one, with the list that it must belong to.
-fn bind<W: Actor>(
-    args: &mut impl Args,
-    path: &str,
-    caller: &Caller,
-) -> Result<Option<List>, Problem> {
-    let Some(filters) = args.filters() else {
-        return Ok(None);
-    };
-    let owner = caller.user().filter(|_| W::NEEDS_TOKEN);
-    let filters = filters.map_err(Problem::internal)?;
-    let list = List::new(path, &filters, owner);
-    if let Some(after) = args.after() {
-        *after = list.open(after)?;
-    }
-    Ok(Some(list))
-}
-
-/// A command with all that it needs.
-struct Prepared<W: 'static, P: 'static, A: 'static, T: 'static> {
-    op: &'static Op<W, P, A, T>,
-    row: &'static Row,
-    core: Arc<Core>,
-    at: P,
-    args: A,
-    list: Option<List>,
-}
-
-impl<W: Actor, P: At, A: Args, T: Reply> Prepared<W, P, A, T> {
-    /// Steps 8 to 10.
-    async fn run(
-        self,
-        caller: &Caller,
-        attempt: Option<Attempt>,
-        request_id: Hex,
-    ) -> Result<Answer, Problem> {
-        let core = Arc::clone(&self.core);
-        access::sees(&*core.board, caller, self.at.place(), self.row).await?;
-        let request = Keyed {
-            attempt,
-            request_id: request_id.as_str(),
-            caller,
-            names_place: self.at.place() != Place::Nowhere,
-            named_member: self.at.member().cloned(),
-        };
-        let command = pin!(self.command(caller));
-        once(&core, request, command).await
-    }
-
-    /// Step 10, and step 8 on its result.
-    async fn command(self, caller: &Caller) -> Result<Answer, Problem> {
-        let Self {
-            op,
-            row,
-            core,
-            at,
-            args,
-            list,
-        } = self;
-        let who = W::of(caller).ok_or(Problem::Unauthenticated(Unauthenticated::Absent))?;
-        let reply = (op.command)(&*core.board, who, at, args).await?;
-        answer(op.status, reply, View::new(caller, list, row.name))
-    }
-}
-
-fn answer<T: Reply>(status: u16, reply: T, mut view: View<'_>) -> Result<Answer, Problem> {
-    let wire = reply.wire(&mut view)?;
-    let status = view.status.unwrap_or(status);
+fn render<T: serde::Serialize>(
+    status: StatusCode,
+    rendered: Rendered<T>,
+) -> Result<ApiResponse, ApiError> {
+    let status = rendered.status.unwrap_or(status);
     let mut body = Vec::new();
-    if status != 204 {
-        body.reserve(SMALL);
-        serde_json::to_writer(&mut body, &wire).map_err(Problem::internal)?;
+    if status != StatusCode::NO_CONTENT {
+        body.reserve(INITIAL_CAPACITY);
+        serde_json::to_writer(&mut body, &rendered.wire).map_err(ApiError::internal)?;
     }
-    let location = view.location.filter(|_| status == 201);
-    Ok(Answer {
+    Ok(ApiResponse {
         status,
-        body: body.into(),
-        location,
-        next: view.next,
-        resource: view.resource,
-        ..Answer::default()
+        location: rendered.location.filter(|_| status == StatusCode::CREATED),
+        next: rendered.next,
+        resource: rendered.resource,
+        ..ApiResponse::ok(Bytes::from(body))
     })
 }

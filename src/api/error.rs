@@ -1,115 +1,117 @@
-//! Both error tables (spec, Errors), and who may raise which.
+//! Both tables of errors (spec, Errors), and where each error comes from.
 //!
-//! The library's own codes are lower-case. The upper-case ones come from the board's command, with the board's own
-//! text. The library raises two of them itself, where a request repeats an `Idempotency-Key`: `CONFLICT`, and
-//! `NOT_FOUND` when the caller can no longer see what the stored response is about.
+//! The library's own codes are lower-case. The board's handlers raise the upper-case ones, with the board's own text. The
+//! library itself raises two of them for a repeated `Idempotency-Key`: `CONFLICT`, and `NOT_FOUND` when the caller can no
+//! longer see what the stored response is about.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
+use http::StatusCode;
+use thiserror::Error;
+
 use super::Messages;
-use crate::api::extract::error::Complaint;
+use super::extract::error::InputError;
 use crate::host::{BoxError, Fault, Overloaded, Refusal};
 use crate::scope::Surface;
 use crate::task::PanicError;
 
 macro_rules! codes {
-    ($($name:ident $status:literal $code:literal $surface:ident $meaning:literal)+) => {
-        /// A row of the error tables.
+    ($($name:ident $status:ident $code:literal [$($surface:ident),+] $meaning:literal)+) => {
+        /// A row of the tables of errors.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum Code {
+        pub(crate) enum ErrorCode {
             $(#[doc = $meaning] $name,)+
         }
 
-        impl Code {
-            pub(crate) const EVERY: &'static [Self] = &[$(Self::$name,)+];
+        impl ErrorCode {
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$name,)+];
 
-            pub(crate) const fn status(self) -> u16 {
-                match self { $(Self::$name => $status,)+ }
+            pub(super) const fn status(self) -> StatusCode {
+                match self { $(Self::$name => StatusCode::$status,)+ }
             }
 
             pub(crate) const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $code,)+ }
             }
 
-            pub(crate) const fn meaning(self) -> &'static str {
+            pub(super) const fn meaning(self) -> &'static str {
                 match self { $(Self::$name => $meaning,)+ }
             }
 
-            /// The smallest surface whose error table lists it.
-            const fn listed_on(self) -> Surface {
-                match self { $(Self::$name => Surface::$surface,)+ }
+            /// The surfaces whose tables of errors list it.
+            const fn surfaces(self) -> &'static [Surface] {
+                match self { $(Self::$name => &[$(Surface::$surface),+],)+ }
             }
         }
     };
 }
 
 codes! {
-    BadRequest 400 "bad_request" Compact "A query parameter, header or field was missing or unusable."
-    Unauthenticated 401 "unauthenticated" Compact "No bearer token, or the token is not valid."
-    MissingScope 403 "missing_scope" Compact "The token lacks the endpoint's scope."
-    OwnerUnavailable 403 "owner_unavailable" Compact "The token's owner account can no longer act."
-    NoSuchRoute 404 "no_such_route" Compact "No such endpoint."
-    NotFound 404 "not_found" Full "No such resource, or none this caller may see."
-    RateLimited 429 "rate_limited" Compact "Over the window budget; retry-after is sent."
-    InternalError 500 "internal_error" Compact "The board failed; its log knows why, under the request id."
-    NotImplemented 501 "not_implemented" Compact "Declared, but not offered by this board yet."
-    BoardOffline 503 "board_offline" Full "The board is offline and the caller may not see it."
-    Forbidden 403 "FORBIDDEN" Full "The owner's permissions do not allow it, whatever the token carries."
-    BoardNotFound 404 "NOT_FOUND" Full "The thing named in the request is not there."
-    Conflict 409 "CONFLICT" Full "Something else changed underneath the request."
-    Validation 422 "VALIDATION" Full "Posting rules refused the contents (too long, too soon, subject missing)."
-    BoardRateLimited 429 "RATE_LIMITED" Full "Over one of the board's anti-flood limits, separate from the API budget."
+    BadRequest BAD_REQUEST "bad_request" [Full, Compact] "A query parameter, header or field was missing or unusable."
+    Unauthenticated UNAUTHORIZED "unauthenticated" [Full, Compact] "No bearer token, or the token is not valid."
+    MissingScope FORBIDDEN "missing_scope" [Full, Compact] "The token lacks the endpoint's scope."
+    OwnerUnavailable FORBIDDEN "owner_unavailable" [Full, Compact] "The token's owner account can no longer act."
+    NoSuchRoute NOT_FOUND "no_such_route" [Full, Compact] "No such endpoint."
+    NotFound NOT_FOUND "not_found" [Full] "No such resource, or none this caller may see."
+    RateLimited TOO_MANY_REQUESTS "rate_limited" [Full, Compact] "Over the window budget; retry-after is sent."
+    InternalError INTERNAL_SERVER_ERROR "internal_error" [Full, Compact] "The board failed; its log knows why, under the request id."
+    NotImplemented NOT_IMPLEMENTED "not_implemented" [Full, Compact] "Declared, but not offered by this board yet."
+    BoardOffline SERVICE_UNAVAILABLE "board_offline" [Full] "The board is offline and the caller may not see it."
+    Forbidden FORBIDDEN "FORBIDDEN" [Full] "The owner's permissions do not allow it, whatever the token carries."
+    BoardNotFound NOT_FOUND "NOT_FOUND" [Full] "The thing named in the request is not there."
+    Conflict CONFLICT "CONFLICT" [Full] "Something else changed underneath the request."
+    Validation UNPROCESSABLE_ENTITY "VALIDATION" [Full] "Posting rules refused the contents (too long, too soon, subject missing)."
+    BoardRateLimited TOO_MANY_REQUESTS "RATE_LIMITED" [Full] "Over one of the board's anti-flood limits, separate from the API budget."
 }
 
-impl Code {
-    /// Those that the error table of `surface` lists.
-    pub(crate) fn of(surface: Surface) -> impl Iterator<Item = Self> {
-        let every = Self::EVERY.iter().copied();
-        every.filter(move |code| code.on(surface))
-    }
+impl ErrorCode {
+    /// The codes that the board's own rules raise.
+    pub(super) const BOARD: &'static [Self] = &[
+        Self::Forbidden,
+        Self::BoardNotFound,
+        Self::Conflict,
+        Self::Validation,
+        Self::BoardRateLimited,
+    ];
 
-    fn on(self, surface: Surface) -> bool {
-        surface == Surface::Full || self.listed_on() == Surface::Compact
-    }
-
-    /// Whether the board's own command raises it.
-    pub(crate) fn is_the_boards(self) -> bool {
-        self.as_str()
-            .bytes()
-            .all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+    /// The codes in the table of errors of `surface`.
+    pub(super) fn of(surface: Surface) -> impl Iterator<Item = Self> {
+        let all = Self::ALL.iter().copied();
+        all.filter(move |code| code.surfaces().contains(&surface))
     }
 }
 
-/// Why a request was refused.
-#[derive(Debug)]
-pub(crate) enum Problem {
-    BadRequest(Complaint),
-    Unauthenticated(Unauthenticated),
+/// Why a request was refused. Clients get what [`ApiError::describe`] returns.
+#[derive(Debug, Error)]
+#[error("{self:?}")]
+pub(super) enum ApiError {
+    BadRequest(#[from] InputError),
+    Unauthenticated(#[from] AuthFailure),
     MissingScope,
     OwnerUnavailable,
     NoSuchRoute,
     NotFound,
-    /// The command was carried out, and answered what this caller may not see.
-    Withheld,
-    /// Until the window ends.
+    /// The handler ran, and returned what this caller may not see.
+    HiddenResult,
+    /// The client can repeat the request after this time, when the window ends.
     RateLimited(Duration),
     NotImplemented,
     BoardOffline,
-    /// With its source, until that is in the log.
-    Internal(Option<BoxError>),
-    /// The backend refused to run the operation; the client can repeat the request after this time.
+    Internal(#[source] BoxError),
+    /// The backend did not run the operation. The client can repeat the request after this time.
     Overloaded(Duration),
-    /// From the board's command, in its own words.
-    Board(Code, String, Option<Duration>),
-    Key(KeyConflict),
+    /// With the board's own text, and the time after which the client can repeat the request.
+    Board(ErrorCode, String, Option<Duration>),
+    Idempotency(IdempotencyConflict),
     /// The caller can no longer see what the stored response is about, and the path does not name it.
     ReplayNotFound,
 }
 
-/// Why a caller is not authenticated: for the log alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unauthenticated {
+/// Why a caller is not authenticated. Only the log tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{self:?}")]
+pub(super) enum AuthFailure {
     Absent,
     Malformed,
     Unknown,
@@ -117,127 +119,97 @@ pub(crate) enum Unauthenticated {
     Expired,
 }
 
-/// Why an `Idempotency-Key` gives no answer.
+/// Why a request with an `Idempotency-Key` is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum KeyConflict {
+pub(super) enum IdempotencyConflict {
     Running,
     Unknown,
     OtherRequest,
 }
 
-impl Problem {
-    pub(crate) fn internal(source: impl Into<BoxError>) -> Self {
+impl ApiError {
+    pub(super) fn internal(source: impl Into<BoxError>) -> Self {
         let source = source.into();
-        let overloaded = Overloaded::cause_of(&*source);
-        overloaded.map_or(Self::Internal(Some(source)), |overloaded| {
-            Self::Overloaded(overloaded.retry_after)
-        })
-    }
-
-    pub(crate) fn status(&self) -> u16 {
-        match self {
-            Self::Overloaded(_) => 503,
-            other => other.code().status(),
+        match Overloaded::cause_of(&*source) {
+            Some(overloaded) => Self::Overloaded(overloaded.retry_after),
+            None => Self::Internal(source),
         }
     }
 
-    pub(crate) fn code(&self) -> Code {
+    pub(super) fn status(&self, code: ErrorCode) -> StatusCode {
         match self {
-            Self::BadRequest(_) => Code::BadRequest,
-            Self::Unauthenticated(_) => Code::Unauthenticated,
-            Self::MissingScope => Code::MissingScope,
-            Self::OwnerUnavailable => Code::OwnerUnavailable,
-            Self::NoSuchRoute => Code::NoSuchRoute,
-            Self::NotFound | Self::Withheld => Code::NotFound,
-            Self::RateLimited(_) => Code::RateLimited,
-            Self::NotImplemented => Code::NotImplemented,
-            Self::BoardOffline => Code::BoardOffline,
-            Self::Internal(_) | Self::Overloaded(_) => Code::InternalError,
-            Self::Board(code, ..) => *code,
-            Self::Key(_) => Code::Conflict,
-            Self::ReplayNotFound => Code::BoardNotFound,
+            Self::Overloaded(_) => StatusCode::SERVICE_UNAVAILABLE,
+            _ => code.status(),
         }
     }
 
-    pub(crate) fn message<'a>(&'a self, messages: &'a Messages) -> Cow<'a, str> {
-        let text = match self {
-            Self::BadRequest(complaint) => return messages.complain(complaint).into(),
-            Self::Board(_, text, _) => text,
-            Self::Unauthenticated(_) => &*messages.unauthenticated,
-            Self::MissingScope => &messages.missing_scope,
-            Self::OwnerUnavailable => &messages.owner_unavailable,
-            Self::NoSuchRoute => &messages.no_such_route,
-            Self::NotFound | Self::Withheld | Self::ReplayNotFound => &messages.not_found,
-            Self::RateLimited(_) => &messages.rate_limited,
-            Self::NotImplemented => &messages.not_implemented,
-            Self::BoardOffline => &messages.board_offline,
-            Self::Internal(_) | Self::Overloaded(_) => &messages.internal_error,
-            Self::Key(KeyConflict::Running) => &messages.key_running,
-            Self::Key(KeyConflict::Unknown) => &messages.key_unknown,
-            Self::Key(KeyConflict::OtherRequest) => &messages.key_reused,
+    pub(super) fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::RateLimited(after) | Self::Overloaded(after) => Some(*after),
+            Self::Board(_, _, after) => *after,
+            Self::Idempotency(IdempotencyConflict::Running) => Some(Duration::from_secs(1)),
+            _ => None,
+        }
+    }
+
+    /// The code and the message that the client gets.
+    pub(super) fn describe<'a>(&'a self, messages: &'a Messages) -> (ErrorCode, Cow<'a, str>) {
+        let (code, text) = match self {
+            Self::BadRequest(error) => {
+                return (ErrorCode::BadRequest, messages.render(error).into());
+            }
+            Self::Board(code, text, _) => (*code, text.as_str()),
+            Self::Unauthenticated(_) => (ErrorCode::Unauthenticated, &*messages.unauthenticated),
+            Self::MissingScope => (ErrorCode::MissingScope, &*messages.missing_scope),
+            Self::OwnerUnavailable => (ErrorCode::OwnerUnavailable, &*messages.owner_unavailable),
+            Self::NoSuchRoute => (ErrorCode::NoSuchRoute, &*messages.no_such_route),
+            Self::NotFound | Self::HiddenResult => (ErrorCode::NotFound, &*messages.not_found),
+            Self::ReplayNotFound => (ErrorCode::BoardNotFound, &*messages.not_found),
+            Self::RateLimited(_) => (ErrorCode::RateLimited, &*messages.rate_limited),
+            Self::NotImplemented => (ErrorCode::NotImplemented, &*messages.not_implemented),
+            Self::BoardOffline => (ErrorCode::BoardOffline, &*messages.board_offline),
+            Self::Internal(_) | Self::Overloaded(_) => {
+                (ErrorCode::InternalError, &*messages.internal_error)
+            }
+            Self::Idempotency(conflict) => {
+                let text = match conflict {
+                    IdempotencyConflict::Running => &messages.key_running,
+                    IdempotencyConflict::Unknown => &messages.key_unknown,
+                    IdempotencyConflict::OtherRequest => &messages.key_reused,
+                };
+                (ErrorCode::Conflict, &**text)
+            }
         };
-        text.into()
+        (code, text.into())
     }
 }
 
-impl From<Complaint> for Problem {
-    fn from(complaint: Complaint) -> Self {
-        Self::BadRequest(complaint)
+impl From<PanicError> for ApiError {
+    fn from(panic: PanicError) -> Self {
+        Self::internal(panic)
     }
 }
 
-impl From<PanicError> for Problem {
-    fn from(panicked: PanicError) -> Self {
-        Self::internal(panicked)
-    }
-}
-
-impl From<Fault> for Problem {
+impl From<Fault> for ApiError {
     fn from(fault: Fault) -> Self {
         Self::internal(fault.into_source())
     }
 }
 
-impl From<Refusal> for Problem {
+impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::Absent => Self::NotFound,
-            Refusal::Unusable(name, phrase) => Self::BadRequest(Complaint::expected(name, phrase)),
-            Refusal::Forbidden(text) => Self::Board(Code::Forbidden, text, None),
-            Refusal::NotFound(text) => Self::Board(Code::BoardNotFound, text, None),
-            Refusal::Conflict(text) => Self::Board(Code::Conflict, text, None),
+            Refusal::Unusable(name, phrase) => InputError::phrase(name, phrase).into(),
+            Refusal::Forbidden(text) => Self::Board(ErrorCode::Forbidden, text, None),
+            Refusal::NotFound(text) => Self::Board(ErrorCode::BoardNotFound, text, None),
+            Refusal::Conflict(text) => Self::Board(ErrorCode::Conflict, text, None),
             Refusal::Invalid { field, message } => {
-                Self::Board(Code::Validation, format!("{field}: {message}"), None)
+                Self::Board(ErrorCode::Validation, format!("{field}: {message}"), None)
             }
-            Refusal::TooFast(text, after) => Self::Board(Code::BoardRateLimited, text, after),
+            Refusal::TooFast(text, after) => Self::Board(ErrorCode::BoardRateLimited, text, after),
             Refusal::NotImplemented => Self::NotImplemented,
             Refusal::Failed(source) => Self::internal(source),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Code, Surface};
-
-    #[test]
-    fn the_smaller_surface_lists_fewer_codes() {
-        let missing: Vec<_> = Code::EVERY
-            .iter()
-            .filter(|code| !code.on(Surface::Compact))
-            .map(|code| code.as_str())
-            .collect();
-        assert_eq!(
-            missing,
-            [
-                "not_found",
-                "board_offline",
-                "FORBIDDEN",
-                "NOT_FOUND",
-                "CONFLICT",
-                "VALIDATION",
-                "RATE_LIMITED"
-            ]
-        );
     }
 }

@@ -1,10 +1,9 @@
-//! The library's own sentences, in English and German; a host may give others.
+//! The library's own messages, in English and German; a host can replace them.
 
 use std::borrow::Cow;
 
-use super::Language;
-use crate::api::extract::error::{Complaint, Wrong};
-use crate::model::Query;
+use super::extract::error::{InputError, InputErrorKind};
+use crate::model::{Expected, Query};
 
 type Text = Cow<'static, str>;
 
@@ -43,8 +42,21 @@ pub struct Messages {
     pub repeated: Text,
     /// 400 `bad_request`, after a name and a colon: it is not known here.
     pub unknown: Text,
-    /// What can be expected: English phrases and their translations. One that is not listed stays English.
+    /// The language of the library's own phrases: what is expected of a field.
+    pub language: Language,
+    /// Phrases and what replaces them, for those of the host and of its HTTP server, and for a language that the library
+    /// does not know. A phrase that is not listed stays.
     pub phrases: Cow<'static, [(&'static str, &'static str)]>,
+}
+
+/// A language of the library's own messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Language {
+    /// English.
+    #[default]
+    English,
+    /// German.
+    German,
 }
 
 impl Messages {
@@ -56,21 +68,29 @@ impl Messages {
         }
     }
 
-    pub(crate) fn complain(&self, complaint: &Complaint) -> String {
-        let name = complaint.speakable();
-        match &complaint.wrong {
-            Wrong::Expected(phrase) => {
-                format!("{name}: {} {}", self.expected, self.translate(phrase))
-            }
-            Wrong::Missing => format!("{name}: {}", self.missing),
-            Wrong::Repeated => format!("{name}: {}", self.repeated),
-            Wrong::Unknown => format!("{name}: {}", self.unknown),
+    pub(super) fn render(&self, error: &InputError) -> String {
+        let name = error.safe_name();
+        let expected = |phrase: &str| format!("{name}: {} {phrase}", self.expected);
+        match &error.kind {
+            InputErrorKind::Expected(phrase) => expected(self.replaced(self.translate(*phrase))),
+            InputErrorKind::OneOf(words) => expected(&words.join(", ")),
+            InputErrorKind::Phrase(phrase) => expected(self.replaced(phrase)),
+            InputErrorKind::Missing => format!("{name}: {}", self.missing),
+            InputErrorKind::Repeated => format!("{name}: {}", self.repeated),
+            InputErrorKind::Unknown => format!("{name}: {}", self.unknown),
         }
     }
 
-    fn translate<'a>(&'a self, phrase: &'a str) -> &'a str {
-        let found = self.phrases.iter().find(|(english, _)| *english == phrase);
-        found.map_or(phrase, |(_, translation)| translation)
+    fn translate(&self, phrase: Expected) -> &'static str {
+        match self.language {
+            Language::English => phrase.english(),
+            Language::German => phrase.german(),
+        }
+    }
+
+    fn replaced<'a>(&'a self, phrase: &'a str) -> &'a str {
+        let found = self.phrases.iter().find(|(known, _)| *known == phrase);
+        found.map_or(phrase, |(_, replacement)| replacement)
     }
 }
 
@@ -92,6 +112,7 @@ fn english() -> Messages {
         missing: "required".into(),
         repeated: "given more than once".into(),
         unknown: "not known here".into(),
+        language: Language::English,
         phrases: Cow::Borrowed(&[]),
     }
 }
@@ -114,57 +135,15 @@ fn german() -> Messages {
         missing: "fehlt".into(),
         repeated: "mehrfach angegeben".into(),
         unknown: "hier nicht bekannt".into(),
+        language: Language::German,
         phrases: Cow::Borrowed(GERMAN_PHRASES),
     }
 }
 
+/// Phrases that boards and HTTP servers use.
 const GERMAN_PHRASES: &[(&str, &str)] = &[
-    ("1 to 100", "1 bis 100"),
-    (
-        Query::EXPECTED,
-        "1 bis 200 Zeichen, mit einem Wort, nach dem zu suchen ist, und höchstens 32 im Ganzen",
-    ),
-    (
-        "1 to 64 visible ASCII characters",
-        "1 bis 64 sichtbare ASCII-Zeichen",
-    ),
-    (
-        "24h, 7d, 30d, 1y, or dates as 2026-01-01..2026-02-01",
-        "24h, 7d, 30d, 1y oder Daten wie 2026-01-01..2026-02-01",
-    ),
-    ("JSON", "JSON"),
-    (
-        "a cursor that this list gave",
-        "ein Cursor, den diese Liste gab",
-    ),
-    ("a list", "eine Liste"),
+    (Query::EXPECTED, Expected::SearchQuery.german()),
+    (Expected::Cursor.english(), Expected::Cursor.german()),
     ("a post of this thread", "ein Beitrag dieses Themas"),
-    ("a smaller body", "ein kleinerer Inhalt"),
-    (
-        "a time, as 2026-01-31T12:00:00Z",
-        "eine Zeit wie 2026-01-31T12:00:00Z",
-    ),
-    ("a whole body", "ein vollständiger Inhalt"),
-    (
-        "a whole body in time",
-        "ein vollständiger Inhalt in der gegebenen Zeit",
-    ),
-    ("a whole number", "eine ganze Zahl"),
-    ("a userId or @username", "eine userId oder @username"),
-    ("an object", "ein Objekt"),
-    ("application/json", "application/json"),
     ("exactly one", "genau einer"),
-    ("at least one change", "wenigstens eine Änderung"),
-    (
-        "forum ids, with commas between them",
-        "forumIds, mit Kommas dazwischen",
-    ),
-    ("percent-encoded UTF-8", "prozentkodiertes UTF-8"),
-    ("text", "Text"),
-    (
-        "text without U+0000 and byte-order marks",
-        "Text ohne U+0000 und Byte Order Mark",
-    ),
-    ("to stand without after", "ein Aufruf ohne after"),
-    ("true or false", "true oder false"),
 ];

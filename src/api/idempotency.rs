@@ -1,141 +1,88 @@
 //! Step 9: `Idempotency-Key`, at most once whatever happens (contract, section 5).
 
-use std::future::Future;
-
 use http::HeaderMap;
 use http::request::Parts;
 use sha2::{Digest, Sha256};
 
-use super::row::Row;
-use super::service::Core;
-use crate::api::access;
-use crate::api::error::{KeyConflict, Problem};
-use crate::api::extract::error::Complaint;
-use crate::api::response::Answer;
-use crate::host::Caller;
+use super::error::{ApiError, IdempotencyConflict};
+use super::extract::error::InputError;
+use super::response::ApiResponse;
 use crate::metrics::recorder;
-use crate::model::UserRef;
-use crate::store::{Attempt, Begin, Outcome, Ticket};
-use crate::task::catch_panic;
+use crate::model::{Expected, Timestamp};
+use crate::store::{Attempt, Begin, Idempotency, Kept, Outcome, Ticket};
 use crate::token::Lookup;
 
-const KEY: &str = "idempotency-key";
+const HEADER: &str = "idempotency-key";
 
-/// The store, as it is counted.
+/// The store's label in the metrics.
 const STORE: &str = "idempotency";
 
-/// A request at step 9.
-pub(super) struct Keyed<'a> {
-    /// `None` without a key.
-    pub(super) attempt: Option<Attempt>,
-    pub(super) request_id: &'a str,
-    pub(super) caller: &'a Caller,
-    /// True if the path names a place in a forum.
-    pub(super) names_place: bool,
-    /// The member that the path names, if any.
-    pub(super) named_member: Option<UserRef>,
-}
-
-/// The request's key, if its row takes one and it has one: 1-64 visible ASCII characters.
-pub(super) fn key(row: &Row, headers: &HeaderMap) -> Result<Option<String>, Complaint> {
-    let mut values = headers.get_all(KEY).iter();
-    let Some(value) = values.next().filter(|_| row.takes_key()) else {
+/// The request's key, if it has one: 1-64 visible ASCII characters.
+pub(super) fn parse_key(headers: &HeaderMap) -> Result<Option<String>, InputError> {
+    let mut values = headers.get_all(HEADER).iter();
+    let Some(value) = values.next() else {
         return Ok(None);
     };
-    let legal = |key: &&str| {
+    let is_valid = |key: &&str| {
         (1..=64).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic())
     };
-    let key = value
-        .to_str()
-        .ok()
-        .filter(legal)
-        .filter(|_| values.next().is_none());
+    let key = value.to_str().ok().filter(is_valid);
+    let key = key.filter(|_| values.next().is_none());
     key.map(|key| Some(key.to_owned()))
-        .ok_or_else(|| Complaint::expected(KEY, "1 to 64 visible ASCII characters"))
+        .ok_or_else(|| InputError::expected(HEADER, Expected::IdempotencyKey))
 }
 
 /// The request as its key knows it: method, path and body, byte for byte.
-pub(super) fn attempt(
-    token: Option<Lookup>,
-    key: Option<String>,
-    head: &Parts,
-    body: &[u8],
-) -> Option<Attempt> {
-    let (token, key) = token.zip(key)?;
+pub(super) fn fingerprint(token: Lookup, key: String, head: &Parts, body: &[u8]) -> Attempt {
+    let (method, path) = (head.method.as_str(), head.uri.path());
     let mut hash = Sha256::new();
-    for part in [
-        head.method.as_str().as_bytes(),
-        head.uri.path().as_bytes(),
-        body,
-    ] {
+    for part in [method.as_bytes(), path.as_bytes(), body] {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
     let request = hash.finalize().into();
-    Some(Attempt {
+    Attempt {
         token,
         key,
         request,
-    })
-}
-
-/// Runs `command` unless its key has a response already, which the caller receives if they can still see what it is
-/// about. Without a key it always runs.
-pub(super) async fn once(
-    core: &Core,
-    request: Keyed<'_>,
-    command: impl Future<Output = Result<Answer, Problem>>,
-) -> Result<Answer, Problem> {
-    let Keyed {
-        attempt,
-        request_id,
-        caller,
-        names_place,
-        named_member,
-    } = request;
-    let Some(attempt) = attempt else {
-        return command.await;
-    };
-    let store = &core.stores.idempotency;
-    let begun = store.begin(&attempt, core.environment.clock.now()).await;
-    match begun.inspect_err(|_| recorder::record_store_error(STORE))? {
-        Begin::First(ticket) => first(core, &ticket, request_id, command).await,
-        Begin::Repeat(kept) => {
-            if let Some(member) = named_member {
-                access::still_there(&*core.board, caller, member).await?;
-            }
-            access::still_sees(&*core.board, caller, &kept.resource, names_place).await?;
-            Ok(kept.into())
-        }
-        Begin::Running => Err(Problem::Key(KeyConflict::Running)),
-        Begin::Unknown => Err(Problem::Key(KeyConflict::Unknown)),
-        Begin::OtherRequest => Err(Problem::Key(KeyConflict::OtherRequest)),
     }
 }
 
-async fn first(
-    core: &Core,
-    ticket: &Ticket,
-    request_id: &str,
-    command: impl Future<Output = Result<Answer, Problem>>,
-) -> Result<Answer, Problem> {
-    let result = catch_panic(command).await;
-    let outcome = match &result {
-        Ok(answer) => Outcome::Answered(answer.into()),
-        Err(problem) => refused(problem),
+/// Looks up the key of a request, and claims it if it is new: the ticket, or the stored response.
+pub(super) async fn begin(
+    store: &dyn Idempotency,
+    attempt: &Attempt,
+    now: Timestamp,
+) -> Result<Result<Ticket, Kept>, ApiError> {
+    let begun = store.begin(attempt, now).await;
+    let conflict = match begun.inspect_err(|_| recorder::record_store_error(STORE))? {
+        Begin::First(ticket) => return Ok(Ok(ticket)),
+        Begin::Repeat(kept) => return Ok(Err(kept)),
+        Begin::Running => IdempotencyConflict::Running,
+        Begin::Unknown => IdempotencyConflict::Unknown,
+        Begin::OtherRequest => IdempotencyConflict::OtherRequest,
     };
-    if let Err(fault) = core.stores.idempotency.settle(ticket, outcome).await {
+    Err(ApiError::Idempotency(conflict))
+}
+
+/// Records the outcome of a first request.
+pub(super) async fn complete(
+    store: &dyn Idempotency,
+    ticket: &Ticket,
+    result: &Result<ApiResponse, ApiError>,
+    request_id: &str,
+) {
+    if let Err(fault) = store.settle(ticket, completion_of(result)).await {
         recorder::record_store_error(STORE);
         tracing::error!(%fault, request_id, "the outcome of an Idempotency-Key was not noted");
     }
-    result
 }
 
-/// Outcome of a command that failed: a refusal changed nothing; after an internal error, or a result that the caller
-/// cannot see, the outcome is unknown.
-fn refused(problem: &Problem) -> Outcome {
-    match problem {
-        Problem::Internal(_) | Problem::Withheld => Outcome::Unknown,
-        _ => Outcome::DidNotRun,
+/// A refusal changed nothing. After an internal error, or a result that the caller cannot see, the outcome is unknown.
+fn completion_of(result: &Result<ApiResponse, ApiError>) -> Outcome {
+    match result {
+        Ok(response) => Outcome::Answered(response.into()),
+        Err(ApiError::Internal(_) | ApiError::HiddenResult) => Outcome::Unknown,
+        Err(_) => Outcome::DidNotRun,
     }
 }

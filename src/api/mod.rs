@@ -1,39 +1,34 @@
-//! The API itself: the table of endpoints, and the road that every request takes (contract, section 1).
+//! The API: the table of endpoints, and the pipeline that every request passes (contract, section 1).
 
 mod access;
 mod authentication;
 mod builder;
 mod client_ip;
+mod context;
 mod endpoint;
 mod endpoints;
 mod error;
 mod error_messages;
-mod exit;
 mod extract;
-mod headers;
-mod hex;
 mod idempotency;
 mod openapi;
 mod output;
 mod pagination;
+mod pipeline;
 mod rate_limit;
 mod request_id;
 mod response;
 mod router;
-mod row;
 mod service;
 mod settings;
 mod trace;
 
 pub use builder::Builder;
 pub use client_ip::client_address;
-pub use error_messages::Messages;
-pub use openapi::document as openapi;
-pub use service::{ForumApi, Malformed};
-pub use settings::{Language, Settings};
-
-/// Every error code there is (contract, section 4).
+pub use context::Malformed;
 #[cfg(feature = "test-util")]
-pub(crate) fn codes() -> impl Iterator<Item = &'static str> {
-    error::Code::EVERY.iter().map(|code| code.as_str())
-}
+pub(crate) use error::ErrorCode;
+pub use error_messages::{Language, Messages};
+pub use openapi::document as openapi;
+pub use service::ForumApi;
+pub use settings::Settings;

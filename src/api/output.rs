@@ -1,13 +1,14 @@
-//! What commands return: checked against what the caller sees, and turned into what goes over the wire.
+//! The results of handlers: checked against what the caller sees, and turned into what goes over the wire.
 
 use std::collections::HashMap;
 
+use http::StatusCode;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::api::error::{Problem, Unauthenticated};
-use crate::api::pagination::List;
-use crate::api::trace;
+use super::access;
+use super::error::ApiError;
+use super::pagination::CursorScope;
 use crate::host::{Caller, HasForum, In, Member};
 use crate::model::{
     Account, Followed, Forum, ForumId, Me, Message, MessageSummary, Page, Poll, Position, Post,
@@ -16,103 +17,135 @@ use crate::model::{
 use crate::scope::Scope;
 use crate::store::ResourceIds;
 
-/// The caller's view of a reply, and what is noted of it on the way.
-pub(super) struct View<'a> {
+/// For whom a result is rendered.
+pub(super) struct RenderContext<'a> {
     pub(super) caller: &'a Caller,
-    pub(super) list: Option<List>,
-    pub(super) command: &'static str,
-    /// The cursor of the next page.
-    pub(super) next: Option<String>,
+    /// The list that cursors belong to; `None` where there is no list.
+    pub(super) cursor_scope: Option<CursorScope>,
+    pub(super) operation_id: &'static str,
+}
+
+impl RenderContext<'_> {
+    fn require_visible(&self, forum: &ForumId) -> Result<(), ApiError> {
+        self.can_see(forum)
+            .then_some(())
+            .ok_or(ApiError::HiddenResult)
+    }
+
+    fn can_see(&self, forum: &ForumId) -> bool {
+        access::can_see(self.caller, forum, self.operation_id)
+    }
+
+    /// Renders `wire`, which is in `forum`, if the caller sees it.
+    fn in_forum<T>(&self, forum: ForumId, wire: T) -> Result<Rendered<T>, ApiError> {
+        self.require_visible(&forum)?;
+        let mut rendered = Rendered::from(wire);
+        rendered.resource.forum_id = Some(forum);
+        Ok(rendered)
+    }
+}
+
+/// A result as it goes over the wire.
+pub(super) struct Rendered<T> {
+    pub(super) wire: T,
+    /// The status, where the result decides it.
+    pub(super) status: Option<StatusCode>,
     /// The path of what was created.
     pub(super) location: Option<String>,
-    /// The status, where the reply decides it.
-    pub(super) status: Option<u16>,
-    /// Ids of what the reply is about.
+    /// The cursor of the next page.
+    pub(super) next: Option<String>,
+    /// Ids of what the result is about.
     pub(super) resource: ResourceIds,
 }
 
-impl<'a> View<'a> {
-    pub(super) fn new(caller: &'a Caller, list: Option<List>, command: &'static str) -> Self {
+impl<T> From<T> for Rendered<T> {
+    fn from(wire: T) -> Self {
         Self {
-            caller,
-            list,
-            command,
-            next: None,
-            location: None,
+            wire,
             status: None,
+            location: None,
+            next: None,
             resource: ResourceIds::default(),
         }
     }
-
-    /// Checks that the caller sees the forum that the reply is about.
-    fn needs(&mut self, forum: &ForumId) -> Result<(), Problem> {
-        self.resource.forum_id = Some(forum.clone());
-        self.sees(forum).then_some(()).ok_or(Problem::Withheld)
-    }
-
-    /// Whether the caller sees `forum`.
-    fn sees(&self, forum: &ForumId) -> bool {
-        let seen = self.caller.standing().forums.contains(forum);
-        if !seen {
-            trace::withheld(self.command, forum);
-        }
-        seen
-    }
 }
 
-/// Reply of a command, with its forum unless it concerns none.
-pub(super) trait Reply: Send + Sized + 'static {
-    /// What goes over the wire.
+/// The result of a handler. It carries the forum that it is in, or is in no forum.
+///
+/// A result without a forum to check does not compile: [`ForumContent`] is a result only within [`In`].
+pub(super) trait ToWire: Send + Sized + 'static {
     type Wire: Serialize + JsonSchema;
 
-    /// Statuses that the reply itself decides on, beside the row's own.
-    const STATUSES: &'static [u16] = &[];
+    /// Statuses that the result itself decides on, beside the endpoint's own.
+    const STATUSES: &'static [StatusCode] = &[];
 
-    /// Headers that the reply brings, where its status has them.
+    /// Headers that the result adds.
     const HEADERS: &'static [&'static str] = &[];
 
-    fn wire(self, view: &mut View<'_>) -> Result<Self::Wire, Problem>;
+    fn to_wire(self, context: &RenderContext<'_>) -> Result<Rendered<Self::Wire>, ApiError>;
 }
 
-/// Types that do not carry their forum are replies only within [`In`], which carries it.
-pub(super) trait Content: Send + Sized + 'static {
-    type Wire: Serialize + JsonSchema;
-
+/// Something that is in a forum and does not say in which one.
+pub(super) trait ForumContent: Serialize + JsonSchema + Send + Sized + 'static {
     const HEADERS: &'static [&'static str] = &[];
 
-    fn wire(self, view: &mut View<'_>) -> Result<Self::Wire, Problem>;
-}
-
-/// A list is a reply only if its items carry their forums. It loses those that the caller does not see.
-impl<T: HasForum + Serialize + JsonSchema + Send + 'static> Reply for Page<T> {
-    type Wire = Self;
-
-    const HEADERS: &'static [&'static str] = LINK;
-
-    fn wire(mut self, view: &mut View<'_>) -> Result<Self, Problem> {
-        self.items.retain(|item| view.sees(item.forum_id()));
-        with_cursor(self, view)
+    fn render(self, _: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
+        Ok(self.into())
     }
 }
 
-/// Private messages are in no forum: the board gives the caller's own.
-impl Reply for Page<MessageSummary> {
-    type Wire = Self;
+impl<T: ForumContent> ToWire for In<T> {
+    type Wire = T;
 
-    const HEADERS: &'static [&'static str] = LINK;
+    const HEADERS: &'static [&'static str] = T::HEADERS;
 
-    fn wire(self, view: &mut View<'_>) -> Result<Self, Problem> {
-        with_cursor(self, view)
+    fn to_wire(self, context: &RenderContext<'_>) -> Result<Rendered<T>, ApiError> {
+        context.require_visible(&self.forum)?;
+        let mut rendered = self.it.render(context)?;
+        rendered.resource.forum_id = Some(self.forum);
+        Ok(rendered)
     }
 }
 
-impl Content for Page<Post> {
+impl ForumContent for Poll {}
+
+impl ForumContent for Post {
+    fn render(self, _: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
+        let mut rendered = Rendered::from(self);
+        rendered.resource.thread_id = Some(rendered.wire.thread_id.clone());
+        rendered.resource.post_id = Some(rendered.wire.post_id.clone());
+        Ok(rendered)
+    }
+}
+
+impl ForumContent for Page<Post> {
+    const HEADERS: &'static [&'static str] = LINK;
+
+    fn render(self, context: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
+        encode_cursor(self, context)
+    }
+}
+
+/// A list loses the items that the caller does not see.
+impl<T: HasForum + Serialize + JsonSchema + Send + 'static> ToWire for Page<T> {
     type Wire = Self;
 
     const HEADERS: &'static [&'static str] = LINK;
 
-    fn wire(self, view: &mut View<'_>) -> Result<Self, Problem> {
-        with_cursor(self, view)
+    fn to_wire(mut self, context: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
+        self.items.retain(|item| context.can_see(item.forum_id()));
+        encode_cursor(self, context)
+    }
+}
+
+/// Private messages are in no forum: the board returns the caller's own.
+impl ToWire for Page<MessageSummary> {
+    type Wire = Self;
+
+    const HEADERS: &'static [&'static str] = LINK;
+
+    fn to_wire(self, context: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
+        encode_cursor(self, context)
     }
 }
 
@@ -120,122 +153,144 @@ impl Content for Page<Post> {
 const LINK: &[&str] = &["link"];
 
 /// Replaces the host's position by the cursor that clients see.
-fn with_cursor<T>(mut page: Page<T>, view: &mut View<'_>) -> Result<Page<T>, Problem> {
-    if let Some(position) = &page.next {
-        let cursor = view.list.and_then(|list| list.seal(position));
-        let cursor = cursor.ok_or_else(|| Problem::internal(too_long(position)))?;
-        view.next = Some(cursor.as_str().to_owned());
-        page.next = Some(cursor);
-    }
-    Ok(page)
+fn encode_cursor<T>(
+    mut page: Page<T>,
+    context: &RenderContext<'_>,
+) -> Result<Rendered<Page<T>>, ApiError> {
+    let Some(position) = &page.next else {
+        return Ok(page.into());
+    };
+    let scope = context.cursor_scope;
+    let cursor = scope.and_then(|scope| scope.encode(position));
+    let cursor = cursor.ok_or_else(|| {
+        let (length, max) = (position.as_str().len(), Position::MAX);
+        ApiError::internal(format!(
+            "a position has {length} bytes, and {max} at most: make it of the sort key alone"
+        ))
+    })?;
+    page.next = Some(Position::new(&cursor));
+    Ok(Rendered {
+        next: Some(cursor),
+        ..page.into()
+    })
 }
 
-/// For the log: a host's own text, which no client sees.
-fn too_long(position: &Position) -> String {
-    let (is, most) = (position.as_str().len(), Position::MAX);
-    format!("a position has {is} bytes, and {most} at most: make it of the sort key alone")
-}
-
-impl<T: Content> Reply for In<T> {
-    type Wire = T::Wire;
-
-    const HEADERS: &'static [&'static str] = T::HEADERS;
-
-    fn wire(self, view: &mut View<'_>) -> Result<T::Wire, Problem> {
-        view.needs(&self.forum)?;
-        self.it.wire(view)
-    }
-}
-
-impl Reply for Thread {
+impl ToWire for Thread {
     type Wire = Self;
 
     const HEADERS: &'static [&'static str] = &["location"];
 
-    fn wire(self, view: &mut View<'_>) -> Result<Self, Problem> {
-        view.needs(&self.forum_id)?;
-        view.resource.thread_id = Some(self.thread_id.clone());
-        view.location = Some(format!("/threads/{}", self.thread_id));
-        Ok(self)
+    fn to_wire(self, context: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
+        let thread_id = self.thread_id.clone();
+        let mut rendered = context.in_forum(self.forum_id.clone(), self)?;
+        rendered.location = Some(format!("/threads/{thread_id}"));
+        rendered.resource.thread_id = Some(thread_id);
+        Ok(rendered)
     }
 }
 
-impl Reply for Message {
+impl ToWire for Message {
     type Wire = Self;
 
     const HEADERS: &'static [&'static str] = &["location"];
 
-    fn wire(self, view: &mut View<'_>) -> Result<Self, Problem> {
-        view.location = Some(format!("/messages/{}", self.summary.message_id));
-        Ok(self)
-    }
-}
-
-/// A guest who sees no forum at all sees no member either: the board has no anonymous surface.
-impl Reply for Profile {
-    type Wire = Self;
-
-    fn wire(self, view: &mut View<'_>) -> Result<Self, Problem> {
-        let closed = matches!(view.caller, Caller::Guest(guest) if guest.forums.is_empty());
-        (!closed).then_some(self).ok_or(Problem::NotFound)
-    }
-}
-
-impl Reply for Account {
-    type Wire = Me;
-
-    fn wire(self, view: &mut View<'_>) -> Result<Me, Problem> {
-        let presented = view.caller.member().and_then(Member::presented);
-        let presented = presented.ok_or(Problem::Unauthenticated(Unauthenticated::Absent))?;
-        let counts = presented.scopes.contains(&Scope::MessagesRead);
-        Ok(Me {
-            owner: self.owner,
-            scopes: presented.scopes.iter().map(ToString::to_string).collect(),
-            token: presented.token.clone(),
-            unread_messages: self.unread_messages.filter(|_| counts),
+    fn to_wire(self, _: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
+        Ok(Rendered {
+            location: Some(format!("/messages/{}", self.summary.message_id)),
+            ..self.into()
         })
     }
 }
 
-impl Reply for Followed {
+/// A guest who sees no forum sees no member either.
+impl ToWire for Profile {
+    type Wire = Self;
+
+    fn to_wire(self, context: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
+        match context.caller {
+            Caller::Guest(guest) if guest.forums.is_empty() => Err(ApiError::NotFound),
+            _ => Ok(self.into()),
+        }
+    }
+}
+
+impl ToWire for Account {
+    type Wire = Me;
+
+    fn to_wire(self, context: &RenderContext<'_>) -> Result<Rendered<Me>, ApiError> {
+        let presented = context.caller.member().and_then(Member::presented);
+        let presented = presented.ok_or_else(|| ApiError::internal("`me` ran without a token"))?;
+        let can_read_messages = presented.scopes.contains(&Scope::MessagesRead);
+        let me = Me {
+            owner: self.owner,
+            scopes: presented.scopes.iter().map(ToString::to_string).collect(),
+            token: presented.token.clone(),
+            unread_messages: self.unread_messages.filter(|_| can_read_messages),
+        };
+        Ok(me.into())
+    }
+}
+
+impl ToWire for Followed {
     type Wire = Subscription;
 
-    const STATUSES: &'static [u16] = &[200];
+    const STATUSES: &'static [StatusCode] = &[StatusCode::OK];
 
-    fn wire(self, view: &mut View<'_>) -> Result<Subscription, Problem> {
+    fn to_wire(self, context: &RenderContext<'_>) -> Result<Rendered<Subscription>, ApiError> {
         let (status, subscription) = match self {
-            Self::New(subscription) => (201, subscription),
-            Self::Already(subscription) => (200, subscription),
+            Self::New(subscription) => (StatusCode::CREATED, subscription),
+            Self::Already(subscription) => (StatusCode::OK, subscription),
         };
-        view.needs(&subscription.forum_id)?;
-        if subscription.target == TargetKind::Thread {
-            view.resource.thread_id = Some(subscription.target_id.clone().into());
+        let is_thread = subscription.target == TargetKind::Thread;
+        let target_id = subscription.target_id.clone();
+        let mut rendered = context.in_forum(subscription.forum_id.clone(), subscription)?;
+        rendered.status = Some(status);
+        rendered.resource.thread_id = is_thread.then(|| target_id.into());
+        Ok(rendered)
+    }
+}
+
+impl ToWire for Rating {
+    type Wire = Self;
+
+    fn to_wire(self, context: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
+        match self.forum_id.clone() {
+            Some(forum) => context.in_forum(forum, self),
+            None if self.post_id.is_some() => Err(ApiError::internal(
+                "the rating of a post lacks the post's forum",
+            )),
+            None => Ok(self.into()),
         }
-        view.status = Some(status);
-        Ok(subscription)
+    }
+}
+
+impl ToWire for () {
+    type Wire = Self;
+
+    fn to_wire(self, _: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
+        Ok(self.into())
     }
 }
 
 /// The list of forums, which is one without pages.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "ForumList")]
-pub(super) struct Forums {
+pub(super) struct ForumList {
     /// The forums, parents before children, by position.
     items: Vec<Forum>,
 }
 
-impl Reply for Vec<Forum> {
-    type Wire = Forums;
+/// Positions are counted anew: a gap would tell of a hidden forum.
+impl ToWire for Vec<Forum> {
+    type Wire = ForumList;
 
-    fn wire(self, view: &mut View<'_>) -> Result<Forums, Problem> {
-        let places: HashMap<ForumId, Above> =
-            self.iter().map(|forum| Above::of(forum, view)).collect();
-        let seen = |forum: &Forum| places.get(&forum.forum_id).is_some_and(|above| above.seen);
-        let kept = self.into_iter().filter(seen);
+    fn to_wire(self, context: &RenderContext<'_>) -> Result<Rendered<ForumList>, ApiError> {
+        let ancestors = ForumAncestors::new(&self, context);
+        let visible = self
+            .into_iter()
+            .filter(|forum| ancestors.can_see(&forum.forum_id));
         let mut siblings: HashMap<Option<ForumId>, u32> = HashMap::new();
-        let items = kept.map(|forum| {
-            let parent_id = nearest_seen(forum.parent_id, &places);
-            // Counted anew: a gap would tell of a forum that is hidden.
+        let items = visible.map(|forum| {
+            let parent_id = ancestors.nearest_visible(forum.parent_id);
             let position = siblings.entry(parent_id.clone()).or_default();
             *position += 1;
             Forum {
@@ -244,76 +299,34 @@ impl Reply for Vec<Forum> {
                 ..forum
             }
         });
-        Ok(Forums {
-            items: items.collect(),
-        })
+        let items = items.collect();
+        Ok(ForumList { items }.into())
     }
 }
 
-/// Whether the caller sees a forum, and what is above it.
-struct Above {
-    seen: bool,
-    parent: Option<ForumId>,
-}
+/// Which forums the caller sees, and the parent of each.
+struct ForumAncestors(HashMap<ForumId, (bool, Option<ForumId>)>);
 
-impl Above {
-    fn of(forum: &Forum, view: &View<'_>) -> (ForumId, Self) {
-        let above = Self {
-            seen: view.sees(&forum.forum_id),
-            parent: forum.parent_id.clone(),
+impl ForumAncestors {
+    fn new(forums: &[Forum], context: &RenderContext<'_>) -> Self {
+        let entry = |forum: &Forum| {
+            let is_visible = context.can_see(&forum.forum_id);
+            (
+                forum.forum_id.clone(),
+                (is_visible, forum.parent_id.clone()),
+            )
         };
-        (forum.forum_id.clone(), above)
+        Self(forums.iter().map(entry).collect())
     }
-}
 
-/// The nearest forum from `parent` upwards that the caller sees; a chain that turns back on itself ends.
-fn nearest_seen(parent: Option<ForumId>, places: &HashMap<ForumId, Above>) -> Option<ForumId> {
-    let up = |forum: &ForumId| places.get(forum)?.parent.clone();
-    let chain = std::iter::successors(parent, up).take(places.len());
-    chain
-        .into_iter()
-        .find(|forum| places.get(forum).is_some_and(|above| above.seen))
-}
-
-impl Reply for () {
-    type Wire = Self;
-
-    fn wire(self, _: &mut View<'_>) -> Result<Self, Problem> {
-        Ok(self)
+    fn can_see(&self, forum: &ForumId) -> bool {
+        self.0.get(forum).is_some_and(|(is_visible, _)| *is_visible)
     }
-}
 
-impl Reply for Rating {
-    type Wire = Self;
-
-    fn wire(self, view: &mut View<'_>) -> Result<Self, Problem> {
-        match &self.forum_id {
-            Some(forum) => view.needs(forum)?,
-            None if self.post_id.is_some() => {
-                return Err(Problem::internal(
-                    "the rating of a post lacks the post's forum",
-                ));
-            }
-            None => {}
-        }
-        Ok(self)
-    }
-}
-
-impl Content for Post {
-    type Wire = Self;
-
-    fn wire(self, view: &mut View<'_>) -> Result<Self, Problem> {
-        view.resource.thread_id = Some(self.thread_id.clone());
-        view.resource.post_id = Some(self.post_id.clone());
-        Ok(self)
-    }
-}
-
-impl Content for Poll {
-    type Wire = Self;
-
-    fn wire(self, _: &mut View<'_>) -> Result<Self, Problem> {
-        Ok(self)
+    /// The nearest visible forum from `parent` upwards; a cycle of parents ends.
+    fn nearest_visible(&self, parent: Option<ForumId>) -> Option<ForumId> {
+        let up = |forum: &ForumId| self.0.get(forum)?.1.clone();
+        let mut chain = std::iter::successors(parent, up).take(self.0.len());
+        chain.find(|forum| self.can_see(forum))
     }
 }

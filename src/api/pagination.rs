@@ -1,99 +1,84 @@
 //! Cursors: a position in a list, bound to that list and checksummed (contract, section 5).
 
+use std::io::{self, Write};
+
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
-use crate::api::extract::error::Complaint;
-use crate::model::{Position, UserId};
+use super::extract::error::InputError;
+use super::extract::params::Params;
+use crate::model::{Expected, Position, UserId};
 
-/// Which list a cursor belongs to: a hash of all that makes it that list.
+/// Which list a cursor belongs to: a hash of its path, its filters and its owner.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct List(u64);
+pub(super) struct CursorScope(u64);
 
-const TAG: usize = 8;
+const CHECKSUM: usize = 8;
 
-impl List {
-    /// The list behind `path` with these filters, `owner`'s own if it is personal.
-    pub(super) fn new(path: &str, filters: &[u8], owner: Option<&UserId>) -> Self {
+impl CursorScope {
+    /// The list behind `path`, narrowed by `params`; it is `owner`'s own if it is personal.
+    pub(super) fn new(
+        path: &str,
+        params: &impl Params,
+        owner: Option<&UserId>,
+    ) -> serde_json::Result<Self> {
+        let path = xxh3_64_with_seed(path.as_bytes(), 0);
+        let mut filters = FilterHash(Xxh3::with_seed(path));
+        params.write_filters(&mut filters)?;
         let owner = owner.map(ToString::to_string).unwrap_or_default();
-        let parts = [path.as_bytes(), filters, owner.as_bytes()];
-        let hash = |of_those_before, part: &[u8]| xxh3_64_with_seed(part, of_those_before);
-        Self(parts.into_iter().fold(0, hash))
+        Ok(Self(xxh3_64_with_seed(
+            owner.as_bytes(),
+            filters.0.digest(),
+        )))
     }
 
-    fn tag(self, position: &[u8]) -> [u8; TAG] {
+    fn checksum(self, position: &[u8]) -> [u8; CHECKSUM] {
         xxh3_64_with_seed(position, self.0).to_be_bytes()
     }
 
-    /// The opaque cursor for a position; `None` for one that is too long.
-    pub(super) fn seal(self, position: &Position) -> Option<Position> {
-        let bytes = position.as_str().as_bytes();
-        let sealed = [&self.tag(bytes), bytes].concat();
-        (bytes.len() <= Position::MAX).then(|| Position::new(BASE64_URL_SAFE_NO_PAD.encode(sealed)))
+    /// The opaque cursor of a position; `None` for one that is too long.
+    pub(super) fn encode(self, position: &Position) -> Option<String> {
+        let position = position.as_str().as_bytes();
+        let cursor = [&self.checksum(position), position].concat();
+        (position.len() <= Position::MAX).then(|| BASE64_URL_SAFE_NO_PAD.encode(cursor))
     }
 
-    /// The position in a cursor, if this list gave it.
-    pub(super) fn open(self, cursor: &Position) -> Result<Position, Complaint> {
-        let sealed = BASE64_URL_SAFE_NO_PAD
-            .decode(cursor.as_str())
-            .unwrap_or_default();
-        let opened = sealed
-            .split_at_checked(TAG)
-            .filter(|(tag, position)| self.tag(position) == *tag);
-        let text = opened.and_then(|(_, position)| std::str::from_utf8(position).ok());
+    /// The position in a cursor, if this list made it.
+    pub(super) fn decode(self, cursor: &str) -> Result<Position, InputError> {
+        let bytes = BASE64_URL_SAFE_NO_PAD.decode(cursor).unwrap_or_default();
+        let parts = bytes.split_at_checked(CHECKSUM);
+        let own = parts.filter(|(checksum, position)| self.checksum(position) == *checksum);
+        let text = own.and_then(|(_, position)| std::str::from_utf8(position).ok());
         text.map(Position::new)
-            .ok_or_else(|| Complaint::expected("after", "a cursor that this list gave"))
+            .ok_or_else(|| InputError::expected("after", Expected::Cursor))
+    }
+}
+
+struct FilterHash(Xxh3);
+
+impl Write for FilterHash {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{List, Position};
-    use crate::model::UserId;
-
-    #[test]
-    fn is_good_for_its_own_list_alone() {
-        let list = List::new("/threads/1/posts", b"{}", None);
-        let position = Position::new("17.4");
-        let cursor = list.seal(&position).unwrap();
-        assert_eq!(list.open(&cursor), Ok(position));
-        let others = [
-            List::new("/threads/2/posts", b"{}", None),
-            List::new("/threads/1/posts", b"{\"since\":null}", None),
-            List::new("/threads/1/posts", b"{}", Some(&UserId::from(1))),
-        ];
-        for other in others {
-            assert!(other.open(&cursor).is_err());
-        }
-    }
-
-    #[test]
-    fn an_edited_one_is_refused() {
-        let list = List::new("/forums/1/threads", b"", None);
-        let cursor = list.seal(&Position::new("5")).unwrap();
-        let text = cursor.as_str();
-        let edited = [
-            String::new(),
-            format!("{text}A"),
-            format!("{text}="),
-            text[1..].into(),
-            text.replace(&text[3..4], "-"),
-            "%%%".into(),
-        ];
-        for edited in edited {
-            assert!(list.open(&Position::new(&edited)).is_err(), "{edited}");
-        }
-    }
+    use super::{CursorScope, Position};
+    use crate::model::ListPosts;
 
     #[test]
     fn the_longest_position_fits_into_200_characters() {
-        let list = List::new("", b"", None);
-        let longest = Position::new("x".repeat(Position::MAX));
-        assert!(list.seal(&longest).unwrap().as_str().len() <= 200);
-        assert!(
-            list.seal(&Position::new("x".repeat(Position::MAX + 1)))
-                .is_none()
-        );
+        let list = CursorScope::new("", &ListPosts::default(), None).unwrap();
+        for (length, fits) in [(Position::MAX, true), (Position::MAX + 1, false)] {
+            let cursor = list.encode(&Position::new("x".repeat(length)));
+            assert_eq!(cursor.is_some_and(|cursor| cursor.len() <= 200), fits);
+        }
     }
 }

@@ -1,47 +1,57 @@
 //! Step 3: what a request costs, and whose budget it is charged to (contract, section 3).
 
-use super::service::{Core, Trail};
-use crate::api::error::Problem;
+use super::context::{ApiInner, RequestContext};
+use super::error::ApiError;
 use crate::metrics::recorder;
-use crate::model::Timestamp;
 use crate::rate_limit::{BudgetKey, Charge, Window};
 
-impl Core {
-    /// All of the cost, or none of it and a refusal.
-    pub(super) async fn pay(
+impl ApiInner {
+    /// Charges all of the cost, or nothing and refuses the request.
+    pub(super) async fn charge_or_reject(
         &self,
+        context: &mut RequestContext,
         key: &BudgetKey,
         cost: u32,
-        now: Timestamp,
-        trail: &mut Trail,
-    ) -> Result<(), Problem> {
-        let charge = self.charge(key, cost, now, trail).await?;
-        charge
-            .granted
-            .then_some(())
-            .ok_or_else(|| Problem::RateLimited(charge.reset.since(charge.at)))
+    ) -> Result<(), ApiError> {
+        let charge = self.charge(context, key, cost).await?;
+        if charge.granted {
+            return Ok(());
+        }
+        Err(ApiError::RateLimited(charge.reset.since(charge.at)))
     }
 
-    /// The same where nothing is refused for want of units: nobody is admitted.
+    /// Charges a unit to the guest's address for a request that `error` refuses. It is refused with `error` even when the
+    /// budget is spent.
+    pub(super) async fn charge_guest(
+        &self,
+        context: &mut RequestContext,
+        error: ApiError,
+    ) -> ApiError {
+        let key = context.guest_key;
+        let charge = self.charge(context, &key, 1).await;
+        charge.err().unwrap_or(error)
+    }
+
+    /// Charges a budget, and keeps what the headers show of it. A spent budget is not an error here.
     pub(super) async fn charge(
         &self,
+        context: &mut RequestContext,
         key: &BudgetKey,
         cost: u32,
-        now: Timestamp,
-        trail: &mut Trail,
-    ) -> Result<Charge, Problem> {
-        let window = self.window(key);
+    ) -> Result<Charge, ApiError> {
+        let (window, now) = (self.window(key), context.received_at);
         let charge = self.stores.budgets.charge(key, cost, window, now).await;
         let charge = charge.inspect_err(|_| recorder::record_store_error("budgets"))?;
-        recorder::record_charge(kind(key), cost, charge.granted);
-        trail.spent = Some(if charge.granted { cost } else { 0 });
-        trail.charge = Some(charge);
+        recorder::record_charge(metric_label(key), cost, charge.granted);
+        context.charged_units = Some(if charge.granted { cost } else { 0 });
+        context.charge = Some(charge);
         Ok(charge)
     }
 
-    /// What the headers show of a request that was never charged, as a store failed on its way: a whole budget.
-    pub(super) fn uncharged(&self, key: &BudgetKey, now: Timestamp) -> Charge {
-        self.window(key).charge(None, 0, now).1
+    /// The headers of a request that was never charged, because a store failed before: those of a whole budget.
+    pub(super) fn untouched_budget(&self, context: &RequestContext) -> Charge {
+        let window = self.window(&context.guest_key);
+        window.charge(None, 0, context.received_at).1
     }
 
     fn window(&self, key: &BudgetKey) -> Window {
@@ -52,8 +62,8 @@ impl Core {
     }
 }
 
-/// Whose budget it is, without saying who.
-const fn kind(key: &BudgetKey) -> &'static str {
+/// The kind of a budget, without its owner.
+const fn metric_label(key: &BudgetKey) -> &'static str {
     match key {
         BudgetKey::Token(_) => "token",
         _ => "guest",

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use super::Messages;
+use super::error_messages::{Language, Messages};
 use crate::rate_limit::Window;
 
 /// The settings of a service. Take the defaults and change what you need.
@@ -45,14 +45,4 @@ impl Default for Settings {
             deadline: Duration::from_secs(30),
         }
     }
-}
-
-/// A language that the library's own sentences are written in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Language {
-    /// English.
-    #[default]
-    English,
-    /// German.
-    German,
 }

@@ -2,6 +2,7 @@
 
 use crate::model::{TokenInfo, UserId};
 use crate::scope::Scope;
+use crate::token::Lookup;
 
 use super::{Refusal, Result, Standing};
 
@@ -65,6 +66,7 @@ pub struct Member {
 /// The token that a request came with.
 #[derive(Clone, Debug)]
 pub(crate) struct Presented {
+    pub(crate) lookup: Lookup,
     pub(crate) scopes: Vec<Scope>,
     pub(crate) token: TokenInfo,
 }

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use jiff::civil::Date;
 use schemars::{Schema, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Timestamp;
 use super::serde_helpers::inline_schema;
+use super::{Expected, Timestamp};
 
 /// `24h`, `7d`, `30d`, `1y`, or two dates of which either may be left out: `2026-01-01..2026-02-01`, the end exclusive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,9 +78,7 @@ impl Serialize for When {
 impl<'de> Deserialize<'de> for When {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| {
-            de::Error::custom("24h, 7d, 30d, 1y, or dates as 2026-01-01..2026-02-01")
-        })
+        Self::parse(&text).ok_or_else(|| Expected::DateRange.error())
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::{Schema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::serde_helpers::{TYPED, UNTYPED, inline_schema};
+use super::serde_helpers::{ALLOWED_TEXT_PATTERN, FORBIDDEN_CHARS, inline_schema};
 
 /// An id was asked for its number, and is none in canonical form: nothing on a board with `i64` ids has it.
 ///
@@ -171,7 +171,7 @@ impl UserRef {
         let Some(name) = text.strip_prefix('@') else {
             return UserId::new(text).map(Self::Id);
         };
-        let is_name = (1..=64).contains(&name.chars().count()) && !name.contains(UNTYPED);
+        let is_name = (1..=64).contains(&name.chars().count()) && !name.contains(FORBIDDEN_CHARS);
         is_name.then(|| Self::Name(name.into()))
     }
 }
@@ -203,7 +203,7 @@ inline_schema!(
     "UserRef",
     json_schema!({
         "type": "string",
-        "pattern": format!("^([A-Za-z0-9_-]{{1,64}}|@{TYPED}{{1,64}})$"),
+        "pattern": format!("^([A-Za-z0-9_-]{{1,64}}|@{ALLOWED_TEXT_PATTERN}{{1,64}})$"),
         "description": "A member: a userId, or @username.",
         "examples": ["@alice"],
     })

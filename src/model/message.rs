@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::serde_helpers::present;
+use super::serde_helpers::non_null;
 use super::{Author, Limit, MessageId, Position, Timestamp, UserRef};
 
 /// A folder of the caller's private messages.
@@ -97,7 +97,7 @@ pub struct ListMessages {
     /// Which folder to list.
     pub folder: Folder,
     /// Only unread ones, or only read ones.
-    #[serde(deserialize_with = "present")]
+    #[serde(deserialize_with = "non_null")]
     pub unread: Option<bool>,
     /// How many to return.
     #[serde(skip_serializing)]

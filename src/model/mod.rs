@@ -6,6 +6,7 @@
 
 mod author;
 mod date_range;
+mod expected;
 mod forum;
 mod id;
 mod me;
@@ -25,6 +26,7 @@ mod time;
 
 pub use author::Author;
 pub use date_range::When;
+pub(crate) use expected::Expected;
 pub use forum::Forum;
 pub use id::{
     DeliveryId, EndpointId, EventId, ForumId, MessageId, NoSuchId, OptionId, PollId, PostId,
@@ -39,7 +41,7 @@ pub use post::{BodyFormat, EditPost, ListPosts, Post, PostAt, Reply};
 pub use rating::{Rate, Rating};
 pub use search::{HitKind, Search, SearchHit, SearchIn, Show, Sort};
 pub use search_query::{Query, Term};
-pub(crate) use serde_helpers::{UNTYPED, any_text};
+pub(crate) use serde_helpers::{FORBIDDEN_CHARS, text_pattern};
 pub(crate) use subscription::Follow;
 pub use subscription::{Followed, ListSubscriptions, Subscription, Target, TargetKind};
 pub use text::is_single_line;

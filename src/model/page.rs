@@ -3,8 +3,9 @@
 use std::fmt::Display;
 
 use schemars::{JsonSchema, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::Expected;
 use super::serde_helpers::inline_schema;
 
 /// One page of a list.
@@ -120,7 +121,7 @@ impl Serialize for Limit {
 
 impl<'de> Deserialize<'de> for Limit {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let expected = || de::Error::custom("1 to 100");
+        let expected = || Expected::Limit.error();
         let items = u64::deserialize(deserializer).map_err(|_: D::Error| expected())?;
         u8::try_from(items)
             .ok()

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::serde_helpers::{nullable, present};
+use super::serde_helpers::{double_option, non_null};
 use super::{Author, OptionId, PollId, ThreadId, Timestamp};
 
 /// One choice of a poll.
@@ -153,30 +153,30 @@ impl EditOption {
 #[non_exhaustive]
 pub struct EditPoll {
     /// What it asks.
-    #[serde(deserialize_with = "present")]
+    #[serde(deserialize_with = "non_null")]
     #[schemars(with = "String")]
     pub question: Option<String>,
     /// All options, in order; votes of one that is missing go with it.
-    #[serde(deserialize_with = "present")]
+    #[serde(deserialize_with = "non_null")]
     #[schemars(with = "Vec<EditOption>")]
     pub options: Option<Vec<EditOption>>,
     /// How many options one vote may name.
-    #[serde(deserialize_with = "present")]
+    #[serde(deserialize_with = "non_null")]
     #[schemars(with = "i64")]
     pub max_choices: Option<i64>,
     /// Whether a vote may be changed.
-    #[serde(deserialize_with = "present")]
+    #[serde(deserialize_with = "non_null")]
     #[schemars(with = "bool")]
     pub can_change_vote: Option<bool>,
     /// When it closes by itself; null takes the end away (`Some(None)`).
-    #[serde(deserialize_with = "nullable")]
+    #[serde(deserialize_with = "double_option")]
     #[schemars(
         with = "Option<Timestamp>",
         description = "When it closes by itself; null takes the end away."
     )]
     pub closes_at: Option<Option<Timestamp>>,
     /// The version that the caller read; `CONFLICT` when it is no longer that one.
-    #[serde(deserialize_with = "present")]
+    #[serde(deserialize_with = "non_null")]
     #[schemars(with = "i64")]
     pub expected_version: Option<i64>,
 }

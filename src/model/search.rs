@@ -1,10 +1,12 @@
 //! Search and its hits (contract, sections 6 and 7).
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 
-use super::serde_helpers::present;
-use super::{Author, ForumId, Limit, Position, PostId, Query, ThreadId, Timestamp, UserRef, When};
+use super::serde_helpers::non_null;
+use super::{
+    Author, Expected, ForumId, Limit, Position, PostId, Query, ThreadId, Timestamp, UserRef, When,
+};
 
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -38,12 +40,12 @@ pub struct SearchHit {
     /// Some plain text around the match.
     pub excerpt: String,
     /// How well it matches; higher is better.
-    #[serde(serialize_with = "finite")]
+    #[serde(serialize_with = "serialize_finite")]
     pub score: f64,
 }
 
 /// JSON has no word for any other number, and a score is never null.
-fn finite<S: Serializer>(score: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_finite<S: Serializer>(score: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     if score.is_finite() {
         serializer.serialize_f64(*score)
     } else {
@@ -120,7 +122,7 @@ pub struct Search {
     #[serde(default, deserialize_with = "user_ref")]
     pub by: Option<UserRef>,
     /// Only from this span of time.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "non_null")]
     pub when: Option<When>,
     /// Where to look.
     #[serde(default, rename = "in")]
@@ -162,12 +164,12 @@ const FORUM_IDS: &str = "^[A-Za-z0-9_-]{1,64}(,[A-Za-z0-9_-]{1,64})*$";
 fn forum_ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ForumId>, D::Error> {
     let text = String::deserialize(deserializer)?;
     let ids: Option<Vec<_>> = text.split(',').map(ForumId::new).collect();
-    ids.ok_or_else(|| de::Error::custom("forum ids, with commas between them"))
+    ids.ok_or_else(|| Expected::ForumIds.error())
 }
 
 /// Rejects a text that can be neither an id nor `@username`.
 fn user_ref<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<UserRef>, D::Error> {
     let text = String::deserialize(deserializer)?;
-    let user = UserRef::new(&text).ok_or_else(|| de::Error::custom("a userId or @username"))?;
+    let user = UserRef::new(&text).ok_or_else(|| Expected::UserRef.error())?;
     Ok(Some(user))
 }

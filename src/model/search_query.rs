@@ -2,8 +2,9 @@
 //! index knows.
 
 use schemars::json_schema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::Expected;
 use super::serde_helpers::inline_schema;
 
 /// The `q` of a search: 1-200 characters, with at least one word to look for, and at most 32 words and phrases. A board
@@ -90,7 +91,7 @@ impl Serialize for Query {
 impl<'de> Deserialize<'de> for Query {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| de::Error::custom(Self::EXPECTED))
+        Self::parse(&text).ok_or_else(|| Expected::SearchQuery.error())
     }
 }
 

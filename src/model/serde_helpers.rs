@@ -25,18 +25,18 @@ macro_rules! inline_schema {
 pub(super) use inline_schema;
 
 /// U+0000 and the byte-order mark: nobody types them, and not every store can keep them.
-pub(crate) const UNTYPED: [char; 2] = ['\0', '\u{feff}'];
+pub(crate) const FORBIDDEN_CHARS: [char; 2] = ['\0', '\u{feff}'];
 
 /// Any other character, in a schema's pattern.
-pub(crate) const TYPED: &str = r"[^\u0000\uFEFF]";
+pub(crate) const ALLOWED_TEXT_PATTERN: &str = r"[^\u0000\uFEFF]";
 
 /// The pattern of a text that takes whatever can be typed.
-pub(crate) fn any_text() -> String {
-    format!("^{TYPED}*$")
+pub(crate) fn text_pattern() -> String {
+    format!("^{ALLOWED_TEXT_PATTERN}*$")
 }
 
 /// For a field that may be left out, but not be null.
-pub(super) fn present<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+pub(super) fn non_null<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     T: Deserialize<'de>,
     D: Deserializer<'de>,
@@ -45,7 +45,7 @@ where
 }
 
 /// For a field in which null says something else than being left out: `Some(None)`.
-pub(super) fn nullable<'de, T, D>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
+pub(super) fn double_option<'de, T, D>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
 where
     T: Deserialize<'de>,
     D: Deserializer<'de>,

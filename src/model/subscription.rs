@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::serde_helpers::present;
+use super::serde_helpers::non_null;
 use super::{ForumId, Limit, Position, TargetId, ThreadId, Timestamp};
 
 /// What kind of thing is followed.
@@ -70,7 +70,7 @@ pub enum Followed {
 #[non_exhaustive]
 pub struct ListSubscriptions {
     /// Only this kind.
-    #[serde(deserialize_with = "present")]
+    #[serde(deserialize_with = "non_null")]
     pub target: Option<TargetKind>,
     /// How many to return.
     #[serde(skip_serializing)]

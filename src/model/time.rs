@@ -6,8 +6,9 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use jiff::civil::DateTime;
 use schemars::json_schema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 
+use super::Expected;
 use super::serde_helpers::inline_schema;
 
 /// A point in time, in whole milliseconds since 1970-01-01T00:00:00Z.
@@ -134,7 +135,7 @@ impl Serialize for Timestamp {
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| de::Error::custom("a time, as 2026-01-31T12:00:00Z"))
+        Self::parse(&text).ok_or_else(|| Expected::Timestamp.error())
     }
 }
 

@@ -9,8 +9,8 @@ use http::{HeaderValue, Uri};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
 
-use super::error::PanelError;
 use super::form::Form;
+use super::response::PanelError;
 use crate::base62;
 use crate::host::Session;
 use crate::http_util::BodyError;

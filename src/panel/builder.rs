@@ -5,12 +5,10 @@ use std::time::Duration;
 
 use http::{Extensions, Uri};
 
-use super::form_nonce::FormNonces;
-use super::password_throttle::PasswordThrottle;
 use super::service::{Panel, PanelInner};
 use crate::environment::Environment;
 use crate::host::Operator;
-use crate::store::{Budgets, Idempotency, Stores, Tokens};
+use crate::store::Stores;
 use crate::webhook_admin::Registry;
 
 /// The settings of a panel. Take the defaults and change what you need.
@@ -40,24 +38,21 @@ pub struct Builder(PanelInner);
 impl Panel {
     /// A panel for the host's administrators. Everything else has a default.
     ///
-    /// `tokens` are those of the API, and `registry` has the stores of the worker. `environment` may be the
-    /// [`Runtime`](crate::runtime::Runtime) that the host's server runs on.
+    /// `stores` are those of the API: tokens, wrong passwords, and the forms that were carried out. `registry` has the
+    /// stores of the worker. `environment` may be the [`Runtime`](crate::runtime::Runtime) that the host's server runs on.
     pub fn builder(
         operator: Arc<dyn Operator>,
-        tokens: Arc<dyn Tokens>,
+        stores: Stores,
         registry: Registry,
         environment: impl Into<Environment>,
     ) -> Builder {
-        let stores = Stores::in_memory();
         Builder(PanelInner {
             operator,
-            tokens,
+            stores,
             registry,
             environment: environment.into(),
             settings: Settings::default(),
             original_uri: |_| None,
-            password_throttle: PasswordThrottle(stores.budgets),
-            form_nonces: FormNonces(stores.idempotency),
         })
     }
 }
@@ -67,22 +62,6 @@ impl Builder {
     #[must_use]
     pub fn settings(mut self, settings: Settings) -> Self {
         self.0.settings = settings;
-        self
-    }
-
-    /// Counts wrong passwords in `budgets`. Nodes of one board share a store, such as that of the API. Default: in
-    /// memory, for a single node.
-    #[must_use]
-    pub fn budgets(mut self, budgets: Arc<dyn Budgets>) -> Self {
-        self.0.password_throttle = PasswordThrottle(budgets);
-        self
-    }
-
-    /// Records in `idempotency` which forms were carried out, so that a form that is sent again reveals no second secret.
-    /// Nodes of one board share a store, such as that of the API. Default: in memory, for a single node.
-    #[must_use]
-    pub fn idempotency(mut self, idempotency: Arc<dyn Idempotency>) -> Self {
-        self.0.form_nonces = FormNonces(idempotency);
         self
     }
 

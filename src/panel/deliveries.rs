@@ -3,10 +3,9 @@
 use maud::{Markup, html};
 
 use super::components::{TableRow, badge, breakable, empty, next_page_link, table};
-use super::error::PanelError;
 use super::form::Form;
 use super::page_context::PageContext;
-use super::response::PageResult;
+use super::response::{PageResult, PanelError};
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{Filter, Quarantine};
 use crate::webhook::{Attempted, Delivery, Endpoint, State, Topic};

@@ -6,10 +6,9 @@ use maud::{Markup, html};
 use super::components::{badge, secret_field, table};
 use super::deliveries;
 use super::endpoints::{checked_topics, state, topic_boxes};
-use super::error::PanelError;
-use super::form::{Form, FormErrors};
+use super::form::Form;
 use super::page_context::PageContext;
-use super::response::{PageResponse, PageResult};
+use super::response::{PageResponse, PageResult, PanelError};
 use crate::model::EndpointId;
 use crate::store::Filter;
 use crate::webhook::{Endpoint, Pending};
@@ -22,24 +21,24 @@ const REPEATED: &str = "This form was sent before: its secret was made then and 
 
 /// `GET /webhooks/{id}`
 pub(super) async fn show(context: &PageContext) -> PageResult {
-    show_with_errors(context, StatusCode::OK, &FormErrors::default()).await
+    show_with_errors_of(context, StatusCode::OK, Form::default()).await
 }
 
-async fn show_with_errors(
-    context: &PageContext,
-    status: StatusCode,
-    errors: &FormErrors,
-) -> PageResult {
+/// The page with the endpoint's own values and the errors of `form`.
+async fn show_with_errors_of(context: &PageContext, status: StatusCode, form: Form) -> PageResult {
     let endpoint = context
         .webhooks()
         .endpoints
         .find(&context.endpoint()?)
         .await?;
     let endpoint = endpoint.ok_or(PanelError::NotFound)?;
+    let topics = endpoint.topics.to_string();
+    let topics = topics.split(',').map(str::to_owned);
+    let form = Form::with_values("topics", topics).with_errors_of(form);
     let main = html! {
         (facts(context, &endpoint).await?)
         (latest(context, &endpoint).await?)
-        (subscription(context, &endpoint, errors))
+        (subscription(context, &endpoint, &form))
         (secret(context, &endpoint)?)
         section aria-labelledby="removal" {
             h2 id="removal" { "Remove" }
@@ -99,18 +98,14 @@ async fn latest(context: &PageContext, endpoint: &Endpoint) -> Result<Markup, Pa
     })
 }
 
-fn subscription(context: &PageContext, endpoint: &Endpoint, errors: &FormErrors) -> Markup {
-    let topics = &endpoint.topics;
-    let is_checked = |topic: &str| match topic {
-        "*" => topics.all,
-        _ => topics.named.iter().any(|named| named.as_str() == topic),
-    };
+fn subscription(context: &PageContext, endpoint: &Endpoint, form: &Form) -> Markup {
+    let path = format!("/webhooks/{}/topics", endpoint.id);
     html! {
         section aria-labelledby="subscription" {
             h2 id="subscription" { "What it is told of" }
-            form.fields method="post" action=(context.url(&format!("/webhooks/{}/topics", endpoint.id))) {
+            form.fields method="post" action=(context.url(&path)) {
                 (context.csrf())
-                (topic_boxes(context, is_checked, errors))
+                (topic_boxes(context, form))
                 div.actions { button type="submit" { "Save the topics" } }
             }
         }
@@ -162,23 +157,22 @@ fn button(
 }
 
 /// `POST /webhooks/{id}/topics`
-pub(super) async fn subscribe(context: &PageContext, form: &Form) -> PageResult {
-    let mut errors = FormErrors::default();
-    if let Some(topics) = checked_topics(form, &mut errors) {
+pub(super) async fn subscribe(context: &PageContext, mut form: Form) -> PageResult {
+    if let Some(topics) = checked_topics(&mut form) {
         let registry = &context.panel.registry;
         match registry.subscribe(&context.endpoint()?, topics).await {
-            Err(Declined::Topic(unknown)) => errors.add("topics", unknown),
+            Err(Declined::Topic(unknown)) => form.add_error("topics", unknown),
             changed => return redirect_or_conflict(context, changed, "subscribed"),
         }
     }
-    show_with_errors(context, StatusCode::UNPROCESSABLE_ENTITY, &errors).await
+    show_with_errors_of(context, StatusCode::UNPROCESSABLE_ENTITY, form).await
 }
 
 /// `POST /webhooks/{id}/rotate`
-pub(super) async fn rotate(context: &PageContext, form: &Form) -> PageResult {
+pub(super) async fn rotate(context: &PageContext, form: Form) -> PageResult {
     let id = context.endpoint()?;
     let back = format!("/webhooks/{id}");
-    let work = show_rotated(context, &id, &back);
+    let work = |_| show_rotated(context, &id, &back);
     context.run_once(form, REPEATED, &back, work).await
 }
 
@@ -234,7 +228,7 @@ pub(super) async fn retry_dead(context: &PageContext) -> PageResult {
     let id = context.endpoint()?;
     context.panel.registry.retry_dead(&id).await?;
     let path = format!("/deliveries?endpoint={id}&done=all-retried");
-    Ok(PageResponse::see_other(context.url(&path)))
+    Ok(PageResponse::see_other(&context.url(&path)))
 }
 
 fn redirect_or_conflict(

@@ -6,10 +6,9 @@ use http::StatusCode;
 use maud::{Markup, html};
 
 use super::components::{TableRow, badge, breakable, empty, secret_field, table};
-use super::error::PanelError;
-use super::form::{Form, FormErrors, TextField, checkboxes};
+use super::form::{Form, TextField, checkboxes};
 use super::page_context::PageContext;
-use super::response::PageResult;
+use super::response::{PageResult, PanelError};
 use crate::model::UserId;
 use crate::webhook::{Endpoint, Secret, Topics, UnknownTopic};
 use crate::webhook_admin::{Declined, Registration, Revealed};
@@ -19,19 +18,36 @@ const TITLE: &str = "Webhooks";
 const REPEATED: &str =
     "This form was sent before: its endpoint was added then, and its secret shown once.";
 
+const URL: TextField = TextField::text(
+    "url",
+    "URL",
+    "Where deliveries are sent, as https://example.org/hook.",
+)
+.inputmode("url");
+
+const OWNER: TextField = TextField::text(
+    "owner",
+    "Owner",
+    "The username of the member for whom the endpoint acts: it is told of nothing that this member may not see. \
+     Nothing for yourself.",
+);
+
+const SECRET: TextField = TextField::text(
+    "secret",
+    "Secret",
+    "What signs the deliveries: 16 characters or more that the receiver has already, or nothing for a new one.",
+)
+.password("new-password");
+
 /// `GET /webhooks`
 pub(super) async fn list(context: &PageContext) -> PageResult {
     let form = Form::parse("topics=*").unwrap_or_default();
-    let main = list_with_form(context, &form, &FormErrors::default()).await?;
+    let main = list_with_form(context, &form).await?;
     context.show(TITLE, main)
 }
 
 /// The endpoints, and the form that adds one.
-async fn list_with_form(
-    context: &PageContext,
-    sent: &Form,
-    errors: &FormErrors,
-) -> Result<Markup, PanelError> {
+async fn list_with_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> {
     let endpoints = context.webhooks().endpoints.all().await?;
     let owners = endpoints.iter().map(|endpoint| &endpoint.owner);
     let names = context.names(owners).await?;
@@ -44,7 +60,7 @@ async fn list_with_form(
         } @else {
             (table(endpoints.iter().map(|endpoint| row(context, endpoint, &names))))
         }
-        (add_form(context, sent, errors)?)
+        (add_form(context, form)?)
     })
 }
 
@@ -72,105 +88,65 @@ pub(super) fn state(endpoint: &Endpoint) -> &'static str {
     }
 }
 
-/// The form with the values that were sent, except for the secret, and with their errors.
-fn add_form(context: &PageContext, sent: &Form, errors: &FormErrors) -> Result<Markup, PanelError> {
-    let [url, owner, secret] = text_fields(sent);
+fn add_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> {
     Ok(html! {
         section aria-labelledby="add" {
             h2 id="add" { "Add an endpoint" }
             form.fields method="post" action=(context.url("/webhooks")) {
                 (context.csrf())
                 (context.form_nonce()?)
-                @for field in [url, owner] { (field.render(errors)) }
-                (topic_boxes(context, |topic| sent.has("topics", topic), errors))
-                (secret.render(errors))
+                (URL.render(form))
+                (OWNER.render(form))
+                (topic_boxes(context, form))
+                (SECRET.render(form))
                 div.actions { button type="submit" { "Add the endpoint" } }
             }
         }
     })
 }
 
-fn text_fields(sent: &Form) -> [TextField<'_>; 3] {
-    [
-        TextField {
-            name: "url",
-            label: "URL",
-            hint: "Where deliveries are sent, as https://example.org/hook.",
-            value: sent.get("url"),
-            inputmode: "url",
-            ..TextField::TEXT
-        },
-        TextField {
-            name: "owner",
-            label: "Owner",
-            hint: "The username of the member for whom the endpoint acts: it is told of nothing that this member may \
-                   not see. Nothing for yourself.",
-            value: sent.get("owner"),
-            ..TextField::TEXT
-        },
-        TextField {
-            name: "secret",
-            label: "Secret",
-            hint: "What signs the deliveries: 16 characters or more that the receiver has already, or nothing for a \
-                   new one.",
-            kind: "password",
-            autocomplete: "new-password",
-            ..TextField::TEXT
-        },
-    ]
-}
-
 /// A box for each topic that the board sends, and one for all.
-pub(super) fn topic_boxes(
-    context: &PageContext,
-    is_checked: impl Fn(&str) -> bool,
-    errors: &FormErrors,
-) -> Markup {
+pub(super) fn topic_boxes(context: &PageContext, form: &Form) -> Markup {
     let all = (
         "*".to_owned(),
         "everything but message.sent, topics to come included",
     );
     let known = context.panel.registry.known_topics();
     let named = known.map(|topic| (topic.to_string(), ""));
-    let boxes = std::iter::once(all).chain(named).map(|(topic, text)| {
-        let checked = is_checked(&topic);
-        (topic, text, checked)
-    });
     let text = ("topics", "Topics", "What the endpoint is told of.");
-    checkboxes(text, boxes, errors)
+    checkboxes(text, std::iter::once(all).chain(named), form)
 }
 
 /// The topics whose boxes are checked.
-pub(super) fn checked_topics(form: &Form, errors: &mut FormErrors) -> Option<Topics> {
+pub(super) fn checked_topics(form: &mut Form) -> Option<Topics> {
     let names: Vec<_> = form.all("topics").collect();
     if names.is_empty() {
-        errors.add("topics", "Choose one topic at least.");
+        form.add_error("topics", "Choose one topic at least.");
         return None;
     }
     let topics = names.join(",").parse();
     topics
-        .map_err(|unknown: UnknownTopic| errors.add("topics", unknown))
+        .map_err(|unknown: UnknownTopic| form.add_error("topics", unknown))
         .ok()
 }
 
 /// `POST /webhooks`
-pub(super) async fn add(context: &PageContext, form: &Form) -> PageResult {
-    let work = try_add(context, form);
+pub(super) async fn add(context: &PageContext, form: Form) -> PageResult {
+    let work = |form| try_add(context, form);
     context.run_once(form, REPEATED, "/webhooks", work).await
 }
 
-async fn try_add(context: &PageContext, form: &Form) -> PageResult {
-    let mut errors = FormErrors::default();
-    let topics = checked_topics(form, &mut errors);
+async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
+    let topics = checked_topics(&mut form);
     let owner = match form.get("owner").trim() {
         "" => Some(context.session.member.clone()),
-        name => context.owner(name, &mut errors).await?,
+        _ => context.owner(&mut form).await?,
     };
     let secret = Some(form.get("secret")).filter(|secret| !secret.is_empty());
     let secret = secret.map(Secret::new).transpose();
-    let secret = secret.map_err(|short| errors.add("secret", short)).ok();
+    let secret = secret.map_err(|short| form.add_error("secret", short)).ok();
     let (Some(topics), Some(owner), Some(secret)) = (topics, owner, secret) else {
-        return refused(context, form, &errors).await;
+        return refused(context, &form).await;
     };
     let new = Registration {
         url: form.get("url").trim().into(),
@@ -180,17 +156,17 @@ async fn try_add(context: &PageContext, form: &Form) -> PageResult {
     };
     match context.panel.registry.register(new).await {
         Ok(added) => return show_added(context, &added),
-        Err(Declined::Address(reason)) => errors.add("url", reason),
-        Err(Declined::Topic(unknown)) => errors.add("topics", unknown),
+        Err(Declined::Address(reason)) => form.add_error("url", reason),
+        Err(Declined::Topic(unknown)) => form.add_error("topics", unknown),
         Err(other) => return Err(other.into()),
     }
-    refused(context, form, &errors).await
+    refused(context, &form).await
 }
 
-async fn refused(context: &PageContext, form: &Form, errors: &FormErrors) -> PageResult {
+async fn refused(context: &PageContext, form: &Form) -> PageResult {
     let main = html! {
         p.alert role="alert" { "No endpoint was added. What is wrong stands beside each field." }
-        (list_with_form(context, form, errors).await?)
+        (list_with_form(context, form).await?)
     };
     Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, TITLE, main))
 }

@@ -1,12 +1,15 @@
-//! Forms: the values that were sent, the errors of fields, and the fields themselves.
+//! Forms: the values that were sent, their errors, and the fields that show both.
 
 use maud::{Markup, html};
 
 use crate::http_util::{form_decode, form_pairs};
 
-/// The fields of a form or of a query, in their order.
+/// The fields of a form or of a query in their order, and the errors of fields.
 #[derive(Debug, Default)]
-pub(super) struct Form(Vec<(String, String)>);
+pub(super) struct Form {
+    fields: Vec<(String, String)>,
+    errors: Vec<(&'static str, String)>,
+}
 
 impl Form {
     /// Reads `application/x-www-form-urlencoded`. `None` for another encoding and for a NUL, which nobody can type.
@@ -15,10 +18,27 @@ impl Form {
             let value = form_decode(value).filter(|value| !value.contains('\0'))?;
             Some((form_decode(name)?.into_owned(), value.into_owned()))
         };
-        form_pairs(text)
-            .map(decode)
-            .collect::<Option<_>>()
-            .map(Self)
+        let fields = form_pairs(text).map(decode).collect::<Option<_>>()?;
+        Some(Self {
+            fields,
+            ..Self::default()
+        })
+    }
+
+    /// A form with one field of several values: checked boxes.
+    pub(super) fn with_values(name: &str, values: impl Iterator<Item = String>) -> Self {
+        Self {
+            fields: values.map(|value| (name.to_owned(), value)).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// The same errors beside the values of another form.
+    pub(super) fn with_errors_of(self, other: Self) -> Self {
+        Self {
+            errors: other.errors,
+            ..self
+        }
     }
 
     /// The value of this field; empty when the field is absent.
@@ -28,95 +48,98 @@ impl Form {
 
     /// All values of this field: those of checked boxes.
     pub(super) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
-        let named = self.0.iter().filter(move |(found, _)| found == name);
+        let named = self.fields.iter().filter(move |(found, _)| found == name);
         named.map(|(_, value)| value.as_str())
     }
 
-    pub(super) fn has(&self, name: &str, value: &str) -> bool {
-        self.all(name).any(|found| found == value)
-    }
-}
-
-/// The errors of fields.
-#[derive(Debug, Default)]
-pub(super) struct FormErrors(Vec<(&'static str, String)>);
-
-impl FormErrors {
     /// Adds the error of a field. The text becomes a sentence.
-    pub(super) fn add(&mut self, field: &'static str, reason: impl ToString) {
+    pub(super) fn add_error(&mut self, field: &'static str, reason: impl ToString) {
         let reason = reason.to_string();
         let mut letters = reason.chars();
         let first = letters.next().into_iter().flat_map(char::to_uppercase);
         let stop = if reason.ends_with('.') { "" } else { "." };
-        self.0
-            .push((field, first.chain(letters).chain(stop.chars()).collect()));
+        let sentence = first.chain(letters).chain(stop.chars()).collect();
+        self.errors.push((field, sentence));
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    pub(super) fn has_errors(&self) -> bool {
+        !self.errors.is_empty()
     }
 
-    fn of(&self, field: &str) -> Option<&str> {
-        let found = self.0.iter().find(|(named, _)| *named == field);
+    fn error(&self, field: &str) -> Option<&str> {
+        let found = self.errors.iter().find(|(named, _)| *named == field);
         found.map(|(_, reason)| reason.as_str())
     }
 }
 
 /// A field of one line.
-#[derive(Clone, Copy)]
-pub(super) struct TextField<'a> {
-    pub(super) name: &'a str,
-    pub(super) label: &'a str,
-    pub(super) hint: &'a str,
-    pub(super) value: &'a str,
-    /// `text` or `password`.
-    pub(super) kind: &'a str,
-    /// What a browser may fill in.
-    pub(super) autocomplete: &'a str,
-    /// The keyboard that a phone offers.
-    pub(super) inputmode: &'a str,
+pub(super) struct TextField {
+    name: &'static str,
+    label: &'static str,
+    hint: &'static str,
+    kind: &'static str,
+    autocomplete: &'static str,
+    inputmode: &'static str,
 }
 
-impl TextField<'_> {
-    pub(super) const TEXT: Self = Self {
-        name: "",
-        label: "",
-        hint: "",
-        value: "",
-        kind: "text",
-        autocomplete: "off",
-        inputmode: "text",
-    };
+impl TextField {
+    pub(super) const fn text(name: &'static str, label: &'static str, hint: &'static str) -> Self {
+        Self {
+            name,
+            label,
+            hint,
+            kind: "text",
+            autocomplete: "off",
+            inputmode: "text",
+        }
+    }
 
-    pub(super) fn render(&self, errors: &FormErrors) -> Markup {
-        let (notes, ids) = field_notes(self.name, self.hint, errors);
+    /// The keyboard that a phone offers.
+    pub(super) const fn inputmode(self, inputmode: &'static str) -> Self {
+        Self { inputmode, ..self }
+    }
+
+    /// A field whose value is never sent back.
+    pub(super) const fn password(self, autocomplete: &'static str) -> Self {
+        Self {
+            kind: "password",
+            autocomplete,
+            ..self
+        }
+    }
+
+    pub(super) fn render(&self, form: &Form) -> Markup {
+        let (notes, ids) = field_notes(self.name, self.hint, form);
+        let is_text = self.kind == "text";
+        let value = if is_text { form.get(self.name) } else { "" };
         html! {
             div.field {
                 label for=(self.name) { (self.label) }
                 (notes)
-                input id=(self.name) name=(self.name) type=(self.kind) value=(self.value)
+                input id=(self.name) name=(self.name) type=(self.kind) value=(value)
                     autocomplete=(self.autocomplete) inputmode=(self.inputmode) spellcheck="false"
-                    aria-describedby=[ids] aria-invalid=[errors.of(self.name).map(|_| "true")];
+                    aria-describedby=[ids] aria-invalid=[form.error(self.name).map(|_| "true")];
             }
         }
     }
 }
 
-/// Check boxes of one name; each box has a value, a text beside it, and whether it is checked.
+/// Check boxes with a value and a text each. The values of the form are checked.
 pub(super) fn checkboxes<'a>(
     (name, legend, hint): (&str, &str, &str),
-    boxes: impl Iterator<Item = (String, &'a str, bool)>,
-    errors: &FormErrors,
+    boxes: impl Iterator<Item = (String, &'a str)>,
+    form: &Form,
 ) -> Markup {
-    let (notes, ids) = field_notes(name, hint, errors);
+    let (notes, ids) = field_notes(name, hint, form);
     html! {
         fieldset id=(name) aria-describedby=[ids] {
             legend { (legend) }
             (notes)
             div.boxes {
-                @for (value, text, checked) in boxes {
+                @for (value, text) in boxes {
                     label {
-                        input type="checkbox" name=(name) value=(value) checked[checked];
+                        input type="checkbox" name=(name) value=(value)
+                            checked[form.all(name).any(|one| one == value)];
                         span { code { (value) } @if !text.is_empty() { " " small { (text) } } }
                     }
                 }
@@ -126,18 +149,16 @@ pub(super) fn checkboxes<'a>(
 }
 
 /// The hint and the error of a field, and their ids if there are any.
-fn field_notes(name: &str, hint: &str, errors: &FormErrors) -> (Markup, Option<String>) {
+fn field_notes(name: &str, hint: &str, form: &Form) -> (Markup, Option<String>) {
     let hint = Some(("hint", hint)).filter(|(_, hint)| !hint.is_empty());
-    let error = errors.of(name).map(|reason| ("wrong", reason));
+    let error = form.error(name).map(|reason| ("wrong", reason));
     let notes: Vec<_> = hint.into_iter().chain(error).collect();
-    let ids: Vec<_> = notes
-        .iter()
-        .map(|(kind, _)| format!("{name}-{kind}"))
-        .collect();
+    let ids = notes.iter().map(|(kind, _)| format!("{name}-{kind}"));
+    let ids = ids.collect::<Vec<_>>().join(" ");
     let markup = html! {
-        @for ((kind, text), id) in notes.iter().zip(&ids) { p class=(kind) id=(id) { (text) } }
+        @for (kind, text) in notes { p class=(kind) id={ (name) "-" (kind) } { (text) } }
     };
-    (markup, Some(ids.join(" ")).filter(|ids| !ids.is_empty()))
+    (markup, Some(ids).filter(|ids| !ids.is_empty()))
 }
 
 #[cfg(test)]

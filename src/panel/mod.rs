@@ -1,8 +1,7 @@
-//! The control panel (feature `panel`): where an administrator issues tokens, runs webhooks, and sees how deliveries
-//! fare (spec, Authentication 6 and 7; contract, section 10).
+//! The control panel (feature `panel`): an administrator issues tokens, manages webhooks, and sees the deliveries.
 //!
-//! A [`tower_service::Service`] like the API, of pages that are made on the server and run no script. The host mounts it
-//! where it likes, says who is signed in ([`Operator`](crate::host::Operator)), and keeps its own sign-in page:
+//! A [`tower_service::Service`] like the API. Its pages are rendered on the server and run no script. The host mounts it
+//! anywhere, says who is signed in ([`Operator`](crate::host::Operator)), and keeps its own sign-in page:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -36,20 +35,17 @@
 //!     }
 //! }
 //!
-//! let tokens = Stores::in_memory().tokens; // those that the API has
+//! let stores = Stores::in_memory(); // those that the API has
 //! let registry = Registry::new(Webhooks::in_memory(), TokioRuntime); // those that your worker has
 //! let settings = Settings { mount: "/admin/api".into(), ..Settings::default() };
-//! let panel = Panel::builder(Arc::new(MyMembers), tokens, registry, TokioRuntime).settings(settings).build();
+//! let panel = Panel::builder(Arc::new(MyMembers), stores, registry, TokioRuntime).settings(settings).build();
 //! let app: axum::Router = axum::Router::new().route_service("/admin/api/{*rest}", panel);
 //! ```
 //!
-//! Whoever is not signed in is sent to the host's sign-in page, and to a member who is no administrator there is no
-//! panel: 404. What changes something is a `POST` that carries what only this session's pages hold, and that comes from
-//! no other site; a forged one is 403. Five wrong passwords in five minutes lock issuing for that administrator for five
-//! minutes (429). A form that reveals a secret succeeds once.
-//!
-//! Wrong passwords and the forms that succeeded are noted in memory, for a single node. Where a board has several nodes,
-//! give their panels the stores that the nodes share: [`Builder::budgets`] and [`Builder::idempotency`].
+//! A guest is redirected to the host's sign-in page. A member who is not an administrator gets 404. Every change is a
+//! `POST` with a token of the session, sent from the same site; a forged one is 403. Five wrong passwords in five minutes
+//! lock issuing for that administrator for five minutes (429). A form that reveals a secret succeeds once. Nodes that
+//! share the stores share these limits.
 //!
 //! A host's own sign-in page may look like the panel: its style sheet is at `/style.css` below the mount, for anybody,
 //! [`page_headers`] are the headers that its pages carry, and [`is_own_form`] tells a form from a forged one.
@@ -60,12 +56,9 @@ mod components;
 mod deliveries;
 mod endpoint;
 mod endpoints;
-mod error;
 mod form;
-mod form_nonce;
 mod page_context;
 mod password_throttle;
-mod relative_time;
 mod response;
 mod router;
 mod service;

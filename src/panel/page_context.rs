@@ -6,19 +6,22 @@ use std::sync::Arc;
 
 use http::StatusCode;
 use maud::{Markup, html};
+use sha2::{Digest as _, Sha256};
 
 use super::access::{CSRF_FIELD, csrf_token};
-use super::components::area_document;
-use super::error::PanelError;
-use super::form::{Form, FormErrors};
-use super::form_nonce;
-use super::relative_time::{exact, relative};
-use super::response::{PageResponse, PageResult};
+use super::components::{area_document, exact, relative};
+use super::form::Form;
+use super::response::{PageResponse, PageResult, PanelError};
 use super::router::PanelRoute;
 use super::service::PanelInner;
+use crate::base62;
 use crate::host::Session;
 use crate::model::{EndpointId, Timestamp, UserId};
-use crate::store::{Begin, Webhooks};
+use crate::store::{Attempt, Begin, Kept, Outcome, ResourceIds, Webhooks};
+use crate::token::Lookup;
+
+/// The name of the field that holds the nonce.
+const NONCE_FIELD: &str = "once";
 
 /// What a page is made from, and what a form is carried out with.
 pub(super) struct PageContext {
@@ -57,7 +60,7 @@ impl PageContext {
     /// Redirects to a page that shows the flash message of this name.
     pub(super) fn redirect_with_flash(&self, path: &str, flash: &str) -> PageResult {
         let path = self.url(path);
-        Ok(PageResponse::see_other(format!("{path}?done={flash}")))
+        Ok(PageResponse::see_other(&format!("{path}?done={flash}")))
     }
 
     /// The page for a state that another request has changed.
@@ -77,27 +80,36 @@ impl PageContext {
     /// The field that makes a form one that is carried out once.
     pub(super) fn form_nonce(&self) -> Result<Markup, PanelError> {
         let random = &*self.panel.environment.random;
-        let nonce = form_nonce::generate(random).map_err(PanelError::internal)?;
-        Ok(html! { input type="hidden" name=(form_nonce::FIELD) value=(nonce); })
+        let nonce = base62::random::<22>(random).map_err(PanelError::internal)?;
+        let nonce: String = nonce.map(char::from).iter().collect();
+        Ok(html! { input type="hidden" name=(NONCE_FIELD) value=(nonce); })
     }
 
     /// Carries out `work` unless this form has succeeded before or is running. Then the response is 409: `reason` with a
-    /// link `back`.
+    /// link `back`. A refused or failed form can be sent again. A form without a nonce is carried out each time.
     ///
-    /// A refused or failed form can be sent again. A form without a nonce is carried out each time.
-    pub(super) async fn run_once(
+    /// Nonces are kept for 24 hours in the idempotency store, which the nodes share.
+    pub(super) async fn run_once<W: Future<Output = PageResult>>(
         &self,
-        form: &Form,
+        form: Form,
         reason: &str,
         back: &str,
-        work: impl Future<Output = PageResult>,
+        work: impl FnOnce(Form) -> W,
     ) -> PageResult {
-        let nonce = form.get(form_nonce::FIELD);
+        let nonce = form.get(NONCE_FIELD);
         if nonce.is_empty() {
-            return work.await;
+            return work(form).await;
         }
-        let nonces = &self.panel.form_nonces;
-        let ticket = match nonces.begin(nonce, self.now).await? {
+        let hash = base62::encode::<43, 32>(Sha256::digest(nonce).into());
+        let hash: String = hash.map(char::from).iter().collect();
+        // No client's key collides with a nonce's: an `Idempotency-Key` contains no space.
+        let attempt = Attempt {
+            token: Lookup::DUMMY,
+            key: format!("panel form {hash}"),
+            request: [0; 32],
+        };
+        let store = &self.panel.stores.idempotency;
+        let ticket = match store.begin(&attempt, self.now).await? {
             Begin::First(ticket) => ticket,
             Begin::Repeat(_) | Begin::OtherRequest => return self.conflict(reason, back),
             Begin::Running => {
@@ -110,10 +122,19 @@ impl PageContext {
                 return self.conflict(reason, back);
             }
         };
-        let result = work.await;
-        let succeeded = matches!(&result, Ok(response) if response.status.is_success());
-        if let Err(error) = nonces.settle(&ticket, succeeded).await {
-            tracing::error!(%error, succeeded, "form nonce not settled");
+        let result = work(form).await;
+        let outcome = match &result {
+            // The page with the secret is not stored.
+            Ok(response) if response.status.is_success() => Outcome::Answered(Kept {
+                status: 200,
+                location: None,
+                body: Default::default(),
+                resource: ResourceIds::default(),
+            }),
+            _ => Outcome::DidNotRun,
+        };
+        if let Err(error) = store.settle(&ticket, outcome).await {
+            tracing::error!(%error, "form nonce not settled");
         }
         result
     }
@@ -141,15 +162,11 @@ impl PageContext {
         self.panel.registry.webhooks()
     }
 
-    /// The id of the member with this name; an error of the field `owner` when there is none.
-    pub(super) async fn owner(
-        &self,
-        name: &str,
-        errors: &mut FormErrors,
-    ) -> Result<Option<UserId>, PanelError> {
-        let found = self.panel.operator.find(name).await?;
+    /// The id of the member in the field `owner`; an error of the field when there is none.
+    pub(super) async fn owner(&self, form: &mut Form) -> Result<Option<UserId>, PanelError> {
+        let found = self.panel.operator.find(form.get("owner").trim()).await?;
         if found.is_none() {
-            errors.add("owner", "There is no member of this name.");
+            form.add_error("owner", "There is no member of this name.");
         }
         Ok(found)
     }

@@ -1,6 +1,5 @@
 //! Limit of password attempts: five wrong passwords within five minutes lock issuing for five minutes.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::host::Stored;
@@ -21,9 +20,9 @@ const SLOT: Window = Window {
 ///
 /// Each administrator has [`MAX_ATTEMPTS_PER_WINDOW`] slots. An attempt takes the first free one, and the last only
 /// while all others are taken, so issuing is locked exactly while the last slot is taken.
-pub(super) struct PasswordThrottle(pub(super) Arc<dyn Budgets>);
+pub(super) struct PasswordThrottle<'a>(pub(super) &'a dyn Budgets);
 
-impl PasswordThrottle {
+impl PasswordThrottle<'_> {
     /// Begins an attempt and returns its slot, or how long issuing is still locked.
     ///
     /// The attempt counts as wrong until it is [released](Self::release): concurrent attempts cannot exceed the limit.

@@ -1,4 +1,4 @@
-//! The responses of the panel and the headers that each of them carries.
+//! The responses of the panel, its error pages, and the headers that each of them carries.
 
 use std::time::Duration;
 
@@ -9,8 +9,11 @@ use http::{HeaderMap, Response, StatusCode};
 use http_body_util::Full;
 use maud::Markup;
 
-use super::error::PanelError;
+use super::components::bare_document;
+use crate::host::{BoxError, Fault, Overloaded};
 use crate::http_util::{self, Content};
+use crate::task::PanicError;
+use crate::webhook_admin::Declined;
 
 /// Pages load scripts, style sheets and images of their own origin only.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; \
@@ -22,70 +25,56 @@ pub(super) const STYLE_SHEET: &str = "/style.css";
 /// The result of a page or a form.
 pub(super) type PageResult = Result<PageResponse, PanelError>;
 
-/// A response before its headers are attached.
+/// A response without its body for `HEAD` and without its conditional form.
 pub(super) struct PageResponse {
     pub(super) status: StatusCode,
-    kind: PageKind,
-    retry_after: Option<Duration>,
-}
-
-enum PageKind {
-    Page(String),
-    Redirect(String),
-    StyleSheet,
+    headers: HeaderMap,
+    content: Option<Content>,
 }
 
 impl PageResponse {
-    fn new(status: StatusCode, kind: PageKind) -> Self {
+    fn new(status: StatusCode, cache: &'static str, content: Option<Content>) -> Self {
+        let mut headers = page_headers();
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
         Self {
             status,
-            kind,
-            retry_after: None,
+            headers,
+            content,
         }
     }
 
     pub(super) fn page(status: StatusCode, page: Markup) -> Self {
-        Self::new(status, PageKind::Page(page.into_string()))
+        let content = Content::new("text/html; charset=utf-8", page.into_string());
+        Self::new(status, "no-store", Some(content))
     }
 
-    pub(super) fn see_other(path: String) -> Self {
-        Self::new(StatusCode::SEE_OTHER, PageKind::Redirect(path))
+    pub(super) fn see_other(path: &str) -> Self {
+        Self::new(StatusCode::SEE_OTHER, "no-store", None).with_header(LOCATION, path)
     }
 
     pub(super) fn style_sheet() -> Self {
-        Self::new(StatusCode::OK, PageKind::StyleSheet)
+        let content = Content::tagged("text/css; charset=utf-8", include_str!("style.css"));
+        Self::new(StatusCode::OK, "no-cache", Some(content))
     }
 
     pub(super) fn retry_after(self, wait: Duration) -> Self {
-        Self {
-            retry_after: Some(wait),
-            ..self
+        self.with_header(RETRY_AFTER, &http_util::retry_after(wait).to_string())
+    }
+
+    fn with_header(mut self, name: HeaderName, value: &str) -> Self {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            self.headers.insert(name, value);
         }
+        self
     }
 
     pub(super) fn into_response(self, head: &Parts) -> Response<Full<Bytes>> {
-        let mut headers = page_headers();
-        if let Some(wait) = self.retry_after {
-            let seconds = http_util::retry_after(wait).to_string();
-            insert(&mut headers, RETRY_AFTER, &seconds);
-        }
-        let (cache, content) = match self.kind {
-            PageKind::Page(page) => {
-                let content = Content::new("text/html; charset=utf-8", page);
-                ("no-store", Some(content))
-            }
-            PageKind::Redirect(path) => {
-                insert(&mut headers, LOCATION, &path);
-                ("no-store", None)
-            }
-            PageKind::StyleSheet => {
-                let sheet = include_str!("style.css");
-                let content = Content::tagged("text/css; charset=utf-8", sheet);
-                ("no-cache", Some(content))
-            }
-        };
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
-        http_util::respond(&head.method, &head.headers, self.status, headers, content)
+        let Self {
+            status,
+            headers,
+            content,
+        } = self;
+        http_util::respond(&head.method, &head.headers, status, headers, content)
     }
 }
 
@@ -95,8 +84,88 @@ pub fn page_headers() -> HeaderMap {
     http_util::page_headers(POLICY)
 }
 
-fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
-    if let Ok(value) = HeaderValue::from_str(value) {
-        headers.insert(name, value);
+/// The reason why a request is refused.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PanelError {
+    /// The page does not exist, or not for this member.
+    #[error("not found")]
+    NotFound,
+    /// The form does not belong to this session, or comes from another site.
+    #[error("forbidden")]
+    Forbidden,
+    #[error("the form cannot be read")]
+    BadForm,
+    #[error(transparent)]
+    Internal(BoxError),
+}
+
+impl PanelError {
+    pub(super) fn internal(source: impl Into<BoxError>) -> Self {
+        Self::Internal(source.into())
+    }
+
+    /// Returns the error's page. The source of an internal error is written to the log only.
+    pub(super) fn into_response(self, mount: &str) -> PageResponse {
+        let (status, title, text) = self.page_text();
+        let page = bare_document(mount, title, text);
+        let Self::Internal(source) = self else {
+            return PageResponse::page(status, page);
+        };
+        tracing::error!(error = %source, "internal error");
+        match Overloaded::cause_of(&*source) {
+            Some(Overloaded { retry_after }) => {
+                PageResponse::page(StatusCode::SERVICE_UNAVAILABLE, page).retry_after(retry_after)
+            }
+            None => PageResponse::page(status, page),
+        }
+    }
+
+    fn page_text(&self) -> (StatusCode, &'static str, &'static str) {
+        match self {
+            Self::NotFound => (
+                StatusCode::NOT_FOUND,
+                "Not found",
+                "There is no such page here.",
+            ),
+            Self::Forbidden => (
+                StatusCode::FORBIDDEN,
+                "Refused",
+                "This form did not come from a page of your present session, so nothing was changed. Go back, reload \
+                 the page, and send it again.",
+            ),
+            Self::BadForm => (
+                StatusCode::BAD_REQUEST,
+                "Not understood",
+                "The form could not be read, so nothing was changed. Go back and send it again.",
+            ),
+            Self::Internal(_) => (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "Something went wrong",
+                "The board could not do this now. The reason is in its log.",
+            ),
+        }
+    }
+}
+
+impl From<Fault> for PanelError {
+    fn from(fault: Fault) -> Self {
+        Self::Internal(fault.into_source())
+    }
+}
+
+impl From<PanicError> for PanelError {
+    fn from(panicked: PanicError) -> Self {
+        Self::internal(panicked)
+    }
+}
+
+/// The errors that no page shows beside a field.
+impl From<Declined> for PanelError {
+    fn from(declined: Declined) -> Self {
+        match declined {
+            Declined::NoSuchEndpoint => Self::NotFound,
+            Declined::Failed(source) => Self::Internal(source),
+            other => Self::internal(other),
+        }
     }
 }

@@ -16,7 +16,7 @@ pub(super) struct PanelRoute {
 }
 
 type Get = for<'a> fn(&'a PageContext) -> BoxFuture<'a, PageResult>;
-type Post = for<'a> fn(&'a PageContext, &'a Form) -> BoxFuture<'a, PageResult>;
+type Post = for<'a> fn(&'a PageContext, Form) -> BoxFuture<'a, PageResult>;
 
 /// The handler of a route.
 #[derive(Clone, Copy)]

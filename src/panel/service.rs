@@ -14,18 +14,15 @@ use tracing::Instrument;
 
 use super::access::{is_own_form, require_own_form};
 use super::builder::Settings;
-use super::error::PanelError;
 use super::form::Form;
-use super::form_nonce::FormNonces;
 use super::page_context::PageContext;
-use super::password_throttle::PasswordThrottle;
-use super::response::{PageResponse, PageResult, STYLE_SHEET};
+use super::response::{PageResponse, PageResult, PanelError, STYLE_SHEET};
 use super::router::{self, RouteHandler};
 use crate::environment::Environment;
 use crate::host::{BoxError, Operator};
 use crate::http_util::{BodyError, OriginalUri, read_body, restore_uri, run, run_write};
 use crate::runtime::BoxFuture;
-use crate::store::Tokens;
+use crate::store::Stores;
 use crate::webhook_admin::Registry;
 
 /// The control panel: a [`Service`] that answers every request below its mount, and never fails.
@@ -36,13 +33,11 @@ pub struct Panel(pub(super) Arc<PanelInner>);
 
 pub(super) struct PanelInner {
     pub(super) operator: Arc<dyn Operator>,
-    pub(super) tokens: Arc<dyn Tokens>,
+    pub(super) stores: Stores,
     pub(super) registry: Registry,
     pub(super) environment: Environment,
     pub(super) settings: Settings,
     pub(super) original_uri: OriginalUri,
-    pub(super) password_throttle: PasswordThrottle,
-    pub(super) form_nonces: FormNonces,
 }
 
 /// A body of which nothing has been read.
@@ -97,13 +92,13 @@ impl PanelInner {
         }
         let Some(session) = self.operator.signed_in(head).await? else {
             let sign_in = self.operator.sign_in(&self.return_path(head));
-            return Ok(PageResponse::see_other(sign_in));
+            return Ok(PageResponse::see_other(&sign_in));
         };
         if !session.administrator {
             return Err(PanelError::NotFound);
         }
         if matches!(below, "" | "/") {
-            return Ok(PageResponse::see_other(self.start_path()));
+            return Ok(PageResponse::see_other(&self.start_path()));
         }
         let (route, id) = router::find(&head.method, below).ok_or(PanelError::NotFound)?;
         let context = PageContext {
@@ -122,7 +117,7 @@ impl PanelInner {
             return Err(PanelError::Forbidden);
         }
         let form = require_own_form(body.await, &context.session)?;
-        let write = async move { handler(&context, &form).await };
+        let write = async move { handler(&context, form).await };
         let ended = run_write(&*self.environment.runtime, write).await;
         ended.unwrap_or_else(|| Err(PanelError::internal("the executor lost a write")))
     }

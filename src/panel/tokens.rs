@@ -7,12 +7,11 @@ use http::StatusCode;
 use maud::{Markup, html};
 
 use super::components::{TableRow, badge, breakable, empty, next_page_link, secret_field, table};
-use super::error::PanelError;
-use super::form::{Form, FormErrors, TextField, checkboxes};
+use super::form::{Form, TextField, checkboxes};
 use super::page_context::PageContext;
-use super::response::PageResult;
+use super::password_throttle::PasswordThrottle;
+use super::response::{PageResult, PanelError};
 use crate::model::{Timestamp, UserId};
-use crate::rate_limit::BudgetKey;
 use crate::token::{self, Expiry, Issue, IssueError, Lookup, PlainToken, TokenRecord, TokenState};
 
 /// Tokens per page.
@@ -23,10 +22,43 @@ const ISSUE: &str = "Issue a token";
 const REPEATED: &str = "This form was sent before: its token was issued then and shown once. If it is lost, revoke it \
                         and issue another.";
 
+const OWNER: TextField = TextField::text(
+    "owner",
+    "Owner",
+    "The username of the member for whom the token acts.",
+);
+
+const LABEL: TextField = TextField::text(
+    "label",
+    "Label",
+    "What to call it in the list, such as the program that is to use it. May be empty.",
+);
+
+const SCOPES: (&str, &str, &str) = (
+    "scopes",
+    "Scopes",
+    "What the token carries. It never reaches what its owner may not do.",
+);
+
+const EXPIRY: TextField = TextField::text(
+    "expires_in_days",
+    "Expires in (days)",
+    "A whole number of days, or nothing: then it never expires.",
+)
+.inputmode("numeric");
+
+const PASSWORD: TextField = TextField::text("password", "Your password", "Your own, once more.")
+    .password("current-password");
+
 /// `GET /tokens`
 pub(super) async fn list(context: &PageContext) -> PageResult {
     let after = parse_position(context.query.get("after"));
-    let mut tokens = context.panel.tokens.list(after, PAGE as u32 + 1).await?;
+    let mut tokens = context
+        .panel
+        .stores
+        .tokens
+        .list(after, PAGE as u32 + 1)
+        .await?;
     let more = tokens.len() > PAGE;
     tokens.truncate(PAGE);
     let last = tokens.last().filter(|_| more);
@@ -106,7 +138,13 @@ fn scopes(context: &PageContext, token: &TokenRecord) -> String {
 /// `POST /tokens/{id}/revoke`
 pub(super) async fn revoke(context: &PageContext) -> PageResult {
     let lookup = Lookup::parse(&context.id).ok_or(PanelError::NotFound)?;
-    if !context.panel.tokens.revoke(&lookup, context.now).await? {
+    if !context
+        .panel
+        .stores
+        .tokens
+        .revoke(&lookup, context.now)
+        .await?
+    {
         return Err(PanelError::NotFound);
     }
     tracing::info!(%lookup, by = %context.session.member, "a token was revoked");
@@ -115,34 +153,22 @@ pub(super) async fn revoke(context: &PageContext) -> PageResult {
 
 /// `GET /tokens/new`
 pub(super) async fn new(context: &PageContext) -> PageResult {
-    let form = issue_form(context, &Form::default(), &FormErrors::default())?;
+    let form = issue_form(context, &Form::default())?;
     context.show(ISSUE, form)
 }
 
-/// The form with the values that were sent, except for the password, and with their errors.
-fn issue_form(
-    context: &PageContext,
-    sent: &Form,
-    errors: &FormErrors,
-) -> Result<Markup, PanelError> {
+fn issue_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> {
     let scopes = context.panel.environment.surface.scopes();
-    let scopes = scopes.map(|scope| {
-        let is_checked = sent.has("scopes", scope.as_str());
-        (scope.to_string(), scope.allows(), is_checked)
-    });
-    let scopes_text = (
-        "scopes",
-        "Scopes",
-        "What the token carries. It never reaches what its owner may not do.",
-    );
-    let [owner, label, expiry, password] = text_fields(sent);
+    let scopes = scopes.map(|scope| (scope.to_string(), scope.allows()));
     Ok(html! {
         form.fields method="post" action=(context.url("/tokens/new")) {
             (context.csrf())
             (context.form_nonce()?)
-            @for field in [owner, label] { (field.render(errors)) }
-            (checkboxes(scopes_text, scopes, errors))
-            @for field in [expiry, password] { (field.render(errors)) }
+            (OWNER.render(form))
+            (LABEL.render(form))
+            (checkboxes(SCOPES, scopes, form))
+            (EXPIRY.render(form))
+            (PASSWORD.render(form))
             div.actions {
                 button type="submit" { "Issue the token" }
                 a href=(context.url("/tokens")) { "Cancel" }
@@ -151,124 +177,77 @@ fn issue_form(
     })
 }
 
-fn text_fields(sent: &Form) -> [TextField<'_>; 4] {
-    [
-        TextField {
-            name: "owner",
-            label: "Owner",
-            hint: "The username of the member for whom the token acts.",
-            value: sent.get("owner"),
-            ..TextField::TEXT
-        },
-        TextField {
-            name: "label",
-            label: "Label",
-            hint: "What to call it in the list, such as the program that is to use it. May be empty.",
-            value: sent.get("label"),
-            ..TextField::TEXT
-        },
-        TextField {
-            name: "expires_in_days",
-            label: "Expires in (days)",
-            hint: "A whole number of days, or nothing: then it never expires.",
-            value: sent.get("expires_in_days"),
-            inputmode: "numeric",
-            ..TextField::TEXT
-        },
-        TextField {
-            name: "password",
-            label: "Your password",
-            hint: "Your own, once more.",
-            kind: "password",
-            autocomplete: "current-password",
-            ..TextField::TEXT
-        },
-    ]
-}
-
 /// `POST /tokens/new`
-pub(super) async fn issue(context: &PageContext, form: &Form) -> PageResult {
-    let work = try_issue(context, form);
+pub(super) async fn issue(context: &PageContext, form: Form) -> PageResult {
+    let work = |form| try_issue(context, form);
     context.run_once(form, REPEATED, "/tokens", work).await
 }
 
-async fn try_issue(context: &PageContext, form: &Form) -> PageResult {
+async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
     let (panel, member) = (&context.panel, &context.session.member);
-    let slot = match panel.password_throttle.begin(member, context.now).await? {
+    let throttle = PasswordThrottle(&*panel.stores.budgets);
+    let slot = match throttle.begin(member, context.now).await? {
         Ok(slot) => slot,
-        Err(wait) => return locked(context, form, wait),
+        Err(wait) => return locked(context, &form, wait),
     };
-    let mut errors = FormErrors::default();
-    check_password(context, form, &slot, &mut errors).await?;
-    let owner = context.owner(form.get("owner").trim(), &mut errors).await?;
+    let is_right = panel
+        .operator
+        .is_password(&context.session, form.get("password"))
+        .await;
+    if let Ok(false) = is_right {
+        tracing::warn!(%member, "a wrong password was typed to issue a token");
+        form.add_error("password", "This is not your password.");
+    } else if let Err(error) = throttle.release(&slot, context.now).await {
+        tracing::error!(%error, "password attempt not refunded");
+    }
+    is_right?;
+    let owner = context.owner(&mut form).await?;
     let scopes: Vec<String> = form.all("scopes").map(Into::into).collect();
     if scopes.is_empty() {
-        add_error(&mut errors, IssueError::NoScope)?;
+        add_error(&mut form, IssueError::NoScope)?;
     }
     // Several values are joined to a text that is not a number.
     let expires_in_days = form.all("expires_in_days").collect::<Vec<_>>().join(",");
     if let Err(bad) = Expiry::parse(&expires_in_days) {
-        add_error(&mut errors, IssueError::Expiry(bad))?;
+        add_error(&mut form, IssueError::Expiry(bad))?;
     }
-    let label = form.get("label");
-    if let Err(invalid) = token::check_label(label) {
-        add_error(&mut errors, invalid)?;
+    if let Err(invalid) = token::check_label(form.get("label")) {
+        add_error(&mut form, invalid)?;
     }
-    let Some(owner) = owner.filter(|_| errors.is_empty()) else {
-        return refused(context, form, &errors);
+    let Some(owner) = owner.filter(|_| !form.has_errors()) else {
+        return refused(context, &form);
     };
     let wanted = Issue {
         owner: &owner,
-        label,
+        label: form.get("label"),
         scopes: &scopes,
         expires_in_days: &expires_in_days,
     };
     let (random, surface) = (&*panel.environment.random, panel.environment.surface);
-    match token::issue(&*panel.tokens, random, surface, wanted, context.now).await {
+    match token::issue(&*panel.stores.tokens, random, surface, wanted, context.now).await {
         Ok((token, record)) => issued(context, &token, &record),
         Err(error) => {
-            add_error(&mut errors, error)?;
-            refused(context, form, &errors)
+            add_error(&mut form, error)?;
+            refused(context, &form)
         }
     }
 }
 
-/// Checks the password and frees the attempt's slot unless the password is wrong.
-async fn check_password(
-    context: &PageContext,
-    form: &Form,
-    slot: &BudgetKey,
-    errors: &mut FormErrors,
-) -> Result<(), PanelError> {
-    let (panel, session) = (&context.panel, &context.session);
-    let is_right = panel
-        .operator
-        .is_password(session, form.get("password"))
-        .await;
-    if let Ok(false) = is_right {
-        tracing::warn!(member = %session.member, "a wrong password was typed to issue a token");
-        errors.add("password", "This is not your password.");
-    } else if let Err(error) = panel.password_throttle.release(slot, context.now).await {
-        tracing::error!(%error, "password attempt not refunded");
-    }
-    is_right.map(drop).map_err(Into::into)
-}
-
 /// Adds an error to its field. A failure of the store is not an error of a field.
-fn add_error(errors: &mut FormErrors, error: IssueError) -> Result<(), PanelError> {
+fn add_error(form: &mut Form, error: IssueError) -> Result<(), PanelError> {
     match error {
         IssueError::Failed(fault) => return Err(fault.into()),
-        IssueError::Expiry(bad) => errors.add("expires_in_days", bad),
-        IssueError::InvalidLabel => errors.add("label", error),
-        scope => errors.add("scopes", scope),
+        IssueError::Expiry(bad) => form.add_error("expires_in_days", bad),
+        IssueError::InvalidLabel => form.add_error("label", error),
+        scope => form.add_error("scopes", scope),
     }
     Ok(())
 }
 
-fn refused(context: &PageContext, form: &Form, errors: &FormErrors) -> PageResult {
+fn refused(context: &PageContext, form: &Form) -> PageResult {
     let main = html! {
         p.alert role="alert" { "No token was issued. What is wrong stands beside each field." }
-        (issue_form(context, form, errors)?)
+        (issue_form(context, form)?)
     };
     Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, ISSUE, main))
 }
@@ -281,7 +260,7 @@ fn locked(context: &PageContext, form: &Form, wait: Duration) -> PageResult {
             "No token was issued: there were too many wrong passwords. Try again in "
             (minutes) " minute" (plural) "."
         }
-        (issue_form(context, form, &FormErrors::default())?)
+        (issue_form(context, form)?)
     };
     let response = context.render(StatusCode::TOO_MANY_REQUESTS, ISSUE, main);
     Ok(response.retry_after(wait))

@@ -297,6 +297,7 @@ impl Answer {
     pub fn code(&self) -> Option<&'static str> {
         let json = self.json();
         let code = json.pointer("/error/code")?.as_str()?;
-        crate::api::codes().find(|known| *known == code)
+        let mut codes = crate::api::ErrorCode::ALL.iter().map(|code| code.as_str());
+        codes.find(|known| *known == code)
     }
 }

@@ -89,7 +89,7 @@ impl PlainToken {
     /// # Errors
     /// [`Malformed`] when it cannot be one, which needs no look-up to know.
     pub fn parse(text: &str) -> Result<Self, Malformed> {
-        let (lookup, _) = parts(text)?;
+        let (lookup, _) = split(text)?;
         Ok(Self {
             lookup,
             text: Zeroizing::new(text.into()),
@@ -114,12 +114,12 @@ impl PlainToken {
 }
 
 /// What a presented token is found by, and what has to be stored of it: no copy of it is made.
-pub(crate) fn presented(text: &str) -> Result<(Lookup, Digest), Malformed> {
-    parts(text).map(|(lookup, secret)| (lookup, digest(secret)))
+pub(crate) fn parse_presented(text: &str) -> Result<(Lookup, Digest), Malformed> {
+    split(text).map(|(lookup, secret)| (lookup, digest(secret)))
 }
 
 /// The lookup and the secret of what reads like a token.
-fn parts(text: &str) -> Result<(Lookup, &str), Malformed> {
+fn split(text: &str) -> Result<(Lookup, &str), Malformed> {
     let (lookup, secret) = text
         .strip_prefix(PREFIX)
         .and_then(|rest| rest.split_at_checked(LOOKUP))

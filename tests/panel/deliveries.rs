@@ -1,130 +1,132 @@
-//! Deliveries: finding one, sending it again, and removing it.
+//! Deliveries: the list, retrying and removing, and the usage statistics.
 
+use std::time::Duration;
+
+use forum_api::store::{Quarantine, QuarantinedEvent};
 use forum_api::webhook::State;
 
-use crate::house::House;
+use crate::fixture::PanelFixture;
 
 #[tokio::test]
-async fn a_dead_delivery_is_seen_and_retried() {
-    let house = House::furnished().await;
-    let path = format!("/panel/deliveries/{}", house.delivery);
-    let page = house.get(&path).await.body;
+async fn every_delivery_that_is_not_queued_can_be_retried() {
+    let fixture = PanelFixture::furnished().await;
+    let path = format!("/panel/deliveries/{}", fixture.delivery);
+    let retry = format!("{path}/retry");
+    let button = format!("action=\"{retry}\"");
+    let page = fixture.get(&path).await;
     assert!(page.contains("dead</span>") && page.contains("500") && page.contains("17\u{a0}ms"));
-    let done = house.post(&format!("{path}/retry"), &[]).await;
-    let page = house.get(done.header("location")).await.body;
-    assert!(page.contains("The delivery was queued again.") && page.contains("queued</span>"));
-    assert_eq!(house.state().await, Some(State::Queued));
-    assert!(!page.contains(&format!("action=\"{path}/retry\"")));
-    let again = house.post(&format!("{path}/retry"), &[]).await;
-    assert!(again.status == 409 && again.body.contains("The delivery is queued by now"));
-}
-
-#[tokio::test]
-async fn all_dead_ones_of_an_endpoint_are_retried_at_once() {
-    let house = House::furnished().await;
-    let listed = house
-        .get(&format!("/panel/deliveries?endpoint={}", house.endpoint))
-        .await;
-    let path = format!("/panel/webhooks/{}/retry-dead", house.endpoint);
-    assert!(listed.body.contains(&format!("action=\"{path}\"")));
-    let done = house.post(&path, &[]).await;
-    let page = house.get(done.header("location")).await.body;
-    assert!(page.contains("All dead deliveries of the endpoint were queued again."));
-    assert_eq!(house.state().await, Some(State::Queued));
-}
-
-#[tokio::test]
-async fn a_removed_delivery_is_gone() {
-    let house = House::furnished().await;
-    let path = format!("/panel/deliveries/{}", house.delivery);
-    let done = house.post(&format!("{path}/remove"), &[]).await;
-    assert_eq!(
-        done.header("location"),
-        "/panel/deliveries?done=delivery-removed"
-    );
-    assert_eq!(house.state().await, None);
-    for verb in ["", "/retry", "/remove"] {
-        let method = if verb.is_empty() { "GET" } else { "POST" };
-        let csrf = house.csrf().await;
-        let cookie = [("cookie", crate::ask::ADMIN)];
-        let path = format!("{path}{verb}");
-        let absent = house.send(method, &path, &cookie, &[("csrf", &csrf)]).await;
-        assert_eq!(absent.status, 404, "{verb}");
-    }
-}
-
-#[tokio::test]
-async fn the_list_is_filtered_and_goes_on() {
-    let house = House::furnished().await;
-    for _ in 0..60 {
-        let ping = format!("/panel/webhooks/{}/ping", house.endpoint);
-        assert_eq!(house.post(&ping, &[]).await.status, 303);
-    }
-    let count = |body: &str| body.matches("href=\"/panel/deliveries/dlv_").count();
-    for (query, expected) in [
-        ("state=dead", 1),
-        ("state=queued", 50),
-        ("state=delivered", 0),
-        ("topic=ping&state=dead", 1),
-        ("topic=post.created", 0),
-        ("endpoint=whe_none", 0),
-        ("state=nonsense&after=nonsense", 50),
-    ] {
-        let page = house.get(&format!("/panel/deliveries?{query}")).await;
-        assert_eq!((page.status, count(&page.body)), (200, expected), "{query}");
-    }
-    let first = house.get("/panel/deliveries").await;
-    let rest = first
-        .after("<p class=\"further\"><a href=\"")
-        .replace("&amp;", "&");
-    let rest = house.get(&rest).await.body;
-    assert_eq!(
-        (count(&rest), rest.contains("class=\"further\"")),
-        (11, false)
-    );
-}
-
-#[tokio::test]
-async fn a_delivery_in_every_state_but_queued_has_a_button() {
-    let house = House::furnished().await;
-    let path = format!("/panel/deliveries/{}", house.delivery);
-    let button = format!("action=\"{path}/retry\"");
-    assert!(house.get(&path).await.body.contains(&button));
     for state in [
         State::Delivered,
         State::Gone,
         State::Withheld,
         State::Retrying,
     ] {
-        house.post(&format!("{path}/retry"), &[]).await;
-        assert_eq!(house.state().await, Some(State::Queued));
-        house.end(state).await;
-        assert_eq!(house.state().await, Some(state));
-        assert!(house.get(&path).await.body.contains(&button), "{state:?}");
+        assert!(fixture.get(&path).await.contains(&button));
+        let (_, page) = fixture.post_and_follow(&retry).await;
+        assert!(page.contains("The delivery was queued again.") && page.contains("queued</span>"));
+        assert!(!page.contains(&button));
+        assert_eq!(fixture.state().await, Some(State::Queued));
+        let (status, again) = fixture.post_and_follow(&retry).await;
+        assert!(status == 409 && again.contains("The delivery is queued by now"));
+        fixture.end_attempt(state).await;
+        assert_eq!(fixture.state().await, Some(state));
     }
+    assert!(fixture.get(&path).await.contains(&button));
+}
+
+#[tokio::test]
+async fn all_dead_deliveries_of_an_endpoint_are_retried_together() {
+    let fixture = PanelFixture::furnished().await;
+    let list = fixture
+        .get(&format!("/panel/deliveries?endpoint={}", fixture.endpoint))
+        .await;
+    let path = format!("/panel/webhooks/{}/retry-dead", fixture.endpoint);
+    assert!(list.contains(&format!("action=\"{path}\"")));
+    let (_, page) = fixture.post_and_follow(&path).await;
+    assert!(page.contains("All dead deliveries of the endpoint were queued again."));
+    assert_eq!(fixture.state().await, Some(State::Queued));
+}
+
+#[tokio::test]
+async fn a_removed_delivery_is_gone() {
+    let fixture = PanelFixture::furnished().await;
+    let path = format!("/panel/deliveries/{}", fixture.delivery);
+    let remove = format!("{path}/remove");
+    let done = fixture.post(&remove, &[]).await;
+    assert_eq!(
+        done.header("location"),
+        "/panel/deliveries?done=delivery-removed"
+    );
+    assert_eq!(fixture.state().await, None);
+    assert_eq!(fixture.get(&path).await.status, 404);
+    for path in [remove, format!("{path}/retry")] {
+        assert_eq!(fixture.post(&path, &[]).await.status, 404, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_list_is_filtered_and_has_pages() {
+    let fixture = PanelFixture::furnished().await;
+    fixture.queue(60).await;
+    let count = |body: &str| body.matches("href=\"/panel/deliveries/dlv_").count();
+    for (query, expected) in [
+        ("state=dead", 1),
+        ("state=queued", 50),
+        ("state=delivered", 0),
+        ("topic=ping&state=dead", 1),
+        ("topic=poll.voted", 0),
+        ("endpoint=whe_none", 0),
+        ("state=nonsense&after=nonsense", 50),
+    ] {
+        let page = fixture.get(&format!("/panel/deliveries?{query}")).await;
+        assert_eq!((page.status, count(&page.body)), (200, expected), "{query}");
+    }
+    let first = fixture.get("/panel/deliveries").await;
+    let rest = fixture.get(&first.next_page().unwrap()).await;
+    assert_eq!((count(&rest.body), rest.next_page()), (11, None));
 }
 
 #[tokio::test]
 async fn events_that_cannot_be_read_are_shown() {
-    let house = House::with_quarantine().await;
-    for page in ["deliveries", "usage"] {
-        let page = house.get(&format!("/panel/{page}")).await.body;
+    let fixture = PanelFixture::new().await;
+    let pages = ["/panel/deliveries", "/panel/usage"];
+    for path in pages {
+        assert!(
+            !fixture.get(path).await.contains("cannot be read"),
+            "{path}"
+        );
+    }
+    let change = |quarantine: &mut Quarantine| {
+        quarantine.count = 2;
+        quarantine.latest = vec![QuarantinedEvent {
+            id: "evt <b>".into(),
+            reason: "the id is malformed".into(),
+        }];
+    };
+    fixture.interceptor.on_result("outbox.quarantined", change);
+    for path in pages {
+        let page = fixture.get(path).await;
         let line = "2 events cannot be read and will not be delivered. The latest is <code>";
-        assert!(page.contains(line), "{page}");
+        assert!(page.contains(line), "{path}");
         assert!(page.contains("evt &lt;b&gt;") && page.contains("the id is malformed"));
     }
-    let house = House::new().await;
-    let page = house.get("/panel/deliveries").await.body;
-    assert!(!page.contains("cannot be read"));
 }
 
 #[tokio::test]
-async fn the_usage_of_a_busy_day_is_counted_whole() {
+async fn the_usage_counts_every_delivery_of_the_last_day() {
     const MANY: usize = 12_000;
-    let house = House::furnished().await;
-    house.queue(MANY).await;
-    let page = house.get("/panel/usage").await.body;
-    let says = format!("{} deliveries in 24 hours", MANY + 1);
-    assert!(page.contains(&says), "{page}");
+    let fixture = PanelFixture::furnished().await;
+    let page = fixture.get("/panel/usage").await;
+    assert!(page.contains("1 delivery in 24 hours, 1 at most in one") && page.contains("<svg"));
+    fixture.queue(MANY).await;
+    let page = fixture.get("/panel/usage").await;
+    assert!(page.contains(&format!("{} deliveries in 24 hours", MANY + 1)));
     assert!(page.contains(&format!(">{MANY}<")), "the queued ones");
+    fixture.clock.advance(Duration::from_secs(24 * 60 * 60));
+    assert!(
+        fixture
+            .get("/panel/usage")
+            .await
+            .contains("There were none.")
+    );
 }

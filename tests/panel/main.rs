@@ -1,10 +1,9 @@
-//! The control panel, in process: who may be here, what a form may do, and what a page looks like to a machine.
+//! The control panel, in process: who may use it, what a form does, and what a page contains.
 
-mod ask;
+mod access;
 mod deliveries;
-mod gate;
-mod house;
-mod issuing;
+mod endpoints;
+mod fixture;
 mod nonces;
 mod pages;
-mod webhooks;
+mod tokens;

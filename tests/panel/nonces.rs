@@ -1,135 +1,95 @@
 //! Forms that succeed once, also on several nodes.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use forum_api::async_trait;
-use forum_api::host::{Fault, Stored};
-use forum_api::model::Timestamp;
-use forum_api::store::Tokens;
-use forum_api::store::memory::MemoryTokens;
-use forum_api::token::{Lookup, TokenRecord};
+use forum_api::test_util::Intervention;
 use tokio::sync::Semaphore;
 
-use crate::house::House;
-use crate::issuing::issue;
+use crate::fixture::PanelFixture;
 
-/// Tokens that cannot be created while the store fails, and only one for each permit.
-struct Slow {
-    tokens: Arc<MemoryTokens>,
-    fails: AtomicBool,
-    creating: Semaphore,
-    permits: Semaphore,
+async fn nonce(fixture: &PanelFixture) -> String {
+    fixture.get("/panel/tokens/new").await.nonce().to_owned()
 }
 
-#[async_trait]
-impl Tokens for Slow {
-    async fn create(&self, token: &TokenRecord) -> Stored<bool> {
-        if self.fails.load(Ordering::Relaxed) {
-            return Err(Fault::new("the store failed"));
-        }
-        self.creating.add_permits(1);
-        self.permits.acquire().await.unwrap().forget();
-        self.tokens.create(token).await
-    }
-
-    async fn find(&self, lookup: &Lookup) -> Stored<Option<TokenRecord>> {
-        self.tokens.find(lookup).await
-    }
-
-    async fn revoke(&self, lookup: &Lookup, at: Timestamp) -> Stored<bool> {
-        self.tokens.revoke(lookup, at).await
-    }
-
-    async fn used(&self, lookup: &Lookup, at: Timestamp) -> Stored<()> {
-        self.tokens.used(lookup, at).await
-    }
-
-    async fn list(
-        &self,
-        after: Option<(Timestamp, Lookup)>,
-        limit: u32,
-    ) -> Stored<Vec<TokenRecord>> {
-        self.tokens.list(after, limit).await
-    }
-}
-
-/// A fixture whose panel creates tokens in such a store.
-async fn slow(fails: bool, permits: usize) -> (House, Arc<Slow>) {
-    let mut house = House::new().await;
-    let slow = Arc::new(Slow {
-        tokens: house.tokens.clone(),
-        fails: fails.into(),
-        creating: Semaphore::new(0),
-        permits: Semaphore::new(permits),
+#[tokio::test]
+async fn a_form_is_sent_again_after_an_error_but_not_after_a_success() {
+    let fixture = PanelFixture::new().await;
+    let nonce = nonce(&fixture).await;
+    let form = [("once", nonce.as_str())];
+    let wrong = [form[0], ("password", "wrong")];
+    assert_eq!(fixture.issue(&wrong).await.status, 422);
+    fixture.interceptor.on_call(|method, _| match method {
+        "tokens.create" => Intervention::Fail,
+        _ => Intervention::Proceed,
     });
-    house.panel = house.node(slow.clone());
-    (house, slow)
-}
-
-/// The nonce of a new form.
-async fn nonce(house: &House) -> String {
-    let page = house.get("/panel/tokens/new").await;
-    page.after("name=\"once\" value=\"").to_owned()
-}
-
-#[tokio::test]
-async fn a_form_that_failed_can_be_sent_again() {
-    let (house, store) = slow(true, 9).await;
-    let form = [("once", &*nonce(&house).await)];
-    assert_eq!(issue(&house, &form).await.status, 500);
-    store.fails.store(false, Ordering::Relaxed);
-    let again = issue(&house, &form).await;
-    assert!(again.status == 200 && again.body.contains("forum_pat_"));
-    assert_eq!(issue(&house, &form).await.status, 409);
-    assert_eq!(house.all_tokens().await.len(), 1);
+    assert_eq!(fixture.issue(&form).await.status, 500);
+    fixture.interceptor.on_call(|_, _| Intervention::Proceed);
+    assert_eq!(fixture.issue(&form).await.status, 200);
+    let again = fixture.issue(&form).await;
+    assert!(again.status == 409 && !again.contains("forum_pat_"));
+    assert_eq!(fixture.tokens().await.len(), 1);
+    let next = fixture.get("/panel/tokens/new").await;
+    assert_ne!(next.nonce(), nonce);
 }
 
 #[tokio::test]
-async fn a_refused_endpoint_can_be_corrected_in_the_same_form() {
-    let house = House::new().await;
-    let once = nonce(&house).await;
-    let add = async |url| {
-        let form = [("once", once.as_str()), ("url", url), ("topics", "*")];
-        house.post("/panel/webhooks", &form).await.status
-    };
-    assert_eq!(add("http://127.0.0.1/").await, 422);
-    assert_eq!(add("https://93.184.215.14/").await, 200);
-    assert_eq!(add("https://93.184.215.14/").await, 409);
-    assert_eq!(house.webhooks.endpoints.all().await.unwrap().len(), 1);
+async fn a_refused_endpoint_is_corrected_in_the_same_form() {
+    let fixture = PanelFixture::new().await;
+    let nonce = nonce(&fixture).await;
+    for (url, status) in [
+        ("http://127.0.0.1/", 422),
+        ("https://93.184.215.14/", 200),
+        ("https://93.184.215.14/", 409),
+    ] {
+        let form = [("once", nonce.as_str()), ("url", url), ("topics", "*")];
+        assert_eq!(fixture.post("/panel/webhooks", &form).await.status, status);
+    }
+    assert_eq!(fixture.webhooks.endpoints.all().await.unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn a_form_that_is_sent_twice_at_once_succeeds_once() {
-    let (house, store) = slow(false, 0).await;
-    let form = [("once", &*nonce(&house).await)];
+    let fixture = PanelFixture::new().await;
+    let nonce = nonce(&fixture).await;
+    let form = [("once", nonce.as_str())];
+    let (creating, permits) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let (started, may_end) = (creating.clone(), permits.clone());
+    fixture.interceptor.on_call(move |method, _| {
+        if method != "tokens.create" {
+            return Intervention::Proceed;
+        }
+        started.add_permits(1);
+        let may_end = may_end.clone();
+        Intervention::Delay(Box::pin(async move {
+            may_end.acquire().await.unwrap().forget()
+        }))
+    });
     let second = async {
-        store.creating.acquire().await.unwrap().forget();
-        let second = issue(&house, &form).await;
-        store.permits.add_permits(9);
+        creating.acquire().await.unwrap().forget();
+        let second = fixture.issue(&form).await;
+        permits.add_permits(9);
         second
     };
-    let (first, second) = tokio::join!(issue(&house, &form), second);
+    let (first, second) = tokio::join!(fixture.issue(&form), second);
     assert_eq!((first.status, second.status), (200, 409));
-    assert_eq!(house.all_tokens().await.len(), 1);
+    assert_eq!(fixture.tokens().await.len(), 1);
 }
 
 #[tokio::test]
 async fn nodes_share_nonces_and_password_attempts() {
-    let mut house = House::new().await;
-    let nodes = [(); 2].map(|()| house.node(house.tokens.clone()));
-    house.panel = nodes[0].clone();
-    let form = [("once", &*nonce(&house).await)];
-    assert_eq!(issue(&house, &form).await.status, 200);
-    house.panel = nodes[1].clone();
-    assert_eq!(issue(&house, &form).await.status, 409);
+    let mut fixture = PanelFixture::new().await;
+    let nodes = [(); 2].map(|()| fixture.other_node());
+    fixture.panel = nodes[0].clone();
+    let form = [("once", &*nonce(&fixture).await)];
+    assert_eq!(fixture.issue(&form).await.status, 200);
+    fixture.panel = nodes[1].clone();
+    assert_eq!(fixture.issue(&form).await.status, 409);
     for number in 0..5 {
-        house.panel = nodes[number % 2].clone();
-        assert_eq!(issue(&house, &[("password", "wrong")]).await.status, 422);
+        fixture.panel = nodes[number % 2].clone();
+        assert_eq!(fixture.issue(&[("password", "wrong")]).await.status, 422);
     }
     for node in nodes {
-        house.panel = node;
-        assert_eq!(issue(&house, &[]).await.status, 429);
+        fixture.panel = node;
+        assert_eq!(fixture.issue(&[]).await.status, 429);
     }
-    assert_eq!(house.all_tokens().await.len(), 1);
 }

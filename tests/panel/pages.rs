@@ -1,32 +1,19 @@
-//! What every page has, and what none may have.
+//! The headers and the markup of every page.
 
-use crate::ask::Answer;
-use crate::house::House;
+use crate::fixture::{ADMIN, PanelFixture, Response, URL};
 
-fn every(house: &House) -> Vec<String> {
-    let (endpoint, delivery) = (&house.endpoint, &house.delivery);
-    let fixed = [
-        "tokens",
-        "tokens/new",
-        "webhooks",
-        "deliveries",
-        "usage",
-        "nothing",
-    ];
-    let named = [
-        format!("webhooks/{endpoint}"),
-        format!("deliveries/{delivery}"),
-    ];
-    let paths = fixed.map(String::from).into_iter().chain(named);
-    paths.map(|path| format!("/panel/{path}")).collect()
-}
-
-fn is_plain(page: &Answer, path: &str) {
+/// Checks the headers of a page, and that nothing in it runs.
+fn assert_is_passive(page: &Response, path: &str) {
     let policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; \
                   frame-ancestors 'none'; base-uri 'none'";
-    assert_eq!(page.header("content-security-policy"), policy, "{path}");
-    assert_eq!(page.header("referrer-policy"), "same-origin", "{path}");
-    assert_eq!(page.header("cache-control"), "no-store", "{path}");
+    for (name, value) in [
+        ("content-security-policy", policy),
+        ("referrer-policy", "same-origin"),
+        ("x-content-type-options", "nosniff"),
+        ("cache-control", "no-store"),
+    ] {
+        assert_eq!(page.header(name), value, "{path}");
+    }
     let body = page.body.to_lowercase();
     for active in [
         "<script",
@@ -38,161 +25,125 @@ fn is_plain(page: &Answer, path: &str) {
     ] {
         assert!(!body.contains(active), "{path}: {active}");
     }
-    // Within a tag, no attribute begins with "on".
-    let tags = body
+    for tag in body
         .split('<')
-        .map(|tag| tag.split('>').next().unwrap_or_default());
-    for tag in tags {
-        let attribute = tag
-            .split_whitespace()
-            .skip(1)
-            .find(|one| one.starts_with("on"));
-        assert_eq!(
-            attribute.filter(|one| one.contains('=')),
-            None,
-            "{path}: {tag}"
-        );
+        .map(|tag| tag.split('>').next().unwrap_or_default())
+    {
+        let mut attributes = tag.split_whitespace().skip(1);
+        let handler = attributes.find(|name| name.starts_with("on") && name.contains('='));
+        assert_eq!(handler, None, "{path}: {tag}");
     }
 }
 
 #[tokio::test]
-async fn each_page_has_its_headers_and_runs_nothing() {
-    let house = House::furnished().await;
-    for path in every(&house) {
-        let page = house.get(&path).await;
+async fn every_page_has_its_headers_and_runs_nothing() {
+    let fixture = PanelFixture::furnished().await;
+    for (path, status) in [
+        ("/panel/tokens".to_owned(), 200),
+        ("/panel/tokens/new".to_owned(), 200),
+        ("/panel/webhooks".to_owned(), 200),
+        (format!("/panel/webhooks/{}", fixture.endpoint), 200),
+        ("/panel/deliveries".to_owned(), 200),
+        (format!("/panel/deliveries/{}", fixture.delivery), 200),
+        ("/panel/usage".to_owned(), 200),
+        ("/panel/nothing".to_owned(), 404),
+    ] {
+        let page = fixture.get(&path).await;
         assert_eq!(
-            page.status,
-            if path.ends_with("nothing") { 404 } else { 200 },
-            "{path}"
+            (page.status, page.header("content-type")),
+            (status, "text/html; charset=utf-8")
         );
-        assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
-        is_plain(&page, &path);
-        is_plain(&house.get_as("", &path).await, &path);
-        is_plain(&house.post(&path, &[]).await, &path);
-        let head = house
-            .send("HEAD", &path, &[("cookie", "admin/1")], &[])
-            .await;
-        assert_eq!(
-            (head.status, head.body.as_str()),
-            (page.status, ""),
-            "{path}"
-        );
+        assert_is_passive(&page, &path);
+        assert_is_passive(&fixture.get_as("", &path).await, &path);
+        assert_is_passive(&fixture.post(&path, &[]).await, &path);
+        let head = fixture.send("HEAD", &path, &[ADMIN], &[]).await;
+        assert_eq!((head.status, head.body.as_str()), (status, ""), "{path}");
     }
 }
 
 #[tokio::test]
-async fn what_people_typed_stays_text() {
-    let house = House::furnished().await;
-    let house_of = &house;
-    let page = |path: String| async move { house_of.get(&path).await.body };
-    assert!(
-        page("/panel/tokens".into())
-            .await
-            .contains("&lt;script&gt;alert(1)&lt;/script&gt;")
-    );
-    assert!(
-        page("/panel/tokens".into())
-            .await
-            .contains("&lt;b&gt;bob&lt;/b&gt;")
-    );
-    assert!(
-        page("/panel/webhooks".into())
-            .await
-            .contains("https://93.184.215.14/?&lt;script&gt;")
-    );
-    let delivery = page(format!("/panel/deliveries/{}", house.delivery)).await;
-    assert!(delivery.contains("&lt;script&gt;alert('&quot;')&lt;/script&gt;"));
+async fn text_of_members_and_receivers_is_escaped() {
+    let fixture = PanelFixture::furnished().await;
+    let delivery = format!("/panel/deliveries/{}", fixture.delivery);
+    for (path, escaped) in [
+        ("/panel/tokens", "&lt;script&gt;alert(1)&lt;/script&gt;"),
+        ("/panel/tokens", "&lt;b&gt;bob&lt;/b&gt;"),
+        (
+            "/panel/webhooks",
+            &URL.replace('<', "&lt;").replace('>', "&gt;"),
+        ),
+        (&delivery, "&lt;script&gt;alert('&quot;')&lt;/script&gt;"),
+    ] {
+        assert!(fixture.get(path).await.contains(escaped), "{path}");
+    }
     let long = "\"><script>".repeat(1_000);
     let form = ["owner", "label", "expires_in_days", "url"].map(|name| (name, long.as_str()));
     for path in ["/panel/tokens/new", "/panel/webhooks"] {
-        let refused = house.post(path, &form).await;
+        let refused = fixture.post(path, &form).await;
         assert_eq!(refused.status, 422, "{path}");
         assert!(
-            refused
-                .body
-                .contains(&"&quot;&gt;&lt;script&gt;".repeat(1_000)),
+            refused.contains(&"&quot;&gt;&lt;script&gt;".repeat(1_000)),
             "{path}"
         );
-        is_plain(&refused, path);
+        assert_is_passive(&refused, path);
     }
 }
 
 #[tokio::test]
 async fn an_empty_page_says_what_to_do() {
-    let house = House::new().await;
+    let fixture = PanelFixture::new().await;
     for (path, next) in [
-        ("tokens", "Issue one for the member"),
-        ("webhooks", "Add the address of a receiver"),
-        ("deliveries", "Add an endpoint"),
-        ("usage", "Send a ping"),
+        ("/panel/tokens", "Issue one for the member"),
+        ("/panel/webhooks", "Add the address of a receiver"),
+        ("/panel/deliveries", "Add an endpoint"),
+        ("/panel/usage", "Send a ping"),
     ] {
-        let page = house.get(&format!("/panel/{path}")).await.body;
-        assert!(page.contains(next), "{path}");
+        assert!(fixture.get(path).await.contains(next), "{path}");
     }
 }
 
 #[tokio::test]
-async fn the_mount_leads_to_the_tokens() {
-    let house = House::new().await;
+async fn the_mount_redirects_to_the_tokens_and_ends_at_a_slash() {
+    let fixture = PanelFixture::new().await;
     for path in ["/panel", "/panel/"] {
-        let sent = house.get(path).await;
         assert_eq!(
-            (sent.status, sent.header("location")),
+            fixture.get(path).await.status_and_location(),
             (303, "/panel/tokens")
         );
     }
-}
-
-#[tokio::test]
-async fn a_path_that_only_begins_like_the_mount_is_not_below_it() {
-    let house = House::new().await;
-    for session in ["", "admin/1"] {
-        for path in ["/panelx", "/panel.evil.example/tokens", "/panelstyle.css"] {
-            assert_eq!(house.get_as(session, path).await.status, 404, "{path}");
-        }
+    for path in ["/panelx", "/panel.evil.example/tokens", "/panelstyle.css"] {
+        assert_eq!(fixture.get_as("", path).await.status, 404, "{path}");
+        assert_eq!(fixture.get(path).await.status, 404, "{path}");
     }
 }
 
 #[tokio::test]
-async fn one_who_signs_in_comes_back_to_this_host_alone() {
-    let house = House::at("/").await;
+async fn a_member_returns_to_this_host_after_signing_in() {
+    let fixture = PanelFixture::mounted_at("/").await;
     for (path, back) in [
         ("/usage?x=//evil", "/usage?x=//evil"),
         ("//evil.example/usage", "/tokens"),
         ("///evil.example", "/tokens"),
     ] {
-        let sent = house.get_as("", path).await;
         let sign_in = format!("/sign-in?back={back}");
-        assert_eq!(sent.header("location"), sign_in, "{path}");
+        assert_eq!(
+            fixture.get_as("", path).await.header("location"),
+            sign_in,
+            "{path}"
+        );
     }
 }
 
 #[tokio::test]
-async fn the_style_sheet_is_there_for_anybody_and_kept() {
-    let house = House::new().await;
-    let sheet = house.get_as("", "/panel/style.css").await;
+async fn anybody_may_load_and_cache_the_style_sheet() {
+    let fixture = PanelFixture::new().await;
+    let path = "/panel/style.css";
+    let sheet = fixture.get_as("", path).await;
     assert_eq!(
         (sheet.status, sheet.header("content-type")),
         (200, "text/css; charset=utf-8")
     );
     let known = [("if-none-match", sheet.header("etag"))];
-    let same = house.send("GET", "/panel/style.css", &known, &[]).await;
+    let same = fixture.send("GET", path, &known, &[]).await;
     assert_eq!((same.status, same.body.as_str()), (304, ""));
-}
-
-#[tokio::test]
-async fn usage_counts_the_last_day() {
-    let house = House::furnished().await;
-    let page = house.get("/panel/usage").await.body;
-    assert!(page.contains("1 delivery in 24 hours, 1 at most in one") && page.contains("<svg"));
-    house
-        .clock
-        .advance(std::time::Duration::from_secs(24 * 60 * 60));
-    assert!(
-        house
-            .get("/panel/usage")
-            .await
-            .body
-            .contains("There were none.")
-    );
 }

@@ -172,16 +172,9 @@ fn panel(stores: &Stores, registry: Registry, sign_in: SignIn, environment: &Env
         mount: PANEL.into(),
         ..forum_api::panel::Settings::default()
     };
-    Panel::builder(
-        Arc::new(sign_in),
-        stores.tokens.clone(),
-        registry,
-        environment,
-    )
-    .budgets(stores.budgets.clone())
-    .idempotency(stores.idempotency.clone())
-    .settings(settings)
-    .build()
+    Panel::builder(Arc::new(sign_in), stores.clone(), registry, environment)
+        .settings(settings)
+        .build()
 }
 
 /// Answers until told to stop, then finishes what is in flight.

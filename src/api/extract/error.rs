@@ -1,98 +1,96 @@
-//! What is wrong with a part of a request: the matter of a 400 `bad_request`.
+//! What is wrong with a part of a request: the reason of a 400 `bad_request`.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::Display;
 
-use serde::de;
+use serde::de::{self, Unexpected};
+use thiserror::Error;
+
+use crate::model::Expected;
 
 /// A field, parameter or header that cannot be used, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Complaint {
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}: {kind:?}", self.safe_name())]
+pub(crate) struct InputError {
     /// Its name; empty while it is not known yet.
     pub(crate) name: String,
-    pub(crate) wrong: Wrong,
+    pub(crate) kind: InputErrorKind,
 }
 
 /// Why it cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Wrong {
-    /// Something else was expected: an English phrase, which [`Messages`](crate::Messages) translate.
-    Expected(Cow<'static, str>),
+pub(crate) enum InputErrorKind {
+    Expected(Expected),
+    /// One of these words was expected.
+    OneOf(&'static [&'static str]),
+    /// Something else was expected, in the words of the host.
+    Phrase(Cow<'static, str>),
     Missing,
     Repeated,
     Unknown,
 }
 
-impl Complaint {
-    pub(crate) fn expected(name: impl Into<String>, phrase: &'static str) -> Self {
-        Self {
-            name: name.into(),
-            wrong: Wrong::Expected(phrase.into()),
-        }
+impl InputError {
+    pub(crate) fn new(name: impl Into<String>, kind: InputErrorKind) -> Self {
+        let name = name.into();
+        Self { name, kind }
     }
 
-    /// The same complaint about something inside of `outer`.
-    pub(crate) fn within(mut self, outer: &str) -> Self {
-        let dot = if self.name.is_empty() || self.name.starts_with('[') {
-            ""
-        } else {
-            "."
-        };
+    pub(crate) fn expected(name: impl Into<String>, expected: Expected) -> Self {
+        Self::new(name, InputErrorKind::Expected(expected))
+    }
+
+    /// With a phrase of the host's.
+    pub(crate) fn phrase(name: &str, phrase: &'static str) -> Self {
+        Self::new(name, InputErrorKind::Phrase(phrase.into()))
+    }
+
+    /// The same error in a value inside of the field `outer`.
+    pub(crate) fn in_field(mut self, outer: &str) -> Self {
+        let is_path = self.name.is_empty() || self.name.starts_with('[');
+        let dot = if is_path { "" } else { "." };
         self.name = format!("{outer}{dot}{}", self.name);
         self
     }
 
-    /// The name if it can be repeated to the client: short, plain, and no secret that stands in the wrong place.
-    pub(crate) fn speakable(&self) -> &str {
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.[]".contains(&byte);
-        let harmless = (1..=64).contains(&self.name.len()) && self.name.bytes().all(plain);
-        let secret = self.name.contains("_pat_") || self.name.contains("whsec_");
-        if harmless && !secret { &self.name } else { "?" }
+    /// The name if it can be repeated to the client: short, plain, and not a secret in the wrong place.
+    pub(crate) fn safe_name(&self) -> &str {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.[]".contains(&byte);
+        let is_short = (1..=64).contains(&self.name.len());
+        let is_secret = self.name.contains("_pat_") || self.name.contains("whsec_");
+        if is_short && self.name.bytes().all(is_plain) && !is_secret {
+            &self.name
+        } else {
+            "?"
+        }
     }
 }
 
-impl fmt::Display for Complaint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {:?}", self.speakable(), self.wrong)
+impl de::Error for InputError {
+    fn custom<T: Display>(phrase: T) -> Self {
+        Self::new("", InputErrorKind::Phrase(phrase.to_string().into()))
     }
-}
 
-impl std::error::Error for Complaint {}
-
-fn nameless(wrong: Wrong) -> Complaint {
-    Complaint {
-        name: String::new(),
-        wrong,
-    }
-}
-
-impl de::Error for Complaint {
-    fn custom<T: fmt::Display>(phrase: T) -> Self {
-        nameless(Wrong::Expected(phrase.to_string().into()))
+    fn invalid_value(unexpected: Unexpected<'_>, wanted: &dyn de::Expected) -> Self {
+        match Expected::of_error(unexpected) {
+            Some(expected) => Self::expected("", expected),
+            None => Self::custom(wanted),
+        }
     }
 
     fn unknown_variant(_: &str, expected: &'static [&'static str]) -> Self {
-        nameless(Wrong::Expected(expected.join(", ").into()))
+        Self::new("", InputErrorKind::OneOf(expected))
     }
 
     fn unknown_field(field: &str, _: &'static [&'static str]) -> Self {
-        Self {
-            name: field.into(),
-            wrong: Wrong::Unknown,
-        }
+        Self::new(field, InputErrorKind::Unknown)
     }
 
     fn missing_field(field: &'static str) -> Self {
-        Self {
-            name: field.into(),
-            wrong: Wrong::Missing,
-        }
+        Self::new(field, InputErrorKind::Missing)
     }
 
     fn duplicate_field(field: &'static str) -> Self {
-        Self {
-            name: field.into(),
-            wrong: Wrong::Repeated,
-        }
+        Self::new(field, InputErrorKind::Repeated)
     }
 }

@@ -1,129 +1,166 @@
-//! What a query or a body says.
+//! The parameters of an endpoint, in its query or its body.
 
+use std::io::Write;
+
+use http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::api::extract::error::{Complaint, Wrong};
-use crate::api::extract::value::Node;
+use super::error::{InputError, InputErrorKind};
+use super::value::InputValue;
 use crate::model::{
-    EditPoll, EditPost, Follow, ListMessages, ListPosts, ListSubscriptions, ListThreads, Opening,
-    Position, Rate, Reply, Search, SendMessage, StartThread, Vote,
+    EditPoll, EditPost, Expected, Follow, ListMessages, ListPosts, ListSubscriptions, ListThreads,
+    Opening, Position, Rate, Reply, Search, SendMessage, StartThread, Vote,
 };
 
-/// Where a command's arguments come from.
+/// Where the parameters are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     Query,
     Body,
 }
 
-/// The arguments of a command.
-pub(crate) trait Args: Send + Sized + 'static {
+/// The parameters of an endpoint.
+pub(crate) trait Params: DeserializeOwned + JsonSchema + Send + Sync + 'static {
     const SOURCE: Source = Source::Query;
 
-    /// Whether reading with these arguments changes something.
-    const OPENS: bool = false;
+    /// Checks what a schema cannot say.
+    fn check(&self) -> Result<(), InputError> {
+        Ok(())
+    }
 
-    fn decode(node: Node<'_>, head: bool) -> Result<Self, Complaint>;
+    /// The same parameters of a request with this method.
+    fn for_method(self, _: &Method) -> Self {
+        self
+    }
 
-    fn schema(generator: &mut SchemaGenerator) -> Schema;
-
-    /// The place to start after, in arguments of a list.
-    fn after(&mut self) -> Option<&mut Position> {
+    /// The cursor of a list; `None` where there is no list.
+    fn after(&mut self) -> Option<&mut Option<Position>> {
         None
     }
 
-    /// What narrows a list, to which a cursor is bound; `None` where there is no list.
-    fn filters(&self) -> Option<serde_json::Result<Vec<u8>>> {
-        None
+    /// Writes what narrows a list, to which a cursor is bound.
+    fn write_filters(&self, _: &mut dyn Write) -> serde_json::Result<()> {
+        Ok(())
+    }
+
+    fn decode(value: InputValue<'_>, method: &Method) -> Result<Self, InputError> {
+        let params: Self = deserialize(value)?;
+        params.check()?;
+        Ok(params.for_method(method))
+    }
+
+    fn schema(generator: &mut SchemaGenerator) -> Schema {
+        match Self::SOURCE {
+            Source::Query => Self::json_schema(generator),
+            Source::Body => generator.subschema_for::<Self>(),
+        }
     }
 }
 
-/// What is expected of no field in particular is expected of the whole.
-fn from_node<T: DeserializeOwned>(node: Node<'_>) -> Result<T, Complaint> {
-    T::deserialize(node).map_err(|mut complaint| {
-        if complaint.name.is_empty() && matches!(complaint.wrong, Wrong::Expected(_)) {
-            complaint.name = "body".into();
+/// An expectation of no particular field is one of the whole body.
+fn deserialize<T: DeserializeOwned>(value: InputValue<'_>) -> Result<T, InputError> {
+    T::deserialize(value).map_err(|mut error| {
+        let is_expectation = !matches!(
+            error.kind,
+            InputErrorKind::Missing | InputErrorKind::Repeated | InputErrorKind::Unknown
+        );
+        if error.name.is_empty() && is_expectation {
+            error.name = "body".into();
         }
-        complaint
+        error
     })
 }
 
-/// No arguments at all.
+/// No parameters at all.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Nothing {}
+pub(crate) struct NoParams {}
 
-macro_rules! args {
-    ($($name:ident $(from $source:ident)? $(list $list:ident)? $(check $check:ident)?;)+) => {$(
-        impl Args for $name {
-            $(const SOURCE: Source = Source::$source;)?
+impl Params for NoParams {}
 
-            fn decode(node: Node<'_>, _: bool) -> Result<Self, Complaint> {
-                let args: Self = from_node(node)?;
-                $($check(&args)?;)?
-                Ok(args)
+/// No parameters either; the method decides whether the message is marked as read.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OpenMessage {
+    #[serde(skip, default = "read")]
+    pub(crate) opening: Opening,
+}
+
+fn read() -> Opening {
+    Opening::Read
+}
+
+impl Params for OpenMessage {
+    fn for_method(self, method: &Method) -> Self {
+        let opening = match *method {
+            Method::HEAD => Opening::Peek,
+            _ => Opening::Read,
+        };
+        Self { opening }
+    }
+}
+
+/// The parameters of a list.
+macro_rules! list_params {
+    ($($type:ident $(, check: $check:path)?;)+) => {$(
+        impl Params for $type {
+            $(fn check(&self) -> Result<(), InputError> {
+                $check(self)
+            })?
+
+            fn after(&mut self) -> Option<&mut Option<Position>> {
+                Some(&mut self.after)
             }
 
-            fn schema(generator: &mut SchemaGenerator) -> Schema {
-                match Self::SOURCE {
-                    Source::Query => Self::json_schema(generator),
-                    Source::Body => generator.subschema_for::<Self>(),
-                }
+            fn write_filters(&self, to: &mut dyn Write) -> serde_json::Result<()> {
+                serde_json::to_writer(to, self)
             }
-
-            $(
-                fn after(&mut self) -> Option<&mut Position> {
-                    self.$list.as_mut()
-                }
-
-                fn filters(&self) -> Option<serde_json::Result<Vec<u8>>> {
-                    Some(serde_json::to_vec(self))
-                }
-            )?
         }
     )+};
 }
 
-args! {
-    Nothing;
-    ListThreads list after;
-    ListPosts list after check one_start;
-    ListMessages list after;
-    ListSubscriptions list after;
-    Search list after;
-    StartThread from Body;
-    Reply from Body;
-    EditPost from Body;
-    Rate from Body;
-    SendMessage from Body;
-    Vote from Body;
-    EditPoll from Body check some_change;
-    Follow from Body;
+list_params! {
+    ListThreads;
+    ListPosts, check: reject_from_with_after;
+    ListMessages;
+    ListSubscriptions;
+    Search;
 }
 
-impl Args for Opening {
-    const OPENS: bool = true;
-
-    fn decode(node: Node<'_>, head: bool) -> Result<Self, Complaint> {
-        let Nothing {} = from_node(node)?;
-        Ok(if head { Self::Peek } else { Self::Read })
+fn reject_from_with_after(list: &ListPosts) -> Result<(), InputError> {
+    if list.from.is_some() && list.after.is_some() {
+        return Err(InputError::expected("from", Expected::NoAfter));
     }
-
-    fn schema(generator: &mut SchemaGenerator) -> Schema {
-        Nothing::schema(generator)
-    }
+    Ok(())
 }
 
-fn one_start(list: &ListPosts) -> Result<(), Complaint> {
-    let both = list.from.is_some() && list.after.is_some();
-    (!both)
-        .then_some(())
-        .ok_or_else(|| Complaint::expected("from", "to stand without after"))
+/// The parameters in a body.
+macro_rules! body_params {
+    ($($type:ident $(, check: $check:path)?;)+) => {$(
+        impl Params for $type {
+            const SOURCE: Source = Source::Body;
+
+            $(fn check(&self) -> Result<(), InputError> {
+                $check(self)
+            })?
+        }
+    )+};
 }
 
-fn some_change(edit: &EditPoll) -> Result<(), Complaint> {
+body_params! {
+    StartThread;
+    Reply;
+    EditPost;
+    Rate;
+    SendMessage;
+    Vote;
+    EditPoll, check: require_change;
+    Follow;
+}
+
+fn require_change(edit: &EditPoll) -> Result<(), InputError> {
     let EditPoll {
         question,
         options,
@@ -132,12 +169,13 @@ fn some_change(edit: &EditPoll) -> Result<(), Complaint> {
         closes_at,
         expected_version: _,
     } = edit;
-    let changes = question.is_some()
+    let has_change = question.is_some()
         || options.is_some()
         || max_choices.is_some()
         || can_change_vote.is_some()
         || closes_at.is_some();
-    changes
-        .then_some(())
-        .ok_or_else(|| Complaint::expected("body", "at least one change"))
+    if has_change {
+        return Ok(());
+    }
+    Err(InputError::expected("body", Expected::Change))
 }

@@ -10,25 +10,27 @@ use crate::model::{
 
 /// The variable segments of a path, as they were sent.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Vars<'a>(pub(crate) [&'a str; 2]);
+pub(crate) struct RawPathParams<'a>(pub(crate) [&'a str; 2]);
 
-impl Vars<'_> {
+impl RawPathParams<'_> {
     fn decode<T>(&self, index: usize, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
         let text = percent_decode(self.0.get(index)?)?;
         parse(&text)
     }
 }
 
-/// The path variables that a command takes.
-pub(crate) trait At: Send + Sized + 'static {
+/// The path variables of an endpoint.
+pub(crate) trait PathParams: Send + Sync + Sized + 'static {
     /// Their names, in order.
     const NAMES: &'static [&'static str];
 
-    /// `None` for what can name nothing: 404 `not_found`, like what names nothing that is there.
-    fn parse(vars: Vars<'_>) -> Option<Self>;
+    /// `None` for a text that no resource can have as its id: 404 `not_found`, as for an id that nothing has.
+    fn parse(raw: RawPathParams<'_>) -> Option<Self>;
 
     /// Where a write to it happens.
-    fn place(&self) -> Place<'_>;
+    fn place(&self) -> Place<'_> {
+        Place::Nowhere
+    }
 
     /// The member that it names, if any.
     fn member(&self) -> Option<&UserRef> {
@@ -39,15 +41,11 @@ pub(crate) trait At: Send + Sized + 'static {
     fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema>;
 }
 
-impl At for () {
+impl PathParams for () {
     const NAMES: &'static [&'static str] = &[];
 
-    fn parse(_: Vars<'_>) -> Option<Self> {
+    fn parse(_: RawPathParams<'_>) -> Option<Self> {
         Some(())
-    }
-
-    fn place(&self) -> Place<'_> {
-        Place::Nowhere
     }
 
     fn schemas(_: &mut SchemaGenerator) -> Vec<Schema> {
@@ -55,60 +53,39 @@ impl At for () {
     }
 }
 
-macro_rules! single {
-    ($($id:ident $name:literal $place:expr;)+) => {$(
-        impl At for $id {
+/// A path with one variable.
+macro_rules! path_param {
+    ($type:ident, $name:literal $(, $method:ident: $result:ty = $value:expr)?) => {
+        impl PathParams for $type {
             const NAMES: &'static [&'static str] = &[$name];
 
-            fn parse(vars: Vars<'_>) -> Option<Self> {
-                vars.decode(0, Self::new)
+            fn parse(raw: RawPathParams<'_>) -> Option<Self> {
+                raw.decode(0, Self::new)
             }
 
-            fn place(&self) -> Place<'_> {
-                let place: fn(&Self) -> Place<'_> = $place;
-                place(self)
-            }
+            $(fn $method(&self) -> $result {
+                $value(self)
+            })?
 
             fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema> {
                 vec![Self::json_schema(generator)]
             }
         }
-    )+};
+    };
 }
 
-single! {
-    ForumId "forumId" |id| Place::Forum(id);
-    ThreadId "threadId" |id| Place::Thread(id);
-    PollId "pollId" |id| Place::Poll(id);
-    MessageId "messageId" |_| Place::Nowhere;
-}
+path_param!(ForumId, "forumId", place: Place<'_> = Place::Forum);
+path_param!(ThreadId, "threadId", place: Place<'_> = Place::Thread);
+path_param!(PollId, "pollId", place: Place<'_> = Place::Poll);
+path_param!(UserRef, "userId", member: Option<&UserRef> = Some);
+path_param!(MessageId, "messageId");
 
-impl At for UserRef {
-    const NAMES: &'static [&'static str] = &["userId"];
-
-    fn parse(vars: Vars<'_>) -> Option<Self> {
-        vars.decode(0, Self::new)
-    }
-
-    fn place(&self) -> Place<'_> {
-        Place::Nowhere
-    }
-
-    fn member(&self) -> Option<&UserRef> {
-        Some(self)
-    }
-
-    fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema> {
-        vec![Self::json_schema(generator)]
-    }
-}
-
-impl At for PostAt {
+impl PathParams for PostAt {
     const NAMES: &'static [&'static str] = &["threadId", "postId"];
 
-    fn parse(vars: Vars<'_>) -> Option<Self> {
-        let thread = vars.decode(0, ThreadId::new)?;
-        let post = vars.decode(1, PostId::new)?;
+    fn parse(raw: RawPathParams<'_>) -> Option<Self> {
+        let thread = raw.decode(0, ThreadId::new)?;
+        let post = raw.decode(1, PostId::new)?;
         Some(Self { thread, post })
     }
 
@@ -124,21 +101,17 @@ impl At for PostAt {
     }
 }
 
-impl At for Target {
+/// It is [`Place::Nowhere`]: a target that became hidden can still be unfollowed.
+impl PathParams for Target {
     const NAMES: &'static [&'static str] = &["target", "targetId"];
 
-    fn parse(vars: Vars<'_>) -> Option<Self> {
-        let kind = vars.decode(0, |kind| Some(kind.to_owned()))?;
+    fn parse(raw: RawPathParams<'_>) -> Option<Self> {
+        let kind = raw.decode(0, |kind| Some(kind.to_owned()))?;
         match kind.as_str() {
-            "thread" => vars.decode(1, ThreadId::new).map(Self::Thread),
-            "forum" => vars.decode(1, ForumId::new).map(Self::Forum),
+            "thread" => raw.decode(1, ThreadId::new).map(Self::Thread),
+            "forum" => raw.decode(1, ForumId::new).map(Self::Forum),
             _ => None,
         }
-    }
-
-    /// Unfollowing stays possible where the target is hidden by now.
-    fn place(&self) -> Place<'_> {
-        Place::Nowhere
     }
 
     fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema> {

@@ -1,6 +1,7 @@
-//! A query or a body as a tree, and serde's types decoded from it with complaints of our own.
+//! A query or a body as a tree, and serde's types decoded from it.
 //!
-//! No parser's own words reach the wire: each refusal is a [`Complaint`] that names the field.
+//! serde_json's own errors cannot be translated, name no path to the field, and let the last of repeated names win.
+//! Here each error is an [`InputError`] that names the field.
 
 use std::borrow::Cow;
 
@@ -10,31 +11,31 @@ use serde::de::{
 use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::Number;
 
-use crate::api::extract::error::Complaint;
-use crate::model::UNTYPED;
+use super::error::InputError;
+use crate::model::{Expected, FORBIDDEN_CHARS};
 
-/// JSON, with an object's repeated names kept, so that they can be refused.
+/// JSON. An object keeps repeated names, so that they can be refused.
 #[derive(Clone, Debug)]
-pub(crate) enum Node<'a> {
+pub(crate) enum InputValue<'a> {
     Null,
     Bool(bool),
     Number(Number),
     Text(Cow<'a, str>),
-    /// A query parameter's value, which is read as whatever its field takes.
+    /// A query parameter's value: the type of its field decides how it is read.
     Parameter(Cow<'a, str>),
-    List(Vec<Node<'a>>),
-    Object(Vec<(Cow<'a, str>, Node<'a>)>),
+    List(Vec<InputValue<'a>>),
+    Object(Vec<(Cow<'a, str>, InputValue<'a>)>),
 }
 
-impl<'a> Node<'a> {
-    fn expected<T>(phrase: &'static str) -> Result<T, Complaint> {
-        Err(Complaint::expected("", phrase))
+impl<'a> InputValue<'a> {
+    fn expected<T>(expected: Expected) -> Result<T, InputError> {
+        Err(InputError::expected("", expected))
     }
 
-    /// A JSON number beyond `i64` becomes the nearest one: out of range for any field, which is the board's matter.
+    /// A JSON number beyond `i64` becomes the nearest `i64`, which the board refuses by its own rules.
     fn whole_number(&self) -> Option<i64> {
         match self {
-            Self::Number(number) => number.as_i64().or_else(|| saturated(number)),
+            Self::Number(number) => number.as_i64().or_else(|| saturate_i64(number)),
             Self::Parameter(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => {
                 text.parse().ok()
             }
@@ -59,28 +60,26 @@ impl<'a> Node<'a> {
         found.any(|(_, value)| matches!(value, Self::Bool(true)))
     }
 
-    fn text(self) -> Result<Cow<'a, str>, Complaint> {
+    fn text(self) -> Result<Cow<'a, str>, InputError> {
         match self {
-            Self::Text(text) | Self::Parameter(text) if !text.contains(UNTYPED) => Ok(text),
-            Self::Text(_) | Self::Parameter(_) => {
-                Self::expected("text without U+0000 and byte-order marks")
-            }
-            _ => Self::expected("text"),
+            Self::Text(text) | Self::Parameter(text) if !text.contains(FORBIDDEN_CHARS) => Ok(text),
+            Self::Text(_) | Self::Parameter(_) => Self::expected(Expected::TypedText),
+            _ => Self::expected(Expected::Text),
         }
     }
 }
 
-fn saturated(number: &Number) -> Option<i64> {
+fn saturate_i64(number: &Number) -> Option<i64> {
     let float = number.as_f64().filter(|float| float.fract() == 0.0)?;
     Some(float as i64)
 }
 
 macro_rules! numbers {
     ($($method:ident)+) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Complaint> {
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
             match self.whole_number() {
                 Some(number) => visitor.visit_i64(number),
-                None => Self::expected("a whole number"),
+                None => Self::expected(Expected::WholeNumber),
             }
         }
     )+};
@@ -88,19 +87,19 @@ macro_rules! numbers {
 
 macro_rules! texts {
     ($($method:ident)+) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Complaint> {
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
             self.text()?.into_deserializer().deserialize_str(visitor)
         }
     )+};
 }
 
-impl<'de> Deserializer<'de> for Node<'_> {
-    type Error = Complaint;
+impl<'de> Deserializer<'de> for InputValue<'_> {
+    type Error = InputError;
 
     numbers! { deserialize_i64 deserialize_u64 }
     texts! { deserialize_str deserialize_string deserialize_identifier }
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Complaint> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
         match self {
             Self::Null => visitor.visit_unit(),
             Self::Bool(_) => self.deserialize_bool(visitor),
@@ -111,34 +110,34 @@ impl<'de> Deserializer<'de> for Node<'_> {
         }
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Complaint> {
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
         match self.boolean() {
             Some(value) => visitor.visit_bool(value),
-            None => Self::expected("true or false"),
+            None => Self::expected(Expected::Boolean),
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Complaint> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
         match self {
             Self::Null => visitor.visit_none(),
             _ => visitor.visit_some(self),
         }
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Complaint> {
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
         match self {
-            Self::List(items) => visitor.visit_seq(Items(items.into_iter().enumerate())),
-            _ => Self::expected("a list"),
+            Self::List(items) => visitor.visit_seq(SeqDeserializer(items.into_iter().enumerate())),
+            _ => Self::expected(Expected::List),
         }
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Complaint> {
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
         match self {
-            Self::Object(fields) => visitor.visit_map(Fields {
+            Self::Object(fields) => visitor.visit_map(MapDeserializer {
                 rest: fields.into_iter(),
                 current: None,
             }),
-            _ => Self::expected("an object"),
+            _ => Self::expected(Expected::Object),
         }
     }
 
@@ -147,7 +146,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Complaint> {
+    ) -> Result<V::Value, InputError> {
         self.deserialize_map(visitor)
     }
 
@@ -156,7 +155,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Complaint> {
+    ) -> Result<V::Value, InputError> {
         visitor.visit_enum(self.text()?.into_deserializer())
     }
 
@@ -166,105 +165,108 @@ impl<'de> Deserializer<'de> for Node<'_> {
     }
 }
 
-struct Items<'a>(std::iter::Enumerate<std::vec::IntoIter<Node<'a>>>);
+struct SeqDeserializer<'a>(std::iter::Enumerate<std::vec::IntoIter<InputValue<'a>>>);
 
-impl<'de> SeqAccess<'de> for Items<'_> {
-    type Error = Complaint;
+impl<'de> SeqAccess<'de> for SeqDeserializer<'_> {
+    type Error = InputError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
         &mut self,
         seed: T,
-    ) -> Result<Option<T::Value>, Complaint> {
-        let item = self.0.next().map(|(index, node)| {
-            seed.deserialize(node)
-                .map_err(|complaint| complaint.within(&format!("[{index}]")))
+    ) -> Result<Option<T::Value>, InputError> {
+        let item = self.0.next().map(|(index, value)| {
+            seed.deserialize(value)
+                .map_err(|error| error.in_field(&format!("[{index}]")))
         });
         item.transpose()
     }
 }
 
-struct Fields<'a> {
-    rest: std::vec::IntoIter<(Cow<'a, str>, Node<'a>)>,
-    current: Option<(Cow<'a, str>, Node<'a>)>,
+struct MapDeserializer<'a> {
+    rest: std::vec::IntoIter<(Cow<'a, str>, InputValue<'a>)>,
+    current: Option<(Cow<'a, str>, InputValue<'a>)>,
 }
 
-impl<'de> MapAccess<'de> for Fields<'_> {
-    type Error = Complaint;
+impl<'de> MapAccess<'de> for MapDeserializer<'_> {
+    type Error = InputError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,
-    ) -> Result<Option<K::Value>, Complaint> {
+    ) -> Result<Option<K::Value>, InputError> {
         self.current = self.rest.next();
         let name = self.current.as_ref().map(|(name, _)| &**name);
         name.map(|name| seed.deserialize(name.into_deserializer()))
             .transpose()
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Complaint> {
-        let (name, node) = self.current.take().unwrap_or(("".into(), Node::Null));
-        seed.deserialize(node)
-            .map_err(|complaint| complaint.within(&name))
+    fn next_value_seed<V: DeserializeSeed<'de>>(
+        &mut self,
+        seed: V,
+    ) -> Result<V::Value, InputError> {
+        let (name, value) = self.current.take().unwrap_or(("".into(), InputValue::Null));
+        seed.deserialize(value)
+            .map_err(|error| error.in_field(&name))
     }
 }
 
-impl<'de> Deserialize<'de> for Node<'de> {
+impl<'de> Deserialize<'de> for InputValue<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Tree)
+        deserializer.deserialize_any(ValueVisitor)
     }
 }
 
-/// Builds a node from what a JSON parser meets.
-struct Tree;
+/// Builds a value from the events of a JSON parser.
+struct ValueVisitor;
 
-impl<'de> Visitor<'de> for Tree {
-    type Value = Node<'de>;
+impl<'de> Visitor<'de> for ValueVisitor {
+    type Value = InputValue<'de>;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("JSON")
     }
 
-    fn visit_unit<E: de::Error>(self) -> Result<Node<'de>, E> {
-        Ok(Node::Null)
+    fn visit_unit<E: de::Error>(self) -> Result<InputValue<'de>, E> {
+        Ok(InputValue::Null)
     }
 
-    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Node<'de>, E> {
-        Ok(Node::Bool(value))
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<InputValue<'de>, E> {
+        Ok(InputValue::Bool(value))
     }
 
-    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Node<'de>, E> {
-        Ok(Node::Number(value.into()))
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<InputValue<'de>, E> {
+        Ok(InputValue::Number(value.into()))
     }
 
-    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Node<'de>, E> {
-        Ok(Node::Number(value.into()))
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<InputValue<'de>, E> {
+        Ok(InputValue::Number(value.into()))
     }
 
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Node<'de>, E> {
-        Ok(Number::from_f64(value).map_or(Node::Null, Node::Number))
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<InputValue<'de>, E> {
+        Ok(Number::from_f64(value).map_or(InputValue::Null, InputValue::Number))
     }
 
-    fn visit_borrowed_str<E: de::Error>(self, value: &'de str) -> Result<Node<'de>, E> {
-        Ok(Node::Text(value.into()))
+    fn visit_borrowed_str<E: de::Error>(self, value: &'de str) -> Result<InputValue<'de>, E> {
+        Ok(InputValue::Text(value.into()))
     }
 
-    fn visit_str<E: de::Error>(self, value: &str) -> Result<Node<'de>, E> {
-        Ok(Node::Text(value.to_owned().into()))
+    fn visit_str<E: de::Error>(self, value: &str) -> Result<InputValue<'de>, E> {
+        Ok(InputValue::Text(value.to_owned().into()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node<'de>, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<InputValue<'de>, A::Error> {
         let mut list = Vec::new();
         while let Some(item) = items.next_element()? {
             list.push(item);
         }
-        Ok(Node::List(list))
+        Ok(InputValue::List(list))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Node<'de>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<InputValue<'de>, A::Error> {
         let mut object = Vec::new();
         while let Some((name, value)) = fields.next_entry::<String, _>()? {
             object.push((name.into(), value));
         }
-        Ok(Node::Object(object))
+        Ok(InputValue::Object(object))
     }
 }

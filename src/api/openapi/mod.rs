@@ -1,20 +1,18 @@
 //! The OpenAPI 3.1 document (contract, section 9), made from the same rows and types that serve the requests.
 
-mod descriptions;
 mod info;
 mod normalize;
 mod operation;
 mod responses;
 mod schemas;
-mod text_pattern;
 mod webhooks;
 
 use serde_json::{Map, Value, json};
 
 use self::schemas::Schemas;
 use super::Settings;
-use crate::api::error::Code;
-use crate::api::router::rows;
+use crate::api::endpoints::endpoints;
+use crate::api::error::ErrorCode;
 use crate::environment::Environment;
 use crate::scope::Surface;
 
@@ -50,18 +48,18 @@ fn info(settings: &Settings, surface: Surface) -> Value {
         .scopes()
         .map(|scope| (scope.to_string(), scope.allows().into()))
         .collect();
-    let errors: Map<_, _> = Code::of(surface)
+    let errors: Map<_, _> = ErrorCode::of(surface)
         .map(|code| {
             (
                 code.as_str().into(),
-                json!({ "status": code.status(), "meaning": code.meaning() }),
+                json!({ "status": code.status().as_u16(), "meaning": code.meaning() }),
             )
         })
         .collect();
     json!({
         "title": "Forum Board REST API",
         "version": "1.0.0",
-        "description": info::guide(settings, surface),
+        "description": info::introduction(settings, surface),
         "contact": { "name": "The operators of this board" },
         "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         "x-scopes": scopes,
@@ -81,7 +79,7 @@ fn security_scheme(surface: Surface) -> Value {
 fn tags(surface: Surface) -> Vec<Value> {
     let served = TAGS
         .iter()
-        .filter(|(name, _)| rows(surface).any(|row| row.tag == *name));
+        .filter(|(name, _)| endpoints(surface).any(|endpoint| endpoint.tag == *name));
     served
         .chain([&webhooks::TAG])
         .map(|(name, description)| json!({ "name": name, "description": description }))
@@ -105,13 +103,13 @@ fn paths(
     responses: &mut Map<String, Value>,
 ) -> Map<String, Value> {
     let mut paths = Map::new();
-    for row in rows(surface) {
-        let operation = operation::operation(row, surface, schemas, responses);
+    for endpoint in endpoints(surface) {
+        let operation = operation::operation(endpoint, surface, schemas, responses);
         let path = paths
-            .entry(row.path)
-            .or_insert_with(|| path_item(row.path, surface));
+            .entry(endpoint.path)
+            .or_insert_with(|| path_item(endpoint.path, surface));
         if let Some(path) = path.as_object_mut() {
-            path.insert(row.verb.as_str().into(), operation);
+            path.insert(endpoint.method.as_str().to_lowercase(), operation);
         }
     }
     paths

@@ -4,12 +4,14 @@ use schemars::Schema;
 use schemars::transform::{Transform, transform_subschemas};
 use serde_json::Value;
 
+use crate::model::text_pattern;
+
 /// Unsigned formats are no formats of OpenAPI's: the minimum says it all. Choices become an enumeration. A default
 /// moves to the description, as generators make a field with one required; where it says nothing it goes.
 #[derive(Clone)]
-pub(super) struct Plain;
+pub(super) struct NormalizeSchemas;
 
-impl Transform for Plain {
+impl Transform for NormalizeSchemas {
     fn transform(&mut self, schema: &mut Schema) {
         let format = schema.get("format").and_then(Value::as_str);
         if format.is_some_and(|format| format.starts_with("uint")) {
@@ -21,7 +23,7 @@ impl Transform for Plain {
         let required = required(schema);
         let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
         for (name, property) in properties.into_iter().flatten() {
-            tell_default(property, required.contains(name));
+            describe_default(property, required.contains(name));
         }
         transform_subschemas(self, schema);
     }
@@ -54,7 +56,7 @@ fn required(schema: &Schema) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-fn tell_default(property: &mut Value, required: bool) {
+fn describe_default(property: &mut Value, required: bool) {
     let default = property
         .as_object_mut()
         .and_then(|fields| fields.remove("default"));
@@ -70,5 +72,28 @@ fn tell_default(property: &mut Value, required: bool) {
 fn append(description: Option<&mut Value>, text: &str) {
     if let Some(Value::String(description)) = description {
         description.push_str(text);
+    }
+}
+
+/// Texts that are narrowed by nothing else take whatever can be typed.
+#[derive(Clone)]
+pub(super) struct RestrictText;
+
+impl Transform for RestrictText {
+    fn transform(&mut self, schema: &mut Schema) {
+        let narrowed = ["enum", "const", "format", "pattern"];
+        let is_free = !narrowed.iter().any(|word| schema.get(*word).is_some());
+        if is_free && is_text(schema) {
+            schema.insert("pattern".into(), text_pattern().into());
+        }
+        transform_subschemas(self, schema);
+    }
+}
+
+fn is_text(schema: &Schema) -> bool {
+    match schema.get("type") {
+        Some(Value::Array(types)) => types.contains(&"string".into()),
+        Some(only) => only == "string",
+        None => false,
     }
 }

@@ -1,39 +1,40 @@
-//! One operation of the document, from one row.
+//! One operation of the document, from one endpoint.
 
+use http::Method;
 use serde_json::{Map, Value, json};
 
-use super::descriptions::note;
 use super::responses;
-use super::schemas::{Schemas, never_null};
-use crate::api::endpoint::Described;
+use super::schemas::{Schemas, strip_null};
+use crate::api::endpoint::{ApiEndpoint, OperationSchemas};
 use crate::api::extract::params::Source;
-use crate::api::row::{Row, Verb};
 use crate::scope::{Scope, Surface};
 
 pub(super) fn operation(
-    row: &Row,
+    endpoint: &ApiEndpoint,
     surface: Surface,
     schemas: &mut Schemas,
     shared: &mut Map<String, Value>,
 ) -> Value {
-    let described = row.op.describe(&mut schemas.inputs, &mut schemas.outputs);
+    let operation_schemas = endpoint
+        .handler
+        .describe(&mut schemas.inputs, &mut schemas.outputs);
     let mut operation = json!({
-        "operationId": row.name,
-        "summary": row.summary.trim_end_matches('.'),
-        "description": description(row, surface),
-        "tags": [row.tag],
-        "security": security(row),
-        "parameters": parameters(row, &described),
-        "responses": responses::responses(row, surface, &described, shared),
-        "x-scope": row.scope.as_str(),
-        "x-ratelimit-cost": row.cost,
+        "operationId": endpoint.operation_id,
+        "summary": endpoint.summary.trim_end_matches('.'),
+        "description": description(endpoint, surface),
+        "tags": [endpoint.tag],
+        "security": security(endpoint),
+        "parameters": parameters(endpoint, &operation_schemas),
+        "responses": responses::responses(endpoint, surface, &operation_schemas, shared),
+        "x-scope": endpoint.scope.as_str(),
+        "x-ratelimit-cost": endpoint.cost,
     });
-    let known = field_scope(row, surface);
+    let known = field_scope(endpoint, surface);
     if let (Some((field, scope)), Some(operation)) = (known, operation.as_object_mut()) {
         operation.insert("x-field-scopes".into(), json!({ field: scope.as_str() }));
     }
-    if let (Source::Body, Some(operation)) = (described.source, operation.as_object_mut()) {
-        let content = json!({ "application/json": { "schema": described.arguments } });
+    if let (Source::Body, Some(operation)) = (operation_schemas.source, operation.as_object_mut()) {
+        let content = json!({ "application/json": { "schema": operation_schemas.params } });
         operation.insert(
             "requestBody".into(),
             json!({ "required": true, "content": content }),
@@ -42,21 +43,22 @@ pub(super) fn operation(
     operation
 }
 
-fn description(row: &Row, surface: Surface) -> String {
-    let Row {
+fn description(endpoint: &ApiEndpoint, surface: Surface) -> String {
+    let ApiEndpoint {
         summary,
+        notes,
         scope,
         cost,
         ..
-    } = row;
+    } = endpoint;
     let unit = if *cost == 1 { "unit" } else { "units" };
-    let token = match row.op.needs_token() {
+    let token = match endpoint.handler.needs_token() {
         true => "Needs a token that carries",
         false => "Needs no token; one that is sent must carry",
     };
     let rules = format!("{token} `{scope}`. Costs {cost} {unit}.");
-    let field = field_rule(row, surface);
-    let parts = [*summary, note(row.name), &rules, &field];
+    let field = field_rule(endpoint, surface);
+    let parts = [*summary, *notes, &rules, &field];
     parts
         .into_iter()
         .filter(|part| !part.is_empty())
@@ -65,13 +67,13 @@ fn description(row: &Row, surface: Surface) -> String {
 }
 
 /// The scope that `true` in a field of the body needs, if the surface knows it.
-fn field_scope(row: &Row, surface: Surface) -> Option<(&'static str, Scope)> {
+fn field_scope(endpoint: &ApiEndpoint, surface: Surface) -> Option<(&'static str, Scope)> {
     let is_known = |scope| surface.scopes().any(|known| known == scope);
-    row.field_scope.filter(|(_, scope)| is_known(*scope))
+    endpoint.field_scope.filter(|(_, scope)| is_known(*scope))
 }
 
-fn field_rule(row: &Row, surface: Surface) -> String {
-    match (row.field_scope, field_scope(row, surface)) {
+fn field_rule(endpoint: &ApiEndpoint, surface: Surface) -> String {
+    match (endpoint.field_scope, field_scope(endpoint, surface)) {
         (None, _) => String::new(),
         (_, Some((field, scope))) => format!(
             "`{field}: true` also needs the scope `{scope}`. Without it the answer is 403 `missing_scope` and nothing \
@@ -83,24 +85,24 @@ fn field_rule(row: &Row, surface: Surface) -> String {
     }
 }
 
-fn security(row: &Row) -> Value {
-    if row.op.needs_token() {
+fn security(endpoint: &ApiEndpoint) -> Value {
+    if endpoint.handler.needs_token() {
         json!([{ "bearerAuth": [] }])
     } else {
         json!([{}, { "bearerAuth": [] }])
     }
 }
 
-fn parameters(row: &Row, described: &Described) -> Vec<Value> {
-    let path = described
-        .variables
+fn parameters(endpoint: &ApiEndpoint, operation_schemas: &OperationSchemas) -> Vec<Value> {
+    let path = operation_schemas
+        .path_params
         .iter()
         .map(|(name, schema)| parameter(name, "path", true, json!(schema)));
-    let query = match described.source {
-        Source::Query => query(&json!(described.arguments)),
+    let query = match operation_schemas.source {
+        Source::Query => query(&json!(operation_schemas.params)),
         Source::Body => Vec::new(),
     };
-    path.chain(query).chain(header(row)).collect()
+    path.chain(query).chain(header(endpoint)).collect()
 }
 
 /// A parameter for each property of the arguments.
@@ -115,7 +117,7 @@ fn query(arguments: &Value) -> Vec<Value> {
         .flatten();
     properties
         .map(|(name, schema)| {
-            parameter(name, "query", is_required(name), never_null(schema.clone()))
+            parameter(name, "query", is_required(name), strip_null(schema.clone()))
         })
         .collect()
 }
@@ -128,14 +130,14 @@ fn parameter(name: &str, place: &str, required: bool, mut schema: Value) -> Valu
     json!({ "name": name, "in": place, "required": required, "description": description, "schema": schema })
 }
 
-fn header(row: &Row) -> Option<Value> {
-    let (name, description, schema) = match row.verb {
-        Verb::Post => (
+fn header(endpoint: &ApiEndpoint) -> Option<Value> {
+    let (name, description, schema) = match endpoint.method {
+        Method::POST => (
             "Idempotency-Key",
             "Chosen by the client, such as a UUID. Makes this request safe to repeat: for 24 hours after a success the same request with the same key receives the stored response.",
             json!({ "type": "string", "pattern": "^[!-~]{1,64}$", "examples": ["5e5c1a52-31d6-4d4e-a0a4-1c6b0f0e7a11"] }),
         ),
-        Verb::Get if !row.acts() => (
+        Method::GET if !endpoint.has_side_effects => (
             "If-None-Match",
             "The etag of an answer that the client still has.",
             json!({ "type": "string" }),

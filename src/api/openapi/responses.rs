@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use crate::api::endpoint::Described;
-use crate::api::error::Code;
-use crate::api::row::Row;
+use crate::api::endpoint::{ApiEndpoint, OperationSchemas};
+use crate::api::error::ErrorCode;
 use crate::scope::Surface;
 
 /// Headers, by their names in lower case: what they say, their type, and whether every response carries them.
@@ -47,7 +47,7 @@ fn reference(header: &str) -> String {
 }
 
 /// References to the headers that every response carries, and to these.
-fn carrying(more: &[&str]) -> Map<String, Value> {
+fn header_refs(more: &[&str]) -> Map<String, Value> {
     let carried = HEADERS.iter().map(|(name, _, _, always)| (*name, *always));
     let names = carried
         .filter(|(name, always)| *always || more.contains(name))
@@ -58,98 +58,118 @@ fn carrying(more: &[&str]) -> Map<String, Value> {
 }
 
 pub(super) fn responses(
-    row: &Row,
+    endpoint: &ApiEndpoint,
     surface: Surface,
-    described: &Described,
+    schemas: &OperationSchemas,
     shared: &mut Map<String, Value>,
 ) -> Map<String, Value> {
     let mut responses = Map::new();
-    for status in row.op.statuses() {
-        responses.insert(status.to_string(), success(row, status, described));
+    for status in schemas.statuses.iter().copied() {
+        responses.insert(
+            status.as_str().to_owned(),
+            success(endpoint, status, schemas),
+        );
     }
-    if row.is_read() && !row.acts() {
-        let headers = carrying(&brought(row, 304, described));
+    if endpoint.is_conditional() {
+        let headers = header_refs(&success_headers(
+            endpoint,
+            StatusCode::NOT_MODIFIED,
+            schemas,
+        ));
         let unchanged = "What the client has is still right.";
         responses.insert(
             "304".into(),
             json!({ "description": unchanged, "headers": headers }),
         );
     }
-    for (status, codes) in by_status(row, surface) {
-        responses.insert(status.to_string(), refusal(&codes, shared));
+    for (status, codes) in by_status(endpoint, schemas, surface) {
+        responses.insert(status.as_str().to_owned(), refusal(&codes, shared));
     }
     if surface == Surface::Compact {
-        let other = json!({ "description": "Any other refusal.", "headers": carrying(&[]), "content": error_content(&[]) });
+        let other = json!({ "description": "Any other refusal.", "headers": header_refs(&[]), "content": error_content(&[]) });
         responses.insert("default".into(), other);
     }
     responses
 }
 
-fn success(row: &Row, status: u16, described: &Described) -> Value {
-    let headers = carrying(&brought(row, status, described));
-    let mut response = json!({ "description": row.summary, "headers": headers });
-    if let (true, Some(response)) = (status != 204, response.as_object_mut()) {
-        let content = json!({ "application/json": { "schema": described.reply } });
+fn success(endpoint: &ApiEndpoint, status: StatusCode, schemas: &OperationSchemas) -> Value {
+    let headers = header_refs(&success_headers(endpoint, status, schemas));
+    let mut response = json!({ "description": endpoint.summary, "headers": headers });
+    if let (true, Some(response)) = (status != StatusCode::NO_CONTENT, response.as_object_mut()) {
+        let content = json!({ "application/json": { "schema": schemas.output } });
         response.insert("content".into(), content);
     }
     response
 }
 
 /// The headers that an answer has beside those that every response carries.
-fn brought(row: &Row, status: u16, described: &Described) -> Vec<&'static str> {
-    let of_the_reply = described.headers.iter().copied();
+fn success_headers(
+    endpoint: &ApiEndpoint,
+    status: StatusCode,
+    schemas: &OperationSchemas,
+) -> Vec<&'static str> {
+    let of_the_reply = schemas.headers.iter().copied();
     let mut headers: Vec<_> = of_the_reply
-        .filter(|name| *name != "location" || status == 201)
+        .filter(|name| *name != "location" || status == StatusCode::CREATED)
         .collect();
-    headers.extend((row.is_read() && !row.acts()).then_some("etag"));
-    headers.extend(row.takes_key().then_some("idempotency-replayed"));
+    headers.extend((endpoint.is_conditional()).then_some("etag"));
+    headers.extend(
+        endpoint
+            .accepts_idempotency_key()
+            .then_some("idempotency-replayed"),
+    );
     headers
 }
 
 /// The codes that an operation can answer and the surface lists.
-fn by_status(row: &Row, surface: Surface) -> BTreeMap<u16, Vec<Code>> {
-    let mut by_status: BTreeMap<u16, Vec<Code>> = BTreeMap::new();
-    for code in Code::of(surface).filter(|code| can_answer(row, *code)) {
+fn by_status(
+    endpoint: &ApiEndpoint,
+    schemas: &OperationSchemas,
+    surface: Surface,
+) -> BTreeMap<StatusCode, Vec<ErrorCode>> {
+    let mut by_status: BTreeMap<StatusCode, Vec<ErrorCode>> = BTreeMap::new();
+    for code in ErrorCode::of(surface).filter(|code| can_answer(endpoint, schemas, *code)) {
         by_status.entry(code.status()).or_default().push(code);
     }
     // An overloaded backend. The compact surface has `default` for it.
-    if let Some(codes) = by_status.get_mut(&503) {
-        codes.push(Code::InternalError);
+    if let Some(codes) = by_status.get_mut(&StatusCode::SERVICE_UNAVAILABLE) {
+        codes.push(ErrorCode::InternalError);
     }
     by_status
 }
 
-fn can_answer(row: &Row, code: Code) -> bool {
+fn can_answer(endpoint: &ApiEndpoint, schemas: &OperationSchemas, code: ErrorCode) -> bool {
     match code {
-        Code::NoSuchRoute => false,
-        Code::NotFound => row.path.contains('{'),
-        code => !row.is_read() || !code.is_the_boards(),
+        ErrorCode::NoSuchRoute => false,
+        ErrorCode::NotFound => !schemas.path_params.is_empty(),
+        code if ErrorCode::BOARD.contains(&code) => endpoint.board_errors.contains(&code),
+        _ => true,
     }
 }
 
 /// A reference to the response that all operations with these codes share.
-fn refusal(codes: &[Code], shared: &mut Map<String, Value>) -> Value {
+fn refusal(codes: &[ErrorCode], shared: &mut Map<String, Value>) -> Value {
     let names: Vec<_> = codes.iter().map(|code| format!("{code:?}")).collect();
     let name = names.join("Or");
     shared.entry(&name).or_insert_with(|| response(codes));
     json!({ "$ref": format!("#/components/responses/{name}") })
 }
 
-fn response(codes: &[Code]) -> Value {
+fn response(codes: &[ErrorCode]) -> Value {
     let lines: Vec<_> = codes
         .iter()
         .map(|code| format!("`{}`: {}", code.as_str(), code.meaning()))
         .collect();
-    let more: &[&str] = match codes.first().map(|code| code.status()) {
+    let more: &[&str] = match codes.first().map(|code| code.status().as_u16()) {
         Some(401) => &["www-authenticate"],
         Some(429 | 409 | 503) => &["retry-after"],
         _ => &[],
     };
-    json!({ "description": lines.join("\n\n"), "headers": carrying(more), "content": error_content(codes) })
+    json!({ "description": lines.join("\n\n"), "headers": header_refs(more), "content": error_content(codes) })
 }
 
-fn error_content(codes: &[Code]) -> Value {
-    let example = |code: &Code| {
+fn error_content(codes: &[ErrorCode]) -> Value {
+    let example = |code: &ErrorCode| {
         let error = json!({ "code": code.as_str(), "message": code.meaning(), "requestId": "019b76da400070a1b2c3d4e5f6071829" });
         (
             code.as_str().to_owned(),

@@ -4,8 +4,7 @@ use schemars::SchemaGenerator;
 use schemars::generate::{Contract, SchemaSettings};
 use serde_json::{Map, Value};
 
-use super::normalize::Plain;
-use super::text_pattern::Typed;
+use super::normalize::{NormalizeSchemas, RestrictText};
 use crate::api::response::ErrorBody;
 
 /// Both directions: a field that may be left out of a request is always there in an answer.
@@ -20,7 +19,7 @@ impl Schemas {
         outputs.subschema_for::<ErrorBody<'_>>();
         Self {
             inputs: settings(Contract::Deserialize)
-                .with_transform(Typed)
+                .with_transform(RestrictText)
                 .into_generator(),
             outputs,
         }
@@ -39,11 +38,11 @@ fn settings(contract: Contract) -> SchemaSettings {
         settings.meta_schema = None;
         settings.contract = contract;
     });
-    settings.with_transform(Plain)
+    settings.with_transform(NormalizeSchemas)
 }
 
 /// A parameter is there or not: it is never null, and no list is its default.
-pub(super) fn never_null(mut schema: Value) -> Value {
+pub(super) fn strip_null(mut schema: Value) -> Value {
     let Some(fields) = schema.as_object_mut() else {
         return schema;
     };

@@ -9,18 +9,7 @@ use crate::webhook::{KINDS, Kind};
 /// The tag of all webhooks, and what holds for each.
 pub(super) const TAG: (&str, &str) = ("webhooks", DESCRIPTION);
 
-const DESCRIPTION: &str = "\
-What the board tells the endpoints that its operators registered: a POST for each event of their topics, as long as the \
-endpoint's owner sees the forum that it happened in.\n\n\
-**Check the signature** of each delivery. Compute the HMAC-SHA-256 of the `x-forum-timestamp`, a dot, and the body as \
-it came, byte for byte, keyed with the endpoint's secret (all of it, `whsec_` included). Compare `sha256=` and its \
-lower-case hexadecimal form with `x-forum-signature` in constant time. Refuse a timestamp that is more than five \
-minutes away.\n\n\
-**Each event comes at least once**: twice at times, then with the same `x-forum-delivery`, and in no order.\n\n\
-**Answer** with any 2xx within 10 seconds. 410 ends the delivery at once. Whatever else comes, redirects included, is a \
-failure, and so is no answer: there are six attempts, after waits of 30 seconds that double and are up to a fifth longer \
-(never more than an hour). After that a delivery waits for the operator.\n\n\
-**An event of more than 256 KiB** keeps its ids alone, and says `\"truncated\":true`.";
+const DESCRIPTION: &str = include_str!("webhooks.md");
 
 const SEE: &str = "How deliveries are signed, and what to answer, stands at the tag.";
 
@@ -40,10 +29,10 @@ const HEADERS: &[Header] = &[
 ];
 
 /// What a receiver may answer: the status, the name of the response, and what follows.
-type Answer = (&'static str, &'static str, &'static str);
+type ReceiverResponse = (&'static str, &'static str, &'static str);
 
 #[rustfmt::skip]
-const ANSWERS: &[Answer] = &[
+const RESPONSES: &[ReceiverResponse] = &[
     ("2XX", "Received", "The receiver has it."),
     ("410", "NoLongerWanted", "The receiver never wants this delivery: it is not tried again."),
     ("default", "NotReceived", "Anything else is a failure: it is tried again, six times in all."),
@@ -68,7 +57,7 @@ fn operation(kind: &Kind, name: &str) -> Value {
     let references = HEADERS
         .iter()
         .map(|(_, name, ..)| reference("parameters", name));
-    let answers = ANSWERS
+    let responses = RESPONSES
         .iter()
         .map(|(status, name, _)| ((*status).to_owned(), reference("responses", name)));
     let example: Value = serde_json::from_str(&(kind.example)().body).unwrap_or_default();
@@ -83,7 +72,7 @@ fn operation(kind: &Kind, name: &str) -> Value {
             "required": true,
             "content": { "application/json": { "schema": reference("schemas", name), "example": example } },
         },
-        "responses": answers.collect::<Map<_, _>>(),
+        "responses": responses.collect::<Map<_, _>>(),
     })
 }
 
@@ -102,9 +91,9 @@ fn reference(kind: &str, name: &str) -> Value {
 
 /// The headers that all webhooks share.
 pub(super) fn parameters() -> Map<String, Value> {
-    let parameter = |(header, name, says, schema): &Header| {
+    let parameter = |(header, name, description, schema): &Header| {
         let parameter = json!({
-            "name": header, "in": "header", "required": true, "description": says, "schema": schema(),
+            "name": header, "in": "header", "required": true, "description": description, "schema": schema(),
         });
         ((*name).to_owned(), parameter)
     };
@@ -113,6 +102,8 @@ pub(super) fn parameters() -> Map<String, Value> {
 
 /// The answers that all webhooks share.
 pub(super) fn responses() -> Map<String, Value> {
-    let response = |(_, name, says): &Answer| ((*name).to_owned(), json!({ "description": says }));
-    ANSWERS.iter().map(response).collect()
+    let response = |(_, name, description): &ReceiverResponse| {
+        ((*name).to_owned(), json!({ "description": description }))
+    };
+    RESPONSES.iter().map(response).collect()
 }

@@ -1,0 +1,71 @@
+//! What a part of a request must hold: the library's own phrases, each in every language.
+
+use serde::de::{self, Unexpected};
+
+use super::Query;
+
+macro_rules! phrases {
+    ($($name:ident $english:expr, $german:literal;)+) => {
+        /// What is expected of a field, a parameter or a header.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Expected {
+            $($name,)+
+        }
+
+        impl Expected {
+            pub(crate) const fn english(self) -> &'static str {
+                match self { $(Self::$name => $english,)+ }
+            }
+
+            pub(crate) const fn german(self) -> &'static str {
+                match self { $(Self::$name => $german,)+ }
+            }
+
+            const fn key(self) -> &'static str {
+                match self { $(Self::$name => stringify!($name),)+ }
+            }
+
+            /// The phrase in a deserializer's error that [`Expected::error`] made.
+            pub(crate) fn of_error(unexpected: Unexpected<'_>) -> Option<Self> {
+                match unexpected {
+                    $(Unexpected::Other(stringify!($name)) => Some(Self::$name),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+phrases! {
+    Boolean "true or false", "true oder false";
+    Change "at least one change", "wenigstens eine Änderung";
+    CompleteBody "a whole body", "ein vollständiger Inhalt";
+    CompleteBodyInTime "a whole body in time", "ein vollständiger Inhalt in der gegebenen Zeit";
+    Cursor "a cursor that this list gave", "ein Cursor, den diese Liste gab";
+    DateRange "24h, 7d, 30d, 1y, or dates as 2026-01-01..2026-02-01",
+        "24h, 7d, 30d, 1y oder Daten wie 2026-01-01..2026-02-01";
+    ForumIds "forum ids, with commas between them", "forumIds, mit Kommas dazwischen";
+    IdempotencyKey "1 to 64 visible ASCII characters", "1 bis 64 sichtbare ASCII-Zeichen";
+    Json "JSON", "JSON";
+    JsonType "application/json", "application/json";
+    Limit "1 to 100", "1 bis 100";
+    List "a list", "eine Liste";
+    NoAfter "to stand without after", "ein Aufruf ohne after";
+    Object "an object", "ein Objekt";
+    PercentEncoding "percent-encoded UTF-8", "prozentkodiertes UTF-8";
+    SearchQuery Query::EXPECTED,
+        "1 bis 200 Zeichen, mit einem Wort, nach dem zu suchen ist, und höchstens 32 im Ganzen";
+    SmallerBody "a smaller body", "ein kleinerer Inhalt";
+    Text "text", "Text";
+    Timestamp "a time, as 2026-01-31T12:00:00Z", "eine Zeit wie 2026-01-31T12:00:00Z";
+    TypedText "text without U+0000 and byte-order marks", "Text ohne U+0000 und Byte Order Mark";
+    UserRef "a userId or @username", "eine userId oder @username";
+    WholeNumber "a whole number", "eine ganze Zahl";
+}
+
+impl Expected {
+    /// The error of a deserializer. The API's own deserializer keeps the variant; any other prints the English phrase.
+    pub(crate) fn error<E: de::Error>(self) -> E {
+        E::invalid_value(Unexpected::Other(self.key()), &self.english())
+    }
+}

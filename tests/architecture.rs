@@ -1,0 +1,361 @@
+//! The architecture: which module may import which, and what only some places may do.
+//!
+//! `cargo test --test architecture -- imports --nocapture` prints the imports of each module, and fails when there is a
+//! cycle between modules or between files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+use std::{env, fs};
+
+use syn::visit::{self, Visit};
+use syn::{Item, ItemMod, ItemUse, UseTree, Visibility};
+
+/// The modules in an order in which each imports only modules before it. Submodules that are listed count by themselves.
+#[rustfmt::skip]
+const MODULES: &[&str] = &[
+    "guide", "error", "metrics", "scope", "model", "runtime", "task", "http_util", "swagger_ui", "host", "base62",
+    "token", "webhook", "rate_limit", "store", "store::postgres", "store::sqlite", "store::redis",
+    "environment", "webhook_admin", "worker", "token::issue", "api", "panel", "test_util", "conformance",
+];
+
+/// Modules whose files may still import each other in a circle. Shorten this list, and add nothing to it.
+#[rustfmt::skip]
+const FILE_CYCLES: &[&str] = &[
+    "token", "webhook", "store", "store::postgres", "store::sqlite", "store::redis", "worker", "api", "panel",
+    "conformance",
+];
+
+/// Where SQL is.
+#[rustfmt::skip]
+const SQL: &[&str] = &[
+    "src/store/", "src/webhook/event", "examples/existing_board",
+    "examples/server/src/board",
+];
+
+/// Calls and words that may appear in some places only.
+#[rustfmt::skip]
+const RESTRICTED_CALLS: &[(&str, &[&str])] = &[
+    ("SystemTime::now", &["src/runtime"]),
+    ("Instant::now", &["src/store/sqlite/", "src/webhook/http/", "examples/server/src/"]),
+    ("getrandom::", &["src/runtime"]),
+    ("tokio::spawn", &["src/runtime", "src/webhook/address/", "src/webhook/http/", "examples"]),
+    ("select ", SQL),
+    ("insert into ", SQL),
+    ("delete from ", SQL),
+    ("rusqlite", &["src/store/sqlite", "examples/server"]),
+    ("tokio_postgres", &["src/store/postgres", "examples"]),
+    ("rustls", &["src/webhook/http"]),
+    ("lookup_host", &["src/webhook/address/"]),
+    ("TcpStream::connect", &["src/webhook/http/"]),
+];
+
+/// Crates that the core must do without.
+#[rustfmt::skip]
+const FOREIGN: &[&str] = &[
+    "async-std", "axum", "hyper", "hyper-util", "native-tls", "openssl", "reqwest", "ring", "rusqlite", "rustls",
+    "smol", "sqlx", "tokio", "tokio-postgres", "url",
+];
+
+fn read(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+fn files(folder: &str) -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (mut waiting, mut files) = (vec![root.join(folder)], Vec::new());
+    while let Some(path) = waiting.pop() {
+        if path.is_dir() {
+            let entries = fs::read_dir(path).unwrap();
+            waiting.extend(entries.map(|entry| entry.unwrap().path()));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(
+                path.strip_prefix(root)
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+                    .to_owned(),
+            );
+        }
+    }
+    files
+}
+
+/// The paths that a file names, and those that it re-exports under a name.
+#[derive(Default)]
+struct Names {
+    used: Vec<Vec<String>>,
+    reexported: Vec<(String, Vec<String>)>,
+}
+
+impl Visit<'_> for Names {
+    fn visit_item_mod(&mut self, item: &ItemMod) {
+        if item.ident != "tests" {
+            visit::visit_item_mod(self, item);
+        }
+    }
+
+    fn visit_item_use(&mut self, item: &ItemUse) {
+        let mut leaves = Vec::new();
+        flatten(&item.tree, Vec::new(), &mut leaves);
+        match item.vis {
+            Visibility::Inherited => self.used.extend(leaves.into_iter().map(|(_, path)| path)),
+            _ => self.reexported.extend(leaves),
+        }
+    }
+
+    fn visit_path(&mut self, path: &syn::Path) {
+        let names = path
+            .segments
+            .iter()
+            .map(|segment| segment.ident.to_string());
+        self.used.push(names.collect());
+        visit::visit_path(self, path);
+    }
+}
+
+fn flatten(tree: &UseTree, mut path: Vec<String>, leaves: &mut Vec<(String, Vec<String>)>) {
+    match tree {
+        UseTree::Path(inner) => {
+            path.push(inner.ident.to_string());
+            flatten(&inner.tree, path, leaves);
+        }
+        UseTree::Group(group) => {
+            let each = group.items.iter();
+            each.for_each(|tree| flatten(tree, path.clone(), leaves));
+        }
+        UseTree::Name(name) => {
+            path.push(name.ident.to_string());
+            leaves.push((name.ident.to_string(), path));
+        }
+        UseTree::Rename(rename) => {
+            path.push(rename.ident.to_string());
+            leaves.push((rename.rename.to_string(), path));
+        }
+        UseTree::Glob(_) => leaves.push(("*".into(), path)),
+    }
+}
+
+/// All modules that are files, with their names.
+struct Crate(BTreeMap<String, Names>);
+
+impl Crate {
+    fn parse() -> Self {
+        let parse = |file: String| {
+            let inside = file.trim_start_matches("src/").trim_end_matches(".rs");
+            let module = inside.trim_end_matches("/mod").replace('/', "::");
+            let mut names = Names::default();
+            let mut items = syn::parse_file(&read(&file)).unwrap().items;
+            items.retain(|item| !matches!(item, Item::Macro(_)));
+            items.iter().for_each(|item| names.visit_item(item));
+            (module, names)
+        };
+        Self(files("src").into_iter().map(parse).collect())
+    }
+
+    /// The module that defines what a path names inside a module.
+    fn locate(&self, module: &str, path: &[String]) -> Option<&str> {
+        let mut base: Vec<&str> = module.split("::").collect();
+        let mut rest = path;
+        match path.first()?.as_str() {
+            "crate" => base.clear(),
+            "self" => {}
+            "super" => drop(base.pop()),
+            first if self.0.contains_key(&format!("{module}::{first}")) => rest = &[],
+            _ => return None,
+        }
+        let rest = if rest.is_empty() { path } else { &rest[1..] };
+        let mut found = base.join("::");
+        for (place, name) in rest.iter().enumerate() {
+            let inner = format!("{found}::{name}")
+                .trim_start_matches("::")
+                .to_owned();
+            if name == "super" {
+                found = found
+                    .rsplit_once("::")
+                    .map_or(String::new(), |(above, _)| above.into());
+            } else if self.0.contains_key(&inner) {
+                found = inner;
+            } else {
+                let home = if found.is_empty() { "lib" } else { &found };
+                let mut reexported = self.0[home].reexported.iter();
+                let target = reexported.find(|(known, _)| known == name);
+                if let Some((_, target)) = target {
+                    let target = [target, &rest[place + 1..]].concat();
+                    return self.locate(home, &target);
+                }
+                break;
+            }
+        }
+        let found = if found.is_empty() { "lib" } else { &found };
+        self.0.get_key_value(found).map(|(name, _)| name.as_str())
+    }
+
+    fn imports(&self) -> BTreeMap<&str, BTreeSet<&str>> {
+        let each = self.0.iter().map(|(module, names)| {
+            let located = names
+                .used
+                .iter()
+                .filter_map(|path| self.locate(module, path));
+            let located = located.filter(|other| other != module && *other != "lib");
+            (module.as_str(), located.collect())
+        });
+        each.collect()
+    }
+}
+
+/// The listed module that a file belongs to.
+fn listed(module: &str) -> &'static str {
+    let holds = |listed: &&&str| module == **listed || module.starts_with(&format!("{listed}::"));
+    let found = MODULES
+        .iter()
+        .filter(holds)
+        .max_by_key(|listed| listed.len());
+    found.unwrap_or_else(|| panic!("{module} is not in MODULES"))
+}
+
+#[test]
+fn imports_have_one_direction_and_no_cycle() {
+    let sources = Crate::parse();
+    let mut imports = sources.imports();
+    imports.remove("lib");
+    let mut modules: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for (module, others) in &imports {
+        modules
+            .entry(listed(module))
+            .or_default()
+            .extend(others.iter().map(|other| listed(other)));
+    }
+    let mut reversed = Vec::new();
+    for (place, module) in MODULES.iter().enumerate() {
+        let others = modules.remove(module).unwrap_or_default();
+        println!("{module}: {others:?}");
+        let later = others
+            .iter()
+            .filter(|other| MODULES[place + 1..].contains(other));
+        reversed.extend(later.map(|other| (module, *other)));
+    }
+    assert_eq!(reversed, [], "imports of a later module");
+    let cyclic = MODULES.iter().filter(|module| {
+        let cycle = file_cycle(module, &imports);
+        println!("{module}: files in cycles: {cycle:?}");
+        !cycle.is_empty() && !FILE_CYCLES.contains(module)
+    });
+    assert_eq!(cyclic.collect::<Vec<_>>(), [&""; 0], "cycles of files");
+}
+
+/// The files of a module that import each other in a circle, and those between two circles.
+fn file_cycle<'a>(
+    module: &str,
+    imports: &BTreeMap<&'a str, BTreeSet<&'a str>>,
+) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
+    let mut cycle = imports.clone();
+    cycle.retain(|file, _| listed(file) == module);
+    loop {
+        let files: BTreeSet<_> = cycle.keys().copied().collect();
+        let imported: BTreeSet<_> = cycle.values().flatten().copied().collect();
+        for others in cycle.values_mut() {
+            others.retain(|other| files.contains(other));
+        }
+        cycle.retain(|file, others| !others.is_empty() && imported.contains(file));
+        if cycle.len() == files.len() {
+            return cycle;
+        }
+    }
+}
+
+#[test]
+fn restricted_calls_are_in_their_places() {
+    let checked = ["src", "examples"].into_iter().flat_map(files);
+    for file in checked.filter(|file| !file.contains("/tests/")) {
+        let text = read(&file);
+        let lines = text.lines().take_while(|line| *line != "#[cfg(test)]");
+        for line in lines.filter(|line| !line.trim_start().starts_with("//")) {
+            for (call, places) in RESTRICTED_CALLS {
+                let found = line.contains(call) || line.contains(&call.to_uppercase());
+                let allowed = places.iter().any(|place| file.starts_with(place));
+                assert!(!found || allowed, "{file}: {line}");
+            }
+        }
+    }
+}
+
+/// A new parameter breaks no host, and the compiler reports every place that lacks a new field.
+#[test]
+fn types_that_a_host_receives_are_non_exhaustive_and_types_that_it_builds_are_not() {
+    let texts = files("src/model").into_iter().map(|file| read(&file));
+    let items: Vec<_> = texts
+        .flat_map(|text| text.split("\n\n").map(str::to_owned).collect::<Vec<_>>())
+        .collect();
+    let structs = items
+        .iter()
+        .filter_map(|item| item.split_once("\npub struct "));
+    let received = structs.filter(|(attributes, name)| {
+        let received = attributes.contains(" Deserialize,");
+        assert_eq!(received, attributes.contains("#[non_exhaustive]"), "{name}");
+        received
+    });
+    assert!(received.count() > 3);
+}
+
+#[test]
+fn every_feature_is_documented_and_none_is_on_by_default() {
+    let (manifest, docs) = (read("Cargo.toml"), read("src/lib.rs"));
+    let section = manifest.split("\n[features]\n").nth(1).unwrap();
+    let features = section.split("\n[").next().unwrap().lines();
+    for feature in features.filter_map(|line| line.split_once(" = ")) {
+        match feature {
+            ("default", value) => assert_eq!(value, "[]"),
+            (name, _) => assert!(docs.contains(&format!("//! - `{name}`")), "{name}"),
+        }
+    }
+}
+
+/// The compiler checks the example of the crate's documentation.
+#[test]
+fn the_readme_shows_the_example_of_the_documentation() {
+    let docs = read("src/lib.rs");
+    let docs = docs.lines().filter_map(|line| line.strip_prefix("//!"));
+    let docs: Vec<_> = docs
+        .map(|line| line.strip_prefix(' ').unwrap_or(line))
+        .collect();
+    let docs = docs.join("\n");
+    let example = docs
+        .split("```no_run\n")
+        .nth(1)
+        .unwrap()
+        .split("```")
+        .next()
+        .unwrap();
+    assert!(read("README.md").contains(&format!("```rust\n{example}```")));
+}
+
+#[test]
+fn the_core_has_few_crates_without_runtime_sql_and_tls() {
+    let tree = Command::new(env!("CARGO"))
+        .args([
+            "tree",
+            "--offline",
+            "--locked",
+            "--no-default-features",
+            "-e",
+            "normal",
+        ])
+        .args(["--prefix", "none", "--format", "{p}"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output();
+    let tree = String::from_utf8(tree.unwrap().stdout).unwrap();
+    let crates: BTreeSet<_> = tree
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    assert!(
+        crates.contains("http") && crates.len() <= 55,
+        "{} crates: {crates:?}",
+        crates.len()
+    );
+    assert!(
+        FOREIGN.iter().all(|foreign| !crates.contains(foreign)),
+        "{crates:?}"
+    );
+}

@@ -1,0 +1,396 @@
+//! A panel over stores in memory, with requests as a browser sends them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use forum_api::host::{Operator, Session, Stored};
+use forum_api::model::{DeliveryId, EndpointId, EventId, Timestamp, UserId};
+use forum_api::panel::{Panel, Settings};
+use forum_api::runtime::{Clock, ManualClock, SeededEntropy, TokioRuntime};
+use forum_api::scope::Surface;
+use forum_api::store::{Claim, FanOut, Filter, Settlement, Stores, Webhooks};
+use forum_api::test_util::StoreInterceptor;
+use forum_api::token::{Issue, TokenRecord, issue};
+use forum_api::webhook::{Attempted, Event, Progress, State, Topic};
+use forum_api::webhook_admin::{Registration, Registry};
+use forum_api::{Environment, async_trait};
+use http::request::Parts;
+use http::{HeaderMap, Request};
+use http_body_util::{BodyExt, Full};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use tower::ServiceExt;
+
+/// The administrator's password.
+pub const PASSWORD: &str = "correct horse";
+
+/// The cookie of the administrator's session.
+pub const ADMIN: (&str, &str) = ("cookie", "admin/1");
+
+/// An answer of a receiver with markup.
+pub const ANSWER: &str = "<script>alert('\"')</script>";
+
+/// The URL of the endpoint.
+pub const URL: &str = "https://93.184.215.14/?<script>";
+
+/// The members, with ids from 1. A cookie is a member's name and a number that tells sessions apart.
+const NAMES: [&str; 3] = ["admin", "alice", "<b>bob</b>"];
+
+#[derive(Default)]
+struct Members {
+    names_calls: AtomicU32,
+}
+
+fn member(name: &str) -> Option<UserId> {
+    let place = NAMES.iter().position(|known| *known == name)?;
+    Some(UserId::from(place as i64 + 1))
+}
+
+#[async_trait]
+impl Operator for Members {
+    async fn signed_in(&self, head: &Parts) -> Stored<Option<Session>> {
+        let cookie = head
+            .headers
+            .get("cookie")
+            .map(|cookie| cookie.to_str().unwrap());
+        let name = cookie.and_then(|cookie| cookie.split('/').next());
+        Ok(name.and_then(|name| Some(Session::new(member(name)?, name, name == "admin", cookie?))))
+    }
+
+    async fn is_password(&self, _: &Session, password: &str) -> Stored<bool> {
+        Ok(password == PASSWORD)
+    }
+
+    async fn find(&self, username: &str) -> Stored<Option<UserId>> {
+        Ok(member(username))
+    }
+
+    async fn name(&self, member: &UserId) -> Stored<Option<String>> {
+        let place = usize::try_from(member.number().unwrap() - 1).unwrap();
+        Ok(NAMES.get(place).map(ToString::to_string))
+    }
+
+    async fn names(&self, members: &[UserId]) -> Stored<HashMap<UserId, String>> {
+        self.names_calls.fetch_add(1, Ordering::Relaxed);
+        let mut names = HashMap::new();
+        for member in members {
+            let name = self.name(member).await?;
+            names.extend(name.map(|name| (member.clone(), name)));
+        }
+        Ok(names)
+    }
+
+    fn sign_in(&self, back: &str) -> String {
+        format!("/sign-in?back={back}")
+    }
+
+    fn sign_out(&self) -> Option<&str> {
+        Some("/sign-out")
+    }
+}
+
+#[derive(Debug)]
+pub struct Response {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: String,
+}
+
+impl Response {
+    pub fn header(&self, name: &str) -> &str {
+        let value = self.headers.get(name);
+        value.map_or("", |value| value.to_str().unwrap())
+    }
+
+    pub fn status_and_location(&self) -> (u16, &str) {
+        (self.status, self.header("location"))
+    }
+
+    pub fn contains(&self, text: &str) -> bool {
+        self.body.contains(text)
+    }
+
+    /// The text behind `before`, up to the next quotation mark or tag.
+    pub fn after(&self, before: &str) -> &str {
+        let (_, rest) = self
+            .body
+            .split_once(before)
+            .unwrap_or_else(|| panic!("{}", self.body));
+        &rest[..rest.find(['"', '<']).unwrap()]
+    }
+
+    /// The nonce of a form.
+    pub fn nonce(&self) -> &str {
+        self.after("name=\"once\" value=\"")
+    }
+
+    /// The path of the next page of a list.
+    pub fn next_page(&self) -> Option<String> {
+        let link = "<p class=\"further\"><a href=\"";
+        self.contains(link)
+            .then(|| self.after(link).replace("&amp;", "&"))
+    }
+}
+
+/// The names and values of a form's fields.
+pub type Fields<'a> = [(&'a str, &'a str)];
+
+/// A panel and its stores.
+pub struct PanelFixture {
+    pub panel: Panel,
+    members: Arc<Members>,
+    pub stores: Stores,
+    pub webhooks: Webhooks,
+    pub interceptor: StoreInterceptor,
+    pub clock: Arc<ManualClock>,
+    /// The ids of the token, the endpoint and the delivery.
+    pub token: String,
+    pub endpoint: String,
+    pub delivery: String,
+}
+
+impl PanelFixture {
+    /// A panel with empty stores.
+    pub async fn new() -> Self {
+        Self::mounted_at("/panel").await
+    }
+
+    pub async fn mounted_at(mount: &str) -> Self {
+        let (stores, webhooks) = (Stores::in_memory(), Webhooks::in_memory());
+        let interceptor = StoreInterceptor::default();
+        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
+        let members = Arc::new(Members::default());
+        let environment = Environment::new(TokioRuntime)
+            .clock(clock.clone())
+            .random(Arc::new(SeededEntropy::new(1)));
+        let registry = Registry::new(interceptor.webhooks(&webhooks), &environment);
+        let intercepted = interceptor.stores(&stores);
+        let panel = Panel::builder(members.clone(), intercepted, registry, environment)
+            .settings(Settings {
+                mount: mount.into(),
+                ..Settings::default()
+            })
+            .build();
+        Self {
+            panel,
+            members,
+            stores,
+            webhooks,
+            interceptor,
+            clock,
+            token: String::new(),
+            endpoint: String::new(),
+            delivery: String::new(),
+        }
+    }
+
+    /// A panel with a token, an endpoint whose new secret is pending, and a dead delivery. Their names are markup.
+    pub async fn furnished() -> Self {
+        let mut fixture = Self::new().await;
+        fixture.token = fixture.add_token("<script>alert(1)</script>").await;
+        fixture.endpoint = fixture.add_endpoint().await.to_string();
+        let ping = fixture.registry().ping(&fixture.endpoint_id()).await;
+        fixture.delivery = ping.unwrap().to_string();
+        fixture.end_attempt(State::Dead).await;
+        fixture
+    }
+
+    fn registry(&self) -> Registry {
+        let environment = Environment::new(TokioRuntime).clock(self.clock.clone());
+        Registry::new(self.webhooks.clone(), environment)
+    }
+
+    /// The panel of another node that shares the stores.
+    pub fn other_node(&self) -> Panel {
+        let environment = Environment::new(TokioRuntime).clock(self.clock.clone());
+        let (members, stores) = (self.members.clone(), self.stores.clone());
+        Panel::builder(members, stores, self.registry(), environment).build()
+    }
+
+    pub async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        form: &Fields<'_>,
+    ) -> Response {
+        let host = ("host", "board.example");
+        let mut request = Request::builder().method(method).uri(path);
+        for (name, value) in headers
+            .iter()
+            .chain([&host])
+            .filter(|(_, value)| !value.is_empty())
+        {
+            request = request.header(*name, *value);
+        }
+        let encode = |text| utf8_percent_encode(text, NON_ALPHANUMERIC);
+        let pairs = form
+            .iter()
+            .map(|(name, value)| format!("{}={}", encode(name), encode(value)));
+        let body = pairs.collect::<Vec<_>>().join("&");
+        let request = request.body(Full::<Bytes>::from(body)).unwrap();
+        let Ok(response) = self.panel.clone().oneshot(request).await;
+        let (head, body) = response.into_parts();
+        let body = body.collect().await.unwrap().to_bytes().to_vec();
+        Response {
+            status: head.status.as_u16(),
+            headers: head.headers,
+            body: String::from_utf8(body).unwrap(),
+        }
+    }
+
+    /// A page for the session with this cookie; `""` for no session.
+    pub async fn get_as(&self, cookie: &str, path: &str) -> Response {
+        self.send("GET", path, &[("cookie", cookie)], &[]).await
+    }
+
+    pub async fn get(&self, path: &str) -> Response {
+        self.send("GET", path, &[ADMIN], &[]).await
+    }
+
+    /// The CSRF token of the administrator's session.
+    pub async fn csrf(&self) -> String {
+        let page = self.get("/panel/tokens/new").await;
+        page.after("name=\"csrf\" value=\"").to_owned()
+    }
+
+    /// Sends a form of the administrator's session.
+    pub async fn post(&self, path: &str, form: &Fields<'_>) -> Response {
+        let csrf = self.csrf().await;
+        let form = [&[("csrf", csrf.as_str())], form].concat();
+        self.send("POST", path, &[ADMIN], &form).await
+    }
+
+    /// Sends a form, and loads the page that it redirects to.
+    pub async fn post_and_follow(&self, path: &str) -> (u16, Response) {
+        let done = self.post(path, &[]).await;
+        match done.status {
+            303 => (303, self.get(done.header("location")).await),
+            status => (status, done),
+        }
+    }
+
+    /// Sends a correct form that issues a token, with these fields instead of the usual ones.
+    pub async fn issue(&self, changed: &Fields<'_>) -> Response {
+        let usual = [
+            ("owner", "alice"),
+            ("label", "a laptop"),
+            ("scopes", "posts:read"),
+            ("scopes", "forums:read"),
+            ("expires_in_days", "30"),
+            ("password", PASSWORD),
+        ];
+        let is_changed = |name: &str| changed.iter().any(|(changed, _)| *changed == name);
+        let kept = usual.into_iter().filter(|(name, _)| !is_changed(name));
+        let form: Vec<_> = kept.chain(changed.iter().copied()).collect();
+        self.post("/panel/tokens/new", &form).await
+    }
+
+    pub fn names_calls(&self) -> u32 {
+        self.members.names_calls.load(Ordering::Relaxed)
+    }
+
+    pub async fn add_token(&self, label: &str) -> String {
+        let wanted = Issue {
+            owner: &UserId::from(3),
+            label,
+            scopes: &["posts:read".to_owned()],
+            expires_in_days: "30",
+        };
+        let random = SeededEntropy::new(self.tokens().await.len() as u64 + 1_000);
+        let (tokens, now) = (&*self.stores.tokens, self.clock.now());
+        let issued = issue(tokens, &random, Surface::Full, wanted, now).await;
+        issued.unwrap().1.lookup.to_string()
+    }
+
+    async fn add_endpoint(&self) -> EndpointId {
+        let registry = self.registry();
+        let new = Registration {
+            url: URL.into(),
+            topics: "*".parse().unwrap(),
+            owner: UserId::from(3),
+            secret: None,
+        };
+        let id = registry.register(new).await.unwrap().endpoint.id;
+        registry.rotate(&id).await.unwrap();
+        id
+    }
+
+    pub fn endpoint_id(&self) -> EndpointId {
+        EndpointId::new(&self.endpoint).unwrap()
+    }
+
+    /// Queues this number of events for the endpoint.
+    pub async fn queue(&self, many: usize) {
+        let mut fan_outs = Vec::new();
+        for number in 0..many {
+            let event = Event {
+                id: EventId::new(&format!("evt_{number}")).unwrap(),
+                topic: Topic::POST_CREATED,
+                occurred_at: self.clock.now(),
+                forum: None,
+                body: "{}".into(),
+            };
+            self.webhooks.outbox.put(&event).await.unwrap();
+            fan_outs.push(FanOut {
+                event: event.id,
+                endpoints: vec![self.endpoint_id()],
+            });
+        }
+        let now = self.clock.now();
+        self.webhooks.outbox.fan_out(&fan_outs, now).await.unwrap();
+    }
+
+    /// Ends the attempt of the delivery that is due, in this state.
+    pub async fn end_attempt(&self, state: State) {
+        let claim = Claim {
+            room: 1,
+            per_endpoint: 1,
+            running: Default::default(),
+            lease: Duration::from_secs(60),
+        };
+        let now = self.clock.now();
+        let claimed = self.webhooks.deliveries.claim(&claim, now).await.unwrap();
+        let due_at = now.plus(Duration::from_secs(30));
+        let progress = Progress {
+            state,
+            attempts: 6,
+            due_at: state.is_pending().then_some(due_at),
+        };
+        let attempted = Attempted {
+            attempt: 6,
+            at: now,
+            status: Some(500),
+            error: None,
+            duration_ms: 17,
+            answer: Some(ANSWER.into()),
+        };
+        let settlement = Settlement::new(&claimed.taken[0], progress, Some(attempted));
+        let settled = self.webhooks.deliveries.settle(&[settlement], now).await;
+        assert_eq!(settled.unwrap().len(), 1);
+    }
+
+    pub async fn tokens(&self) -> Vec<TokenRecord> {
+        self.stores.tokens.list(None, 1_000).await.unwrap()
+    }
+
+    /// Everything that is stored, for comparisons.
+    pub async fn snapshot(&self) -> String {
+        let endpoints = self.webhooks.endpoints.all().await.unwrap();
+        let filter = Filter {
+            limit: 1_000,
+            ..Filter::default()
+        };
+        let deliveries = self.webhooks.deliveries.list(&filter).await.unwrap();
+        format!("{:?} {endpoints:?} {deliveries:?}", self.tokens().await)
+    }
+
+    /// The state of the delivery; `None` when it was removed.
+    pub async fn state(&self) -> Option<State> {
+        let id = DeliveryId::new(&self.delivery).unwrap();
+        let found = self.webhooks.deliveries.find(&id).await.unwrap();
+        found.map(|(delivery, _)| delivery.progress.state)
+    }
+}

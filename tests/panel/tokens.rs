@@ -1,0 +1,177 @@
+//! Issuing, listing and revoking tokens.
+
+use std::time::Duration;
+
+use forum_api::runtime::Clock;
+use forum_api::token::{PlainToken, TokenState};
+
+use crate::fixture::{PASSWORD, PanelFixture};
+
+#[tokio::test]
+async fn a_token_is_shown_once_in_a_read_only_field() {
+    let fixture = PanelFixture::new().await;
+    let issued = fixture.issue(&[]).await;
+    assert_eq!(
+        (issued.status, issued.header("cache-control")),
+        (200, "no-store")
+    );
+    assert!(issued.contains("aria-readonly=\"true\""));
+    let token = PlainToken::parse(&format!("forum_pat_{}", issued.after("forum_pat_"))).unwrap();
+    let [stored] = fixture.tokens().await.try_into().unwrap();
+    assert_eq!(stored.digest, token.digest());
+    assert_eq!(*stored.scopes, ["forums:read", "posts:read"]);
+    assert_eq!(stored.label, "a laptop");
+    let list = fixture.get("/panel/tokens").await;
+    assert!(list.contains("a laptop") && list.contains("in 30 days") && list.contains("alice"));
+    assert!(!list.contains(token.reveal()));
+}
+
+#[tokio::test]
+async fn an_expiry_is_whole_days_or_empty() {
+    for (text, days) in [
+        ("", None),
+        ("  ", None),
+        ("1", Some(1)),
+        (" 007 ", Some(7)),
+        ("36500", Some(36_500)),
+    ] {
+        let fixture = PanelFixture::new().await;
+        let issued = fixture.issue(&[("expires_in_days", text)]).await;
+        assert_eq!(issued.status, 200, "{text:?}");
+        let end = days.map(|days| fixture.clock.now().plus(Duration::from_secs(86_400 * days)));
+        assert_eq!(fixture.tokens().await[0].expires_at, end, "{text:?}");
+    }
+    let fixture = PanelFixture::new().await;
+    for text in [
+        "0", "-1", "+1", "1.5", "1e3", "ten", "١", "36501", "1 0", "<b>",
+    ] {
+        let refused = fixture.issue(&[("expires_in_days", text)]).await;
+        assert_eq!(refused.status, 422, "{text}");
+        let described = "aria-describedby=\"expires_in_days-hint expires_in_days-wrong\"";
+        assert!(refused.contains(described) && refused.contains("id=\"expires_in_days-wrong\""));
+        let typed = text.replace('<', "&lt;").replace('>', "&gt;");
+        assert!(refused.contains(&format!("value=\"{typed}\"")), "{text}");
+        assert!(refused.contains("value=\"a laptop\"") && !refused.contains(PASSWORD));
+    }
+    let twice = [("expires_in_days", ""), ("expires_in_days", "1e3")];
+    assert_eq!(fixture.issue(&twice).await.status, 422);
+    assert!(fixture.tokens().await.is_empty());
+}
+
+#[tokio::test]
+async fn each_incorrect_field_is_marked() {
+    let fixture = PanelFixture::new().await;
+    for (field, text) in [
+        ("owner", "nobody"),
+        ("owner", ""),
+        ("scopes", "admin:write"),
+        ("password", "wrong"),
+        ("label", "two\nlines"),
+        ("label", "\u{202e}txt.exe"),
+        ("label", &"ß".repeat(101)),
+    ] {
+        let refused = fixture.issue(&[(field, text)]).await;
+        let marked = refused.body.matches("class=\"wrong\"").count();
+        assert_eq!((refused.status, marked), (422, 1), "{field} {text}");
+        assert!(
+            refused.contains(&format!("id=\"{field}-wrong\"")),
+            "{field} {text}"
+        );
+    }
+    let all = [("expires_in_days", "x"), ("label", "\t")];
+    let all = fixture.post("/panel/tokens/new", &all).await;
+    assert_eq!(
+        (all.status, all.body.matches("class=\"wrong\"").count()),
+        (422, 5)
+    );
+    assert!(fixture.tokens().await.is_empty());
+    let label = "ß".repeat(100);
+    assert_eq!(fixture.issue(&[("label", &label)]).await.status, 200);
+    assert_eq!(fixture.tokens().await[0].label, label);
+}
+
+#[tokio::test]
+async fn five_wrong_passwords_lock_for_five_minutes() {
+    let fixture = PanelFixture::new().await;
+    for _ in 0..5 {
+        assert_eq!(fixture.issue(&[("password", "wrong")]).await.status, 422);
+    }
+    let locked = fixture.issue(&[]).await;
+    assert_eq!((locked.status, locked.header("retry-after")), (429, "300"));
+    assert!(locked.contains("value=\"a laptop\""));
+    fixture.clock.advance(Duration::from_secs(299));
+    assert_eq!(fixture.issue(&[]).await.header("retry-after"), "1");
+    assert!(fixture.tokens().await.is_empty());
+    fixture.clock.advance(Duration::from_secs(1));
+    assert_eq!(fixture.issue(&[]).await.status, 200);
+}
+
+#[tokio::test]
+async fn wrong_passwords_count_for_five_minutes_and_right_ones_do_not_count() {
+    let fixture = PanelFixture::new().await;
+    let wrong = async |times| {
+        for _ in 0..times {
+            assert_eq!(fixture.issue(&[("password", "wrong")]).await.status, 422);
+        }
+    };
+    wrong(4).await;
+    for _ in 0..6 {
+        assert_eq!(fixture.issue(&[]).await.status, 200);
+    }
+    fixture.clock.advance(Duration::from_secs(200));
+    wrong(1).await;
+    assert_eq!(fixture.issue(&[]).await.header("retry-after"), "300");
+    fixture.clock.advance(Duration::from_secs(300));
+    wrong(4).await;
+    fixture.clock.advance(Duration::from_secs(300));
+    wrong(5).await;
+    assert_eq!(fixture.issue(&[]).await.status, 429);
+}
+
+#[tokio::test]
+async fn a_token_is_revoked_without_a_password() {
+    let fixture = PanelFixture::furnished().await;
+    let path = format!("/panel/tokens/{}/revoke", fixture.token);
+    let (status, list) = fixture.post_and_follow(&path).await;
+    assert_eq!(status, 303);
+    assert!(list.contains("The token was revoked.") && !list.contains("/revoke\""));
+    let token = &fixture.tokens().await[0];
+    assert_eq!(token.state(fixture.clock.now()), TokenState::Revoked);
+    for absent in ["0000000000000000", "x"] {
+        let path = format!("/panel/tokens/{absent}/revoke");
+        assert_eq!(fixture.post(&path, &[]).await.status, 404, "{absent}");
+    }
+}
+
+#[tokio::test]
+async fn tokens_are_listed_from_the_newest_on_in_pages_of_50() {
+    let fixture = PanelFixture::new().await;
+    let mut newest_first = Vec::new();
+    for number in 0..120 {
+        newest_first.insert(0, fixture.add_token(&format!("number {number}")).await);
+        fixture.clock.advance(Duration::from_secs(1));
+    }
+    let mut listed = Vec::new();
+    let mut next = Some("/panel/tokens".to_owned());
+    while let Some(path) = next {
+        let page = fixture.get(&path).await;
+        let forms = page.body.split("action=\"/panel/tokens/").skip(1);
+        let lookups = forms.filter_map(|form| Some(form.split_once("/revoke\"")?.0.to_owned()));
+        let lookups: Vec<_> = lookups.collect();
+        assert!(lookups.len() <= 50);
+        listed.extend(lookups);
+        next = page.next_page();
+    }
+    assert_eq!(listed, newest_first);
+}
+
+#[tokio::test]
+async fn the_names_of_a_page_are_requested_in_one_call() {
+    let fixture = PanelFixture::new().await;
+    for owner in ["alice", "admin", "alice"] {
+        assert_eq!(fixture.issue(&[("owner", owner)]).await.status, 200);
+    }
+    let before = fixture.names_calls();
+    assert_eq!(fixture.get("/panel/tokens").await.status, 200);
+    assert_eq!(fixture.names_calls(), before + 1);
+}
