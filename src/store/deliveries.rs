@@ -9,33 +9,31 @@ use crate::error::Stored;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::webhook::{Attempted, Delivery, Endpoint, Event, Progress, State, Topic};
 
-/// How many attempts of a delivery are kept, the latest ones, however often it is retried: those of ten rounds.
+/// Number of attempts of a delivery that are stored: the latest ones, of ten rounds.
 pub const ATTEMPTS_KEPT: u32 = 60;
 
-/// What a worker can start now.
+/// Request for deliveries to send.
 #[derive(Clone, Debug)]
 pub struct Claim {
-    /// How many attempts it has room for in all.
+    /// Largest number of deliveries.
     pub room: u32,
-    /// How many may go to one endpoint at once.
+    /// Largest number of concurrent attempts of one endpoint.
     pub per_endpoint: u32,
-    /// How many go to which endpoint already.
+    /// Number of running attempts of each endpoint.
     pub running: HashMap<EndpointId, u32>,
-    /// How long what is claimed is this worker's alone.
+    /// Duration of the leases.
     pub lease: Duration,
 }
 
 impl Claim {
-    /// How many more attempts may go to this endpoint.
+    /// Number of attempts that this endpoint has capacity for.
     pub(crate) fn room_at(&self, endpoint: &EndpointId) -> u32 {
         let running = self.running.get(endpoint).copied().unwrap_or_default();
         self.per_endpoint.saturating_sub(running)
     }
 
-    /// What is taken, and when the next one is due, given what is pending at each endpoint with room: the oldest due,
-    /// as many as it has room for.
-    ///
-    /// Of an endpoint that is full afterwards, none of these is left.
+    /// Returns the keys of the oldest due deliveries up to the limit, and the due time of the next one, given the pending
+    /// deliveries that each endpoint has capacity for.
     pub(crate) fn pick<K: Ord>(
         &self,
         mut pending: Vec<(Timestamp, K)>,
@@ -49,48 +47,48 @@ impl Claim {
     }
 }
 
-/// What a worker got.
+/// Claimed deliveries.
 #[derive(Clone, Debug, Default)]
 pub struct Claims {
-    /// What it may start, the oldest due first.
+    /// The deliveries, the oldest due first.
     pub taken: Vec<Claimed>,
-    /// When the next delivery is due of those that were not taken and whose endpoint has room; `None` for none.
+    /// Due time of the next delivery that was not claimed and whose endpoint has capacity; `None` if there is none.
     pub next: Option<Timestamp>,
 }
 
 /// Delivery leased to one worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claimed {
-    /// The delivery, as it was before.
+    /// The delivery before the claim.
     pub delivery: Delivery,
-    /// Where it goes, as it is now.
+    /// Its endpoint.
     pub endpoint: Endpoint,
-    /// What is sent.
+    /// Its event.
     pub event: Event,
     /// True if an earlier lease expired after its worker had recorded that sending begins
     /// ([`Deliveries::begin_sending`]): an attempt that failed.
     pub lease_expired: bool,
-    /// Tells this lease on the delivery from every other one.
+    /// Distinguishes this lease on the delivery from every other one.
     pub lease: i64,
     /// End of the lease by the caller's clock.
     pub lease_until: Timestamp,
 }
 
-/// How an attempt ended.
+/// End of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settlement {
-    /// Of which delivery it was.
+    /// The delivery.
     pub delivery: DeliveryId,
-    /// The [lease](Claimed::lease) that it had.
+    /// Its [lease](Claimed::lease).
     pub lease: i64,
-    /// How far the delivery has come with it.
+    /// Progress of the delivery after the attempt.
     pub progress: Progress,
-    /// What is kept of it, if anything was sent.
+    /// Record of the attempt, if anything was sent.
     pub attempted: Option<Attempted>,
 }
 
 impl Settlement {
-    /// The end of the attempt at what was claimed.
+    /// The end of an attempt of a claimed delivery.
     pub fn new(claimed: &Claimed, progress: Progress, attempted: Option<Attempted>) -> Self {
         Self {
             delivery: claimed.delivery.id.clone(),
@@ -143,18 +141,18 @@ pub struct DeliveryCount {
     pub count: u64,
 }
 
-/// Which deliveries are listed.
+/// Filter of a list of deliveries.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Only those in this state.
+    /// Only deliveries in this state.
     pub state: Option<State>,
-    /// Only those to this endpoint.
+    /// Only deliveries to this endpoint.
     pub endpoint: Option<EndpointId>,
-    /// Only those of this topic.
+    /// Only deliveries of this topic.
     pub topic: Option<Topic>,
-    /// Only those that come after this one in the list.
+    /// Only deliveries after this position of the list.
     pub after: Option<(Timestamp, DeliveryId)>,
-    /// At most so many.
+    /// Largest number of deliveries.
     pub limit: u32,
 }
 
@@ -164,8 +162,8 @@ pub struct Filter {
 /// then it uses differences between the caller's times only.
 #[async_trait]
 pub trait Deliveries: Send + Sync + 'static {
-    /// Takes what is due and a worker has room for, of enabled endpoints: no other claim gets it before the lease
-    /// expires. A delivery whose lease expired is due.
+    /// Leases due deliveries of enabled endpoints, within the limits of the request: no other claim gets them before the
+    /// lease expires. A delivery whose lease expired is due.
     ///
     /// Each delivery is decoded on its own. One that cannot be decoded (such as that of a newer version) is logged with
     /// its id, counted and left out; no attempt is counted for it, and it is due again after the lease.
@@ -181,10 +179,9 @@ pub trait Deliveries: Send + Sync + 'static {
         now: Timestamp,
     ) -> Stored<HashSet<DeliveryId>>;
 
-    /// Notes how attempts ended, which ends their leases, all of it or nothing; gives the deliveries of which that was
-    /// noted. Left out, and nothing is changed of it, is one whose lease is not in force any more, because it was
-    /// ended or the delivery is another's by now. Of a delivery's attempts the latest [`ATTEMPTS_KEPT`] are kept. No two
-    /// of the settlements are of one delivery.
+    /// Records the ends of attempts, which ends their leases, in one step; returns the deliveries of which that was recorded.
+    /// It leaves out, and does not change, a delivery whose lease is not in force any more. The latest [`ATTEMPTS_KEPT`]
+    /// attempts of a delivery are stored. Each delivery occurs once in `settlements`.
     async fn settle(
         &self,
         settlements: &[Settlement],
@@ -195,16 +192,16 @@ pub trait Deliveries: Send + Sync + 'static {
     /// claim, so the next claim reports an earlier expired lease again. Changes nothing if the lease is another worker's.
     async fn release(&self, claimed: &[Claimed], wait: Duration, now: Timestamp) -> Stored<()>;
 
-    /// Counts what is due at `now`, of enabled endpoints: what an unlimited [`claim`](Self::claim) would
-    /// take, up to [`Backlog::MAX_DEPTH`].
+    /// Counts the deliveries that an unlimited [`claim`](Self::claim) would return at `now`, up to
+    /// [`Backlog::MAX_DEPTH`].
     async fn backlog(&self, now: Timestamp) -> Stored<Backlog>;
 
     /// Counts the deliveries that were queued after `since` and the attempts that began after `since`, where `now` is the
     /// end of the period. Deliveries of removed endpoints are not counted.
     async fn usage(&self, since: Timestamp, now: Timestamp) -> Stored<Usage>;
 
-    /// Adds an event and its delivery to this endpoint alone, whatever its topics; `None` when there is no such
-    /// endpoint, or it is disabled, and nothing was changed.
+    /// Adds an event and its delivery to this endpoint only, independently of its topics. Returns `None`, and changes
+    /// nothing, when the endpoint does not exist or is disabled.
     async fn send(
         &self,
         event: &Event,
@@ -221,17 +218,17 @@ pub trait Deliveries: Send + Sync + 'static {
     /// number.
     async fn retry_dead(&self, endpoint: &EndpointId, now: Timestamp, limit: u32) -> Stored<u64>;
 
-    /// Removes a delivery, in any state; `false` when there is none.
+    /// Removes a delivery in any state. Returns `false` when it does not exist.
     async fn remove(&self, id: &DeliveryId) -> Stored<bool>;
 
-    /// A delivery and its attempts, in their order.
+    /// Finds a delivery and its attempts, in their order.
     async fn find(&self, id: &DeliveryId) -> Stored<Option<(Delivery, Vec<Attempted>)>>;
 
-    /// Deliveries, the newest first (by `created_at`, then id). Those in a state of a newer version are left out.
+    /// Lists deliveries, the newest first (by `created_at`, then id). Deliveries in a state of a newer version are left out.
     async fn list(&self, filter: &Filter) -> Stored<Vec<Delivery>>;
 
-    /// Removes up to `limit` deliveries, and gives how many: what was delivered, gone or withheld before `before`,
-    /// and what removed endpoints left. An event goes with its last delivery.
+    /// Removes up to `limit` deliveries that were delivered, gone or withheld before `before`, or whose endpoint was removed;
+    /// returns their number. An event is deleted with its last delivery.
     async fn sweep(&self, before: Timestamp, limit: u32) -> Stored<u64>;
 }
 

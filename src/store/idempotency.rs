@@ -9,10 +9,10 @@ use crate::error::Stored;
 use crate::model::{ForumId, PostId, ThreadId, Timestamp};
 use crate::token::Lookup;
 
-/// A request that came with a key.
+/// A request with an `Idempotency-Key`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// The token that sent it: keys are per token.
+    /// The token of the request: keys are per token.
     pub token: Lookup,
     /// The key, 1-64 visible ASCII characters.
     pub key: String,
@@ -21,7 +21,7 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// The ticket of a first run that began at `began`.
+    /// The reservation of a first run that began at `began`.
     pub fn ticket(&self, began: Timestamp) -> Ticket {
         Ticket {
             token: self.token,
@@ -55,16 +55,16 @@ pub struct ResourceIds {
     pub post_id: Option<PostId>,
 }
 
-/// What a key says to a request that comes with it.
+/// Result of the look-up of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Begin {
-    /// It is the first: run the command, then settle the ticket.
+    /// The key is new and reserved: run the command, then settle it.
     First(Ticket),
-    /// It succeeded; the response to replay.
+    /// The first run succeeded; the response to replay.
     Repeat(Kept),
-    /// The first still runs.
+    /// The first run has not ended.
     Running,
-    /// The first was cut off: nobody knows whether it was carried out.
+    /// The first run was interrupted: its outcome is unknown.
     Unknown,
     /// The key belongs to another request.
     OtherRequest,
@@ -81,40 +81,40 @@ pub struct Ticket {
     pub began: Timestamp,
 }
 
-/// How a first run ended.
+/// Outcome of a first run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It succeeded, with this response.
     Answered(Kept),
     /// It was refused and changed nothing: the key is free again.
     DidNotRun,
-    /// Nobody knows whether it was carried out.
+    /// The outcome is unknown.
     Unknown,
 }
 
-/// A key as a store keeps it.
+/// Record of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The request that it belongs to.
     pub request: [u8; 32],
     /// When its first run began.
     pub began: Timestamp,
-    /// How that ended; `None` while it runs, and for ever when it was cut off by a crash.
+    /// Its end; `None` while it runs, and permanently when a crash interrupted it.
     pub ended: Option<Option<Kept>>,
 }
 
 impl Entry {
-    /// How long a key is remembered.
+    /// Duration of the storage of a key.
     pub const LIFE: Duration = Duration::from_secs(24 * 60 * 60);
-    /// How long a run is taken to be still going on; afterwards its outcome is unknown.
+    /// Duration after which the outcome of a run without end is unknown.
     pub const LEASE: Duration = Duration::from_secs(60);
 
-    /// Whether the key is forgotten at `now`.
+    /// Returns whether the key is expired at `now`.
     pub fn is_over(&self, now: Timestamp) -> bool {
         now >= self.began.plus(Self::LIFE)
     }
 
-    /// What the key says to a request that is not the first.
+    /// Result of the look-up by a later request.
     pub fn says(self, request: &[u8; 32], now: Timestamp) -> Begin {
         match self.ended {
             _ if self.request != *request => Begin::OtherRequest,
@@ -125,13 +125,13 @@ impl Entry {
     }
 }
 
-/// Keeps successes and unknown outcomes for 24 hours, and then deletes them.
+/// Stores successful responses and unknown outcomes for 24 hours.
 #[async_trait]
 pub trait Idempotency: Send + Sync + 'static {
-    /// Takes the key for this request, or tells what it says already: one atomic operation, so that of any number of
-    /// like requests at once one alone is the first.
+    /// Reserves the key for this request, or returns its record, in one atomic operation: of concurrent requests only one is
+    /// the first.
     async fn begin(&self, attempt: &Attempt, now: Timestamp) -> Stored<Begin>;
 
-    /// Notes how the first run ended. A ticket that is not the key's any more changes nothing.
+    /// Records the outcome of the first run. An outdated reservation changes nothing.
     async fn settle(&self, ticket: &Ticket, outcome: Outcome) -> Stored<()>;
 }

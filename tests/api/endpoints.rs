@@ -48,7 +48,7 @@ async fn a_token_needs_the_scope_of_the_row_even_where_a_guest_needs_none() {
             .token_with("alice", &["retired:read", "admin:read"])
             .await;
         for row in rows(surface) {
-            let others = EVERY_SCOPE.into_iter().filter(|scope| *scope != row.scope);
+            let others = every_scope().filter(|scope| *scope != row.scope);
             let others = server
                 .token_with("alice", &others.collect::<Vec<_>>())
                 .await;
@@ -157,7 +157,7 @@ async fn a_row_that_the_host_does_not_implement_is_a_501_after_authorization() {
 async fn the_compact_surface_routes_its_own_rows_only() {
     let server = Server::on(Surface::Compact);
     let alice = server.token("alice").await;
-    for row in &ROWS {
+    for row in ROWS {
         let outcome = server.outcome_for(&alice, Ask::of(row)).await;
         let expected = if row.compact {
             (row.success, None)
@@ -172,7 +172,7 @@ async fn the_compact_surface_routes_its_own_rows_only() {
 async fn a_path_answers_the_methods_of_its_rows_only() {
     let server = Server::new();
     let alice = server.token("alice").await;
-    for row in &ROWS {
+    for row in ROWS {
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT"] {
             let is_row = |other: &Row| (other.method, other.template) == (method, row.template);
             if !ROWS.iter().any(is_row) {

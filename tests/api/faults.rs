@@ -1,14 +1,13 @@
 //! Hosts and stores at fault: one 500 that says nothing, a log that says why, and a next request that works.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::Settings;
 use forum_api::host::{Fault, Overloaded, Refusal};
 use forum_api::store::Stores;
+use forum_api::test_util::{Intervention, StoreInterceptor};
 
 use crate::support::server::settings;
-use crate::support::stores::Broken::{Fails, Hangs, Panics};
 use crate::support::*;
 
 const OVERLOADED: Overloaded = Overloaded {
@@ -30,7 +29,7 @@ async fn a_panic_or_failure_of_the_board_is_a_500_that_only_the_log_explains() {
         (Mood::Panics, "the test board panics"),
         (fails, "the disk is full"),
     ] {
-        for row in &ROWS {
+        for row in ROWS {
             server.board.be(mood.clone());
             let answer = server.send(&Ask::of(row).bearer(&alice)).await;
             assert_eq!(outcome(&answer), INTERNAL_ERROR, "{row:?}");
@@ -64,7 +63,7 @@ async fn an_overloaded_backend_is_a_503_that_can_be_repeated() {
         Mood::Refuses(|| Refusal::failed(OVERLOADED)),
         Mood::Refuses(|| Refusal::failed(Fault::new(Refusal::failed(OVERLOADED)))),
     ] {
-        for row in &ROWS {
+        for row in ROWS {
             server.board.be(mood.clone());
             let answer = server.send(&Ask::of(row).bearer(&alice)).await;
             assert_eq!(outcome(&answer), (503, Some("internal_error")), "{row:?}");
@@ -82,53 +81,61 @@ async fn an_overloaded_backend_is_a_503_that_can_be_repeated() {
     );
 }
 
-/// A server whose `breaking` stores are broken.
-fn with(breaking: impl FnOnce(&mut Stores)) -> (Server, Server) {
-    let (board, mut stores) = (FullBoard::new(), Stores::in_memory());
-    let deadline = Duration::from_millis(20);
-    let settings = Settings {
-        deadline,
-        ..settings()
-    };
-    let well = Server::over(settings.clone(), stores.clone(), &board, board.clone());
-    breaking(&mut stores);
-    (well, Server::over(settings, stores, &board, board.clone()))
+/// Creates a server, and the same server over stores in which the calls of `store` fail, panic or hang.
+fn with_faults(store: &'static str) -> impl Iterator<Item = (Server, Server)> {
+    let faults: [fn() -> Intervention; 3] = [
+        || Intervention::Fail,
+        || Intervention::Panic,
+        || Intervention::Hang,
+    ];
+    faults.into_iter().map(move |fault| {
+        let (board, stores) = (FullBoard::new(), Stores::in_memory());
+        let settings = Settings {
+            deadline: Duration::from_millis(20),
+            ..settings()
+        };
+        let interceptor = StoreInterceptor::default();
+        interceptor.on_call(move |method, _| match method.starts_with(store) {
+            true => fault(),
+            false => Intervention::Proceed,
+        });
+        let faulty = interceptor.stores(&stores);
+        let over = |stores| Server::over(settings.clone(), stores, &board, board.clone());
+        (over(stores), over(faulty))
+    })
 }
 
 #[tokio::test]
 async fn without_the_store_of_tokens_guests_are_served_and_tokens_get_500() {
-    for how in [Fails, Panics, Hangs] {
-        let (well, broken) = with(|stores| stores.tokens = Arc::new(how));
+    for (well, faulty) in with_faults("tokens.") {
         let alice = well.token("alice").await;
-        assert_eq!(broken.send(&Ask::get("/forums")).await.status, 200);
-        let answer = broken.send(&Ask::get("/forums").bearer(&alice)).await;
-        assert_eq!(outcome(&answer), INTERNAL_ERROR, "{how:?}");
+        assert_eq!(faulty.outcome(Ask::get("/forums")).await, (200, None));
+        let answer = faulty.send(&Ask::get("/forums").bearer(&alice)).await;
+        assert_eq!(outcome(&answer), INTERNAL_ERROR);
         assert!(answer.header("x-ratelimit-limit").is_some());
-        assert!(broken.board.calls().len() == 1);
+        assert_eq!(faulty.board.calls().len(), 1);
     }
 }
 
 #[tokio::test]
-async fn a_store_of_budgets_at_fault_costs_one_500() {
-    for how in [Fails, Panics, Hangs] {
-        let (_, broken) = with(|stores| stores.budgets = Arc::new(how));
+async fn without_the_store_of_rate_limits_every_request_is_a_500() {
+    for (_, faulty) in with_faults("budgets.") {
         for path in ["/forums", "/nothing", "/me", "/openapi.json"] {
-            let answer = broken.send(&Ask::get(path)).await;
-            assert_eq!(outcome(&answer), INTERNAL_ERROR, "{how:?} {path}");
+            let answer = faulty.send(&Ask::get(path)).await;
+            assert_eq!(outcome(&answer), INTERNAL_ERROR, "{path}");
             assert_eq!(number(&answer, "x-ratelimit-limit"), 1_000_000);
         }
-        assert!(broken.board.calls().is_empty());
+        assert!(faulty.board.calls().is_empty());
     }
 }
 
 #[tokio::test]
-async fn without_the_store_of_keys_nothing_runs_that_must_run_once() {
-    for how in [Fails, Panics, Hangs] {
-        let (well, broken) = with(|stores| stores.idempotency = Arc::new(how));
+async fn without_the_store_of_idempotency_keys_no_command_with_a_key_is_run() {
+    for (well, faulty) in with_faults("idempotency.") {
         let ask = reply().bearer(&well.token("alice").await);
-        let keyed = broken.send(&ask.clone().key("k")).await;
-        assert_eq!(outcome(&keyed), INTERNAL_ERROR, "{how:?}");
-        assert!(broken.board.calls().is_empty());
-        assert_eq!(broken.send(&ask).await.status, 201);
+        let keyed = faulty.outcome(ask.clone().key("k")).await;
+        assert_eq!(keyed, INTERNAL_ERROR);
+        assert!(faulty.board.calls().is_empty());
+        assert_eq!(faulty.outcome(ask).await, (201, None));
     }
 }

@@ -7,7 +7,7 @@ use forum_api::host::Refusal;
 use forum_api::test_util::Answer;
 
 use crate::support::server::settings;
-use crate::support::{Ask, FullBoard, Mood, Server, log, number};
+use crate::support::*;
 
 const ALWAYS: [&str; 8] = [
     "cache-control",
@@ -133,7 +133,7 @@ fn cases() -> Vec<Case> {
 }
 
 #[tokio::test]
-async fn every_response_carries_exactly_its_headers() {
+async fn every_response_has_exactly_its_headers() {
     let server = Server::new().listening().await;
     let spent = server.token("alice").await;
     server.spend(&spent, settings().token_window).await;
@@ -155,35 +155,28 @@ async fn every_response_carries_exactly_its_headers() {
         server.board.go_offline(false);
         let case = format!("{ask:?}: {answer:?}");
         assert_eq!(answer.status, status, "{case}");
-        let whole = status != 204 && status != 304;
-        let typed: &[_] = if whole {
+        let has_body = status != 204 && status != 304;
+        let entity: &[_] = if has_body {
             &["content-type", "content-length"]
         } else {
             &[]
         };
-        let expected: BTreeSet<_> = ALWAYS.iter().chain(typed).chain(more).copied().collect();
-        assert_eq!(
-            answer
-                .headers
-                .keys()
-                .map(AsRef::as_ref)
-                .collect::<BTreeSet<&str>>(),
-            expected,
-            "{case}"
-        );
+        let expected: BTreeSet<_> = ALWAYS.iter().chain(entity).chain(more).copied().collect();
+        let found: BTreeSet<&str> = answer.headers.keys().map(AsRef::as_ref).collect();
+        assert_eq!(found, expected, "{case}");
         assert_eq!(
             answer.headers.len(),
             expected.len(),
-            "no header stands twice: {case}"
+            "no header is repeated: {case}"
         );
-        always(&answer, cache);
-        if whole && !ask.is_head() {
-            refusal(&answer, code);
+        check_values(&answer, cache);
+        if has_body && !ask.is_head() {
+            check_error(&answer, code);
         } else {
             assert!(answer.body.is_empty(), "{case}");
         }
-        let is_new = ids.insert(answer.header("x-request-id").unwrap().to_owned());
-        assert!(is_new, "each request has an id of its own: {case}");
+        let id = answer.header("x-request-id").unwrap().to_owned();
+        assert!(ids.insert(id), "each request has an id of its own: {case}");
     }
 }
 
@@ -210,7 +203,7 @@ async fn the_clients_own_request_id_is_only_logged() {
     }
 }
 
-fn always(answer: &Answer, cache: &str) {
+fn check_values(answer: &Answer, cache: &str) {
     assert_eq!(answer.header("cache-control"), Some(cache));
     assert_eq!(answer.header("vary"), Some("authorization"));
     assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
@@ -226,7 +219,7 @@ fn always(answer: &Answer, cache: &str) {
     assert!(answer.header("retry-after").is_none() || number(answer, "retry-after") >= 1);
 }
 
-fn refusal(answer: &Answer, code: &str) {
+fn check_error(answer: &Answer, code: &str) {
     let json = answer.json();
     assert_eq!(answer.body.len() as i64, number(answer, "content-length"));
     if code.is_empty() {

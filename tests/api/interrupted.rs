@@ -96,7 +96,7 @@ async fn settled(server: &Server, ask: &Ask) -> Answer {
 async fn a_board_that_hangs_costs_one_500_and_nothing_else() {
     let server = impatient().await;
     let alice = server.token("alice").await;
-    for row in &ROWS {
+    for row in ROWS {
         server.board.be(Mood::Hangs);
         let answer = server.send(&Ask::of(row).bearer(&alice)).await;
         assert_eq!(outcome(&answer), INTERNAL_ERROR, "{row:?}");

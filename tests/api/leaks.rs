@@ -29,7 +29,7 @@ async fn neither_tokens_nor_cookies_nor_what_was_written() {
     ];
     let forged = format!("forum_pat_{MARK}");
     for (way, mood) in ways {
-        for row in &ROWS {
+        for row in ROWS {
             let (path, body) = (marked(row.path), marked(row.body));
             let ask = Ask::new(row.method, &path).header("cookie", &format!("session={MARK}"));
             let ask = if body.is_empty() {

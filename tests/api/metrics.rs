@@ -7,20 +7,17 @@ use forum_api::host::Refusal;
 use forum_api::metrics::{ALL, Kind, describe};
 use forum_api::store::sqlite::{Database, Location, SqliteError};
 use forum_api::store::{Stores, Webhooks};
+use forum_api::test_util::{Intervention, StoreInterceptor};
 use metrics::{
     Counter, CounterFn, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit,
     with_local_recorder,
 };
 
 use crate::support::server::settings;
-use crate::support::stores::Broken;
 use crate::support::*;
 
 /// A name, and what was said of it.
 type Described = (String, Kind, Option<Unit>);
-
-/// Puts a broken store in the place of a good one.
-type Break = fn(&mut Stores);
 
 /// What was counted, by name and labels, and what was described.
 #[derive(Clone, Debug, Default)]
@@ -105,11 +102,11 @@ fn each_endpoint_is_counted_by_its_template_and_nothing_of_a_path() {
     let kept = counted(async {
         let server = Server::new();
         let alice = server.token("alice").await;
-        for row in &ROWS {
+        for row in ROWS {
             server.send(&Ask::of(row).bearer(&alice)).await;
         }
     });
-    for row in &ROWS {
+    for row in ROWS {
         let sample = format!(
             "forum_api_requests_total {} {} {} ",
             row.method, row.template, row.success
@@ -142,16 +139,16 @@ fn each_store_that_fails_is_counted() {
         let (board, well) = (FullBoard::new(), Stores::in_memory());
         let over = |stores| Server::over(settings(), stores, &board, board.clone());
         let alice = over(well.clone()).token("alice").await;
-        let breaks: [Break; 3] = [
-            |stores| stores.tokens = Arc::new(Broken::Fails),
-            |stores| stores.budgets = Arc::new(Broken::Fails),
-            |stores| stores.idempotency = Arc::new(Broken::Fails),
-        ];
-        for break_one in breaks {
-            let mut stores = well.clone();
-            break_one(&mut stores);
+        for store in ["tokens.", "budgets.", "idempotency."] {
+            let interceptor = StoreInterceptor::default();
+            interceptor.on_call(move |method, _| match method.starts_with(store) {
+                true => Intervention::Fail,
+                false => Intervention::Proceed,
+            });
             let ask = Ask::post("/threads/open-1/posts", r#"{"body":"x"}"#).key("k");
-            over(stores).send(&ask.bearer(&alice)).await;
+            over(interceptor.stores(&well))
+                .send(&ask.bearer(&alice))
+                .await;
         }
     });
     for store in ["tokens", "budgets", "idempotency"] {

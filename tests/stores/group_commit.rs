@@ -82,80 +82,72 @@ fn shown(answers: &[Written]) -> Vec<String> {
     answers.iter().map(show).collect()
 }
 
-#[tokio::test]
-async fn an_error_rolls_back_only_its_own_savepoint() {
-    let (database, _directory) = notes().await;
-    let answers = in_one_transaction(
-        &database,
-        &[
-            |savepoint| note(savepoint, "before"),
-            |savepoint| {
-                note(savepoint, "refused")?;
-                note(savepoint, "before")
-            },
-            |savepoint| note(savepoint, "after"),
-        ],
-    );
-    let unique = "UNIQUE constraint failed: notes.text";
-    assert_eq!(shown(&answers.await), ["done", "done", unique, "done"]);
-    assert_eq!(noted(&database).await, ["after", "before", "leader"]);
-}
+/// Writes of a group, their results after that of the leader, and the stored notes.
+type Case<'a> = (
+    &'a [fn(&Savepoint<'_>) -> Written],
+    &'a [&'a str],
+    &'a [&'a str],
+);
 
+/// An error or a panic rolls back only its own savepoint. A lost transaction, or one that cannot be committed, loses only its
+/// group.
 #[tokio::test]
-async fn a_panic_is_an_error_of_its_own_caller_only() {
-    let (database, _directory) = notes().await;
-    let answers = in_one_transaction(
-        &database,
-        &[
-            |savepoint| note(savepoint, "before"),
-            |savepoint| {
-                note(savepoint, "lost")?;
-                panic!("on purpose");
-            },
-            |savepoint| note(savepoint, "after"),
-        ],
-    );
+async fn operations_of_a_group_are_isolated() {
+    let unique = "UNIQUE constraint failed: notes.text";
     let panicked = "the database operation panicked";
-    assert_eq!(shown(&answers.await), ["done", "done", panicked, "done"]);
-    done(&database, |savepoint| note(savepoint, "next")).await;
-    assert_eq!(
-        noted(&database).await,
-        ["after", "before", "leader", "next"]
-    );
+    let foreign_key = "FOREIGN KEY constraint failed";
+    let cases: [Case<'_>; 3] = [
+        (
+            &[
+                |savepoint| note(savepoint, "before"),
+                |savepoint| {
+                    note(savepoint, "refused")?;
+                    note(savepoint, "before")
+                },
+                |savepoint| note(savepoint, "after"),
+            ],
+            &["done", "done", unique, "done"],
+            &["after", "before", "leader", "next"],
+        ),
+        (
+            &[
+                |savepoint| {
+                    note(savepoint, "lost")?;
+                    panic!("on purpose");
+                },
+                |savepoint| note(savepoint, "after"),
+            ],
+            &["done", panicked, "done"],
+            &["after", "leader", "next"],
+        ),
+        (
+            &[
+                |savepoint| note(savepoint, "before"),
+                |savepoint| Ok(savepoint.execute_batch("INSERT INTO links VALUES ('none')")?),
+            ],
+            &[foreign_key; 3],
+            &["next"],
+        ),
+    ];
+    for (writes, expected, stored) in cases {
+        let (database, _directory) = notes().await;
+        let links = "CREATE TABLE links (note TEXT REFERENCES notes DEFERRABLE INITIALLY DEFERRED)";
+        execute(&database, links).await;
+        let results = in_one_transaction(&database, writes).await;
+        assert_eq!(shown(&results), expected);
+        done(&database, |savepoint| note(savepoint, "next")).await;
+        assert_eq!(noted(&database).await, stored);
+    }
 }
 
 #[tokio::test]
 async fn a_lost_transaction_loses_only_its_group() {
     let (database, _directory) = notes().await;
-    let answers = in_one_transaction(
-        &database,
-        &[
-            |savepoint| Ok(savepoint.execute_batch("ROLLBACK")?),
-            |savepoint| note(savepoint, "after"),
-        ],
-    );
-    assert!(answers.await.iter().all(Result::is_err));
-    done(&database, |savepoint| note(savepoint, "next")).await;
-    assert_eq!(noted(&database).await, ["next"]);
-}
-
-#[tokio::test]
-async fn a_failed_commit_is_reported_to_all() {
-    let (database, _directory) = notes().await;
-    execute(
-        &database,
-        "CREATE TABLE links (note TEXT REFERENCES notes DEFERRABLE INITIALLY DEFERRED)",
-    )
-    .await;
-    let answers = in_one_transaction(
-        &database,
-        &[
-            |savepoint| note(savepoint, "before"),
-            |savepoint| Ok(savepoint.execute_batch("INSERT INTO links VALUES ('none')")?),
-        ],
-    );
-    let failed = ["FOREIGN KEY constraint failed"; 3];
-    assert_eq!(shown(&answers.await), failed);
+    let rollback = |savepoint: &Savepoint<'_>| Ok(savepoint.execute_batch("ROLLBACK")?);
+    let writes: [fn(&Savepoint<'_>) -> Written; 2] =
+        [rollback, |savepoint| note(savepoint, "after")];
+    let results = in_one_transaction(&database, &writes).await;
+    assert!(results.iter().all(Result::is_err));
     done(&database, |savepoint| note(savepoint, "next")).await;
     assert_eq!(noted(&database).await, ["next"]);
 }

@@ -77,7 +77,7 @@ impl Deliveries for MemoryWebhooks {
         let tables = lock(&self.0);
         let mut counts = HashMap::new();
         let mut attempt_times = [0; 6];
-        let rows = tables.rows.newest(None, None);
+        let rows = tables.rows.all();
         for row in rows.filter(|row| tables.endpoint(&row.delivery.endpoint).is_some()) {
             let Delivery {
                 endpoint,
@@ -131,10 +131,14 @@ impl Deliveries for MemoryWebhooks {
 
     async fn retry_dead(&self, endpoint: &EndpointId, now: Timestamp, limit: u32) -> Stored<u64> {
         let mut tables = lock(&self.0);
-        let all = tables.rows.newest(Some(endpoint), None);
-        let dead = all.filter(|row| row.delivery.progress.state == State::Dead);
-        let dead = dead.take(limit as usize).map(|row| row.delivery.id.clone());
-        let dead: Vec<_> = dead.collect();
+        let is_dead = |delivery: &Delivery| {
+            delivery.endpoint == *endpoint && delivery.progress.state == State::Dead
+        };
+        let all = tables.rows.newest(None).map(|row| &row.delivery);
+        let dead = all
+            .filter(|delivery| is_dead(delivery))
+            .take(limit as usize);
+        let dead: Vec<_> = dead.map(|delivery| delivery.id.clone()).collect();
         let retried = dead.iter().filter(|id| tables.retry(id, now));
         Ok(retried.count() as u64)
     }
@@ -156,9 +160,7 @@ impl Deliveries for MemoryWebhooks {
 
     async fn list(&self, filter: &Filter) -> Stored<Vec<Delivery>> {
         let tables = lock(&self.0);
-        let newest = tables
-            .rows
-            .newest(filter.endpoint.as_ref(), filter.after.as_ref());
+        let newest = tables.rows.newest(filter.after.as_ref());
         let listed = newest
             .filter(|row| row.passes(filter) && tables.endpoint(&row.delivery.endpoint).is_some());
         let listed = listed.map(|row| row.delivery.clone());
@@ -167,8 +169,16 @@ impl Deliveries for MemoryWebhooks {
 
     async fn sweep(&self, before: Timestamp, limit: u32) -> Stored<u64> {
         let mut tables = lock(&self.0);
-        let swept = tables.to_sweep(before, limit);
-        swept.iter().for_each(|id| tables.remove(id));
+        let over = tables.rows.all().filter(|row| {
+            let ended = row.ended_at.is_some_and(|ended_at| ended_at < before);
+            ended || tables.endpoint(&row.delivery.endpoint).is_none()
+        });
+        let mut swept: Vec<_> = over
+            .map(|row| (row.ended_at, row.delivery.id.clone()))
+            .collect();
+        swept.sort_unstable();
+        swept.truncate(limit as usize);
+        swept.iter().for_each(|(_, id)| tables.remove(id));
         Ok(swept.len() as u64)
     }
 }
@@ -229,12 +239,5 @@ impl WebhookTables {
     /// Whether the lease is still in force.
     fn holds(&self, id: &DeliveryId, lease: i64) -> bool {
         self.row(id).is_some_and(|row| row.lease == lease)
-    }
-
-    fn to_sweep(&self, before: Timestamp, limit: u32) -> Vec<DeliveryId> {
-        let removed = self.rows.left_behind(|id| self.endpoint(id).is_some());
-        let ended = self.rows.ended(before);
-        let ended = ended.filter(|id| self.row(id).is_some());
-        removed.chain(ended).take(limit as usize).cloned().collect()
     }
 }

@@ -12,7 +12,11 @@ use crate::webhook::{Endpoint, KeyId};
 impl Endpoints for MemoryWebhooks {
     async fn add(&self, endpoint: &Endpoint) -> Stored<bool> {
         let mut tables = lock(&self.0);
-        let is_free = tables.endpoint(&endpoint.id).is_none() && !tables.rows.has(&endpoint.id);
+        let is_free = tables.endpoint(&endpoint.id).is_none()
+            && !tables
+                .rows
+                .all()
+                .any(|row| row.delivery.endpoint == endpoint.id);
         if is_free {
             tables.endpoints.push(endpoint.clone());
         }

@@ -36,7 +36,7 @@ pub struct MemoryBudgets {
     attempts: Vec<Mutex<Shard>>,
     overflow: Mutex<Option<Budget>>,
     attempts_overflow: Mutex<Option<Budget>>,
-    /// Unknown to whoever would send addresses to one shard alone.
+    /// Random, so that a client cannot choose addresses of one shard.
     seed: u64,
 }
 

@@ -254,20 +254,12 @@ impl DeliveryRow {
 /// Position of a delivery in an order by time.
 type Position = (Timestamp, DeliveryId);
 
-/// Deliveries by their ids, and the orders in which they are walked.
+/// Deliveries by their ids, and the orders of those that are listed and claimed.
 #[derive(Debug, Default)]
 pub(super) struct DeliveryTable {
     all: HashMap<DeliveryId, DeliveryRow>,
     created: BTreeSet<Position>,
-    ended: BTreeSet<Position>,
-    by_endpoint: HashMap<EndpointId, Orders>,
-}
-
-/// The orders of one endpoint's deliveries.
-#[derive(Debug, Default)]
-struct Orders {
-    created: BTreeSet<Position>,
-    due: BTreeSet<Position>,
+    due: HashMap<EndpointId, BTreeSet<Position>>,
 }
 
 impl DeliveryTable {
@@ -275,30 +267,37 @@ impl DeliveryTable {
         self.all.get(id)
     }
 
+    pub(super) fn all(&self) -> impl Iterator<Item = &DeliveryRow> {
+        self.all.values()
+    }
+
     /// Adds a row, which is not stored.
     pub(super) fn put(&mut self, row: DeliveryRow) {
-        let (created, due, ended) = positions(&row);
-        let endpoint = row.delivery.endpoint.clone();
-        let orders = self.by_endpoint.entry(endpoint).or_default();
-        orders.created.insert(created.clone());
-        orders.due.extend(due);
-        self.ended.extend(ended);
-        self.created.insert(created);
-        self.all.insert(row.delivery.id.clone(), row);
+        let Delivery {
+            id,
+            endpoint,
+            created_at,
+            progress,
+            ..
+        } = &row.delivery;
+        self.created.insert((*created_at, id.clone()));
+        if let Some(due_at) = progress.due_at {
+            let due = self.due.entry(endpoint.clone()).or_default();
+            due.insert((due_at, id.clone()));
+        }
+        self.all.insert(id.clone(), row);
     }
 
     /// Removes a row.
     pub(super) fn take(&mut self, id: &DeliveryId) -> Option<DeliveryRow> {
         let row = self.all.remove(id)?;
-        let (created, due, ended) = positions(&row);
-        self.created.remove(&created);
-        ended.map(|ended| self.ended.remove(&ended));
-        let endpoint = &row.delivery.endpoint;
-        if let Some(orders) = self.by_endpoint.get_mut(endpoint) {
-            orders.created.remove(&created);
-            due.map(|due| orders.due.remove(&due));
-            if orders.created.is_empty() {
-                self.by_endpoint.remove(endpoint);
+        self.created.remove(&(row.delivery.created_at, id.clone()));
+        if let Some(due_at) = row.delivery.progress.due_at
+            && let Some(due) = self.due.get_mut(&row.delivery.endpoint)
+        {
+            due.remove(&(due_at, id.clone()));
+            if due.is_empty() {
+                self.due.remove(&row.delivery.endpoint);
             }
         }
         Some(row)
@@ -314,55 +313,14 @@ impl DeliveryTable {
 
     /// The first `limit` that are pending at the endpoint, the oldest due first.
     pub(super) fn due(&self, endpoint: &EndpointId, limit: u32) -> impl Iterator<Item = Position> {
-        let orders = self.by_endpoint.get(endpoint);
-        let due = orders.into_iter().flat_map(|orders| &orders.due);
+        let due = self.due.get(endpoint).into_iter().flatten();
         due.take(limit as usize).cloned()
     }
 
-    /// Deliveries of the endpoint, or all, after the position `after`, the newest first.
-    pub(super) fn newest(
-        &self,
-        endpoint: Option<&EndpointId>,
-        after: Option<&Position>,
-    ) -> impl Iterator<Item = &DeliveryRow> {
-        let of = |endpoint| self.by_endpoint.get(endpoint).map(|orders| &orders.created);
-        let positions = endpoint.map_or(Some(&self.created), of);
+    /// Deliveries after the position `after`, the newest first.
+    pub(super) fn newest(&self, after: Option<&Position>) -> impl Iterator<Item = &DeliveryRow> {
         let end = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let walk = positions.map(|positions| positions.range((Bound::Unbounded, end)).rev());
-        walk.into_iter()
-            .flatten()
-            .filter_map(|(_, id)| self.get(id))
+        let walk = self.created.range((Bound::Unbounded, end)).rev();
+        walk.filter_map(|(_, id)| self.get(id))
     }
-
-    /// Deliveries that ended before `before`, the oldest first.
-    pub(super) fn ended(&self, before: Timestamp) -> impl Iterator<Item = &DeliveryId> {
-        let ended = self.ended.iter().take_while(move |(at, _)| *at < before);
-        ended.map(|(_, id)| id)
-    }
-
-    /// Deliveries of removed endpoints.
-    pub(super) fn left_behind(
-        &self,
-        is_there: impl Fn(&EndpointId) -> bool,
-    ) -> impl Iterator<Item = &DeliveryId> {
-        let orders = self.by_endpoint.iter();
-        let removed = orders.filter(move |(endpoint, _)| !is_there(endpoint));
-        removed.flat_map(|(_, orders)| orders.created.iter().map(|(_, id)| id))
-    }
-
-    /// Returns whether the endpoint has deliveries.
-    pub(super) fn has(&self, endpoint: &EndpointId) -> bool {
-        self.by_endpoint.contains_key(endpoint)
-    }
-}
-
-/// Positions in the orders by creation, by due time, and by end.
-fn positions(row: &DeliveryRow) -> (Position, Option<Position>, Option<Position>) {
-    let delivery = &row.delivery;
-    let place = |at| (at, delivery.id.clone());
-    (
-        place(delivery.created_at),
-        delivery.progress.due_at.map(place),
-        row.ended_at.map(place),
-    )
 }

@@ -11,7 +11,6 @@ use async_trait::async_trait;
 use tokio_postgres::types::ToSql;
 
 use super::execute::{Columns, Parameters, Result};
-use super::lease_clock::clock;
 use super::{Postgres, PostgresError};
 use crate::error::Stored;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
@@ -21,231 +20,17 @@ use crate::store::{
 };
 use crate::webhook::{Attempted, Delivery, Event, Progress, State};
 
-/// The columns of a delivery, as [`read_delivery`] reads them.
-macro_rules! delivery_columns {
-    () => {
-        "delivery.id, delivery.event, delivery.topic, delivery.endpoint, delivery.created_at,
-    delivery.state, delivery.attempts::BIGINT, delivery.due_at"
-    };
-}
-
-pub(super) use delivery_columns;
-
-/// Condition that the endpoint was not removed.
-macro_rules! endpoint_exists {
-    () => {
-        "EXISTS (SELECT FROM forum_api_endpoints endpoint WHERE endpoint.id = delivery.endpoint)"
-    };
-}
-
-const BEGIN_SENDING: &str = concat!(
-    "WITH ",
-    clock!("$3"),
-    ", held AS MATERIALIZED (
-    SELECT delivery.id FROM forum_api_deliveries delivery
-    JOIN unnest($1::TEXT[], $2::BIGINT[]) AS given (id, lease)
-        ON given.id = delivery.id AND given.lease = delivery.lease
-    WHERE delivery.leased AND delivery.due_at > (SELECT now FROM clock) AND ",
-    endpoint_exists!(),
-    "
-    ORDER BY delivery.id FOR NO KEY UPDATE OF delivery
-)
-UPDATE forum_api_deliveries SET sending = TRUE WHERE id = ANY (ARRAY(SELECT id FROM held)) RETURNING id"
-);
-
-/// Ends the leases that are in force, and records the attempts.
-const SETTLE: &str = concat!(
-    "WITH ",
-    clock!("$2"),
-    ", given AS MATERIALIZED (
-    SELECT * FROM unnest(
-        $3::TEXT[], $4::BIGINT[], $5::TEXT[], $6::INTEGER[], $7::BIGINT[], $8::BOOLEAN[],
-        $9::INTEGER[], $10::BIGINT[], $11::INTEGER[], $12::TEXT[], $13::BIGINT[], $14::TEXT[]
-    ) AS given (
-        id, lease, state, attempts, due_in, has_ended, attempt, at, status, error, duration_ms, answer
-    )
-), held AS MATERIALIZED (
-    SELECT delivery.id FROM forum_api_deliveries delivery JOIN given USING (id, lease)
-    WHERE delivery.id = ANY (ARRAY(SELECT id FROM given)) AND ",
-    endpoint_exists!(),
-    "
-    ORDER BY delivery.id FOR NO KEY UPDATE OF delivery
-), settled AS (
-    UPDATE forum_api_deliveries delivery
-    SET state = given.state, attempts = given.attempts, due_at = clock.now + given.due_in,
-        ended_at = CASE WHEN given.has_ended THEN clock.now END,
-        lease = delivery.lease + 1, leased = FALSE, sending = FALSE
-    FROM given CROSS JOIN clock
-    WHERE delivery.id = ANY (ARRAY(SELECT id FROM held)) AND given.id = delivery.id
-    RETURNING delivery.id
-), latest AS MATERIALIZED (
-    SELECT id, coalesce((SELECT max(number) FROM forum_api_attempts WHERE delivery = settled.id), 0) AS number
-    FROM settled
-), logged AS (
-    INSERT INTO forum_api_attempts (delivery, number, attempt, at, status, error, duration_ms, answer)
-    SELECT id, number + 1, attempt, at, status, error, duration_ms, answer
-    FROM latest JOIN given USING (id) WHERE attempt IS NOT NULL
-), forgotten AS (
-    DELETE FROM forum_api_attempts old USING latest JOIN given USING (id)
-    WHERE old.delivery = ANY (ARRAY(SELECT id FROM latest WHERE number >= $1))
-        AND old.delivery = latest.id AND old.number <= latest.number + 1 - $1
-        AND given.attempt IS NOT NULL
-)
-SELECT id FROM settled"
-);
-
-const RELEASE: &str = concat!(
-    "WITH ",
-    clock!("$4"),
-    ", given AS MATERIALIZED (
-    SELECT delivery.id, given.expired FROM forum_api_deliveries delivery
-    JOIN unnest($1::TEXT[], $2::BIGINT[], $3::BOOLEAN[]) AS given (id, lease, expired)
-        ON given.id = delivery.id AND given.lease = delivery.lease
-    ORDER BY delivery.id FOR NO KEY UPDATE OF delivery
-)
-UPDATE forum_api_deliveries delivery
-SET due_at = clock.now + $5, lease = delivery.lease + 1, leased = FALSE, sending = given.expired
-FROM given CROSS JOIN clock WHERE delivery.id = given.id"
-);
-
-/// Counts due deliveries up to `$2`, and finds the earliest due time.
-const QUEUE_STATS: &str = concat!(
-    "WITH ",
-    clock!("$1"),
-    ", due AS MATERIALIZED (
-    SELECT first.due_at, many.depth FROM forum_api_endpoints endpoint CROSS JOIN LATERAL (
-        SELECT due_at FROM forum_api_deliveries
-        WHERE endpoint = endpoint.id AND due_at <= (SELECT now FROM clock) ORDER BY due_at LIMIT 1
-    ) first CROSS JOIN LATERAL (
-        SELECT count(*) AS depth FROM (
-            SELECT FROM forum_api_deliveries
-            WHERE endpoint = endpoint.id AND due_at <= (SELECT now FROM clock) LIMIT $2
-        ) few
-    ) many
-    WHERE endpoint.enabled
-)
-SELECT least(coalesce(sum(depth), 0), $2)::BIGINT, min(due_at) FROM due"
-);
-
-/// Counts deliveries by hour, endpoint and state, and, in rows without an endpoint, attempts by duration.
-const USAGE: &str = "
-SELECT hours_ago, endpoint, state, count FROM (
-    SELECT greatest($2 - created_at, 0) / 3600000 AS hours_ago, endpoint, state, count(*)
-    FROM forum_api_deliveries WHERE state = ANY ($3) AND created_at > $1
-    GROUP BY 1, 2, 3
-) counted WHERE endpoint IN (SELECT id FROM forum_api_endpoints)
-UNION ALL
-SELECT width_bucket(duration_ms, $4::BIGINT[]), NULL, NULL, count(*)
-FROM forum_api_attempts WHERE at > $1 GROUP BY 1";
-
-/// Returns the endpoint's id if it exists and is enabled.
-const ENQUEUE: &str = concat!(
-    "WITH ",
-    clock!("$8"),
-    ", endpoint AS MATERIALIZED (
-    SELECT id FROM forum_api_endpoints WHERE id = $7 AND enabled FOR KEY SHARE
-), put AS (
-    INSERT INTO forum_api_events (id, topic, occurred_at, forum, body, fanned_out_at)
-    SELECT $1, $2, $3, $4, $5, now FROM endpoint, clock
-    ON CONFLICT (id) DO NOTHING
-), queued AS (
-    INSERT INTO forum_api_deliveries (id, event, topic, endpoint, created_at, state, attempts, due_at)
-    SELECT $6, $1, $2, id, now, 'queued', 0, now FROM endpoint, clock
-    ON CONFLICT (id) DO NOTHING
-)
-SELECT id FROM endpoint"
-);
-
-/// Queues a finished delivery again, or makes a retrying one due unless its lease is in force.
-const RETRY: &str = concat!(
-    "WITH ",
-    clock!("$2"),
-    "
-UPDATE forum_api_deliveries delivery
-SET state = CASE delivery.state WHEN 'retrying' THEN 'retrying' ELSE 'queued' END,
-    attempts = CASE delivery.state WHEN 'retrying' THEN delivery.attempts ELSE 0 END,
-    due_at = clock.now, ended_at = NULL
-FROM clock
-WHERE id = $1 AND (
-    delivery.state = ANY ($3)
-    OR delivery.state = 'retrying' AND NOT (delivery.leased AND delivery.due_at > clock.now)
-) AND ",
-    endpoint_exists!()
-);
-
-const RETRY_DEAD: &str = concat!(
-    "WITH ",
-    clock!("$2"),
-    ", dead AS MATERIALIZED (
-    SELECT id FROM forum_api_deliveries delivery
-    WHERE endpoint = $1 AND state = 'dead' AND ",
-    endpoint_exists!(),
-    "
-    ORDER BY created_at, id LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
-)
-UPDATE forum_api_deliveries SET state = 'queued', attempts = 0, due_at = (SELECT now FROM clock), ended_at = NULL
-WHERE id = ANY (ARRAY(SELECT id FROM dead))"
-);
-
-const REMOVE: &str = concat!(
-    "
-WITH event AS MATERIALIZED (
-    SELECT event.id FROM forum_api_deliveries delivery JOIN forum_api_events event ON event.id = delivery.event
-    WHERE delivery.id = $1 FOR UPDATE OF event
-)
-DELETE FROM forum_api_deliveries delivery USING event
-WHERE delivery.id = $1 AND delivery.event = event.id AND ",
-    endpoint_exists!()
-);
-
-/// Returns a row for each attempt, or one without an attempt.
-const FIND: &str = concat!(
-    "SELECT ",
-    delivery_columns!(),
-    ",
-    attempt::BIGINT, at, status::BIGINT, error, duration_ms, answer
-FROM forum_api_deliveries delivery
-LEFT JOIN forum_api_attempts attempted ON attempted.delivery = delivery.id
-WHERE delivery.id = $1 AND ",
-    endpoint_exists!(),
-    "
-ORDER BY attempted.number"
-);
-
-/// Finds deliveries of removed endpoints by a walk over the endpoints in the index. Locked rows are left to the next
-/// sweep.
-const SWEEP: &str = concat!(
-    "
-WITH RECURSIVE hop (endpoint) AS (
-    SELECT min(endpoint) FROM forum_api_deliveries
-    UNION ALL
-    SELECT (SELECT min(endpoint) FROM forum_api_deliveries WHERE endpoint > hop.endpoint)
-    FROM hop WHERE hop.endpoint IS NOT NULL
-), over AS MATERIALIZED (
-    SELECT left_behind.* FROM hop CROSS JOIN LATERAL (
-        SELECT id, event FROM forum_api_deliveries WHERE endpoint = hop.endpoint LIMIT $2
-    ) left_behind
-    WHERE hop.endpoint NOT IN (SELECT id FROM forum_api_endpoints)
-    UNION ALL
-    SELECT ended.* FROM (
-        SELECT id, event FROM forum_api_deliveries delivery
-        WHERE ended_at < $1 AND ",
-    endpoint_exists!(),
-    " ORDER BY ended_at LIMIT $2
-    ) ended
-    LIMIT $2
-), event AS MATERIALIZED (
-    SELECT id FROM forum_api_events WHERE id = ANY (ARRAY(SELECT event FROM over)) FOR UPDATE SKIP LOCKED
-), locked AS MATERIALIZED (
-    SELECT id FROM forum_api_deliveries delivery
-    WHERE id = ANY (ARRAY(SELECT id FROM over)) AND event IN (SELECT id FROM event)
-        AND (ended_at < $1 OR NOT ",
-    endpoint_exists!(),
-    ")
-    FOR UPDATE SKIP LOCKED
-)
-DELETE FROM forum_api_deliveries WHERE id = ANY (ARRAY(SELECT id FROM locked))"
-);
+const BEGIN_SENDING: &str = include_str!("sql/begin_sending.sql");
+const SETTLE: &str = include_str!("sql/settle.sql");
+const RELEASE: &str = include_str!("sql/release.sql");
+const QUEUE_STATS: &str = include_str!("sql/queue_stats.sql");
+const USAGE: &str = include_str!("sql/usage.sql");
+const ENQUEUE: &str = include_str!("sql/enqueue.sql");
+const RETRY: &str = include_str!("sql/retry.sql");
+const RETRY_DEAD: &str = include_str!("sql/retry_dead.sql");
+const REMOVE: &str = include_str!("sql/remove.sql");
+const FIND: &str = include_str!("sql/find_delivery.sql");
+const SWEEP: &str = include_str!("sql/sweep.sql");
 
 #[async_trait]
 impl Deliveries for Postgres {
@@ -456,16 +241,16 @@ impl Deliveries for Postgres {
 /// index is ordered by time within each state.
 fn list_statement(conditions: &str) -> String {
     format!(
-        "SELECT {columns}
+        "SELECT delivery.id, delivery.event, delivery.topic, delivery.endpoint, delivery.created_at,
+    delivery.state, delivery.attempts::BIGINT, delivery.due_at
 FROM unnest($1::TEXT[]) AS listed (state)
 CROSS JOIN LATERAL (
     SELECT * FROM forum_api_deliveries delivery
-    WHERE state = listed.state{conditions} AND {exists}
+    WHERE state = listed.state{conditions}
+        AND EXISTS (SELECT FROM forum_api_endpoints endpoint WHERE endpoint.id = delivery.endpoint)
     ORDER BY created_at DESC, id DESC LIMIT $2
 ) delivery
-ORDER BY delivery.created_at DESC, delivery.id DESC LIMIT $2",
-        columns = delivery_columns!(),
-        exists = endpoint_exists!(),
+ORDER BY delivery.created_at DESC, delivery.id DESC LIMIT $2"
     )
 }
 

@@ -59,7 +59,6 @@ mod endpoints;
 mod error;
 mod execute;
 mod idempotency;
-mod lease_clock;
 mod migrations;
 mod outbox;
 mod pool;
@@ -71,12 +70,12 @@ use std::sync::Arc;
 pub use deadpool_postgres;
 use deadpool_postgres::Pool;
 pub use error::PostgresError;
-pub use lease_clock::LeaseClock;
 pub use migrations::{apply_migrations, migrate, migration_status, schema_status};
 pub use pool::{check_writable, connect};
 pub use tokio_postgres;
 
 use super::{Stores, Webhooks};
+use crate::model::Timestamp;
 
 /// Tokens, idempotency keys and webhooks in the library's tables, through a pool of connections that a host may share.
 /// Each operation is one statement.
@@ -84,6 +83,26 @@ use super::{Stores, Webhooks};
 pub struct Postgres {
     pool: Pool,
     clock: LeaseClock,
+}
+
+/// Clock that decides leases and due times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LeaseClock {
+    /// Postgres's own (`clock_timestamp()`), one for all nodes: only differences between a node's times count.
+    #[default]
+    Database,
+    /// The caller's, for tests with a manual clock.
+    Caller,
+}
+
+impl LeaseClock {
+    /// The parameter of a statement: null for Postgres's clock.
+    fn time(self, now: Timestamp) -> Option<Timestamp> {
+        match self {
+            Self::Database => None,
+            Self::Caller => Some(now),
+        }
+    }
 }
 
 impl Postgres {

@@ -4,7 +4,6 @@ use async_trait::async_trait;
 
 use super::Postgres;
 use super::execute::{Columns, Parameters, Result};
-use super::lease_clock::clock;
 use crate::error::Stored;
 use crate::model::{DeliveryId, Timestamp};
 use crate::store::{FanOut, Outbox, Quarantine, QuarantinedEvent, decode_event, report_unreadable};
@@ -20,49 +19,8 @@ UPDATE forum_api_events event SET quarantine_reason = unreadable.reason
 FROM unnest($1::TEXT[], $2::TEXT[]) AS unreadable (id, reason)
 WHERE event.id = unreadable.id AND event.fanned_out_at IS NULL";
 
-const QUARANTINED: &str = "
-SELECT counted.count, latest.id, latest.quarantine_reason
-FROM (
-    SELECT count(*) FROM (SELECT FROM forum_api_events WHERE quarantine_reason IS NOT NULL LIMIT $2) few
-) counted
-LEFT JOIN (
-    SELECT number, id, quarantine_reason FROM forum_api_events WHERE quarantine_reason IS NOT NULL
-    ORDER BY number DESC LIMIT $1
-) latest ON TRUE
-ORDER BY latest.number DESC";
-
-/// Queues a delivery of each event to each of its endpoints that exists and is enabled. Deletes an event without
-/// recipients, and skips one that was fanned out already.
-///
-/// Its commit does not wait for the disk (`synchronous_commit`), and neither does a claim of what it queued. What a crash
-/// loses is queued again.
-const FAN_OUT: &str = concat!(
-    "WITH ",
-    clock!("$2"),
-    ", event AS MATERIALIZED (
-    SELECT id, topic, set_config('synchronous_commit', 'off', TRUE) FROM forum_api_events
-    WHERE id = ANY ($1) AND fanned_out_at IS NULL
-    ORDER BY id FOR NO KEY UPDATE
-), queued AS (
-    INSERT INTO forum_api_deliveries (id, event, topic, endpoint, created_at, state, attempts, due_at)
-    SELECT delivery.id, event.id, event.topic, endpoint.id, clock.now, 'queued', 0, clock.now
-    FROM clock CROSS JOIN unnest($3::TEXT[], $4::TEXT[], $5::TEXT[]) AS delivery (id, event, endpoint)
-    JOIN event ON event.id = delivery.event
-    JOIN forum_api_endpoints endpoint ON endpoint.id = delivery.endpoint AND endpoint.enabled
-    FOR KEY SHARE OF endpoint
-    ON CONFLICT (id) DO NOTHING
-    RETURNING event
-), delivered AS (
-    SELECT event AS id FROM queued
-    UNION
-    SELECT event.id FROM event WHERE EXISTS (SELECT FROM forum_api_deliveries WHERE event = event.id)
-), kept AS (
-    UPDATE forum_api_events SET fanned_out_at = (SELECT now FROM clock)
-    WHERE id = ANY (ARRAY(SELECT id FROM event)) AND id IN (SELECT id FROM delivered)
-)
-DELETE FROM forum_api_events
-WHERE id = ANY (ARRAY(SELECT id FROM event)) AND id NOT IN (SELECT id FROM delivered)"
-);
+const QUARANTINED: &str = include_str!("sql/quarantined_events.sql");
+const FAN_OUT: &str = include_str!("sql/fan_out.sql");
 
 #[async_trait]
 impl Outbox for Postgres {
@@ -139,15 +97,6 @@ impl Outbox for Postgres {
         Ok(())
     }
 }
-
-/// The columns of an event, as [`read_event`] reads them.
-macro_rules! event_columns {
-    () => {
-        "event.id, event.topic, event.occurred_at, event.forum, event.body"
-    };
-}
-
-pub(super) use event_columns;
 
 /// Reads an event. `Err` holds the id and the reason of a row that cannot be decoded.
 pub(super) fn read_event(

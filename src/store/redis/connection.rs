@@ -30,7 +30,7 @@ const PROBE: Window = Window {
 pub(super) struct ReconnectingConnection {
     client: Client,
     script: Script,
-    /// The name of the budget that is nobody's.
+    /// The key that is charged to check a connection.
     probe: String,
     timeout_after: Duration,
     /// `None` while Redis is out of reach.
@@ -93,7 +93,7 @@ impl ReconnectingConnection {
         }
     }
 
-    /// Starts to connect, unless somebody does. Whoever did may have gone with its runtime: so every charge asks.
+    /// Starts to connect, unless another task does. That task may have ended with its runtime, so every charge calls this.
     fn reconnect(self: &Arc<Self>) {
         if let Ok(turn) = Arc::clone(&self.turn).try_lock_owned() {
             let work = reconnect_loop(Arc::downgrade(self), turn);

@@ -1,4 +1,4 @@
-//! Budgets in Redis or Valkey (feature `redis`), exact between all nodes that share it (contract, section 3).
+//! Budgets in Redis or Valkey (feature `redis`), exact between all nodes that share it.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -12,50 +12,47 @@
 //! }
 //! ```
 //!
-//! # In Redis
+//! # Keys
 //!
-//! A charge is one script on one key, by Redis's own clock. All keys begin with a prefix of the board's
-//! ([`Settings::prefix`]), and each goes with its window:
+//! A charge is one script on one key, by Redis's own clock. All keys begin with a prefix ([`Settings::prefix`]), and each
+//! expires with its window:
 //!
-//! | key | whose budget |
+//! | key | budget |
 //! |---|---|
-//! | `forum_api:budget:token:LOOKUP` | a token's |
-//! | `forum_api:budget:prefix:ADDRESS` | that of the guests of an address prefix: 32 hexadecimal digits, IPv4 as IPv4-mapped IPv6 |
-//! | `forum_api:budget:no_address` | that of guests without any address |
+//! | `forum_api:budget:token:LOOKUP` | of a token |
+//! | `forum_api:budget:prefix:ADDRESS` | of the guests of an address prefix: 32 hexadecimal digits, IPv4 as IPv4-mapped IPv6 |
+//! | `forum_api:budget:no_address` | of guests without an address |
 //! | `forum_api:budget:attempts:HASH` | failed password attempts of one account or address prefix: 32 hexadecimal digits |
-//! | `forum_api:budget:probe` | nobody's: charged to see whether Redis serves |
+//! | `forum_api:budget:probe` | charged to check that Redis takes writes |
 //!
 //! ```lua
 #![doc = include_str!("charge.lua")]
 //! ```
 //!
-//! # While it is out of reach
+//! # While Redis is unreachable
 //!
-//! What Redis answers the node remembers, in a [`MemoryBudgets`]: as exact, and as bounded. When Redis fails a charge, or
-//! lets it wait for longer than [`Settings::patience`], the node goes on from there by itself, without asking again:
-//! beside the charges it tries to connect, at once and then every half second, until Redis takes a charge. One line in
-//! the log says that Redis is out of reach, and one that it is back. A [setting](WhenAway) refuses requests instead.
+//! The node remembers the responses of Redis in a [`MemoryBudgets`]. When Redis fails a charge, or does not respond within
+//! [`Settings::patience`], the node continues from there without Redis. In the background it tries to connect, at once and
+//! then every half second, until Redis takes a charge. The log has one line when Redis becomes unreachable, and one when it
+//! is back. A [setting](WhenAway) refuses requests instead.
 //!
-//! On the way back nothing is handed out anew. Every charge tells the script what the node knows, and of a window that
-//! still runs the greater count and the later end hold: so a Redis that was restarted empty, flushed or replaced by a
-//! replica that lagged behind is told by the nodes what was spent, and what they granted meanwhile counts. It is not
-//! added up: `n` nodes that each meter alone grant `n` budgets at most in a window.
+//! Every charge sends the state that the node knows to the script; of a running window the greater count and the later end
+//! hold. So no unit is granted twice by a Redis that was restarted empty, flushed, or replaced by a replica that lagged, and
+//! units that nodes granted meanwhile count. They are not added up: `n` nodes without Redis grant at most `n` budgets in a
+//! window.
 //!
-//! Until a node has heard of Redis for the first time it goes by its own clock; afterwards by Redis's, with or without
-//! it. Keep both right to the second.
+//! Until the first response of Redis a node uses its own clock; afterwards the clock of Redis, also while it is
+//! unreachable. Keep both right to the second.
 //!
-//! # Operating it
+//! # Operation
 //!
-//! - Redis 5 or later, or any Valkey, on its own or behind a proxy for a cluster: of a cluster's nodes each serves only
-//!   some keys, and a charge that is redirected has failed. After a failover the same address has to lead to the new
-//!   primary; a replica takes no writes, so the nodes meter by themselves until it does.
+//! - Redis 5 or later, or any Valkey, on its own or behind a proxy for a cluster: a redirected charge has failed. After a
+//!   failover the same address has to lead to the new primary.
 //! - It needs no persistence: `save ""` and `appendonly no`.
-//! - A key takes some 150 bytes. Where addresses may flood it, set `maxmemory` with `maxmemory-policy volatile-ttl`: what
-//!   ends soonest goes first, and the nodes put back what they know. With `noeviction` a full Redis fails charges, and
-//!   the nodes meter by themselves.
+//! - A key takes about 150 bytes. Set `maxmemory` with `maxmemory-policy volatile-ttl` against floods of addresses: keys that
+//!   expire soonest are evicted first, and the nodes restore them. With `noeviction` a full Redis fails charges.
 //! - An account needs `~forum_api:*` and `+evalsha +script|load +time +get +set +select +client|setinfo`.
-//! - `unix:///run/redis.sock` is an address, too. `rediss://` is not: between machines that do not trust the network put
-//!   a TLS tunnel in front, such as stunnel.
+//! - `unix:///run/redis.sock` is a valid address; `rediss://` is not: use a TLS tunnel, such as stunnel.
 
 mod connection;
 mod script;
@@ -76,24 +73,24 @@ use crate::rate_limit::{BudgetKey, Charge, Window};
 use crate::store::Budgets;
 use crate::store::memory::MemoryBudgets;
 
-/// Budgets in Redis, and on this node while Redis is out of reach: see the [module](self).
+/// Budgets in Redis, and on this node while Redis is unreachable: see the [module](self).
 pub struct RedisBudgets {
     connection: Arc<ReconnectingConnection>,
     settings: Settings,
-    /// What this node knows of budgets, all by Redis's clock.
+    /// The last known budgets, by Redis's clock.
     known: MemoryBudgets,
-    /// How many milliseconds Redis's clock is ahead of the node's.
+    /// Milliseconds by which Redis's clock is ahead of the node's.
     ahead: AtomicI64,
 }
 
 impl RedisBudgets {
     /// Budgets in the Redis at `url`: `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]`.
     ///
-    /// It waits for a connection for as long as [`Settings::patience`] lasts. A Redis that is out of reach then is no
-    /// error: the node meters by itself until it is there. Has to be awaited on a tokio runtime, like every charge.
+    /// It waits for a connection for up to [`Settings::patience`]. A Redis that is unreachable then is not an error: the node
+    /// charges locally until it is reachable. Has to be awaited on a tokio runtime, like every charge.
     ///
     /// # Errors
-    /// When `url` is no such address.
+    /// When `url` is malformed.
     pub async fn connect(url: &str, settings: Settings) -> Stored<Self> {
         let client = Client::open(url).map_err(|_| Fault::new(EXPECTED))?;
         let connection =
@@ -108,12 +105,12 @@ impl RedisBudgets {
         })
     }
 
-    /// Whether Redis is out of reach.
+    /// Returns whether Redis is unreachable.
     pub fn is_away(&self) -> bool {
         self.connection.is_away()
     }
 
-    /// How many charges, and attempts to connect, have failed so far.
+    /// Number of failed charges and attempts to connect so far.
     pub fn failures(&self) -> u64 {
         self.connection.failures()
     }
@@ -212,19 +209,19 @@ impl fmt::Debug for RedisBudgets {
 /// The settings of [`RedisBudgets`](super::RedisBudgets). Take the defaults and change what you need.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What the name of every key begins with: nodes of one board share it, and several boards in one Redis each have
-    /// their own. Default: `forum_api:`.
+    /// Prefix of all keys. Nodes of one board share it; several boards in one Redis have different ones. Default:
+    /// `forum_api:`.
     pub prefix: String,
-    /// How long a charge waits for Redis at most, and a new connection too. Default: 250 ms.
+    /// Limit of the wait for a response and for a new connection. Default: 250 ms.
     pub patience: Duration,
-    /// What becomes of charges while Redis is out of reach. Default: [`WhenAway::MeterAlone`].
+    /// Treatment of charges while Redis is unreachable. Default: [`WhenAway::MeterAlone`].
     pub when_away: WhenAway,
 }
 
-/// What becomes of charges while Redis is out of reach (contract, section 3).
+/// Treatment of charges while Redis is unreachable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WhenAway {
-    /// The node meters by itself, going on from what it last knew, and requests go on.
+    /// The node charges locally, from the last known state.
     #[default]
     MeterAlone,
     /// Requests are refused with 500 `internal_error`.
@@ -251,7 +248,7 @@ fn key_name(prefix: &str, key: &BudgetKey) -> String {
     }
 }
 
-/// What is charged to see whether Redis serves, and nobody's.
+/// The key that is charged to check that Redis takes writes.
 fn probe_key(prefix: &str) -> String {
     format!("{prefix}budget:probe")
 }

@@ -1,4 +1,4 @@
-//! The script that charges: what it is told, and what it answers.
+//! The script that charges: its arguments and its result.
 
 use redis::aio::MultiplexedConnection;
 use redis::{ErrorKind, RedisResult, Script};

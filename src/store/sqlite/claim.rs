@@ -15,17 +15,8 @@ pub(super) const PENDING: &str = "
     SELECT due_at, id, rowid FROM forum_api_deliveries
     WHERE endpoint = ?1 AND due_at IS NOT NULL ORDER BY due_at, id LIMIT ?2";
 
-pub(super) const CLAIMABLE: &str = "
-    SELECT delivery.*, delivery.rowid AS number, event.occurred_at, event.forum, event.body
-    FROM forum_api_deliveries delivery
-    CROSS JOIN forum_api_events event ON event.id = delivery.event
-    WHERE delivery.rowid = ?1";
-
-/// Every other change of a pending delivery changes its lease.
-pub(super) const LEASE: &str = "
-    UPDATE forum_api_deliveries SET due_at = ?3, lease = lease + 1, leased = TRUE
-    WHERE rowid = ?1 AND lease + 1 = ?2 AND CAST(id AS BLOB) = ?4
-        AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint AND enabled)";
+pub(super) const CLAIMABLE: &str = include_str!("sql/claimable.sql");
+pub(super) const LEASE: &str = include_str!("sql/acquire_lease.sql");
 
 /// Deliveries that a claim would lease.
 pub(super) struct Found {

@@ -1,4 +1,4 @@
-//! Delivery store: settle, release, retry, lists, sweep.
+//! Delivery store: settle, release, retry, sweep.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -6,24 +6,18 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rusqlite::{Connection, Result, Row, params};
 
-use super::claim;
 use super::execute::{all, change, changes, first, readable};
 use super::outbox::{SqliteWebhooks, mark_fanned_out, put};
+use super::{claim, lists};
 use crate::error::Stored;
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 use crate::store::{
-    ATTEMPTS_KEPT, Backlog, Claim, Claimed, Claims, Deliveries, DeliveryCount, Filter, Settlement,
-    Usage, ended_at, report_unreadable,
+    ATTEMPTS_KEPT, Backlog, Claim, Claimed, Claims, Deliveries, Filter, Settlement, Usage,
+    ended_at, report_unreadable,
 };
 use crate::webhook::{Attempted, Delivery, Event, Progress, State};
 
-pub(super) const QUEUE: &str = "
-    INSERT INTO forum_api_deliveries
-        (id, event, topic, endpoint, created_at, state, attempts, due_at)
-    SELECT ?1, event.id, event.topic, endpoint.id, ?4, ?5, ?6, ?7
-    FROM forum_api_events event CROSS JOIN forum_api_endpoints endpoint
-    WHERE event.id = ?2 AND endpoint.id = ?3 AND endpoint.enabled
-    ON CONFLICT (id) DO NOTHING";
+pub(super) const QUEUE: &str = include_str!("sql/enqueue.sql");
 
 pub(super) const IS_ENABLED: &str = "SELECT 1 FROM forum_api_endpoints WHERE id = ?1 AND enabled";
 
@@ -35,32 +29,13 @@ pub(super) const REMOVE: &str = "
     DELETE FROM forum_api_deliveries
     WHERE id = ?1 AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
 
-pub(super) const QUEUE_STATS: &str = "
-    SELECT count(*) AS depth,
-        (SELECT min((SELECT min(due_at) FROM forum_api_deliveries delivery
-            WHERE delivery.endpoint = endpoint.id AND delivery.due_at <= ?1))
-        FROM forum_api_endpoints endpoint WHERE endpoint.enabled) AS since
-    FROM (
-        SELECT 1 FROM forum_api_endpoints endpoint
-        CROSS JOIN forum_api_deliveries delivery ON delivery.endpoint = endpoint.id
-        WHERE endpoint.enabled AND delivery.due_at <= ?1 LIMIT ?2
-    )";
+pub(super) const QUEUE_STATS: &str = include_str!("sql/queue_stats.sql");
 
 pub(super) const ATTEMPTS: &str =
     "SELECT * FROM forum_api_attempts WHERE delivery = ?1 ORDER BY number";
 
-/// Applies while the lease is in force and has not expired.
-pub(super) const BEGIN_SENDING: &str = "
-    UPDATE forum_api_deliveries SET sending = TRUE
-    WHERE id = ?1 AND lease = ?2 AND leased AND due_at > ?3
-        AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
-
-/// Applies while the lease is in force and the endpoint exists.
-pub(super) const SETTLE: &str = "
-    UPDATE forum_api_deliveries
-    SET state = ?3, attempts = ?4, due_at = ?5, ended_at = ?6, lease = lease + 1, leased = FALSE, sending = FALSE
-    WHERE id = ?1 AND lease = ?2
-        AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)";
+pub(super) const BEGIN_SENDING: &str = include_str!("sql/begin_sending.sql");
+pub(super) const SETTLE: &str = include_str!("sql/settle.sql");
 
 pub(super) const RELEASE: &str = "
     UPDATE forum_api_deliveries SET due_at = ?3, lease = lease + 1, leased = FALSE, sending = ?4
@@ -70,17 +45,8 @@ pub(super) const RETRY: &str = "
     UPDATE forum_api_deliveries SET state = ?2, attempts = ?3, due_at = ?4, ended_at = NULL
     WHERE id = ?1 AND NOT (leased AND due_at > ?5)";
 
-pub(super) const RETRY_DEAD: &str = "
-    UPDATE forum_api_deliveries SET state = ?2, attempts = ?3, due_at = ?4, ended_at = NULL
-    WHERE rowid IN (
-        SELECT rowid FROM forum_api_deliveries WHERE endpoint = ?1 AND state = ?5 ORDER BY created_at, id LIMIT ?6
-    ) AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = ?1)";
-
-pub(super) const ADD_ATTEMPT: &str = "
-    INSERT INTO forum_api_attempts (delivery, number, attempt, at, status, error, duration_ms, answer)
-    SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7
-    FROM forum_api_attempts WHERE delivery = ?1
-    RETURNING number";
+pub(super) const RETRY_DEAD: &str = include_str!("sql/retry_dead.sql");
+pub(super) const ADD_ATTEMPT: &str = include_str!("sql/add_attempt.sql");
 
 pub(super) const FORGET_ATTEMPTS: &str =
     "DELETE FROM forum_api_attempts WHERE delivery = ?1 AND number <= ?2";
@@ -89,30 +55,7 @@ pub(super) const ENDED: &str = "
     DELETE FROM forum_api_deliveries WHERE rowid IN (
         SELECT rowid FROM forum_api_deliveries WHERE ended_at < ?1 ORDER BY ended_at LIMIT ?2)";
 
-/// Walks over the endpoints in the index, and deletes the deliveries of removed ones.
-pub(super) const LEFT_BEHIND: &str = "
-    DELETE FROM forum_api_deliveries WHERE rowid IN (
-        WITH RECURSIVE hop (endpoint) AS (
-            SELECT min(endpoint) FROM forum_api_deliveries
-            UNION ALL
-            SELECT (SELECT min(endpoint) FROM forum_api_deliveries WHERE endpoint > hop.endpoint)
-            FROM hop WHERE hop.endpoint IS NOT NULL)
-        SELECT delivery.rowid FROM hop
-        CROSS JOIN forum_api_deliveries delivery ON delivery.endpoint = hop.endpoint
-        WHERE hop.endpoint NOT IN (SELECT id FROM forum_api_endpoints) LIMIT ?1)";
-
-/// The deliveries of one state.
-pub(super) const DELIVERY_USAGE: &str = "
-    SELECT * FROM (
-        SELECT max(?3 - created_at, 0) / 3600000 AS hours_ago, endpoint, count(*) AS count
-        FROM forum_api_deliveries WHERE state = ?1 AND created_at > ?2 GROUP BY hours_ago, endpoint
-    ) WHERE endpoint IN (SELECT id FROM forum_api_endpoints)";
-
-pub(super) const ATTEMPT_USAGE: &str = "
-    SELECT CASE WHEN duration_ms < ?2 THEN 0 WHEN duration_ms < ?3 THEN 1 WHEN duration_ms < ?4 THEN 2
-        WHEN duration_ms < ?5 THEN 3 WHEN duration_ms < ?6 THEN 4 ELSE 5 END AS size, count(*) AS count
-    FROM forum_api_attempts WHERE at > ?1 GROUP BY size";
-
+pub(super) const LEFT_BEHIND: &str = include_str!("sql/sweep_left_behind.sql");
 #[async_trait]
 impl Deliveries for SqliteWebhooks {
     /// Reads the claimable deliveries without the writer, and then leases those that did not change. If other workers took
@@ -208,7 +151,7 @@ impl Deliveries for SqliteWebhooks {
     }
 
     async fn usage(&self, since: Timestamp, now: Timestamp) -> Stored<Usage> {
-        self.read(move |connection| usage(connection, since, now))
+        self.read(move |connection| lists::usage(connection, since, now))
             .await
     }
 
@@ -290,7 +233,7 @@ impl Deliveries for SqliteWebhooks {
                 filter.endpoint,
                 filter.topic,
             ];
-            let sql = list_statement(&filter);
+            let sql = lists::list_statement(&filter);
             readable(connection, "deliveries", &sql, parameters, read_delivery)
         })
         .await
@@ -367,77 +310,7 @@ fn add_attempt(connection: &Connection, id: &DeliveryId, attempted: &Attempted) 
     Ok(())
 }
 
-fn usage(connection: &Connection, since: Timestamp, now: Timestamp) -> Result<Usage> {
-    let mut usage = Usage::default();
-    for state in State::ALL {
-        let read = |row: &Row<'_>| {
-            Ok(DeliveryCount {
-                hours_ago: count(row, "hours_ago")?,
-                endpoint: row.get("endpoint")?,
-                state,
-                count: count(row, "count")?,
-            })
-        };
-        let parameters = params![state, since, now];
-        let counts = all(connection, DELIVERY_USAGE, parameters, read)?;
-        usage.deliveries.extend(counts);
-    }
-    let [first, second, third, fourth, fifth] =
-        Usage::ATTEMPT_TIME_BOUNDS.map(|bound| i64::try_from(bound).unwrap_or(i64::MAX));
-    let bounds = params![since, first, second, third, fourth, fifth];
-    let read = |row: &Row<'_>| Ok((count(row, "size")?, count(row, "count")?));
-    for (size, count) in all(connection, ATTEMPT_USAGE, bounds, read)? {
-        if let Some(attempts) = usage.attempt_times.get_mut(size as usize) {
-            *attempts = count;
-        }
-    }
-    Ok(usage)
-}
-
-/// Returns the statement that lists the deliveries that `filter` selects, newest first.
-///
-/// Every index that it may walk is ordered by time within each state: without a state it merges one walk for each state. Its
-/// parameters are the same for every filter: the position to continue from, the limit, endpoint and topic.
-pub(super) fn list_statement(filter: &Filter) -> String {
-    let states = filter
-        .state
-        .map_or(State::ALL.to_vec(), |state| vec![state]);
-    let walks = states.into_iter().map(|state| walk(filter, state));
-    let walks: Vec<_> = walks.collect();
-    format!(
-        "{} ORDER BY created_at DESC, id DESC LIMIT ?3",
-        walks.join(" UNION ALL ")
-    )
-}
-
-/// Selects the newest deliveries of one state.
-fn walk(filter: &Filter, state: State) -> String {
-    let conditions = [
-        condition("(created_at, id) < (?1, ?2)", 1, filter.after.is_some()),
-        condition("endpoint = ?4", 4, filter.endpoint.is_some()),
-        condition("topic = ?5", 5, filter.topic.is_some()),
-    ];
-    format!(
-        "SELECT * FROM (
-            SELECT * FROM forum_api_deliveries
-            WHERE state = '{state}' AND {conditions}
-                AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)
-            ORDER BY created_at DESC, id DESC LIMIT ?3
-        )",
-        state = state.as_str(),
-        conditions = conditions.join(" AND ")
-    )
-}
-
-/// A filter that is not set is no condition on a column, so that it excludes no index.
-fn condition(sql: &str, parameter: u8, is_set: bool) -> String {
-    match is_set {
-        true => sql.into(),
-        false => format!("?{parameter} IS NULL"),
-    }
-}
-
-fn count(row: &Row<'_>, column: &str) -> Result<u64> {
+pub(super) fn count(row: &Row<'_>, column: &str) -> Result<u64> {
     Ok(row.get::<_, i64>(column)?.unsigned_abs())
 }
 

@@ -10,19 +10,8 @@ use crate::model::EndpointId;
 use crate::store::Endpoints;
 use crate::webhook::{Endpoint, KeyId, Pending};
 
-/// Deliveries that a removed endpoint of this id left would become the new one's.
-pub(super) const ADD: &str = "
-    INSERT INTO forum_api_endpoints
-        (id, version, url, topics, owner, enabled, created_at, secret, pending_secret, pending_from)
-    SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10
-    WHERE NOT EXISTS (SELECT 1 FROM forum_api_deliveries WHERE endpoint = ?1)
-    ON CONFLICT (id) DO NOTHING";
-
-pub(super) const UPDATE: &str = "
-    UPDATE forum_api_endpoints
-    SET version = version + 1, url = ?3, topics = ?4, owner = ?5, enabled = ?6, created_at = ?7,
-        secret = ?8, pending_secret = ?9, pending_from = ?10
-    WHERE id = ?1 AND version = ?2";
+pub(super) const ADD: &str = include_str!("sql/add_endpoint.sql");
+pub(super) const UPDATE: &str = include_str!("sql/update_endpoint.sql");
 
 pub(super) const FIND: &str = "SELECT * FROM forum_api_endpoints WHERE id = ?1";
 

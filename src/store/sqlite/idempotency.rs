@@ -9,11 +9,7 @@ use crate::error::Stored;
 use crate::model::Timestamp;
 use crate::store::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, ResourceIds, Ticket};
 
-/// Deletes a few at a time: more than are reserved, and never so many that others wait.
-const FORGET: &str = "
-    DELETE FROM forum_api_idempotency_keys WHERE rowid IN (
-        SELECT rowid FROM forum_api_idempotency_keys
-        WHERE began_at <= ?1 ORDER BY began_at LIMIT 8)";
+const FORGET: &str = include_str!("sql/forget_keys.sql");
 
 const FIND: &str = "SELECT * FROM forum_api_idempotency_keys WHERE token = ?1 AND key = ?2";
 
@@ -22,11 +18,7 @@ const RESERVE: &str = "
     REPLACE INTO forum_api_idempotency_keys (token, key, request, began_at)
     VALUES (?1, ?2, ?3, ?4)";
 
-/// An unknown outcome has no status.
-const COMPLETE: &str = "
-    UPDATE forum_api_idempotency_keys
-    SET ended = TRUE, status = ?4, location = ?5, body = ?6, forum_id = ?7, thread_id = ?8, post_id = ?9
-    WHERE token = ?1 AND key = ?2 AND began_at = ?3";
+const COMPLETE: &str = include_str!("sql/complete.sql");
 
 const FREE: &str = "
     DELETE FROM forum_api_idempotency_keys WHERE token = ?1 AND key = ?2 AND began_at = ?3";

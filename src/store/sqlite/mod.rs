@@ -69,6 +69,7 @@ mod deliveries;
 mod endpoints;
 mod execute;
 mod idempotency;
+mod lists;
 mod migrations;
 mod outbox;
 mod pool;

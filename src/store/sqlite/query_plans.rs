@@ -1,7 +1,7 @@
 //! Query plans: each statement finds its rows by an index, so its cost does not depend on the size of the tables.
 
 use super::migrations::{LIBRARY, migrate};
-use super::{claim, deliveries, endpoints, outbox, tokens};
+use super::{claim, deliveries, endpoints, lists, outbox, tokens};
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::Filter;
 use crate::webhook::{State, Topic};
@@ -77,11 +77,11 @@ fn events_in_quarantine_are_found_by_their_index() {
 fn usage_is_counted_within_its_period_from_indexes_only() {
     for (statement, search) in [
         (
-            deliveries::DELIVERY_USAGE,
+            lists::DELIVERY_USAGE,
             "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_state (state=? AND created_at>?)",
         ),
         (
-            deliveries::ATTEMPT_USAGE,
+            lists::ATTEMPT_USAGE,
             "forum_api_attempts USING COVERING INDEX forum_api_attempts_by_time (at>?)",
         ),
     ] {
@@ -117,7 +117,7 @@ fn a_list_walks_the_rows_that_its_filter_selects() {
                     after: after.map(|id| (Timestamp::default(), id)),
                     limit: 20,
                 };
-                let plan = plan(&deliveries::list_statement(&filter));
+                let plan = plan(&lists::list_statement(&filter));
                 let search = format!(
                     "SEARCH forum_api_deliveries USING INDEX forum_api_deliveries_{walk}{place}"
                 );

@@ -11,11 +11,7 @@ use crate::model::Timestamp;
 use crate::store::{Tokens, scopes_from_json, scopes_to_json};
 use crate::token::{Lookup, TokenRecord};
 
-const CREATE: &str = "
-    INSERT INTO forum_api_tokens
-        (lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-    ON CONFLICT (lookup) DO NOTHING";
+const CREATE: &str = include_str!("sql/create_token.sql");
 
 const FIND: &str = "SELECT * FROM forum_api_tokens WHERE lookup = ?1";
 

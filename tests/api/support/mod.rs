@@ -9,7 +9,6 @@ pub(crate) mod rows;
 pub(crate) mod rules;
 pub(crate) use forum_test_support::schema;
 pub(crate) mod server;
-pub(crate) mod stores;
 pub(crate) mod tokens;
 pub(crate) mod walk;
 pub(crate) mod world;
@@ -17,7 +16,7 @@ pub(crate) mod world;
 pub(crate) use ask::Ask;
 pub(crate) use board::FullBoard;
 pub(crate) use mood::{Gate, Mood};
-pub(crate) use rows::{EVERY_SCOPE, ROWS, Row};
+pub(crate) use rows::{ROWS, Row, every_scope};
 pub(crate) use server::Server;
 pub(crate) use tokens::lookup;
 

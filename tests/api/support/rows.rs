@@ -23,7 +23,7 @@ const BOTH: bool = true;
 const FULL: bool = false;
 
 #[rustfmt::skip]
-pub(crate) static ROWS: [Row; 21] = [
+pub(crate) static ROWS: &[Row] = &[
     row("GET",    "/me",                                "members:read",        1,  REQUIRED, BOTH, "/me", "", 200),
     row("GET",    "/forums",                            "forums:read",         1,  OPTIONAL, BOTH, "/forums", "", 200),
     row("GET",    "/forums/{forumId}/threads",          "threads:read",        1,  OPTIONAL, BOTH, "/forums/open/threads", "", 200),
@@ -47,51 +47,24 @@ pub(crate) static ROWS: [Row; 21] = [
     row("GET",    "/search",                            "search:read",         10, OPTIONAL, BOTH, "/search?q=tea", "", 200),
 ];
 
+#[rustfmt::skip]
 pub(crate) const FULL_SCOPES: [&str; 13] = [
-    "forums:read",
-    "threads:read",
-    "threads:write",
-    "posts:read",
-    "posts:write",
-    "members:read",
-    "messages:read",
-    "messages:write",
-    "polls:write",
-    "reputation:write",
-    "subscriptions:read",
-    "subscriptions:write",
-    "search:read",
+    "forums:read", "threads:read", "threads:write", "posts:read", "posts:write", "members:read", "messages:read",
+    "messages:write", "polls:write", "reputation:write", "subscriptions:read", "subscriptions:write", "search:read",
 ];
 
+#[rustfmt::skip]
 pub(crate) const COMPACT_SCOPES: [&str; 8] = [
-    "forums:read",
-    "threads:read",
-    "threads:write",
-    "posts:read",
-    "posts:write",
-    "members:read",
-    "search:read",
+    "forums:read", "threads:read", "threads:write", "posts:read", "posts:write", "members:read", "search:read",
     "admin:read",
 ];
 
-/// What either surface knows, and one that was retired.
-pub(crate) const EVERY_SCOPE: [&str; 15] = [
-    "forums:read",
-    "threads:read",
-    "threads:write",
-    "posts:read",
-    "posts:write",
-    "members:read",
-    "messages:read",
-    "messages:write",
-    "polls:write",
-    "reputation:write",
-    "subscriptions:read",
-    "subscriptions:write",
-    "search:read",
-    "admin:read",
-    "retired:read",
-];
+/// The scopes of both surfaces, and a retired one.
+pub(crate) fn every_scope() -> impl Iterator<Item = &'static str> {
+    FULL_SCOPES
+        .into_iter()
+        .chain(["admin:read", "retired:read"])
+}
 
 /// The rows of a surface.
 pub(crate) fn rows(surface: Surface) -> impl Iterator<Item = &'static Row> {

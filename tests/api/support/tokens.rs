@@ -5,7 +5,7 @@ use forum_api::runtime::{Clock, SystemEntropy};
 use forum_api::scope::Surface;
 use forum_api::token::{Issue, IssueError, Lookup, PlainToken, TokenRecord, issue};
 
-use super::{EVERY_SCOPE, Server};
+use super::{Server, every_scope};
 
 /// The public part of a token.
 pub(crate) fn lookup(token: &str) -> Lookup {
@@ -39,7 +39,8 @@ impl Server {
 
     /// A token with every scope there ever was.
     pub(crate) async fn token(&self, owner: &str) -> String {
-        self.token_with(owner, &EVERY_SCOPE).await
+        self.token_with(owner, &every_scope().collect::<Vec<_>>())
+            .await
     }
 
     /// A token with these scopes, as it was stored once, whatever the surface knows of them now.
@@ -52,7 +53,8 @@ impl Server {
     /// A token whose lookup is known, but with another secret.
     pub(crate) async fn guessed_token(&self) -> String {
         let token = mint();
-        self.store(&token, &mint(), "alice", &EVERY_SCOPE).await;
+        self.store(&token, &mint(), "alice", &every_scope().collect::<Vec<_>>())
+            .await;
         token.reveal().to_owned()
     }
 

@@ -6,25 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::host::Fault;
-use forum_api::model::{DeliveryId, EventId, Timestamp};
+use forum_api::model::{DeliveryId, EventId};
 use forum_api::store::postgres::migrate;
-use forum_api::store::{Begin, Claimed, Entry, Settlement, Stores, Webhooks};
+use forum_api::store::{Claimed, Settlement, Webhooks};
 use forum_api::webhook::{Event, Progress, State};
-use forum_test_support::postgres::{pool, schema, try_in_postgres};
+use forum_test_support::postgres::{pool, schema};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 use tokio_postgres::types::ToSql;
 
 use super::{Pool, tables, webhooks};
-use crate::fixture::{DELIVERED, add, at, attempt, claim, endpoint, event, fan_out, queue};
-
-/// Pools on the same empty tables: one for each node.
-async fn nodes(count: usize) -> Vec<Pool> {
-    let address = schema().await;
-    let pools: Vec<_> = (0..count).map(|_| pool(&address, 4)).collect();
-    migrate(&pools[0]).await.unwrap();
-    pools
-}
+use crate::fixture::{add, at, claim, endpoint, event, fan_out, queue};
 
 /// Writes the event as a host does.
 async fn insert(client: &impl tokio_postgres::GenericClient, event: &Event) {
@@ -34,137 +26,62 @@ async fn insert(client: &impl tokio_postgres::GenericClient, event: &Event) {
     client.execute(Event::INSERT, &parameters).await.unwrap();
 }
 
-#[test]
-fn an_event_that_is_committed_late_is_fanned_out() {
-    try_in_postgres(async {
-        let pool = tables().await;
-        let webhooks = webhooks(&pool);
-        add(&webhooks, &[endpoint(1)]).await;
-        let (mut one, mut other) = (pool.get().await.unwrap(), pool.get().await.unwrap());
-        let first = one.transaction().await.unwrap();
-        insert(&*first, &event(1)).await;
-        let second = other.transaction().await.unwrap();
-        insert(&*second, &event(2)).await;
-        second.commit().await.unwrap();
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_that_is_committed_late_is_fanned_out() {
+    let pool = tables().await;
+    let webhooks = webhooks(&pool);
+    add(&webhooks, &[endpoint(1)]).await;
+    let (mut one, mut other) = (pool.get().await.unwrap(), pool.get().await.unwrap());
+    let first = one.transaction().await.unwrap();
+    insert(&*first, &event(1)).await;
+    let second = other.transaction().await.unwrap();
+    insert(&*second, &event(2)).await;
+    second.commit().await.unwrap();
 
-        assert_eq!(webhooks.outbox.waiting(9).await.unwrap(), [event(2)]);
-        let fan_out = |number| [fan_out(&event(number).id, &[endpoint(1)])];
-        webhooks.outbox.fan_out(&fan_out(2), at(0)).await.unwrap();
-        first.commit().await.unwrap();
-        assert_eq!(webhooks.outbox.waiting(9).await.unwrap(), [event(1)]);
-        webhooks.outbox.fan_out(&fan_out(1), at(0)).await.unwrap();
-        let claims = webhooks
-            .deliveries
-            .claim(&claim(9, 9), at(0))
-            .await
-            .unwrap();
-        assert_eq!(claims.taken.len(), 2);
-    });
+    assert_eq!(webhooks.outbox.waiting(9).await.unwrap(), [event(2)]);
+    let fan_out = |number| [fan_out(&event(number).id, &[endpoint(1)])];
+    webhooks.outbox.fan_out(&fan_out(2), at(0)).await.unwrap();
+    first.commit().await.unwrap();
+    assert_eq!(webhooks.outbox.waiting(9).await.unwrap(), [event(1)]);
+    webhooks.outbox.fan_out(&fan_out(1), at(0)).await.unwrap();
+    let claims = webhooks
+        .deliveries
+        .claim(&claim(9, 9), at(0))
+        .await
+        .unwrap();
+    assert_eq!(claims.taken.len(), 2);
 }
 
-/// Claims and settles until nothing is left. Returns the settled deliveries.
-async fn work(pool: Pool, together: Arc<Barrier>) -> Vec<DeliveryId> {
-    let deliveries = webhooks(&pool).deliveries;
-    let mut done = Vec::new();
-    together.wait().await;
-    loop {
-        let claims = deliveries.claim(&claim(7, 3), at(1)).await.unwrap();
-        let due = |next: Timestamp| next <= at(1);
-        if claims.taken.is_empty() && !claims.next.is_some_and(due) {
-            return done;
-        }
-        let to = |number| {
-            claims
-                .taken
-                .iter()
-                .filter(move |one| one.endpoint == endpoint(number))
-        };
-        assert!((0..4).all(|number| to(number).count() <= 3));
-        for claimed in claims.taken {
-            let settlement = Settlement::new(&claimed, DELIVERED, None);
-            let settled = deliveries.settle(&[settlement], at(1)).await.unwrap();
-            done.extend(settled);
-        }
-    }
-}
+#[tokio::test(flavor = "multi_thread")]
+async fn a_claim_skips_locked_deliveries() {
+    let pool = tables().await;
+    let webhooks = webhooks(&pool);
+    let endpoints = [1, 2].map(endpoint);
+    add(&webhooks, &endpoints).await;
+    queue(&webhooks, (0..20).map(event), &endpoints).await;
+    let mut other = pool.get().await.unwrap();
+    let holds = other.transaction().await.unwrap();
+    let hold = "
+        SELECT id FROM forum_api_deliveries WHERE endpoint = 'whe_1' ORDER BY due_at, id LIMIT 18
+        FOR UPDATE";
+    let held = holds.query(hold, &[]).await.unwrap();
+    let held: HashSet<String> = held.iter().map(|row| row.get(0)).collect();
 
-#[test]
-fn concurrent_workers_claim_different_deliveries() {
-    try_in_postgres(async {
-        let nodes = nodes(6).await;
-        let webhooks = webhooks(&nodes[0]);
-        let endpoints = [0, 1, 2, 3].map(endpoint);
-        add(&webhooks, &endpoints).await;
-        queue(&webhooks, (0..100).map(event), &endpoints).await;
-        let together = Arc::new(Barrier::new(nodes.len()));
-        let workers = nodes
+    let claims = webhooks
+        .deliveries
+        .claim(&claim(12, 6), at(0))
+        .await
+        .unwrap();
+    let of = |one: &Claimed| one.endpoint == endpoints[0];
+    let first = claims.taken.iter().filter(|one| of(one)).count();
+    assert_eq!((first, claims.taken.len()), (2, 8));
+    assert!(
+        claims
+            .taken
             .iter()
-            .map(|pool| tokio::spawn(work(pool.clone(), together.clone())));
-        let mut done = Vec::new();
-        for worker in workers.collect::<Vec<_>>() {
-            done.extend(worker.await.unwrap());
-        }
-        let each: HashSet<_> = done.iter().collect();
-        assert_eq!((done.len(), each.len()), (400, 400));
-    });
-}
-
-#[test]
-fn a_claim_skips_locked_deliveries() {
-    try_in_postgres(async {
-        let pool = tables().await;
-        let webhooks = webhooks(&pool);
-        let endpoints = [1, 2].map(endpoint);
-        add(&webhooks, &endpoints).await;
-        queue(&webhooks, (0..20).map(event), &endpoints).await;
-        let mut other = pool.get().await.unwrap();
-        let holds = other.transaction().await.unwrap();
-        let hold = "
-            SELECT id FROM forum_api_deliveries WHERE endpoint = 'whe_1' ORDER BY due_at, id LIMIT 18
-            FOR UPDATE";
-        let held = holds.query(hold, &[]).await.unwrap();
-        let held: HashSet<String> = held.iter().map(|row| row.get(0)).collect();
-
-        let claims = webhooks
-            .deliveries
-            .claim(&claim(12, 6), at(0))
-            .await
-            .unwrap();
-        let of = |one: &Claimed| one.endpoint == endpoints[0];
-        let first = claims.taken.iter().filter(|one| of(one)).count();
-        assert_eq!((first, claims.taken.len()), (2, 8));
-        assert!(
-            claims
-                .taken
-                .iter()
-                .all(|one| !held.contains(&one.delivery.id.to_string()))
-        );
-        assert_eq!(claims.next, Some(at(0)), "locked deliveries are due");
-    });
-}
-
-/// New keys first, and then the same, which have expired.
-#[test]
-fn of_concurrent_nodes_one_reserves_a_key() {
-    try_in_postgres(async {
-        let nodes = nodes(3).await;
-        let day = i64::try_from(Entry::LIFE.as_millis()).unwrap();
-        for (now, key) in (0..40).map(|turn| (turn / 20 * day, turn % 20)) {
-            let begins = nodes.iter().cycle().take(12).map(|pool| {
-                let keys = Stores::in_postgres(pool).idempotency;
-                let attempt = attempt(&key.to_string());
-                tokio::spawn(async move { keys.begin(&attempt, at(now)).await.unwrap() })
-            });
-            let mut first = 0;
-            for begin in begins.collect::<Vec<_>>() {
-                match begin.await.unwrap() {
-                    Begin::First(_) => first += 1,
-                    other => assert_eq!(other, Begin::Running),
-                }
-            }
-            assert_eq!(first, 1, "{key} at {now}");
-        }
-    });
+            .all(|one| !held.contains(&one.delivery.id.to_string()))
+    );
+    assert_eq!(claims.next, Some(at(0)), "locked deliveries are due");
 }
 
 const ROUNDS: u64 = 25;
@@ -243,27 +160,23 @@ async fn put_and_fan_out(
     webhooks.outbox.fan_out(&all, at(0)).await
 }
 
-#[test]
-fn concurrent_operations_do_not_deadlock() {
-    try_in_postgres(async {
-        let pool = pool(&format!("{}{SHORT_DEADLOCK_TIMEOUT}", schema().await), 16);
-        migrate(&pool).await.unwrap();
-        add(&webhooks(&pool), &[1, 2, 3].map(endpoint)).await;
-        let together = Arc::new(Barrier::new(8));
-        let workers = (0..8).map(|worker| {
-            let (webhooks, together) = (webhooks(&pool), together.clone());
-            async move {
-                for round in 0..ROUNDS {
-                    together.wait().await;
-                    let done = turn(&webhooks, worker, round).await;
-                    done.unwrap_or_else(|fault| {
-                        panic!("worker {worker} in round {round}: {fault}")
-                    });
-                }
+#[tokio::test(flavor = "multi_thread")]
+async fn concurrent_operations_do_not_deadlock() {
+    let pool = pool(&format!("{}{SHORT_DEADLOCK_TIMEOUT}", schema().await), 16);
+    migrate(&pool).await.unwrap();
+    add(&webhooks(&pool), &[1, 2, 3].map(endpoint)).await;
+    let together = Arc::new(Barrier::new(8));
+    let workers = (0..8).map(|worker| {
+        let (webhooks, together) = (webhooks(&pool), together.clone());
+        async move {
+            for round in 0..ROUNDS {
+                together.wait().await;
+                let done = turn(&webhooks, worker, round).await;
+                done.unwrap_or_else(|fault| panic!("worker {worker} in round {round}: {fault}"));
             }
-        });
-        workers.collect::<JoinSet<_>>().join_all().await;
+        }
     });
+    workers.collect::<JoinSet<_>>().join_all().await;
 }
 
 /// The number of statements of that application that wait for a lock.
@@ -275,35 +188,33 @@ async fn waiting(pool: &Pool, name: &str) -> i64 {
 }
 
 /// Two statements in different orders would deadlock.
-#[test]
-fn events_are_locked_in_the_order_of_their_ids() {
-    try_in_postgres(async {
-        let address = schema().await;
-        let name = address.rsplit('D').next().unwrap();
-        let pool = pool(
-            &format!("{address}{SHORT_DEADLOCK_TIMEOUT}&application_name={name}"),
-            4,
-        );
-        migrate(&pool).await.unwrap();
-        let webhooks = webhooks(&pool);
-        add(&webhooks, &[1, 2, 3].map(endpoint)).await;
-        for number in 1..6 {
-            webhooks.outbox.put(&event(number)).await.unwrap();
-        }
-        let mut other = pool.get().await.unwrap();
-        let holds = other.transaction().await.unwrap();
-        let hold = "SELECT FROM forum_api_events WHERE id = 'evt_3' FOR UPDATE";
-        holds.execute(hold, &[]).await.unwrap();
+#[tokio::test(flavor = "multi_thread")]
+async fn events_are_locked_in_the_order_of_their_ids() {
+    let address = schema().await;
+    let name = address.rsplit('D').next().unwrap();
+    let pool = pool(
+        &format!("{address}{SHORT_DEADLOCK_TIMEOUT}&application_name={name}"),
+        4,
+    );
+    migrate(&pool).await.unwrap();
+    let webhooks = webhooks(&pool);
+    add(&webhooks, &[1, 2, 3].map(endpoint)).await;
+    for number in 1..6 {
+        webhooks.outbox.put(&event(number)).await.unwrap();
+    }
+    let mut other = pool.get().await.unwrap();
+    let holds = other.transaction().await.unwrap();
+    let hold = "SELECT FROM forum_api_events WHERE id = 'evt_3' FOR UPDATE";
+    holds.execute(hold, &[]).await.unwrap();
 
-        let (one, another) = (webhooks.clone(), webhooks.clone());
-        let one = tokio::spawn(async move { put_and_fan_out(&one, 1..6, false).await });
-        let another = tokio::spawn(async move { put_and_fan_out(&another, 1..6, true).await });
-        while waiting(&pool, name).await < 2 {
-            tokio::task::yield_now().await;
-        }
-        holds.commit().await.unwrap();
-        one.await.unwrap().unwrap();
-        another.await.unwrap().unwrap();
-        assert_eq!(webhooks.outbox.waiting(9).await.unwrap(), []);
-    });
+    let (one, another) = (webhooks.clone(), webhooks.clone());
+    let one = tokio::spawn(async move { put_and_fan_out(&one, 1..6, false).await });
+    let another = tokio::spawn(async move { put_and_fan_out(&another, 1..6, true).await });
+    while waiting(&pool, name).await < 2 {
+        tokio::task::yield_now().await;
+    }
+    holds.commit().await.unwrap();
+    one.await.unwrap().unwrap();
+    another.await.unwrap().unwrap();
+    assert_eq!(webhooks.outbox.waiting(9).await.unwrap(), []);
 }

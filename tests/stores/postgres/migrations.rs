@@ -2,94 +2,88 @@
 
 use forum_api::store::postgres::{apply_migrations, migrate, schema_status};
 use forum_api::store::{Migration, Migrations, SchemaStatus};
-use forum_test_support::postgres::{pool, schema, try_in_postgres};
+use forum_test_support::postgres::{pool, schema};
 
 use super::{Pool, tables};
 
-#[test]
-fn concurrent_nodes_apply_each_migration_once() {
-    try_in_postgres(async {
-        let address = schema().await;
-        let node = |_| {
-            let pool = pool(&address, 1);
-            tokio::spawn(async move { migrate(&pool).await })
-        };
-        let nodes: Vec<_> = (0..12).map(node).collect();
-        for node in nodes {
-            node.await.unwrap().unwrap();
-        }
-        let client = pool(&address, 1).get().await.unwrap();
-        let names = "SELECT array_agg(name ORDER BY step) FROM forum_api_migrations";
-        let names: Vec<String> = client.query_one(names, &[]).await.unwrap().get(0);
-        assert_eq!(names, ["0001_init"]);
-    });
+#[tokio::test(flavor = "multi_thread")]
+async fn concurrent_nodes_apply_each_migration_once() {
+    let address = schema().await;
+    let node = |_| {
+        let pool = pool(&address, 1);
+        tokio::spawn(async move { migrate(&pool).await })
+    };
+    let nodes: Vec<_> = (0..12).map(node).collect();
+    for node in nodes {
+        node.await.unwrap().unwrap();
+    }
+    let client = pool(&address, 1).get().await.unwrap();
+    let names = "SELECT array_agg(name ORDER BY step) FROM forum_api_migrations";
+    let names: Vec<String> = client.query_one(names, &[]).await.unwrap().get(0);
+    assert_eq!(names, ["0001_init"]);
 }
 
-#[test]
-fn a_newer_or_changed_schema_is_refused() {
-    try_in_postgres(async {
-        let pool = pool(&schema().await, 1);
-        let is = async |expected| {
-            assert_eq!(schema_status(&pool).await.unwrap(), expected);
-        };
-        is(SchemaStatus::Pending).await;
-        migrate(&pool).await.unwrap();
-        is(SchemaStatus::UpToDate).await;
-        let later = "INSERT INTO forum_api_migrations VALUES (99, 'later', '')";
-        pool.get()
-            .await
-            .unwrap()
-            .batch_execute(later)
-            .await
-            .unwrap();
-        is(SchemaStatus::Newer).await;
-        let error = migrate(&pool).await.unwrap_err().to_string();
-        assert!(error.contains("newer than this program"), "{error}");
+#[tokio::test(flavor = "multi_thread")]
+async fn a_newer_or_changed_schema_is_refused() {
+    let pool = pool(&schema().await, 1);
+    let is = async |expected| {
+        assert_eq!(schema_status(&pool).await.unwrap(), expected);
+    };
+    is(SchemaStatus::Pending).await;
+    migrate(&pool).await.unwrap();
+    is(SchemaStatus::UpToDate).await;
+    let later = "INSERT INTO forum_api_migrations VALUES (99, 'later', '')";
+    pool.get()
+        .await
+        .unwrap()
+        .batch_execute(later)
+        .await
+        .unwrap();
+    is(SchemaStatus::Newer).await;
+    let error = migrate(&pool).await.unwrap_err().to_string();
+    assert!(error.contains("newer than this program"), "{error}");
 
-        const CHANGED: Migrations = Migrations {
-            table: "forum_api_migrations",
-            all: &[Migration {
-                name: "0001_init",
-                sql: "SELECT 'changed'",
-            }],
-        };
-        let mut client = pool.get().await.unwrap();
-        let transaction = client.transaction().await.unwrap();
-        let error = apply_migrations(&transaction, &CHANGED).await.unwrap_err();
-        assert!(error.to_string().contains("0001_init"), "{error}");
-    });
+    const CHANGED: Migrations = Migrations {
+        table: "forum_api_migrations",
+        all: &[Migration {
+            name: "0001_init",
+            sql: "SELECT 'changed'",
+        }],
+    };
+    let mut client = pool.get().await.unwrap();
+    let transaction = client.transaction().await.unwrap();
+    let error = apply_migrations(&transaction, &CHANGED).await.unwrap_err();
+    assert!(error.to_string().contains("0001_init"), "{error}");
 }
 
 /// Two transactions that delete the last two deliveries of an event do not leave the event behind.
-#[test]
-fn concurrent_deletions_delete_the_event() {
-    try_in_postgres(async {
-        let pool = tables().await;
-        let (mut one, mut other) = (pool.get().await.unwrap(), pool.get().await.unwrap());
-        let rows = "
-            INSERT INTO forum_api_events (id, topic, occurred_at, body, fanned_out_at)
-            VALUES ('evt_1', 'post.created', 0, '{}', 0);
-            INSERT INTO forum_api_deliveries (id, event, topic, endpoint, created_at, state, attempts)
-            SELECT 'dlv_' || place, 'evt_1', 'post.created', 'whe_1', 0, 'delivered', 1
-            FROM generate_series(1, 2) AS place;";
-        one.batch_execute(rows).await.unwrap();
-        let delete = "DELETE FROM forum_api_deliveries WHERE id = $1";
-        let first = one.transaction().await.unwrap();
-        first.execute(delete, &[&"dlv_1"]).await.unwrap();
-        let second = tokio::spawn(async move {
-            let second = other.transaction().await.unwrap();
-            second.execute(delete, &[&"dlv_2"]).await.unwrap();
-            second.commit().await.unwrap();
-        });
-        while waiting_statements(&pool).await == 0 {
-            tokio::task::yield_now().await;
-        }
-        first.commit().await.unwrap();
-        second.await.unwrap();
-        let events = "SELECT count(*) FROM forum_api_events";
-        let events: i64 = one.query_one(events, &[]).await.unwrap().get(0);
-        assert_eq!(events, 0);
+#[tokio::test(flavor = "multi_thread")]
+async fn concurrent_deletions_delete_the_event() {
+    let pool = tables().await;
+    let (mut one, mut other) = (pool.get().await.unwrap(), pool.get().await.unwrap());
+    let rows = "
+        INSERT INTO forum_api_events (id, topic, occurred_at, body, fanned_out_at)
+        VALUES ('evt_1', 'post.created', 0, '{}', 0);
+        INSERT INTO forum_api_deliveries (id, event, topic, endpoint, created_at, state, attempts)
+        SELECT 'dlv_' || place, 'evt_1', 'post.created', 'whe_1', 0, 'delivered', 1
+        FROM generate_series(1, 2) AS place;";
+    one.batch_execute(rows).await.unwrap();
+    let delete = "DELETE FROM forum_api_deliveries WHERE id = $1";
+    let first = one.transaction().await.unwrap();
+    first.execute(delete, &[&"dlv_1"]).await.unwrap();
+    let second = tokio::spawn(async move {
+        let second = other.transaction().await.unwrap();
+        second.execute(delete, &[&"dlv_2"]).await.unwrap();
+        second.commit().await.unwrap();
     });
+    while waiting_statements(&pool).await == 0 {
+        tokio::task::yield_now().await;
+    }
+    first.commit().await.unwrap();
+    second.await.unwrap();
+    let events = "SELECT count(*) FROM forum_api_events";
+    let events: i64 = one.query_one(events, &[]).await.unwrap().get(0);
+    assert_eq!(events, 0);
 }
 
 /// The number of statements that wait for a lock in this schema.

@@ -9,7 +9,7 @@ use forum_api::store::postgres::connect;
 use forum_api::token::Digest;
 use forum_api::webhook::State;
 
-use forum_test_support::postgres::{pool, schema, try_in_postgres};
+use forum_test_support::postgres::{pool, schema};
 
 use super::{Pool, tables};
 use crate::fixture::lookup;
@@ -21,44 +21,40 @@ async fn fault(pool: &Pool) -> String {
 }
 
 /// A server that closed its port, one that never responds, and a pool without a free connection.
-#[test]
-fn an_unreachable_server_is_an_error_in_time() {
-    try_in_postgres(async {
-        let closed = TcpListener::bind("127.0.0.1:0").unwrap();
-        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = |listener: &TcpListener| {
-            let address = listener.local_addr().unwrap();
-            connect(&format!("postgres://forum:secret@{address}/forum"), 2).unwrap()
-        };
-        let (nobody, silence) = (address(&closed), address(&silent));
-        drop(closed);
-        let refused = fault(&nobody).await;
-        assert!(
-            refused.contains("refused") && !refused.contains("secret"),
-            "{refused}"
-        );
-        assert_eq!(fault(&silence).await, "Postgres did not answer in time");
-        let full = pool(&schema().await, 1);
-        let _taken = full.get().await.unwrap();
-        let expected = "no connection to Postgres was free in time";
-        assert_eq!(fault(&full).await, expected);
-    });
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unreachable_server_is_an_error_in_time() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = |listener: &TcpListener| {
+        let address = listener.local_addr().unwrap();
+        connect(&format!("postgres://forum:secret@{address}/forum"), 2).unwrap()
+    };
+    let (nobody, silence) = (address(&closed), address(&silent));
+    drop(closed);
+    let refused = fault(&nobody).await;
+    assert!(
+        refused.contains("refused") && !refused.contains("secret"),
+        "{refused}"
+    );
+    assert_eq!(fault(&silence).await, "Postgres did not answer in time");
+    let full = pool(&schema().await, 1);
+    let _taken = full.get().await.unwrap();
+    let expected = "no connection to Postgres was free in time";
+    assert_eq!(fault(&full).await, expected);
 }
 
-#[test]
-fn statements_and_idle_transactions_have_limits() {
-    try_in_postgres(async {
-        let pool = connect(&schema().await, 1).unwrap();
-        let client = pool.get().await.unwrap();
-        for (bound, length) in [
-            ("statement_timeout", "10s"),
-            ("idle_in_transaction_session_timeout", "20s"),
-        ] {
-            let set = format!("SHOW {bound}");
-            let set: String = client.query_one(&set, &[]).await.unwrap().get(0);
-            assert_eq!(set, length, "{bound}");
-        }
-    });
+#[tokio::test(flavor = "multi_thread")]
+async fn statements_and_idle_transactions_have_limits() {
+    let pool = connect(&schema().await, 1).unwrap();
+    let client = pool.get().await.unwrap();
+    for (bound, length) in [
+        ("statement_timeout", "10s"),
+        ("idle_in_transaction_session_timeout", "20s"),
+    ] {
+        let set = format!("SHOW {bound}");
+        let set: String = client.query_one(&set, &[]).await.unwrap().get(0);
+        assert_eq!(set, length, "{bound}");
+    }
 }
 
 #[test]
@@ -68,56 +64,50 @@ fn a_malformed_address_is_an_error_in_one_line() {
 }
 
 /// A stored value that is not one of its type is an error, as for a host that reads it.
-#[test]
-fn a_malformed_value_is_an_error() {
-    try_in_postgres(async {
-        let client = tables().await.get().await.unwrap();
-        let row = client
-            .query_one("SELECT 'nowhere', '\\x00'::BYTEA", &[])
-            .await;
-        let row = row.unwrap();
-        assert!(row.try_get::<_, State>(0).is_err());
-        assert!(row.try_get::<_, Timestamp>(0).is_err());
-        assert!(row.try_get::<_, Digest>(1).is_err());
-    });
+#[tokio::test(flavor = "multi_thread")]
+async fn a_malformed_value_is_an_error() {
+    let client = tables().await.get().await.unwrap();
+    let row = client
+        .query_one("SELECT 'nowhere', '\\x00'::BYTEA", &[])
+        .await;
+    let row = row.unwrap();
+    assert!(row.try_get::<_, State>(0).is_err());
+    assert!(row.try_get::<_, Timestamp>(0).is_err());
+    assert!(row.try_get::<_, Digest>(1).is_err());
 }
 
-#[test]
-fn an_error_is_one_sentence_without_values() {
-    try_in_postgres(async {
-        let pool = tables().await;
-        let client = pool.get().await.unwrap();
-        let twice = "INSERT INTO forum_api_migrations VALUES (1, '', '')";
-        let error = client.execute(twice, &[]).await.unwrap_err();
-        let sentence =
-            "duplicate key value violates unique constraint \"forum_api_migrations_pkey\" (23505)";
-        assert_eq!(Fault::from(error).to_string(), sentence);
-        let error = client.execute(twice, &[]).await.unwrap_err();
-        let Refusal::Failed(source) = Refusal::from(error) else {
-            panic!("another refusal");
-        };
-        assert_eq!(source.to_string(), sentence);
-    });
+#[tokio::test(flavor = "multi_thread")]
+async fn an_error_is_one_sentence_without_values() {
+    let pool = tables().await;
+    let client = pool.get().await.unwrap();
+    let twice = "INSERT INTO forum_api_migrations VALUES (1, '', '')";
+    let error = client.execute(twice, &[]).await.unwrap_err();
+    let sentence =
+        "duplicate key value violates unique constraint \"forum_api_migrations_pkey\" (23505)";
+    assert_eq!(Fault::from(error).to_string(), sentence);
+    let error = client.execute(twice, &[]).await.unwrap_err();
+    let Refusal::Failed(source) = Refusal::from(error) else {
+        panic!("another refusal");
+    };
+    assert_eq!(source.to_string(), sentence);
 }
 
-#[test]
-fn broken_connections_are_replaced() {
-    try_in_postgres(async {
-        let address = schema().await;
-        let tables = pool(&address, 4);
-        forum_api::store::postgres::migrate(&tables).await.unwrap();
-        let tokens = Stores::in_postgres(&tables).tokens;
-        for _ in 0..3 {
-            let each = (0..8).map(|_| {
-                let tokens = tokens.clone();
-                tokio::spawn(async move { tokens.find(&lookup(1)).await })
-            });
-            for found in each.collect::<Vec<_>>() {
-                assert_eq!(found.await.unwrap().unwrap(), None);
-            }
-            cut(&address, &tables).await;
+#[tokio::test(flavor = "multi_thread")]
+async fn broken_connections_are_replaced() {
+    let address = schema().await;
+    let tables = pool(&address, 4);
+    forum_api::store::postgres::migrate(&tables).await.unwrap();
+    let tokens = Stores::in_postgres(&tables).tokens;
+    for _ in 0..3 {
+        let each = (0..8).map(|_| {
+            let tokens = tokens.clone();
+            tokio::spawn(async move { tokens.find(&lookup(1)).await })
+        });
+        for found in each.collect::<Vec<_>>() {
+            assert_eq!(found.await.unwrap().unwrap(), None);
         }
-    });
+        cut(&address, &tables).await;
+    }
 }
 
 /// Ends every connection of the pool, and waits until the pool has noticed.

@@ -6,7 +6,7 @@ use forum_api::rate_limit::BudgetKey;
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::Budgets;
 
-use super::{WINDOW, charge, left, try_in_redis, until};
+use super::{WINDOW, charge, left, until};
 use crate::fixture::lookup;
 use forum_test_support::redis::Server;
 
@@ -14,99 +14,69 @@ fn token() -> BudgetKey {
     BudgetKey::Token(lookup(1))
 }
 
-#[test]
-fn a_redis_that_was_restarted_empty_gets_the_known_budgets() {
-    try_in_redis(async {
-        let mut server = Server::new();
-        let (one, other) = (server.node().await, server.node().await);
-        let spent = charge(&one, token(), 100).await;
-        server.kill();
-        assert_eq!(charge(&one, token(), 5).await.remaining, 15);
-        server.start();
-        until(|| !one.is_away()).await;
-        let back = charge(&one, token(), 5).await;
-        assert_eq!((back.remaining, back.reset), (10, spent.reset));
-        assert_eq!(
-            charge(&other, token(), 0).await.remaining,
-            120,
-            "it knew nothing"
-        );
-        until(|| !other.is_away()).await;
-        assert_eq!(left(&other, token()).await, 10);
-    });
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_that_was_restarted_empty_gets_the_known_budgets() {
+    let mut server = Server::new();
+    let (one, other) = (server.node().await, server.node().await);
+    let spent = charge(&one, token(), 100).await;
+    server.kill();
+    assert_eq!(charge(&one, token(), 5).await.remaining, 15);
+    server.start();
+    until(|| !one.is_away()).await;
+    let back = charge(&one, token(), 5).await;
+    assert_eq!((back.remaining, back.reset), (10, spent.reset));
+    assert_eq!(
+        charge(&other, token(), 0).await.remaining,
+        120,
+        "it knew nothing"
+    );
+    until(|| !other.is_away()).await;
+    assert_eq!(left(&other, token()).await, 10);
 }
 
-#[test]
-fn a_flush_grants_no_unit_twice() {
-    try_in_redis(async {
-        let server = Server::new();
-        let (one, other) = (server.node().await, server.node().await);
-        charge(&one, token(), 120).await;
-        server.command(&["flushall"]);
-        assert!(!charge(&one, token(), 1).await.granted);
-        assert!(
-            !charge(&other, token(), 1).await.granted,
-            "a refused charge restores the budget"
-        );
-    });
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flush_grants_no_unit_twice() {
+    let server = Server::new();
+    let (one, other) = (server.node().await, server.node().await);
+    charge(&one, token(), 120).await;
+    server.command(&["flushall"]);
+    assert!(!charge(&one, token(), 1).await.granted);
+    assert!(
+        !charge(&other, token(), 1).await.granted,
+        "a refused charge restores the budget"
+    );
 }
 
-#[test]
-fn of_local_budgets_the_greater_counts() {
-    try_in_redis(async {
-        let mut server = Server::absent();
-        let (one, other) = (server.node().await, server.node().await);
-        charge(&one, token(), 30).await;
-        let later = charge(&other, token(), 50).await;
-        server.start();
-        until(|| !one.is_away() && !other.is_away()).await;
-        assert_eq!(left(&one, token()).await, 90);
-        let both = charge(&other, token(), 1).await;
-        assert_eq!((both.remaining, both.reset), (69, later.reset));
-        let both = charge(&one, token(), 1).await;
-        assert_eq!((both.remaining, both.reset), (68, later.reset));
-    });
+#[tokio::test(flavor = "multi_thread")]
+async fn of_local_budgets_the_greater_counts() {
+    let mut server = Server::absent();
+    let (one, other) = (server.node().await, server.node().await);
+    charge(&one, token(), 30).await;
+    let later = charge(&other, token(), 50).await;
+    server.start();
+    until(|| !one.is_away() && !other.is_away()).await;
+    assert_eq!(left(&one, token()).await, 90);
+    let both = charge(&other, token(), 1).await;
+    assert_eq!((both.remaining, both.reset), (69, later.reset));
+    let both = charge(&one, token(), 1).await;
+    assert_eq!((both.remaining, both.reset), (68, later.reset));
 }
 
-#[test]
-fn expired_and_impossible_budgets_are_not_sent() {
-    try_in_redis(async {
-        let mut server = Server::absent();
-        let node = server.node().await;
-        let now = SystemClock.now();
-        let too_early = now.minus(Duration::from_millis(300_001));
-        let too_late = now.plus(Duration::from_secs(100));
-        for (number, now) in [(1, too_early), (2, too_late)] {
-            let key = BudgetKey::Token(lookup(number));
-            let charge = node.charge(&key, 120, WINDOW, now).await;
-            assert!(charge.unwrap().granted);
-        }
-        server.start();
-        until(|| !node.is_away()).await;
-        for number in [1, 2] {
-            assert_eq!(left(&node, BudgetKey::Token(lookup(number))).await, 120);
-        }
-    });
-}
-
-#[test]
-fn restarts_between_charges_grant_no_unit_twice() {
-    try_in_redis(async {
-        let mut server = Server::new();
-        let node = server.node().await;
-        let mut granted = 0;
-        for round in 0..3 {
-            for _ in 0..30 {
-                granted += u32::from(charge(&node, token(), 1).await.granted);
-            }
-            server.kill();
-            for _ in 0..10 {
-                granted += u32::from(charge(&node, token(), 1).await.granted);
-            }
-            server.start();
-            until(|| !node.is_away()).await;
-            assert_eq!(left(&node, token()).await, 120 - granted, "round {round}");
-        }
-        assert_eq!(granted, 120);
-    });
+#[tokio::test(flavor = "multi_thread")]
+async fn expired_and_impossible_budgets_are_not_sent() {
+    let mut server = Server::absent();
+    let node = server.node().await;
+    let now = SystemClock.now();
+    let too_early = now.minus(Duration::from_millis(300_001));
+    let too_late = now.plus(Duration::from_secs(100));
+    for (number, now) in [(1, too_early), (2, too_late)] {
+        let key = BudgetKey::Token(lookup(number));
+        let charge = node.charge(&key, 120, WINDOW, now).await;
+        assert!(charge.unwrap().granted);
+    }
+    server.start();
+    until(|| !node.is_away()).await;
+    for number in [1, 2] {
+        assert_eq!(left(&node, BudgetKey::Token(lookup(number))).await, 120);
+    }
 }

@@ -14,134 +14,120 @@ use forum_test_support::redis::Server;
 
 const GUESTS: BudgetKey = BudgetKey::NoAddress;
 
-#[test]
-fn two_nodes_grant_exactly_one_budget() {
-    try_in_redis(async {
-        let prefix = prefix();
-        let nodes = [Arc::new(node(&prefix).await), Arc::new(node(&prefix).await)];
-        let callers = (0..64).map(|caller| {
-            let node = nodes[caller % 2].clone();
-            tokio::spawn(async move {
-                let mut granted = 0;
-                for cost in [5, 7, 1, 1, 3, 1, 1, 1, 1, 1] {
-                    if charge(&node, GUESTS, cost).await.granted {
-                        granted += cost;
-                    }
+#[tokio::test(flavor = "multi_thread")]
+async fn two_nodes_grant_exactly_one_budget() {
+    let prefix = prefix();
+    let nodes = [Arc::new(node(&prefix).await), Arc::new(node(&prefix).await)];
+    let callers = (0..64).map(|caller| {
+        let node = nodes[caller % 2].clone();
+        tokio::spawn(async move {
+            let mut granted = 0;
+            for cost in [5, 7, 1, 1, 3, 1, 1, 1, 1, 1] {
+                if charge(&node, GUESTS, cost).await.granted {
+                    granted += cost;
                 }
-                granted
-            })
-        });
-        let mut granted = 0;
-        for caller in callers.collect::<Vec<_>>() {
-            granted += caller.await.unwrap();
-        }
-        assert_eq!(granted, WINDOW.units);
-        for node in nodes {
-            assert_eq!((left(&node, GUESTS).await, node.failures()), (0, 0));
-        }
+            }
+            granted
+        })
     });
+    let mut granted = 0;
+    for caller in callers.collect::<Vec<_>>() {
+        granted += caller.await.unwrap();
+    }
+    assert_eq!(granted, WINDOW.units);
+    for node in nodes {
+        assert_eq!((left(&node, GUESTS).await, node.failures()), (0, 0));
+    }
 }
 
-#[test]
-fn the_clock_of_redis_decides() {
-    try_in_redis(async {
-        let prefix = prefix();
-        let (one, other) = (node(&prefix).await, node(&prefix).await);
-        let before = SystemClock.now();
-        let mut last = None;
-        for (node, now) in [(&one, at(0)), (&other, at(1_000_000_000_000))] {
-            let charge = node.charge(&GUESTS, 1, WINDOW, now).await.unwrap();
-            assert!(before <= charge.at && charge.at <= SystemClock.now());
-            assert!(charge.reset.since(before) >= WINDOW.length);
-            assert!(last.is_none_or(|last| last == charge.reset));
-            last = Some(charge.reset);
-        }
-        assert_eq!(left(&one, GUESTS).await, 118);
-    });
+#[tokio::test(flavor = "multi_thread")]
+async fn the_clock_of_redis_decides() {
+    let prefix = prefix();
+    let (one, other) = (node(&prefix).await, node(&prefix).await);
+    let before = SystemClock.now();
+    let mut last = None;
+    for (node, now) in [(&one, at(0)), (&other, at(1_000_000_000_000))] {
+        let charge = node.charge(&GUESTS, 1, WINDOW, now).await.unwrap();
+        assert!(before <= charge.at && charge.at <= SystemClock.now());
+        assert!(charge.reset.since(before) >= WINDOW.length);
+        assert!(last.is_none_or(|last| last == charge.reset));
+        last = Some(charge.reset);
+    }
+    assert_eq!(left(&one, GUESTS).await, 118);
 }
 
-#[test]
-fn a_window_of_a_clock_that_was_set_back_counts_as_ended() {
-    try_in_redis(async {
-        let server = Server::new();
-        let node = server.node().await;
-        let ends = SystemClock.now().plus(WINDOW.length * 2).as_millis();
-        let stored = format!("120 {ends}");
-        server.command(&["set", "forum_api:budget:no_address", &stored]);
-        let charge = charge(&node, GUESTS, 1).await;
-        assert_eq!((charge.granted, charge.remaining), (true, 119));
-        assert_eq!(charge.reset, charge.at.plus(WINDOW.length));
-    });
+#[tokio::test(flavor = "multi_thread")]
+async fn a_window_of_a_clock_that_was_set_back_counts_as_ended() {
+    let server = Server::new();
+    let node = server.node().await;
+    let ends = SystemClock.now().plus(WINDOW.length * 2).as_millis();
+    let stored = format!("120 {ends}");
+    server.command(&["set", "forum_api:budget:no_address", &stored]);
+    let charge = charge(&node, GUESTS, 1).await;
+    assert_eq!((charge.granted, charge.remaining), (true, 119));
+    assert_eq!(charge.reset, charge.at.plus(WINDOW.length));
 }
 
-#[test]
-fn boards_with_different_prefixes_share_nothing() {
-    try_in_redis(async {
-        let (one, other) = (node(&prefix()).await, node(&prefix()).await);
-        charge(&one, GUESTS, 100).await;
-        assert_eq!(left(&other, GUESTS).await, 120);
-    });
+#[tokio::test(flavor = "multi_thread")]
+async fn boards_with_different_prefixes_share_nothing() {
+    let (one, other) = (node(&prefix()).await, node(&prefix()).await);
+    charge(&one, GUESTS, 100).await;
+    assert_eq!(left(&other, GUESTS).await, 120);
 }
 
-#[test]
-fn keys_are_named_as_documented_and_expire_with_their_windows() {
-    try_in_redis(async {
-        let server = Server::new();
-        let node = server.node().await;
-        let names = [
-            ("token:0000000000000007", BudgetKey::Token(lookup(7))),
-            (
-                "prefix:20010db8000000000000000000000000",
-                BudgetKey::Prefix(0x2001_0db8 << 96),
-            ),
-            ("no_address", GUESTS),
-        ];
-        for (_, key) in &names {
-            charge(&node, *key, 0).await;
-            charge(&node, *key, 200).await;
-        }
-        let found = || server.command(&["keys", "*"]);
-        assert!(!found().contains("no_address"), "no unit was granted");
-        for (name, key) in &names {
-            charge(&node, *key, 1).await;
-            let name = format!("forum_api:budget:{name}");
-            assert!(server.command(&["get", &name]).starts_with("1 "), "{name}");
-            let lasts: u128 = server.command(&["pttl", &name]).trim().parse().unwrap();
-            assert!(lasts <= WINDOW.length.as_millis());
-        }
-        until(|| found().lines().count() == names.len()).await;
-    });
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_are_named_as_documented_and_expire_with_their_windows() {
+    let server = Server::new();
+    let node = server.node().await;
+    let names = [
+        ("token:0000000000000007", BudgetKey::Token(lookup(7))),
+        (
+            "prefix:20010db8000000000000000000000000",
+            BudgetKey::Prefix(0x2001_0db8 << 96),
+        ),
+        ("no_address", GUESTS),
+    ];
+    for (_, key) in &names {
+        charge(&node, *key, 0).await;
+        charge(&node, *key, 200).await;
+    }
+    let found = || server.command(&["keys", "*"]);
+    assert!(!found().contains("no_address"), "no unit was granted");
+    for (name, key) in &names {
+        charge(&node, *key, 1).await;
+        let name = format!("forum_api:budget:{name}");
+        assert!(server.command(&["get", &name]).starts_with("1 "), "{name}");
+        let lasts: u128 = server.command(&["pttl", &name]).trim().parse().unwrap();
+        assert!(lasts <= WINDOW.length.as_millis());
+    }
+    until(|| found().lines().count() == names.len()).await;
 }
 
-#[test]
-fn a_forgotten_script_is_sent_again() {
-    try_in_redis(async {
-        let server = Server::new();
-        let node = server.node().await;
-        charge(&node, GUESTS, 1).await;
-        server.command(&["script", "flush"]);
-        charge(&node, GUESTS, 1).await;
-        assert!(
-            server
-                .command(&["get", "forum_api:budget:no_address"])
-                .starts_with("2 ")
-        );
-        assert_eq!(node.failures(), 0);
-    });
+#[tokio::test(flavor = "multi_thread")]
+async fn a_forgotten_script_is_sent_again() {
+    let server = Server::new();
+    let node = server.node().await;
+    charge(&node, GUESTS, 1).await;
+    server.command(&["script", "flush"]);
+    charge(&node, GUESTS, 1).await;
+    assert!(
+        server
+            .command(&["get", "forum_api:budget:no_address"])
+            .starts_with("2 ")
+    );
+    assert_eq!(node.failures(), 0);
 }
 
-#[test]
-fn an_abandoned_charge_does_not_affect_the_next_ones() {
-    try_in_redis(async {
-        let node = node(&prefix()).await;
-        for _ in 0..50 {
-            let mut given_up = Box::pin(charge(&node, GUESTS, 1));
-            waits(&mut given_up).await;
-        }
-        let charge = charge(&node, GUESTS, 1).await;
-        assert!(charge.granted && (69..=119).contains(&charge.remaining));
-        assert_eq!(node.failures(), 0);
-    });
+#[tokio::test(flavor = "multi_thread")]
+async fn an_abandoned_charge_does_not_affect_the_next_ones() {
+    let node = node(&prefix()).await;
+    for _ in 0..50 {
+        let mut given_up = Box::pin(charge(&node, GUESTS, 1));
+        waits(&mut given_up).await;
+    }
+    let charge = charge(&node, GUESTS, 1).await;
+    assert!(charge.granted && (69..=119).contains(&charge.remaining));
+    assert_eq!(node.failures(), 0);
 }
 
 /// Units of a window, and units that are charged.

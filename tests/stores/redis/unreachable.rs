@@ -8,126 +8,116 @@ use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::Budgets;
 use forum_api::store::redis::{Settings, WhenAway};
 
-use super::{WINDOW, charge, left, try_in_redis, until};
+use super::{WINDOW, charge, left, until};
 use crate::fixture::{at, lookup};
 use forum_test_support::redis::{PATIENCE, Server};
 
 const GUESTS: BudgetKey = BudgetKey::NoAddress;
 
-#[test]
-fn a_node_continues_from_the_last_known_state() {
-    try_in_redis(async {
-        let mut server = Server::new();
-        let node = server.node().await;
-        let keys = [BudgetKey::Token(lookup(1)), BudgetKey::Prefix(1), GUESTS];
-        let mut spent = Vec::new();
-        for key in keys {
-            spent.push(charge(&node, key, 100).await);
-        }
-        server.kill();
-        for (key, before) in keys.into_iter().zip(spent) {
-            assert!(!charge(&node, key, 21).await.granted);
-            let alone = charge(&node, key, 20).await;
-            assert!(alone.granted && alone.remaining == 0);
-            assert_eq!(alone.reset, before.reset);
-        }
-        assert!(node.is_away());
-        assert_eq!(left(&node, BudgetKey::Prefix(2)).await, 120);
-    });
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_continues_from_the_last_known_state() {
+    let mut server = Server::new();
+    let node = server.node().await;
+    let keys = [BudgetKey::Token(lookup(1)), BudgetKey::Prefix(1), GUESTS];
+    let mut spent = Vec::new();
+    for key in keys {
+        spent.push(charge(&node, key, 100).await);
+    }
+    server.kill();
+    for (key, before) in keys.into_iter().zip(spent) {
+        assert!(!charge(&node, key, 21).await.granted);
+        let alone = charge(&node, key, 20).await;
+        assert!(alone.granted && alone.remaining == 0);
+        assert_eq!(alone.reset, before.reset);
+    }
+    assert!(node.is_away());
+    assert_eq!(left(&node, BudgetKey::Prefix(2)).await, 120);
 }
 
-#[test]
-fn the_clock_of_redis_is_used_while_it_is_unreachable() {
-    try_in_redis(async {
-        let mut server = Server::new();
-        let node = server.node().await;
-        let shared = node.charge(&GUESTS, 1, WINDOW, at(0)).await.unwrap();
-        server.kill();
-        for (now, remaining) in [(0, 118), (299_000, 117), (300_000, 119)] {
-            let alone = node.charge(&GUESTS, 1, WINDOW, at(now)).await.unwrap();
-            assert_eq!(
-                (alone.remaining, alone.at.since(shared.at)),
-                (remaining, at(now).since(at(0)))
-            );
-        }
-    });
+#[tokio::test(flavor = "multi_thread")]
+async fn the_clock_of_redis_is_used_while_it_is_unreachable() {
+    let mut server = Server::new();
+    let node = server.node().await;
+    let shared = node.charge(&GUESTS, 1, WINDOW, at(0)).await.unwrap();
+    server.kill();
+    for (now, remaining) in [(0, 118), (299_000, 117), (300_000, 119)] {
+        let alone = node.charge(&GUESTS, 1, WINDOW, at(now)).await.unwrap();
+        assert_eq!(
+            (alone.remaining, alone.at.since(shared.at)),
+            (remaining, at(now).since(at(0)))
+        );
+    }
 }
 
-#[test]
-fn a_halted_redis_delays_only_the_first_charges() {
-    try_in_redis(async {
-        let server = Server::new();
-        let node = Arc::new(server.node().await);
+#[tokio::test(flavor = "multi_thread")]
+async fn a_halted_redis_delays_only_the_first_charges() {
+    let server = Server::new();
+    let node = Arc::new(server.node().await);
+    charge(&node, GUESTS, 1).await;
+    server.signal("STOP");
+    let start = Instant::now();
+    let first = (0..64).map(|_| {
+        let node = node.clone();
+        tokio::spawn(async move { charge(&node, GUESTS, 1).await })
+    });
+    for charge in first.collect::<Vec<_>>() {
+        assert!(charge.await.unwrap().granted);
+    }
+    let waited = start.elapsed();
+    assert!(PATIENCE <= waited && waited < 16 * PATIENCE, "{waited:?}");
+    assert!(node.is_away());
+    let start = Instant::now();
+    for _ in 0..10_000 {
+        left(&node, GUESTS).await;
+    }
+    let waited = start.elapsed();
+    // The charges do not wait.
+    assert!(waited < 100 * PATIENCE, "{waited:?}");
+    server.signal("CONT");
+    until(|| !node.is_away()).await;
+    assert_eq!(left(&node, GUESTS).await, 55);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_setting_refuses_charges_instead() {
+    let mut server = Server::absent();
+    let settings = Settings {
+        when_away: WhenAway::Refuse,
+        ..Settings::default()
+    };
+    let node = server.node_with(settings).await;
+    let ask = || node.charge(&GUESTS, 1, WINDOW, SystemClock.now());
+    let refused = ask().await.unwrap_err().to_string();
+    assert_eq!(refused, "Redis is out of reach");
+    server.start();
+    until(|| !node.is_away()).await;
+    assert_eq!(ask().await.unwrap().remaining, 119);
+    server.kill();
+    assert!(ask().await.is_err() && ask().await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_without_writes_is_unreachable() {
+    let server = Server::new();
+    let node = server.node().await;
+    charge(&node, GUESTS, 1).await;
+    for (disturb, repair) in [
+        (
+            &["replicaof", "127.0.0.1", "1"][..],
+            &["replicaof", "no", "one"][..],
+        ),
+        (
+            &["config", "set", "maxmemory", "1"],
+            &["config", "set", "maxmemory", "0"],
+        ),
+    ] {
+        server.command(disturb);
+        let before = node.failures();
         charge(&node, GUESTS, 1).await;
-        server.signal("STOP");
-        let start = Instant::now();
-        let first = (0..64).map(|_| {
-            let node = node.clone();
-            tokio::spawn(async move { charge(&node, GUESTS, 1).await })
-        });
-        for charge in first.collect::<Vec<_>>() {
-            assert!(charge.await.unwrap().granted);
-        }
-        let waited = start.elapsed();
-        assert!(PATIENCE <= waited && waited < 16 * PATIENCE, "{waited:?}");
-        assert!(node.is_away());
-        let start = Instant::now();
-        for _ in 0..10_000 {
-            left(&node, GUESTS).await;
-        }
-        let waited = start.elapsed();
-        // The charges do not wait.
-        assert!(waited < 100 * PATIENCE, "{waited:?}");
-        server.signal("CONT");
+        until(|| node.failures() > before + 1).await;
+        assert!(node.is_away(), "{disturb:?}");
+        server.command(repair);
         until(|| !node.is_away()).await;
-        assert_eq!(left(&node, GUESTS).await, 55);
-    });
-}
-
-#[test]
-fn a_setting_refuses_charges_instead() {
-    try_in_redis(async {
-        let mut server = Server::absent();
-        let settings = Settings {
-            when_away: WhenAway::Refuse,
-            ..Settings::default()
-        };
-        let node = server.node_with(settings).await;
-        let ask = || node.charge(&GUESTS, 1, WINDOW, SystemClock.now());
-        let refused = ask().await.unwrap_err().to_string();
-        assert_eq!(refused, "Redis is out of reach");
-        server.start();
-        until(|| !node.is_away()).await;
-        assert_eq!(ask().await.unwrap().remaining, 119);
-        server.kill();
-        assert!(ask().await.is_err() && ask().await.is_err());
-    });
-}
-
-#[test]
-fn a_redis_without_writes_is_unreachable() {
-    try_in_redis(async {
-        let server = Server::new();
-        let node = server.node().await;
-        charge(&node, GUESTS, 1).await;
-        for (disturb, repair) in [
-            (
-                &["replicaof", "127.0.0.1", "1"][..],
-                &["replicaof", "no", "one"][..],
-            ),
-            (
-                &["config", "set", "maxmemory", "1"],
-                &["config", "set", "maxmemory", "0"],
-            ),
-        ] {
-            server.command(disturb);
-            let before = node.failures();
-            charge(&node, GUESTS, 1).await;
-            until(|| node.failures() > before + 1).await;
-            assert!(node.is_away(), "{disturb:?}");
-            server.command(repair);
-            until(|| !node.is_away()).await;
-        }
-        assert_eq!(left(&node, GUESTS).await, 117);
-    });
+    }
+    assert_eq!(left(&node, GUESTS).await, 117);
 }

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forum_api::async_trait;
-use forum_api::conformance::{Audience, CASES, Host, NewForum, Role, Set, Stage, Stop, Suite};
+use forum_api::conformance::{
+    Audience, CASES, Host, NewForum, Role, Set, Stage, Suite, TestFailure,
+};
 use forum_api::host::{
     Authority, Board, Caller, Fault, Forums, In, Member, Place, Refusal, Result, Standing, Stored,
 };
@@ -148,7 +150,7 @@ async fn check(mutation: Mutation, row: &'static str) -> Option<&'static str> {
         .check(Suite::new(&MutantFactory(method, mutation)))
         .await
     {
-        Err(Stop::Broken(text)) if !text.starts_with("the stage could not be set") => None,
+        Err(TestFailure::Failed(text)) if !text.starts_with("the fixture failed") => None,
         _ => Some(row),
     }
 }

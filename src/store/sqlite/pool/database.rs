@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, Savepoint};
 use tokio::sync::oneshot;
 
+use super::error::Cause;
 use super::job_queue::Class;
 use super::reader::{self, Caller, Interest};
 use super::thread_pool::{JobSenders, Priority, ThreadPool};
@@ -84,7 +85,10 @@ impl Database {
             }
             None => {
                 let run = move |savepoint: &Savepoint<'_>| {
-                    let _interruptible = caller.enter().ok_or_else(SqliteError::abandoned)?;
+                    let _interruptible = caller
+                        .enter()
+                        .ok_or(Cause::Abandoned)
+                        .map_err(SqliteError::from)?;
                     run(savepoint)
                 };
                 queues.write(Priority::Foreground, run, reply_to(reply))
@@ -190,7 +194,7 @@ fn reply_to<T>(caller: oneshot::Sender<T>) -> impl FnOnce(T) {
 async fn recv_reply<T, E: From<SqliteError>>(
     answer: oneshot::Receiver<Result<T, E>>,
 ) -> Result<T, E> {
-    let closed = || SqliteError::closed().into();
+    let closed = || SqliteError::from(Cause::Closed).into();
     answer.await.unwrap_or_else(|_| Err(closed()))
 }
 

@@ -18,7 +18,7 @@ use crate::error::{Fault, IntoFault, Overloaded};
 pub struct SqliteError(Arc<Cause>);
 
 #[derive(Debug, thiserror::Error)]
-enum Cause {
+pub(super) enum Cause {
     #[error("{}", sentence(.0))]
     Sqlite(rusqlite::Error),
     #[error("{0}")]
@@ -51,30 +51,10 @@ impl SqliteError {
         }
     }
 
-    /// A thread could not be started.
-    pub(super) fn thread(error: io::Error) -> Self {
-        Cause::Thread(error).into()
-    }
-
-    /// An earlier operation of the group rolled the transaction back.
-    pub(super) fn rolled_back() -> Self {
-        Cause::RolledBack.into()
-    }
-
-    /// The database was closed.
-    pub(super) fn closed() -> Self {
-        Cause::Closed.into()
-    }
-
     /// The queue is full, so the operation was not run.
     pub(super) fn overloaded() -> Self {
         let retry_after = Duration::from_secs(1);
         Cause::Overloaded(Overloaded { retry_after }).into()
-    }
-
-    /// The caller dropped its future, so the operation was not run.
-    pub(super) fn abandoned() -> Self {
-        Cause::Abandoned.into()
     }
 
     pub(super) fn is_closed(&self) -> bool {

@@ -8,6 +8,7 @@ use std::thread::{self, JoinHandle};
 use rusqlite::{Connection, Savepoint};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use super::error::Cause;
 use super::job_queue::{Bounds, JobQueue, JobSender, queue};
 use super::reader::{self, Read};
 use super::write_scheduler::QueuedWrite;
@@ -112,7 +113,9 @@ impl ThreadPool {
         send: impl FnOnce(&JobSenders) -> Result<(), SqliteError>,
     ) -> Result<(), SqliteError> {
         let queues = self.queues.read().unwrap_or_else(PoisonError::into_inner);
-        queues.as_ref().map_or(Err(SqliteError::closed()), send)
+        queues
+            .as_ref()
+            .map_or(Err(SqliteError::from(Cause::Closed)), send)
     }
 
     pub(super) async fn close(&self) {
@@ -148,7 +151,7 @@ impl JobSenders {
             permit,
         };
         let sent = self.writes.send(waiting);
-        sent.map_err(|_| SqliteError::closed())
+        sent.map_err(|_| SqliteError::from(Cause::Closed))
     }
 }
 
@@ -196,5 +199,5 @@ fn start_writer(
 
 fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, SqliteError> {
     let thread = thread::Builder::new().name(name.into()).spawn(work);
-    thread.map_err(SqliteError::thread)
+    thread.map_err(|error| Cause::Thread(error).into())
 }

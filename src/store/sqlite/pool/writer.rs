@@ -7,7 +7,7 @@ use rusqlite::{Connection, Savepoint, Transaction, TransactionBehavior};
 
 use super::SqliteError;
 use super::checkpoint::Checkpoint;
-use super::error::catch_panic;
+use super::error::{Cause, catch_panic};
 use super::write_scheduler::{QueuedWrite, WriteScheduler};
 
 /// Largest number of operations in one transaction.
@@ -118,7 +118,7 @@ fn in_savepoint<T, E: From<SqliteError>>(
     run: impl FnOnce(&Savepoint<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
     if transaction.is_autocommit() {
-        return Err(SqliteError::rolled_back().into());
+        return Err(SqliteError::from(Cause::RolledBack).into());
     }
     let savepoint = transaction.savepoint().map_err(SqliteError::from)?;
     let done = run(&savepoint)?;

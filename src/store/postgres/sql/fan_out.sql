@@ -1,0 +1,30 @@
+-- Queues a delivery of each event to each of its endpoints that exists and is enabled. Deletes an event without
+-- recipients, and skips one that was fanned out already.
+--
+-- Its commit does not wait for the disk (`synchronous_commit`), and neither does a claim of what it queued. What a crash
+-- loses is queued again.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($2::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
+), event AS MATERIALIZED (
+    SELECT id, topic, set_config('synchronous_commit', 'off', TRUE) FROM forum_api_events
+    WHERE id = ANY ($1) AND fanned_out_at IS NULL
+    ORDER BY id FOR NO KEY UPDATE
+), queued AS (
+    INSERT INTO forum_api_deliveries (id, event, topic, endpoint, created_at, state, attempts, due_at)
+    SELECT delivery.id, event.id, event.topic, endpoint.id, clock.now, 'queued', 0, clock.now
+    FROM clock CROSS JOIN unnest($3::TEXT[], $4::TEXT[], $5::TEXT[]) AS delivery (id, event, endpoint)
+    JOIN event ON event.id = delivery.event
+    JOIN forum_api_endpoints endpoint ON endpoint.id = delivery.endpoint AND endpoint.enabled
+    FOR KEY SHARE OF endpoint
+    ON CONFLICT (id) DO NOTHING
+    RETURNING event
+), delivered AS (
+    SELECT event AS id FROM queued
+    UNION
+    SELECT event.id FROM event WHERE EXISTS (SELECT FROM forum_api_deliveries WHERE event = event.id)
+), kept AS (
+    UPDATE forum_api_events SET fanned_out_at = (SELECT now FROM clock)
+    WHERE id = ANY (ARRAY(SELECT id FROM event)) AND id IN (SELECT id FROM delivered)
+)
+DELETE FROM forum_api_events
+WHERE id = ANY (ARRAY(SELECT id FROM event)) AND id NOT IN (SELECT id FROM delivered)

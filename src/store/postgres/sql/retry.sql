@@ -1,0 +1,13 @@
+-- Queues a finished delivery again, or makes a retrying one due unless its lease is in force.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($2::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
+)
+UPDATE forum_api_deliveries delivery
+SET state = CASE delivery.state WHEN 'retrying' THEN 'retrying' ELSE 'queued' END,
+    attempts = CASE delivery.state WHEN 'retrying' THEN delivery.attempts ELSE 0 END,
+    due_at = clock.now, ended_at = NULL
+FROM clock
+WHERE id = $1 AND (
+    delivery.state = ANY ($3)
+    OR delivery.state = 'retrying' AND NOT (delivery.leased AND delivery.due_at > clock.now)
+) AND EXISTS (SELECT FROM forum_api_endpoints endpoint WHERE endpoint.id = delivery.endpoint)

@@ -1,0 +1,36 @@
+-- Ends the leases that are in force, and records the attempts.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($2::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
+), given AS MATERIALIZED (
+    SELECT * FROM unnest(
+        $3::TEXT[], $4::BIGINT[], $5::TEXT[], $6::INTEGER[], $7::BIGINT[], $8::BOOLEAN[],
+        $9::INTEGER[], $10::BIGINT[], $11::INTEGER[], $12::TEXT[], $13::BIGINT[], $14::TEXT[]
+    ) AS given (
+        id, lease, state, attempts, due_in, has_ended, attempt, at, status, error, duration_ms, answer
+    )
+), held AS MATERIALIZED (
+    SELECT delivery.id FROM forum_api_deliveries delivery JOIN given USING (id, lease)
+    WHERE delivery.id = ANY (ARRAY(SELECT id FROM given)) AND EXISTS (SELECT FROM forum_api_endpoints endpoint WHERE endpoint.id = delivery.endpoint)
+    ORDER BY delivery.id FOR NO KEY UPDATE OF delivery
+), settled AS (
+    UPDATE forum_api_deliveries delivery
+    SET state = given.state, attempts = given.attempts, due_at = clock.now + given.due_in,
+        ended_at = CASE WHEN given.has_ended THEN clock.now END,
+        lease = delivery.lease + 1, leased = FALSE, sending = FALSE
+    FROM given CROSS JOIN clock
+    WHERE delivery.id = ANY (ARRAY(SELECT id FROM held)) AND given.id = delivery.id
+    RETURNING delivery.id
+), latest AS MATERIALIZED (
+    SELECT id, coalesce((SELECT max(number) FROM forum_api_attempts WHERE delivery = settled.id), 0) AS number
+    FROM settled
+), logged AS (
+    INSERT INTO forum_api_attempts (delivery, number, attempt, at, status, error, duration_ms, answer)
+    SELECT id, number + 1, attempt, at, status, error, duration_ms, answer
+    FROM latest JOIN given USING (id) WHERE attempt IS NOT NULL
+), forgotten AS (
+    DELETE FROM forum_api_attempts old USING latest JOIN given USING (id)
+    WHERE old.delivery = ANY (ARRAY(SELECT id FROM latest WHERE number >= $1))
+        AND old.delivery = latest.id AND old.number <= latest.number + 1 - $1
+        AND given.attempt IS NOT NULL
+)
+SELECT id FROM settled

@@ -1,0 +1,82 @@
+//! Lists and usage statistics of deliveries.
+
+use rusqlite::{Connection, Result, Row, params};
+
+use super::deliveries::count;
+use super::execute::all;
+use crate::model::Timestamp;
+use crate::store::{DeliveryCount, Filter, Usage};
+use crate::webhook::State;
+
+pub(super) const DELIVERY_USAGE: &str = include_str!("sql/delivery_usage.sql");
+pub(super) const ATTEMPT_USAGE: &str = include_str!("sql/attempt_usage.sql");
+
+/// Returns the statement that lists the deliveries that `filter` selects, newest first.
+///
+/// Every index that it may walk is ordered by time within each state: without a state it merges one walk for each state. Its
+/// parameters are the same for every filter: the position to continue from, the limit, endpoint and topic.
+pub(super) fn list_statement(filter: &Filter) -> String {
+    let states = filter
+        .state
+        .map_or(State::ALL.to_vec(), |state| vec![state]);
+    let walks = states.into_iter().map(|state| walk(filter, state));
+    let walks: Vec<_> = walks.collect();
+    format!(
+        "{} ORDER BY created_at DESC, id DESC LIMIT ?3",
+        walks.join(" UNION ALL ")
+    )
+}
+
+/// Selects the newest deliveries of one state.
+fn walk(filter: &Filter, state: State) -> String {
+    let conditions = [
+        condition("(created_at, id) < (?1, ?2)", 1, filter.after.is_some()),
+        condition("endpoint = ?4", 4, filter.endpoint.is_some()),
+        condition("topic = ?5", 5, filter.topic.is_some()),
+    ];
+    format!(
+        "SELECT * FROM (
+            SELECT * FROM forum_api_deliveries
+            WHERE state = '{state}' AND {conditions}
+                AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)
+            ORDER BY created_at DESC, id DESC LIMIT ?3
+        )",
+        state = state.as_str(),
+        conditions = conditions.join(" AND ")
+    )
+}
+
+/// A filter that is not set is no condition on a column, so that it excludes no index.
+fn condition(sql: &str, parameter: u8, is_set: bool) -> String {
+    match is_set {
+        true => sql.into(),
+        false => format!("?{parameter} IS NULL"),
+    }
+}
+
+pub(super) fn usage(connection: &Connection, since: Timestamp, now: Timestamp) -> Result<Usage> {
+    let mut usage = Usage::default();
+    for state in State::ALL {
+        let read = |row: &Row<'_>| {
+            Ok(DeliveryCount {
+                hours_ago: count(row, "hours_ago")?,
+                endpoint: row.get("endpoint")?,
+                state,
+                count: count(row, "count")?,
+            })
+        };
+        let parameters = params![state, since, now];
+        let counts = all(connection, DELIVERY_USAGE, parameters, read)?;
+        usage.deliveries.extend(counts);
+    }
+    let [first, second, third, fourth, fifth] =
+        Usage::ATTEMPT_TIME_BOUNDS.map(|bound| i64::try_from(bound).unwrap_or(i64::MAX));
+    let bounds = params![since, first, second, third, fourth, fifth];
+    let read = |row: &Row<'_>| Ok((count(row, "size")?, count(row, "count")?));
+    for (size, count) in all(connection, ATTEMPT_USAGE, bounds, read)? {
+        if let Some(attempts) = usage.attempt_times.get_mut(size as usize) {
+            *attempts = count;
+        }
+    }
+    Ok(usage)
+}

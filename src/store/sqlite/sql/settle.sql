@@ -1,0 +1,5 @@
+-- Applies while the lease is in force and the endpoint exists.
+UPDATE forum_api_deliveries
+SET state = ?3, attempts = ?4, due_at = ?5, ended_at = ?6, lease = lease + 1, leased = FALSE, sending = FALSE
+WHERE id = ?1 AND lease = ?2
+    AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = endpoint)

@@ -1,0 +1,151 @@
+//! Migrations of SQLite databases.
+
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+use forum_api::store::sqlite::rusqlite::Connection;
+use forum_api::store::sqlite::{Database, Location, SqliteError, migrate, schema_status};
+use forum_api::store::{Migration, Migrations, SchemaStatus};
+
+use crate::fixture::{file, open, path};
+
+/// The first migrations of a table of notes, of which each adds one.
+pub(crate) const fn notes(count: usize) -> Migrations {
+    const ALL: &[Migration] = &[
+        Migration {
+            name: "0001_init",
+            sql: "CREATE TABLE notes (text TEXT) STRICT; INSERT INTO notes VALUES ('first')",
+        },
+        Migration {
+            name: "0002_second",
+            sql: "INSERT INTO notes VALUES ('second')",
+        },
+        Migration {
+            name: "0003_third",
+            sql: "INSERT INTO notes VALUES ('third')",
+        },
+    ];
+    Migrations {
+        table: "note_migrations",
+        all: ALL.split_at(count).0,
+    }
+}
+
+pub(crate) fn count(connection: &Connection) -> Result<u32, SqliteError> {
+    Ok(connection.query_row("SELECT count(*) FROM notes", [], |row| row.get(0))?)
+}
+
+pub(crate) async fn migrate_in(
+    database: &Database,
+    migrations: Migrations,
+) -> Result<u32, SqliteError> {
+    let migrate = database.write(move |savepoint| migrate(savepoint, &migrations));
+    migrate.await
+}
+
+#[tokio::test]
+async fn each_migration_is_applied_once() {
+    let database = Database::open(&Location::Memory).unwrap();
+    for (known, had) in [(2, 0), (2, 2), (3, 2), (3, 3)] {
+        assert_eq!(migrate_in(&database, notes(known)).await.unwrap(), had);
+    }
+    assert_eq!(database.read(count).await.unwrap(), 3);
+}
+
+#[tokio::test]
+async fn a_failed_migration_rolls_back_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = open(&directory);
+    const BROKEN: Migrations = Migrations {
+        table: "note_migrations",
+        all: &[
+            notes(1).all[0],
+            Migration {
+                name: "0002_second",
+                sql: "INSERT INTO nowhere VALUES (1)",
+            },
+        ],
+    };
+    migrate_in(&database, BROKEN).await.unwrap_err();
+    let connection = Connection::open(path(&directory)).unwrap();
+    migrate(&connection, &BROKEN).unwrap_err();
+    assert_eq!(migrate_in(&database, notes(3)).await.unwrap(), 0);
+    assert_eq!(count(&connection).unwrap(), 3);
+}
+
+#[test]
+fn concurrent_processes_apply_each_migration_once() {
+    for had_before in [0, 1].repeat(20) {
+        let directory = tempfile::tempdir().unwrap();
+        let connection = Connection::open(path(&directory)).unwrap();
+        migrate(&connection, &notes(had_before)).unwrap();
+        let together = Arc::new(Barrier::new(2));
+        let threads = [0, 1].map(|_| {
+            let (path, together) = (path(&directory), together.clone());
+            thread::spawn(move || {
+                let connection = Connection::open(path).unwrap();
+                together.wait();
+                migrate(&connection, &notes(3)).unwrap()
+            })
+        });
+        let mut had = threads.map(|thread| thread.join().unwrap());
+        had.sort_unstable();
+        assert_eq!(had, [had_before as u32, 3]);
+        assert_eq!(count(&connection).unwrap(), 3);
+    }
+}
+
+#[tokio::test]
+async fn a_newer_or_changed_schema_is_refused_and_left_unchanged() {
+    let connection = Connection::open_in_memory().unwrap();
+    migrate(&connection, &notes(2)).unwrap();
+    for (known, expected) in [
+        (1, SchemaStatus::Newer),
+        (2, SchemaStatus::UpToDate),
+        (3, SchemaStatus::Pending),
+    ] {
+        let status = schema_status(&connection, &notes(known)).unwrap();
+        assert_eq!(status, expected);
+    }
+    const CHANGED: Migrations = Migrations {
+        table: "note_migrations",
+        all: &[
+            notes(1).all[0],
+            Migration {
+                name: "0002_second",
+                sql: "INSERT INTO notes VALUES ('changed')",
+            },
+            notes(3).all[2],
+        ],
+    };
+    schema_status(&connection, &CHANGED).unwrap_err();
+    for (migrations, message) in [
+        (notes(1), "newer than this program"),
+        (
+            CHANGED,
+            "the migration 0002_second that was applied to the database differs",
+        ),
+    ] {
+        let error = migrate(&connection, &migrations).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+    assert_eq!(count(&connection).unwrap(), 2);
+}
+
+#[tokio::test]
+async fn a_database_is_opened_without_a_migration() {
+    let directory = tempfile::tempdir().unwrap();
+    let location = file(path(&directory), true);
+    let database = Database::open_unmigrated(&location).unwrap();
+    let status = async |database: &Database| database.schema_status().await.unwrap();
+    assert_eq!(status(&database).await, SchemaStatus::Pending);
+    database.migrate().await.unwrap();
+    let other = Database::open_unmigrated(&location).unwrap();
+    assert_eq!(status(&other).await, SchemaStatus::UpToDate);
+    let later = "INSERT INTO forum_api_migrations VALUES (99, 'later', '')";
+    let connection = Connection::open(path(&directory)).unwrap();
+    connection.execute_batch(later).unwrap();
+    assert_eq!(status(&other).await, SchemaStatus::Newer);
+    let error = Database::open(&location).unwrap_err().to_string();
+    assert!(error.contains("newer than this program"), "{error}");
+}

@@ -1,0 +1,104 @@
+//! Databases whose tables a test changes by SQL.
+
+use forum_api::store::Webhooks;
+use forum_api::store::sqlite::rusqlite::Connection;
+use forum_api::webhook::Event;
+use tempfile::TempDir;
+use tokio_postgres::types::ToSql;
+
+use crate::fixture::{open, path};
+use crate::postgres::{Pool, tables, webhooks};
+
+/// A database whose tables a test changes by SQL.
+pub(crate) enum Sql {
+    Sqlite(TempDir, Webhooks),
+    Postgres(Pool, Webhooks),
+}
+
+impl Sql {
+    pub(crate) fn sqlite() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let webhooks = Webhooks::in_sqlite(&open(&directory));
+        Self::Sqlite(directory, webhooks)
+    }
+
+    pub(crate) async fn postgres() -> Self {
+        let pool = tables().await;
+        let webhooks = webhooks(&pool);
+        Self::Postgres(pool, webhooks)
+    }
+
+    pub(crate) const fn webhooks(&self) -> &Webhooks {
+        match self {
+            Self::Sqlite(_, webhooks) | Self::Postgres(_, webhooks) => webhooks,
+        }
+    }
+
+    /// Runs statements, without the constraints of events.
+    pub(crate) async fn run_unchecked(&self, sql: &str) {
+        match self {
+            Self::Sqlite(directory, _) => {
+                let connection = Connection::open(path(directory)).unwrap();
+                let unchecked = "PRAGMA ignore_check_constraints = ON";
+                connection.execute_batch(unchecked).unwrap();
+                connection.execute_batch(sql).unwrap();
+            }
+            Self::Postgres(pool, _) => {
+                let client = pool.get().await.unwrap();
+                client.batch_execute(DROP_CONSTRAINTS).await.unwrap();
+                client.batch_execute(sql).await.unwrap();
+            }
+        }
+    }
+
+    /// Inserts an event as a host does; returns whether the database accepts it.
+    pub(crate) async fn accepts(&self, event: [&str; 5]) -> bool {
+        match self {
+            Self::Sqlite(directory, _) => {
+                let host = Connection::open(path(directory)).unwrap();
+                host.execute(Event::INSERT, event).is_ok()
+            }
+            Self::Postgres(pool, _) => {
+                let client = pool.get().await.unwrap();
+                let event = event.each_ref().map(|text| text as &(dyn ToSql + Sync));
+                client.execute(Event::INSERT, &event).await.is_ok()
+            }
+        }
+    }
+
+    /// The numbers of events, deliveries and attempts.
+    pub(crate) async fn rows(&self) -> [i64; 3] {
+        let count = "SELECT (SELECT count(*) FROM forum_api_events),
+            (SELECT count(*) FROM forum_api_deliveries), (SELECT count(*) FROM forum_api_attempts)";
+        match self {
+            Self::Sqlite(directory, _) => {
+                let connection = Connection::open(path(directory)).unwrap();
+                let row = connection
+                    .query_row(count, [], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]));
+                row.unwrap()
+            }
+            Self::Postgres(pool, _) => {
+                let row = pool
+                    .get()
+                    .await
+                    .unwrap()
+                    .query_one(count, &[])
+                    .await
+                    .unwrap();
+                [row.get(0), row.get(1), row.get(2)]
+            }
+        }
+    }
+}
+
+const DROP_CONSTRAINTS: &str = "
+    DO $$
+    DECLARE name TEXT;
+    BEGIN
+        FOR name IN SELECT conname FROM pg_constraint
+            WHERE conrelid = 'forum_api_events'::regclass AND contype = 'c'
+        LOOP
+            EXECUTE format('ALTER TABLE forum_api_events DROP CONSTRAINT %I', name);
+        END LOOP;
+    END
+    $$";
