@@ -55,7 +55,7 @@ pub(crate) async fn run<T, E: From<PanicError>>(
     timeout(runtime, deadline, catch_panic(steps)).await
 }
 
-/// Runs a write to its end, even when the client hangs up. `None` means that the executor dropped it.
+/// Completes a write, even when the client disconnects. `None` means that the executor dropped it.
 pub(crate) async fn run_write<T, E>(
     runtime: &dyn Runtime,
     write: impl Future<Output = Result<T, E>> + Send + 'static,
