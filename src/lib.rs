@@ -43,15 +43,15 @@
 //! - [`model`]: the wire types, used by the host and by the JSON alike.
 //! - [`ForumApi`], [`Builder`], [`Settings`]: the service. [`Environment`]: what services and worker share.
 //! - [`store`]: where tokens, budgets, first answers and webhooks are kept, a backend each.
-//! - [`token`], [`budget`], [`scope`]: their rules, as plain values and functions.
+//! - [`token`], [`rate_limit`], [`scope`]: their rules, as plain values and functions.
 //! - [`webhook`]: events, endpoints, deliveries and their signatures; [`webhook::verify`] for receivers.
 //! - `worker`, `webhook_admin` (feature `webhooks`): the worker that sends deliveries, and what an operator does with
 //!   endpoints.
 //! - `panel` (feature): the control panel, a service beside the API for the board's administrators.
-//! - `docs` (feature): the interactive reference, a service beside the API.
+//! - `swagger_ui` (feature): the interactive reference, a service beside the API.
 //! - `metrics` (feature): what is counted and timed, in a table.
 //! - `conformance` (feature): the rules that any host's board and stores must keep, as named tests.
-//! - [`clock`]: the doors to time, randomness and tasks.
+//! - [`runtime`]: the doors to time, randomness and tasks.
 //!
 //! Pages that say *spec* mean the specification of the Forum Board REST API v1, and *contract* its wire contract, which
 //! decides what the specification leaves open; both by their sections.
@@ -106,19 +106,6 @@ macro_rules! settings_debug {
                     .finish_non_exhaustive()
             }
         }
-    };
-}
-
-/// An error that is always told in the same sentence.
-macro_rules! display_error {
-    ($type:ident, $sentence:literal) => {
-        impl std::fmt::Display for $type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str($sentence)
-            }
-        }
-
-        impl std::error::Error for $type {}
     };
 }
 

@@ -118,7 +118,7 @@ pub(super) fn table(rows: impl IntoIterator<Item = TableRow>) -> Markup {
             thead {
                 tr {
                     @for (column, _) in columns {
-                        th scope="col" { @if column.is_empty() { span.aloud { "Actions" } } @else { (column) } }
+                        th scope="col" { @if column.is_empty() { span.visually-hidden { "Actions" } } @else { (column) } }
                     }
                 }
             }

@@ -144,7 +144,7 @@ impl PageContext {
         html! {
             form method="post" action=(self.url(path)) {
                 (self.csrf())
-                button type="submit" class=(class) { (text) span class="aloud" { " " (about) } }
+                button type="submit" class=(class) { (text) span class="visually-hidden" { " " (about) } }
             }
         }
     }

@@ -20,7 +20,7 @@
 //! ```
 
 mod intercept;
-mod runtime;
+mod manual_runtime;
 
 use std::future::{Future, IntoFuture};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ use crate::store::Stores;
 use crate::token::{Issue, PlainToken, issue};
 
 pub use intercept::{Intervention, StoreInterceptor};
-pub use runtime::ManualRuntime;
+pub use manual_runtime::ManualRuntime;
 
 /// A host's board behind the API, with stores in memory and a clock that stands still until it is told.
 #[derive(Clone, Debug)]

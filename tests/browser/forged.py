@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 from receiver import Receiver
 from server import Answer, Server
 
-TABLE = Path("src/panel/table.rs").read_text()
+ROUTER = Path("src/panel/router.rs").read_text()
 EVIL = "http://evil.example"
 
 # What every form could want: whatever was forged would be carried out.
@@ -84,7 +84,7 @@ def furnish(server: Server, receiver: Receiver) -> list[str]:
     while (delivery := server.command("delivery", "list")[0])["state"] != "gone":
         pass
     ids = {"tokens": token, "webhooks": endpoint["id"], "deliveries": delivery["id"]}
-    templates = re.findall(r'^    changes\("/(\w+)([^"]*)"', TABLE, re.MULTILINE)
+    templates = re.findall(r'^    post\("/(\w+)([^"]*)"', ROUTER, re.MULTILINE)
     assert len(templates) == 13, templates
     paths = [f"/panel/{area}{rest.replace('{id}', ids[area])}" for area, rest in templates]
     return sorted(paths, key=lambda path: ("webhooks" in path, "remove" in path))

@@ -54,17 +54,13 @@ async fn a_forged_form_changes_nothing() {
     let other = fixture.get_as("admin/2", "/panel/tokens/new").await;
     let other = other.after("name=\"csrf\" value=\"");
     assert_ne!(own, other);
-    let forged: [(&Fields<'_>, &[(&str, &str)]); 8] = [
+    let evil = "https://evil.example";
+    let forged: [(&Fields<'_>, &[(&str, &str)]); 6] = [
         (&[], &[]),
         (&[("csrf", "")], &[]),
         (&[("csrf", &own[1..])], &[]),
         (&[("csrf", other)], &[]),
-        (&[("csrf", &own)], &[("origin", "https://evil.example")]),
-        (&[("csrf", &own)], &[("origin", "null")]),
-        (
-            &[("csrf", &own)],
-            &[("referer", "https://evil.example/panel")],
-        ),
+        (&[("csrf", &own)], &[("origin", evil)]),
         (&[("csrf", &own)], &[("sec-fetch-site", "cross-site")]),
     ];
     for path in paths("post", &fixture) {
@@ -76,26 +72,6 @@ async fn a_forged_form_changes_nothing() {
         }
     }
     assert_eq!(fixture.snapshot().await, before);
-}
-
-#[tokio::test]
-async fn a_form_with_the_headers_of_its_own_site_is_accepted() {
-    let fixture = PanelFixture::furnished().await;
-    let csrf = fixture.csrf().await;
-    let headers = [
-        ADMIN,
-        ("origin", "https://board.example"),
-        ("referer", "https://board.example/panel/tokens"),
-        ("sec-fetch-site", "same-origin"),
-    ];
-    let path = format!("/panel/tokens/{}/revoke", fixture.token);
-    let done = fixture
-        .send("POST", &path, &headers, &[("csrf", &csrf)])
-        .await;
-    assert_eq!(
-        done.status_and_location(),
-        (303, "/panel/tokens?done=revoked")
-    );
 }
 
 #[tokio::test]

@@ -10,12 +10,11 @@ use forum_api::host::{Operator, Session, Stored};
 use forum_api::model::{DeliveryId, EndpointId, EventId, Timestamp, UserId};
 use forum_api::panel::{Panel, Settings};
 use forum_api::runtime::{Clock, ManualClock, SeededEntropy, TokioRuntime};
-use forum_api::scope::Surface;
 use forum_api::store::{Claim, FanOut, Filter, Settlement, Stores, Webhooks};
 use forum_api::test_util::StoreInterceptor;
-use forum_api::token::{Issue, TokenRecord, issue};
+use forum_api::token::TokenRecord;
 use forum_api::webhook::{Attempted, Event, Progress, State, Topic};
-use forum_api::webhook_admin::{Registration, Registry};
+use forum_api::webhook_admin::Registry;
 use forum_api::{Environment, async_trait};
 use http::request::Parts;
 use http::{HeaderMap, Request};
@@ -74,12 +73,8 @@ impl Operator for Members {
 
     async fn names(&self, members: &[UserId]) -> Stored<HashMap<UserId, String>> {
         self.names_calls.fetch_add(1, Ordering::Relaxed);
-        let mut names = HashMap::new();
-        for member in members {
-            let name = self.name(member).await?;
-            names.extend(name.map(|name| (member.clone(), name)));
-        }
-        Ok(names)
+        let names = (1..).map(UserId::from).zip(NAMES.map(String::from));
+        Ok(names.filter(|(id, _)| members.contains(id)).collect())
     }
 
     fn sign_in(&self, back: &str) -> String {
@@ -190,23 +185,24 @@ impl PanelFixture {
     pub async fn furnished() -> Self {
         let mut fixture = Self::new().await;
         fixture.token = fixture.add_token("<script>alert(1)</script>").await;
-        fixture.endpoint = fixture.add_endpoint().await.to_string();
-        let ping = fixture.registry().ping(&fixture.endpoint_id()).await;
-        fixture.delivery = ping.unwrap().to_string();
+        let form = [("url", URL), ("owner", NAMES[2]), ("topics", "*")];
+        let added = fixture.post("/panel/webhooks", &form).await;
+        fixture.endpoint = added.after("/panel/webhooks/").to_owned();
+        let path = format!("/panel/webhooks/{}", fixture.endpoint);
+        fixture.post(&format!("{path}/rotate"), &[]).await;
+        let pinged = fixture.post(&format!("{path}/ping"), &[]).await;
+        let delivery = pinged.header("location").strip_suffix("?done=pinged");
+        fixture.delivery = delivery.unwrap().rsplit('/').next().unwrap().into();
         fixture.end_attempt(State::Dead).await;
         fixture
-    }
-
-    fn registry(&self) -> Registry {
-        let environment = Environment::new(TokioRuntime).clock(self.clock.clone());
-        Registry::new(self.webhooks.clone(), environment)
     }
 
     /// The panel of another node that shares the stores.
     pub fn other_node(&self) -> Panel {
         let environment = Environment::new(TokioRuntime).clock(self.clock.clone());
+        let registry = Registry::new(self.webhooks.clone(), &environment);
         let (members, stores) = (self.members.clone(), self.stores.clone());
-        Panel::builder(members, stores, self.registry(), environment).build()
+        Panel::builder(members, stores, registry, environment).build()
     }
 
     pub async fn send(
@@ -256,11 +252,17 @@ impl PanelFixture {
         page.after("name=\"csrf\" value=\"").to_owned()
     }
 
-    /// Sends a form of the administrator's session.
+    /// Sends a form of the administrator's session with the headers of a browser.
     pub async fn post(&self, path: &str, form: &Fields<'_>) -> Response {
         let csrf = self.csrf().await;
         let form = [&[("csrf", csrf.as_str())], form].concat();
-        self.send("POST", path, &[ADMIN], &form).await
+        let headers = [
+            ADMIN,
+            ("origin", "https://board.example"),
+            ("referer", "https://board.example/panel/tokens"),
+            ("sec-fetch-site", "same-origin"),
+        ];
+        self.send("POST", path, &headers, &form).await
     }
 
     /// Sends a form, and loads the page that it redirects to.
@@ -292,30 +294,11 @@ impl PanelFixture {
         self.members.names_calls.load(Ordering::Relaxed)
     }
 
+    /// Issues a token with this label to a member whose name is markup, and returns its lookup.
     pub async fn add_token(&self, label: &str) -> String {
-        let wanted = Issue {
-            owner: &UserId::from(3),
-            label,
-            scopes: &["posts:read".to_owned()],
-            expires_in_days: "30",
-        };
-        let random = SeededEntropy::new(self.tokens().await.len() as u64 + 1_000);
-        let (tokens, now) = (&*self.stores.tokens, self.clock.now());
-        let issued = issue(tokens, &random, Surface::Full, wanted, now).await;
-        issued.unwrap().1.lookup.to_string()
-    }
-
-    async fn add_endpoint(&self) -> EndpointId {
-        let registry = self.registry();
-        let new = Registration {
-            url: URL.into(),
-            topics: "*".parse().unwrap(),
-            owner: UserId::from(3),
-            secret: None,
-        };
-        let id = registry.register(new).await.unwrap().endpoint.id;
-        registry.rotate(&id).await.unwrap();
-        id
+        let form = [("owner", NAMES[2]), ("label", label)];
+        assert_eq!(self.issue(&form).await.status, 200);
+        self.tokens().await[0].lookup.to_string()
     }
 
     pub fn endpoint_id(&self) -> EndpointId {
