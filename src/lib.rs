@@ -109,19 +109,6 @@ macro_rules! settings_debug {
     };
 }
 
-/// An error that is always told in the same sentence.
-macro_rules! display_error {
-    ($type:ident, $sentence:literal) => {
-        impl std::fmt::Display for $type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str($sentence)
-            }
-        }
-
-        impl std::error::Error for $type {}
-    };
-}
-
 mod api;
 mod base62;
 #[cfg(feature = "conformance")]

@@ -28,10 +28,9 @@ pub trait Entropy: Debug + Send + Sync + 'static {
 }
 
 /// The source of randomness did not answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the source of randomness did not answer")]
 pub struct NoEntropy;
-
-display_error!(NoEntropy, "the source of randomness did not answer");
 
 /// The host's executor: what a write and a deadline need of it.
 ///

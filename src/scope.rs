@@ -58,10 +58,10 @@ impl fmt::Display for Scope {
 /// Which interface is served: the full one, or the smaller published variant (spec, Versioning 3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Surface {
-    /// 21 endpoints and 13 scopes.
+    /// All endpoints.
     #[default]
     Full,
-    /// 7 endpoints and 8 scopes.
+    /// The endpoints of the smaller published variant.
     Compact,
 }
 

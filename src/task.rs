@@ -1,7 +1,6 @@
-//! What a panic, a deadline and a client that hangs up make of a future.
+//! Futures that panic, exceed a time limit, or lose the client that waits for them.
 
 use std::any::Any;
-use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -9,14 +8,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
+use thiserror::Error;
 use tracing::Instrument;
 
 use crate::host::Fault;
 use crate::runtime::Runtime;
 
-/// The host's code panicked, with this text, if it is one of the program's own: what was put together may quote what
-/// somebody wrote, and is the panic hook's business.
-#[derive(Debug)]
+/// The host's code panicked, with this text if it is a literal. A formatted text may quote what somebody wrote; only the
+/// panic hook sees it.
+#[derive(Debug, Error)]
+#[error("the host's code panicked: {0}")]
 pub(crate) struct PanicError(&'static str);
 
 impl PanicError {
@@ -25,14 +26,6 @@ impl PanicError {
         Self(text.copied().unwrap_or("see what its panic hook says"))
     }
 }
-
-impl fmt::Display for PanicError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the host's code panicked: {}", self.0)
-    }
-}
-
-impl std::error::Error for PanicError {}
 
 impl From<PanicError> for Fault {
     fn from(panicked: PanicError) -> Self {

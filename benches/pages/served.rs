@@ -8,7 +8,7 @@ use std::{io, thread};
 use serde_json::Value;
 
 use crate::place::Place;
-use crate::program::{self, Ended};
+use crate::program::{self, ExitedProcess};
 
 /// Of the board's administrator.
 const PASSWORD: &str = "pages are to be quick";
@@ -100,7 +100,7 @@ fn serve(place: &Place) -> (Child, String) {
     (child, greeting["api"].as_str().unwrap().into())
 }
 
-fn run(place: &Place, arguments: &[&str]) -> Ended {
+fn run(place: &Place, arguments: &[&str]) -> ExitedProcess {
     let arguments = [&["--database", place.url()], arguments].concat();
     let ended = program::run(&env::temp_dir(), &arguments, PASSWORD);
     assert_eq!(ended.status, 0, "{arguments:?}: {ended:?}");

@@ -8,7 +8,7 @@ use rusqlite::config::DbConfig;
 use serde_json::{Value, json};
 
 use crate::client;
-use crate::program::{Home, Server, databases};
+use crate::program::{Server, ServerDirectory, databases};
 
 /// What says that boards are in Postgres.
 pub const BACKEND: &str = "FORUM_API_BACKEND";
@@ -58,8 +58,8 @@ impl Board {
     pub fn of(threads: u64, posts: u64) -> Self {
         let database = kept(&format!("board_{posts}_{threads}"));
         let home = match database {
-            Some(_) => Home::in_sqlite(),
-            None => Home::new(),
+            Some(_) => ServerDirectory::in_sqlite(),
+            None => ServerDirectory::new(),
         };
         let board = Self::serve(home, database);
         if !board.is_full() {
@@ -70,7 +70,7 @@ impl Board {
 
     /// One with so much on it, in 200 forums of which members see 50. It is never kept.
     pub fn of_many_forums(threads: u64, posts: u64) -> Self {
-        let board = Self::serve(Home::new(), None);
+        let board = Self::serve(ServerDirectory::new(), None);
         for (title, _) in FORUMS {
             board.run(&["forum", "add", title, "--read", "staff"]);
         }
@@ -83,7 +83,7 @@ impl Board {
             board.run(&["forum", "add", &title, "--read", readers]);
         }
         board.run(&["member", "add", "mary", "--groups", "members"]);
-        let home = &board.server.home;
+        let home = &board.server.directory;
         if env::var(BACKEND).is_ok() {
             home.ask(SPREAD_ON_POSTGRES);
         }
@@ -111,7 +111,7 @@ impl Board {
         || Self::serve(home, self.database)
     }
 
-    fn serve(home: Home, database: Option<String>) -> Self {
+    fn serve(home: ServerDirectory, database: Option<String>) -> Self {
         let plenty = u32::MAX.to_string();
         let arguments = [
             "--empty",
@@ -124,7 +124,7 @@ impl Board {
         let named = named(database.as_deref());
         let arguments = [&arguments[..], &named].concat();
         Self {
-            server: Server::with_input(home, &arguments, PASSWORD),
+            server: Server::start_with(home, &arguments, &[], PASSWORD),
             database,
         }
     }
@@ -194,7 +194,7 @@ impl Board {
 
     fn run(&self, arguments: &[&str]) -> String {
         let arguments = [arguments, &named(self.database.as_deref())].concat();
-        let ended = self.server.command_with(&arguments, PASSWORD);
+        let ended = self.server.directory.run(&arguments, PASSWORD);
         assert_eq!(ended.status, 0, "{arguments:?}: {ended:?}");
         ended.out
     }

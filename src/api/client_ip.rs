@@ -91,52 +91,58 @@ mod tests {
         }
     }
 
-    fn key(peer: &str, forwarded: &[&str]) -> BudgetKey {
+    /// `forwarded` has a line of the header between bars.
+    fn key(peer: &str, forwarded: &str) -> BudgetKey {
         let mut headers = HeaderMap::new();
-        for line in forwarded {
+        for line in forwarded.split('|') {
             headers.append(FORWARDED, line.parse().unwrap());
         }
         budget_key(Some(peer.parse().unwrap()), &headers, &settings())
     }
 
-    fn of(prefix: &str) -> BudgetKey {
-        let address: Ipv6Addr = prefix.parse().unwrap();
-        BudgetKey::Prefix(address.into())
+    #[test]
+    fn a_budget_is_that_of_the_prefix_behind_trusted_proxies() {
+        for (peer, forwarded, prefix) in [
+            ("192.0.2.17", "", "::ffff:192.0.2.0"),
+            ("::ffff:192.0.2.99", "", "::ffff:192.0.2.0"),
+            ("2001:db8:1:2:3::4", "", "2001:db8:1:2::"),
+            ("192.0.2.1", "203.0.113.1", "::ffff:192.0.2.0"),
+            ("10.0.0.1", "203.0.113.1", "::ffff:203.0.113.0"),
+            (
+                "10.0.0.1",
+                "192.0.2.9, 203.0.113.1, 10.9.9.9",
+                "::ffff:203.0.113.0",
+            ),
+            ("10.0.0.1", "192.0.2.9|203.0.113.1", "::ffff:203.0.113.0"),
+            ("10.0.0.1", "203.0.113.1:4711", "::ffff:203.0.113.0"),
+            ("10.0.0.1", "[2001:db8::1]:4711", "2001:db8::"),
+            ("10.0.0.1", "[2001:db8::1]", "2001:db8::"),
+            ("::ffff:10.0.0.1", "203.0.113.1", "::ffff:203.0.113.0"),
+            ("fd00::1", "::ffff:203.0.113.1", "::ffff:203.0.113.0"),
+            ("10.0.0.1", "", "::ffff:10.0.0.0"),
+            ("10.0.0.1", "garbage", "::ffff:10.0.0.0"),
+            (
+                "10.0.0.1",
+                "203.0.113.1, garbage, 10.1.1.1",
+                "::ffff:10.1.1.0",
+            ),
+            ("10.0.0.1", "10.2.2.2, 10.1.1.1", "::ffff:10.2.2.0"),
+        ] {
+            let expected: Ipv6Addr = prefix.parse().unwrap();
+            let expected = BudgetKey::Prefix(expected.into());
+            assert_eq!(key(peer, forwarded), expected, "{peer} {forwarded}");
+        }
     }
 
     #[test]
-    fn a_budget_is_that_of_the_prefix_behind_trusted_proxies() {
-        for (peer, forwarded, client) in [
-            ("192.0.2.17", &[][..], "::ffff:192.0.2.0"),
-            ("::ffff:192.0.2.99", &[], "::ffff:192.0.2.0"),
-            ("2001:db8:1:2:3::4", &[], "2001:db8:1:2::"),
-            ("192.0.2.1", &["198.51.100.1"], "::ffff:192.0.2.0"),
-            ("10.0.0.1", &["198.51.100.1"], "::ffff:198.51.100.0"),
-            (
-                "10.0.0.1",
-                &["203.0.113.9, 198.51.100.1, 10.9.9.9"],
-                "::ffff:198.51.100.0",
-            ),
-            (
-                "10.0.0.1",
-                &["203.0.113.9", "198.51.100.1"],
-                "::ffff:198.51.100.0",
-            ),
-            ("10.0.0.1", &["198.51.100.1:4711"], "::ffff:198.51.100.0"),
-            ("10.0.0.1", &["[2001:db8::1]:4711"], "2001:db8::"),
-            ("10.0.0.1", &["[2001:db8::1]"], "2001:db8::"),
-            ("::ffff:10.0.0.1", &["198.51.100.1"], "::ffff:198.51.100.0"),
-            ("fd00::1", &["::ffff:198.51.100.1"], "::ffff:198.51.100.0"),
-            ("10.0.0.1", &[], "::ffff:10.0.0.0"),
-            ("10.0.0.1", &["garbage"], "::ffff:10.0.0.0"),
-            (
-                "10.0.0.1",
-                &["198.51.100.1, garbage, 10.1.1.1"],
-                "::ffff:10.1.1.0",
-            ),
-            ("10.0.0.1", &["10.2.2.2, 10.1.1.1"], "::ffff:10.2.2.0"),
-        ] {
-            assert_eq!(key(peer, forwarded), of(client), "{peer} {forwarded:?}");
+    fn a_prefix_has_any_number_of_bits() {
+        let address = Ipv6Addr::from(u128::MAX);
+        for (v6_prefix, expected) in [(0, 0), (1, 1 << 127), (128, u128::MAX), (200, u128::MAX)] {
+            let settings = Settings {
+                v6_prefix,
+                ..settings()
+            };
+            assert_eq!(settings.address_prefix(address.into()), expected);
         }
     }
 }

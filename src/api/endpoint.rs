@@ -123,16 +123,6 @@ impl<C, P, A, T> Handler<C, P, A, T> {
     }
 }
 
-/// What a handler decodes.
-pub(super) struct EndpointRequest<'a> {
-    pub(super) operation_id: &'static str,
-    pub(super) head: &'a Parts,
-    pub(super) path: RawPathParams<'a>,
-    pub(super) caller: &'a Caller,
-    /// The parameters; `None` if they are in the query.
-    pub(super) body: Option<InputValue<'a>>,
-}
-
 /// The schemas of an endpoint.
 pub(super) struct OperationSchemas {
     pub(super) path_params: Vec<(&'static str, Schema)>,
@@ -156,8 +146,15 @@ pub(super) trait ErasedHandler: Sync {
     ) -> OperationSchemas;
     /// Refuses a path that can name nothing.
     fn check_path(&self, path: RawPathParams<'_>) -> Result<(), ApiError>;
-    fn decode(&'static self, request: EndpointRequest<'_>)
-    -> Result<Box<dyn Invocation>, ApiError>;
+    /// Decodes the path and the parameters, which are in `body` or, without one, in the query.
+    fn decode(
+        &'static self,
+        operation_id: &'static str,
+        head: &Parts,
+        path: RawPathParams<'_>,
+        body: Option<InputValue<'_>>,
+        caller: &Caller,
+    ) -> Result<Box<dyn Invocation>, ApiError>;
 }
 
 /// A handler with its decoded input.
@@ -210,20 +207,23 @@ impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> ErasedHandler for Handl
 
     fn decode(
         &'static self,
-        request: EndpointRequest<'_>,
+        operation_id: &'static str,
+        head: &Parts,
+        path: RawPathParams<'_>,
+        body: Option<InputValue<'_>>,
+        caller: &Caller,
     ) -> Result<Box<dyn Invocation>, ApiError> {
-        let head = request.head;
-        let path = Self::parse_path(request.path)?;
-        let value = match request.body {
+        let path = Self::parse_path(path)?;
+        let value = match body {
             Some(value) => value,
             None => query::parse(head.uri.query())?,
         };
         let mut params = A::decode(value, &head.method)?;
-        let owner = request.caller.user().filter(|_| C::NEEDS_TOKEN);
+        let owner = caller.user().filter(|_| C::NEEDS_TOKEN);
         let cursor_scope = bind_cursor(&mut params, head.uri.path(), owner)?;
         Ok(Box::new(TypedInvocation {
             handler: self,
-            operation_id: request.operation_id,
+            operation_id,
             path,
             params,
             cursor_scope,

@@ -1,7 +1,5 @@
 //! Cursors: a position in a list, bound to that list and checksummed (contract, section 5).
 
-use std::io::{self, Write};
-
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
@@ -24,13 +22,10 @@ impl CursorScope {
         owner: Option<&UserId>,
     ) -> serde_json::Result<Self> {
         let path = xxh3_64_with_seed(path.as_bytes(), 0);
-        let mut filters = FilterHash(Xxh3::with_seed(path));
+        let mut filters = Xxh3::with_seed(path);
         params.write_filters(&mut filters)?;
         let owner = owner.map(ToString::to_string).unwrap_or_default();
-        Ok(Self(xxh3_64_with_seed(
-            owner.as_bytes(),
-            filters.0.digest(),
-        )))
+        Ok(Self(xxh3_64_with_seed(owner.as_bytes(), filters.digest())))
     }
 
     fn checksum(self, position: &[u8]) -> [u8; CHECKSUM] {
@@ -52,19 +47,6 @@ impl CursorScope {
         let text = own.and_then(|(_, position)| std::str::from_utf8(position).ok());
         text.map(Position::new)
             .ok_or_else(|| InputError::expected("after", Expected::Cursor))
-    }
-}
-
-struct FilterHash(Xxh3);
-
-impl Write for FilterHash {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 

@@ -10,7 +10,7 @@ use http_body_util::Full;
 use tracing::Instrument;
 
 use super::context::{ApiInner, Malformed, RequestContext};
-use super::endpoint::{ApiEndpoint, EndpointRequest, Invocation};
+use super::endpoint::{ApiEndpoint, Invocation};
 use super::error::{ApiError, AuthFailure};
 use super::extract::body::{self, LazyBody};
 use super::extract::error::InputError;
@@ -214,17 +214,11 @@ async fn decode(
     body: LazyBody<'_>,
 ) -> Result<DecodedRequest, ApiError> {
     let (head, handler) = (&context.head, endpoint.handler);
-    let request = |caller, body| EndpointRequest {
-        operation_id: endpoint.operation_id,
-        head,
-        path,
-        caller,
-        body,
-    };
+    let operation_id = endpoint.operation_id;
     if handler.source() == Source::Query {
         return Ok(DecodedRequest {
             endpoint,
-            invocation: handler.decode(request(&caller, None))?,
+            invocation: handler.decode(operation_id, head, path, None, &caller)?,
             caller,
             attempt: None,
         });
@@ -241,7 +235,7 @@ async fn decode(
     context.reading_body = false;
     let value = body::parse(&bytes)?;
     let field_scope = access::require_field_scope(endpoint.field_scope, &value, &caller);
-    let invocation = handler.decode(request(&caller, Some(value)))?;
+    let invocation = handler.decode(operation_id, head, path, Some(value), &caller)?;
     field_scope?;
     let token = caller.member().and_then(Member::presented);
     let keyed = token.map(|token| token.lookup).zip(key);

@@ -1,7 +1,8 @@
 //! Errors of a board.
 
-use std::fmt;
 use std::time::Duration;
+
+use thiserror::Error;
 
 use crate::error::{BoxError, Fault, IntoFault, Overloaded};
 use crate::model::{NoSuchId, NoSuchPosition};
@@ -9,24 +10,30 @@ use crate::model::{NoSuchId, NoSuchPosition};
 /// Why a command was not carried out (spec, Errors). The texts are the host's own, in the board's language.
 ///
 /// A host writes one `From<ItsError> for Refusal`, and `?` does the rest.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Refusal {
     /// What the *path* names is not there, or not for this caller: 404 `not_found`, the same for both.
+    #[error("what the path names is not there for this caller")]
     Absent,
     /// A query parameter that only the board can judge is unusable: 400 `bad_request`.
     ///
     /// Its name, and what was expected, as in `("from", "a post of this thread")`.
+    #[error("{0}: expected {1}")]
     Unusable(&'static str, &'static str),
     /// The caller sees the thing, but may not do this to it: 403 `FORBIDDEN`.
+    #[error("{0}")]
     Forbidden(String),
     /// What the *body* names is not there, or a subscription is not: 404 `NOT_FOUND`.
+    #[error("{0}")]
     NotFound(String),
     /// Something else changed underneath the request: 409 `CONFLICT`.
+    #[error("{0}")]
     Conflict(String),
     /// A field of the body breaks a rule of the board: 422 `VALIDATION`. [`Refusal::invalid`] makes one.
     ///
     /// The client gets `field: message`. A rule about the whole post, such as a time to wait, names `body`.
+    #[error("{field}: {message}")]
     Invalid {
         /// The field's name in the request body, without the objects around it: `options`, not `poll.options`.
         field: &'static str,
@@ -34,10 +41,13 @@ pub enum Refusal {
         message: String,
     },
     /// Over one of the board's anti-flood limits: 429 `RATE_LIMITED`, with `retry-after` when the board knows it.
+    #[error("{0}")]
     TooFast(String, Option<Duration>),
     /// The host has not written this command: 501 `not_implemented`.
+    #[error("the board has not written this command")]
     NotImplemented,
     /// The board's backend failed: 500 `internal_error`. The source goes to the log alone.
+    #[error(transparent)]
     Failed(BoxError),
 }
 
@@ -53,32 +63,6 @@ impl Refusal {
     /// The board's backend failed with `source`.
     pub fn failed(source: impl Into<BoxError>) -> Self {
         Self::Failed(source.into())
-    }
-}
-
-/// For logs and tests; clients get the text alone.
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Absent => f.write_str("what the path names is not there for this caller"),
-            Self::Unusable(name, expected) => write!(f, "{name}: expected {expected}"),
-            Self::Forbidden(text)
-            | Self::NotFound(text)
-            | Self::Conflict(text)
-            | Self::TooFast(text, _) => f.write_str(text),
-            Self::Invalid { field, message } => write!(f, "{field}: {message}"),
-            Self::NotImplemented => f.write_str("the board has not written this command"),
-            Self::Failed(source) => source.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for Refusal {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Failed(source) => source.source(),
-            _ => None,
-        }
     }
 }
 

@@ -29,9 +29,11 @@ pub(crate) fn record_request(
     #[cfg(feature = "metrics")]
     {
         let (method, route) = (method_label(method), route.unwrap_or(OTHER));
-        let (status, code) = (status_label(status), code.unwrap_or_default());
         let took = labels(&table::REQUEST_SECONDS, [method, route]);
         histogram!(table::REQUEST_SECONDS.name, took).record(elapsed);
+        let [method, route, code] =
+            [method, route, code.unwrap_or_default()].map(SharedString::const_str);
+        let status = SharedString::from_owned(status.as_str().to_owned());
         let labels = labels(&table::REQUESTS, [method, route, status, code]);
         counter!(table::REQUESTS.name, labels).increment(1);
     }
@@ -100,33 +102,6 @@ fn labels<const N: usize>(
     labels
         .map(|(name, value)| Label::new(name, value))
         .collect()
-}
-
-/// The statuses that the service answers.
-#[cfg(feature = "metrics")]
-static STATUSES: [StatusCode; 14] = [
-    StatusCode::OK,
-    StatusCode::CREATED,
-    StatusCode::NO_CONTENT,
-    StatusCode::NOT_MODIFIED,
-    StatusCode::BAD_REQUEST,
-    StatusCode::UNAUTHORIZED,
-    StatusCode::FORBIDDEN,
-    StatusCode::NOT_FOUND,
-    StatusCode::CONFLICT,
-    StatusCode::UNPROCESSABLE_ENTITY,
-    StatusCode::TOO_MANY_REQUESTS,
-    StatusCode::INTERNAL_SERVER_ERROR,
-    StatusCode::NOT_IMPLEMENTED,
-    StatusCode::SERVICE_UNAVAILABLE,
-];
-
-/// The status in digits.
-#[cfg(feature = "metrics")]
-fn status_label(status: StatusCode) -> &'static str {
-    let mut known = STATUSES.iter();
-    let found = known.find(|known| **known == status);
-    found.map_or(OTHER, StatusCode::as_str)
 }
 
 /// The method, if the table of endpoints has one like it.

@@ -4,13 +4,15 @@ use std::fmt;
 
 use schemars::{Schema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use thiserror::Error;
 
 use super::serde_helpers::{ALLOWED_TEXT_PATTERN, FORBIDDEN_CHARS, inline_schema};
 
 /// An id was asked for its number, and is none in canonical form: nothing on a board with `i64` ids has it.
 ///
 /// `?` in a command turns it into [`Refusal::Absent`](crate::host::Refusal::Absent).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the id is not a number in canonical form")]
 pub struct NoSuchId;
 
 /// A number is kept as one, so that ids of a board with `i64` keys cost no allocation.

@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use thiserror::Error;
 
 use super::Expected;
 use super::serde_helpers::inline_schema;
@@ -39,7 +40,8 @@ pub struct Position(String);
 /// A position was asked for its numbers, and has others, or none: no list of this board gave it.
 ///
 /// `?` in a command turns it into [`Refusal::Unusable`](crate::host::Refusal::Unusable), of `after`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("no list of this board has this position")]
 pub struct NoSuchPosition;
 
 impl Position {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use thiserror::Error;
+
 use crate::model::Timestamp;
 
 /// In how many days a token expires, if ever.
@@ -9,13 +11,9 @@ use crate::model::Timestamp;
 pub struct Expiry(Option<u16>);
 
 /// The text is neither empty nor a whole number from 1 to 36500. No token is created then.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the expiry is a whole number of days from 1 to 36500, or nothing for never")]
 pub struct BadExpiry;
-
-display_error!(
-    BadExpiry,
-    "the expiry is a whole number of days from 1 to 36500, or nothing for never"
-);
 
 impl Expiry {
     /// It never expires.

@@ -1,7 +1,8 @@
 //! Issuing a token: what the panel and the command line both do.
 
-use std::fmt;
 use std::sync::Arc;
+
+use thiserror::Error;
 
 use super::{BadExpiry, Expiry, PlainToken, TokenRecord};
 use crate::host::Fault;
@@ -27,36 +28,27 @@ pub struct Issue<'a> {
 }
 
 /// Why no token was issued.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum IssueError {
     /// No scope was named.
+    #[error("a token needs at least one scope")]
     NoScope,
     /// The surface does not know this scope.
+    #[error("there is no scope {0:?}")]
     UnknownScope(String),
     /// The expiry is not whole days.
-    Expiry(BadExpiry),
+    #[error(transparent)]
+    Expiry(#[from] BadExpiry),
     /// The label has more than 100 characters or is not a [single-line text](is_single_line).
+    #[error(
+        "the label has at most 100 characters and no control characters, line breaks or bidirectional overrides"
+    )]
     InvalidLabel,
     /// The store, or the source of randomness, failed.
-    Failed(Fault),
+    #[error(transparent)]
+    Failed(#[from] Fault),
 }
-
-impl fmt::Display for IssueError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoScope => f.write_str("a token needs at least one scope"),
-            Self::UnknownScope(scope) => write!(f, "there is no scope {scope:?}"),
-            Self::Expiry(bad) => bad.fmt(f),
-            Self::InvalidLabel => f.write_str(
-                "the label has at most 100 characters and no control characters, line breaks or bidirectional overrides",
-            ),
-            Self::Failed(fault) => fault.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for IssueError {}
 
 /// Issues a token and stores its record. The token is shown once; only its hash is kept.
 ///
@@ -70,11 +62,10 @@ pub async fn issue(
     now: Timestamp,
 ) -> Result<(PlainToken, TokenRecord), IssueError> {
     check_label(wanted.label)?;
-    let expiry = Expiry::parse(wanted.expires_in_days).map_err(IssueError::Expiry)?;
+    let expiry = Expiry::parse(wanted.expires_in_days)?;
     let scopes: Arc<[String]> = checked(surface, wanted.scopes)?.into();
     loop {
-        let token =
-            PlainToken::mint(entropy).map_err(|none| IssueError::Failed(Fault::new(none)))?;
+        let token = PlainToken::mint(entropy).map_err(Fault::new)?;
         let record = TokenRecord {
             lookup: *token.lookup(),
             digest: token.digest(),
@@ -86,7 +77,7 @@ pub async fn issue(
             revoked_at: None,
             last_used_at: None,
         };
-        if tokens.create(&record).await.map_err(IssueError::Failed)? {
+        if tokens.create(&record).await? {
             return Ok((token, record));
         }
     }

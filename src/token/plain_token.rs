@@ -3,6 +3,7 @@
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
+use thiserror::Error;
 use zeroize::Zeroizing;
 
 use super::Digest;
@@ -61,7 +62,8 @@ pub struct PlainToken {
 }
 
 /// The text is no token: a wrong prefix, length or character, or a checksum that does not match.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the text is not a token")]
 pub struct Malformed;
 
 impl PlainToken {

@@ -23,10 +23,6 @@ pub struct KeyBox {
     entropy: Arc<dyn Entropy>,
 }
 
-const READABLE: &str = "the secret is stored in plain text, but a key was given";
-
-const FOREIGN: &str = "the secret is encrypted with another key";
-
 const CHANGED: &str =
     "the secret belongs to another endpoint, or was changed since it was encrypted";
 
@@ -85,9 +81,12 @@ impl SecretBox for KeyBox {
     }
 
     fn open(&self, sealed: &Sealed, endpoint: &EndpointId) -> Result<Secret, BoxError> {
-        let bytes = sealed.ciphertext().ok_or(READABLE)?;
+        let bytes = sealed
+            .ciphertext()
+            .ok_or("the secret is stored in plain text, but a key was given")?;
         let bytes = bytes.strip_prefix(self.id.as_str().as_bytes());
-        let (nonce, text) = bytes.ok_or(FOREIGN)?.split_first_chunk().ok_or(CHANGED)?;
+        let bytes = bytes.ok_or("the secret is encrypted with another key")?;
+        let (nonce, text) = bytes.split_first_chunk().ok_or(CHANGED)?;
         let mut text = Zeroizing::new(text.to_vec());
         let nonce = Nonce::assume_unique_for_key(*nonce);
         let context = self.context(endpoint);

@@ -1,13 +1,10 @@
-//! How the ids of webhooks come to be.
+//! Generation of the ids of webhooks.
 
 use sha2::{Digest as _, Sha256};
 
 use crate::base62;
 use crate::model::{DeliveryId, EndpointId, EventId};
 use crate::runtime::{Entropy, NoEntropy};
-
-/// As many characters as 128 bits take.
-const LENGTH: usize = 22;
 
 impl EventId {
     /// A new id, `evt_` and 22 random characters.
@@ -42,7 +39,8 @@ impl DeliveryId {
     }
 }
 
-fn spell(prefix: &str, characters: [u8; LENGTH]) -> String {
+/// The prefix, and as many characters as 128 bits take.
+fn spell(prefix: &str, characters: [u8; 22]) -> String {
     let characters = characters.iter().map(|byte| char::from(*byte));
     prefix.chars().chain(characters).collect()
 }

@@ -8,8 +8,8 @@ use crate::error::BoxError;
 use crate::model::{DeliveryId, EndpointId, UserId};
 use crate::store::Webhooks;
 use crate::webhook::{
-    Endpoint, Event, KeyMismatch, Occasion, Pending, Plain, Resolver, Sealed, Secret, SecretBox,
-    SystemResolver, Target, Topic, Topics,
+    Endpoint, Event, KeyId, KeyMismatch, Occasion, Pending, Plain, Resolver, Sealed, Secret,
+    SecretBox, SystemResolver, Target, Topic, Topics,
 };
 
 /// Largest number of dead deliveries that are queued again in one step.
@@ -100,22 +100,20 @@ impl Registry {
     /// [`Declined::Key`] when another key is recorded; [`Declined::Failed`] when none is, and a stored secret cannot be
     /// decrypted.
     pub async fn check_key(&self) -> Result<(), Declined> {
-        let (endpoints, given) = (&self.webhooks.endpoints, self.environment.secrets.key_id());
+        let (endpoints, secrets) = (&self.webhooks.endpoints, &*self.environment.secrets);
         loop {
             if let Some(stored) = endpoints.key_id().await? {
-                let fits = stored == given;
-                return fits
-                    .then_some(())
-                    .ok_or(KeyMismatch { stored, given }.into());
+                let given = secrets.key_id();
+                let is_given = stored == given;
+                let mismatch = || KeyMismatch { stored, given }.into();
+                return is_given.then_some(()).ok_or_else(mismatch);
             }
-            let all = endpoints.all().await?;
-            for endpoint in &all {
-                let pending = endpoint.pending.as_ref().map(|pending| &pending.secret);
-                for sealed in [&endpoint.secret].into_iter().chain(pending) {
-                    self.open(sealed, &endpoint.id)?;
-                }
+            if self
+                .replace_key(None, endpoints.all().await?, secrets)
+                .await?
+            {
+                return Ok(());
             }
-            endpoints.replace_key(None, &given, &all).await?;
         }
     }
 
@@ -141,15 +139,27 @@ impl Registry {
                 let (stored, given) = (stored.clone(), former);
                 return Err(KeyMismatch { stored, given }.into());
             }
-            let all = all
-                .into_iter()
-                .map(|endpoint| self.reencrypted(endpoint, new));
-            let all = all.collect::<Result<Vec<_>, _>>()?;
-            let key = new.key_id();
-            if endpoints.replace_key(stored.as_ref(), &key, &all).await? {
-                return Ok(all.len());
+            let number = all.len();
+            if self.replace_key(stored.as_ref(), all, new).await? {
+                return Ok(number);
             }
         }
+    }
+
+    /// Records the key of `new` and encrypts with it all secrets that it does not decrypt already; `false` when another
+    /// key was recorded, or an endpoint changed, meanwhile.
+    async fn replace_key(
+        &self,
+        former: Option<&KeyId>,
+        endpoints: Vec<Endpoint>,
+        new: &dyn SecretBox,
+    ) -> Result<bool, Declined> {
+        let endpoints = endpoints.into_iter();
+        let endpoints = endpoints.map(|endpoint| self.reencrypted(endpoint, new));
+        let endpoints = endpoints.collect::<Result<Vec<_>, _>>()?;
+        let stored = &self.webhooks.endpoints;
+        let key = new.key_id();
+        Ok(stored.replace_key(former, &key, &endpoints).await?)
     }
 
     /// Registers an endpoint, enabled.
@@ -161,8 +171,12 @@ impl Registry {
         let topics = new.topics.checked(&self.own)?;
         Target::register(&new.url, self.allow_private, &*self.resolver).await?;
         self.check_key().await?;
-        let secret = new.secret.map_or_else(|| self.mint(), Ok)?;
-        let id = EndpointId::mint(&*self.environment.random).map_err(failed)?;
+        let random = &*self.environment.random;
+        let secret = match new.secret {
+            Some(secret) => secret,
+            None => Secret::mint(random)?,
+        };
+        let id = EndpointId::mint(random)?;
         let endpoint = Endpoint {
             secret: self.seal(&secret, &id)?,
             id,
@@ -185,7 +199,7 @@ impl Registry {
     /// When there is no such endpoint.
     pub async fn rotate(&self, id: &EndpointId) -> Result<Revealed, Declined> {
         self.check_key().await?;
-        let secret = self.mint()?;
+        let secret = Secret::mint(&*self.environment.random)?;
         let sealed = self.seal(&secret, id)?;
         let now = self.environment.clock.now();
         let rotate = self.change(id, |endpoint| Ok(endpoint.rotated(sealed.clone(), now)));
@@ -199,8 +213,8 @@ impl Registry {
     /// When there is no such endpoint, or nothing pends.
     pub async fn activate(&self, id: &EndpointId) -> Result<Endpoint, Declined> {
         let now = self.environment.clock.now();
-        let activate = self.change(id, |endpoint| Ok(endpoint.activated(now)?));
-        activate.await
+        self.change(id, |endpoint| Ok(endpoint.activated(now)?))
+            .await
     }
 
     /// Enables an endpoint, or disables it.
@@ -236,7 +250,7 @@ impl Registry {
     /// When there is no such endpoint, or it is disabled.
     pub async fn ping(&self, id: &EndpointId) -> Result<DeliveryId, Declined> {
         let now = self.environment.clock.now();
-        let ping = Event::ping(Occasion::new(&*self.environment.random, now).map_err(failed)?);
+        let ping = Event::ping(Occasion::new(&*self.environment.random, now)?);
         let sent = self.webhooks.deliveries.send(&ping, id, now).await?;
         match sent {
             Some(delivery) => Ok(delivery),
@@ -271,16 +285,8 @@ impl Registry {
     }
 
     fn seal(&self, secret: &Secret, endpoint: &EndpointId) -> Result<Sealed, Declined> {
-        self.environment
-            .secrets
-            .seal(secret, endpoint)
-            .map_err(Declined::Failed)
-    }
-
-    /// Decrypts a stored secret. The error names the endpoint.
-    fn open(&self, sealed: &Sealed, endpoint: &EndpointId) -> Result<Secret, Declined> {
-        let opened = self.environment.secrets.open(sealed, endpoint);
-        opened.map_err(|error| failed(format!("the secret of {endpoint} cannot be read: {error}")))
+        let sealed = self.environment.secrets.seal(secret, endpoint);
+        sealed.map_err(Declined::Failed)
     }
 
     fn reencrypted(&self, endpoint: Endpoint, new: &dyn SecretBox) -> Result<Endpoint, Declined> {
@@ -289,7 +295,9 @@ impl Registry {
             if new.open(sealed, id).is_ok() {
                 return Ok(sealed.clone());
             }
-            let secret = self.open(sealed, id)?;
+            let secret = self.environment.secrets.open(sealed, id);
+            let unreadable = |error| failed(format!("the secret of {id} cannot be read: {error}"));
+            let secret = secret.map_err(unreadable)?;
             new.seal(&secret, id).map_err(Declined::Failed)
         };
         let secret = reencrypt(&endpoint.secret)?;
@@ -322,10 +330,6 @@ impl Registry {
                 return Ok(Endpoint { version, ..changed });
             }
         }
-    }
-
-    fn mint(&self) -> Result<Secret, Declined> {
-        Secret::mint(&*self.environment.random).map_err(failed)
     }
 }
 

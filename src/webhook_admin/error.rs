@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use crate::error::{BoxError, Fault};
+use crate::runtime::NoEntropy;
 use crate::webhook::{KeyMismatch, NothingPending, Refused, UnknownTopic};
 
 /// Why an operation was not carried out. It prints as a sentence.
@@ -41,5 +42,11 @@ impl From<Fault> for Declined {
 impl From<NothingPending> for Declined {
     fn from(_: NothingPending) -> Self {
         Self::NothingPending
+    }
+}
+
+impl From<NoEntropy> for Declined {
+    fn from(error: NoEntropy) -> Self {
+        Self::Failed(error.into())
     }
 }

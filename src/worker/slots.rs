@@ -22,7 +22,9 @@ impl Slots {
     /// What may be claimed now; `None` when all slots are taken.
     pub(super) fn claim(&self, settings: &Settings) -> Option<Claim> {
         let mut taken = self.lock();
-        let room = settings.at_once.saturating_sub(taken.count());
+        let room = settings
+            .at_once
+            .saturating_sub(taken.running.values().sum());
         taken.is_claiming = room > 0;
         taken.is_claiming.then(|| Claim {
             room,
@@ -38,13 +40,13 @@ impl Slots {
     }
 
     pub(super) fn count(&self) -> u32 {
-        self.lock().count()
+        self.lock().running.values().sum()
     }
 
     /// Returns whether a delivery may wait for the slot that is free now.
     fn free(&self, endpoint: &EndpointId, settings: &Settings) -> bool {
         let mut taken = self.lock();
-        let all = taken.count();
+        let all: u32 = taken.running.values().sum();
         let here = taken.running.remove(endpoint).unwrap_or_default();
         if here > 1 {
             taken.running.insert(endpoint.clone(), here - 1);
@@ -55,12 +57,6 @@ impl Slots {
     /// No code that could panic runs under this lock.
     fn lock(&self) -> MutexGuard<'_, InFlight> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl InFlight {
-    fn count(&self) -> u32 {
-        self.running.values().sum()
     }
 }
 

@@ -1,26 +1,17 @@
-//! Webhooks: their states and signatures, where they may go, what goes over the wire, and when.
+//! Webhooks: deliveries and signatures, addresses and HTTP, administration, and the worker.
 //!
 //! `cargo test` builds the receiver; for this binary alone, `cargo build --example receiver` has to come first.
 
 use forum_test_support::{client, program, wire};
 
-mod addresses;
-mod ids;
-mod keeping;
-mod paths;
-mod python;
-mod ranges;
+mod address;
+mod address_table;
+mod admin;
+mod delivery;
+mod http;
 mod receiver;
-mod registry;
-mod rotation;
 mod sample;
-mod sealing;
-mod secrets;
-mod signatures;
-mod spellings;
-mod states;
-mod tls;
-mod topics;
-mod transport;
-mod waits;
+mod secret;
+mod signing;
+mod topic;
 mod worker;

@@ -1,8 +1,7 @@
-//! The example receiver: the real program, and what it makes of deliveries.
+//! The example receiver, as a program.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
-use std::thread::{self, JoinHandle};
+use std::process::{Command, Stdio};
 
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::webhook::{Event, Outgoing};
@@ -11,52 +10,12 @@ use crate::client;
 use crate::program::example;
 use crate::sample::{attempt, secret};
 
-/// A receiver that runs, with the secrets of the letters A and B.
-struct Receiver {
-    child: Child,
-    out: Option<JoinHandle<Vec<String>>>,
-    url: String,
-}
-
-impl Receiver {
-    fn new() -> Self {
-        let secrets = ["A", "B"].map(|letter| secret(letter).reveal().to_owned());
-        let mut child = Command::new(example("receiver"))
-            .arg("127.0.0.1:0")
-            .env("WEBHOOK_SECRETS", secrets.join(","))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("`cargo build --example receiver` comes first");
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut lines = lines.map(Result::unwrap);
-        let url = lines.next().unwrap();
-        let out = Some(thread::spawn(|| lines.collect()));
-        Self { child, out, url }
-    }
-
-    /// The status that it answers with.
-    fn status(&self, delivery: &Outgoing) -> u16 {
-        let headers = delivery.headers.iter();
-        let headers: Vec<_> = headers
-            .map(|(name, value)| (name.as_str(), value.to_str().unwrap()))
-            .collect();
-        let body = std::str::from_utf8(&delivery.body).unwrap();
-        client::send("POST", &self.url, &headers, body).status
-    }
-
-    /// What it printed, after its end.
-    fn printed(mut self) -> Vec<String> {
-        self.child.kill().unwrap();
-        self.out.take().unwrap().join().unwrap()
-    }
-}
-
-impl Drop for Receiver {
-    fn drop(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
+/// The status of the response to a delivery.
+fn status(url: &str, delivery: &Outgoing) -> u16 {
+    let headers = delivery.headers.iter();
+    let headers = headers.map(|(name, value)| (name.as_str(), value.to_str().unwrap()));
+    let body = std::str::from_utf8(&delivery.body).unwrap();
+    client::send("POST", url, &headers.collect::<Vec<_>>(), body).status
 }
 
 /// A delivery of now, signed with the secret of this letter.
@@ -65,32 +24,44 @@ fn delivery(letter: &str, id: &str, body: &str) -> Outgoing {
 }
 
 #[test]
-fn a_receiver_takes_once_what_is_verified_and_nothing_else() {
-    let receiver = Receiver::new();
+fn a_receiver_accepts_each_verified_delivery_once() {
+    let secrets = ["A", "B"].map(|letter| secret(letter).reveal().to_owned());
+    let mut child = Command::new(example("receiver"))
+        .arg("127.0.0.1:0")
+        .env("WEBHOOK_SECRETS", secrets.join(","))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("`cargo build --example receiver` comes first");
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let url = lines.next().unwrap().unwrap();
+    let printed = std::thread::spawn(|| lines.map(Result::unwrap).collect::<Vec<_>>());
     let largest = "x".repeat(Event::MAX_BODY);
-    for (letter, id, body, status) in [
-        ("A", "dlv_1", "first", 204),
-        ("A", "dlv_1", "first", 204),
-        ("B", "dlv_1", "first", 204),
-        ("B", "dlv_2", "second", 204),
-        ("C", "dlv_3", "foreign", 401),
-        ("A", "dlv_4", &largest, 204),
-        ("A", "dlv_5", &format!("{largest}x"), 413),
-        ("A", "dlv_6", "last", 204),
-    ] {
-        assert_eq!(receiver.status(&delivery(letter, id, body)), status, "{id}");
-    }
     let mut unsigned = delivery("A", "dlv_7", "unsigned");
     unsigned.headers.remove("x-forum-signature");
-    assert_eq!(receiver.status(&unsigned), 401);
-    let expected = [
-        ("dlv_1", "first"),
-        ("dlv_2", "second"),
-        ("dlv_4", &largest),
-        ("dlv_6", "last"),
+    let statuses = [
+        delivery("A", "dlv_1", "first"),
+        delivery("A", "dlv_1", "first"),
+        delivery("B", "dlv_1", "first"),
+        delivery("B", "dlv_2", "second"),
+        delivery("C", "dlv_3", "foreign"),
+        delivery("A", "dlv_4", &largest),
+        delivery("A", "dlv_5", &format!("{largest}x")),
+        delivery("A", "dlv_6", "last"),
+        unsigned,
     ]
-    .map(|(id, body)| format!("thread.created {id} {body}"));
-    assert_eq!(receiver.printed(), expected);
+    .map(|delivery| status(&url, &delivery));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(statuses, [204, 204, 204, 204, 401, 204, 413, 204, 401]);
+    let expected = [
+        ("1", "first"),
+        ("2", "second"),
+        ("4", &largest),
+        ("6", "last"),
+    ];
+    let expected = expected.map(|(id, body)| format!("thread.created dlv_{id} {body}"));
+    assert_eq!(printed.join().unwrap(), expected);
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! The body of an event's deliveries, and the parties of a private message in it.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{Event, Occasion};
-use crate::model::{EventId, Timestamp, UserId};
+#[cfg(feature = "webhooks")]
+use crate::model::UserId;
+use crate::model::{EventId, Timestamp};
 use crate::webhook::Topic;
 
 #[derive(Serialize, JsonSchema)]
@@ -104,38 +106,34 @@ fn ids(value: Value) -> Option<Value> {
     }
 }
 
-#[derive(Deserialize)]
-struct MessageBody {
-    data: MessageData,
-}
-
-#[derive(Deserialize)]
-struct MessageData {
-    message: Parties,
-}
-
-#[derive(Deserialize)]
+#[cfg(feature = "webhooks")]
+#[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Parties {
     sender_id: UserId,
     recipient_ids: Vec<UserId>,
 }
 
+#[cfg(feature = "webhooks")]
 impl Event {
     /// Checks that `member` may receive the event as far as it depends on the member alone. `message.sent` concerns its
     /// sender and its recipients; every other topic concerns everyone (contract, section 8).
     ///
     /// The parties are those that the body names. A `message.sent` without them concerns no member.
-    #[cfg(feature = "webhooks")]
     pub(crate) fn concerns(&self, member: &UserId) -> bool {
         if self.topic != Topic::MESSAGE_SENT {
             return true;
         }
-        let body: Result<MessageBody, _> = serde_json::from_str(&self.body);
-        body.is_ok_and(|body| {
-            let parties = body.data.message;
-            parties.sender_id == *member || parties.recipient_ids.contains(member)
-        })
+        let body: Option<Value> = serde_json::from_str(&self.body).ok();
+        let message = body.and_then(|mut body| Some(body.pointer_mut("/data/message")?.take()));
+        let parties: Option<Parties> =
+            message.and_then(|message| serde_json::from_value(message).ok());
+        parties.is_some_and(
+            |Parties {
+                 sender_id,
+                 recipient_ids,
+             }| { sender_id == *member || recipient_ids.contains(member) },
+        )
     }
 }
 
@@ -146,7 +144,7 @@ mod tests {
     use super::{Event, text};
     use crate::model::Timestamp;
     use crate::webhook::Topic;
-    use crate::webhook::event::constructors::examples::occasion;
+    use crate::webhook::event::constructors::example_occasion as occasion;
 
     #[test]
     fn a_body_that_is_too_large_keeps_its_ids() {

@@ -1,6 +1,7 @@
 //! The library's own events: a constructor for each, and its description in the OpenAPI document.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use schemars::{Schema, SchemaGenerator};
 
@@ -9,9 +10,10 @@ use super::payload::{
     ThreadEvent, VoteEvent,
 };
 use super::{Event, ForumName, Occasion, Surroundings, body};
-use crate::model::{Author, ForumId, MessageId, Poll, Post, Rating, UserId};
+use crate::model::{
+    Author, EventId, ForumId, MessageId, Poll, Post, Rating, State, Thread, UserId,
+};
 use crate::webhook::Topic;
-use examples::{AUTHOR, DELETED_POST, FORUM, MESSAGE, POLL, POST, RATING, RECIPIENTS};
 
 /// A kind of event, as the OpenAPI document describes it.
 pub(crate) struct Kind {
@@ -43,61 +45,61 @@ macro_rules! kinds {
             topic: Topic::$topic,
             says: $says,
             schema: |generator| body::schema::<$data>(&Topic::$topic, generator),
-            example: || Event::$name(examples::occasion(), $($example),*),
+            example: || Event::$name(example_occasion(), $($example),*),
         }),+];
     };
 }
 
 kinds! {
     "A thread is there; the event of its first post follows."
-    THREAD_CREATED thread_created(around: Surroundings<'_> = examples::around())
+    THREAD_CREATED thread_created(around: Surroundings<'_> = example(&THREAD))
         in Some(&around.thread.forum_id) => ThreadEvent, ThreadEvent::new(around);
 
     "A thread was deleted with its posts."
-    THREAD_DELETED thread_deleted(around: Surroundings<'_> = examples::around_deleted())
+    THREAD_DELETED thread_deleted(around: Surroundings<'_> = example(&DELETED_THREAD))
         in Some(&around.thread.forum_id) => ThreadEvent, ThreadEvent::new(around);
 
     "A thread is there again with its posts."
-    THREAD_RESTORED thread_restored(around: Surroundings<'_> = examples::around())
+    THREAD_RESTORED thread_restored(around: Surroundings<'_> = example(&THREAD))
         in Some(&around.thread.forum_id) => ThreadEvent, ThreadEvent::new(around);
 
     "A post is there: a reply, or the first post of a thread."
-    POST_CREATED post_created(post: &Post = &POST, around: Surroundings<'_> = examples::around())
+    POST_CREATED post_created(post: &Post = &Post::example(), around: Surroundings<'_> = example(&THREAD))
         in Some(&around.thread.forum_id) => PostEvent, PostEvent { post: public(post), around: ThreadEvent::new(around) };
 
     "A post was edited."
-    POST_UPDATED post_updated(post: &Post = &POST, around: Surroundings<'_> = examples::around())
+    POST_UPDATED post_updated(post: &Post = &Post::example(), around: Surroundings<'_> = example(&THREAD))
         in Some(&around.thread.forum_id) => PostEvent, PostEvent { post: public(post), around: ThreadEvent::new(around) };
 
     "A reply was deleted. Its text is not told again."
-    POST_DELETED post_deleted(post: &Post = &DELETED_POST, around: Surroundings<'_> = examples::around())
+    POST_DELETED post_deleted(post: &Post = &deleted_post(), around: Surroundings<'_> = example(&THREAD))
         in Some(&around.thread.forum_id) => PostEvent, PostEvent { post: without_text(post), around: ThreadEvent::new(around) };
 
     "A reply is there again."
-    POST_RESTORED post_restored(post: &Post = &POST, around: Surroundings<'_> = examples::around())
+    POST_RESTORED post_restored(post: &Post = &Post::example(), around: Surroundings<'_> = example(&THREAD))
         in Some(&around.thread.forum_id) => PostEvent, PostEvent { post: public(post), around: ThreadEvent::new(around) };
 
     "Somebody voted, or changed the vote. Nobody is told who."
-    POLL_VOTED poll_voted(poll: &Poll = &POLL, around: Surroundings<'_> = examples::around())
+    POLL_VOTED poll_voted(poll: &Poll = &Poll::example(), around: Surroundings<'_> = example(&THREAD))
         in Some(&around.thread.forum_id) => VoteEvent, VoteEvent { poll: public(poll), around: ThreadEvent::by((), around) };
 
     "A poll was edited."
-    POLL_UPDATED poll_updated(poll: &Poll = &POLL, around: Surroundings<'_> = examples::around())
+    POLL_UPDATED poll_updated(poll: &Poll = &Poll::example(), around: Surroundings<'_> = example(&THREAD))
         in Some(&around.thread.forum_id) => PollEvent, PollEvent { poll: public(poll), around: ThreadEvent::new(around) };
 
     "A member was rated, for a post in `forum` if it is given."
     MEMBER_RATED member_rated(
-        rating: &Rating = &RATING,
+        rating: &Rating = &Rating::example(),
         member: &Author = &AUTHOR,
-        forum: Option<&ForumName> = Some(&FORUM),
+        forum: Option<&ForumName> = Some(&example(&THREAD).forum()),
         actor: Option<&Author> = Some(&AUTHOR)
     ) in forum.map(|forum| &forum.forum_id) => RatingEvent, RatingEvent { rating, member, forum, actor };
 
     "A private message was sent: its ids and nothing of its text."
     MESSAGE_SENT message_sent(
-        message: &MessageId = &MESSAGE,
+        message: &MessageId = &MessageId::from(9),
         sender: &UserId = &AUTHOR.user_id,
-        recipients: &[UserId] = &RECIPIENTS
+        recipients: &[UserId] = &[UserId::from(4)]
     ) in None => MessageEvent, MessageEvent {
             message: MessageIds { message_id: message, sender_id: sender, recipient_ids: recipients },
             actor: (),
@@ -119,51 +121,32 @@ fn without_text(post: &Post) -> PublicView<'_, Post> {
     }))
 }
 
-/// One of each resource that events contain, for the OpenAPI document.
-pub(super) mod examples {
-    use std::sync::LazyLock;
+static THREAD: LazyLock<Thread> = LazyLock::new(Thread::example);
+static AUTHOR: LazyLock<Author> = LazyLock::new(Author::example);
+static DELETED_THREAD: LazyLock<Thread> = LazyLock::new(|| Thread {
+    state: State::Deleted,
+    ..Thread::example()
+});
 
-    use super::{ForumName, Occasion, Surroundings};
-    use crate::model::{Author, EventId, MessageId, Poll, Post, Rating, State, Thread, UserId};
+fn example(thread: &'static Thread) -> Surroundings<'static> {
+    Surroundings {
+        thread,
+        forum_title: "General",
+        actor: Some(&AUTHOR),
+    }
+}
 
-    pub(in super::super) static THREAD: LazyLock<Thread> = LazyLock::new(Thread::example);
-    pub(in super::super) static POST: LazyLock<Post> = LazyLock::new(Post::example);
-    pub(in super::super) static DELETED_POST: LazyLock<Post> = LazyLock::new(|| Post {
+fn deleted_post() -> Post {
+    Post {
         number: 2,
         state: State::Deleted,
         ..Post::example()
-    });
-    pub(in super::super) static POLL: LazyLock<Poll> = LazyLock::new(Poll::example);
-    pub(in super::super) static RATING: LazyLock<Rating> = LazyLock::new(Rating::example);
-    pub(in super::super) static AUTHOR: LazyLock<Author> = LazyLock::new(Author::example);
-    pub(in super::super) static FORUM: LazyLock<ForumName> = LazyLock::new(|| around().forum());
-    pub(in super::super) static MESSAGE: LazyLock<MessageId> = LazyLock::new(|| MessageId::from(9));
-    pub(in super::super) static RECIPIENTS: LazyLock<Vec<UserId>> =
-        LazyLock::new(|| vec![UserId::from(4)]);
-
-    pub(in super::super) fn around() -> Surroundings<'static> {
-        Surroundings {
-            thread: &THREAD,
-            forum_title: "General",
-            actor: Some(&AUTHOR),
-        }
     }
+}
 
-    pub(in super::super) fn around_deleted() -> Surroundings<'static> {
-        static THREAD: LazyLock<Thread> = LazyLock::new(|| Thread {
-            state: State::Deleted,
-            ..Thread::example()
-        });
-        Surroundings {
-            thread: &THREAD,
-            ..around()
-        }
-    }
-
-    pub(in super::super) fn occasion() -> Occasion {
-        Occasion {
-            id: EventId::new("evt_3kTMd0a9bYcQxZ7LpWvJ2e").unwrap_or_else(EventId::nothing),
-            at: THREAD.created_at,
-        }
+pub(super) fn example_occasion() -> Occasion {
+    Occasion {
+        id: EventId::new("evt_3kTMd0a9bYcQxZ7LpWvJ2e").unwrap_or_else(EventId::nothing),
+        at: THREAD.created_at,
     }
 }

@@ -12,19 +12,8 @@ use crate::webhook::Topic;
 /// Something that happened on the board, as it is stored in the outbox and sent.
 ///
 /// There is a constructor for each of the library's topics, which takes what a command has at hand when it has made
-/// its change, and a [general one](Self::new) for a host's own. None contains what depends on a reader:
-///
-/// ```
-/// use forum_api::runtime::{NoEntropy, SystemEntropy};
-/// use forum_api::model::{Author, Post, Thread, Timestamp};
-/// use forum_api::webhook::{Event, Occasion, Surroundings};
-///
-/// fn replied(post: &Post, thread: &Thread, by: &Author, now: Timestamp) -> Result<Event, NoEntropy> {
-///     let (forum_title, actor) = ("General", Some(by));
-///     let around = Surroundings { thread, forum_title, actor };
-///     Ok(Event::post_created(Occasion::new(&SystemEntropy, now)?, post, around))
-/// }
-/// ```
+/// its change, and a [general one](Self::new) for a host's own. None contains what depends on a reader. The guide's chapter
+/// [outbox](crate::guide::outbox) shows how a host writes events.
 ///
 /// A host sends the events of a post that awaits approval when it is approved, and the deletion of a first post only as
 /// that of its thread.
@@ -102,20 +91,7 @@ impl Event {
     /// [`parameters`](Self::parameters) in their order.
     ///
     /// A host runs it in the transaction of the change that caused the event, with any driver. So there is no change
-    /// without its event, and no event without its change:
-    ///
-    /// ```
-    /// # use forum_api::store::sqlite::rusqlite;
-    /// use forum_api::webhook::Event;
-    /// use rusqlite::{Connection, params_from_iter};
-    ///
-    /// fn edit(connection: &mut Connection, text: &str, updated: &Event) -> rusqlite::Result<()> {
-    ///     let transaction = connection.transaction()?;
-    ///     transaction.execute("UPDATE posts SET text = ?1", [text])?;
-    ///     transaction.execute(Event::INSERT, params_from_iter(updated.parameters()))?;
-    ///     transaction.commit()
-    /// }
-    /// ```
+    /// without its event, and no event without its change ([example](crate::guide::outbox)).
     pub const INSERT: &'static str = "
         INSERT INTO forum_api_events (id, topic, occurred_at, forum, body)
         VALUES ($1, $2, CAST(CAST($3 AS TEXT) AS BIGINT), NULLIF($4, ''), $5)

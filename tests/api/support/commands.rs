@@ -1,4 +1,4 @@
-//! The 21 commands of the test board.
+//! The commands of the test board.
 
 use forum_api::async_trait;
 use forum_api::host::{Board, Caller, In, Member, Place, Refusal, Result};

@@ -12,7 +12,7 @@ use crate::database::Database;
 use crate::extent::Extent;
 use crate::needs::Addresses;
 use crate::node::{Node, address};
-use crate::program::{Ended, run};
+use crate::program::{ExitedProcess, run};
 
 /// What would hold a crowd up, and is not what is tried here.
 const SETTINGS: [(&str, &str); 5] = [
@@ -133,11 +133,11 @@ impl Cluster {
     }
 
     /// Runs a command beside the nodes, which is not refused.
-    pub fn command(&self, arguments: &[&str]) -> Ended {
+    pub fn command(&self, arguments: &[&str]) -> ExitedProcess {
         self.command_with(arguments, "")
     }
 
-    fn command_with(&self, arguments: &[&str], input: &str) -> Ended {
+    fn command_with(&self, arguments: &[&str], input: &str) -> ExitedProcess {
         let arguments = [arguments, &["--database", &self.database.url]].concat();
         let directory: &Path = self.directory.path();
         let ended = block_in_place(|| run(directory, &arguments, input));

@@ -1,263 +1,234 @@
-//! Each path of a delivery (spec, States; contract, section 8).
+//! Attempts, their waits and their secrets (spec, States; contract, section 8).
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::model::Timestamp;
-use forum_api::webhook::{Secret, State, Topic, verify};
+use forum_api::host::BoxError;
+use forum_api::model::EndpointId;
+use forum_api::webhook::{Endpoint, KeyId, Plain, Sealed, Secret, SecretBox, State};
 
-use super::receivers::Reply;
-use super::scene::{HOUR, SECRET, Scene, seconds, url};
-
-/// One endpoint, one event, and what the receiver does with the attempts.
-pub(super) fn scene(replies: impl IntoIterator<Item = Reply>) -> Scene {
-    let scene = Scene::new();
-    scene.add("a");
-    scene.receivers.does(&url("a"), replies);
-    scene.happen();
-    scene
-}
+use super::fixture::{HOUR, SECRET, Spread, WorkerFixture, seconds};
+use super::transport::Reply::{self, After, Hangs, Panics, Refuses, Status};
 
 #[test]
-fn a_success_ends_it_and_is_noted() {
-    let scene = scene([Reply::After(Duration::from_millis(120), 200)]);
-    let began = Timestamp::from_millis(1_767_225_600_000);
-    scene.start();
-    scene.pass(HOUR);
-    let (delivery, attempts) = scene.only();
-    assert_eq!(scene.stands(), (State::Delivered, 1));
-    assert_eq!(delivery.progress.due_at, None);
-    let [attempt] = &attempts[..] else { panic!() };
-    assert_eq!((attempt.attempt, attempt.at), (1, began));
-    assert_eq!((attempt.status, attempt.duration_ms), (Some(200), 120));
-    assert_eq!(attempt.error, None);
-    assert_eq!(attempt.answer.as_ref().unwrap().len(), 4096);
-    assert_eq!(scene.receivers.sent().len(), 1);
-}
-
-#[test]
-fn what_is_sent_is_signed_and_says_what_it_is() {
-    let scene = scene([Reply::Status(204)]);
-    scene.start();
-    let sent = &scene.receivers.sent()[0];
-    let names = sent.request.headers.keys().map(http::HeaderName::as_str);
-    let mut names: Vec<_> = names.collect();
-    names.sort_unstable();
-    let expected = [
-        "content-type",
-        "user-agent",
-        "x-forum-delivery",
-        "x-forum-event",
-        "x-forum-signature",
-        "x-forum-timestamp",
-    ];
-    assert_eq!(names, expected);
-    assert_eq!(sent.header("x-forum-event"), "post.created");
-    assert_eq!(
-        sent.header("x-forum-delivery"),
-        scene.only().0.id.to_string()
-    );
-    assert_eq!(
-        &*sent.request.body,
-        br#"{"event":"evt_0","topic":"post.created"}"#
-    );
-    let secret = Secret::new(SECRET).unwrap();
-    let request = &sent.request;
-    assert!(verify(&[secret], &request.headers, &request.body, sent.at).is_ok());
-}
-
-#[test]
-fn it_may_succeed_at_the_third_attempt() {
-    let scene = scene([Reply::Status(500), Reply::Refuses, Reply::Status(204)]);
-    scene.start();
-    assert_eq!(scene.stands(), (State::Retrying, 1));
-    scene.pass(seconds(30));
-    assert_eq!(scene.stands(), (State::Retrying, 2));
-    scene.pass(seconds(60));
-    assert_eq!(scene.stands(), (State::Delivered, 3));
-    let (_, attempts) = scene.only();
-    let ends: Vec<_> = attempts
-        .iter()
-        .map(|one| (one.attempt, one.status, one.error.as_deref()))
-        .collect();
-    let refused = Some("connection refused");
-    assert_eq!(
-        ends,
-        [
-            (1, Some(500), None),
-            (2, None, refused),
-            (3, Some(204), None)
-        ]
-    );
-}
-
-#[test]
-fn the_id_stays_and_the_signature_is_fresh_each_time() {
-    let scene = scene([Reply::Status(500)]);
-    scene.start();
-    scene.pass(HOUR);
-    let sent = scene.receivers.sent();
-    assert_eq!(sent.len(), 6);
-    for sent in &sent {
-        assert_eq!(
-            sent.header("x-forum-delivery"),
-            scene.only().0.id.to_string()
-        );
-        let now = sent.at.as_millis() / 1000;
-        assert_eq!(sent.header("x-forum-timestamp"), now.to_string());
-        let secret = Secret::new(SECRET).unwrap();
-        assert!(
-            verify(
-                &[secret],
-                &sent.request.headers,
-                &sent.request.body,
-                sent.at
-            )
-            .is_ok()
-        );
-    }
-}
-
-#[test]
-fn after_six_failures_it_is_dead_and_kept() {
-    for failure in [
-        Reply::Status(199),
-        Reply::Status(302),
-        Reply::Status(404),
-        Reply::Status(503),
-        Reply::Refuses,
-        Reply::Panics,
-        Reply::Hangs,
+fn the_replies_of_the_receiver_decide_how_a_delivery_ends() {
+    let failed = Status(500);
+    for (replies, state, attempts) in [
+        (vec![Status(204)], State::Delivered, 1),
+        (vec![failed, Refuses, Status(204)], State::Delivered, 3),
+        (vec![Panics, Status(204)], State::Delivered, 2),
+        (vec![Hangs, Status(204)], State::Delivered, 2),
+        (vec![Status(410)], State::Gone, 1),
+        (
+            [vec![failed; 5], vec![Status(410)]].concat(),
+            State::Gone,
+            6,
+        ),
+        (vec![Status(302)], State::Dead, 6),
+        (vec![Refuses], State::Dead, 6),
+        (vec![Panics], State::Dead, 6),
+        (vec![Hangs], State::Dead, 6),
     ] {
-        let scene = scene([failure]);
-        scene.start();
-        scene.pass(HOUR);
-        assert_eq!(scene.stands(), (State::Dead, 6), "{failure:?}");
-        assert_eq!(scene.receivers.sent().len(), 6);
-        let (delivery, attempts) = scene.only();
+        let fixture = WorkerFixture::with_replies(replies.clone());
+        fixture.start();
+        fixture.pass(HOUR);
+        let (delivery, log) = fixture.only();
+        assert_eq!(fixture.progress(), (state, attempts), "{replies:?}");
         assert_eq!(delivery.progress.due_at, None);
-        let numbers: Vec<_> = attempts.iter().map(|one| one.attempt).collect();
-        assert_eq!(numbers, [1, 2, 3, 4, 5, 6]);
+        let numbers: Vec<_> = log.iter().map(|attempt| attempt.attempt).collect();
+        assert_eq!(numbers, Vec::from_iter(1..=attempts));
+        let sent = fixture.sent();
+        assert_eq!(sent.len(), log.len());
+        for (sent, attempt) in sent.iter().zip(&log) {
+            assert_eq!(sent.at, attempt.at);
+            assert_eq!(sent.header("x-forum-delivery"), delivery.id.to_string());
+            assert_eq!(
+                &*sent.request.body,
+                br#"{"event":"evt_0","topic":"post.created"}"#
+            );
+            assert!(sent.is_signed(SECRET), "with a signature of its own");
+        }
     }
 }
 
 #[test]
-fn gone_ends_it_at_the_first_attempt_and_at_the_sixth() {
-    for before in [0, 5] {
-        let failures = vec![Reply::Status(500); before];
-        let scene = scene(failures.into_iter().chain([Reply::Status(410)]));
-        scene.start();
-        scene.pass(HOUR);
-        let attempts = before + 1;
-        assert_eq!(
-            scene.stands(),
-            (State::Gone, u32::try_from(attempts).unwrap())
-        );
-        assert_eq!(scene.receivers.sent().len(), attempts);
-        scene.happens(&Topic::POST_UPDATED, Some(1));
-        scene.pass(seconds(2));
-        assert_eq!(
-            scene.receivers.sent().len(),
-            attempts + 1,
-            "the endpoint stays enabled"
-        );
-    }
+fn an_attempt_is_recorded_with_its_response_or_its_error() {
+    let slow = After(Duration::from_millis(120), 500);
+    let fixture = WorkerFixture::with_replies([slow, Refuses, Hangs, Status(204)]);
+    fixture.start();
+    fixture.pass(HOUR);
+    let log = fixture.only().1;
+    let ends = log
+        .iter()
+        .map(|one| (one.status, one.error.as_deref(), one.duration_ms));
+    let expected = [
+        (Some(500), None, 120),
+        (None, Some("connection refused"), 0),
+        (None, Some("there was no answer in time"), 15_000),
+        (Some(204), None, 0),
+    ];
+    assert_eq!(ends.collect::<Vec<_>>(), expected);
+    assert_eq!(log[0].answer.as_ref().unwrap().len(), 4096);
+    assert!(fixture.settings.lease() > fixture.settings.step * 3);
 }
 
 #[test]
-fn an_operator_retries_it_twice_with_the_same_id() {
-    let failures = [Reply::Status(500); 6];
-    let scene = scene(
-        failures
-            .into_iter()
-            .chain([Reply::Status(410), Reply::Status(204)]),
-    );
-    let handle = scene.start();
-    scene.pass(HOUR);
-    for (stands, round) in [((State::Gone, 1), 7), ((State::Delivered, 1), 8)] {
-        let (delivery, _) = scene.only();
-        scene.retry(&delivery);
-        handle.wake();
-        scene.runtime.run();
-        assert_eq!(scene.stands(), stands);
-        assert_eq!(
-            scene.only().1.last().unwrap().attempt,
-            1,
-            "counted from the start"
-        );
-        let sent = scene.receivers.sent();
-        let id = delivery.id.to_string();
+fn an_operator_retry_has_six_attempts_with_the_same_id() {
+    let replies = [vec![Status(500); 6], vec![Status(410), Status(500)]].concat();
+    let fixture = WorkerFixture::with_replies(replies);
+    let handle = fixture.start();
+    for (progress, requests) in [
+        ((State::Dead, 6), 6),
+        ((State::Gone, 1), 7),
+        ((State::Dead, 6), 13),
+    ] {
+        fixture.pass(HOUR);
+        assert_eq!(fixture.progress(), progress);
+        let (id, sent) = (fixture.only().0.id.to_string(), fixture.sent());
         assert!(
             sent.iter()
                 .all(|sent| sent.header("x-forum-delivery") == id)
         );
-        assert_eq!(sent.len(), round);
+        assert_eq!(sent.len(), requests);
+        fixture.retry(&handle);
     }
 }
 
 #[test]
-fn an_operator_s_retry_has_six_attempts_of_its_own() {
-    let scene = scene([Reply::Status(500)]);
-    scene.start();
-    scene.pass(HOUR);
-    let (delivery, _) = scene.only();
-    scene.retry(&delivery);
-    scene.pass(HOUR);
-    assert_eq!(scene.stands(), (State::Dead, 6));
-    assert_eq!(scene.receivers.sent().len(), 12);
+fn the_next_attempt_follows_exactly_after_the_backoff() {
+    for (spread, initial, poll, expected) in [
+        (
+            255,
+            seconds(30),
+            seconds(1),
+            [35_999, 71_999, 143_999, 287_999, 575_999],
+        ),
+        (0, Duration::from_millis(50), HOUR, [50, 100, 200, 400, 800]),
+    ] {
+        let mut fixture = WorkerFixture::with_replies([Status(500)]);
+        fixture.spread = Spread(spread);
+        fixture.settings.poll = poll;
+        fixture.settings.backoff.initial = initial;
+        fixture.start();
+        fixture.pass(HOUR);
+        let times = fixture.transport.times("a");
+        let waits = times
+            .windows(2)
+            .map(|pair| pair[1].since(pair[0]).as_millis());
+        assert!(waits.eq(expected), "{times:?}");
+    }
 }
 
 #[test]
-fn an_attempt_that_hangs_is_given_up_well_before_its_lease_ends() {
-    let scene = scene([Reply::Hangs, Reply::Status(204)]);
-    scene.start();
-    scene.pass(seconds(15));
-    let (_, attempts) = scene.only();
-    assert_eq!(scene.stands(), (State::Retrying, 1));
-    assert_eq!(attempts[0].duration_ms, 15_000);
-    assert_eq!(
-        attempts[0].error.as_deref(),
-        Some("there was no answer in time")
-    );
-    scene.pass(seconds(30));
-    assert_eq!(scene.stands(), (State::Delivered, 2));
-    assert!(scene.settings.lease() > scene.settings.step * 3);
-}
-
-#[test]
-fn a_panic_of_the_transport_ends_that_attempt_alone() {
-    let scene = scene([Reply::Panics, Reply::Status(204)]);
-    scene.add("b");
-    scene.start();
-    scene.pass(seconds(30));
-    let states = scene.deliveries().into_iter().map(|one| one.progress);
-    let ends: Vec<_> = states.map(|one| (one.state, one.attempts)).collect();
-    assert!(ends.contains(&(State::Delivered, 1)) && ends.contains(&(State::Delivered, 2)));
-}
-
-#[test]
-fn a_rotated_secret_signs_from_when_it_is_in_force() {
-    let scene = scene([Reply::Status(500)]);
-    let new = Secret::new("whsec_the-one-after-it").unwrap();
-    let endpoint = scene.stores.endpoints.all();
-    let endpoint = scene.runtime.block_on(endpoint).unwrap().remove(0);
-    let now = scene.now();
-    scene.change(&endpoint.id, |endpoint| {
-        use forum_api::webhook::{Plain, SecretBox as _};
-        let sealed = Plain.seal(&new, &endpoint.id).unwrap();
+fn a_rotated_secret_signs_from_its_activation() {
+    let fixture = WorkerFixture::with_replies([Status(500)]);
+    let (new, now) = ("whsec_the-one-after-it", fixture.now());
+    let id = EndpointId::new("whe_a").unwrap();
+    fixture.change(&id, |endpoint| {
+        let sealed = Plain
+            .seal(&Secret::new(new).unwrap(), &endpoint.id)
+            .unwrap();
         endpoint.rotated(sealed, now)
     });
-    scene.start();
-    scene.change(&endpoint.id, |endpoint| endpoint.activated(now).unwrap());
-    scene.pass(seconds(30));
-    let old = Secret::new(SECRET).unwrap();
-    for (sent, secret) in scene.receivers.sent().iter().zip([old, new]) {
-        let signed = verify(
-            &[secret],
-            &sent.request.headers,
-            &sent.request.body,
-            sent.at,
-        );
-        assert!(signed.is_ok());
+    fixture.start();
+    fixture.change(&id, |endpoint| endpoint.activated(now).unwrap());
+    fixture.pass(seconds(30));
+    let sent = fixture.sent();
+    assert!(sent.len() == 2 && sent[0].is_signed(SECRET) && sent[1].is_signed(new));
+}
+
+/// A cipher that has lost its key.
+#[derive(Debug)]
+struct LostKey;
+
+impl SecretBox for LostKey {
+    fn key_id(&self) -> KeyId {
+        KeyId::new("lost").unwrap()
     }
-    assert_eq!(scene.receivers.sent().len(), 2);
+
+    fn seal(&self, _: &Secret, _: &EndpointId) -> Result<Sealed, BoxError> {
+        Err("no key".into())
+    }
+
+    fn open(&self, _: &Sealed, _: &EndpointId) -> Result<Secret, BoxError> {
+        Err("no key".into())
+    }
+}
+
+#[test]
+fn deliveries_whose_secret_cannot_be_decrypted_wait_uncounted_and_ever_longer() {
+    let mut fixture = WorkerFixture::with_replies([Status(204)]);
+    fixture.secrets = Arc::new(LostKey);
+    let handle = fixture.start();
+    let log = fixture.only().1;
+    assert_eq!(log[0].error.as_deref(), Some("nothing was sent: no key"));
+    fixture.pass(HOUR * 24);
+    let (delivery, log) = fixture.only();
+    let tried = log
+        .iter()
+        .map(|one| one.at.since(delivery.created_at).as_secs());
+    let tried: Vec<_> = tried.collect();
+    assert_eq!(tried[..8], [0, 30, 60, 120, 240, 480, 960, 1920]);
+    assert!(tried.len() < 40, "at most once an hour in the end");
+    assert_eq!(fixture.progress(), (State::Retrying, 0));
+    assert!(fixture.sent().is_empty());
+    fixture.runtime.block_on(handle.stop());
+    fixture.secrets = Arc::new(Plain);
+    fixture.start();
+    fixture.pass(HOUR);
+    assert_eq!(fixture.progress(), (State::Delivered, 1));
+}
+
+#[test]
+fn a_secret_that_cannot_be_decrypted_delays_no_other_endpoint() {
+    let fixture = WorkerFixture::new();
+    let unreadable = fixture.add_with("unreadable", |endpoint| Endpoint {
+        secret: Sealed::new(vec![0xff; 64]),
+        ..endpoint
+    });
+    fixture.queue(&unreadable, 1);
+    fixture.queue(&fixture.add("other"), 3);
+    fixture.start();
+    assert_eq!(fixture.transport.times("other").len(), 3);
+}
+
+/// The states that end a delivery are kept for seven days, dead deliveries until an operator removes them.
+#[test]
+fn ended_deliveries_are_swept_after_a_week_and_dead_ones_are_kept() {
+    let fixture = WorkerFixture::sleepy();
+    for (name, reply) in [("good", 204), ("gone", 410), ("dead", 500)] {
+        fixture.add(name);
+        fixture.transport.replies(name, [Status(reply)]);
+    }
+    let withheld = fixture.add_of(2, "withheld");
+    fixture.owners.set(2, super::owners::Access::CannotAct);
+    fixture.queue(&withheld, 1);
+    fixture.put_post();
+    let handle = fixture.start();
+    let day = HOUR * 24;
+    let states = [State::Delivered, State::Gone, State::Withheld, State::Dead];
+    fixture.pass(day * 6);
+    assert_eq!(states.map(|state| fixture.count(state)), [1, 1, 1, 1]);
+    fixture.pass(day * 2);
+    assert_eq!(states.map(|state| fixture.count(state)), [0, 0, 0, 1]);
+    fixture.transport.replies("dead", [Reply::Status(200)]);
+    fixture.retry(&handle);
+    assert_eq!(fixture.progress(), (State::Delivered, 1));
+}
+
+#[test]
+fn a_sweep_removes_small_batches_at_the_start_and_each_hour() {
+    let fixture = WorkerFixture::sleepy();
+    fixture.queue(&fixture.add("a"), 1200);
+    let handle = fixture.start();
+    assert_eq!(fixture.count(State::Delivered), 1200);
+    fixture.runtime.block_on(handle.stop());
+    fixture.pass(HOUR * 24 * 8);
+    fixture.start();
+    assert_eq!(fixture.deliveries().len(), 700, "one batch at once");
+    fixture.take_counts();
+    fixture.pass(seconds(1));
+    assert_eq!(fixture.deliveries().len(), 0);
+    fixture.pass(HOUR * 24 - seconds(1));
+    assert_eq!(fixture.take_counts()["deliveries.sweep"], 2 + 23);
 }

@@ -1,12 +1,12 @@
-//! What the log says of attempts, and what it never says (contract, section 13).
+//! What the log contains of attempts, and what it never contains (contract, section 13).
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use tracing::Level;
 
-use super::receivers::Reply;
-use super::scene::{HOUR, SECRET, Scene, url};
+use super::fixture::{HOUR, SECRET, WorkerFixture, url};
+use super::transport::Reply::{Hangs, Panics, Refuses, Status};
 
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<u8>>>);
@@ -21,8 +21,8 @@ impl Write for Lines {
     }
 }
 
-/// What is logged while `work` is done, at every level.
-fn logged(work: impl FnOnce()) -> String {
+/// The log of an hour of a worker, at every level.
+fn log(fixture: &WorkerFixture) -> String {
     let lines = Lines::default();
     let writer = lines.clone();
     let subscriber = tracing_subscriber::fmt()
@@ -30,61 +30,50 @@ fn logged(work: impl FnOnce()) -> String {
         .with_ansi(false)
         .with_writer(move || writer.clone())
         .finish();
-    tracing::subscriber::with_default(subscriber, work);
+    tracing::subscriber::with_default(subscriber, || {
+        fixture.start();
+        fixture.pass(HOUR);
+    });
     let lines = lines.0.lock().unwrap();
     String::from_utf8_lossy(&lines).into_owned()
 }
 
 #[test]
-fn each_attempt_is_a_span_that_says_how_it_ended() {
-    let scene = Scene::new();
-    scene.add("a");
-    let replies = [Reply::Status(503), Reply::Refuses, Reply::Status(204)];
-    scene.receivers.does(&url("a"), replies);
-    scene.happen();
-    let log = logged(|| {
-        scene.start();
-        scene.pass(HOUR);
-    });
+fn each_attempt_is_a_span_with_its_end() {
+    let fixture = WorkerFixture::with_replies([Status(503), Refuses, Status(204)]);
+    let log = log(&fixture);
     let ends: Vec<_> = log
         .lines()
         .filter(|line| line.contains("attempted"))
         .collect();
     assert_eq!(ends.len(), 3, "{log}");
-    let (delivery, _) = scene.only();
-    for (end, said) in ends.iter().zip([
+    let (delivery, _) = fixture.only();
+    let ids = format!("delivery={} endpoint={}", delivery.id, delivery.endpoint);
+    for (end, fields) in ends.iter().zip([
         ["attempt=1", "state=\"retrying\"", "status=503"],
         ["attempt=2", "state=\"retrying\"", "elapsed_ms=0"],
         ["attempt=3", "state=\"delivered\"", "status=204"],
     ]) {
-        let ids = format!("delivery={} endpoint={}", delivery.id, delivery.endpoint);
         assert!(
             end.contains(&ids) && end.contains("topic=post.created"),
             "{end}"
         );
-        assert!(said.iter().all(|said| end.contains(said)), "{end}");
+        assert!(fields.iter().all(|field| end.contains(field)), "{end}");
     }
 }
 
 #[test]
 fn no_secret_no_body_and_no_address_is_logged() {
-    let scene = Scene::new();
-    scene.add("a");
-    let replies = [
-        Reply::Panics,
-        Reply::Status(500),
-        Reply::Hangs,
-        Reply::Status(204),
-    ];
-    scene.receivers.does(&url("a"), replies);
-    let event = scene.happen();
-    scene.counted.fail(|_, calls| calls % 5 == 0);
-    let log = logged(|| {
-        scene.start();
-        scene.pass(HOUR);
-    });
+    let fixture = WorkerFixture::new();
+    fixture.add("a");
+    fixture
+        .transport
+        .replies("a", [Panics, Status(500), Hangs, Status(204)]);
+    let event = fixture.put_post();
+    fixture.fail(|_, calls| calls % 5 == 0);
+    let log = log(&fixture);
     assert!(log.lines().count() > 4);
-    for kept in [SECRET, &*url("a"), &*event.body, "sha256=", "xxxx"] {
-        assert!(!log.contains(kept), "{kept}");
+    for private in [SECRET, &*url("a"), &*event.body, "sha256=", "xxxx"] {
+        assert!(!log.contains(private), "{private}");
     }
 }

@@ -1,20 +1,14 @@
-//! The worker over stores in memory, a transport that plays the receivers, and a clock that stands still.
-
-pub(crate) mod people;
-mod receivers;
-mod scene;
-pub(crate) mod stores;
+//! The worker in time that the test advances, over stores in memory.
 
 mod attempts;
-mod audience;
-mod bounds;
+mod endpoint_filter;
 mod faults;
+mod fixture;
 mod leases;
+mod limits;
 mod log;
-mod pace;
-mod registration;
-mod secrets;
+mod owners;
+mod polling;
 mod stopping;
-mod sweeping;
 mod threads;
-mod waits;
+mod transport;

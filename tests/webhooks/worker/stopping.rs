@@ -2,116 +2,79 @@
 
 use forum_api::webhook::State;
 
-use super::people::Word;
-use super::receivers::Reply;
-use super::scene::{HOUR, Scene, seconds, url};
-
-/// Tells the worker to stop while time goes on; what is asked of the handle says when it has.
-fn stop(scene: &Scene, handle: &forum_api::worker::WorkerHandle) {
-    use forum_api::runtime::Runtime as _;
-    let stopped = handle.clone();
-    drop(
-        scene
-            .runtime
-            .detach(Box::pin(async move { stopped.stop().await })),
-    );
-    scene.runtime.run();
-}
+use super::fixture::{HOUR, WorkerFixture, seconds};
+use super::owners::Access;
+use super::transport::Reply::{After, Hangs};
 
 #[test]
 fn an_idle_worker_stops_at_once_and_does_nothing_more() {
-    let scene = Scene::new();
-    scene.add("a");
-    let handle = scene.start();
-    scene.runtime.block_on(handle.stop());
+    let fixture = WorkerFixture::new();
+    fixture.add("a");
+    let handle = fixture.start();
+    fixture.runtime.block_on(handle.stop());
     assert!(handle.health().stopped);
-    scene.counted.take_counts();
-    scene.happen();
+    fixture.take_counts();
+    fixture.put_post();
     handle.wake();
-    scene.pass(HOUR);
-    assert!(scene.counted.take_counts().is_empty());
-    assert_eq!(scene.runtime.asleep_until(), None);
-    scene.runtime.block_on(handle.stop());
+    fixture.pass(HOUR);
+    assert!(fixture.take_counts().is_empty());
+    assert_eq!(fixture.runtime.asleep_until(), None);
+    fixture.runtime.block_on(handle.stop());
 }
 
 #[test]
-fn what_is_under_way_ends_and_is_noted_and_nothing_else_begins() {
-    let scene = Scene::new();
-    let endpoint = scene.add("a");
-    scene
-        .receivers
-        .does(&url("a"), [Reply::After(seconds(8), 204)]);
-    (0..10).for_each(|_| scene.queue(&endpoint));
-    let handle = scene.start();
-    scene.pass(seconds(3));
-    stop(&scene, &handle);
+fn attempts_in_progress_end_and_are_recorded_and_no_other_begins() {
+    let fixture = WorkerFixture::new();
+    fixture.transport.replies("a", [After(seconds(8), 204)]);
+    fixture.queue(&fixture.add("a"), 10);
+    let handle = fixture.start();
+    fixture.pass(seconds(3));
+    fixture.stop(&handle);
     assert!(!handle.health().stopped);
-    scene.pass(seconds(5));
+    fixture.pass(seconds(5));
     assert!(handle.health().stopped);
-    assert_eq!(scene.count(State::Delivered), 4);
-    assert_eq!(scene.count(State::Queued), 6);
-    assert_eq!(scene.receivers.sent().len(), 4);
+    assert_eq!(fixture.count(State::Delivered), 4);
+    assert_eq!(fixture.count(State::Queued), 6);
+    assert_eq!(fixture.sent().len(), 4);
 }
 
 #[test]
-fn a_receiver_that_hangs_holds_it_up_for_a_step() {
-    let scene = Scene::new();
-    scene.queue(&scene.add("a"));
-    scene.receivers.does(&url("a"), [Reply::Hangs]);
-    let handle = scene.start();
-    stop(&scene, &handle);
-    scene.pass(seconds(15));
-    assert!(handle.health().stopped);
-    assert_eq!(scene.stands(), (State::Retrying, 1));
-}
-
-#[test]
-fn what_was_claimed_and_not_sent_is_given_back_uncounted() {
-    let scene = Scene::new();
-    let endpoint = scene.add("a");
-    scene.people.say(1, Word::SeesAllAfter(seconds(5)));
-    (0..3).for_each(|_| scene.queue(&endpoint));
-    let handle = scene.start();
+fn deliveries_that_are_claimed_and_not_sent_are_returned_uncounted() {
+    let fixture = WorkerFixture::new();
+    fixture.owners.set(1, Access::SeesAllAfter(seconds(5)));
+    fixture.queue(&fixture.add("a"), 3);
+    let handle = fixture.start();
     assert_eq!(handle.health().under_way, 3);
-    stop(&scene, &handle);
-    scene.pass(seconds(5));
-    assert!(handle.health().stopped);
-    assert!(scene.receivers.sent().is_empty());
-    scene.start();
-    scene.pass(seconds(5));
-    assert_eq!(
-        scene.count(State::Delivered),
-        3,
-        "without waiting for a lease to run out"
-    );
+    fixture.stop(&handle);
+    fixture.pass(seconds(5));
+    assert!(handle.health().stopped && fixture.sent().is_empty());
+    fixture.start();
+    fixture.pass(seconds(5));
+    let delivered = |one: &forum_api::webhook::Delivery| {
+        (one.progress.state, one.progress.attempts) == (State::Delivered, 1)
+    };
     assert!(
-        scene
-            .deliveries()
-            .iter()
-            .all(|one| one.progress.attempts == 1)
+        fixture.deliveries().iter().all(delivered),
+        "without waiting for a lease to expire"
     );
 }
 
 #[test]
-fn a_store_that_fails_does_not_hold_it_up() {
-    let scene = Scene::new();
-    scene.counted.fail(|_, _| true);
-    let handle = scene.start();
-    scene.pass(seconds(600));
-    scene.runtime.block_on(handle.stop());
-    assert!(handle.health().stopped);
-}
-
-#[test]
-fn owners_who_cannot_be_asked_for_hold_it_up_for_a_step() {
-    let scene = Scene::new();
-    for owner in 1..=20 {
-        scene.add_of(owner, &format!("of-{owner}"));
-        scene.people.say(owner, Word::NeverSays);
+fn what_hangs_or_fails_delays_the_end_by_a_step_at_most() {
+    let prepare: [fn(&WorkerFixture); 3] = [
+        |fixture| fixture.transport.replies("a", [Hangs]),
+        |fixture| (1..=20).for_each(|owner| fixture.owners.set(owner, Access::Hangs)),
+        |fixture| fixture.fail(|_, _| true),
+    ];
+    for prepare in prepare {
+        let fixture = WorkerFixture::new();
+        fixture.queue(&fixture.add("a"), 1);
+        (2..=20).for_each(|owner| drop(fixture.add_of(owner, &format!("of-{owner}"))));
+        fixture.put_post();
+        prepare(&fixture);
+        let handle = fixture.start();
+        fixture.stop(&handle);
+        fixture.pass(seconds(15));
+        assert!(handle.health().stopped);
     }
-    scene.happen();
-    let handle = scene.start();
-    stop(&scene, &handle);
-    scene.pass(seconds(15));
-    assert!(handle.health().stopped);
 }

@@ -1,4 +1,4 @@
-//! Workers on threads of their own, in the time of the machine.
+//! Two workers on several threads.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,29 +12,26 @@ use forum_api::worker::{Settings, Worker, WorkerHandle};
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
-use super::people::People;
-use super::receivers::{Receivers, Reply};
-use super::scene::{endpoint, event, seconds, url};
+use super::fixture::{endpoint, event, seconds};
+use super::owners::FakeAuthorizer;
+use super::transport::{FakeTransport, Reply};
 
 const NAMES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
 const EVENTS: i64 = 50;
 const ALL: usize = NAMES.len() * EVENTS as usize;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn two_workers_share_what_is_in_memory() {
-    let stores = Webhooks::in_memory();
-    share([stores.clone(), stores]).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn two_workers_share_a_file_that_each_has_opened() {
+async fn two_workers_share_one_store() {
+    let memory = Webhooks::in_memory();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("forum.db");
     let file = Location::File { path, create: true };
-    share([(); 2].map(|()| Webhooks::in_sqlite(&Database::open(&file).unwrap()))).await;
+    let open = |()| Webhooks::in_sqlite(&Database::open(&file).unwrap());
+    share([memory.clone(), memory]).await;
+    share([(); 2].map(open)).await;
 }
 
-/// Both keep to their bounds, everything is delivered, and nothing twice.
+/// Both keep their limits, and every delivery is sent once.
 async fn share(each: [Webhooks; 2]) {
     let (now, [stores, _]) = (SystemClock.now(), &each);
     for name in NAMES {
@@ -49,31 +46,31 @@ async fn share(each: [Webhooks; 2]) {
     }
     timeout(seconds(60), all_delivered(stores)).await.unwrap();
     let mut ids = HashSet::new();
-    for (handle, receivers) in &workers {
+    for (handle, transport) in &workers {
         timeout(seconds(60), handle.stop()).await.unwrap();
         assert!(handle.health().stopped);
-        let (here, in_all) = receivers.most();
+        let (here, in_all) = transport.most();
         assert!(here <= 4 && in_all <= 16, "{here} to one, {in_all} in all");
-        for sent in receivers.sent() {
+        for sent in transport.sent() {
             assert!(ids.insert(sent.header("x-forum-delivery").to_owned()));
         }
     }
     assert_eq!(ids.len(), ALL);
 }
 
-fn worker(stores: &Webhooks) -> (WorkerHandle, Receivers) {
-    let receivers = Receivers::new(Arc::new(SystemClock), TokioRuntime);
+fn worker(stores: &Webhooks) -> (WorkerHandle, FakeTransport) {
+    let transport = FakeTransport::new(Arc::new(SystemClock), TokioRuntime);
     for name in NAMES {
         let answers = Reply::After(Duration::from_millis(1), 204);
-        receivers.does(&url(name), [answers]);
+        transport.replies(name, [answers]);
     }
     let settings = Settings {
         at_once: 16,
         ..Settings::default()
     };
-    let people = Arc::new(People::new(TokioRuntime));
-    let worker = Worker::new(stores.clone(), people, receivers.clone(), TokioRuntime);
-    (worker.settings(settings).start(), receivers)
+    let owners = Arc::new(FakeAuthorizer::new(TokioRuntime));
+    let worker = Worker::new(stores.clone(), owners, transport.clone(), TokioRuntime);
+    (worker.settings(settings).start(), transport)
 }
 
 async fn all_delivered(stores: &Webhooks) {

@@ -10,7 +10,7 @@ mod twist;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use forum_api::conformance::{CASES, Stop, Suite};
+use forum_api::conformance::{CASES, Suite, TestFailure};
 use forum_api::host::Refusal;
 
 use faulty::Broken;
@@ -102,15 +102,15 @@ async fn tried(file: &str, (rule, fault, plant): &'static Fault) -> Result<Strin
     }
 }
 
-/// The rules of a file that a board with this fault breaks, and what each says. That the stage could not be set is none.
+/// The rules of a file that a board with this fault breaks, and what each says. That the fixture failed is none.
 async fn caught(file: &str, plant: &'static Plant) -> BTreeMap<&'static str, String> {
     let mut caught = BTreeMap::new();
     for case in CASES {
         let (home, rule) = case.name.split_once("::").unwrap();
         let host = Broken(plant);
         if home == file
-            && let Err(Stop::Broken(said)) = case.check(Suite::new(&host)).await
-            && !said.starts_with("the stage could not be set")
+            && let Err(TestFailure::Failed(said)) = case.check(Suite::new(&host)).await
+            && !said.starts_with("the fixture failed")
         {
             caught.insert(rule, said);
         }

@@ -1,0 +1,104 @@
+//! Rules that are pure functions, held against any input.
+
+use forum_api::model::*;
+use forum_api::runtime::SeededEntropy;
+use forum_api::token::{Expiry, PlainToken};
+use proptest::prelude::*;
+
+const DAY: i64 = 86_400_000;
+
+proptest! {
+    #[test]
+    fn what_was_minted_is_read_back_and_nothing_near_it(seed: u64, place in 0..76_usize, letter in "[0-9A-Za-z_]") {
+        let minted = PlainToken::mint(&SeededEntropy::new(seed)).unwrap();
+        let text = minted.reveal();
+        let parsed = PlainToken::parse(text).unwrap();
+        prop_assert_eq!(parsed.lookup(), minted.lookup());
+        prop_assert_eq!(parsed.digest(), minted.digest());
+        let mut other = text.to_owned();
+        other.replace_range(place..=place, &letter);
+        prop_assert_eq!(PlainToken::parse(&other).is_ok(), other == text);
+    }
+
+    #[test]
+    fn no_text_that_is_no_token_is_read_as_one(text in ".{0,90}") {
+        prop_assert!(PlainToken::parse(&text).is_err());
+    }
+
+    #[test]
+    fn an_expiry_is_whole_days_or_nothing(blanks in " {0,3}", zeros in "0{0,3}", days in 0..50_000_i64) {
+        let ends = Expiry::parse(&format!("{blanks}{zeros}{days}{blanks}")).map(|it| it.at(Timestamp::default()));
+        let lawful = (1..=36_500).contains(&days);
+        prop_assert_eq!(ends.ok(), lawful.then(|| Some(Timestamp::from_millis(days * DAY))));
+    }
+
+    #[test]
+    fn an_expiry_takes_no_other_text(text in ".{0,12}") {
+        let digits = !text.trim().is_empty() && text.trim().bytes().all(|byte| byte.is_ascii_digit());
+        let never = text.trim().is_empty();
+        prop_assert!(digits || never || Expiry::parse(&text).is_err());
+        prop_assert!(!never || Expiry::parse(&text) == Ok(Expiry::NEVER));
+    }
+
+    #[test]
+    fn a_query_holds_terms_as_they_were_written_and_something_to_look_for(text in ".{0,220}") {
+        let Some(query) = Query::parse(&text) else {
+            let short = text.chars().count() <= 200 && text.split_whitespace().count() <= Query::TERMS;
+            let plain = short && !text.contains(['-', '"']);
+            prop_assert!(!plain || !text.contains(char::is_alphanumeric), "{text:?} has words");
+            return Ok(());
+        };
+        prop_assert!(text.chars().count() <= 200);
+        prop_assert!(query.terms().iter().any(|term| !term.excluded));
+        let mut rest = text.as_str();
+        for term in query.terms() {
+            prop_assert!(term.text.contains(char::is_alphanumeric));
+            let (_, after) = rest.split_once(&term.text).unwrap();
+            rest = after;
+        }
+    }
+
+    #[test]
+    fn a_time_is_written_as_it_was_read(millis in -62_135_596_800_000..253_402_300_799_999_i64) {
+        let time = Timestamp::from_millis(millis);
+        prop_assert_eq!(Timestamp::parse(&time.to_string()), Some(time));
+    }
+}
+
+/// A web form calls the method of the board that the API calls, so its input can be made outside of the library.
+#[test]
+fn the_input_of_a_handler_can_be_made_by_a_host() {
+    let mut new = StartThread::default();
+    new.poll = Some(NewPoll::new("Which?", vec!["Green".into(), "Black".into()]));
+    let mut edit = EditPoll::default();
+    edit.options = Some(vec![EditOption::new(Some(OptionId::from(1)), "Green")]);
+    let search = Search::new(Query::parse("tea").unwrap());
+    for (made, part) in [
+        (
+            format!("{new:?}"),
+            "max_choices: 1, can_change_vote: false, closes_at: None",
+        ),
+        (
+            format!("{edit:?}"),
+            r#"EditOption { option_id: Some(OptionId(1)), text: "Green" }"#,
+        ),
+        (format!("{:?}", Reply::default()), r#"body: """#),
+        (
+            format!("{:?}", EditPost::default()),
+            "expected_version: None",
+        ),
+        (format!("{:?}", Rate::default()), "points: 0"),
+        (format!("{:?}", SendMessage::default()), "to: []"),
+        (format!("{:?}", Vote::default()), "option_ids: []"),
+        (format!("{:?}", ListThreads::default()), "limit: Limit(20)"),
+        (format!("{:?}", ListPosts::default()), "body: Both"),
+        (format!("{:?}", ListMessages::default()), "folder: Inbox"),
+        (
+            format!("{:?}", ListSubscriptions::default()),
+            "target: None",
+        ),
+        (format!("{search:?}"), "sort: Relevance"),
+    ] {
+        assert!(made.contains(part), "{part} is not in {made}");
+    }
+}

@@ -1,0 +1,238 @@
+//! The addresses that webhooks may be sent to: the same at registration and at each attempt, in any notation.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use forum_api::webhook::{
+    HttpTransport, Refused, Resolver, Target, Transport as _, Unsent, Verdict, verdict,
+};
+use proptest::prelude::*;
+
+use crate::address_table::{FORBIDDEN, INVALID, NOTATIONS, PRIVATE, PUBLIC, VALID};
+use crate::wire::{Act, LONG, Names, Receiver, SHORT, outgoing, settings};
+
+const OK: Act = Act::Say(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+
+/// An address as the host of a URL.
+fn host(address: &str) -> String {
+    match address.contains(':') {
+        true => format!("[{address}]"),
+        false => address.into(),
+    }
+}
+
+fn all<'a>(kinds: &'a [(&str, &[&str])]) -> impl Iterator<Item = &'a str> {
+    kinds.iter().flat_map(|(_, them)| them.iter().copied())
+}
+
+/// Registers URLs and sends to them, by one setting.
+struct Sender {
+    allow_private: bool,
+    transport: HttpTransport,
+}
+
+impl Sender {
+    fn new(allow_private: bool) -> Self {
+        let mut settings = settings(LONG);
+        settings.connect = SHORT * 3;
+        settings.allow_private = allow_private;
+        let transport = HttpTransport::new(settings).unwrap();
+        Self {
+            allow_private,
+            transport,
+        }
+    }
+
+    async fn register(&self, url: &str, names: &Names) -> Result<Target, Refused> {
+        Target::register(url, self.allow_private, names).await
+    }
+
+    /// The status of the answer, or why there is none.
+    async fn send(&self, url: &str, names: &Arc<Names>) -> String {
+        let names = names.clone() as Arc<dyn Resolver>;
+        let transport = self.transport.clone().resolver(names);
+        match transport.post(outgoing(url)).await {
+            Ok(answer) => answer.status.to_string(),
+            Err(Unsent(why)) => why,
+        }
+    }
+
+    /// Why a URL is not registered, which is also why nothing is sent there.
+    async fn refuses(&self, url: &str, names: &Arc<Names>) -> String {
+        let refused = self.register(url, names).await.expect_err(url);
+        let why = refused.to_string();
+        assert_eq!(self.send(url, names).await, why, "{url}");
+        why
+    }
+}
+
+#[tokio::test]
+async fn a_forbidden_address_is_refused_as_a_literal_and_by_name() {
+    let trap = Receiver::new(OK).await;
+    let by_name = trap.url("http://receiver.test");
+    for allow_private in [false, true] {
+        let sender = Sender::new(allow_private);
+        let private = all(PRIVATE).filter(|_| !allow_private);
+        for address in all(FORBIDDEN).chain(private) {
+            let by_itself = trap.url(&format!("http://{}", host(address)));
+            let unasked = Names::leading_to(&[]);
+            let why = sender.refuses(&by_itself, &unasked).await;
+            let names = Names::leading_to(&[address]);
+            assert_eq!(sender.refuses(&by_name, &names).await, why);
+            assert_eq!((unasked.asked(), names.asked()), (0, 2), "{address}");
+        }
+    }
+    assert_eq!(trap.connections(), 0);
+}
+
+#[tokio::test]
+async fn an_address_has_its_class_in_every_notation() {
+    let trap = Receiver::new(OK).await;
+    let (sender, names) = (Sender::new(false), Names::leading_to(&[]));
+    for (kind, hosts) in NOTATIONS {
+        for host in *hosts {
+            let url = trap.url(&format!("http://{host}"));
+            let why = sender.refuses(&url, &names).await;
+            assert!(why.contains(kind), "{url}: {why}");
+        }
+    }
+    for url in [
+        "https:127.0.0.1",
+        "https:/127.0.0.1",
+        "https:\\\\127.0.0.1",
+        "https://127.0.0.1\\@good/",
+    ] {
+        let why = sender.refuses(url, &names).await;
+        assert!(why.contains("127.0.0.1 is loopback"), "{url}: {why}");
+    }
+    assert_eq!((trap.connections(), names.asked()), (0, 0));
+}
+
+#[tokio::test]
+async fn an_invalid_url_is_refused_without_resolution() {
+    let (sender, names) = (Sender::new(true), Names::leading_to(&["127.0.0.1"]));
+    for (reason, urls) in INVALID {
+        for url in *urls {
+            let refused = sender.refuses(url, &names).await;
+            assert_eq!(refused, reason.to_string(), "{url}");
+        }
+    }
+    let long = format!("https://example.org/{}", "x".repeat(2048));
+    let refused = sender.refuses(&long, &names).await;
+    assert_eq!(refused, Refused::Malformed.to_string());
+    assert_eq!(names.asked(), 0);
+}
+
+#[tokio::test]
+async fn public_addresses_and_names_are_accepted() {
+    let names = Names::leading_to(&["1.1.1.1"]);
+    let (strict, lenient) = (Sender::new(false), Sender::new(true));
+    let literals = PUBLIC.iter().map(|address| host(address));
+    let literals = literals.map(|host| format!("https://{host}/hook"));
+    for url in literals.chain(VALID.iter().map(|url| (*url).into())) {
+        strict.register(&url, &names).await.expect(&url);
+    }
+    let names_of_this_host = ["localhost", "a.localhost."].map(String::from);
+    for host in all(PRIVATE).map(host).chain(names_of_this_host) {
+        let url = format!("http://{host}/");
+        lenient.register(&url, &names).await.expect(&url);
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_does_not_resolve_yet_is_accepted() {
+    let names = Names::turning(&[&[], &["8.8.8.8"]]);
+    let sender = Sender::new(false);
+    let target = sender.register("https://receiver.test/", &names).await;
+    let addresses = target.unwrap().resolve(&*names).await.unwrap();
+    assert_eq!(addresses, [SocketAddr::from(([8; 4], 443))]);
+}
+
+/// Registers `receiver.test`, and sends to it twice: the name is asked for three times.
+async fn turn(sender: Sender, answers: &[&[&str]], receiver: &Receiver) -> [String; 2] {
+    let names = Names::turning(answers);
+    let url = receiver.url("http://receiver.test");
+    sender.register(&url, &names).await.unwrap();
+    let (first, second) = (
+        sender.send(&url, &names).await,
+        sender.send(&url, &names).await,
+    );
+    assert_eq!(names.asked(), 3);
+    [first, second]
+}
+
+#[tokio::test]
+async fn a_name_is_checked_at_each_attempt() {
+    let trap = Receiver::new(OK).await;
+    let loopback = "the address 127.0.0.1 is loopback, and allow_private is off";
+    let metadata = "the address 169.254.169.254 is cloud metadata";
+
+    let turned = turn(Sender::new(false), &[&["8.8.8.8"], &["127.0.0.1"]], &trap).await;
+    assert_eq!(
+        (turned, trap.connections()),
+        ([loopback, loopback].map(str::to_owned), 0)
+    );
+
+    // In between an address that nobody has: 2d00::/8 has not been given to anybody.
+    let answers: &[&[&str]] = &[&["8.8.8.8"], &["2d00::1"], &["127.0.0.1"]];
+    let [first, second] = turn(Sender::new(false), answers, &trap).await;
+    assert!(first.starts_with("no connection"), "{first}");
+    assert_eq!((second.as_str(), trap.connections()), (loopback, 0));
+
+    let answers: &[&[&str]] = &[&["127.0.0.1"], &["127.0.0.1"], &["169.254.169.254"]];
+    let turned = turn(Sender::new(true), answers, &trap).await;
+    assert_eq!(
+        (turned, trap.connections()),
+        (["200", metadata].map(str::to_owned), 1)
+    );
+}
+
+#[tokio::test]
+async fn allowed_addresses_among_others_are_used() {
+    let receiver = Receiver::new(OK).await;
+    let mixed = ["169.254.169.254", "fd00:ec2::254", "127.0.0.1", "0.0.0.0"];
+    let outcomes = turn(Sender::new(true), &[&mixed], &receiver).await;
+    assert_eq!(
+        (outcomes, receiver.connections()),
+        (["200", "200"].map(str::to_owned), 2)
+    );
+
+    let names = Names::leading_to(&["127.0.0.1", "8.8.8.8", "::1", "10.0.0.1", "::ffff:1.1.1.1"]);
+    let target = Target::parse("http://receiver.test:81", false).unwrap();
+    let expected = ["8.8.8.8:81", "[::ffff:1.1.1.1]:81"];
+    let expected = expected.map(|address| address.parse::<SocketAddr>().unwrap());
+    assert_eq!(target.resolve(&*names).await.unwrap(), expected);
+}
+
+#[tokio::test]
+async fn of_many_addresses_eight_are_used_with_both_families_in_turn() {
+    let six = |number| format!("2600::{number}");
+    let four = |number| format!("8.8.8.{number}");
+    let addresses: Vec<_> = (1..=9).map(six).chain((1..=9).map(four)).collect();
+    let names = Names::leading_to(&addresses.iter().map(String::as_str).collect::<Vec<_>>());
+    let target = Target::parse("http://receiver.test", false).unwrap();
+    let resolved = target.resolve(&*names).await.unwrap();
+    let resolved = resolved.iter().map(|socket| socket.ip().to_string());
+    let expected = (1..=4).flat_map(|number| [six(number), four(number)]);
+    assert!(resolved.eq(expected));
+}
+
+proptest! {
+    #[test]
+    fn any_path_and_query_is_accepted(text in "[^#\\s\\p{Cc}]{0,200}") {
+        let url = format!("https://example.org/{text}");
+        prop_assert!(Target::parse(&url, false).is_ok());
+    }
+
+    #[test]
+    fn an_address_as_a_number_has_its_class(number: u32, allow_private: bool) {
+        let expected = match verdict(Ipv4Addr::from(number).into()) {
+            Verdict::Public => true,
+            Verdict::Private(_) => allow_private,
+            Verdict::Forbidden(_) => false,
+        };
+        for url in [format!("http://{number}"), format!("http://{number:#x}"), format!("http://0{number:o}")] {
+            prop_assert_eq!(Target::parse(&url, allow_private).is_ok(), expected, "{}", url);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The states of a delivery, and its backoff (spec, States and transitions; contract, section 8).
+
+use std::time::Duration;
+
+use forum_api::webhook::Outcome::{Answered, LeaseExpired, Postponed, Unanswered, Withheld};
+use forum_api::webhook::{Backoff, Outcome, Progress, State};
+use proptest::prelude::*;
+
+use crate::sample::after;
+
+/// The progress after these outcomes, one after another.
+fn after_outcomes(outcomes: &[Outcome]) -> Progress {
+    outcomes
+        .iter()
+        .fold(Progress::queued(after(0)), |progress, outcome| {
+            progress.after(*outcome, &Backoff::default(), after(0), 0.0)
+        })
+}
+
+/// The failures before the last outcome, the outcome, and the state, the attempts and the wait in seconds after it.
+#[rustfmt::skip]
+const TABLE: &[(usize, Outcome, State, u32, Option<i64>)] = &[
+    (0, Answered(200), State::Delivered, 1, None),
+    (0, Answered(299), State::Delivered, 1, None),
+    (2, Answered(204), State::Delivered, 3, None),
+    (5, Answered(200), State::Delivered, 6, None),
+    (0, Answered(500), State::Retrying, 1, Some(30)),
+    (1, Answered(404), State::Retrying, 2, Some(60)),
+    (2, Answered(301), State::Retrying, 3, Some(120)),
+    (3, Answered(199), State::Retrying, 4, Some(240)),
+    (4, Answered(429), State::Retrying, 5, Some(480)),
+    (5, Answered(300), State::Dead, 6, None),
+    (0, Unanswered, State::Retrying, 1, Some(30)),
+    (5, Unanswered, State::Dead, 6, None),
+    (0, LeaseExpired, State::Retrying, 1, Some(30)),
+    (4, LeaseExpired, State::Retrying, 5, Some(480)),
+    (5, LeaseExpired, State::Dead, 6, None),
+    (0, Answered(410), State::Gone, 1, None),
+    (3, Answered(410), State::Gone, 4, None),
+    (5, Answered(410), State::Gone, 6, None),
+    (0, Withheld, State::Withheld, 0, None),
+    (5, Withheld, State::Withheld, 5, None),
+    (0, Postponed(Duration::from_secs(7)), State::Retrying, 0, Some(7)),
+    (5, Postponed(Duration::from_secs(7)), State::Retrying, 5, Some(7)),
+];
+
+#[test]
+fn each_row_of_the_table() {
+    for (failures, outcome, state, attempts, wait) in TABLE {
+        let before = vec![Unanswered; *failures];
+        let progress = after_outcomes(&[before.as_slice(), &[*outcome]].concat());
+        let expected = Progress {
+            state: *state,
+            attempts: *attempts,
+            due_at: wait.map(|seconds| after(seconds * 1000)),
+        };
+        assert_eq!(progress, expected, "{outcome:?} after {failures} failures");
+        if !state.is_pending() {
+            let later = progress.after(Answered(500), &Backoff::default(), after(9), 0.0);
+            assert_eq!(
+                later, progress,
+                "no attempt changes a delivery that has ended"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_operator_retry_depends_on_the_state() {
+    let queued = Progress::queued(after(7));
+    let retrying = Progress {
+        due_at: Some(after(7)),
+        ..after_outcomes(&[Unanswered; 2])
+    };
+    for (outcomes, expected) in [
+        (vec![], None),
+        (vec![Unanswered; 2], Some(retrying)),
+        (vec![Answered(200)], Some(queued)),
+        (vec![Withheld], Some(queued)),
+        (vec![Unanswered; 6], Some(queued)),
+        (vec![Unanswered, Answered(410)], Some(queued)),
+    ] {
+        let progress = after_outcomes(&outcomes);
+        assert_eq!(progress.retried(after(7)), expected, "{progress:?}");
+    }
+}
+
+#[test]
+fn a_state_is_found_by_its_name() {
+    let names = State::ALL.map(State::as_str);
+    let expected = [
+        "queued",
+        "retrying",
+        "delivered",
+        "dead",
+        "gone",
+        "withheld",
+    ];
+    assert_eq!(names, expected);
+    assert_eq!(names.map(|name| State::new(name).unwrap()), State::ALL);
+    assert_eq!(State::new("Queued"), None);
+}
+
+#[test]
+fn the_backoff_doubles_up_to_an_hour_and_is_spread_by_a_fifth() {
+    let custom = Backoff {
+        initial: Duration::from_millis(100),
+        max: Duration::from_millis(300),
+    };
+    let waits = |backoff: Backoff, random| {
+        let waits = (1..=9).map(|failed| backoff.wait(failed, random).as_millis());
+        waits.collect::<Vec<_>>()
+    };
+    let seconds = |seconds: [u128; 9]| seconds.map(|seconds| seconds * 1000);
+    let default = Backoff::default();
+    assert_eq!(
+        waits(default, 0.0),
+        seconds([30, 60, 120, 240, 480, 960, 1920, 3600, 3600])
+    );
+    assert_eq!(
+        waits(default, 0.5),
+        seconds([33, 66, 132, 264, 528, 1056, 2112, 3600, 3600])
+    );
+    assert_eq!(waits(custom, 0.0)[..4], [100, 200, 300, 300]);
+}
+
+proptest! {
+    #[test]
+    fn a_delay_is_between_the_initial_and_the_longest_one(
+        initial in 0..1u64 << 40, max in 0..1u64 << 40, failed: u32, random in 0.0..1.0,
+    ) {
+        let backoff = Backoff { initial: Duration::from_millis(initial), max: Duration::from_millis(max) };
+        let wait = backoff.wait(failed, random);
+        prop_assert!(wait <= backoff.max);
+        prop_assert!(wait >= backoff.initial.min(backoff.max));
+    }
+}

@@ -1,0 +1,410 @@
+//! The HTTP transport: responses, TLS, connections that are used again, and each byte that is sent.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use forum_api::webhook::{Answer, HttpTransport, Transport as _, Unsent};
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::wire::Act::{self, Blurt, Drip, Flood, Hold, Quit, Reset, Say, Serve, Trickle};
+use crate::wire::{
+    AUTHORITY, LONG, Names, Receiver, SHORT, loopback, outgoing, settings, transport,
+};
+
+/// A kibibyte of a letter.
+const KIB: &[u8] = &[b'y'; 1024];
+
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+
+/// Checks the result of an attempt `within` this time for each act. With the attempt its connection ends.
+async fn check<T: Copy + Send + Sync + 'static>(
+    within: Duration,
+    rows: &[(Act, T)],
+    expect: fn(T, Result<Answer, Unsent>),
+) {
+    let transport = loopback(within);
+    let mut attempts = JoinSet::new();
+    for (act, outcome) in rows.iter().copied() {
+        let transport = transport.clone();
+        attempts.spawn(async move {
+            let mut receiver = Receiver::new(act).await;
+            let url = receiver.url("http://receiver.test");
+            let answer = transport.post(outgoing(&url)).await;
+            println!("{act:?} ends as {answer:?}");
+            expect(outcome, answer);
+            assert_eq!(receiver.ended().await.len(), 1);
+        });
+    }
+    while let Some(attempt) = attempts.join_next().await {
+        attempt.unwrap();
+    }
+}
+
+fn is_answer((status, excerpt): (u16, &str), outcome: Result<Answer, Unsent>) {
+    let answer = outcome.unwrap();
+    assert_eq!((answer.status, answer.excerpt.as_str()), (status, excerpt));
+}
+
+fn is_unsent(why: &str, outcome: Result<Answer, Unsent>) {
+    assert_eq!(outcome, Err(Unsent(why.into())));
+}
+
+#[tokio::test]
+#[rustfmt::skip]
+async fn a_response_is_its_status_and_the_start_of_its_body() {
+    let rows = [
+        (Say(OK), (200, "ok")),
+        (Drip(OK), (200, "ok")),
+        (Say(b"HTTP/1.1 204 No Content\r\n\r\n"), (204, "")),
+        (Say(b"HTTP/1.0 200 OK\r\n\r\nuntil the end"), (200, "until the end")),
+        (Say(b"HTTP/1.1 202 Accepted\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n"), (202, "abcd")),
+        (Say(b"HTTP/1.1 301 Moved\r\nlocation: /elsewhere\r\n\r\n"), (301, "")),
+        (Say(b"HTTP/1.1 308 Moved\r\nlocation: /elsewhere\r\n\r\n"), (308, "")),
+        (Say(b"HTTP/1.1 410 Gone\r\ncontent-length: 0\r\n\r\n"), (410, "")),
+        (Say(b"HTTP/1.1 500 Oh\r\ncontent-length: 4\r\n\r\nwhy?"), (500, "why?")),
+        (Say(b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n"), (101, "")),
+        (Say(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"), (200, "ok")),
+        // The connection breaks off after the head.
+        (Say(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 9\r\n\r\nhalf"), (200, "half")),
+        (Say(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\nnonsense"), (200, "a")),
+        // Nothing is decompressed, and no control characters are kept.
+        (Say(b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 3\r\n\r\n\x1f\x8b\x08"), (200, "\u{fffd}\u{fffd}\u{fffd}")),
+        (Say(b"HTTP/1.1 200 OK\r\ncontent-length: 12\r\n\r\n\x1b[2J\0\xc3\xbc\xff\r\n\t."), (200, "\u{fffd}[2J\u{fffd}\u{fc}\u{fffd}\r\n\t.")),
+    ];
+    check(LONG, &rows, is_answer).await;
+}
+
+#[tokio::test]
+#[rustfmt::skip]
+async fn no_more_than_4_kib_of_a_body_are_kept() {
+    let rows = [
+        (Flood(b"HTTP/1.1 200 OK\r\n\r\n", KIB), 4096),
+        (Flood(b"HTTP/1.1 200 OK\r\ncontent-length: 10737418240\r\n\r\n", KIB), 4096),
+        (Flood(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", b"4\r\nbyte\r\n"), 4096),
+        (Flood(b"HTTP/1.1 200 OK\r\n\r\n\x20", "ü".as_bytes()), 4096 - 3 + 2),
+        (Flood(b"HTTP/1.1 200 OK\r\n\r\n", b"\0\0"), 4096 - 1),
+    ];
+    check(LONG, &rows, |length, outcome| {
+        let answer = outcome.unwrap();
+        assert_eq!((answer.status, answer.excerpt.len()), (200, length));
+    })
+    .await;
+}
+
+#[tokio::test]
+#[rustfmt::skip]
+async fn a_body_ends_with_the_time_limit_of_the_attempt() {
+    let rows = [
+        (Hold(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf"), "half"),
+        (Hold(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n9"), "abc"),
+        (Trickle(b"HTTP/1.1 200 OK\r\n\r\nslow", b"ly"), "slow"),
+    ];
+    check(SHORT * 10, &rows, |beginning, outcome| {
+        let answer = outcome.unwrap();
+        assert_eq!(answer.status, 200);
+        assert!(answer.excerpt.starts_with(beginning) && answer.excerpt.len() < 1000);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn without_a_head_in_time_there_is_no_response() {
+    let rows = [
+        Hold(b""),
+        Hold(b"HTTP/1.1 200 OK\r\n"),
+        Hold(b"HTTP/1.1 100 Continue\r\n\r\n"),
+        Trickle(b"HTTP/1.1 200 OK\r\n", b"x: y\r\n"),
+        Trickle(b"HTTP/1.1 200 OK\r\nx: ", b"y"),
+        Trickle(b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
+        Flood(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    ];
+    let rows = rows.map(|act| (act, "no answer within 300ms"));
+    check(SHORT, &rows, is_unsent).await;
+}
+
+#[tokio::test]
+#[rustfmt::skip]
+async fn an_invalid_response_is_an_error_with_a_reason() {
+    let cut = "no answer: connection closed before message completed";
+    let large = "no answer: message head is too large";
+    let rows = [
+        (Say(b""), cut),
+        (Say(b"HTTP/1.1 200 OK\r\n"), cut),
+        (Say(b"HTTP/1.1 100 Continue\r\n\r\n"), cut),
+        (Reset, "no answer: connection reset"),
+        (Flood(b"HTTP/1.1 200 OK\r\n", b"x: y\r\n"), large),
+        (Flood(b"HTTP/1.1 200 OK\r\nx: ", KIB), large),
+        (Say(b"220 mail.test ESMTP\r\n\r\n"), "no answer: invalid HTTP version parsed"),
+        (Say(b"HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n"), "no answer: invalid content-length parsed"),
+    ];
+    check(LONG, &rows, is_unsent).await;
+}
+
+#[tokio::test]
+async fn a_head_has_at_most_64_lines_and_16_kib() {
+    let head = |lines: usize, letters: usize| {
+        let line = format!("x: {}\r\n", "y".repeat(letters));
+        let head = format!("HTTP/1.1 204 No Content\r\n{}\r\n", line.repeat(lines));
+        Say(head.leak().as_bytes())
+    };
+    let rows = [
+        (head(64, 1), Some(204)),
+        (head(65, 1), None),
+        (head(1, 16_000), Some(204)),
+        (head(1, 17_000), None),
+    ];
+    check(LONG, &rows, |status, outcome| {
+        assert_eq!(outcome.ok().map(|answer| answer.status), status);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn each_byte_of_a_request_is_known() {
+    let mut receiver = Receiver::new(Say(OK)).await;
+    let authority = format!("receiver.test:{}", receiver.address().port());
+    let url = format!("http://{authority}//hook?of={{board}}|^`");
+    is_answer((200, "ok"), loopback(LONG).post(outgoing(&url)).await);
+    let expected = format!(
+        "POST //hook?of={{board}}|^` HTTP/1.1\r\n\
+         host: {authority}\r\n\
+         content-type: application/json\r\n\
+         x-forum-event: ping\r\n\
+         content-length: 17\r\n\
+         \r\n\
+         {{\"event\":\"evt_1\"}}"
+    );
+    assert_eq!(receiver.ended().await[0].request, expected);
+}
+
+#[tokio::test]
+async fn a_refused_connection_is_an_error() {
+    let closed = Receiver::deaf();
+    let address = closed.address();
+    let url = format!("http://{address}/hook");
+    let why = format!("no connection to {address}: connection refused");
+    is_unsent(&why, loopback(LONG).post(outgoing(&url)).await);
+}
+
+#[tokio::test]
+async fn resolution_and_connection_have_a_time_limit_of_their_own() {
+    let (silent, late) = (
+        Receiver::new(Blurt(b"")).await,
+        "no connection within 300ms",
+    );
+    for (names, why) in [
+        (
+            Names::leading_to(&[]),
+            "the name receiver.test does not resolve",
+        ),
+        (Names::silent(), late),
+        (Names::leading_to(&["127.0.0.1"]), late),
+    ] {
+        let mut settings = settings(LONG);
+        settings.connect = SHORT;
+        let outgoing = outgoing(&silent.url("https://receiver.test"));
+        is_unsent(why, transport(settings, &names).post(outgoing).await);
+    }
+}
+
+#[tokio::test]
+async fn a_silent_address_does_not_stop_the_next_one() {
+    let acts = vec![Blurt(b""), Blurt(b"?"), Say(OK)];
+    let receiver = Receiver::acting(acts, Some(acceptor("receiver"))).await;
+    let mut settings = settings(LONG);
+    settings.connect = SHORT * 12;
+    let names = Names::leading_to(&["127.0.0.1"; 4]);
+    let url = receiver.url("https://receiver.test");
+    let transport = transport(settings, &names);
+    is_answer((200, "ok"), transport.post(outgoing(&url)).await);
+    assert_eq!((receiver.connections(), names.asked()), (3, 1));
+}
+
+/// Presents the certificate of this name.
+pub(crate) fn acceptor(certificate: &str) -> TlsAcceptor {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/certificates");
+    let chain = CertificateDer::from_pem_file(format!("{folder}/{certificate}.pem")).unwrap();
+    let key = PrivateKeyDer::from_pem_file(format!("{folder}/receiver.key")).unwrap();
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![chain], key);
+    Arc::new(config.unwrap()).into()
+}
+
+#[tokio::test]
+#[rustfmt::skip]
+async fn a_certificate_is_verified() {
+    let (name, address) = ("https://receiver.test", "https://127.0.0.1");
+    let (rooted, other) = ("https://RECEIVER.test.", "https://other.test");
+    let untrusted = Err("the certificate is not trusted");
+    for (certificate, origin, roots, outcome) in [
+        ("receiver", name, AUTHORITY, Ok(200)),
+        ("receiver", address, AUTHORITY, Ok(200)),
+        ("receiver", rooted, AUTHORITY, Ok(200)),
+        ("receiver", name, "", untrusted),
+        ("stranger", name, AUTHORITY, untrusted),
+        ("receiver", other, AUTHORITY, Err("the certificate is for another name")),
+        ("expired", name, AUTHORITY, Err("the certificate has expired")),
+        ("early", name, AUTHORITY, Err("the certificate is not valid yet")),
+    ] {
+        let mut settings = settings(LONG);
+        settings.roots = roots.into();
+        let mut receiver = Receiver::acting(vec![Say(OK)], Some(acceptor(certificate))).await;
+        let transport = transport(settings, &Names::leading_to(&["127.0.0.1"]));
+        let answer = transport.post(outgoing(&receiver.url(origin))).await;
+        let status = answer.map(|answer| answer.status);
+        let outcome = outcome.map_err(|why: &str| Unsent(why.into()));
+        assert_eq!(status, outcome, "{certificate} {origin}");
+        if outcome.is_ok() && origin == name {
+            let seen = receiver.ended().await;
+            assert_eq!(seen[0].name.as_deref(), Some("receiver.test"));
+            let host = format!("\r\nhost: receiver.test:{}\r\n", receiver.address().port());
+            assert!(seen[0].request.contains(&host));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_receiver_without_tls_1_2_is_sent_nothing() {
+    let old_alert = Blurt(b"\x15\x03\x01\x00\x02\x02\x46");
+    for (act, why) in [
+        (
+            Blurt(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
+            "no TLS: received corrupt message",
+        ),
+        (old_alert, "no TLS: received fatal alert"),
+        (Reset, "no TLS: connection reset"),
+    ] {
+        let mut receiver = Receiver::new(act).await;
+        let url = receiver.url("https://receiver.test");
+        let Err(Unsent(error)) = loopback(LONG).post(outgoing(&url)).await else {
+            panic!("{act:?} was answered");
+        };
+        assert!(error.starts_with(why), "{act:?}: {error}");
+        assert_eq!(receiver.ended().await[0].request, "");
+    }
+}
+
+#[test]
+fn extra_roots_must_be_certificates() {
+    for roots in [
+        "no certificate",
+        "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+    ] {
+        let mut settings = settings(LONG);
+        settings.roots = roots.into();
+        assert!(HttpTransport::new(settings).is_err(), "{roots}");
+    }
+}
+
+/// A transport that keeps connections for so long, and to which the name leads so.
+fn keeping(keep: Duration, within: Duration, names: &Arc<Names>) -> HttpTransport {
+    let mut settings = settings(within);
+    settings.keep = keep;
+    transport(settings, names)
+}
+
+async fn status(transport: &HttpTransport, url: &str) -> Result<u16, Unsent> {
+    let answer = transport.post(outgoing(url)).await;
+    answer.map(|answer| answer.status)
+}
+
+#[tokio::test]
+async fn a_connection_is_used_again_for_its_host() {
+    for origin in ["http://receiver.test", "https://receiver.test"] {
+        let tls = origin.starts_with("https").then(|| acceptor("receiver"));
+        let receiver = Receiver::acting(vec![Serve(OK)], tls).await;
+        let sender = keeping(LONG, LONG, &Names::leading_to(&["127.0.0.1"]));
+        let url = receiver.url(origin);
+        for _ in 0..5 {
+            assert_eq!(status(&sender, &url).await, Ok(200));
+        }
+        assert_eq!(receiver.connections(), 1, "{origin}");
+        let other = receiver.url(&origin.replace("receiver", "other"));
+        status(&sender, &other).await.ok();
+        assert_eq!(receiver.connections(), 2, "another host, {origin}");
+    }
+}
+
+#[tokio::test]
+async fn concurrent_attempts_have_a_connection_each() {
+    let receiver = Receiver::new(Serve(OK)).await;
+    let sender = keeping(LONG, LONG, &Names::leading_to(&["127.0.0.1"]));
+    let url = receiver.url("http://receiver.test");
+    for _ in 0..2 {
+        let (one, other) = tokio::join!(status(&sender, &url), status(&sender, &url));
+        assert_eq!((one, other), (Ok(200), Ok(200)));
+        assert_eq!(receiver.connections(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_is_not_kept_is_announced() {
+    let mut receiver = Receiver::new(Serve(OK)).await;
+    let url = receiver.url("http://receiver.test");
+    let sender = keeping(Duration::ZERO, LONG, &Names::leading_to(&["127.0.0.1"]));
+    for _ in 0..2 {
+        assert_eq!(status(&sender, &url).await, Ok(200));
+    }
+    let seen = receiver.ended().await;
+    let said: Vec<_> = seen.iter().map(|it| it.header("connection")).collect();
+    assert_eq!(said, ["close", "close"]);
+}
+
+#[tokio::test]
+async fn a_connection_is_used_again_only_for_a_resolved_address() {
+    let receiver = Receiver::new(Serve(OK)).await;
+    let url = receiver.url("http://receiver.test");
+    let (here, elsewhere): (&[_], &[_]) = (&["127.0.0.1"], &["127.0.0.9"]);
+    let names = Names::turning(&[here, elsewhere, &["169.254.169.254"], here]);
+    let sender = keeping(LONG, LONG, &names);
+    assert_eq!(status(&sender, &url).await, Ok(200));
+    for _ in 0..2 {
+        status(&sender, &url).await.unwrap_err();
+    }
+    assert_eq!((receiver.connections(), names.asked()), (1, 3));
+    assert_eq!(status(&sender, &url).await, Ok(200));
+    assert_eq!(receiver.connections(), 1, "it was kept all the time");
+}
+
+#[tokio::test]
+async fn a_connection_that_the_receiver_closed_fails_no_attempt() {
+    for act in [Say(OK), Quit(OK)] {
+        let receiver = Receiver::new(act).await;
+        let names = Names::leading_to(&["127.0.0.1"]);
+        let sender = keeping(LONG, LONG, &names);
+        let url = receiver.url("http://receiver.test");
+        for _ in 0..3 {
+            assert_eq!(status(&sender, &url).await, Ok(200), "{act:?}");
+        }
+        assert_eq!((receiver.connections(), names.asked()), (3, 3), "{act:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_hangs_fails_the_attempt_and_is_closed() {
+    let mut receiver = Receiver::new(Hold(OK)).await;
+    let url = receiver.url("http://receiver.test");
+    let sender = keeping(LONG, SHORT * 10, &Names::leading_to(&["127.0.0.1"]));
+    assert_eq!(status(&sender, &url).await, Ok(200));
+    status(&sender, &url).await.unwrap_err();
+    assert_eq!(receiver.ended().await.len(), 1);
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_closed_soon() {
+    let mut receiver = Receiver::new(Serve(OK)).await;
+    let url = receiver.url("http://receiver.test");
+    let sender = keeping(SHORT, LONG, &Names::leading_to(&["127.0.0.1"]));
+    for round in 1..=2 {
+        assert_eq!(status(&sender, &url).await, Ok(200));
+        assert_eq!(receiver.ended().await.len(), round);
+    }
+}

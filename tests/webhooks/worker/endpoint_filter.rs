@@ -1,0 +1,268 @@
+//! Which endpoints receive an event: their topics, and what their owners may see (contract, section 8).
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use forum_api::model::{MessageId, UserId};
+use forum_api::webhook::{Endpoint, Event, Occasion, State, Topic};
+use serde_json::json;
+
+use super::fixture::{HOUR, WorkerFixture, seconds};
+use super::owners::Access;
+use super::transport::Reply::Status;
+
+const MESSAGES: &str = "*,message.sent";
+
+/// A private message between these members.
+fn message(fixture: &WorkerFixture, sender: i64, recipients: &[i64]) -> Event {
+    let event = fixture.event(&Topic::MESSAGE_SENT, None);
+    let (id, at) = (event.id, event.occurred_at);
+    let recipients: Vec<_> = recipients.iter().map(|id| UserId::from(*id)).collect();
+    let on = Occasion { id, at };
+    Event::message_sent(on, &MessageId::from(1), &sender.into(), &recipients)
+}
+
+/// Adds an endpoint of this owner that subscribes to these topics.
+fn subscribe(fixture: &WorkerFixture, owner: i64, name: &str, topics: &str) -> Endpoint {
+    fixture.add_with(name, |endpoint| Endpoint {
+        owner: owner.into(),
+        topics: topics.parse().unwrap(),
+        ..endpoint
+    })
+}
+
+/// The endpoints to which something was sent, once for each request.
+fn recipients(fixture: &WorkerFixture) -> Vec<String> {
+    let sent = fixture.sent().into_iter();
+    let mut urls: Vec<_> = sent.map(|sent| sent.request.url).collect();
+    urls.sort_unstable();
+    let name = |url: String| {
+        url["https://".len()..]
+            .trim_end_matches(".example/")
+            .to_owned()
+    };
+    urls.into_iter().map(name).collect()
+}
+
+#[test]
+fn an_endpoint_receives_the_topics_to_which_it_subscribes() {
+    let fixture = WorkerFixture::new();
+    for (name, topics) in [
+        ("a", "*"),
+        ("b", "post.created"),
+        ("c", "message.sent"),
+        ("d", MESSAGES),
+    ] {
+        subscribe(&fixture, 1, name, topics);
+    }
+    fixture.put_post();
+    fixture.put(fixture.event(&Topic::new("garden.gate.opened").unwrap(), None));
+    fixture.put(message(&fixture, 1, &[2]));
+    fixture.start();
+    assert_eq!(recipients(&fixture), ["a", "a", "b", "c", "d", "d", "d"]);
+}
+
+/// Events from before the registration are not delivered, also when they still wait for fan-out then.
+#[test]
+fn an_endpoint_receives_no_event_from_before_its_registration() {
+    let fixture = WorkerFixture::new();
+    fixture.put_post();
+    fixture.pass(Duration::from_millis(1));
+    fixture.add("a");
+    let first = fixture.put_post();
+    fixture.start();
+    fixture.pass(HOUR);
+    let sent = fixture.sent();
+    assert!(sent.len() == 1 && sent[0].request.body == first.body);
+}
+
+#[test]
+fn an_owner_decides_by_what_it_sees_at_fan_out() {
+    for (access, expected) in [
+        (Access::Sees(vec![7]), vec![Some(7), None]),
+        (Access::Sees(vec![7, 8]), vec![Some(7), Some(8), None]),
+        (Access::Offline, vec![Some(7), Some(8), None]),
+        (Access::CannotAct, vec![]),
+    ] {
+        let fixture = WorkerFixture::new();
+        fixture.add("a");
+        fixture.owners.set(1, access);
+        for forum in [Some(7), Some(8), None] {
+            fixture.put(fixture.event(&Topic::POST_CREATED, forum));
+        }
+        fixture.start();
+        assert_eq!(fixture.deliveries().len(), expected.len());
+        fixture.owners.set(1, Access::Sees(vec![7, 8]));
+        fixture.pass(HOUR);
+        assert_eq!(
+            fixture.sent().len(),
+            expected.len(),
+            "what was not queued never is"
+        );
+    }
+}
+
+#[test]
+fn a_private_message_is_sent_to_endpoints_of_its_parties_only() {
+    let fixture = WorkerFixture::new();
+    for (owner, name) in [(1, "sender"), (2, "recipient"), (3, "third"), (4, "other")] {
+        subscribe(&fixture, owner, name, MESSAGES);
+    }
+    fixture.put(message(&fixture, 1, &[2, 3]));
+    let many: Vec<_> = (1..100_000).collect();
+    fixture.put(message(&fixture, 1, &many));
+    for data in [
+        json!({}),
+        json!({ "message": { "messageId": "4", "recipientIds": ["1"] } }),
+        json!({ "message": { "senderId": 1, "recipientIds": ["1"] } }),
+        json!({ "senderId": "1", "recipientIds": ["1"] }),
+    ] {
+        let event = fixture.event(&Topic::MESSAGE_SENT, None);
+        let (id, at) = (event.id, event.occurred_at);
+        fixture.put(Event::new(
+            Topic::MESSAGE_SENT,
+            Occasion { id, at },
+            None,
+            &data,
+        ));
+    }
+    fixture.start();
+    assert_eq!(recipients(&fixture), ["recipient", "sender", "third"]);
+    assert_eq!(
+        fixture.deliveries().len(),
+        3,
+        "a body without parties concerns no member"
+    );
+}
+
+#[test]
+fn a_delivery_is_withheld_when_its_owner_may_not_receive_it_at_the_attempt() {
+    type Change = fn(&WorkerFixture, Endpoint);
+    let rows: [(bool, Change); 3] = [
+        (false, |fixture, _| fixture.owners.set(1, Access::CannotAct)),
+        (false, |fixture, _| {
+            fixture.owners.set(1, Access::Sees(vec![2]))
+        }),
+        (true, |fixture, endpoint| {
+            let owner = 3.into();
+            fixture.change(&endpoint.id, |endpoint| Endpoint { owner, ..endpoint });
+        }),
+    ];
+    for (is_message, change) in rows {
+        let fixture = WorkerFixture::new();
+        let endpoint = subscribe(&fixture, 1, "a", MESSAGES);
+        fixture.transport.replies("a", [Status(500)]);
+        match is_message {
+            true => fixture.put(message(&fixture, 2, &[1])),
+            false => fixture.put_post(),
+        };
+        fixture.start();
+        assert_eq!(fixture.progress(), (State::Retrying, 1));
+        change(&fixture, endpoint);
+        fixture.pass(HOUR);
+        assert_eq!(fixture.progress(), (State::Withheld, 1));
+        assert_eq!((fixture.sent().len(), fixture.only().1.len()), (1, 1));
+    }
+}
+
+#[test]
+fn an_event_outside_of_forums_is_withheld_only_from_an_owner_who_cannot_act() {
+    for (access, state) in [
+        (Access::CannotAct, State::Withheld),
+        (Access::Sees(vec![]), State::Delivered),
+    ] {
+        let fixture = WorkerFixture::new();
+        let endpoint = fixture.add("a");
+        fixture.owners.set(1, access);
+        fixture.queue_in(None, &endpoint);
+        fixture.start();
+        assert_eq!(fixture.progress().0, state);
+    }
+}
+
+#[test]
+fn a_disabled_endpoint_receives_nothing_new_and_its_queue_waits() {
+    let fixture = WorkerFixture::new();
+    let endpoint = fixture.add("a");
+    let enable = |enabled| {
+        fixture.change(&endpoint.id, |endpoint| Endpoint {
+            enabled,
+            ..endpoint
+        })
+    };
+    fixture.queue(&endpoint, 1);
+    enable(false);
+    fixture.start();
+    fixture.put_post();
+    fixture.pass(HOUR);
+    assert_eq!(fixture.progress(), (State::Queued, 0));
+    enable(true);
+    fixture.pass(HOUR);
+    assert_eq!(fixture.progress(), (State::Delivered, 1));
+    assert_eq!(fixture.sent().len(), 1);
+}
+
+#[test]
+fn each_owner_of_a_subscribed_endpoint_is_authorized_once_in_a_batch() {
+    let fixture = WorkerFixture::new();
+    for (owner, name) in [(0, "a"), (1, "b"), (0, "c"), (1, "d")] {
+        fixture.add_of(owner, name);
+        fixture.owners.set(owner, Access::CannotAct);
+    }
+    subscribe(&fixture, 8, "other-topic", "poll.voted");
+    let disabled = fixture.add_of(9, "disabled");
+    let enabled = false;
+    fixture.change(&disabled.id, |endpoint| Endpoint {
+        enabled,
+        ..endpoint
+    });
+    (0..100).for_each(|_| drop(fixture.put_post()));
+    fixture.start();
+    assert_eq!(fixture.owners.calls.load(Ordering::SeqCst), 2);
+}
+
+/// An owner for whom the board has no answer: the delivery waits uncounted until there is one.
+#[test]
+fn while_the_authority_fails_deliveries_wait_and_other_owners_do_not() {
+    for access in [Access::Fails, Access::Panics, Access::Hangs] {
+        for (later, state, attempts) in [
+            (Access::Sees(vec![1]), State::Delivered, 1),
+            (Access::Sees(vec![2]), State::Withheld, 0),
+            (Access::CannotAct, State::Withheld, 0),
+        ] {
+            let fixture = WorkerFixture::with_replies([Status(204)]);
+            fixture.owners.set(1, access.clone());
+            fixture.start();
+            fixture.pass(seconds(600));
+            assert_eq!(fixture.progress(), (State::Queued, 0));
+            let calls = fixture.owners.calls.load(Ordering::SeqCst);
+            assert!((20..150).contains(&calls), "{calls} calls in ten minutes");
+            fixture.owners.set(1, later);
+            fixture.pass(seconds(60));
+            assert_eq!(fixture.progress(), (state, attempts));
+            assert_eq!(fixture.sent().len(), attempts as usize);
+        }
+        let fixture = WorkerFixture::new();
+        let (stuck, other) = (fixture.add("stuck"), fixture.add_of(2, "other"));
+        fixture.owners.set(1, access);
+        for _ in 0..50 {
+            fixture.queue(&stuck, 1);
+            fixture.queue(&other, 1);
+        }
+        fixture.put_post();
+        fixture.start();
+        fixture.pass(seconds(15));
+        assert_eq!(recipients(&fixture), ["other"; 51]);
+    }
+}
+
+#[test]
+fn a_failing_authority_is_not_called_at_once_for_the_rest_of_the_queue() {
+    let fixture = WorkerFixture::new();
+    fixture.owners.set(1, Access::Fails);
+    fixture.queue(&fixture.add("a"), 1000);
+    fixture.start();
+    fixture.pass(seconds(59));
+    let calls = fixture.owners.calls.load(Ordering::SeqCst);
+    assert!((12..=4 * 12).contains(&calls), "{calls} calls");
+}

@@ -1,0 +1,275 @@
+//! A worker with its stores, its board and its receivers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use forum_api::Environment;
+use forum_api::model::{EndpointId, EventId, ForumId, Timestamp};
+use forum_api::runtime::{Clock, Entropy, ManualClock, NoEntropy};
+use forum_api::store::{Filter, Webhooks};
+use forum_api::test_util::{Intervention, ManualRuntime, StoreInterceptor};
+use forum_api::webhook::{
+    Attempted, Delivery, Endpoint, Event, Plain, Secret, SecretBox, State, Topic,
+};
+use forum_api::worker::{Settings, Worker, WorkerHandle};
+
+use super::owners::FakeAuthorizer;
+use super::transport::{FakeTransport, Reply, Sent};
+
+pub(crate) const fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// Longer than all attempts of a delivery take.
+pub(crate) const HOUR: Duration = seconds(3600);
+
+/// The secret of every endpoint.
+pub(crate) const SECRET: &str = "whsec_of-all-the-endpoints";
+
+pub(crate) struct WorkerFixture {
+    pub(crate) clock: Arc<ManualClock>,
+    pub(crate) runtime: ManualRuntime,
+    pub(crate) transport: FakeTransport,
+    pub(crate) owners: Arc<FakeAuthorizer>,
+    /// The stores without the interceptor.
+    pub(crate) stores: Webhooks,
+    /// Intercepts the calls of the worker.
+    pub(crate) calls: StoreInterceptor,
+    pub(crate) settings: Settings,
+    pub(crate) spread: Spread,
+    pub(crate) secrets: Arc<dyn SecretBox>,
+    events: AtomicI64,
+}
+
+impl WorkerFixture {
+    pub(crate) fn new() -> Self {
+        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
+        let runtime = ManualRuntime::new(clock.clone());
+        Self {
+            transport: FakeTransport::new(clock.clone(), runtime.clone()),
+            clock,
+            owners: Arc::new(FakeAuthorizer::new(runtime.clone())),
+            runtime,
+            stores: Webhooks::in_memory(),
+            calls: StoreInterceptor::default(),
+            settings: Settings::default(),
+            spread: Spread(0),
+            secrets: Arc::new(Plain),
+            events: AtomicI64::default(),
+        }
+    }
+
+    /// One endpoint, `a`, whose receiver replies so, and an event for it.
+    pub(crate) fn with_replies(replies: impl IntoIterator<Item = Reply>) -> Self {
+        let fixture = Self::new();
+        fixture.add("a");
+        fixture.transport.replies("a", replies);
+        fixture.put_post();
+        fixture
+    }
+
+    /// A worker that polls only once an hour unless it is woken.
+    pub(crate) fn sleepy() -> Self {
+        let mut fixture = Self::new();
+        fixture.settings.poll = HOUR;
+        fixture
+    }
+
+    /// Starts a worker, which does all that there is to do now.
+    pub(crate) fn start(&self) -> WorkerHandle {
+        let environment = Environment::new(self.runtime.clone())
+            .secrets(self.secrets.clone())
+            .clock(self.clock.clone())
+            .random(Arc::new(self.spread));
+        let stores = self.calls.webhooks(&self.stores);
+        let (owners, transport) = (self.owners.clone(), self.transport.clone());
+        let worker = Worker::new(stores, owners, transport, environment);
+        let handle = worker.settings(self.settings.clone()).start();
+        self.runtime.run();
+        handle
+    }
+
+    /// Lets the worker do all that there is to do now.
+    pub(crate) fn wake(&self, handle: &WorkerHandle) {
+        handle.wake();
+        self.runtime.run();
+    }
+
+    /// Begins to stop the worker.
+    pub(crate) fn stop(&self, handle: &WorkerHandle) {
+        use forum_api::runtime::Runtime as _;
+        let handle = handle.clone();
+        drop(
+            self.runtime
+                .detach(Box::pin(async move { handle.stop().await })),
+        );
+        self.runtime.run();
+    }
+
+    /// Fails the calls of the worker for which `fails` returns true, given the method and the number of calls before.
+    pub(crate) fn fail(&self, fails: fn(&str, u32) -> bool) {
+        self.calls
+            .on_call(move |method, calls| match fails(method, calls) {
+                true => Intervention::Fail,
+                false => Intervention::Proceed,
+            });
+    }
+
+    /// The calls of the worker since this was called before, without those of its metrics.
+    pub(crate) fn take_counts(&self) -> BTreeMap<&'static str, u32> {
+        let mut counts = self.calls.take_counts();
+        counts.remove("deliveries.backlog");
+        counts
+    }
+
+    /// Adds an endpoint that subscribes to all topics for member 1.
+    pub(crate) fn add(&self, name: &str) -> Endpoint {
+        self.add_with(name, |endpoint| endpoint)
+    }
+
+    pub(crate) fn add_with(
+        &self,
+        name: &str,
+        change: impl FnOnce(Endpoint) -> Endpoint,
+    ) -> Endpoint {
+        let endpoint = change(endpoint(name, self.now()));
+        let added = self.stores.endpoints.add(&endpoint);
+        assert!(self.runtime.block_on(added).unwrap());
+        endpoint
+    }
+
+    /// Adds an endpoint for this member.
+    pub(crate) fn add_of(&self, owner: i64, name: &str) -> Endpoint {
+        let owner = owner.into();
+        self.add_with(name, |endpoint| Endpoint { owner, ..endpoint })
+    }
+
+    pub(crate) fn change(&self, id: &EndpointId, change: impl FnOnce(Endpoint) -> Endpoint) {
+        let found = self.runtime.block_on(self.stores.endpoints.find(id));
+        let changed = change(found.unwrap().unwrap());
+        let updated = self.stores.endpoints.update(&changed);
+        assert!(self.runtime.block_on(updated).unwrap());
+    }
+
+    /// Puts an event of a post in forum 1 into the outbox.
+    pub(crate) fn put_post(&self) -> Event {
+        self.put(self.event(&Topic::POST_CREATED, Some(1)))
+    }
+
+    pub(crate) fn put(&self, event: Event) -> Event {
+        let put = self.stores.outbox.put(&event);
+        self.runtime.block_on(put).unwrap();
+        event
+    }
+
+    pub(crate) fn event(&self, topic: &Topic, forum: Option<i64>) -> Event {
+        let number = self.events.fetch_add(1, Ordering::SeqCst);
+        event(number, topic, forum, self.now())
+    }
+
+    /// Queues deliveries to this endpoint alone, of a post in forum 1.
+    pub(crate) fn queue(&self, endpoint: &Endpoint, deliveries: u32) {
+        (0..deliveries).for_each(|_| self.queue_in(Some(1), endpoint));
+    }
+
+    pub(crate) fn queue_in(&self, forum: Option<i64>, endpoint: &Endpoint) {
+        let event = self.event(&Topic::POST_CREATED, forum);
+        let sent = self
+            .stores
+            .deliveries
+            .send(&event, &endpoint.id, self.now());
+        assert!(self.runtime.block_on(sent).unwrap().is_some());
+    }
+
+    /// An operator retries the only delivery.
+    pub(crate) fn retry(&self, handle: &WorkerHandle) {
+        let id = self.only().0.id;
+        let retried = self.stores.deliveries.retry(&id, self.now());
+        assert!(self.runtime.block_on(retried).unwrap());
+        self.wake(handle);
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub(crate) fn pass(&self, duration: Duration) {
+        self.runtime.pass(duration);
+    }
+
+    pub(crate) fn deliveries(&self) -> Vec<Delivery> {
+        let filter = Filter {
+            limit: u32::MAX,
+            ..Filter::default()
+        };
+        let listed = self.stores.deliveries.list(&filter);
+        self.runtime.block_on(listed).unwrap()
+    }
+
+    /// The number of deliveries in a state.
+    pub(crate) fn count(&self, state: State) -> usize {
+        let all = self.deliveries().into_iter();
+        all.filter(|one| one.progress.state == state).count()
+    }
+
+    /// The only delivery, and its attempts.
+    pub(crate) fn only(&self) -> (Delivery, Vec<Attempted>) {
+        let [one] = &self.deliveries()[..] else {
+            panic!("there is one delivery");
+        };
+        let found = self.stores.deliveries.find(&one.id);
+        self.runtime.block_on(found).unwrap().unwrap()
+    }
+
+    /// The state of the only delivery, and how many attempts have ended since it was queued.
+    pub(crate) fn progress(&self) -> (State, u32) {
+        let progress = self.only().0.progress;
+        (progress.state, progress.attempts)
+    }
+
+    pub(crate) fn sent(&self) -> Vec<Sent> {
+        self.transport.sent()
+    }
+}
+
+pub(crate) fn url(name: &str) -> String {
+    format!("https://{name}.example/")
+}
+
+/// An endpoint that subscribes to all topics for member 1.
+pub(crate) fn endpoint(name: &str, now: Timestamp) -> Endpoint {
+    let id = EndpointId::new(&format!("whe_{name}")).unwrap();
+    Endpoint {
+        url: url(name),
+        topics: "*".parse().unwrap(),
+        secret: Plain.seal(&Secret::new(SECRET).unwrap(), &id).unwrap(),
+        id,
+        owner: 1.into(),
+        created_at: now,
+        ..crate::sample::endpoint("A")
+    }
+}
+
+pub(crate) fn event(number: i64, topic: &Topic, forum: Option<i64>, now: Timestamp) -> Event {
+    let id = EventId::new(&format!("evt_{number}")).unwrap();
+    Event {
+        body: format!(r#"{{"event":"{id}","topic":"{topic}"}}"#),
+        id,
+        topic: topic.clone(),
+        occurred_at: now,
+        forum: forum.map(ForumId::from),
+    }
+}
+
+/// Spreads each wait by the same share: not at all with 0, almost by a fifth with 255.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spread(pub(crate) u8);
+
+impl Entropy for Spread {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), NoEntropy> {
+        bytes.fill(self.0);
+        Ok(())
+    }
+}

@@ -1,0 +1,104 @@
+//! How many attempts run at once, and that no endpoint waits for another.
+
+use forum_api::test_util::Intervention;
+use forum_api::webhook::State;
+use tokio::task::yield_now;
+
+use super::fixture::{WorkerFixture, seconds};
+use super::transport::Reply::{After, Behind, Hangs};
+
+#[test]
+fn an_endpoint_has_four_attempts_at_once_and_the_next_when_one_ends() {
+    let fixture = WorkerFixture::new();
+    fixture.transport.replies("a", [After(seconds(1), 200)]);
+    fixture.queue(&fixture.add("a"), 40);
+    let handle = fixture.start();
+    assert_eq!(handle.health().under_way, 4);
+    fixture.pass(seconds(10));
+    assert_eq!(fixture.count(State::Delivered), 40);
+    assert_eq!(fixture.transport.most(), (4, 4));
+    let times = fixture.transport.times("a");
+    assert!(times.is_sorted() && times[39].since(times[0]) == seconds(9));
+}
+
+#[test]
+fn all_endpoints_have_256_attempts_at_once_or_as_many_as_are_set() {
+    for (limit, endpoints, each, most) in [(256, 100, 8, (4, 256)), (2, 20, 1, (1, 2))] {
+        let mut fixture = WorkerFixture::sleepy();
+        fixture.settings.at_once = limit;
+        for number in 0..endpoints {
+            let name = format!("n{number}");
+            fixture.transport.replies(&name, [After(seconds(1), 200)]);
+            fixture.queue(&fixture.add(&name), each);
+        }
+        fixture.start();
+        let all = endpoints * each;
+        fixture.pass(seconds(u64::from(all.div_ceil(limit))));
+        assert_eq!(fixture.count(State::Delivered), all as usize);
+        assert_eq!(fixture.transport.most(), most);
+    }
+}
+
+#[test]
+fn a_receiver_that_hangs_with_a_thousand_queued_delays_no_other() {
+    let fixture = WorkerFixture::new();
+    fixture.transport.replies("hangs", [Hangs]);
+    fixture.queue(&fixture.add("hangs"), 1000);
+    let others: Vec<_> = (0..50).map(|number| format!("n{number}")).collect();
+    for name in &others {
+        fixture.queue(&fixture.add(name), 1);
+    }
+    let began = fixture.now();
+    fixture.start();
+    for name in &others {
+        assert_eq!(fixture.transport.times(name), [began]);
+    }
+    assert_eq!(fixture.transport.times("hangs").len(), 4);
+    fixture.take_counts();
+    fixture.pass(seconds(14));
+    let counts = fixture.take_counts();
+    assert_eq!(counts["deliveries.claim"], 14, "one each second");
+    assert_eq!(counts.get("deliveries.settle"), None);
+}
+
+#[test]
+fn with_all_slots_taken_nothing_is_claimed() {
+    let mut fixture = WorkerFixture::new();
+    fixture.settings.at_once = 4;
+    fixture.transport.replies("a", [Hangs]);
+    fixture.queue(&fixture.add("a"), 10);
+    fixture.start();
+    fixture.take_counts();
+    fixture.pass(seconds(14));
+    assert_eq!(fixture.take_counts().get("deliveries.claim"), None);
+}
+
+#[test]
+fn many_events_and_many_deliveries_do_not_wait_for_each_other() {
+    let fixture = WorkerFixture::new();
+    fixture.transport.replies("busy", [After(seconds(1), 200)]);
+    fixture.queue(&fixture.add("busy"), 100);
+    fixture.add("quick");
+    (0..1000).for_each(|_| drop(fixture.put_post()));
+    fixture.start();
+    assert_eq!(fixture.transport.times("quick").len(), 1000);
+    assert_eq!(fixture.transport.times("busy").len(), 4);
+}
+
+#[test]
+fn a_slot_that_is_freed_during_a_claim_is_used() {
+    let fixture = WorkerFixture::sleepy();
+    fixture.calls.on_call(|method, _| match method {
+        "deliveries.claim" => Intervention::DelayResult(Box::pin(async {
+            for _ in 0..8 {
+                yield_now().await;
+            }
+        })),
+        _ => Intervention::Proceed,
+    });
+    let replies = (0..40).map(|number| Behind(number * 5 % 12, 200));
+    fixture.transport.replies("a", replies);
+    fixture.queue(&fixture.add("a"), 40);
+    fixture.start();
+    assert_eq!(fixture.count(State::Delivered), 40);
+}

@@ -1,0 +1,73 @@
+//! The board, which authorizes the owners of endpoints.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use forum_api::async_trait;
+use forum_api::host::{Authority, Fault, Forums, Standing, Stored};
+use forum_api::model::{ForumId, UserId};
+use forum_api::runtime::Runtime;
+
+/// What the board answers about a member.
+#[derive(Clone, Debug)]
+pub(crate) enum Access {
+    Sees(Vec<i64>),
+    Offline,
+    CannotAct,
+    Fails,
+    Panics,
+    SeesAllAfter(Duration),
+    Hangs,
+}
+
+/// Members see every forum until a test sets another answer.
+#[derive(Debug)]
+pub(crate) struct FakeAuthorizer {
+    runtime: Arc<dyn Runtime>,
+    access: Mutex<HashMap<UserId, Access>>,
+    pub(crate) calls: AtomicU32,
+}
+
+impl FakeAuthorizer {
+    pub(crate) fn new(runtime: impl Runtime) -> Self {
+        Self {
+            runtime: Arc::new(runtime),
+            access: Mutex::default(),
+            calls: AtomicU32::default(),
+        }
+    }
+
+    pub(crate) fn set(&self, member: i64, access: Access) {
+        self.access.lock().unwrap().insert(member.into(), access);
+    }
+}
+
+#[async_trait]
+impl Authority for FakeAuthorizer {
+    async fn guest(&self) -> Stored<Standing> {
+        Ok(Standing::new(Forums::none()))
+    }
+
+    async fn member(&self, owner: &UserId) -> Stored<Option<Standing>> {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        let access = self.access.lock().unwrap().get(owner).cloned();
+        match access {
+            None => Ok(Some(Standing::new(Forums::all()))),
+            Some(Access::Sees(forums)) => {
+                let forums = forums.into_iter().map(ForumId::from);
+                Ok(Some(Standing::new(Forums::of(forums))))
+            }
+            Some(Access::Offline) => Ok(Some(Standing::new(Forums::all()).locked_out(true))),
+            Some(Access::CannotAct) => Ok(None),
+            Some(Access::Fails) => Err(Fault::new("the board is out of reach")),
+            Some(Access::Panics) => panic!("the board's own fault"),
+            Some(Access::SeesAllAfter(wait)) => {
+                self.runtime.sleep(wait).await;
+                Ok(Some(Standing::new(Forums::all())))
+            }
+            Some(Access::Hangs) => std::future::pending().await,
+        }
+    }
+}

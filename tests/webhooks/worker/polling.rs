@@ -1,0 +1,99 @@
+//! When the worker wakes, and how few calls it makes while there is nothing to do.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use forum_api::model::Timestamp;
+use forum_api::store::{Claim, Claims};
+use forum_api::webhook::State;
+
+use super::fixture::{WorkerFixture, seconds};
+use super::transport::Reply::Status;
+
+/// The same number of claims and of reads of the outbox.
+fn polls(number: u32) -> BTreeMap<&'static str, u32> {
+    BTreeMap::from([("deliveries.claim", number), ("outbox.waiting", number)])
+}
+
+#[test]
+fn an_event_is_delivered_at_a_wake_and_otherwise_within_a_second() {
+    let fixture = WorkerFixture::new();
+    let endpoint = fixture.add("a");
+    let handle = fixture.start();
+    fixture.pass(Duration::from_millis(300));
+    fixture.put_post();
+    fixture.wake(&handle);
+    assert_eq!(fixture.transport.times("a"), [fixture.now()]);
+    fixture.put_post();
+    fixture.pass(seconds(1));
+    assert_eq!(fixture.count(State::Delivered), 2);
+    fixture.queue(&endpoint, 1);
+    fixture.pass(seconds(1));
+    assert_eq!(fixture.count(State::Delivered), 3);
+}
+
+#[test]
+fn a_worker_polls_once_a_second_also_while_a_delivery_waits_for_a_retry() {
+    for reply in [Status(204), Status(500)] {
+        let fixture = WorkerFixture::with_replies([reply]);
+        fixture.start();
+        fixture.take_counts();
+        fixture.pass(seconds(29));
+        assert_eq!(fixture.take_counts(), polls(29), "{reply:?}");
+    }
+}
+
+#[test]
+fn a_thousand_wakes_are_one() {
+    let fixture = WorkerFixture::new();
+    let handle = fixture.start();
+    fixture.take_counts();
+    (0..1000).for_each(|_| handle.wake());
+    fixture.runtime.run();
+    assert_eq!(fixture.take_counts(), polls(2), "one now, and one after it");
+}
+
+#[test]
+fn one_delivery_takes_a_handful_of_calls() {
+    let fixture = WorkerFixture::new();
+    fixture.add("a");
+    let handle = fixture.start();
+    fixture.take_counts();
+    fixture.put_post();
+    fixture.wake(&handle);
+    let expected = [
+        ("deliveries.begin_sending", 1),
+        ("deliveries.claim", 2),
+        ("deliveries.settle", 1),
+        ("endpoints.all", 1),
+        ("outbox.fan_out", 1),
+        ("outbox.waiting", 1),
+    ];
+    assert_eq!(fixture.take_counts(), BTreeMap::from(expected));
+}
+
+#[test]
+fn a_worker_that_polls_is_healthy() {
+    let fixture = WorkerFixture::new();
+    let handle = fixture.start();
+    fixture.pass(seconds(600));
+    let health = handle.health();
+    assert_eq!(health.looked_at, Some(fixture.now()));
+    assert_eq!(
+        (health.failures, health.under_way, health.stopped),
+        (0, 0, false)
+    );
+}
+
+#[test]
+fn deliveries_that_another_worker_is_claiming_are_not_asked_for_at_once() {
+    let fixture = WorkerFixture::new();
+    fixture.calls.on_result_of(
+        "deliveries.claim",
+        |(_, now): &(Claim, Timestamp), claims: &mut Claims| claims.next = Some(*now),
+    );
+    fixture.start();
+    fixture.take_counts();
+    fixture.pass(seconds(60));
+    assert_eq!(fixture.take_counts()["deliveries.claim"], 60);
+}

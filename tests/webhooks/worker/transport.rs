@@ -1,0 +1,149 @@
+//! A transport in place of the receivers.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use forum_api::async_trait;
+use forum_api::model::Timestamp;
+use forum_api::runtime::{Clock, Runtime};
+use forum_api::webhook::{Answer, Outgoing, Secret, Transport, Unsent, verify};
+use tokio::task::yield_now;
+
+use super::fixture::url;
+
+/// The reply of a receiver to a delivery.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Reply {
+    Status(u16),
+    After(Duration, u16),
+    /// With this status, after all other tasks have run so many times.
+    Behind(u8, u16),
+    Refuses,
+    Panics,
+    Hangs,
+}
+
+/// A request, and when it was sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    pub(crate) at: Timestamp,
+    pub(crate) request: Outgoing,
+}
+
+impl Sent {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.request.headers[name].to_str().unwrap()
+    }
+
+    /// Whether it is signed with this secret at the time at which it was sent.
+    pub(crate) fn is_signed(&self, secret: &str) -> bool {
+        let (secret, request) = (Secret::new(secret).unwrap(), &self.request);
+        verify(&[secret], &request.headers, &request.body, self.at).is_ok()
+    }
+}
+
+/// Receivers reply with 204 until a test sets other replies.
+#[derive(Clone, Debug)]
+pub(crate) struct FakeTransport {
+    clock: Arc<dyn Clock>,
+    runtime: Arc<dyn Runtime>,
+    inner: Arc<Mutex<Inner>>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    replies: HashMap<String, VecDeque<Reply>>,
+    sent: Vec<Sent>,
+    in_flight: HashMap<String, u32>,
+    most_here: u32,
+    most_in_all: u32,
+}
+
+impl FakeTransport {
+    pub(crate) fn new(clock: Arc<dyn Clock>, runtime: impl Runtime) -> Self {
+        Self {
+            clock,
+            runtime: Arc::new(runtime),
+            inner: Arc::default(),
+        }
+    }
+
+    /// The receiver of this endpoint replies so, with the last reply from then on.
+    pub(crate) fn replies(&self, name: &str, replies: impl IntoIterator<Item = Reply>) {
+        let replies = replies.into_iter().collect();
+        let mut inner = self.inner.lock().unwrap();
+        inner.replies.insert(url(name), replies);
+    }
+
+    pub(crate) fn sent(&self) -> Vec<Sent> {
+        self.inner.lock().unwrap().sent.clone()
+    }
+
+    /// When requests were sent to this endpoint.
+    pub(crate) fn times(&self, name: &str) -> Vec<Timestamp> {
+        let sent = self.sent().into_iter();
+        let here = sent.filter(|sent| sent.request.url == url(name));
+        here.map(|sent| sent.at).collect()
+    }
+
+    /// The most requests that were in progress at once: to one URL, and in all.
+    pub(crate) fn most(&self) -> (u32, u32) {
+        let inner = self.inner.lock().unwrap();
+        (inner.most_here, inner.most_in_all)
+    }
+}
+
+impl Inner {
+    fn receive(&mut self, sent: Sent) -> Reply {
+        let url = sent.request.url.clone();
+        self.sent.push(sent);
+        let here = self.in_flight.entry(url.clone()).or_default();
+        *here += 1;
+        self.most_here = self.most_here.max(*here);
+        self.most_in_all = self.most_in_all.max(self.in_flight.values().sum());
+        let replies = self.replies.entry(url).or_default();
+        let next = replies.front().copied().unwrap_or(Reply::Status(204));
+        if replies.len() > 1 {
+            replies.pop_front();
+        }
+        next
+    }
+}
+
+/// A request in progress, until this is dropped.
+struct InFlight(Arc<Mutex<Inner>>, String);
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        let mut inner = self.0.lock().unwrap();
+        *inner.in_flight.get_mut(&self.1).unwrap() -= 1;
+    }
+}
+
+#[async_trait]
+impl Transport for FakeTransport {
+    async fn post(&self, request: Outgoing) -> Result<Answer, Unsent> {
+        let _in_flight = InFlight(Arc::clone(&self.inner), request.url.clone());
+        let at = self.clock.now();
+        let reply = self.inner.lock().unwrap().receive(Sent { at, request });
+        let status = match reply {
+            Reply::Status(status) => status,
+            Reply::After(wait, status) => {
+                self.runtime.sleep(wait).await;
+                status
+            }
+            Reply::Behind(turns, status) => {
+                for _ in 0..turns {
+                    yield_now().await;
+                }
+                status
+            }
+            Reply::Refuses => return Err(Unsent("connection refused".into())),
+            Reply::Panics => panic!("the transport panics"),
+            Reply::Hangs => std::future::pending().await,
+        };
+        let excerpt = "x".repeat(5000);
+        Ok(Answer { status, excerpt })
+    }
+}
