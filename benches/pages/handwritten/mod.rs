@@ -21,7 +21,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio_postgres::types;
 
-use crate::board::db::numbered::numbered;
+use crate::board::db::named_params;
 use known::{Member, Token};
 use query::{Forums, Posts, Query, Thread, Threads};
 use row::Row;
@@ -163,11 +163,11 @@ async fn in_postgres<Q: Query>(pool: &Pool, asking: Asking, query: Q) -> Q::Wire
 }
 
 async fn fetched<Q: Query>(client: &Client, query: &Q) -> Vec<Q::Item> {
-    let numbered = numbered(query.sql());
-    let statement = client.prepare_cached(&numbered.sql).await.unwrap();
+    let statement_text = named_params(query.sql());
+    let statement = client.prepare_cached(&statement_text.sql).await.unwrap();
     let bound = query.bound();
     let value = |name: &String| bound.iter().find(|(bound, _)| bound == name).unwrap().1;
-    let values = numbered.names.iter().map(value);
+    let values = statement_text.names.iter().map(value);
     let values: Vec<_> = values
         .map(|value| value as &(dyn types::ToSql + Sync))
         .collect();
