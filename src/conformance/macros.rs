@@ -1,5 +1,31 @@
 //! Macros that define the rules of a file and that make a `#[test]` of each rule.
 
+/// Compares two values by reference. The compared expression is the description, unless one is given.
+macro_rules! check_eq {
+    ($found:expr, $expected:expr $(,)?) => {
+        $crate::conformance::check_eq(stringify!($found), &$found, &$expected)
+    };
+    ($found:expr, $expected:expr, $($description:tt)+) => {
+        match (&$found, &$expected) {
+            (found, expected) => {
+                $crate::conformance::check_eq(format_args!($($description)+), found, expected)
+            }
+        }
+    };
+}
+
+/// Checks a condition, which is the description, unless one is given.
+macro_rules! check {
+    ($condition:expr $(,)?) => {
+        $crate::conformance::check(stringify!($condition), $condition)
+    };
+    ($condition:expr, $($description:tt)+) => {
+        match $condition {
+            condition => $crate::conformance::check(format_args!($($description)+), condition),
+        }
+    };
+}
+
 /// Defines the rules of one file for boards, and `RULES`, the list of them.
 ///
 /// `mod name;` comes first and repeats the file's name. The macro also defines a hidden exported macro of that name,
@@ -24,7 +50,7 @@ macro_rules! store_rules {
 macro_rules! rules {
     (
         $file:ident, $fixture:ty, $cases:path;
-        $($(#[$doc:meta])+ async fn $rule:ident($subject:ident: &$type:ty) -> Verdict $body:block)+
+        $($(#[$doc:meta])+ async fn $rule:ident($subject:ident: &$type:ty) -> TestResult $body:block)+
     ) => {
         /// The rules of this file.
         pub(crate) const RULES: &[$crate::conformance::Case<$fixture>] = &[$(
@@ -34,7 +60,7 @@ macro_rules! rules {
             ),
         )+];
 
-        $($(#[$doc])+ async fn $rule($subject: &$type) -> Verdict $body)+
+        $($(#[$doc])+ async fn $rule($subject: &$type) -> TestResult $body)+
 
         #[doc(hidden)]
         #[macro_export]
@@ -48,7 +74,7 @@ macro_rules! rules {
                         fn $rule() {
                             let name = concat!(stringify!($file), "::", stringify!($rule));
                             let case = $cases.iter().find(|case| case.name == name).unwrap();
-                            ($block_on)(case.must_hold(<$fixture>::new(&$host)));
+                            ($block_on)(case.run_or_panic(<$fixture>::new(&$host)));
                         }
                     )+
                 }

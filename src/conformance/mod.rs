@@ -1,9 +1,8 @@
-//! The rules that a board must keep, to be held against any host's (feature `conformance`).
+//! The rules that every board must keep (feature `conformance`).
 //!
-//! A host hands over a way to an empty board ([`Host`]), and what puts members, forums and content there behind the
-//! API's back ([`Stage`]). [`board_tests!`] turns every rule into a test of its own, [`run_all`] into a line of a
-//! [`Report`]. What the board lawfully lacks it names ([`Part`]), and the rules about that are skipped, so that a host
-//! grows into the suite as it grows into the [`Board`](crate::host::Board). The same for stores is in [`stores`].
+//! A host implements [`Host`], which makes an empty board, and [`Stage`], which puts members, forums and content there
+//! behind the API's back. [`board_tests!`] makes a test of every rule, and [`run_all`] a [`Report`]. The host names the
+//! features that its board lacks ([`Part`]), and their rules are skipped. The rules for stores are in [`stores`].
 //!
 //! A board that has forums and members, and nothing else yet:
 //!
@@ -101,34 +100,33 @@
 //! assert_eq!(report.failed().count(), 0);
 //! ```
 //!
-//! `board_tests!` takes what makes the [`Host`], and what runs a future to its end: any executor will do.
+//! `board_tests!` takes an expression that makes the [`Host`], and a function that runs a future to its end.
 //!
 //! # Adding a rule
 //!
-//! A rule is an `async fn` that takes an empty board, inside the `board_rules!` of the file of the resource that it is
-//! about, with a fault that it catches in the file of the same name in `examples/server/tests/board/faults`. Its name says the rule, and
-//! a sentence of documentation whom it protects:
+//! A rule is an `async fn` inside the `board_rules!` of the file of its resource, with a fault that it catches in the
+//! file of the same name in `examples/server/tests/board/faults`:
 //!
 //! ```
-//! # use forum_api::conformance::{Audience, Role, Suite, Verdict};
-//! /// Who does not see a thread finds no poll of it.
-//! pub async fn a_hidden_threads_poll_is_absent(suite: &Suite) -> Verdict {
-//!     let forum = suite.forum(Audience::Staff).await?;           // skipped where nothing can be hidden
-//!     let (sam, alice) = (suite.join("sam", Role::Staff).await?, suite.member("alice").await?);
+//! # use forum_api::conformance::{Audience, Suite, TestResult};
+//! /// The poll of a hidden thread is absent.
+//! async fn a_hidden_threads_poll_is_absent(suite: &Suite) -> TestResult {
+//!     let forum = suite.forum(Audience::Staff).await?;           // skipped if the host cannot hide forums
+//!     let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
 //!     let thread = suite.thread(&sam, &forum).await?.thread;
-//!     alice.poll(&thread).await?.absent()                        // skipped where there are no polls
+//!     alice.poll(&thread).await.expect_path_not_found()          // skipped if the host has no polls
 //! }
 //! ```
 //!
-//! - The callers ([`Someone`]) have a method for every command of the board; each answer ([`Asked`]) is told what was
-//!   expected of it. [`equal`] and [`holds`] compare the rest, and `?` ends the case at the first thing that is wrong.
-//! - An answer with anything in a forum that the caller's standing does not cover breaks every rule: the library
-//!   would have to drop it. So does a failure of the backend.
-//! - What only some boards have is a [`Part`]: commands and helpers of a part skip the rule by themselves; for the
-//!   rest there is [`Suite::needs`].
-//! - What goes on behind the API's back is a method of [`Stage`] with a default that says it is missed.
-//! - Each write comes a minute after what was before, so that no flood limit is met by chance; [`Suite::wait`] lets
-//!   more time go by, and [`Suite::race`] runs work at once.
+//! - The callers ([`TestCaller`]) have a method for every call of the board, and each result ([`CallResult`]) has
+//!   methods for the expected outcome. [`check_eq`] and [`check`] compare the rest.
+//! - A result with anything in a forum that the caller does not see breaks every rule, and so does a failure of the
+//!   backend.
+//! - A feature that a board may lack is a [`Part`]: calls and helpers that need it skip the rule, and so does
+//!   [`Suite::require`].
+//! - A change behind the API's back is a method of [`Stage`], whose default reports that it is missing.
+//! - Each write comes a minute after the one before, so that no rule meets a flood limit. [`Suite::advance`] advances
+//!   the clock further, and [`Suite::race`] runs calls at the same time.
 
 #[macro_use]
 mod macros;
@@ -138,8 +136,8 @@ mod support;
 
 pub use rules::CASES;
 pub use support::{
-    Asked, Audience, Case, Host, NewForum, Part, Placed, Report, Role, Set, Someone, Stage, Stop,
-    Suite, Verdict, Written, equal, holds, run_all,
+    Audience, CallResult, Case, ForumScoped, Host, NewForum, Part, Report, Role, Set, Stage, Suite,
+    TestCaller, TestFailure, TestResult, check, check_eq, run_all,
 };
 
 pub use super::{board_tests, store_tests};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use forum_api::async_trait;
 use forum_api::conformance::stores::{CASES, Keeper, Shelf};
-use forum_api::conformance::{Case, Set, Stop};
+use forum_api::conformance::{Case, Set, TestFailure};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::runtime::{Runtime, TokioRuntime};
 use forum_api::store::{
@@ -230,7 +230,7 @@ async fn each_fault_is_caught_by_its_rule() {
         let case: &Case<Shelf> = found.unwrap_or_else(|| panic!("there is no rule {rule}"));
         let result = case.check(Shelf::new(&Faulty(Some(&inject)))).await;
         assert!(
-            matches!(result, Err(Stop::Broken(_))),
+            matches!(result, Err(TestFailure::Failed(_))),
             "{fault}: {rule}: {result:?}"
         );
         let result = case.check(Shelf::new(&Faulty(None))).await;

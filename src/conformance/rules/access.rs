@@ -1,202 +1,149 @@
-//! The standing is asked anew on every request, and nothing of it outlives that.
+//! Access is looked up for every request.
 
-use super::sanitizing::{reply, start};
-use super::thread_fixture::{no_posts, posts};
-use super::{Audience, Part, Role, Suite, Verdict, equal, holds};
-use crate::model::{ForumId, UserId};
+use super::*;
 
-board_rules!(
+board_rules! {
     mod access;
 
-    /// What is hidden from somebody between two requests is gone with the second, and comes back.
-    async fn sight_that_is_taken_away_is_gone_at_once(suite: &Suite) -> Verdict {
-        suite.needs(Part::HiddenForums)?;
-        let forum = suite.forum(Audience::Guests).await?;
-        let alice = suite.member("alice").await?;
+    /// A forum that is hidden between two requests is absent in the second, and comes back when it is shown.
+    async fn sight_that_is_taken_away_is_gone_at_once(suite: &Suite) -> TestResult {
+        suite.require(Part::HiddenForums)?;
+        let (forum, alice) = suite.forum_and_member().await?;
         let thread = suite.thread(&alice, &forum).await?.thread;
-        let seen = alice.thread(&thread).await?.granted()?;
-        suite.stage.set_readers(&forum, Audience::Staff).await?;
-        alice.thread(&thread).await?.absent()?;
-        no_posts(&alice, &thread).await?;
-        alice.reply(&thread, &reply("Some words")).await?.absent()?;
-        let found = alice.forums().await?.granted()?;
-        equal("the forums that are left", found, Vec::new())?;
-        suite.stage.set_readers(&forum, Audience::Guests).await?;
-        let found = alice.thread(&thread).await?.granted()?;
-        equal("the thread afterwards", found, seen)
+        let seen = alice.get_thread(&thread).await?;
+        suite.fixture.set_readers(&forum, Audience::Staff).await?;
+        alice.thread(&thread).await.expect_path_not_found()?;
+        alice.first_page(&thread).await.expect_path_not_found()?;
+        alice.answer(&thread, "Some words").await.expect_path_not_found()?;
+        check_eq!(alice.get_forums().await?, [])?;
+        suite.fixture.set_readers(&forum, Audience::Guests).await?;
+        check_eq!(alice.get_thread(&thread).await?, seen)
     }
 
-    /// The guest's sight is asked anew as well.
-    async fn a_guests_sight_is_asked_anew(suite: &Suite) -> Verdict {
+    /// The guest's access is looked up for every request as well.
+    async fn a_guests_sight_is_asked_anew(suite: &Suite) -> TestResult {
         let guest = suite.guest()?;
-        suite.needs(Part::HiddenForums)?;
-        let forum = suite.forum(Audience::Guests).await?;
-        let alice = suite.member("alice").await?;
+        suite.require(Part::HiddenForums)?;
+        let (forum, alice) = suite.forum_and_member().await?;
         let thread = suite.thread(&alice, &forum).await?.thread;
-        guest.thread(&thread).await?.granted()?;
-        suite.stage.set_readers(&forum, Audience::Members).await?;
-        guest.thread(&thread).await?.absent()?;
-        let found = guest.forums().await?.granted()?;
-        equal("the forums that are left", found, Vec::new())
+        guest.get_thread(&thread).await?;
+        suite.fixture.set_readers(&forum, Audience::Members).await?;
+        guest.thread(&thread).await.expect_path_not_found()?;
+        check_eq!(guest.get_forums().await?, [])
     }
 
-    /// A write decides inside its own transaction: what was hidden since the request began is absent.
-    async fn a_write_under_way_loses_what_is_hidden_meanwhile(suite: &Suite) -> Verdict {
-        suite.needs(Part::HiddenForums)?;
-        let forum = suite.forum(Audience::Guests).await?;
-        let (alice, sam) = (
-            suite.member("alice").await?,
-            suite.join("sam", Role::Staff).await?,
-        );
+    /// A write is decided in its own transaction: a forum that was hidden since the request began is absent.
+    async fn a_write_under_way_loses_what_is_hidden_meanwhile(suite: &Suite) -> TestResult {
+        suite.require(Part::HiddenForums)?;
+        let (forum, alice) = suite.forum_and_member().await?;
+        let sam = suite.staff("sam").await?;
         let thread = suite.thread(&alice, &forum).await?.thread;
-        let waiting = alice.hold().await?;
-        suite.stage.set_readers(&forum, Audience::Staff).await?;
-        let before = sam.thread(&thread).await?.granted()?;
-        waiting
-            .reply(&thread, &reply("Some words"))
-            .await?
-            .absent()?;
-        let new = start("x", "x");
-        waiting.start_thread(&forum, &new).await?.absent()?;
-        let found = sam.thread(&thread).await?.granted()?;
-        equal("the thread afterwards", found, before)
+        let cached = alice.cache_access().await?;
+        suite.fixture.set_readers(&forum, Audience::Staff).await?;
+        let before = sam.get_thread(&thread).await?;
+        cached.answer(&thread, "Some words").await.expect_path_not_found()?;
+        cached.start(&forum, "x", "x").await.expect_path_not_found()?;
+        check_eq!(sam.get_thread(&thread).await?, before)
     }
 
-    /// A write of one who was banned since the request began is not carried out.
-    async fn a_write_under_way_ends_with_a_ban(suite: &Suite) -> Verdict {
-        suite.needs(Part::Bans)?;
-        let forum = suite.forum(Audience::Guests).await?;
-        let (alice, bob) = (suite.member("alice").await?, suite.member("bob").await?);
+    /// A write of a member who was banned since the request began is not carried out.
+    async fn a_write_under_way_ends_with_a_ban(suite: &Suite) -> TestResult {
+        let (forum, alice) = suite.forum_and_member().await?;
+        let bob = suite.member("bob").await?;
         let thread = suite.thread(&bob, &forum).await?.thread;
-        let waiting = alice.hold().await?;
-        suite.stage.set_banned(&alice.id(), true).await?;
-        let before = bob.thread(&thread).await?.granted()?;
-        waiting
-            .reply(&thread, &reply("Some words"))
-            .await?
-            .barred()?;
-        let found = bob.thread(&thread).await?.granted()?;
-        equal("the thread afterwards", found, before)
+        let cached = suite.banned_meanwhile(&alice).await?;
+        let before = bob.get_thread(&thread).await?;
+        cached.answer(&thread, "Some words").await.expect_denied()?;
+        check_eq!(bob.get_thread(&thread).await?, before)
     }
 
-    /// An account that is banned has no standing, until the ban is taken back.
-    async fn a_banned_account_has_no_standing(suite: &Suite) -> Verdict {
-        suite.needs(Part::Bans)?;
+    /// A banned account has no access until the ban is lifted.
+    async fn a_banned_account_has_no_standing(suite: &Suite) -> TestResult {
+        suite.require(Part::Bans)?;
         let alice = suite.member("alice").await?;
         for banned in [false, true, false] {
-            suite.stage.set_banned(&alice.id(), banned).await?;
-            let stands = alice.standing().await?.is_some();
-            equal(
-                format_args!("whether alice stands, banned: {banned}"),
-                stands,
-                !banned,
-            )?;
+            suite.fixture.set_banned(&alice.id(), banned).await?;
+            check_eq!(alice.access().await?.is_some(), !banned, "access, banned: {banned}")?;
         }
         Ok(())
     }
 
-    /// An id that no member has, has no standing: a token outlives its owner's account.
-    async fn nobody_has_no_standing(suite: &Suite) -> Verdict {
+    /// An id that no member has, has no access: a token outlives its owner's account.
+    async fn nobody_has_no_standing(suite: &Suite) -> TestResult {
         suite.member("alice").await?;
-        for id in ["0", "-1", "007", "9223372036854775807", "no-such_member"] {
-            let Some(nobody) = UserId::new(id) else {
-                continue;
-            };
-            let standing = suite.standing_of(&nobody).await?;
-            holds(format_args!("{id:?} has no standing"), standing.is_none())?;
+        let ids = ["0", "-1", "007", "9223372036854775807", "no-such_member"];
+        for nobody in ids.into_iter().filter_map(UserId::new) {
+            let access = suite.access_of(&nobody).await?;
+            check!(access.is_none(), "{nobody:?} has no access")?;
         }
         Ok(())
     }
 
-    /// An account that was removed has no standing, and what it wrote is nobody's.
-    async fn a_removed_account_leaves_what_it_wrote(suite: &Suite) -> Verdict {
-        suite.needs(Part::Removal)?;
-        let forum = suite.forum(Audience::Guests).await?;
-        let (alice, bob) = (suite.member("alice").await?, suite.member("bob").await?);
-        let thread = suite.thread(&alice, &forum).await?.thread;
-        suite.stage.remove_account(&alice.id()).await?;
-        holds(
-            "a removed account has no standing",
-            alice.standing().await?.is_none(),
-        )?;
-        let seen = bob.thread(&thread).await?.granted()?;
-        let last = seen.last_post.and_then(|last| last.author);
-        let what = "the authors of the thread and its last post";
-        let found = (seen.author, last);
-        equal(what, found, (None, None))?;
-        let items = posts(&bob, &thread).await?;
-        let authors: Vec<_> = items.into_iter().map(|post| post.author).collect();
-        equal("the authors of its posts", authors, vec![None])?;
-        bob.profile(&alice.by_id()).await?.absent()?;
-        bob.profile(&alice.by_name()).await?.absent()
+    /// A removed account has no access, and its posts have no author.
+    async fn a_removed_account_leaves_what_it_wrote(suite: &Suite) -> TestResult {
+        suite.require(Part::Removal)?;
+        let (forum, alice) = suite.forum_and_member().await?;
+        let bob = suite.member("bob").await?;
+        let at = suite.thread(&alice, &forum).await?;
+        suite.fixture.remove_account(&alice.id()).await?;
+        check!(alice.access().await?.is_none())?;
+        let seen = bob.get_thread(&at.thread).await?;
+        check_eq!(seen.author, None)?;
+        check_eq!(seen.last_post.and_then(|last| last.author), None)?;
+        check_eq!(bob.get_post(&at).await?.author, None)?;
+        bob.profile(&alice.id_ref()).await.expect_path_not_found()?;
+        bob.profile(&alice.name_ref()).await.expect_path_not_found()
     }
 
-    /// While the board is offline, everybody but administrators is locked out.
-    async fn offline_is_for_administrators(suite: &Suite) -> Verdict {
-        suite.needs(Part::Offline)?;
-        let everybody = [
+    /// While the board is offline, all callers except administrators are locked out.
+    async fn offline_is_for_administrators(suite: &Suite) -> TestResult {
+        suite.require(Part::Offline)?;
+        let everyone = [
             (suite.member("alice").await?, true),
-            (suite.join("sam", Role::Staff).await?, true),
-            (suite.join("ada", Role::Administrator).await?, false),
+            (suite.staff("sam").await?, true),
+            (suite.admin("ada").await?, false),
         ];
         let guest = suite.guest().ok().map(|guest| (guest, true));
-        for (someone, shut) in everybody.into_iter().chain(guest) {
+        for (caller, shut) in everyone.into_iter().chain(guest) {
             for offline in [false, true, false] {
-                suite.stage.set_offline(offline).await?;
-                let locked_out = someone
-                    .standing()
-                    .await?
-                    .map(|standing| standing.locked_out);
-                let what = format!(
-                    "whether {} is locked out, offline: {offline}",
-                    someone.name()
-                );
-                equal(what, locked_out, Some(offline && shut))?;
+                suite.fixture.set_offline(offline).await?;
+                let locked_out = caller.access().await?.map(|access| access.locked_out);
+                check_eq!(locked_out, Some(offline && shut), "{caller:?}, offline: {offline}")?;
             }
         }
         Ok(())
     }
 
-    /// A moderator moderates the one forum, and no longer than they are one.
-    async fn a_moderator_is_one_of_one_forum_while_it_lasts(suite: &Suite) -> Verdict {
-        suite.needs(Part::Locking)?;
-        let (here, elsewhere) = (
-            suite.forum(Audience::Guests).await?,
-            suite.forum(Audience::Guests).await?,
-        );
-        let (alice, max) = (
-            suite.member("alice").await?,
-            suite.moderator("max", &here).await?,
-        );
-        for (forum, moderates) in [(&here, true), (&elsewhere, false)] {
-            may_reply_in_locked(suite, &alice, &max, forum, moderates).await?;
-        }
-        suite.stage.set_moderator(&here, &max.id(), false).await?;
-        may_reply_in_locked(suite, &alice, &max, &here, false).await
+    /// A moderator moderates one forum, and only while they are its moderator.
+    async fn a_moderator_is_one_of_one_forum_while_it_lasts(suite: &Suite) -> TestResult {
+        suite.require(Part::Locking)?;
+        let [here, elsewhere] = suite.forums().await?;
+        let (alice, max) = (suite.member("alice").await?, suite.moderator("max", &here).await?);
+        moderates(suite, &alice, &max, &here, true).await?;
+        moderates(suite, &alice, &max, &elsewhere, false).await?;
+        suite.fixture.set_moderator(&here, &max.id(), false).await?;
+        moderates(suite, &alice, &max, &here, false).await
     }
 
-    /// A moderator of a forum is none of those below it.
-    async fn a_moderator_is_none_of_the_sub_forums(suite: &Suite) -> Verdict {
-        suite.needs(Part::Locking)?;
-        let above = suite.forum(Audience::Guests).await?;
+    /// A moderator of a forum does not moderate its sub-forums.
+    async fn a_moderator_is_none_of_the_sub_forums(suite: &Suite) -> TestResult {
+        suite.require(Part::Locking)?;
+        let (above, alice) = suite.forum_and_member().await?;
         let below = suite.sub_forum(&above, Audience::Guests).await?;
-        let (alice, max) = (
-            suite.member("alice").await?,
-            suite.moderator("max", &above).await?,
-        );
-        may_reply_in_locked(suite, &alice, &max, &below, false).await
+        let max = suite.moderator("max", &above).await?;
+        moderates(suite, &alice, &max, &below, false).await
     }
-);
+}
 
-async fn may_reply_in_locked(
+/// Whether `caller` may reply in a locked thread of the forum.
+async fn moderates(
     suite: &Suite,
-    author: &super::Someone,
-    someone: &super::Someone,
+    author: &TestCaller,
+    caller: &TestCaller,
     forum: &ForumId,
     may: bool,
-) -> Verdict {
+) -> TestResult {
     let thread = suite.thread(author, forum).await?.thread;
-    suite.stage.set_locked(&thread, true).await?;
-    let replied = someone.reply(&thread, &reply("Some words")).await?;
-    replied.granted_if(may)
+    suite.fixture.set_locked(&thread, true).await?;
+    caller.answer(&thread, "Some words").await.expect_ok_if(may)
 }

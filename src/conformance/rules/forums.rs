@@ -1,26 +1,18 @@
-//! Forums: listed, nested and counted.
+//! Forums: the list, its tree and the counts.
 
-use super::{
-    Audience, NewForum, Part, Role, Someone, Suite, Verdict, equal, holds, thread_fixture,
-};
-use crate::model::ForumId;
+use super::*;
 
-board_rules!(
+board_rules! {
     mod forums;
 
-    /// Parents stand before their children, and siblings in the order of their positions, from 1.
-    async fn parents_stand_before_children_by_position(suite: &Suite) -> Verdict {
-        let (first, second) = (
-            suite.forum(Audience::Guests).await?,
-            suite.forum(Audience::Guests).await?,
-        );
+    /// Parents come before their children, and siblings in the order of their positions, from 1.
+    async fn parents_stand_before_children_by_position(suite: &Suite) -> TestResult {
+        let [first, second] = suite.forums().await?;
         let last = suite.sub_forum(&second, Audience::Guests).await?;
-        let (inner, other) = (
-            suite.sub_forum(&first, Audience::Guests).await?,
-            suite.sub_forum(&first, Audience::Guests).await?,
-        );
+        let inner = suite.sub_forum(&first, Audience::Guests).await?;
+        let other = suite.sub_forum(&first, Audience::Guests).await?;
         let deepest = suite.sub_forum(&inner, Audience::Guests).await?;
-        let forums = suite.member("alice").await?.forums().await?.granted()?;
+        let alice = suite.member("alice").await?;
         for (forum, parent, position) in [
             (&first, None, 1),
             (&second, None, 2),
@@ -29,15 +21,12 @@ board_rules!(
             (&other, Some(&first), 2),
             (&deepest, Some(&inner), 1),
         ] {
-            let found = forums.iter().find(|found| found.forum_id == *forum);
-            let place = found.map(|found| (found.parent_id.as_ref(), found.position));
-            equal(
-                format_args!("parent and position of {forum:?}"),
-                place,
-                Some((parent, position)),
-            )?;
+            let found = alice.get_forum(forum).await?;
+            let place = (found.parent_id.as_ref(), found.position);
+            check_eq!(place, (parent, position), "parent and position of {forum:?}")?;
         }
-        let place = |id: &ForumId| forums.iter().position(|forum| forum.forum_id == *id);
+        let forums = alice.get_forums().await?;
+        let index = |id: &ForumId| forums.iter().position(|forum| forum.forum_id == *id);
         for (before, after) in [
             (&first, &second),
             (&first, &inner),
@@ -45,162 +34,116 @@ board_rules!(
             (&inner, &deepest),
             (&second, &last),
         ] {
-            let in_order = place(before) < place(after);
-            let what = format_args!("{before:?} stands before {after:?} in {forums:?}");
-            holds(what, in_order)?;
+            check!(index(before) < index(after), "{before:?} is before {after:?} in {forums:?}")?;
         }
         Ok(())
     }
 
-    /// A forum below a hidden one hangs from the nearest forum above that the caller sees. A parent that is not in the list
-    /// counts as none: the library takes it away.
-    async fn a_parent_is_the_nearest_that_is_seen(suite: &Suite) -> Verdict {
+    /// The parent of a forum is the nearest forum above it that the caller sees. A parent that is not in the list counts as
+    /// none: the library removes it.
+    async fn a_parent_is_the_nearest_that_is_seen(suite: &Suite) -> TestResult {
         let top = suite.forum(Audience::Guests).await?;
         let hidden = suite.sub_forum(&top, Audience::Staff).await?;
         let seen = suite.sub_forum(&hidden, Audience::Guests).await?;
         let alone = suite.forum(Audience::Staff).await?;
         let orphan = suite.sub_forum(&alone, Audience::Guests).await?;
-        let (alice, sam) = (
-            suite.member("alice").await?,
-            suite.join("sam", Role::Staff).await?,
-        );
-        for (someone, forum, above) in [
+        let (alice, sam) = (suite.member("alice").await?, suite.staff("sam").await?);
+        for (caller, forum, above) in [
             (&sam, &seen, Some(&hidden)),
             (&sam, &orphan, Some(&alone)),
             (&alice, &seen, Some(&top)),
             (&alice, &orphan, None),
         ] {
-            let forums = someone.forums().await?.granted()?;
+            let forums = caller.get_forums().await?;
             let is_listed = |id: &ForumId| forums.iter().any(|forum| forum.forum_id == *id);
-            let found = forums.iter().find(|found| found.forum_id == *forum);
-            let parent = found.and_then(|found| found.parent_id.clone());
-            equal(
-                format_args!("the parent of {forum:?} as {} sees it", someone.name()),
-                parent.filter(is_listed).as_ref(),
-                above,
-            )?;
+            let parent = caller.get_forum(forum).await?.parent_id.filter(is_listed);
+            check_eq!(parent.as_ref(), above, "the parent of {forum:?} for {caller:?}")?;
         }
         Ok(())
     }
 
-    /// A forum goes by the title that it was given.
-    async fn a_forum_tells_its_title(suite: &Suite) -> Verdict {
-        let new = NewForum {
-            title: "Tea & Kettles".into(),
-            parent: None,
-            readers: Audience::Guests,
-            writers: Audience::Guests,
-        };
-        let id = suite.stage.add_forum(&new).await?;
-        let forum = thread_fixture::forum(&suite.member("alice").await?, &id).await?;
-        equal("its title", forum.title, new.title)
+    /// A forum has the title that it was given.
+    async fn a_forum_tells_its_title(suite: &Suite) -> TestResult {
+        let new = NewForum::new("Tea & Kettles", Audience::Guests, Audience::Guests);
+        let id = suite.fixture.add_forum(&new).await?;
+        let forum = suite.member("alice").await?.get_forum(&id).await?;
+        check_eq!(forum.title, new.title)
     }
 
-    /// A forum without threads has counts of nothing, and no activity.
-    async fn an_empty_forum_counts_nothing(suite: &Suite) -> Verdict {
-        let id = suite.forum(Audience::Guests).await?;
-        let forum = thread_fixture::forum(&suite.member("alice").await?, &id).await?;
-        let found = (forum.thread_count, forum.post_count, forum.last_activity_at);
-        equal("threads, posts and last activity", found, (0, 0, None))
+    /// A forum without threads has zero counts and no activity.
+    async fn an_empty_forum_counts_nothing(suite: &Suite) -> TestResult {
+        let (forum, alice) = suite.forum_and_member().await?;
+        let found = alice.get_forum(&forum).await?;
+        check_eq!((found.thread_count, found.post_count, found.last_activity_at), (0, 0, None))
     }
 
-    /// A thread and a reply count at once, in their own forum alone.
-    async fn what_is_posted_counts_in_its_forum_alone(suite: &Suite) -> Verdict {
-        let forum = suite.forum(Audience::Guests).await?;
-        let above = suite.forum(Audience::Guests).await?;
+    /// A thread and a reply count at once, and only in their own forum.
+    async fn what_is_posted_counts_in_its_forum_alone(suite: &Suite) -> TestResult {
+        let [forum, other] = suite.forums().await?;
         let alice = suite.member("alice").await?;
-        let untouched = thread_fixture::forum(&alice, &above).await?;
+        let untouched = alice.get_forum(&other).await?;
         let thread = suite.thread(&alice, &forum).await?.thread;
         suite.post(&alice, &thread).await?;
         suite.post(&alice, &thread).await?;
-        let (found, thread) = (
-            thread_fixture::forum(&alice, &forum).await?,
-            alice.thread(&thread).await?.granted()?,
-        );
-        equal(
-            "threads, posts and last activity",
-            (found.thread_count, found.post_count, found.last_activity_at),
-            (1, 3, Some(thread.last_activity_at)),
-        )?;
-        equal(
-            "the other forum",
-            thread_fixture::forum(&alice, &above).await?,
-            untouched,
-        )
+        let found = alice.get_forum(&forum).await?;
+        let active_at = Some(alice.get_thread(&thread).await?.last_activity_at);
+        check_eq!((found.thread_count, found.post_count), (1, 3))?;
+        check_eq!(found.last_activity_at, active_at)?;
+        check_eq!(alice.get_forum(&other).await?, untouched)
     }
 
-    /// A forum's counts are without its sub-forums.
-    async fn a_forum_does_not_count_what_is_below_it(suite: &Suite) -> Verdict {
-        let above = suite.forum(Audience::Guests).await?;
+    /// A forum's counts exclude its sub-forums.
+    async fn a_forum_does_not_count_what_is_below_it(suite: &Suite) -> TestResult {
+        let (above, alice) = suite.forum_and_member().await?;
         let below = suite.sub_forum(&above, Audience::Guests).await?;
-        let alice = suite.member("alice").await?;
-        let before = thread_fixture::forum(&alice, &above).await?;
+        let before = alice.get_forum(&above).await?;
         suite.thread(&alice, &below).await?;
-        equal(
-            "the forum above",
-            thread_fixture::forum(&alice, &above).await?,
-            before,
-        )
+        check_eq!(alice.get_forum(&above).await?, before)
     }
 
-    /// What awaits approval changes nothing that others are told of the forum.
-    async fn what_awaits_approval_counts_nowhere(suite: &Suite) -> Verdict {
-        let forum = suite.forum(Audience::Guests).await?;
-        let (alice, nina) = (suite.member("alice").await?, suite.newcomer("nina").await?);
+    /// Content that awaits approval changes nothing that others see of the forum.
+    async fn what_awaits_approval_counts_nowhere(suite: &Suite) -> TestResult {
+        let (forum, alice) = suite.forum_and_member().await?;
+        let nina = suite.newcomer("nina").await?;
         let thread = suite.thread(&alice, &forum).await?.thread;
-        let before = told(suite, &alice, &nina, &thread).await?;
+        let before = snapshot(suite, &alice, &nina, &thread).await?;
         suite.thread(&nina, &forum).await?;
         suite.post(&nina, &thread).await?;
-        let found = told(suite, &alice, &nina, &thread).await?;
-        equal("all that is told", found, before)
+        check_eq!(snapshot(suite, &alice, &nina, &thread).await?, before)
     }
 
-    /// What is written in a hidden forum changes nothing that others are told.
-    async fn what_is_hidden_counts_nowhere(suite: &Suite) -> Verdict {
-        let (forum, hidden) = (
-            suite.forum(Audience::Guests).await?,
-            suite.forum(Audience::Staff).await?,
-        );
-        let (alice, sam) = (
-            suite.member("alice").await?,
-            suite.join("sam", Role::Staff).await?,
-        );
+    /// Content of a hidden forum changes nothing that others see.
+    async fn what_is_hidden_counts_nowhere(suite: &Suite) -> TestResult {
+        let (forum, alice) = suite.forum_and_member().await?;
+        let hidden = suite.forum(Audience::Staff).await?;
+        let sam = suite.staff("sam").await?;
         let thread = suite.thread(&alice, &forum).await?.thread;
-        let before = told(suite, &alice, &sam, &thread).await?;
+        let before = snapshot(suite, &alice, &sam, &thread).await?;
         let secret = suite.thread(&sam, &hidden).await?.thread;
         suite.post(&sam, &secret).await?;
-        let found = told(suite, &alice, &sam, &thread).await?;
-        equal("all that is told", found, before)
+        check_eq!(snapshot(suite, &alice, &sam, &thread).await?, before)
     }
-);
+}
 
-/// All that `alice` and the guest are told of the forums, a thread, and how much a member wrote.
-async fn told(
+/// What `alice` and the guest see of the forums, of a thread and of a member's post count.
+async fn snapshot(
     suite: &Suite,
-    alice: &Someone,
-    writer: &Someone,
-    thread: &crate::model::ThreadId,
-) -> Verdict<String> {
-    let mut told = Vec::new();
-    for someone in [Some(alice.clone()), suite.guest().ok()]
-        .into_iter()
-        .flatten()
-    {
-        let (forums, thread) = (
-            someone.forums().await?.granted()?,
-            someone.thread(thread).await?.granted()?,
-        );
-        let writes = match suite.needs(Part::Profiles) {
-            Ok(()) => Some(
-                someone
-                    .profile(&writer.by_id())
-                    .await?
-                    .granted()?
-                    .post_count,
-            ),
+    alice: &TestCaller,
+    writer: &TestCaller,
+    thread: &ThreadId,
+) -> TestResult<String> {
+    let mut seen = Vec::new();
+    let callers = [Some(alice.clone()), suite.guest().ok()];
+    for caller in callers.into_iter().flatten() {
+        let written = match suite.require(Part::Profiles) {
+            Ok(()) => Some(caller.get_profile(&writer.id_ref()).await?.post_count),
             Err(_) => None,
         };
-        told.push((forums, thread, writes));
+        seen.push((
+            caller.get_forums().await?,
+            caller.get_thread(thread).await?,
+            written,
+        ));
     }
-    Ok(format!("{told:?}"))
+    Ok(format!("{seen:?}"))
 }

@@ -1,121 +1,84 @@
 //! Members, as others and as they themselves see them.
 
-use super::{Audience, Part, Role, Suite, Verdict, equal};
-use crate::model::{UserId, UserRef};
+use super::*;
 
-board_rules!(
+board_rules! {
     mod members;
 
     /// A member is found by id and by name, and is the same for every caller.
-    async fn a_profile_is_found_by_id_and_by_name(suite: &Suite) -> Verdict {
+    async fn a_profile_is_found_by_id_and_by_name(suite: &Suite) -> TestResult {
         suite.forum(Audience::Guests).await?;
-        let (alice, bob) = (suite.member("alice").await?, suite.member("bob").await?);
-        let profile = bob.profile(&alice.by_id()).await?.granted()?;
-        equal(
-            "whose it is",
-            (&profile.user_id, &*profile.username),
-            (&alice.id(), "alice"),
-        )?;
-        equal("how much they wrote", profile.post_count, 0)?;
-        for someone in [Some(bob), suite.guest().ok()].into_iter().flatten() {
-            for user in [alice.by_id(), alice.by_name()] {
-                let found = someone.profile(&user).await?.granted()?;
-                equal(
-                    format_args!("{user} as {} sees them", someone.name()),
-                    found,
-                    profile.clone(),
-                )?;
+        let [alice, bob] = suite.members(["alice", "bob"]).await?;
+        let profile = bob.get_profile(&alice.id_ref()).await?;
+        check_eq!((&profile.user_id, &*profile.username), (&alice.id(), "alice"))?;
+        check_eq!(profile.post_count, 0)?;
+        for caller in [Some(bob), suite.guest().ok()].into_iter().flatten() {
+            for user in [alice.id_ref(), alice.name_ref()] {
+                check_eq!(caller.get_profile(&user).await?, profile, "{user} for {caller:?}")?;
             }
         }
         Ok(())
     }
 
-    /// Whom nobody is, by id or by name, is absent.
-    async fn who_is_nobody_is_absent(suite: &Suite) -> Verdict {
+    /// An id or a name that no member has is absent.
+    async fn who_is_nobody_is_absent(suite: &Suite) -> TestResult {
         let alice = suite.member("alice").await?;
-        for name in ["nobody", "ALICE alice", "' OR 1=1 --", "%", "*", "älice"] {
-            alice.profile(&UserRef::Name(name.into())).await?.absent()?;
-        }
-        for id in [
-            "0",
-            "-1",
-            "007",
-            "9223372036854775808",
-            "alice",
-            "no-such_member",
-        ] {
-            if let Some(id) = UserId::new(id) {
-                alice.profile(&UserRef::Id(id)).await?.absent()?;
-            }
+        let names = ["nobody", "ALICE alice", "' OR 1=1 --", "%", "*", "älice"];
+        let names = names.map(|name| UserRef::Name(name.into())).into_iter();
+        let ids = ["0", "-1", "007", "9223372036854775808", "alice", "no-such_member"];
+        let ids = ids.into_iter().filter_map(UserId::new).map(UserRef::Id);
+        for user in names.chain(ids) {
+            alice.profile(&user).await.expect_path_not_found()?;
         }
         Ok(())
     }
 
-    /// The profile of one who was banned stays.
-    async fn a_banned_members_profile_stays(suite: &Suite) -> Verdict {
-        suite.needs(Part::Bans)?;
-        let (alice, bob) = (suite.member("alice").await?, suite.member("bob").await?);
-        let before = bob.profile(&alice.by_id()).await?.granted()?;
-        suite.stage.set_banned(&alice.id(), true).await?;
-        for user in [alice.by_id(), alice.by_name()] {
-            let found = bob.profile(&user).await?.granted()?;
-            equal("the profile", found, before.clone())?;
+    /// The profile of a banned member stays.
+    async fn a_banned_members_profile_stays(suite: &Suite) -> TestResult {
+        suite.require(Part::Bans)?;
+        let [alice, bob] = suite.members(["alice", "bob"]).await?;
+        let before = bob.get_profile(&alice.id_ref()).await?;
+        suite.fixture.set_banned(&alice.id(), true).await?;
+        for user in [alice.id_ref(), alice.name_ref()] {
+            check_eq!(bob.get_profile(&user).await?, before)?;
         }
         Ok(())
     }
 
-    /// Posts count on a profile where every member may read: a count says nothing of hidden forums.
-    async fn posts_count_where_every_member_may_read(suite: &Suite) -> Verdict {
-        let sam = suite.join("sam", Role::Staff).await?;
-        let (alice, ada) = (
-            suite.member("alice").await?,
-            suite.join("ada", Role::Administrator).await?,
-        );
-        for (readers, posts) in [
-            (Audience::Guests, 2),
-            (Audience::Members, 4),
-            (Audience::Staff, 4),
-        ] {
+    /// A profile counts posts in forums that every member sees: a count reveals nothing of hidden forums.
+    async fn posts_count_where_every_member_may_read(suite: &Suite) -> TestResult {
+        let sam = suite.staff("sam").await?;
+        let (alice, ada) = (suite.member("alice").await?, suite.admin("ada").await?);
+        for (readers, posts) in
+            [(Audience::Guests, 2), (Audience::Members, 4), (Audience::Staff, 4)]
+        {
             let forum = suite.forum(readers).await?;
             let thread = suite.thread(&sam, &forum).await?.thread;
             suite.post(&sam, &thread).await?;
-            for someone in [&alice, &sam, &ada] {
-                let count = someone.profile(&sam.by_id()).await?.granted()?.post_count;
-                equal(
-                    format_args!("how much sam wrote, as {} sees it", someone.name()),
-                    count,
-                    posts,
-                )?;
+            for caller in [&alice, &sam, &ada] {
+                let found = caller.get_profile(&sam.id_ref()).await?.post_count;
+                check_eq!(found, posts, "sam's postCount for {caller:?}")?;
             }
         }
         Ok(())
     }
 
-    /// The caller's own account is what others see of them.
-    async fn an_account_is_the_callers_own(suite: &Suite) -> Verdict {
-        let (alice, bob) = (suite.member("alice").await?, suite.member("bob").await?);
-        for someone in [&alice, &bob] {
-            let account = someone.me().await?.granted()?;
-            let found = account.owner.user_id.clone();
-            equal("the account's owner", found, someone.id())?;
-            let (one, other) = (
-                account.owner,
-                alice.profile(&someone.by_id()).await?.granted()?,
-            );
-            let found = (one.username, one.joined_at);
-            equal("the account", found, (other.username, other.joined_at))?;
+    /// The caller's own account agrees with the public profile.
+    async fn an_account_is_the_callers_own(suite: &Suite) -> TestResult {
+        let [alice, bob] = suite.members(["alice", "bob"]).await?;
+        for caller in [&alice, &bob] {
+            let owner = caller.me().await.expect_ok()?.owner;
+            let profile = alice.get_profile(&caller.id_ref()).await?;
+            check_eq!(owner.user_id, caller.id())?;
+            check_eq!((owner.username, owner.joined_at), (profile.username, profile.joined_at))?;
         }
         Ok(())
     }
 
-    /// How much is unread is told by a board with messages, and null on one without.
-    async fn what_is_unread_is_told_where_there_are_messages(suite: &Suite) -> Verdict {
-        let alice = suite.member("alice").await?;
-        let unread = alice.me().await?.granted()?.unread_messages;
-        equal(
-            "what is unread",
-            unread,
-            suite.needs(Part::Messages).is_ok().then_some(0),
-        )
+    /// `unreadMessages` is a count on a board with messages, and null on one without.
+    async fn what_is_unread_is_told_where_there_are_messages(suite: &Suite) -> TestResult {
+        let account = suite.member("alice").await?.me().await.expect_ok()?;
+        let expected = suite.require(Part::Messages).is_ok().then_some(0);
+        check_eq!(account.unread_messages, expected)
     }
-);
+}

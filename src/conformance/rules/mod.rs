@@ -1,6 +1,7 @@
 //! The rules for boards, one file a resource; those for stores are in [`stores`].
 
 use super::support::*;
+use crate::model::*;
 
 mod access;
 mod approval;

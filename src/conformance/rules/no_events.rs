@@ -1,170 +1,109 @@
-//! What no event tells of: what awaits approval, what is refused, and what is somebody's own affair.
+//! Changes without events: content that awaits approval, refused calls, and private actions.
 
-use super::events::{poll, scene};
-use super::message_fixture::{inbox, message, only, open, three};
-use super::poll_fixture::{carrying, tea, to_question};
-use super::recorded_event::{of, silent, tells, tells_one, told};
+use super::events::{recorded_poll, recorded_thread};
 use super::reputation::rate;
-use super::sanitizing::{reply, start};
-use super::thread_fixture::{Scene, edit};
-use super::{Audience, Suite, Verdict};
-use crate::model::{PostAt, SendMessage, Target, UserRef, Vote};
+use super::*;
 use crate::webhook::Topic;
 
-board_rules!(
+board_rules! {
     mod no_events;
 
-    /// What awaits approval is told of when it is approved, and not before: neither its edits nor its deletion.
-    async fn what_awaits_approval_is_silent(suite: &Suite) -> Verdict {
-        let Scene { forum, at, .. } = scene(suite).await?;
+    /// Content that awaits approval has its events when it is approved, and none for edits and deletions before.
+    async fn what_awaits_approval_is_silent(suite: &Suite) -> TestResult {
+        let ThreadFixture { forum, at, .. } = recorded_thread(suite).await?;
         let nora = suite.newcomer("nora").await?;
-        let waiting = suite.thread(&nora, &forum).await?;
-        let first = PostAt {
-            thread: waiting.thread,
-            post: waiting.first,
-        };
-        nora.edit_post(&first, &edit("Better words"))
-            .await?
-            .granted()?;
-        silent(suite).await?;
-        suite.stage.approve(&first.post).await?;
+        let first = suite.thread(&nora, &forum).await?;
+        nora.edit(&first, "Better words").await.expect_ok()?;
+        suite.expect_no_events().await?;
+        suite.fixture.approve(&first.post).await?;
         let created = [
-            of(&Topic::THREAD_CREATED, &first.thread),
-            of(&Topic::POST_CREATED, &first.post),
+            event_of(&Topic::THREAD_CREATED, &first.thread),
+            event_of(&Topic::POST_CREATED, &first.post),
         ];
-        tells(suite, &created).await?;
-        let post = suite.post(&nora, &at.thread).await?;
-        let other = suite.post(&nora, &at.thread).await?;
-        nora.edit_post(
-            &PostAt {
-                post: post.clone(),
-                ..at.clone()
-            },
-            &edit("Better words"),
-        )
-        .await?
-        .granted()?;
-        nora.delete_post(&PostAt { post: other, ..at })
-            .await?
-            .granted()?;
-        silent(suite).await?;
-        suite.stage.approve(&post).await?;
-        tells_one(suite, &Topic::POST_CREATED, &post).await
+        suite.expect_events(&created).await?;
+        let edited = suite.post(&nora, &at.thread).await?;
+        let deleted = suite.post(&nora, &at.thread).await?;
+        nora.edit(&edited, "Better words").await.expect_ok()?;
+        nora.delete_post(&deleted).await.expect_ok()?;
+        suite.expect_no_events().await?;
+        suite.fixture.approve(&edited.post).await?;
+        suite.expect_one_event(&Topic::POST_CREATED, &edited.post).await
     }
 
-    /// A poll that awaits approval with its thread is silent as well.
-    async fn a_poll_that_awaits_approval_is_silent(suite: &Suite) -> Verdict {
-        let (forum, nora) = (
-            suite.forum(Audience::Guests).await?,
-            suite.newcomer("nora").await?,
-        );
-        let thread = nora
-            .start_thread(&forum, &carrying(suite, tea())?)
-            .await?
-            .granted()?;
-        let poll = nora.poll(&thread.thread_id).await?.granted()?.it;
-        nora.edit_poll(&poll.poll_id, &to_question("Which tea, then?"))
-            .await?
-            .granted()?;
-        let options = poll.options.into_iter().take(1);
-        let vote = Vote {
-            option_ids: options.map(|option| option.option_id).collect(),
-        };
-        nora.vote(&poll.poll_id, &vote).await?.granted()?;
-        silent(suite).await
+    /// A poll that awaits approval with its thread has no events.
+    async fn a_poll_that_awaits_approval_is_silent(suite: &Suite) -> TestResult {
+        let (forum, bob) = suite.forum_and_member().await?;
+        let nora = suite.newcomer("nora").await?;
+        let poll = PollFixture::by(nora, bob, forum, &with_poll(suite, tea())?).await?;
+        poll.edit(&poll.alice, &to_question("Which tea, then?")).await.expect_ok()?;
+        poll.cast(&poll.alice, &[0]).await.expect_ok()?;
+        suite.expect_no_events().await
     }
 
-    /// That a message is read is told to its sender at most, by the receipt.
-    async fn reading_a_message_is_silent(suite: &Suite) -> Verdict {
-        let (alice, bob, _) = three(suite).await?;
-        let new = SendMessage {
-            request_receipt: true,
-            ..message(suite, [bob.by_id()])
-        };
-        alice.send_message(&new).await?.granted()?;
-        told(suite).await?;
-        open(&bob, &only(&inbox(&bob).await?)?.message_id).await?;
-        silent(suite).await
+    /// Opening a message has no event, and neither has its receipt.
+    async fn reading_a_message_is_silent(suite: &Suite) -> TestResult {
+        let [alice, bob, _] = three(suite).await?;
+        let new = with(message(suite, [bob.id_ref()]), |new| new.request_receipt = true);
+        alice.send_message(&new).await.expect_ok()?;
+        suite.recorded().await?;
+        bob.open_only().await?;
+        suite.expect_no_events().await
     }
 
-    /// What somebody follows is their own affair.
-    async fn following_is_silent(suite: &Suite) -> Verdict {
-        let Scene { otto, at, .. } = scene(suite).await?;
-        let what = Target::Thread(at.thread);
-        otto.follow(&what).await?.granted()?;
-        otto.unfollow(&what).await?.granted()?;
-        silent(suite).await
+    /// Subscriptions have no events.
+    async fn following_is_silent(suite: &Suite) -> TestResult {
+        let ThreadFixture { otto, at, .. } = recorded_thread(suite).await?;
+        let target = Target::Thread(at.thread);
+        otto.follow(&target).await.expect_ok()?;
+        otto.unfollow(&target).await.expect_ok()?;
+        suite.expect_no_events().await
     }
 
-    /// What is not written is not told of.
-    async fn a_refused_post_is_silent(suite: &Suite) -> Verdict {
-        let Scene {
-            forum, alice, at, ..
-        } = scene(suite).await?;
-        alice
-            .start_thread(&forum, &start("", "Words"))
-            .await?
-            .invalid("title")?;
-        alice.reply(&at.thread, &reply("")).await?.invalid("body")?;
-        silent(suite).await
+    /// A refused thread or reply has no event.
+    async fn a_refused_post_is_silent(suite: &Suite) -> TestResult {
+        let ThreadFixture { forum, alice, at, .. } = recorded_thread(suite).await?;
+        alice.start(&forum, "", "Words").await.expect_validation_error("title")?;
+        alice.answer(&at.thread, "").await.expect_validation_error("body")?;
+        suite.expect_no_events().await
     }
 
-    /// What is not edited is not told of.
-    async fn a_refused_edit_is_silent(suite: &Suite) -> Verdict {
-        let Scene {
-            otto, alice, at, ..
-        } = scene(suite).await?;
-        otto.edit_post(&at, &edit("Other words"))
-            .await?
-            .forbidden()?;
-        alice.edit_post(&at, &edit("")).await?.invalid("body")?;
-        silent(suite).await
+    /// A refused edit has no event.
+    async fn a_refused_edit_is_silent(suite: &Suite) -> TestResult {
+        let ThreadFixture { otto, alice, at, .. } = recorded_thread(suite).await?;
+        otto.edit(&at, "Other words").await.expect_forbidden()?;
+        alice.edit(&at, "").await.expect_validation_error("body")?;
+        suite.expect_no_events().await
     }
 
-    /// What is not deleted is not told of.
-    async fn a_refused_deletion_is_silent(suite: &Suite) -> Verdict {
-        let Scene {
-            otto,
-            alice,
-            first,
-            at,
-            ..
-        } = scene(suite).await?;
-        otto.delete_post(&at).await?.forbidden()?;
-        alice.delete_post(&first).await?.forbidden()?;
-        silent(suite).await
+    /// A refused deletion has no event.
+    async fn a_refused_deletion_is_silent(suite: &Suite) -> TestResult {
+        let ThreadFixture { otto, alice, first, at, .. } = recorded_thread(suite).await?;
+        otto.delete_post(&at).await.expect_forbidden()?;
+        alice.delete_post(&first).await.expect_forbidden()?;
+        suite.expect_no_events().await
     }
 
-    /// A vote that does not count, and an edit that is not made, are not told of.
-    async fn a_refused_vote_is_silent(suite: &Suite) -> Verdict {
-        let poll = poll(suite).await?;
-        poll.cast(&poll.bob, &[]).await?.invalid("optionIds")?;
-        poll.edit(&poll.bob, &to_question("Which?"))
-            .await?
-            .forbidden()?;
-        silent(suite).await
+    /// A refused vote and a refused edit of a poll have no events.
+    async fn a_refused_vote_is_silent(suite: &Suite) -> TestResult {
+        let poll = recorded_poll(suite).await?;
+        poll.cast(&poll.bob, &[]).await.expect_validation_error("optionIds")?;
+        poll.edit(&poll.bob, &to_question("Which?")).await.expect_forbidden()?;
+        suite.expect_no_events().await
     }
 
-    /// A rating that is not given is not told of.
-    async fn a_refused_rating_is_silent(suite: &Suite) -> Verdict {
-        let (alice, bob, _) = three(suite).await?;
-        alice
-            .rate(&alice.by_id(), &rate(1, None))
-            .await?
-            .forbidden()?;
-        alice
-            .rate(&bob.by_id(), &rate(0, None))
-            .await?
-            .invalid("points")?;
-        silent(suite).await
+    /// A refused rating has no event.
+    async fn a_refused_rating_is_silent(suite: &Suite) -> TestResult {
+        let [alice, bob, _] = three(suite).await?;
+        alice.rate(&alice.id_ref(), &rate(1, None)).await.expect_forbidden()?;
+        alice.rate(&bob.id_ref(), &rate(0, None)).await.expect_validation_error("points")?;
+        suite.expect_no_events().await
     }
 
-    /// A message that one of its recipients does not get is not told of.
-    async fn a_refused_message_is_silent(suite: &Suite) -> Verdict {
-        let (alice, bob, _) = three(suite).await?;
-        let nobody = UserRef::Name("nobody".into());
-        let new = message(suite, [bob.by_id(), nobody]);
-        alice.send_message(&new).await?.not_found()?;
-        silent(suite).await
+    /// A refused message has no event, not even for its valid recipients.
+    async fn a_refused_message_is_silent(suite: &Suite) -> TestResult {
+        let [alice, bob, _] = three(suite).await?;
+        let new = message(suite, [bob.id_ref(), UserRef::Name("nobody".into())]);
+        alice.send_message(&new).await.expect_not_found()?;
+        suite.expect_no_events().await
     }
-);
+}

@@ -1,104 +1,65 @@
-//! What each caller may do is told them, and is what the board then does.
+//! Permissions: what each caller is shown is what the board then does.
 
-use super::sanitizing::{reply, start};
-use super::{Audience, Part, Role, Suite, Verdict, equal, thread_fixture};
+use super::*;
 
-board_rules!(
+board_rules! {
     mod permission;
 
     /// `canStartThread` is what the board then does.
-    async fn who_may_start_a_thread_is_told(suite: &Suite) -> Verdict {
-        suite.needs(Part::StartingThreads)?;
-        let (sam, alice) = (
-            suite.join("sam", Role::Staff).await?,
-            suite.member("alice").await?,
-        );
+    async fn who_may_start_a_thread_is_told(suite: &Suite) -> TestResult {
+        suite.require(Part::StartingThreads)?;
+        let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
         let open = suite.forum(Audience::Guests).await?;
-        let notices = suite
-            .forum_of(None, Audience::Guests, Audience::Staff)
-            .await?;
-        for (someone, forum, may) in [
+        let notices = suite.forum_of(None, Audience::Guests, Audience::Staff).await?;
+        for (caller, forum, may) in [
             (&alice, &open, true),
             (&alice, &notices, false),
             (&sam, &open, true),
             (&sam, &notices, true),
         ] {
-            let told = thread_fixture::forum(someone, forum)
-                .await?
-                .can_start_thread;
-            equal(
-                format_args!("what {} is told of {forum:?}", someone.name()),
-                told,
-                may,
-            )?;
-            let new = start("x", "x");
-            someone.start_thread(forum, &new).await?.granted_if(may)?;
+            let told = caller.get_forum(forum).await?.can_start_thread;
+            check_eq!(told, may, "canStartThread of {forum:?} for {caller:?}")?;
+            caller.start(forum, "x", "x").await.expect_ok_if(may)?;
         }
         Ok(())
     }
 
-    /// A guest writes nowhere, whatever every member may.
-    async fn a_guest_is_told_that_they_may_write_nowhere(suite: &Suite) -> Verdict {
+    /// A guest may write nowhere.
+    async fn a_guest_is_told_that_they_may_write_nowhere(suite: &Suite) -> TestResult {
         let guest = suite.guest()?;
-        let forum = suite.forum(Audience::Guests).await?;
-        let alice = suite.member("alice").await?;
+        let (forum, alice) = suite.forum_and_member().await?;
         let thread = suite.thread(&alice, &forum).await?.thread;
-        let may = (
-            thread_fixture::forum(&guest, &forum)
-                .await?
-                .can_start_thread,
-            guest.thread(&thread).await?.granted()?.can_reply,
-        );
-        equal(
-            "whether the guest may start threads and reply",
-            may,
-            (false, false),
-        )
+        check_eq!(guest.get_forum(&forum).await?.can_start_thread, false)?;
+        check_eq!(guest.get_thread(&thread).await?.can_reply, false)
     }
 
-    /// Who may not write sees the forum, and is forbidden to reply there as well.
-    async fn who_may_not_write_is_forbidden(suite: &Suite) -> Verdict {
-        let (sam, alice) = (
-            suite.join("sam", Role::Staff).await?,
-            suite.member("alice").await?,
-        );
-        let notices = suite
-            .forum_of(None, Audience::Guests, Audience::Staff)
-            .await?;
+    /// A caller who may not write in a forum sees it, and is forbidden to reply.
+    async fn who_may_not_write_is_forbidden(suite: &Suite) -> TestResult {
+        let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
+        let notices = suite.forum_of(None, Audience::Guests, Audience::Staff).await?;
         let thread = suite.thread(&sam, &notices).await?.thread;
-        let words = reply("Some words");
-        for (someone, may) in [(&alice, false), (&sam, true)] {
-            let told = someone.thread(&thread).await?.granted()?.can_reply;
-            equal(
-                format_args!("whether {} may reply", someone.name()),
-                told,
-                may,
-            )?;
+        for (caller, may) in [(&alice, false), (&sam, true)] {
+            check_eq!(caller.get_thread(&thread).await?.can_reply, may, "canReply for {caller:?}")?;
+            caller.answer(&thread, "Some words").await.expect_ok_if(may)?;
         }
-        alice.reply(&thread, &words).await?.forbidden()?;
-        sam.reply(&thread, &words).await?.granted().map(drop)
+        Ok(())
     }
 
-    /// A locked thread takes replies of moderators alone, and tells each whether they may.
-    async fn a_locked_thread_takes_replies_of_moderators_alone(suite: &Suite) -> Verdict {
-        suite.needs(Part::Locking)?;
+    /// A locked thread takes replies only of moderators, and `canReply` says so.
+    async fn a_locked_thread_takes_replies_of_moderators_alone(suite: &Suite) -> TestResult {
+        suite.require(Part::Locking)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let max = suite.moderator("max", &forum).await?;
         let thread = suite.thread(&alice, &forum).await?.thread;
-        let words = reply("Some words");
         for locked in [true, false] {
-            suite.stage.set_locked(&thread, locked).await?;
-            for (someone, may) in [(&alice, !locked), (&max, true)] {
-                let seen = someone.thread(&thread).await?.granted()?;
-                let told = (seen.locked, seen.can_reply);
-                equal(
-                    format_args!("locked and canReply for {}", someone.name()),
-                    told,
-                    (locked, may),
-                )?;
-                someone.reply(&thread, &words).await?.granted_if(may)?;
+            suite.fixture.set_locked(&thread, locked).await?;
+            for (caller, may) in [(&alice, !locked), (&max, true)] {
+                let seen = caller.get_thread(&thread).await?;
+                let found = (seen.locked, seen.can_reply);
+                check_eq!(found, (locked, may), "locked and canReply for {caller:?}")?;
+                caller.answer(&thread, "Some words").await.expect_ok_if(may)?;
             }
         }
         Ok(())
     }
-);
+}

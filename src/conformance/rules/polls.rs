@@ -1,203 +1,143 @@
-//! Polls come with their threads, and are seen by whoever sees those.
+//! Polls: they belong to threads, and are visible with them.
 
 use std::time::Duration;
 
-use super::poll_fixture::{Asking, carrying, counted, tea, to_options};
-use super::sanitizing::NOT_SINGLE_LINE;
-use super::thread_fixture::threads;
-use super::{Audience, Part, Role, Suite, Verdict, equal, holds};
-use crate::model::{EditPoll, NewPoll, PostAt, ThreadId, Vote};
+use super::*;
 
-board_rules!(
+board_rules! {
     mod polls;
 
-    /// A thread that was started with a poll carries it, and no other thread does.
-    async fn a_poll_comes_with_its_thread(suite: &Suite) -> Verdict {
-        let poll = Asking::new(suite, tea()).await?;
-        let thread = poll.bob.thread(&poll.thread).await?.granted()?;
-        equal("the thread's pollId", thread.poll_id, Some(poll.id.clone()))?;
+    /// A thread that was started with a poll has it, and no other thread does.
+    async fn a_poll_comes_with_its_thread(suite: &Suite) -> TestResult {
+        let poll = PollFixture::new(suite, tea()).await?;
+        let thread = poll.bob.get_thread(&poll.thread).await?;
+        check_eq!(thread.poll_id.as_ref(), Some(&poll.id))?;
         let seen = poll.seen(&poll.bob).await?;
-        let texts = seen.options.iter().map(|option| option.text.as_str());
-        let found = texts.collect::<Vec<_>>();
-        equal("options", found, ["Green", "Black", "Herbs"])?;
-        equal("counts", counted(&seen), (vec![0, 0, 0], 0))?;
-        equal("its thread", &seen.thread_id, &poll.thread)?;
-        equal("question", seen.question, "Which tea?")?;
-        let author = seen.author.map(|author| author.user_id);
-        equal("author", author, Some(poll.alice.id()))?;
-        let terms = (
-            seen.max_choices,
-            seen.can_change_vote,
-            seen.closes_at,
-            seen.closed,
-        );
-        equal("terms", terms, (1, false, None, false))?;
+        check_eq!(option_texts(&seen), ["Green", "Black", "Herbs"])?;
+        check_counts(&seen, &[0, 0, 0], 0)?;
+        check_question(&seen, "Which tea?")?;
+        check_eq!(seen.thread_id, poll.thread)?;
+        check_eq!(author_id(&seen.author), Some(poll.alice.id()))?;
+        check_eq!((seen.max_choices, seen.can_change_vote), (1, false))?;
+        check_eq!((seen.closes_at, seen.closed), (None, false))?;
         let plain = suite.thread(&poll.alice, &poll.forum).await?.thread;
-        let thread = poll.bob.thread(&plain).await?.granted()?;
-        equal("another thread's pollId", thread.poll_id, None)?;
-        poll.bob.poll(&plain).await?.absent()
+        check_eq!(poll.bob.get_thread(&plain).await?.poll_id, None)?;
+        poll.bob.poll(&plain).await.expect_path_not_found()
     }
 
-    /// A poll that cannot be is refused with its thread: neither is there.
-    async fn a_refused_poll_leaves_no_thread(suite: &Suite) -> Verdict {
-        let forum = suite.forum(Audience::Guests).await?;
-        let alice = suite.member("alice").await?;
-        let options = |options: &[&str]| NewPoll {
-            options: options.iter().map(ToString::to_string).collect(),
-            ..tea()
+    /// An invalid poll is refused with its thread, and nothing is written.
+    async fn a_refused_poll_leaves_no_thread(suite: &Suite) -> TestResult {
+        let (forum, alice) = suite.forum_and_member().await?;
+        let options = |texts: &[&str]| {
+            with(tea(), |poll| poll.options = texts.iter().map(ToString::to_string).collect())
         };
-        let most = |max_choices| NewPoll {
-            max_choices,
-            ..tea()
-        };
-        let asking = |question: &str| NewPoll {
-            question: question.into(),
-            ..tea()
-        };
-        let over = NewPoll {
-            closes_at: Some(suite.now()),
-            ..tea()
-        };
+        let choices = |max_choices| with(tea(), |poll| poll.max_choices = max_choices);
+        let question = |question: &str| with(tea(), |poll| poll.question = question.into());
         for (poll, field) in [
             (options(&[]), "options"),
             (options(&["Green"]), "options"),
             (options(&["Green", "Black", "Green"]), "options"),
-            (most(0), "maxChoices"),
-            (most(4), "maxChoices"),
-            (asking(""), "question"),
-            (asking(" \n"), "question"),
-            (asking(NOT_SINGLE_LINE[0]), "question"),
-            (asking(NOT_SINGLE_LINE[3]), "question"),
+            (choices(0), "maxChoices"),
+            (choices(4), "maxChoices"),
+            (question(""), "question"),
+            (question(" \n"), "question"),
+            (question(NOT_SINGLE_LINE[0]), "question"),
+            (question(NOT_SINGLE_LINE[3]), "question"),
             (options(&["Green", NOT_SINGLE_LINE[0]]), "options"),
-            (over, "closesAt"),
+            (with(tea(), |poll| poll.closes_at = Some(suite.now())), "closesAt"),
         ] {
-            alice
-                .start_thread(&forum, &carrying(suite, poll)?)
-                .await?
-                .invalid(field)?;
+            let new = with_poll(suite, poll)?;
+            alice.start_thread(&forum, &new).await.expect_validation_error(field)?;
         }
-        let threads = threads(&alice, &forum).await?;
-        holds("no thread was started", threads.is_empty())
+        check_eq!(alice.get_threads(&forum).await?, [])
     }
 
-    /// Who does not see a thread finds no poll of it, and can neither vote in it nor edit it.
-    async fn a_hidden_threads_poll_is_absent(suite: &Suite) -> Verdict {
-        let poll = Asking::new(suite, tea()).await?;
+    /// The poll of a hidden thread is absent, and so it is for votes and edits.
+    async fn a_hidden_threads_poll_is_absent(suite: &Suite) -> TestResult {
+        let poll = PollFixture::new(suite, tea()).await?;
         poll.seen(&poll.bob).await?;
-        suite.needs(Part::HiddenForums)?;
-        suite
-            .stage
-            .set_readers(&poll.forum, Audience::Staff)
-            .await?;
-        poll.bob.poll(&poll.thread).await?.absent()?;
-        poll.cast(&poll.bob, &[0]).await?.absent()?;
-        let edit = to_options([(None, "a"), (None, "b")]);
-        for someone in [&poll.alice, &poll.bob] {
-            poll.edit(someone, &edit).await?.absent()?;
+        suite.require(Part::HiddenForums)?;
+        suite.fixture.set_readers(&poll.forum, Audience::Staff).await?;
+        poll.bob.poll(&poll.thread).await.expect_path_not_found()?;
+        poll.cast(&poll.bob, &[0]).await.expect_path_not_found()?;
+        let edit = to_options(&[(None, "a"), (None, "b")]);
+        for caller in [&poll.alice, &poll.bob] {
+            poll.edit(caller, &edit).await.expect_path_not_found()?;
         }
-        let sam = suite.join("sam", Role::Staff).await?;
-        let found = counted(&poll.seen(&sam).await?);
-        equal("counts", found, (vec![0, 0, 0], 0))
+        poll.counts(&suite.staff("sam").await?, [0, 0, 0], 0).await
     }
 
-    /// The guest sees a poll as everybody does, and no vote as their own.
-    async fn a_guest_sees_polls(suite: &Suite) -> Verdict {
+    /// The guest sees a poll, without a vote.
+    async fn a_guest_sees_polls(suite: &Suite) -> TestResult {
         let guest = suite.guest()?;
-        let poll = Asking::new(suite, tea()).await?;
-        poll.cast(&poll.alice, &[0]).await?.granted()?;
+        let poll = PollFixture::new(suite, tea()).await?;
+        poll.cast(&poll.alice, &[0]).await.expect_ok()?;
         let seen = poll.seen(&guest).await?;
-        equal("counts", counted(&seen), (vec![1, 0, 0], 1))?;
-        equal("own vote", seen.own_vote, None)?;
-        suite.needs(Part::HiddenForums)?;
-        suite
-            .stage
-            .set_readers(&poll.forum, Audience::Members)
-            .await?;
-        guest.poll(&poll.thread).await?.absent()
+        check_counts(&seen, &[1, 0, 0], 1)?;
+        check_eq!(seen.own_vote, None)?;
+        suite.require(Part::HiddenForums)?;
+        suite.fixture.set_readers(&poll.forum, Audience::Members).await?;
+        guest.poll(&poll.thread).await.expect_path_not_found()
     }
 
-    /// A poll that is not there is absent, whatever is asked of it.
-    async fn an_unknown_poll_is_absent(suite: &Suite) -> Verdict {
-        let poll = Asking::new(suite, tea()).await?;
-        poll.alice.poll(&ThreadId::from(i64::MAX)).await?.absent()?;
+    /// An unknown poll is absent in every call.
+    async fn an_unknown_poll_is_absent(suite: &Suite) -> TestResult {
+        let poll = PollFixture::new(suite, tea()).await?;
+        let alice = &poll.alice;
+        alice.poll(&ThreadId::from(i64::MAX)).await.expect_path_not_found()?;
         let unknown = i64::MAX.into();
-        poll.alice
-            .vote(&unknown, &poll.vote(&[0]))
-            .await?
-            .absent()?;
-        poll.alice
-            .vote(&unknown, &Vote::default())
-            .await?
-            .absent()?;
-        let edit = to_options([(None, "a"), (None, "b")]);
-        poll.alice.edit_poll(&unknown, &edit).await?.absent()
+        for vote in [poll.vote(&[0]), Vote::default()] {
+            alice.vote(&unknown, &vote).await.expect_path_not_found()?;
+        }
+        let edit = to_options(&[(None, "a"), (None, "b")]);
+        alice.edit_poll(&unknown, &edit).await.expect_path_not_found()
     }
 
-    /// The poll of a thread that awaits approval is there for whoever the thread is there for.
-    async fn a_poll_awaits_approval_with_its_thread(suite: &Suite) -> Verdict {
-        let forum = suite.forum(Audience::Guests).await?;
-        let (newbie, alice) = (
-            suite.newcomer("newbie").await?,
-            suite.member("alice").await?,
-        );
-        let thread = newbie
-            .start_thread(&forum, &carrying(suite, tea())?)
-            .await?;
-        let thread = thread.granted()?.thread_id;
-        let poll = newbie.poll(&thread).await?.granted()?.it;
-        let options = poll.options.iter().take(1);
-        let vote = Vote {
-            option_ids: options.map(|option| option.option_id.clone()).collect(),
-        };
-        newbie.vote(&poll.poll_id, &vote).await?.granted()?;
-        alice.poll(&thread).await?.absent()?;
-        alice.vote(&poll.poll_id, &vote).await?.absent()?;
-        let moderator = suite.moderator("mod", &forum).await?;
-        let seen = moderator.poll(&thread).await?.granted()?.it;
-        equal("counts", counted(&seen), (vec![1, 0, 0], 1))
-    }
-
-    /// Moderators find the poll of a deleted thread, and neither vote in it nor edit it.
-    async fn a_poll_is_deleted_with_its_thread(suite: &Suite) -> Verdict {
-        let poll = Asking::new(suite, tea()).await?;
+    /// The poll of a thread that awaits approval exists for those who see the thread.
+    async fn a_poll_awaits_approval_with_its_thread(suite: &Suite) -> TestResult {
+        let (forum, bob) = suite.forum_and_member().await?;
+        let nora = suite.newcomer("nora").await?;
+        let poll = PollFixture::by(nora, bob, forum, &with_poll(suite, tea())?).await?;
+        poll.cast(&poll.alice, &[0]).await.expect_ok()?;
+        poll.bob.poll(&poll.thread).await.expect_path_not_found()?;
+        poll.cast(&poll.bob, &[0]).await.expect_path_not_found()?;
         let moderator = suite.moderator("mod", &poll.forum).await?;
-        let thread = poll.alice.thread(&poll.thread).await?.granted()?;
-        let first = PostAt {
-            thread: poll.thread.clone(),
-            post: thread.first_post_id,
-        };
-        moderator.delete_post(&first).await?.granted()?;
-        for someone in [&poll.alice, &poll.bob] {
-            someone.poll(&poll.thread).await?.absent()?;
-            poll.cast(someone, &[0]).await?.absent()?;
+        poll.counts(&moderator, [1, 0, 0], 1).await
+    }
+
+    /// Moderators see the poll of a deleted thread, and can neither vote in it nor edit it.
+    async fn a_poll_is_deleted_with_its_thread(suite: &Suite) -> TestResult {
+        let poll = PollFixture::new(suite, tea()).await?;
+        let moderator = suite.moderator("mod", &poll.forum).await?;
+        let post = poll.alice.get_thread(&poll.thread).await?.first_post_id;
+        let first = PostAt { thread: poll.thread.clone(), post };
+        moderator.delete_post(&first).await.expect_ok()?;
+        for caller in [&poll.alice, &poll.bob] {
+            caller.poll(&poll.thread).await.expect_path_not_found()?;
+            poll.cast(caller, &[0]).await.expect_path_not_found()?;
         }
         poll.seen(&moderator).await?;
-        poll.cast(&moderator, &[0]).await?.forbidden()?;
-        let edit = EditPoll {
-            can_change_vote: Some(true),
-            ..EditPoll::default()
-        };
-        poll.edit(&moderator, &edit).await?.forbidden()?;
-        let found = counted(&poll.seen(&moderator).await?);
-        equal("counts", found, (vec![0, 0, 0], 0))
+        poll.cast(&moderator, &[0]).await.expect_forbidden()?;
+        let edit = edit_poll(|edit| edit.can_change_vote = Some(true));
+        poll.edit(&moderator, &edit).await.expect_forbidden()?;
+        poll.counts(&moderator, [0, 0, 0], 0).await
     }
 
-    /// At the time that was set a poll is closed, and nobody votes any more.
-    async fn a_poll_closes_by_itself(suite: &Suite) -> Verdict {
-        suite.needs(Part::SuiteClock)?;
+    /// A poll closes at its `closesAt`, and takes no votes afterwards.
+    async fn a_poll_closes_by_itself(suite: &Suite) -> TestResult {
+        suite.require(Part::SuiteClock)?;
         let end = suite.now().plus(Duration::from_secs(3600));
-        let closes_at = Some(end);
-        let poll = Asking::new(suite, NewPoll { closes_at, ..tea() }).await?;
-        poll.cast(&poll.alice, &[0]).await?.granted()?;
+        let terms = with(tea(), |poll| poll.closes_at = Some(end));
+        let poll = PollFixture::new(suite, terms).await?;
+        poll.cast(&poll.alice, &[0]).await.expect_ok()?;
         let moment = Duration::from_millis(1);
-        suite.wait(end.since(suite.now()) - moment);
+        suite.advance(end.since(suite.now()) - moment);
         for closed in [false, true] {
             let seen = poll.seen(&poll.bob).await?;
-            equal("end", (seen.closes_at, seen.closed), (closes_at, closed))?;
-            suite.wait(moment);
+            check_eq!((seen.closes_at, seen.closed), (Some(end), closed))?;
+            suite.advance(moment);
         }
-        poll.cast(&poll.bob, &[0]).await?.forbidden()?;
-        let seen = poll.seen(&poll.bob).await?;
-        equal("counts", counted(&seen), (vec![1, 0, 0], 1))
+        poll.cast(&poll.bob, &[0]).await.expect_forbidden()?;
+        poll.counts(&poll.bob, [1, 0, 0], 1).await
     }
-);
+}

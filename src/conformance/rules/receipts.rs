@@ -1,194 +1,163 @@
-//! Opening a message: it is read once, and told once.
+//! Messages that are opened, and receipts.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::message_fixture::{inbox, message, only, open, three, unread};
-use super::{Part, Someone, Suite, Verdict, equal, holds};
-use crate::model::{Author, MessageId, Opening, SendMessage, UserId, UserRef};
+use super::*;
 
-board_rules!(
+board_rules! {
     mod receipts;
 
-    /// The first opening is when it was read, and no later one changes that.
-    async fn a_message_is_read_once(suite: &Suite) -> Verdict {
-        suite.needs(Part::SuiteClock)?;
-        let (alice, bob, _) = three(suite).await?;
-        let copy = received(suite, &alice, &bob, false).await?;
-        suite.wait(Duration::from_secs(60));
+    /// `readAt` is the time of the first opening.
+    async fn a_message_is_read_once(suite: &Suite) -> TestResult {
+        suite.require(Part::SuiteClock)?;
+        let (_, bob, copy) = received_by_bob(suite, false).await?;
+        suite.advance(Duration::from_secs(60));
         let first = suite.now();
         for _ in 0..2 {
-            let opened = open(&bob, &copy).await?.summary;
-            equal("when it was read", opened.read_at, Some(first))?;
-            equal("as the list has it", only(&inbox(&bob).await?)?, opened)?;
-            suite.wait(Duration::from_secs(60));
+            let opened = bob.open(&copy).await?.summary;
+            check_eq!(opened.read_at, Some(first))?;
+            check_eq!(bob.inbox().await?, [opened])?;
+            suite.advance(Duration::from_secs(60));
         }
         Ok(())
     }
 
-    /// Looking without opening shows the message, and changes nothing.
-    async fn a_peek_changes_nothing(suite: &Suite) -> Verdict {
-        let (alice, bob, _) = three(suite).await?;
-        let copy = received(suite, &alice, &bob, true).await?;
-        let shown = bob.message(&copy, &Opening::Peek).await?.granted()?;
-        equal("when it was read", shown.summary.read_at, None)?;
-        let found = only(&inbox(&bob).await?)?;
-        equal("as the list has it", found, shown.summary)?;
-        equal("the sender's inbox", inbox(&alice).await?, &[])
+    /// `Opening::Peek` shows the message and changes nothing.
+    async fn a_peek_changes_nothing(suite: &Suite) -> TestResult {
+        let (alice, bob, copy) = received_by_bob(suite, true).await?;
+        let shown = bob.message(&copy, &Opening::Peek).await.expect_ok()?.summary;
+        check_eq!(shown.read_at, None)?;
+        check_eq!(bob.inbox().await?, [shown])?;
+        check_eq!(alice.inbox().await?, [])
     }
 
-    /// Nobody is told of a reading that they did not ask to hear of.
-    async fn no_receipt_comes_unasked(suite: &Suite) -> Verdict {
-        let (alice, bob, _) = three(suite).await?;
-        let copy = received(suite, &alice, &bob, false).await?;
-        let what = "it is opened";
-        holds(what, open(&bob, &copy).await?.summary.read_at.is_some())?;
-        equal("the sender's inbox", inbox(&alice).await?, &[])
+    /// Without `requestReceipt` no receipt is sent.
+    async fn no_receipt_comes_unasked(suite: &Suite) -> TestResult {
+        let (alice, bob, copy) = received_by_bob(suite, false).await?;
+        check!(bob.open(&copy).await?.summary.read_at.is_some())?;
+        check_eq!(alice.inbox().await?, [])
     }
 
-    /// However many openings race, the sender gets one receipt: a message from the reader that tells what was read.
-    async fn one_receipt_comes_however_many_race(suite: &Suite) -> Verdict {
-        suite.needs(Part::Receipts)?;
-        let (alice, bob, _) = three(suite).await?;
-        let copy = received(suite, &alice, &bob, true).await?;
-        let subject = only(&inbox(&bob).await?)?.subject;
+    /// However many openings race, the sender gets one receipt: a message from the reader that names the subject.
+    async fn one_receipt_comes_however_many_race(suite: &Suite) -> TestResult {
+        suite.require(Part::Receipts)?;
+        let (alice, bob, copy) = received_by_bob(suite, true).await?;
+        let subject = only(bob.inbox().await?)?.subject;
         let openings = (0..16).map(|_| {
             let (bob, copy) = (bob.clone(), copy.clone());
-            async move { open(&bob, &copy).await }
+            async move { bob.open(&copy).await }
         });
         let mut times = Vec::new();
         for opened in suite.race(openings).await {
             times.push(opened?.summary.read_at);
         }
         times.dedup();
-        equal("times at which it was read", times.len(), 1)?;
-        let receipt = only(&inbox(&alice).await?)?;
-        let found = &receipt.subject;
-        equal("the receipt's subject", found, &format!("Read: {subject}"))?;
-        let (from, to) = (ids(&receipt.sender), ids(&receipt.recipients));
-        let found = (from, to);
-        let expected = (vec![bob.id()], vec![alice.id()]);
-        equal("who it is from and to", found, expected)
+        check_eq!(times.len(), 1)?;
+        let receipt = only(alice.inbox().await?)?;
+        check_eq!(receipt.subject, format!("Read: {subject}"))?;
+        check_eq!(author_id(&receipt.sender), Some(bob.id()))?;
+        check_eq!(author_id(&Some(only(receipt.recipients)?)), Some(alice.id()))
     }
 
-    /// Each reader has a receipt of their own, and opening a receipt sends none.
-    async fn each_reader_is_told_of_once(suite: &Suite) -> Verdict {
-        suite.needs(Part::Receipts)?;
-        let (alice, bob, carol) = three(suite).await?;
-        let new = asking(suite, [bob.by_id(), carol.by_id()]);
-        alice.send_message(&new).await?.granted()?;
+    /// Each reader sends their own receipt, and opening a receipt sends none.
+    async fn each_reader_is_told_of_once(suite: &Suite) -> TestResult {
+        suite.require(Part::Receipts)?;
+        let [alice, bob, carol] = three(suite).await?;
+        let new = message(suite, [bob.id_ref(), carol.id_ref()]);
+        let new = with(new, |new| new.request_receipt = true);
+        alice.send_message(&new).await.expect_ok()?;
         for reader in [&bob, &carol] {
-            open(reader, &only(&inbox(reader).await?)?.message_id).await?;
+            reader.open_only().await?;
         }
-        let receipts = inbox(&alice).await?;
-        let senders = receipts.iter().flat_map(|receipt| ids(&receipt.sender));
-        let readers = BTreeSet::from([bob.id(), carol.id()]);
-        equal("how many receipts came", receipts.len(), 2)?;
-        let found = senders.collect::<BTreeSet<_>>();
-        equal("whom they are from", found, readers)?;
+        let receipts = alice.inbox().await?;
+        check_eq!(receipts.len(), 2)?;
+        let senders = receipts.iter().flat_map(|receipt| &receipt.sender);
+        check_eq!(user_ids(senders), ids_of([&bob, &carol]))?;
         for receipt in &receipts {
-            open(&alice, &receipt.message_id).await?;
+            alice.open(&receipt.message_id).await?;
         }
         for reader in [&bob, &carol] {
-            only(&inbox(reader).await?)?;
+            only(reader.inbox().await?)?;
         }
         Ok(())
     }
 
-    /// A receipt is a message like any other: unread until it is opened.
-    async fn a_receipt_is_unread(suite: &Suite) -> Verdict {
-        suite.needs(Part::Receipts)?;
-        let (alice, bob, _) = three(suite).await?;
-        let copy = received(suite, &alice, &bob, true).await?;
-        open(&bob, &copy).await?;
-        unread(&alice, 1).await?;
-        let receipt = only(&inbox(&alice).await?)?;
-        equal("when the receipt was read", receipt.read_at, None)?;
-        open(&alice, &receipt.message_id).await?;
-        unread(&alice, 0).await
+    /// A receipt is unread until it is opened.
+    async fn a_receipt_is_unread(suite: &Suite) -> TestResult {
+        suite.require(Part::Receipts)?;
+        let (alice, bob, copy) = received_by_bob(suite, true).await?;
+        bob.open(&copy).await?;
+        alice.has_unread(1).await?;
+        let receipt = only(alice.inbox().await?)?;
+        check_eq!(receipt.read_at, None)?;
+        alice.open(&receipt.message_id).await?;
+        alice.has_unread(0).await
     }
 
-    /// Who ignores the reader asked for the receipt all the same: it does not fail the opening.
-    async fn an_ignored_reader_opens_as_any_other(suite: &Suite) -> Verdict {
-        suite.needs(Part::Ignoring)?;
-        let (alice, bob, _) = three(suite).await?;
-        let copy = received(suite, &alice, &bob, true).await?;
-        suite.stage.ignore(&alice.id(), &bob.id()).await?;
-        open(&bob, &copy).await.map(drop)
+    /// A sender who ignores the reader does not make the opening fail.
+    async fn an_ignored_reader_opens_as_any_other(suite: &Suite) -> TestResult {
+        suite.require(Part::Ignoring)?;
+        let (alice, bob, copy) = received_by_bob(suite, true).await?;
+        suite.fixture.ignore(&alice.id(), &bob.id()).await?;
+        bob.open(&copy).await.map(drop)
     }
 
-    /// A receipt for an account that is gone does not fail the opening.
-    async fn a_message_is_opened_when_nobody_is_left_to_be_told(suite: &Suite) -> Verdict {
-        suite.needs(Part::Removal)?;
-        let (alice, bob, _) = three(suite).await?;
-        let copy = received(suite, &alice, &bob, true).await?;
-        suite.stage.remove_account(&alice.id()).await?;
-        let opened = open(&bob, &copy).await?.summary;
-        holds("it is read", opened.read_at.is_some())
+    /// A sender whose account is removed does not make the opening fail.
+    async fn a_message_is_opened_when_nobody_is_left_to_be_told(suite: &Suite) -> TestResult {
+        suite.require(Part::Removal)?;
+        let (alice, bob, copy) = received_by_bob(suite, true).await?;
+        suite.fixture.remove_account(&alice.id()).await?;
+        check!(bob.open(&copy).await?.summary.read_at.is_some())
     }
 
-    /// Each party sees whether a receipt was asked for.
-    async fn a_request_for_a_receipt_is_told(suite: &Suite) -> Verdict {
-        suite.needs(Part::Receipts)?;
-        let (alice, bob, _) = three(suite).await?;
-        for request_receipt in [true, false] {
-            let new = SendMessage {
-                request_receipt,
-                ..message(suite, [bob.by_id()])
-            };
-            let sent = alice.send_message(&new).await?.granted()?.summary;
-            let newest = inbox(&bob).await?.into_iter().next();
-            let told = (
-                sent.receipt_requested,
-                newest.map(|copy| copy.receipt_requested),
-            );
-            equal(
-                "what is told",
-                told,
-                (request_receipt, Some(request_receipt)),
-            )?;
+    /// All copies show whether a receipt was requested.
+    async fn a_request_for_a_receipt_is_told(suite: &Suite) -> TestResult {
+        suite.require(Part::Receipts)?;
+        let [alice, bob, _] = three(suite).await?;
+        for requested in [true, false] {
+            let new = message(suite, [bob.id_ref()]);
+            let new = with(new, |new| new.request_receipt = requested);
+            let sent = alice.send_message(&new).await.expect_ok()?.summary;
+            check_eq!(sent.receipt_requested, requested)?;
+            let received = bob.inbox().await?.into_iter().next();
+            check_eq!(received.map(|copy| copy.receipt_requested), Some(requested))?;
         }
         Ok(())
     }
 
-    /// The sender's own copy is none that is waited for: to open it sends no receipt.
-    async fn a_sender_who_opens_their_copy_is_told_of_nothing(suite: &Suite) -> Verdict {
-        let (alice, bob, _) = three(suite).await?;
-        let sent = alice.send_message(&asking(suite, [bob.by_id()])).await?;
-        open(&alice, &sent.granted()?.summary.message_id).await?;
-        for someone in [&alice, &bob] {
-            let receipts = inbox(someone).await?.into_iter();
-            let receipts = receipts.filter(|message| message.subject.starts_with("Read: "));
-            equal("how many receipts came", receipts.count(), 0)?;
+    /// Opening the sender's own copy sends no receipt.
+    async fn a_sender_who_opens_their_copy_is_told_of_nothing(suite: &Suite) -> TestResult {
+        let [alice, bob, _] = three(suite).await?;
+        received(suite, &alice, &bob, true).await?;
+        alice.open(&only(alice.folder(Folder::Sent).await?)?.message_id).await?;
+        for caller in [&alice, &bob] {
+            for message in caller.inbox().await? {
+                check!(!message.subject.starts_with("Read: "), "{message:?} is no receipt")?;
+            }
         }
         Ok(())
     }
-);
+}
 
-/// A message that asks for receipts.
-fn asking(suite: &Suite, to: impl Into<Vec<UserRef>>) -> SendMessage {
-    SendMessage {
-        request_receipt: true,
-        ..message(suite, to)
-    }
+/// Alice, bob, and bob's copy of a new message from alice.
+async fn received_by_bob(
+    suite: &Suite,
+    request_receipt: bool,
+) -> TestResult<(TestCaller, TestCaller, MessageId)> {
+    let [alice, bob, _] = three(suite).await?;
+    let copy = received(suite, &alice, &bob, request_receipt).await?;
+    Ok((alice, bob, copy))
 }
 
 /// The recipient's copy of a new message.
 async fn received(
     suite: &Suite,
-    from: &Someone,
-    to: &Someone,
+    from: &TestCaller,
+    to: &TestCaller,
     request_receipt: bool,
-) -> Verdict<MessageId> {
-    let new = SendMessage {
-        request_receipt,
-        ..message(suite, [to.by_id()])
-    };
-    from.send_message(&new).await?.granted()?;
-    Ok(only(&inbox(to).await?)?.message_id)
-}
-
-fn ids<'a>(authors: impl IntoIterator<Item = &'a Author>) -> Vec<UserId> {
-    let authors = authors.into_iter();
-    authors.map(|author| author.user_id.clone()).collect()
+) -> TestResult<MessageId> {
+    let new = message(suite, [to.id_ref()]);
+    let new = with(new, |new| new.request_receipt = request_receipt);
+    from.send_message(&new).await.expect_ok()?;
+    Ok(only(to.inbox().await?.into_iter().take(1))?.message_id)
 }

@@ -1,101 +1,74 @@
-//! Posts: written.
+//! Posts that are written.
 
-use super::posts::{of, talk};
-use super::sanitizing::{HARM, harmless, reply};
-use super::thread_fixture::posts;
-use super::{Part, Suite, Verdict, equal, holds};
-use crate::model::State;
+use super::posts::{numbers_rise, write_posts};
+use super::*;
 
-board_rules!(
+board_rules! {
     mod replies;
 
-    /// A body comes back as it was typed.
-    async fn a_body_is_kept_as_it_was_typed(suite: &Suite) -> Verdict {
-        suite.needs(Part::SourceMarkup)?;
-        let (alice, thread, _) = talk(suite, 1).await?;
+    /// A body is returned as it was typed.
+    async fn a_body_is_kept_as_it_was_typed(suite: &Suite) -> TestResult {
+        suite.require(Part::SourceMarkup)?;
+        let (alice, thread, _) = write_posts(suite, 1).await?;
         let typed = "Grüße, 茶 & \"tea\" <b>\n\n- ☕️";
-        let post = alice.reply(&thread, &reply(typed)).await?.granted()?.it;
-        equal("the body", post.body.as_deref(), Some(typed))?;
-        let items = posts(&alice, &thread).await?;
-        let listed = items.last().and_then(|post| post.body.as_deref());
-        equal("the body in a list", listed, Some(typed))
+        let post = alice.answer(&thread, typed).await.expect_ok()?;
+        check_eq!(post.body.as_deref(), Some(typed))?;
+        let posts = alice.get_posts(&thread).await?;
+        check_eq!(posts.last().and_then(|post| post.body.as_deref()), Some(typed))
     }
 
-    /// No markup that people type becomes HTML that runs.
-    async fn what_people_type_does_not_run(suite: &Suite) -> Verdict {
-        let (alice, thread, _) = talk(suite, 1).await?;
-        let post = alice.reply(&thread, &reply(HARM)).await?.granted()?.it;
-        harmless(&post.body_html.unwrap_or_default())
+    /// No markup becomes HTML that runs.
+    async fn what_people_type_does_not_run(suite: &Suite) -> TestResult {
+        let (alice, thread, _) = write_posts(suite, 1).await?;
+        let post = alice.answer(&thread, XSS_PAYLOAD).await.expect_ok()?;
+        is_sanitized(&post.body_html.unwrap_or_default())
     }
 
-    /// A new reply is visible, was never edited, and is of the first version.
-    async fn a_new_reply_is_as_it_was_written(suite: &Suite) -> Verdict {
-        let (alice, thread, _) = talk(suite, 1).await?;
-        let post = alice.reply(&thread, &reply("Green.")).await?.granted()?.it;
-        let found = (post.state, post.version);
-        equal("its state and version", found, (State::Visible, 1))?;
-        let found = (post.edited_at, post.edited_by);
-        equal("when and by whom it was edited", found, (None, None))?;
-        match suite.needs(Part::SuiteClock) {
-            Ok(()) => equal("when it was written", post.created_at, suite.now()),
+    /// A new reply is visible, was never edited, and has version 1.
+    async fn a_new_reply_is_as_it_was_written(suite: &Suite) -> TestResult {
+        let (alice, thread, _) = write_posts(suite, 1).await?;
+        let post = alice.answer(&thread, "Green.").await.expect_ok()?;
+        check_eq!((post.state, post.version), (State::Visible, 1))?;
+        check_eq!((post.edited_at, post.edited_by), (None, None))?;
+        match suite.require(Part::SuiteClock) {
+            Ok(()) => check_eq!(post.created_at, suite.now()),
             Err(_) => Ok(()),
         }
     }
 
-    /// A reply is there at once, the last of its thread, and counted.
-    async fn a_reply_is_the_last_of_its_thread_at_once(suite: &Suite) -> Verdict {
-        let (_, thread, ids) = talk(suite, 2).await?;
+    /// A reply is at once the last of its thread, and counted.
+    async fn a_reply_is_the_last_of_its_thread_at_once(suite: &Suite) -> TestResult {
+        let (_, thread, ids) = write_posts(suite, 2).await?;
         let bob = suite.member("bob").await?;
-        let reply = bob.reply(&thread, &reply("Green.")).await?.granted()?.it;
-        let author = reply.author.as_ref().map(|author| author.user_id.clone());
-        let found = (&reply.thread_id, author);
-        equal("its thread and author", found, (&thread, Some(bob.id())))?;
-        let items = posts(&bob, &thread).await?;
-        equal("the same, in the list", items.last(), Some(&reply))?;
-        let thread = bob.thread(&thread).await?.granted()?;
+        let reply = bob.answer(&thread, "Green.").await.expect_ok()?;
+        check_eq!((&reply.thread_id, author_id(&reply.author)), (&thread, Some(bob.id())))?;
+        check_eq!(bob.get_posts(&thread).await?.last(), Some(&reply))?;
+        let thread = bob.get_thread(&thread).await?;
         let last = thread.last_post.map(|last| (last.post_id, last.created_at));
-        equal(
-            "the last post",
-            last,
-            Some((reply.post_id, reply.created_at)),
-        )?;
-        equal("how many replies", thread.reply_count, ids.len() as u64)?;
-        let found = thread.last_activity_at;
-        equal("the last activity", found, reply.created_at)
+        check_eq!(last, Some((reply.post_id, reply.created_at)))?;
+        check_eq!(thread.reply_count, ids.len() as u64)?;
+        check_eq!(thread.last_activity_at, reply.created_at)
     }
 
-    /// Refuses an empty body as invalid, names the field, and leaves nothing behind.
-    async fn an_empty_body_is_invalid(suite: &Suite) -> Verdict {
-        let (alice, thread, ids) = talk(suite, 1).await?;
-        let before = alice.thread(&thread).await?.granted()?;
+    /// An empty body is invalid, the error names the field, and nothing is written.
+    async fn an_empty_body_is_invalid(suite: &Suite) -> TestResult {
+        let (alice, thread, ids) = write_posts(suite, 1).await?;
+        let before = alice.get_thread(&thread).await?;
         for body in ["", " \n\t"] {
-            alice.reply(&thread, &reply(body)).await?.invalid("body")?;
+            alice.answer(&thread, body).await.expect_validation_error("body")?;
         }
-        let found = alice.thread(&thread).await?.granted()?;
-        equal("the thread afterwards", found, before)?;
-        let items = posts(&alice, &thread).await?;
-        equal("the posts afterwards", of(&items), ids)
+        check_eq!(alice.get_thread(&thread).await?, before)?;
+        check_eq!(post_ids(&alice.get_posts(&thread).await?), ids)
     }
 
-    /// Replies that come at once are all there, each with a number of its own, and all counted.
-    async fn replies_at_once_are_all_there(suite: &Suite) -> Verdict {
-        let (alice, thread, _) = talk(suite, 1).await?;
-        let mut works = Vec::new();
-        for name in ["ann", "ben", "cem", "dan", "eve", "fay"] {
-            let (author, thread) = (suite.member(name).await?, thread.clone());
-            works.push(async move { author.reply(&thread, &reply("Now")).await?.granted() });
-        }
-        let wrote = works.len();
-        for reply in suite.race(works).await {
-            reply?;
-        }
-        let items = posts(&alice, &thread).await?;
-        equal("the posts", items.len(), wrote + 1)?;
-        let found = alice.thread(&thread).await?.granted()?.reply_count;
-        equal("the replies", found, wrote as u64)?;
-        suite.needs(Part::PostNumbers)?;
-        let numbers: Vec<_> = items.iter().map(|post| post.number).collect();
-        let what = format_args!("{numbers:?} go up");
-        holds(what, numbers.is_sorted_by(|a, b| a < b))
+    /// Replies that are written at once are all listed, each with its own number, and all counted.
+    async fn replies_at_once_are_all_there(suite: &Suite) -> TestResult {
+        let (alice, thread, _) = write_posts(suite, 1).await?;
+        let written = suite.replies_at_once(&thread).await?.len();
+        let posts = alice.get_posts(&thread).await?;
+        check_eq!(posts.len(), written + 1)?;
+        check_eq!(alice.get_thread(&thread).await?.reply_count, written as u64)?;
+        suite.require(Part::PostNumbers)?;
+        numbers_rise(&posts)
     }
-);
+}

@@ -1,252 +1,187 @@
 //! Search: the order of the hits, page by page.
 
-use super::pager::{Walk, forged, once};
-use super::search_fixture::{Library, newest, reply};
-use super::{Someone, Suite, Verdict, equal, holds};
-use crate::model::{PostAt, PostId, Search, SearchHit, Show, Sort, ThreadId};
+use super::*;
 
 const SORTS: [Sort; 3] = [Sort::Relevance, Sort::Newest, Sort::Oldest];
 
-board_rules!(
+board_rules! {
     mod search_paging;
 
-    /// Pages of any size meet without gap or overlap, newest or oldest first, and `next` is null exactly when nothing
-    /// follows.
-    async fn pages_of_any_size_meet(suite: &Suite) -> Verdict {
-        let library = Library::open(suite).await?;
-        let (_, mut posts) = library.posts(["tea"; 6]).await?;
+    /// Pages of any size have no gap and no overlap, newest or oldest first, and `next` is null exactly when nothing follows.
+    async fn pages_of_any_size_meet(suite: &Suite) -> TestResult {
+        let library = SearchFixture::new(suite).await?;
+        let mut posts = library.posts(["tea"; 6]).await?.map(|at| at.post);
         for sort in [Sort::Oldest, Sort::Newest] {
-            for limit in [1, 2, 3, 5, 6, 7] {
-                let walk = walked(&library.alice, &by(sort)?, limit).await?;
-                let found = ids(&walk, |hit| hit.post_id.clone());
-                equal(
-                    format_args!("a walk by {limit}, {sort:?}"),
-                    found,
-                    posts.clone(),
-                )?;
-                let pages = posts.len().div_ceil(limit.into());
-                equal(format_args!("the pages of {limit}"), walk.pages(), pages)?;
-            }
+            let search = posts_by(sort)?;
+            pages_meet(&library.alice, &search, &[1, 2, 3, 5, 6, 7], &posts, post_id).await?;
             posts.reverse();
         }
         Ok(())
     }
 
-    /// The best come first, and each comes once.
-    async fn the_best_come_first(suite: &Suite) -> Verdict {
-        let library = Library::open(suite).await?;
+    /// With `sort=relevance` the scores do not rise, and each post is found once.
+    async fn the_best_come_first(suite: &Suite) -> TestResult {
+        let library = SearchFixture::new(suite).await?;
         let texts = ["tea", "tea tea tea", "a long text on tea", "tea cup", "tea"];
-        let (_, posts) = library.posts(texts).await?;
+        let posts = library.posts(texts).await?.map(|at| at.post);
         for limit in [1, 2, 5] {
-            let walk = walked(&library.alice, &by(Sort::Relevance)?, limit).await?;
-            let scores = ids(&walk, |hit| hit.score);
-            let fall = scores.is_sorted_by(|better, worse| better >= worse);
-            holds(format_args!("the scores {scores:?} do not rise"), fall)?;
-            all_once(&walk, &posts)?;
-            let pages = posts.len().div_ceil(limit.into());
-            equal(format_args!("the pages of {limit}"), walk.pages(), pages)?;
+            let pager = read_all(&library.alice, &posts_by(Sort::Relevance)?, limit).await?;
+            scores_do_not_rise(&pager)?;
+            each_once(&pager.ids(post_id), &posts)?;
+            check_eq!(pager.pages, posts.len().div_ceil(limit.into()), "pages of {limit}")?;
         }
         Ok(())
     }
 
-    /// A walk in any order meets what was there all along once, whatever is written meanwhile.
-    async fn a_walk_meets_each_hit_once_while_others_write(suite: &Suite) -> Verdict {
-        let library = Library::open(suite).await?;
+    /// Reading page by page, in any order, finds each post that existed all along once, whatever is written meanwhile.
+    async fn a_walk_meets_each_hit_once_while_others_write(suite: &Suite) -> TestResult {
+        let library = SearchFixture::new(suite).await?;
         let texts = ["tea", "tea tea", "tea cup", "no more tea", "tea, tea"];
-        let (thread, posts) = library.posts(texts).await?;
+        let posts = library.posts(texts).await?;
+        let [PostAt { thread, .. }, ..] = &posts;
         for sort in SORTS {
-            let (search, mut walk) = (by(sort)?, Walk::of(2));
-            while walk.goes_on() {
-                read(&library.alice, &search, &mut walk).await?;
-                if walk.pages() < texts.len() {
-                    reply(suite, &library.alice, &thread, "tea tea tea").await?;
+            let (search, mut pager) = (posts_by(sort)?, Pager::new(2));
+            while pager.has_next() {
+                pager.read(&library.alice, &search).await?;
+                if pager.pages < texts.len() {
+                    library.reply(thread, "tea tea tea").await?;
                 }
             }
-            all_once(&walk, &posts)?;
+            each_once(&pager.ids(post_id), &posts.clone().map(|at| at.post))?;
         }
         Ok(())
     }
 
     /// With `show=threads`, a thread's hit is its newest match under `sort=newest` and its oldest one under `sort=oldest`,
     /// and the hits are in that order. Posts that do not match move no thread.
-    async fn a_thread_comes_by_its_newest_or_oldest_match(suite: &Suite) -> Verdict {
-        let library = Library::open(suite).await?;
-        let (one, [_]) = &library.posts(["no"]).await?;
-        let (two, [two_first]) = &library.posts(["tea"]).await?;
-        let (three, [three_first]) = &library.posts(["tea"]).await?;
-        let reply = |thread, text| reply(suite, &library.alice, thread, text);
-        let one_last = &reply(one, "tea").await?;
-        let two_last = &reply(two, "tea").await?;
-        reply(three, "no").await?;
+    async fn a_thread_comes_by_its_newest_or_oldest_match(suite: &Suite) -> TestResult {
+        let library = SearchFixture::new(suite).await?;
+        let [one_first] = library.posts(["no"]).await?;
+        let [two_first] = &library.posts(["tea"]).await?;
+        let [three_first] = &library.posts(["tea"]).await?;
+        let one_last = &library.reply(&one_first.thread, "tea").await?;
+        let two_last = &library.reply(&two_first.thread, "tea").await?;
+        library.reply(&three_first.thread, "no").await?;
         for (sort, expected) in [
-            (
-                Sort::Newest,
-                [(two, two_last), (one, one_last), (three, three_first)],
-            ),
-            (
-                Sort::Oldest,
-                [(two, two_first), (three, three_first), (one, one_last)],
-            ),
+            (Sort::Newest, [two_last, one_last, three_first]),
+            (Sort::Oldest, [two_first, three_first, one_last]),
         ] {
-            for limit in [1, 2, 3] {
-                let walk = walked(&library.alice, &threads_by(sort)?, limit).await?;
-                let hits = walk.items.iter();
-                let found: Vec<_> = hits.map(|hit| (&hit.thread_id, &hit.post_id)).collect();
-                let what = format_args!("threads and their hits by {limit}, {sort:?}");
-                equal(what, found, expected)?;
-            }
+            let search = threads_by(sort)?;
+            let expected = expected.map(|at| (at.thread.clone(), at.post.clone()));
+            let id = |hit: &SearchHit| (hit.thread_id.clone(), hit.post_id.clone());
+            pages_meet(&library.alice, &search, &[1, 2, 3], &expected, id).await?;
         }
         Ok(())
     }
 
     /// With `show=threads` and `sort=relevance`, a thread's hit is its best match, with that match's score, and the best
     /// thread comes first.
-    async fn a_thread_comes_by_its_best_match(suite: &Suite) -> Verdict {
-        let library = Library::open(suite).await?;
+    async fn a_thread_comes_by_its_best_match(suite: &Suite) -> TestResult {
+        let library = SearchFixture::new(suite).await?;
         library.posts(["a long text on tea", "tea"]).await?;
         library.posts(["tea tea tea", "no more tea"]).await?;
         library.posts(["tea and cake and cups"]).await?;
-        library
-            .posts(["tea, tea", "tea", "tea tea tea tea"])
-            .await?;
-        let posts = walked(&library.alice, &by(Sort::Relevance)?, 100).await?;
+        library.posts(["tea, tea", "tea", "tea tea tea tea"]).await?;
+        let posts = read_all(&library.alice, &posts_by(Sort::Relevance)?, 100).await?.items;
         for limit in [1, 3, 4] {
-            let walk = walked(&library.alice, &threads_by(Sort::Relevance)?, limit).await?;
-            let scores = ids(&walk, |hit| hit.score);
-            let fall = scores.is_sorted_by(|better, worse| better >= worse);
-            holds(format_args!("the scores {scores:?} do not rise"), fall)?;
-            for hit in &walk.items {
-                let of_thread = posts.items.iter();
-                let of_thread = of_thread.filter(|post| post.thread_id == hit.thread_id);
+            let pager = read_all(&library.alice, &threads_by(Sort::Relevance)?, limit).await?;
+            scores_do_not_rise(&pager)?;
+            for hit in &pager.items {
+                let of_thread = posts.iter().filter(|post| post.thread_id == hit.thread_id);
                 let best = of_thread.map(|post| post.score).reduce(f64::max);
-                let what = format_args!("the score of thread {}'s hit", hit.thread_id);
-                equal(what, Some(hit.score), best)?;
-                let own = posts.items.iter().find(|post| post.post_id == hit.post_id);
-                let what = format_args!("the score of post {}, which is that hit", hit.post_id);
-                equal(what, own.map(|post| post.score), best)?;
+                check_eq!(Some(hit.score), best, "the score of thread {}", hit.thread_id)?;
+                let own = posts.iter().find(|post| post.post_id == hit.post_id);
+                check_eq!(own.map(|post| post.score), best, "the score of post {}", hit.post_id)?;
             }
         }
         Ok(())
     }
 
-    /// A walk through threads meets each once, in any order, however far apart its matches are.
-    async fn a_walk_meets_each_thread_once(suite: &Suite) -> Verdict {
-        let library = Library::open(suite).await?;
+    /// Each thread is one hit in any order, however far apart its matches are.
+    async fn a_walk_meets_each_thread_once(suite: &Suite) -> TestResult {
+        let library = SearchFixture::new(suite).await?;
         let mut threads = Vec::new();
         for _ in 0..3 {
-            threads.push(library.posts(["tea", "tea"]).await?.0);
+            let [first, _] = library.posts(["tea", "tea"]).await?;
+            threads.push(first.thread);
         }
         for thread in &threads {
-            reply(suite, &library.alice, thread, "tea").await?;
+            library.reply(thread, "tea").await?;
         }
         for sort in SORTS {
             for limit in [1, 2, 3] {
-                let walk = walked(&library.alice, &threads_by(sort)?, limit).await?;
-                let what = format_args!("the threads by {limit}, {sort:?}");
-                let mut found = ids(&walk, |hit| hit.thread_id.clone());
+                let pager = read_all(&library.alice, &threads_by(sort)?, limit).await?;
+                let mut found = pager.ids(|hit| hit.thread_id.clone());
                 found.sort();
-                equal(what, found, threads.clone())?;
-                let pages = threads.len().div_ceil(limit.into());
-                equal(format_args!("the pages of {limit}"), walk.pages(), pages)?;
+                check_eq!(found, threads, "the threads by {limit}, {sort:?}")?;
+                check_eq!(pager.pages, threads.len().div_ceil(limit.into()), "pages of {limit}")?;
             }
         }
         Ok(())
     }
 
-    /// A walk through threads in any order meets each that was there all along once, whatever is written meanwhile: matches
-    /// in threads that it has met and in others, and new threads. Nor does a match take its thread along that is deleted
-    /// before the walk comes to it, or is not the one by which the thread was met.
-    async fn a_walk_meets_each_thread_once_while_others_write(suite: &Suite) -> Verdict {
-        let library = Library::open(suite).await?;
+    /// Reading threads page by page, in any order, finds each thread that existed all along once, whatever is written
+    /// meanwhile: matches in threads that were read and in others, and new threads. A thread stays in the list when a match
+    /// is deleted that was not read yet, or that is not the thread's hit.
+    async fn a_walk_meets_each_thread_once_while_others_write(suite: &Suite) -> TestResult {
+        let library = SearchFixture::new(suite).await?;
         let mia = suite.moderator("mia", &library.forum).await?;
         for sort in SORTS {
-            let (search, mut walk) = (threads_by(sort)?, Walk::of(1));
+            let (search, mut pager) = (threads_by(sort)?, Pager::new(1));
             let mut talks = Vec::new();
             for _ in 0..4 {
-                let (thread, posts) = library.posts(["tea"; 5]).await?;
-                talks.push((thread, Vec::from(posts)));
+                talks.push(library.posts(["tea"; 5]).await?.to_vec());
             }
-            while walk.goes_on() {
-                read(&library.alice, &search, &mut walk).await?;
-                if walk.pages() <= talks.len() {
-                    stir(&library, &mia, &mut talks, &walk).await?;
-                    library.posts(["tea"]).await?;
+            let threads: Vec<_> =
+                talks.iter().flat_map(|posts| posts.first()).map(|at| at.thread.clone()).collect();
+            while pager.has_next() {
+                pager.read(&library.alice, &search).await?;
+                if pager.pages > talks.len() {
+                    continue;
                 }
+                let hits = pager.ids(post_id);
+                for (posts, thread) in talks.iter_mut().zip(&threads) {
+                    library.reply(thread, "tea tea").await?;
+                    // The newest post that is neither a hit nor the first of its thread.
+                    let spare = posts.iter().rposition(|at| !hits.contains(&at.post));
+                    if let Some(place) = spare.filter(|place| *place > 0) {
+                        mia.delete_post(&posts.remove(place)).await.expect_ok()?;
+                    }
+                }
+                library.posts(["tea"]).await?;
             }
-            let threads: Vec<_> = talks.into_iter().map(|(thread, _)| thread).collect();
-            once(&ids(&walk, |hit| hit.thread_id.clone()), &threads)?;
+            each_once(&pager.ids(|hit| hit.thread_id.clone()), &threads)?;
         }
         Ok(())
     }
 
-    /// What a client made up for a cursor is no failure, and shows nothing that the caller does not see.
-    async fn a_forged_place_is_no_failure(suite: &Suite) -> Verdict {
-        let library = Library::open(suite).await?;
+    /// A page key that no search returned is not a failure.
+    async fn a_forged_place_is_no_failure(suite: &Suite) -> TestResult {
+        let library = SearchFixture::new(suite).await?;
         library.posts(["tea", "tea"]).await?;
-        for place in forged() {
-            for sort in SORTS {
-                let mut search = by(sort)?;
-                search.after = Some(place.clone());
-                library.alice.search(&search).await?.page_or_unusable()?;
-            }
+        for sort in SORTS {
+            forged_page_keys_are_harmless(&library.alice, &posts_by(sort)?).await?;
         }
         Ok(())
     }
-);
-
-/// In each of the threads a new match is written, and one of these posts deleted that is no hit and not the first.
-async fn stir(
-    library: &Library<'_>,
-    moderator: &Someone,
-    talks: &mut [(ThreadId, Vec<PostId>)],
-    walk: &Walk<SearchHit>,
-) -> Verdict {
-    let hits = ids(walk, |hit| hit.post_id.clone());
-    for (thread, posts) in talks {
-        reply(library.suite, &library.alice, thread, "tea tea").await?;
-        let spare = posts.iter().rposition(|post| !hits.contains(post));
-        let spare = spare.filter(|place| *place > 0);
-        if let Some(post) = spare.map(|place| posts.remove(place)) {
-            let thread = thread.clone();
-            let deleted = moderator.delete_post(&PostAt { thread, post }).await?;
-            deleted.granted()?;
-        }
-    }
-    Ok(())
 }
 
-fn by(sort: Sort) -> Verdict<Search> {
-    let mut search = newest("tea")?;
-    search.sort = sort;
-    Ok(search)
+fn posts_by(sort: Sort) -> TestResult<Search> {
+    Ok(with(newest("tea")?, |search| search.sort = sort))
 }
 
-fn threads_by(sort: Sort) -> Verdict<Search> {
-    let mut search = by(sort)?;
-    search.show = Show::Threads;
-    Ok(search)
+fn threads_by(sort: Sort) -> TestResult<Search> {
+    Ok(with(posts_by(sort)?, |search| search.show = Show::Threads))
 }
 
-async fn walked(someone: &Someone, search: &Search, limit: u8) -> Verdict<Walk<SearchHit>> {
-    let mut walk = Walk::of(limit);
-    while walk.goes_on() {
-        read(someone, search, &mut walk).await?;
-    }
-    Ok(walk)
+fn post_id(hit: &SearchHit) -> PostId {
+    hit.post_id.clone()
 }
 
-/// Reads the next page.
-async fn read(someone: &Someone, search: &Search, walk: &mut Walk<SearchHit>) -> Verdict {
-    let mut search = search.clone();
-    search.limit = walk.limit;
-    search.after.clone_from(&walk.after);
-    walk.take(someone.search(&search).await?.granted()?)
-}
-
-fn all_once(walk: &Walk<SearchHit>, posts: &[PostId]) -> Verdict {
-    once(&ids(walk, |hit| hit.post_id.clone()), posts)
-}
-
-fn ids<I>(walk: &Walk<SearchHit>, id: impl Fn(&SearchHit) -> I) -> Vec<I> {
-    walk.items.iter().map(id).collect()
+fn scores_do_not_rise(pager: &Pager<SearchHit>) -> TestResult {
+    let scores = pager.ids(|hit| hit.score);
+    check!(
+        scores.is_sorted_by(|better, worse| better >= worse),
+        "{scores:?} do not rise"
+    )
 }

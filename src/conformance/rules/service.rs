@@ -1,23 +1,22 @@
 //! The board behind the API.
 
 use http::HeaderName;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{Audience, Part, Role, Suite, Verdict, equal, holds};
-use crate::model::ThreadId;
+use super::*;
 use crate::test_util::{Answer, TestBoard};
 
-board_rules!(
+board_rules! {
     mod service;
 
-    /// Every read that names nothing hidden is answered, to members and guests alike.
-    async fn reads_are_answered_to_members_and_guests(suite: &Suite) -> Verdict {
+    /// Reads of visible resources are answered to members and to guests.
+    async fn reads_are_answered_to_members_and_guests(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let thread = suite.thread(&alice, &forum).await?.thread;
         let api = suite.api();
-        let mut callers = vec![api.as_member(&alice.id().to_string())];
-        callers.extend(suite.guest().is_ok().then(|| api.as_guest()));
-        for caller in callers {
+        let mut clients = vec![api.as_member(&alice.id().to_string())];
+        clients.extend(suite.guest().is_ok().then(|| api.as_guest()));
+        for client in clients {
             for path in [
                 "/forums".to_owned(),
                 format!("/forums/{forum}/threads"),
@@ -26,86 +25,66 @@ board_rules!(
                 format!("/members/{}", alice.id()),
                 "/members/@alice".to_owned(),
             ] {
-                let answer = caller.get(&path).await;
-                let found = answer.status;
-                equal(format_args!("GET {path}: {}", answer.json()), found, 200)?;
+                let answer = client.get(&path).await;
+                check_eq!(answer.status, 200, "GET {path}: {}", answer.json())?;
             }
         }
         Ok(())
     }
 
-    /// A hidden thread and one that never was are the same answer, byte for byte.
-    async fn hidden_and_absent_are_the_same_bytes(suite: &Suite) -> Verdict {
+    /// The responses for a hidden thread and for one that never existed are the same bytes.
+    async fn hidden_and_absent_are_the_same_bytes(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
-        let (sam, alice) = (
-            suite.join("sam", Role::Staff).await?,
-            suite.member("alice").await?,
-        );
+        let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
         let hidden = suite.thread(&sam, &forum).await?.thread;
         let absent = ThreadId::from(987_654_321);
         let api = suite.api();
         let client = api.as_member(&alice.id().to_string());
-        let post = serde_json::json!({ "body": "Some words" });
         for rest in ["", "/posts", "/poll"] {
-            let (one, other) = (
-                format!("/threads/{hidden}{rest}"),
-                format!("/threads/{absent}{rest}"),
-            );
-            if rest != "/poll" || suite.needs(Part::Polls).is_ok() {
-                let (one, other) = (client.get(&one).await, client.get(&other).await);
-                let what = format_args!("GET /threads/{{threadId}}{rest}");
-                let found = bare(&one);
-                equal(what, found, bare(&other))?;
-                equal("the status", one.status, 404)?;
+            if rest == "/poll" && suite.require(Part::Polls).is_err() {
+                continue;
             }
+            let one = client.get(&format!("/threads/{hidden}{rest}")).await;
+            let other = client.get(&format!("/threads/{absent}{rest}")).await;
+            check_eq!(bare(&one), bare(&other), "GET /threads/{{threadId}}{rest}")?;
+            check_eq!(one.status, 404)?;
         }
-        let (one, other) = (
-            client
-                .post(&format!("/threads/{hidden}/posts"), &post)
-                .await,
-            client
-                .post(&format!("/threads/{absent}/posts"), &post)
-                .await,
-        );
-        equal("POST /threads/{threadId}/posts", bare(&one), bare(&other))
+        let post = json!({ "body": "Some words" });
+        let one = client.post(&format!("/threads/{hidden}/posts"), &post).await;
+        let other = client.post(&format!("/threads/{absent}/posts"), &post).await;
+        check_eq!(bare(&one), bare(&other), "POST /threads/{{threadId}}/posts")
     }
 
-    /// Between two requests with the same token, what was hidden is gone, and who was banned is refused.
-    async fn a_token_never_outlives_its_owners_standing(suite: &Suite) -> Verdict {
-        suite.needs(Part::HiddenForums)?;
-        suite.needs(Part::Bans)?;
+    /// Between two requests with one token, a hidden forum becomes absent, and a banned owner is refused.
+    async fn a_token_never_outlives_its_owners_standing(suite: &Suite) -> TestResult {
+        suite.require(Part::HiddenForums)?;
+        suite.require(Part::Bans)?;
         let (forum, alice) = suite.forum_and_member().await?;
-        let thread = suite.thread(&alice, &forum).await?.thread;
+        let path = format!("/threads/{}", suite.thread(&alice, &forum).await?.thread);
         let api = suite.api();
         let client = api.as_member(&alice.id().to_string());
-        let path = format!("/threads/{thread}");
-        equal("at first", told(&client.get(&path).await), (200, None))?;
-        suite.stage.set_readers(&forum, Audience::Staff).await?;
-        let found = told(&client.get(&path).await);
-        equal("hidden", found, (404, Some("not_found")))?;
-        suite.stage.set_banned(&alice.id(), true).await?;
-        let found = told(&client.get(&path).await);
-        equal("banned", found, (403, Some("owner_unavailable")))
+        check_eq!(outcome(&client.get(&path).await), (200, None))?;
+        suite.fixture.set_readers(&forum, Audience::Staff).await?;
+        check_eq!(outcome(&client.get(&path).await), (404, Some("not_found")))?;
+        suite.fixture.set_banned(&alice.id(), true).await?;
+        check_eq!(outcome(&client.get(&path).await), (403, Some("owner_unavailable")))
     }
 
-    /// While the board is offline, administrators alone get answers.
-    async fn an_offline_board_answers_administrators_alone(suite: &Suite) -> Verdict {
-        suite.needs(Part::Offline)?;
-        let (alice, ada) = (
-            suite.member("alice").await?,
-            suite.join("ada", Role::Administrator).await?,
-        );
-        suite.stage.set_offline(true).await?;
+    /// While the board is offline, only administrators get answers.
+    async fn an_offline_board_answers_administrators_alone(suite: &Suite) -> TestResult {
+        suite.require(Part::Offline)?;
+        let (alice, ada) = (suite.member("alice").await?, suite.admin("ada").await?);
+        suite.fixture.set_offline(true).await?;
         let api = suite.api();
-        for (someone, answer) in [(alice, (503, Some("board_offline"))), (ada, (200, None))] {
-            let client = api.as_member(&someone.id().to_string());
-            equal(someone.name(), told(&client.get("/forums").await), answer)?;
+        for (caller, expected) in [(alice, (503, Some("board_offline"))), (ada, (200, None))] {
+            let client = api.as_member(&caller.id().to_string());
+            check_eq!(outcome(&client.get("/forums").await), expected, "{caller:?}")?;
         }
         Ok(())
     }
 
     /// Cursors lead through a list to its end.
-    async fn cursors_lead_to_the_end(suite: &Suite) -> Verdict {
+    async fn cursors_lead_to_the_end(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let thread = suite.thread(&alice, &forum).await?.thread;
         for _ in 0..4 {
@@ -113,53 +92,47 @@ board_rules!(
             suite.post(&alice, &thread).await?;
         }
         let (api, reader) = (suite.api(), alice.id().to_string());
-        for list in [
-            format!("/forums/{forum}/threads"),
-            format!("/threads/{thread}/posts"),
-        ] {
-            let items = walk(&api, &reader, &list).await?;
-            equal(format_args!("the items of {list}"), items, 5)?;
+        for list in [format!("/forums/{forum}/threads"), format!("/threads/{thread}/posts")] {
+            check_eq!(count_items(&api, &reader, &list).await?, 5, "the items of {list}")?;
         }
         Ok(())
     }
-);
+}
 
-/// An answer without what differs between any two.
+/// An answer without the headers and fields that differ between any two.
 fn bare(answer: &Answer) -> (u16, Vec<(HeaderName, Vec<u8>)>, Value) {
-    let varies = |name: &str| name.starts_with("x-ratelimit-") || name == "x-request-id";
     let headers = answer
         .headers
         .iter()
-        .filter(|(name, _)| !varies(name.as_str()));
+        .filter(|(name, _)| !name.as_str().starts_with("x-ratelimit-") && *name != "x-request-id");
     let headers = headers.map(|(name, value)| (name.clone(), value.as_bytes().to_vec()));
     let mut body = answer.json();
-    if let Some(error) = body.pointer_mut("/error/requestId") {
-        *error = Value::Null;
+    if let Some(id) = body.pointer_mut("/error/requestId") {
+        *id = Value::Null;
     }
     (answer.status, headers.collect(), body)
 }
 
-/// How many items a list has, read by two.
-async fn walk(api: &TestBoard, reader: &str, list: &str) -> Verdict<usize> {
+/// The number of items of a list, read in pages of two.
+async fn count_items(api: &TestBoard, reader: &str, list: &str) -> TestResult<usize> {
     let (client, mut items, mut after) = (api.as_member(reader), 0, String::new());
     for _ in 0..10 {
         let page = client.get(&format!("{list}?limit=2{after}")).await;
-        let found = page.status;
-        equal(format_args!("GET {list}: {}", page.json()), found, 200)?;
+        check_eq!(page.status, 200, "GET {list}: {}", page.json())?;
         let page = page.json();
-        items += page
-            .get("items")
-            .and_then(Value::as_array)
-            .map_or(0, Vec::len);
-        match page.get("next").and_then(Value::as_str) {
+        items += page["items"].as_array().map_or(0, Vec::len);
+        match page["next"].as_str() {
             Some(next) => after = format!("&after={next}"),
             None => return Ok(items),
         }
     }
-    holds(format_args!("{list} comes to an end"), false)?;
-    Ok(items)
+    Err(TestFailure::mismatch(
+        list,
+        "more than 10 pages",
+        "a last page",
+    ))
 }
 
-fn told(answer: &Answer) -> (u16, Option<&'static str>) {
+fn outcome(answer: &Answer) -> (u16, Option<&'static str>) {
     (answer.status, answer.code())
 }

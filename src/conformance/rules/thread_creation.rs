@@ -1,64 +1,45 @@
-//! Threads: started.
+//! Threads that are started.
 
-use super::sanitizing::{NOT_SINGLE_LINE, start};
-use super::threads::ids;
-use super::{Part, Suite, Verdict, equal};
+use super::*;
 
-board_rules!(
+board_rules! {
     mod thread_creation;
 
-    /// A thread is started with its first post, as its author told it.
-    async fn a_thread_is_started_with_its_first_post(suite: &Suite) -> Verdict {
+    /// A thread is started with its first post, as its author wrote it.
+    async fn a_thread_is_started_with_its_first_post(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
-        let new = start("Kettles", "Which one?");
-        let thread = alice.start_thread(&forum, &new).await?.granted()?;
-        let author = thread.author.as_ref().map(|author| author.user_id.clone());
-        let found = (&*thread.title, author);
-        equal("its title and author", found, ("Kettles", Some(alice.id())))?;
-        let found = (&thread.forum_id, thread.reply_count);
-        equal("its forum and replies", found, (&forum, 0))?;
-        equal("its version", thread.version, 1)?;
-        let found = (thread.locked, thread.pinned);
-        equal("whether it is locked, or pinned", found, (false, false))?;
-        let last = thread.last_post.as_ref().map(|last| last.post_id.clone());
-        equal("its last post", last, Some(thread.first_post_id.clone()))?;
-        if suite.needs(Part::SuiteClock).is_ok() {
-            let found = (thread.created_at, thread.last_activity_at);
-            equal("when", found, (suite.now(), suite.now()))?;
+        let thread = alice.start(&forum, "Kettles", "Which one?").await.expect_ok()?;
+        check_eq!(thread.title, "Kettles")?;
+        check_eq!(author_id(&thread.author), Some(alice.id()))?;
+        check_eq!((&thread.forum_id, thread.reply_count), (&forum, 0))?;
+        check_eq!((thread.version, thread.locked, thread.pinned), (1, false, false))?;
+        let last = thread.last_post.as_ref().map(|last| &last.post_id);
+        check_eq!(last, Some(&thread.first_post_id), "the last post")?;
+        if suite.require(Part::SuiteClock).is_ok() {
+            check_eq!((thread.created_at, thread.last_activity_at), (suite.now(), suite.now()))?;
         }
-        let found = alice.thread(&thread.thread_id).await?.granted()?;
-        equal("the same, read", found, thread.clone())?;
-        let found = ids(&alice, &forum).await?;
-        equal("the list", found, vec![thread.thread_id])
+        check_eq!(alice.get_thread(&thread.thread_id).await?, thread)?;
+        check_eq!(alice.thread_ids(&forum).await?, [thread.thread_id])
     }
 
-    /// Refuses an empty title or body as invalid, names the field, and leaves nothing behind.
-    async fn an_empty_title_or_body_is_invalid(suite: &Suite) -> Verdict {
+    /// An empty title or body is invalid, the error names the field, and nothing is written.
+    async fn an_empty_title_or_body_is_invalid(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
-        let before = alice.forums().await?.granted()?;
-        for (title, body, field) in [
-            ("", "x", "title"),
-            (" \n\t", "x", "title"),
-            ("x", "", "body"),
-            ("x", " \n\t", "body"),
-        ] {
-            let new = start(title, body);
-            alice.start_thread(&forum, &new).await?.invalid(field)?;
+        let before = alice.get_forums().await?;
+        for blank in ["", " \n\t"] {
+            alice.start(&forum, blank, "x").await.expect_validation_error("title")?;
+            alice.start(&forum, "x", blank).await.expect_validation_error("body")?;
         }
-        let found = alice.forums().await?.granted()?;
-        equal("the forums afterwards", found, before)?;
-        let found = ids(&alice, &forum).await?;
-        equal("the threads afterwards", found, Vec::new())
+        check_eq!(alice.get_forums().await?, before)?;
+        check_eq!(alice.thread_ids(&forum).await?, [])
     }
 
-    /// Refuses a title that is not a single-line text as invalid, and leaves nothing behind.
-    async fn a_title_is_a_single_line(suite: &Suite) -> Verdict {
+    /// A title that is not a single-line text is invalid, and nothing is written.
+    async fn a_title_is_a_single_line(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         for title in NOT_SINGLE_LINE {
-            let new = start(title, "x");
-            alice.start_thread(&forum, &new).await?.invalid("title")?;
+            alice.start(&forum, title, "x").await.expect_validation_error("title")?;
         }
-        let found = ids(&alice, &forum).await?;
-        equal("the threads afterwards", found, Vec::new())
+        check_eq!(alice.thread_ids(&forum).await?, [])
     }
-);
+}

@@ -1,178 +1,111 @@
-//! Threads: listed and read.
+//! Threads: the list and its pages.
 
 use std::time::Duration;
 
-use super::pager::{Walk, forged, once};
-use super::sanitizing::start;
-use super::thread_fixture::threads;
-use super::{Audience, Part, Someone, Suite, Verdict, equal};
-use crate::model::{ForumId, ListThreads, Thread, ThreadId};
+use super::*;
 
-board_rules!(
+board_rules! {
     mod threads;
 
-    /// The newest activity comes first; a reply brings its thread to the top, and an opened one stays where it is.
-    async fn newest_activity_comes_first(suite: &Suite) -> Verdict {
+    /// The newest activity comes first: a reply moves its thread to the top, and reading does not.
+    async fn newest_activity_comes_first(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
-        let threads = written(suite, &alice, &forum, 3).await?;
-        let found = ids(&alice, &forum).await?;
-        equal("the threads", found, reversed(&threads))?;
-        let Some(oldest) = threads.first() else {
-            return Ok(());
-        };
-        alice.thread(oldest).await?.granted()?;
-        let found = ids(&alice, &forum).await?;
-        equal("the threads after one was read", found, reversed(&threads))?;
+        let newest @ [.., oldest] = &write_threads::<3>(suite, &alice, &forum).await?;
+        check_eq!(alice.thread_ids(&forum).await?, newest)?;
+        alice.get_thread(oldest).await?;
+        check_eq!(alice.thread_ids(&forum).await?, newest, "after one was read")?;
         suite.post(&alice, oldest).await?;
-        let top = ids(&alice, &forum).await?.into_iter().next();
-        let found = top.as_ref();
-        equal("the thread with the newest reply", found, Some(oldest))
+        check_eq!(alice.thread_ids(&forum).await?.first(), Some(oldest))
     }
 
-    /// Pages of any size meet without gap or overlap, and `next` is null exactly when nothing follows.
-    async fn pages_of_any_size_meet(suite: &Suite) -> Verdict {
+    /// Pages of any size have no gap and no overlap, and `next` is null exactly when nothing follows.
+    async fn pages_of_any_size_meet(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
-        let newest = reversed(&written(suite, &alice, &forum, 6).await?);
-        for limit in [1, 2, 3, 5, 6, 7, 100] {
-            let mut walk = Walk::of(limit);
-            while walk.goes_on() {
-                walk.threads(&alice, &forum).await?;
-            }
-            let found = of(&walk.items);
-            equal(format_args!("a walk by {limit}"), found, newest.clone())?;
-            let found = walk.pages();
-            let expected = newest.len().div_ceil(limit.into());
-            equal(format_args!("the pages of {limit}"), found, expected)?;
-        }
-        Ok(())
+        let newest = write_threads::<6>(suite, &alice, &forum).await?;
+        let limits = [1, 2, 3, 5, 6, 7, 100];
+        pages_meet(&alice, &forum, &limits, &newest, |it| it.thread_id.clone()).await
     }
 
-    /// Threads of the same moment are walked once each, too.
-    async fn threads_of_one_moment_are_walked_once(suite: &Suite) -> Verdict {
+    /// Threads of the same moment are listed once each, too.
+    async fn threads_of_one_moment_are_walked_once(suite: &Suite) -> TestResult {
+        suite.require(Part::Threads)?;
         let forum = suite.forum(Audience::Guests).await?;
-        let (mut there, mut reader) = (Vec::new(), suite.member("reader").await?);
-        suite.wait(Duration::from_secs(60));
-        for name in ["ann", "ben", "cem", "dan", "eve"] {
-            reader = suite.member(name).await?;
-            let new = start(name, name);
-            suite.needs(Part::Threads)?;
-            there.push(suite.stage.write_thread(&reader.id(), &forum, new).await?.0);
+        let reader = suite.member("reader").await?;
+        let mut written = Vec::new();
+        suite.advance(Duration::from_secs(60));
+        for author in suite.members(["ann", "ben", "cem", "dan", "eve"]).await? {
+            let new = start(author.name(), author.name());
+            written.push(suite.fixture.write_thread(&author.id(), &forum, new).await?.0);
         }
-        let mut walk = Walk::of(2);
-        while walk.goes_on() {
-            walk.threads(&reader, &forum).await?;
-        }
-        let walked = of(&walk.items);
-        equal("how many were walked", walked.len(), there.len())?;
-        once(&walked, &there)
+        let ids = read_all(&reader, &forum, 2).await?.ids(|it| it.thread_id.clone());
+        check_eq!(ids.len(), written.len())?;
+        each_once(&ids, &written)
     }
 
-    /// A walk meets each thread that was there all along once, however much is written meanwhile.
-    async fn a_walk_meets_each_thread_once_while_others_write(suite: &Suite) -> Verdict {
+    /// Reading page by page finds each thread that existed all along once, whatever is written meanwhile.
+    async fn a_walk_meets_each_thread_once_while_others_write(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
-        let mut quiet = written(suite, &alice, &forum, 9).await?;
-        let busy = quiet.remove(4);
-        let mut walk = Walk::of(2);
-        while walk.goes_on() {
-            walk.threads(&alice, &forum).await?;
+        let [busy, quiet @ ..] = write_threads::<9>(suite, &alice, &forum).await?;
+        let mut pager = Pager::new(2);
+        while pager.has_next() {
+            pager.read(&alice, &forum).await?;
             suite.thread(&alice, &forum).await?;
             suite.post(&alice, &busy).await?;
         }
-        once(&of(&walk.items), &quiet)
+        each_once(&pager.ids(|it| it.thread_id.clone()), &quiet)
     }
 
-    /// `since` takes what was active later than that moment, and not at it.
-    async fn since_takes_what_was_active_later(suite: &Suite) -> Verdict {
-        suite.needs(Part::SuiteClock)?;
+    /// `since` selects activity later than that moment, and not at it.
+    async fn since_takes_what_was_active_later(suite: &Suite) -> TestResult {
+        suite.require(Part::SuiteClock)?;
         let (forum, alice) = suite.forum_and_member().await?;
-        let newest = reversed(&written(suite, &alice, &forum, 4).await?);
-        let all = threads(&alice, &forum).await?;
-        for (place, thread) in all.iter().enumerate() {
-            let list = ListThreads {
-                since: Some(thread.last_activity_at),
-                ..ListThreads::default()
-            };
-            let later = alice.threads(&forum, &list).await?.granted()?;
-            let found: Vec<_> = later
-                .items
-                .into_iter()
-                .map(|thread| thread.thread_id)
-                .collect();
-            let expected: Vec<_> = newest.iter().take(place).cloned().collect();
-            equal(
-                "what was active later",
-                (found, later.next),
-                (expected, None),
-            )?;
+        let newest = write_threads::<4>(suite, &alice, &forum).await?;
+        for (index, thread) in alice.get_threads(&forum).await?.iter().enumerate() {
+            let since = Some(thread.last_activity_at);
+            let list = ListThreads { since, ..ListThreads::default() };
+            let later = alice.threads(&forum, &list).await.expect_ok()?;
+            let expected: Vec<_> = newest.iter().take(index).cloned().collect();
+            check_eq!((thread_ids(&later.items), later.next), (expected, None))?;
         }
         Ok(())
     }
 
-    /// A list holds the threads of its own forum alone.
-    async fn a_list_is_of_one_forum(suite: &Suite) -> Verdict {
-        let (one, other) = (
-            suite.forum(Audience::Guests).await?,
-            suite.forum(Audience::Guests).await?,
-        );
+    /// A list has only the threads of its own forum.
+    async fn a_list_is_of_one_forum(suite: &Suite) -> TestResult {
+        let [one, other] = suite.forums().await?;
         let alice = suite.member("alice").await?;
-        let here = written(suite, &alice, &one, 2).await?;
-        written(suite, &alice, &other, 2).await?;
-        equal("the threads", ids(&alice, &one).await?, reversed(&here))
+        let newest = write_threads::<2>(suite, &alice, &one).await?;
+        write_threads::<2>(suite, &alice, &other).await?;
+        check_eq!(alice.thread_ids(&one).await?, newest)
     }
 
-    /// A cursor is the client's word: a place that no list gave is no failure.
-    async fn a_forged_place_is_no_failure(suite: &Suite) -> Verdict {
+    /// A page key that no list returned is not a failure.
+    async fn a_forged_place_is_no_failure(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
-        written(suite, &alice, &forum, 1).await?;
-        for place in forged() {
-            let list = ListThreads {
-                after: Some(place),
-                ..ListThreads::default()
-            };
-            alice.threads(&forum, &list).await?.page_or_unusable()?;
-        }
-        Ok(())
+        suite.thread(&alice, &forum).await?;
+        forged_page_keys_are_harmless(&alice, &forum).await
     }
 
-    /// A pinned thread says so, and is not lifted in the list.
-    async fn a_pinned_thread_is_not_lifted(suite: &Suite) -> Verdict {
-        suite.needs(Part::Pinning)?;
+    /// A pinned thread is marked, and keeps its place in the list.
+    async fn a_pinned_thread_is_not_lifted(suite: &Suite) -> TestResult {
+        suite.require(Part::Pinning)?;
         let (forum, alice) = suite.forum_and_member().await?;
-        let threads = written(suite, &alice, &forum, 3).await?;
-        let Some(oldest) = threads.first() else {
-            return Ok(());
-        };
-        suite.stage.set_pinned(oldest, true).await?;
-        let found = alice.thread(oldest).await?.granted()?.pinned;
-        equal("whether it is pinned", found, true)?;
-        let found = ids(&alice, &forum).await?;
-        equal("the threads", found, reversed(&threads))
+        let newest @ [.., oldest] = &write_threads::<3>(suite, &alice, &forum).await?;
+        suite.fixture.set_pinned(oldest, true).await?;
+        check!(alice.get_thread(oldest).await?.pinned)?;
+        check_eq!(alice.thread_ids(&forum).await?, newest)
     }
-);
+}
 
-/// So many new threads, the oldest first.
-async fn written(
+/// New threads, newest first.
+async fn write_threads<const N: usize>(
     suite: &Suite,
-    author: &Someone,
+    author: &TestCaller,
     forum: &ForumId,
-    threads: usize,
-) -> Verdict<Vec<ThreadId>> {
-    let mut written = Vec::new();
-    for _ in 0..threads {
-        written.push(suite.thread(author, forum).await?.thread);
+) -> TestResult<[ThreadId; N]> {
+    let mut newest = std::array::from_fn(|_| ThreadId::nothing());
+    for thread in newest.iter_mut().rev() {
+        *thread = suite.thread(author, forum).await?.thread;
     }
-    Ok(written)
-}
-
-pub(crate) async fn ids(someone: &Someone, forum: &ForumId) -> Verdict<Vec<ThreadId>> {
-    Ok(of(&threads(someone, forum).await?))
-}
-
-fn reversed(threads: &[ThreadId]) -> Vec<ThreadId> {
-    threads.iter().rev().cloned().collect()
-}
-
-fn of(threads: &[Thread]) -> Vec<ThreadId> {
-    let ids = threads.iter().map(|thread| thread.thread_id.clone());
-    ids.collect()
+    Ok(newest)
 }

@@ -187,10 +187,7 @@ async fn acting(authority: &dyn Authority, member: &UserId) -> Set<Member> {
 }
 
 fn missed<T>(method: &str, arguments: impl std::fmt::Debug) -> Set<T> {
-    Err(
-        format!("the host has not written `Stage::{method}`, and was asked for {arguments:?}")
-            .into(),
-    )
+    Err(format!("the host has no `Stage::{method}` for {arguments:?}").into())
 }
 
 fn refused(refusal: Refusal) -> BoxError {

@@ -1,159 +1,123 @@
-//! What a board answered, held against what it should have.
+//! The result of a call of the board, and what a rule may expect of it.
 
 use std::fmt::Debug;
 
-use super::forum_scoped::Placed;
-use super::suite::Ground;
-use super::{Part, Stop, Verdict};
-use crate::host::{Refusal, Result, Standing};
-use crate::model::ForumId;
+use super::{TestFailure, TestResult};
+use crate::host::{Refusal, Result};
 
-/// A command of the board that was carried out, or refused.
+/// The result of a call of the board.
 #[derive(Debug)]
-#[must_use = "say what was expected"]
-pub struct Asked<T> {
-    what: String,
-    reply: Result<T>,
+#[must_use = "expect something of it"]
+pub struct CallResult<T> {
+    pub(crate) call: String,
+    pub(crate) result: TestResult<Result<T>>,
 }
 
-impl<T: Placed + Debug> Asked<T> {
-    /// What was `asked` of the board, and its reply to a caller with this standing.
-    ///
-    /// A reply with anything that the standing does not cover breaks the rule, whichever it is: the library would drop
-    /// it, and log it as the host's fault. So does a failure, and a command that is not written and not named as lacked.
-    pub(crate) fn new(
-        ground: &Ground,
-        (what, part): (String, Part),
-        standing: &Standing,
-        reply: Result<T>,
-    ) -> Verdict<Self> {
-        let asked = Self { what, reply };
-        match asked.reply {
-            Err(Refusal::NotImplemented) => {
-                ground.needs(part)?;
-                asked.otherwise("it is written, or `Host::lacks` says that it is not")
-            }
-            Err(Refusal::Failed(_)) => asked.otherwise("no failure"),
-            Ok(ref reply) => match hidden(reply, standing) {
-                Some(forum) => {
-                    let expected = format!("nothing in forum {forum}, which the caller cannot see");
-                    asked.otherwise(&expected)
-                }
-                None => Ok(asked),
-            },
-            _ => Ok(asked),
-        }
+impl<T: Debug> CallResult<T> {
+    /// The call succeeded.
+    pub fn expect_ok(self) -> TestResult<T> {
+        self.result?
+            .map_err(|refusal| mismatch(self.call, refusal, "success"))
     }
 
-    /// It was carried out.
-    pub fn granted(self) -> Verdict<T> {
-        match self.reply {
-            Ok(reply) => Ok(reply),
-            Err(refusal) => Err(Stop::broken(
-                self.what,
-                format_args!("{refusal:?}"),
-                "an answer",
-            )),
-        }
-    }
-
-    /// What the path names is not there for the caller.
-    pub fn absent(self) -> Verdict {
-        match self.reply {
-            Err(Refusal::Absent) => Ok(()),
-            _ => self.otherwise("Refusal::Absent"),
-        }
-    }
-
-    /// The caller sees it, and may not do this to it.
-    pub fn forbidden(self) -> Verdict {
-        match self.reply {
-            Err(Refusal::Forbidden(_)) => Ok(()),
-            _ => self.otherwise("Refusal::Forbidden"),
-        }
-    }
-
-    /// It is carried out if the caller `may`, and forbidden otherwise.
-    pub(crate) fn granted_if(self, may: bool) -> Verdict {
+    /// The call succeeded if the caller `may`, and was forbidden otherwise.
+    pub(crate) fn expect_ok_if(self, may: bool) -> TestResult {
         match may {
-            true => self.granted().map(drop),
-            false => self.forbidden(),
+            true => self.expect_ok().map(drop),
+            false => self.expect_forbidden(),
         }
     }
 
-    /// The caller's account can no longer act: the board says either that they may not, or that there is nothing.
-    pub fn barred(self) -> Verdict {
-        match self.reply {
-            Err(Refusal::Absent | Refusal::Forbidden(_)) => Ok(()),
-            _ => self.otherwise("Refusal::Forbidden or Refusal::Absent"),
+    /// The call succeeded if the caller `sees` the path's resource, which does not exist for others.
+    pub(crate) fn expect_found_if(self, sees: bool) -> TestResult {
+        match sees {
+            true => self.expect_ok().map(drop),
+            false => self.expect_path_not_found(),
         }
     }
 
-    /// What the body names is not there, or the subscription is not.
-    pub fn not_found(self) -> Verdict {
-        match self.reply {
-            Err(Refusal::NotFound(_)) => Ok(()),
-            _ => self.otherwise("Refusal::NotFound"),
+    /// The board refused the content of this `expected` field.
+    pub fn expect_validation_error(self, expected: &str) -> TestResult {
+        self.refused(
+            &format!("Refusal::Invalid of the field `{expected}`"),
+            |it| matches!(it, Refusal::Invalid { field, .. } if *field == expected),
+        )
+    }
+
+    /// The board refused this query parameter.
+    pub fn expect_invalid_parameter(self, expected: &str) -> TestResult {
+        self.refused(
+            &format!("Refusal::Unusable of `{expected}`"),
+            |it| matches!(it, Refusal::Unusable(name, _) if *name == expected),
+        )
+    }
+
+    /// The call succeeded, or the board refused `after`: a forged page key is not a failure.
+    pub fn expect_ok_or_invalid_parameter(self) -> TestResult {
+        match self.result {
+            Ok(Ok(_)) => Ok(()),
+            _ => self.expect_invalid_parameter("after"),
         }
     }
 
-    /// It was changed underneath, or is done already.
-    pub fn conflict(self) -> Verdict {
-        match self.reply {
-            Err(Refusal::Conflict(_)) => Ok(()),
-            _ => self.otherwise("Refusal::Conflict"),
+    /// The call succeeded, or came too late and is a conflict.
+    pub(crate) fn expect_ok_or_conflict(self) -> TestResult<Option<T>> {
+        match self.result? {
+            Ok(value) => Ok(Some(value)),
+            Err(Refusal::Conflict(_)) => Ok(None),
+            Err(refusal) => Err(mismatch(self.call, refusal, "success or Refusal::Conflict")),
         }
     }
 
-    /// The board refuses the contents of this `expected` field.
-    pub fn invalid(self, expected: &str) -> Verdict {
-        match &self.reply {
-            Err(Refusal::Invalid { field, .. }) if *field == expected => Ok(()),
-            _ => self.otherwise(&format!("Refusal::Invalid, of the field `{expected}`")),
+    /// The board's result, for a rule that several results keep.
+    ///
+    /// # Errors
+    /// When any rule is broken by it, or the host lacks the call.
+    pub fn into_result(self) -> TestResult<Result<T>> {
+        self.result
+    }
+
+    pub(crate) fn map<U>(self, map: impl FnOnce(T) -> U) -> CallResult<U> {
+        CallResult {
+            call: self.call,
+            result: self.result.map(|result| result.map(map)),
         }
     }
 
-    /// This query parameter cannot be used.
-    pub fn unusable(self, parameter: &str) -> Verdict {
-        match &self.reply {
-            Err(Refusal::Unusable(name, _)) if *name == parameter => Ok(()),
-            _ => self.otherwise(&format!("Refusal::Unusable, of `{parameter}`")),
+    fn refused(self, expected: &str, is: impl FnOnce(&Refusal) -> bool) -> TestResult {
+        match self.result? {
+            Err(refusal) if is(&refusal) => Ok(()),
+            other => Err(mismatch(self.call, other, expected)),
         }
-    }
-
-    /// It is a page, or `after` cannot be used: a place that no list gave is no failure.
-    pub fn page_or_unusable(self) -> Verdict {
-        match &self.reply {
-            Ok(_) | Err(Refusal::Unusable("after", _)) => Ok(()),
-            _ => self.otherwise("a page, or Refusal::Unusable, of `after`"),
-        }
-    }
-
-    /// It was too much at once.
-    pub fn too_fast(self) -> Verdict {
-        match self.reply {
-            Err(Refusal::TooFast(..)) => Ok(()),
-            _ => self.otherwise("Refusal::TooFast"),
-        }
-    }
-
-    /// What the board said, for a rule that several answers keep.
-    pub fn reply(self) -> (String, Result<T>) {
-        (self.what, self.reply)
-    }
-
-    fn otherwise<U>(self, expected: &str) -> Verdict<U> {
-        Err(Stop::broken(
-            self.what,
-            format_args!("{:?}", self.reply),
-            expected,
-        ))
     }
 }
 
-/// A forum in `reply` that the caller does not see.
-fn hidden(reply: &impl Placed, standing: &Standing) -> Option<ForumId> {
-    let mut forums = reply.forums().into_iter();
-    let hidden = forums.find(|forum| !standing.forums().contains(forum));
-    hidden.cloned()
+macro_rules! expect_refusals {
+    ($($(#[$doc:meta])+ $name:ident($refusal:pat);)+) => {
+        impl<T: Debug> CallResult<T> {$(
+            $(#[$doc])+
+            pub fn $name(self) -> TestResult {
+                self.refused(stringify!($refusal), |it| matches!(it, $refusal))
+            }
+        )+}
+    };
+}
+
+expect_refusals! {
+    /// The path's resource does not exist for the caller.
+    expect_path_not_found(Refusal::Absent);
+    /// The caller sees the resource but has no permission.
+    expect_forbidden(Refusal::Forbidden(_));
+    /// The caller's account can no longer act: the call was forbidden, or its resource does not exist.
+    expect_denied(Refusal::Forbidden(_) | Refusal::Absent);
+    /// A resource that the body names, or the subscription, does not exist.
+    expect_not_found(Refusal::NotFound(_));
+    /// The resource was changed meanwhile, or the call was made before.
+    expect_conflict(Refusal::Conflict(_));
+    /// The caller made too many calls at once.
+    expect_rate_limited(Refusal::TooFast(..));
+}
+
+fn mismatch(call: String, found: impl Debug, expected: &str) -> TestFailure {
+    TestFailure::mismatch(call, format_args!("{found:?}"), expected)
 }

@@ -1,35 +1,30 @@
-//! Webhooks under test: events, endpoints, and what is queued.
+//! Endpoints, events and deliveries that the rules for stores use.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
-use super::Shelf;
 use super::store_fixture::at;
-use super::{Stop, Verdict, equal};
+use super::{Shelf, TestFailure, TestResult, only};
 use crate::model::{DeliveryId, EndpointId, EventId, UserId};
 use crate::store::{Claim, Claimed, Claims, FanOut, Settlement};
 use crate::webhook::{
     Attempted, Delivery, Endpoint, Event, Progress, Sealed, State, Topic, Topics,
 };
 
-/// How long a claim is a worker's, in milliseconds.
+/// The length of a claim's lease, in milliseconds.
 pub(crate) const LEASE: i64 = 60_000;
 
-/// The id of the endpoint with this number.
-pub(crate) fn endpoint_id(number: u64) -> Verdict<EndpointId> {
+pub(crate) fn endpoint_id(number: u64) -> TestResult<EndpointId> {
     let id = EndpointId::new(&format!("whe_{number:022}"));
-    id.ok_or_else(|| Stop::broken(number, "is no endpoint", "one"))
+    id.ok_or_else(|| TestFailure::mismatch(number, "no id", "the id of an endpoint"))
 }
 
-/// The endpoint with this number.
-pub(crate) fn endpoint(number: u64) -> Verdict<Endpoint> {
+pub(crate) fn endpoint(number: u64) -> TestResult<Endpoint> {
+    let (all, named) = (true, BTreeSet::new());
     Ok(Endpoint {
         id: endpoint_id(number)?,
         url: format!("https://example.com/{number}"),
-        topics: Topics {
-            all: true,
-            named: BTreeSet::new(),
-        },
+        topics: Topics { all, named },
         owner: UserId::from(3),
         enabled: true,
         created_at: at(0),
@@ -39,11 +34,11 @@ pub(crate) fn endpoint(number: u64) -> Verdict<Endpoint> {
     })
 }
 
-/// The event with this number, which happened as many milliseconds after the beginning.
-pub(crate) fn event(number: u64) -> Verdict<Event> {
+/// An event that occurred `number` milliseconds after the start.
+pub(crate) fn event(number: u64) -> TestResult<Event> {
     let id = EventId::new(&format!("evt_{number:022}"));
     Ok(Event {
-        id: id.ok_or_else(|| Stop::broken(number, "is no event", "one"))?,
+        id: id.ok_or_else(|| TestFailure::mismatch(number, "no id", "the id of an event"))?,
         topic: Topic::POST_CREATED,
         occurred_at: at(number.cast_signed()),
         forum: None,
@@ -51,7 +46,6 @@ pub(crate) fn event(number: u64) -> Verdict<Event> {
     })
 }
 
-/// To whom the event goes.
 pub(crate) fn to(event: &Event, endpoints: &[&Endpoint]) -> FanOut {
     let endpoints = endpoints.iter().map(|endpoint| endpoint.id.clone());
     FanOut {
@@ -60,7 +54,7 @@ pub(crate) fn to(event: &Event, endpoints: &[&Endpoint]) -> FanOut {
     }
 }
 
-/// Room for so many in all, and as many at each endpoint.
+/// A claim of up to `room` deliveries, and as many at each endpoint.
 pub(crate) fn room(room: u32) -> Claim {
     Claim {
         room,
@@ -70,7 +64,7 @@ pub(crate) fn room(room: u32) -> Claim {
     }
 }
 
-/// In this state after so many attempts; `due` milliseconds after the beginning, if it is still to be attempted.
+/// `due` is in milliseconds after the start.
 pub(crate) fn progress(state: State, attempts: u32, due: Option<i64>) -> Progress {
     Progress {
         state,
@@ -79,7 +73,6 @@ pub(crate) fn progress(state: State, attempts: u32, due: Option<i64>) -> Progres
     }
 }
 
-/// What an attempt with this number left.
 pub(crate) fn attempted(attempt: u32) -> Attempted {
     Attempted {
         attempt,
@@ -91,7 +84,6 @@ pub(crate) fn attempted(attempt: u32) -> Attempted {
     }
 }
 
-/// The ids of what was claimed, in their order.
 pub(crate) fn ids(claims: &Claims) -> Vec<DeliveryId> {
     let taken = claims.taken.iter();
     taken.map(|one| one.delivery.id.clone()).collect()
@@ -99,117 +91,112 @@ pub(crate) fn ids(claims: &Claims) -> Vec<DeliveryId> {
 
 impl Shelf {
     /// Adds the endpoint with this number.
-    pub(crate) async fn add(&self, number: u64) -> Verdict<Endpoint> {
+    pub(crate) async fn add(&self, number: u64) -> TestResult<Endpoint> {
         let endpoint = endpoint(number)?;
-        let added = self.webhooks.endpoints.add(&endpoint).await?;
-        equal("whether the endpoint was added", added, true)?;
+        check!(self.webhooks.endpoints.add(&endpoint).await?)?;
         Ok(endpoint)
     }
 
-    /// Puts an event and fans it out at `now`; gives the ids of its deliveries.
+    /// Puts an event and fans it out at `now`. Returns the ids of its deliveries.
     pub(crate) async fn deliver(
         &self,
         event: &Event,
         endpoints: &[&Endpoint],
         now: i64,
-    ) -> Verdict<Vec<DeliveryId>> {
-        let outbox = &self.webhooks.outbox;
+    ) -> TestResult<Vec<DeliveryId>> {
+        let (outbox, fan_out) = (&self.webhooks.outbox, [to(event, endpoints)]);
         outbox.put(event).await?;
-        outbox.fan_out(&[to(event, endpoints)], at(now)).await?;
+        outbox.fan_out(&fan_out, at(now)).await?;
         let ids = endpoints.iter();
         Ok(ids.map(|to| DeliveryId::of(&event.id, &to.id)).collect())
     }
 
     /// Queues the event with this number for one endpoint at `now`.
-    pub(crate) async fn queue(&self, number: u64, to: &Endpoint, now: i64) -> Verdict<DeliveryId> {
-        let event = event(number)?;
-        self.deliver(&event, &[to], now).await?;
-        Ok(DeliveryId::of(&event.id, &to.id))
+    pub(crate) async fn queue(
+        &self,
+        number: u64,
+        to: &Endpoint,
+        now: i64,
+    ) -> TestResult<DeliveryId> {
+        only(self.deliver(&event(number)?, &[to], now).await?)
     }
 
-    /// What a worker gets at `now`.
-    pub(crate) async fn claim(&self, claim: &Claim, now: i64) -> Verdict<Claims> {
+    pub(crate) async fn claim(&self, claim: &Claim, now: i64) -> TestResult<Claims> {
         Ok(self.webhooks.deliveries.claim(claim, at(now)).await?)
     }
 
-    /// The one delivery that is due at `now`.
-    pub(crate) async fn take(&self, now: i64) -> Verdict<Claimed> {
-        let claims = self.claim(&room(1), now).await?;
-        let taken = claims.taken.into_iter().next();
-        taken.ok_or_else(|| Stop::broken(format_args!("a claim at {now}"), "nothing", "a delivery"))
+    /// Claims the delivery that is due at `now`.
+    pub(crate) async fn take(&self, now: i64) -> TestResult<Claimed> {
+        only(self.claim(&room(1), now).await?.taken)
     }
 
-    /// Nothing is due at `now`.
-    pub(crate) async fn nothing_due(&self, now: i64) -> Verdict {
+    pub(crate) async fn nothing_due(&self, now: i64) -> TestResult {
         let claims = self.claim(&room(100), now).await?;
-        equal(format_args!("what is due at {now}"), ids(&claims), vec![])
+        check_eq!(ids(&claims), [], "what is due at {now}")
     }
 
-    /// Returns whether sending may begin at `now`.
-    pub(crate) async fn begins(&self, claimed: &Claimed, now: i64) -> Verdict<bool> {
+    /// Whether sending may begin at `now`.
+    pub(crate) async fn begins(&self, claimed: &Claimed, now: i64) -> TestResult<bool> {
         let deliveries = &self.webhooks.deliveries;
         let begun = deliveries.begin_sending(std::slice::from_ref(claimed), at(now));
         Ok(begun.await?.contains(&claimed.delivery.id))
     }
 
-    /// Whether it was settled at `now`, without any attempt.
+    /// Whether the delivery was settled at `now`, without an attempt.
     pub(crate) async fn settle(
         &self,
         claimed: &Claimed,
         progress: Progress,
         now: i64,
-    ) -> Verdict<bool> {
+    ) -> TestResult<bool> {
         self.note(claimed, progress, None, now).await
     }
 
-    /// Whether it was settled at `now`, with this attempt.
+    /// Whether the delivery was settled at `now`, with this attempt.
     pub(crate) async fn note(
         &self,
         claimed: &Claimed,
         progress: Progress,
         attempted: Option<&Attempted>,
         now: i64,
-    ) -> Verdict<bool> {
+    ) -> TestResult<bool> {
         let settlement = Settlement::new(claimed, progress, attempted.cloned());
         let settled = self.settle_all(&[settlement], now).await?;
         Ok(settled.contains(&claimed.delivery.id))
     }
 
-    /// Those that were settled at `now`.
     pub(crate) async fn settle_all(
         &self,
         settlements: &[Settlement],
         now: i64,
-    ) -> Verdict<HashSet<DeliveryId>> {
-        let deliveries = &self.webhooks.deliveries;
-        Ok(deliveries.settle(settlements, at(now)).await?)
+    ) -> TestResult<HashSet<DeliveryId>> {
+        Ok(self
+            .webhooks
+            .deliveries
+            .settle(settlements, at(now))
+            .await?)
     }
 
-    /// Queues the event with this number for the endpoint at `now`, and settles it there in this state.
+    /// Queues the event with this number at `now`, and settles it in this state.
     pub(crate) async fn end(
         &self,
         number: u64,
         to: &Endpoint,
         state: State,
         now: i64,
-    ) -> Verdict<DeliveryId> {
+    ) -> TestResult<DeliveryId> {
         let id = self.queue(number, to, now).await?;
         let claimed = self.take(now).await?;
-        equal("what was claimed", &claimed.delivery.id, &id)?;
-        let settled = self.settle(&claimed, progress(state, 1, None), now).await?;
-        equal("whether it was settled", settled, true)?;
+        check_eq!(claimed.delivery.id, id)?;
+        check!(self.settle(&claimed, progress(state, 1, None), now).await?)?;
         Ok(id)
     }
 
-    /// The delivery, and its attempts.
-    pub(crate) async fn found(&self, id: &DeliveryId) -> Verdict<(Delivery, Vec<Attempted>)> {
-        let found = self.webhooks.deliveries.find(id).await?;
-        found.ok_or_else(|| Stop::broken(format_args!("{id:?}"), "nothing", "a delivery"))
+    pub(crate) async fn found(&self, id: &DeliveryId) -> TestResult<(Delivery, Vec<Attempted>)> {
+        only(self.webhooks.deliveries.find(id).await?)
     }
 
-    /// How far the delivery has come.
-    pub(crate) async fn is_at(&self, id: &DeliveryId, expected: Progress) -> Verdict {
-        let (delivery, _) = self.found(id).await?;
-        equal("how far it has come", delivery.progress, expected)
+    pub(crate) async fn is_at(&self, id: &DeliveryId, expected: Progress) -> TestResult {
+        check_eq!(self.found(id).await?.0.progress, expected)
     }
 }

@@ -1,20 +1,17 @@
-//! Where the things are that a board answers with.
+//! The forums that a result of the board shows something of.
 
 use crate::host::In;
-use crate::model::{
-    Account, Followed, Forum, ForumId, Message, MessageSummary, Page, Poll, Post, Profile, Rating,
-    SearchHit, Subscription, Thread,
-};
+use crate::model::*;
 
-/// An answer of the board.
-pub trait Placed {
-    /// The forums that the answer shows something of.
+/// A result of a call of the board.
+pub trait ForumScoped {
+    /// The forums that the result shows something of.
     fn forums(&self) -> Vec<&ForumId>;
 }
 
-macro_rules! placed {
+macro_rules! forum_scoped {
     ($($name:ty: $forums:expr;)+) => {$(
-        impl Placed for $name {
+        impl ForumScoped for $name {
             fn forums(&self) -> Vec<&ForumId> {
                 let forums: fn(&Self) -> Vec<&ForumId> = $forums;
                 forums(self)
@@ -23,7 +20,7 @@ macro_rules! placed {
     )+};
 }
 
-placed! {
+forum_scoped! {
     ForumId: |forum| vec![forum];
     Thread: |thread| vec![&thread.forum_id];
     Vec<Forum>: |forums| forums.iter().map(|forum| &forum.forum_id).collect();

@@ -1,22 +1,16 @@
-//! What the rules on messages are tried with.
+//! Messages that the rules send and read.
 
 use std::collections::BTreeSet;
 
-use super::{Someone, Stop, Suite, Verdict, equal};
-use crate::model::{
-    Folder, ListMessages, Message, MessageId, MessageSummary, Opening, SendMessage, UserId, UserRef,
-};
+use super::{Suite, TestCaller, TestResult, only};
+use crate::model::*;
 
-/// Alice, Bob and Carol.
-pub(crate) async fn three(suite: &Suite) -> Verdict<(Someone, Someone, Someone)> {
-    Ok((
-        suite.member("alice").await?,
-        suite.member("bob").await?,
-        suite.member("carol").await?,
-    ))
+/// Alice, bob and carol.
+pub(crate) async fn three(suite: &Suite) -> TestResult<[TestCaller; 3]> {
+    suite.members(["alice", "bob", "carol"]).await
 }
 
-/// A message that can be sent.
+/// A valid message that asks for no receipt.
 pub(crate) fn message(suite: &Suite, to: impl Into<Vec<UserRef>>) -> SendMessage {
     SendMessage {
         to: to.into(),
@@ -26,61 +20,56 @@ pub(crate) fn message(suite: &Suite, to: impl Into<Vec<UserRef>>) -> SendMessage
     }
 }
 
-/// Sends a message, which asks for no receipt.
-pub(crate) async fn send(suite: &Suite, from: &Someone, to: &[&Someone]) -> Verdict<Message> {
-    let to: Vec<UserRef> = to.iter().map(|someone| someone.by_id()).collect();
-    from.send_message(&message(suite, to)).await?.granted()
-}
+impl TestCaller {
+    /// Sends a message that asks for no receipt.
+    pub(crate) async fn send(&self, suite: &Suite, to: &[&Self]) -> TestResult<Message> {
+        let to: Vec<UserRef> = to.iter().map(|caller| caller.id_ref()).collect();
+        self.send_message(&message(suite, to)).await.expect_ok()
+    }
 
-/// Opens a message.
-pub(crate) async fn open(who: &Someone, message: &MessageId) -> Verdict<Message> {
-    who.message(message, &Opening::Read).await?.granted()
-}
+    /// Reads a message, which marks it as read.
+    pub(crate) async fn open(&self, message: &MessageId) -> TestResult<Message> {
+        self.message(message, &Opening::Read).await.expect_ok()
+    }
 
-/// What somebody received.
-pub(crate) async fn inbox(who: &Someone) -> Verdict<Vec<MessageSummary>> {
-    folder(who, Folder::Inbox).await
-}
+    /// Reads the only message of the inbox.
+    pub(crate) async fn open_only(&self) -> TestResult<Message> {
+        self.open(&only(self.inbox().await?)?.message_id).await
+    }
 
-/// What is in a folder, newest first.
-pub(crate) async fn folder(who: &Someone, folder: Folder) -> Verdict<Vec<MessageSummary>> {
-    let list = ListMessages {
-        folder,
-        ..ListMessages::default()
-    };
-    Ok(who.messages(&list).await?.granted()?.items)
-}
+    pub(crate) async fn inbox(&self) -> TestResult<Vec<MessageSummary>> {
+        self.folder(Folder::Inbox).await
+    }
 
-/// The one message of a list.
-pub(crate) fn only(list: &[MessageSummary]) -> Verdict<MessageSummary> {
-    match list {
-        [message] => Ok(message.clone()),
-        _ => Err(Stop::broken(
-            "a folder",
-            format_args!("{list:?}"),
-            "one message",
-        )),
+    /// The first page of a folder, newest first.
+    pub(crate) async fn folder(&self, folder: Folder) -> TestResult<Vec<MessageSummary>> {
+        let list = ListMessages {
+            folder,
+            ..ListMessages::default()
+        };
+        Ok(self.messages(&list).await.expect_ok()?.items)
+    }
+
+    /// `GET /me` counts so many unread messages.
+    pub(crate) async fn has_unread(&self, count: u64) -> TestResult {
+        let unread = self.me().await.expect_ok()?.unread_messages;
+        check_eq!(unread, Some(count), "unreadMessages of {}", self.name())
     }
 }
 
-/// `GET /me` counts so many unread messages.
-pub(crate) async fn unread(who: &Someone, count: u64) -> Verdict {
-    let account = who.me().await?.granted()?;
-    let (name, found) = (who.name(), account.unread_messages);
-    equal(format_args!("unreadMessages of {name}"), found, Some(count))
-}
-
-/// The ids of a list.
-pub(crate) fn ids(list: &[MessageSummary]) -> Vec<MessageId> {
+pub(crate) fn message_ids(list: &[MessageSummary]) -> Vec<MessageId> {
     list.iter()
         .map(|message| message.message_id.clone())
         .collect()
 }
 
-/// To whom a message was sent.
-pub(crate) fn recipients(message: &MessageSummary) -> BTreeSet<UserId> {
-    let recipients = message.recipients.iter();
-    recipients
-        .map(|recipient| recipient.user_id.clone())
-        .collect()
+/// The ids of authors.
+pub(crate) fn user_ids<'a>(authors: impl IntoIterator<Item = &'a Author>) -> BTreeSet<UserId> {
+    let authors = authors.into_iter();
+    authors.map(|author| author.user_id.clone()).collect()
+}
+
+/// The ids of callers.
+pub(crate) fn ids_of<const N: usize>(callers: [&TestCaller; N]) -> BTreeSet<UserId> {
+    callers.map(TestCaller::id).into()
 }

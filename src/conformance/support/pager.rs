@@ -1,28 +1,156 @@
-//! Lists, walked page by page.
+//! Lists, read page by page.
 
-use super::{Someone, Stop, Verdict, equal, holds};
-use crate::model::{
-    ForumId, Limit, ListPosts, ListThreads, Page, Position, Post, Thread, ThreadId,
-};
+use std::fmt::Debug;
 
-/// A reader on the way through a list.
-#[derive(Debug)]
-pub(crate) struct Walk<T> {
-    /// What was read so far.
-    pub(crate) items: Vec<T>,
-    /// How much a page holds.
-    pub(crate) limit: Limit,
-    /// Where the next page begins.
-    pub(crate) after: Option<Position>,
-    pages: usize,
+use async_trait::async_trait;
+
+use super::{CallResult, TestCaller, TestFailure, TestResult};
+use crate::model::*;
+
+/// The limit on the pages of one list: more than any list of the suite has.
+const MAX_PAGES: usize = 200;
+
+/// A list of the board, with everything but its limit and its position.
+#[async_trait]
+pub(crate) trait Paged: Sync {
+    type Item: Send + Debug;
+
+    async fn page(
+        &self,
+        reader: &TestCaller,
+        limit: Limit,
+        after: Option<Position>,
+    ) -> CallResult<Page<Self::Item>>;
 }
 
-/// More pages than any list of the suite has.
-const ENDLESS: usize = 200;
+macro_rules! paged {
+    ($($list:ty, $item:ty: |$self:ident, $reader:ident, $limit:ident, $after:ident| $page:expr;)+) => {$(
+        #[async_trait]
+        impl Paged for $list {
+            type Item = $item;
 
-/// Places that no list gave: a cursor is the client's word.
-pub(crate) fn forged() -> impl Iterator<Item = Position> {
-    let places = [
+            async fn page(
+                &$self,
+                $reader: &TestCaller,
+                $limit: Limit,
+                $after: Option<Position>,
+            ) -> CallResult<Page<$item>> {
+                $page
+            }
+        }
+    )+};
+}
+
+paged! {
+    ForumId, Thread: |self, reader, limit, after| {
+        let list = ListThreads { limit, after, since: None };
+        reader.threads(self, &list).await
+    };
+    ThreadId, Post: |self, reader, limit, after| {
+        let list = ListPosts { limit, after, ..ListPosts::default() };
+        reader.posts(self, &list).await.map(|page| page.it)
+    };
+    Folder, MessageSummary: |self, reader, limit, after| {
+        let list = ListMessages { folder: *self, limit, after, ..ListMessages::default() };
+        reader.messages(&list).await
+    };
+    Option<TargetKind>, Subscription: |self, reader, limit, after| {
+        let list = ListSubscriptions { target: *self, limit, after };
+        reader.subscriptions(&list).await
+    };
+    Search, SearchHit: |self, reader, limit, after| {
+        let mut search = self.clone();
+        (search.limit, search.after) = (limit, after);
+        reader.search(&search).await
+    };
+}
+
+/// The pages of a list that were read so far.
+#[derive(Debug)]
+pub(crate) struct Pager<T> {
+    pub(crate) items: Vec<T>,
+    pub(crate) pages: usize,
+    limit: Limit,
+    after: Option<Position>,
+}
+
+impl<T> Pager<T> {
+    /// None read yet, with up to `limit` items a page.
+    pub(crate) fn new(limit: u8) -> Self {
+        Self {
+            items: Vec::new(),
+            pages: 0,
+            limit: Limit::new(limit).unwrap_or_default(),
+            after: None,
+        }
+    }
+
+    pub(crate) fn has_next(&self) -> bool {
+        self.pages == 0 || self.after.is_some()
+    }
+
+    /// Reads a page.
+    pub(crate) async fn read<L: Paged<Item = T>>(
+        &mut self,
+        reader: &TestCaller,
+        list: &L,
+    ) -> TestResult
+    where
+        T: Debug,
+    {
+        let page = list.page(reader, self.limit, self.after.take()).await;
+        let page = page.expect_ok()?;
+        let (limit, count) = (self.limit.get(), page.items.len());
+        check!(count <= limit, "a page of {limit} has {count} items")?;
+        let length = page.next.as_ref().map_or(0, |next| next.as_str().len());
+        check!(length <= Position::MAX, "a position has {length} bytes")?;
+        self.pages += 1;
+        self.items.extend(page.items);
+        self.after = page.next;
+        check!(self.pages < MAX_PAGES, "the list has a last page")
+    }
+
+    pub(crate) fn ids<I>(&self, id: impl Fn(&T) -> I) -> Vec<I> {
+        self.items.iter().map(id).collect()
+    }
+}
+
+/// Reads a list to its last page.
+pub(crate) async fn read_all<L: Paged>(
+    reader: &TestCaller,
+    list: &L,
+    limit: u8,
+) -> TestResult<Pager<L::Item>> {
+    let mut pager = Pager::new(limit);
+    while pager.has_next() {
+        pager.read(reader, list).await?;
+    }
+    Ok(pager)
+}
+
+/// Pages of any of these sizes have the `expected` items in order, and `next` is null exactly when nothing follows.
+pub(crate) async fn pages_meet<L: Paged, I: PartialEq + Debug>(
+    reader: &TestCaller,
+    list: &L,
+    limits: &[u8],
+    expected: &[I],
+    id: impl Fn(&L::Item) -> I,
+) -> TestResult {
+    for limit in limits {
+        let pager = read_all(reader, list, *limit).await?;
+        check_eq!(pager.ids(&id), expected, "the pages of {limit}")?;
+        let count = expected.len().div_ceil(usize::from(*limit));
+        check_eq!(pager.pages, count, "the number of pages of {limit}")?;
+    }
+    Ok(())
+}
+
+/// Page keys that no list returned are not a failure: a cursor is a client's input.
+pub(crate) async fn forged_page_keys_are_harmless(
+    reader: &TestCaller,
+    list: &impl Paged,
+) -> TestResult {
+    for key in [
         "",
         ".",
         "x",
@@ -34,89 +162,31 @@ pub(crate) fn forged() -> impl Iterator<Item = Position> {
         "-1.-1",
         "';--",
         "ä\u{0}",
-    ];
-    places.into_iter().map(Position::new)
-}
-
-impl<T> Walk<T> {
-    /// One at the beginning of a list, with pages of so many items.
-    pub(crate) fn of(items: u8) -> Self {
-        Self {
-            items: Vec::new(),
-            limit: Limit::new(items).unwrap_or_default(),
-            after: None,
-            pages: 0,
-        }
-    }
-
-    /// Whether there is more to read.
-    pub(crate) fn goes_on(&self) -> bool {
-        self.pages == 0 || self.after.is_some()
-    }
-
-    /// Reads a page.
-    pub(crate) fn take(&mut self, page: Page<T>) -> Verdict {
-        let limit = self.limit.get();
-        let fits = page.items.len() <= limit;
-        holds(format_args!("a page of {limit} holds no more"), fits)?;
-        if let Some(next) = &page.next {
-            let long = next.as_str().len();
-            let short = long <= Position::MAX;
-            let what = format_args!("a position of {long} bytes has at most {}", Position::MAX);
-            holds(what, short)?;
-        }
-        self.pages += 1;
-        self.items.extend(page.items);
-        self.after = page.next;
-        match self.pages < ENDLESS {
-            true => Ok(()),
-            false => Err(Stop::broken(
-                "a walk",
-                "comes to no end",
-                "the end of the list",
-            )),
-        }
-    }
-
-    /// How many pages were read.
-    pub(crate) fn pages(&self) -> usize {
-        self.pages
-    }
-}
-
-impl Walk<Thread> {
-    /// Reads the next page of a forum's threads.
-    pub(crate) async fn threads(&mut self, reader: &Someone, forum: &ForumId) -> Verdict {
-        let list = ListThreads {
-            limit: self.limit,
-            after: self.after.clone(),
-            since: None,
-        };
-        self.take(reader.threads(forum, &list).await?.granted()?)
-    }
-}
-
-impl Walk<Post> {
-    /// Reads the next page of a thread's posts.
-    pub(crate) async fn posts(&mut self, reader: &Someone, thread: &ThreadId) -> Verdict {
-        let list = ListPosts {
-            limit: self.limit,
-            after: self.after.clone(),
-            ..ListPosts::default()
-        };
-        self.take(reader.posts(thread, &list).await?.granted()?.it)
-    }
-}
-
-/// Each of `there` is once among what was `walked`.
-pub(crate) fn once<I: PartialEq + std::fmt::Debug>(walked: &[I], there: &[I]) -> Verdict {
-    for item in there {
-        let times = walked.iter().filter(|other| *other == item).count();
-        equal(
-            format_args!("how often {item:?}, which was there all along, is in {walked:?}"),
-            times,
-            1,
-        )?;
+    ] {
+        let page = list.page(reader, Limit::default(), Some(Position::new(key)));
+        page.await.expect_ok_or_invalid_parameter()?;
     }
     Ok(())
+}
+
+/// Each of the `expected` items, which existed all along, is once among the items `read`.
+pub(crate) fn each_once<I: PartialEq + Debug>(read: &[I], expected: &[I]) -> TestResult {
+    for item in expected {
+        let times = read.iter().filter(|other| *other == item).count();
+        check_eq!(times, 1, "how often {item:?} is in {read:?}")?;
+    }
+    Ok(())
+}
+
+/// The only item of a list.
+pub(crate) fn only<T: Debug>(items: impl IntoIterator<Item = T>) -> TestResult<T> {
+    let mut items: Vec<T> = items.into_iter().collect();
+    match (items.pop(), items.is_empty()) {
+        (Some(item), true) => Ok(item),
+        (last, _) => Err(TestFailure::mismatch(
+            "a list",
+            format_args!("{items:?} and {last:?}"),
+            "one item",
+        )),
+    }
 }

@@ -1,70 +1,66 @@
-//! Polls to try the rules with.
+//! Polls that the rules vote in and edit.
 
-use super::{Asked, Audience, Part, Someone, Suite, Verdict};
-use crate::host::In;
-use crate::model::{
-    EditOption, EditPoll, ForumId, NewPoll, OptionId, Poll, PollId, StartThread, ThreadId, Vote,
+use super::{
+    Audience, CallResult, Part, Suite, TestCaller, TestFailure, TestResult, start, tea, with,
 };
+use crate::model::*;
 
-/// A poll with three options, of which one can be chosen for good.
-pub(crate) fn tea() -> NewPoll {
-    NewPoll {
-        question: "Which tea?".into(),
-        options: ["Green", "Black", "Herbs"].map(String::from).into(),
-        max_choices: 1,
-        can_change_vote: false,
-        closes_at: None,
-    }
+/// A thread with `poll`. The rule is skipped on a board without polls.
+pub(crate) fn with_poll(suite: &Suite, poll: NewPoll) -> TestResult<StartThread> {
+    suite.require(Part::Polls)?;
+    let new = start("What to drink", "There is hot water.");
+    Ok(with(new, |new| new.poll = Some(poll)))
 }
 
-/// A thread that carries `poll`. What a board without polls does with one is its own matter.
-pub(crate) fn carrying(suite: &Suite, poll: NewPoll) -> Verdict<StartThread> {
-    suite.needs(Part::Polls)?;
-    Ok(StartThread {
-        title: "What to drink".into(),
-        body: "There is hot water.".into(),
-        poll: Some(poll),
-        ..StartThread::default()
-    })
-}
-
-/// A poll in a new thread of alice's that everybody sees.
-pub(crate) struct Asking {
+/// A poll in a new thread by alice that everyone sees.
+#[derive(Debug)]
+pub(crate) struct PollFixture {
     pub(crate) forum: ForumId,
-    pub(crate) alice: Someone,
-    pub(crate) bob: Someone,
+    pub(crate) alice: TestCaller,
+    pub(crate) bob: TestCaller,
     pub(crate) thread: ThreadId,
     pub(crate) id: PollId,
-    /// The options, in order.
-    pub(crate) options: Vec<OptionId>,
+    /// The three options, in order.
+    pub(crate) options: [OptionId; 3],
 }
 
-impl Asking {
-    /// One that is as `poll` says.
-    pub(crate) async fn new(suite: &Suite, poll: NewPoll) -> Verdict<Self> {
+impl PollFixture {
+    pub(crate) async fn new(suite: &Suite, poll: NewPoll) -> TestResult<Self> {
         let forum = suite.forum(Audience::Guests).await?;
-        let (alice, bob) = (suite.member("alice").await?, suite.member("bob").await?);
-        let thread = alice.start_thread(&forum, &carrying(suite, poll)?).await?;
-        let thread = thread.granted()?.thread_id;
-        let poll = alice.poll(&thread).await?.granted()?.it;
-        let options = poll.options.into_iter();
+        let [alice, bob] = suite.members(["alice", "bob"]).await?;
+        Self::by(alice, bob, forum, &with_poll(suite, poll)?).await
+    }
+
+    /// A poll in a new thread by `author`, as `alice`.
+    pub(crate) async fn by(
+        author: TestCaller,
+        bob: TestCaller,
+        forum: ForumId,
+        new: &StartThread,
+    ) -> TestResult<Self> {
+        let thread = author
+            .start_thread(&forum, new)
+            .await
+            .expect_ok()?
+            .thread_id;
+        let poll = author.poll(&thread).await.expect_ok()?.it;
+        let options: Vec<_> = poll.options.into_iter().map(|it| it.option_id).collect();
+        let found = format!("{options:?}");
+        let options = options.try_into();
         Ok(Self {
             forum,
-            alice,
+            alice: author,
             bob,
             thread,
             id: poll.poll_id,
-            options: options.map(|option| option.option_id).collect(),
+            options: options
+                .map_err(|_| TestFailure::mismatch("a poll", found, "three options"))?,
         })
     }
 
     /// A poll in which up to `max_choices` of the three options can be chosen.
-    pub(crate) async fn with_max_choices(suite: &Suite, max_choices: i64) -> Verdict<Self> {
-        let poll = NewPoll {
-            max_choices,
-            ..tea()
-        };
-        Self::new(suite, poll).await
+    pub(crate) async fn with_max_choices(suite: &Suite, max_choices: i64) -> TestResult<Self> {
+        Self::new(suite, with(tea(), |poll| poll.max_choices = max_choices)).await
     }
 
     /// A vote for the options in these places.
@@ -75,46 +71,66 @@ impl Asking {
         }
     }
 
-    /// Lets `voter` vote for the options in these places.
-    pub(crate) async fn cast(&self, voter: &Someone, places: &[usize]) -> Verdict<Asked<In<Poll>>> {
-        voter.vote(&self.id, &self.vote(places)).await
+    pub(crate) async fn cast(&self, voter: &TestCaller, places: &[usize]) -> CallResult<Poll> {
+        let voted = voter.vote(&self.id, &self.vote(places)).await;
+        voted.map(|poll| poll.it)
     }
 
-    /// Lets `editor` change the poll.
-    pub(crate) async fn edit(&self, editor: &Someone, edit: &EditPoll) -> Verdict<Asked<In<Poll>>> {
-        editor.edit_poll(&self.id, edit).await
+    pub(crate) async fn edit(&self, editor: &TestCaller, edit: &EditPoll) -> CallResult<Poll> {
+        editor.edit_poll(&self.id, edit).await.map(|poll| poll.it)
     }
 
     /// The poll as `reader` sees it.
-    pub(crate) async fn seen(&self, reader: &Someone) -> Verdict<Poll> {
-        Ok(reader.poll(&self.thread).await?.granted()?.it)
+    pub(crate) async fn seen(&self, reader: &TestCaller) -> TestResult<Poll> {
+        Ok(reader.poll(&self.thread).await.expect_ok()?.it)
+    }
+
+    /// `reader` sees these counts.
+    pub(crate) async fn counts(
+        &self,
+        reader: &TestCaller,
+        votes: [u64; 3],
+        voters: u64,
+    ) -> TestResult {
+        check_counts(&self.seen(reader).await?, &votes, voters)
     }
 }
 
-/// What a poll has counted: for each option, and of voters.
-pub(crate) fn counted(poll: &Poll) -> (Vec<u64>, u64) {
-    let votes = poll.options.iter().map(|option| option.votes);
-    (votes.collect(), poll.total_votes)
+/// The poll has counted these votes for each option, of so many voters.
+pub(crate) fn check_counts(poll: &Poll, votes: &[u64], voters: u64) -> TestResult {
+    let found: Vec<_> = poll.options.iter().map(|option| option.votes).collect();
+    check_eq!((&*found, poll.total_votes), (votes, voters), "counts")
+}
+
+/// The poll's question is this one.
+pub(crate) fn check_question(poll: &Poll, question: &str) -> TestResult {
+    check_eq!(poll.question, question)
+}
+
+pub(crate) fn option_texts(poll: &Poll) -> Vec<&str> {
+    poll.options.iter().map(|option| &*option.text).collect()
+}
+
+/// An edit with one field.
+pub(crate) fn edit_poll(set: impl FnOnce(&mut EditPoll)) -> EditPoll {
+    with(EditPoll::default(), set)
 }
 
 /// An edit to this question.
 pub(crate) fn to_question(question: &str) -> EditPoll {
-    EditPoll {
-        question: Some(question.into()),
-        ..EditPoll::default()
-    }
+    edit_poll(|edit| edit.question = Some(question.into()))
+}
+
+/// An edit to so many choices.
+pub(crate) fn to_choices(max_choices: i64) -> EditPoll {
+    edit_poll(|edit| edit.max_choices = Some(max_choices))
 }
 
 /// An edit to these options.
-pub(crate) fn to_options<'a>(
-    options: impl IntoIterator<Item = (Option<&'a OptionId>, &'a str)>,
-) -> EditPoll {
-    let options = options.into_iter().map(|(option_id, text)| EditOption {
+pub(crate) fn to_options(options: &[(Option<&OptionId>, &str)]) -> EditPoll {
+    let options = options.iter().map(|(option_id, text)| EditOption {
         option_id: option_id.cloned(),
-        text: text.into(),
+        text: (*text).into(),
     });
-    EditPoll {
-        options: Some(options.collect()),
-        ..EditPoll::default()
-    }
+    edit_poll(|edit| edit.options = Some(options.collect()))
 }

@@ -1,38 +1,37 @@
-//! What a board put into its outbox.
+//! Events that a board put into its outbox.
 
 use std::fmt::Display;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Part, Stop, Suite, Verdict, equal, holds};
+use super::{Part, Suite, TestFailure, TestResult};
 use crate::model::{EventId, ForumId, Timestamp};
 use crate::webhook::{Event, Topic};
 
-/// An event, and what it holds.
+/// An event with its decoded data.
 #[derive(Clone, Debug)]
-pub(crate) struct Told {
+pub(crate) struct RecordedEvent {
     pub(crate) id: EventId,
-    /// The topic, and the id of what it is about.
+    /// The topic, and the id of its subject: `post.created 17`.
     pub(crate) of: String,
-    /// The forum that one has to see to be told of it.
+    /// The forum that a receiver has to see.
     pub(crate) forum: Option<ForumId>,
     pub(crate) data: Value,
-    /// All of it, as it is sent.
+    /// The whole body, as it is sent.
     pub(crate) text: String,
 }
 
-/// What is sent of an event.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Body {
+struct EventBody {
     event: EventId,
     topic: String,
     occurred_at: Timestamp,
     data: Value,
 }
 
-/// Where the id stands of what an event is about.
+/// Prefixes of topics, and where the data has the subject's id.
 const SUBJECTS: [(&str, &str); 5] = [
     ("thread.", "/thread/threadId"),
     ("post.", "/post/postId"),
@@ -41,35 +40,29 @@ const SUBJECTS: [(&str, &str); 5] = [
     ("message.", "/message/messageId"),
 ];
 
-impl Told {
-    /// An event of the library's topics, whose body has to say what the event does.
-    fn of(event: Event) -> Verdict<Self> {
-        let body: Body = serde_json::from_str(&event.body).map_err(|error| {
-            Stop::broken(
-                "the body of an event",
-                error,
-                "event, topic, occurredAt and data",
-            )
+impl RecordedEvent {
+    /// Decodes an event of the library's topics, whose body has to agree with the event.
+    fn decode(event: Event) -> TestResult<Self> {
+        let body: EventBody = serde_json::from_str(&event.body).map_err(|error| {
+            TestFailure::mismatch("an event's body", error, "event, topic, occurredAt, data")
         })?;
-        let said = (body.event, body.topic.as_str(), body.occurred_at);
+        let found = (body.event, body.topic.as_str(), body.occurred_at);
         let expected = (event.id.clone(), event.topic.as_str(), event.occurred_at);
-        equal("event, topic and occurredAt in the body", said, expected)?;
-        holds(
-            "a body has at most 256 KiB",
-            event.body.len() <= Event::MAX_BODY,
-        )?;
+        check_eq!(found, expected, "event, topic and occurredAt in the body")?;
+        check!(event.body.len() <= Event::MAX_BODY)?;
         for field in Event::OF_A_READER {
-            let what = format!(
-                "{} tells nothing that depends on a reader, as {field}",
+            let has_field = event.body.contains(&format!("\"{field}\""));
+            check!(
+                !has_field,
+                "{} has no {field}, which depends on a reader",
                 event.topic
-            );
-            holds(what, !event.body.contains(&format!("\"{field}\"")))?;
+            )?;
         }
         let mut subjects = SUBJECTS.iter();
         let subject = subjects.find(|(topic, _)| event.topic.as_str().starts_with(topic));
         let id = subject.and_then(|(_, place)| body.data.pointer(place)?.as_str());
         Ok(Self {
-            of: of(&event.topic, id.unwrap_or_default()),
+            of: event_of(&event.topic, id.unwrap_or_default()),
             id: event.id,
             forum: event.forum,
             data: body.data,
@@ -77,45 +70,45 @@ impl Told {
         })
     }
 
-    /// What it holds in this place; null where there is nothing.
-    pub(crate) fn at(&self, place: &str) -> &Value {
-        self.data.pointer(place).unwrap_or(&Value::Null)
+    /// The value at this JSON pointer of the data; null if there is none.
+    pub(crate) fn at(&self, pointer: &str) -> &Value {
+        self.data.pointer(pointer).unwrap_or(&Value::Null)
     }
 
-    /// Nothing that is sent may show any of these.
-    pub(crate) fn hides<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> Verdict {
-        texts.into_iter().try_for_each(|text| {
-            let what = format_args!("{} does not tell {text:?}", self.of);
-            holds(what, !self.text.contains(text))
-        })
+    /// The event has none of these texts.
+    pub(crate) fn omits(&self, texts: &[&str]) -> TestResult {
+        for text in texts {
+            check!(!self.text.contains(text), "{} has no {text:?}", self.of)?;
+        }
+        Ok(())
     }
 }
 
-/// How an event is called here: `post.created 17`.
-pub(crate) fn of(topic: &Topic, id: impl Display) -> String {
+/// The name of an event in these rules: `post.created 17`.
+pub(crate) fn event_of(topic: &Topic, id: impl Display) -> String {
     format!("{topic} {id}")
 }
 
-/// What was put into the outbox since this was last asked, in its order.
-pub(crate) async fn told(suite: &Suite) -> Verdict<Vec<Told>> {
-    suite.needs(Part::Events)?;
-    let events = suite.stage.events().await?;
-    events.into_iter().map(Told::of).collect()
-}
+impl Suite {
+    /// The events since the last call, in order.
+    pub(crate) async fn recorded(&self) -> TestResult<Vec<RecordedEvent>> {
+        self.require(Part::Events)?;
+        let events = self.fixture.events().await?;
+        events.into_iter().map(RecordedEvent::decode).collect()
+    }
 
-/// These events, and no others, were put into the outbox since this was last asked, in this order.
-pub(crate) async fn tells(suite: &Suite, expected: &[String]) -> Verdict {
-    let told = told(suite).await?;
-    let found: Vec<_> = told.iter().map(|told| told.of.as_str()).collect();
-    equal("what is told", found, expected)
-}
+    /// The events since the last call are exactly these, in this order.
+    pub(crate) async fn expect_events(&self, expected: &[String]) -> TestResult {
+        let events = self.recorded().await?;
+        let found: Vec<_> = events.iter().map(|event| &event.of).collect();
+        check_eq!(found, expected.iter().collect::<Vec<_>>(), "the events")
+    }
 
-/// This event, and no other, was put into the outbox since this was last asked.
-pub(crate) async fn tells_one(suite: &Suite, topic: &Topic, id: impl Display) -> Verdict {
-    tells(suite, &[of(topic, id)]).await
-}
+    pub(crate) async fn expect_one_event(&self, topic: &Topic, id: impl Display) -> TestResult {
+        self.expect_events(&[event_of(topic, id)]).await
+    }
 
-/// Nothing was put into the outbox since this was last asked.
-pub(crate) async fn silent(suite: &Suite) -> Verdict {
-    tells(suite, &[]).await
+    pub(crate) async fn expect_no_events(&self) -> TestResult {
+        self.expect_events(&[]).await
+    }
 }

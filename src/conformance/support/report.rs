@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::Future;
 
-use super::{Host, Stop, Suite, Verdict};
+use super::{Host, Suite, TestFailure, TestResult};
 use crate::conformance::CASES;
 use crate::runtime::BoxFuture;
 
@@ -16,7 +16,7 @@ pub struct Case<S = Suite> {
 }
 
 /// What a case does.
-type Run<S> = for<'a> fn(&'a S) -> BoxFuture<'a, Verdict>;
+type Run<S> = for<'a> fn(&'a S) -> BoxFuture<'a, TestResult>;
 
 impl<S> Case<S> {
     /// A case of this name. Public, so that a host may try rules of its own like the suite's.
@@ -28,7 +28,7 @@ impl<S> Case<S> {
     ///
     /// # Errors
     /// When the rule is broken, or about something that the host lacks.
-    pub async fn check(&self, subject: impl Future<Output = Verdict<S>>) -> Verdict {
+    pub async fn check(&self, subject: impl Future<Output = TestResult<S>>) -> TestResult {
         (self.run)(&subject.await?).await
     }
 
@@ -41,11 +41,13 @@ impl<S> Case<S> {
         clippy::print_stdout,
         reason = "this is how a test speaks"
     )]
-    pub async fn must_hold(&self, subject: impl Future<Output = Verdict<S>>) {
+    pub async fn run_or_panic(&self, subject: impl Future<Output = TestResult<S>>) {
         match self.check(subject).await {
             Ok(()) => {}
-            Err(Stop::Lacks(part)) => println!("skipped {}: the host lacks {part}", self.name),
-            Err(Stop::Broken(text)) => panic!("the rule {} is broken: {text}", self.name),
+            Err(TestFailure::Unsupported(part)) => {
+                println!("skipped {}: the host lacks {part}", self.name)
+            }
+            Err(TestFailure::Failed(text)) => panic!("the rule {} is broken: {text}", self.name),
         }
     }
 }
@@ -55,13 +57,12 @@ pub async fn run_all(host: &dyn Host) -> Report {
     Report::of(CASES, || Suite::new(host)).await
 }
 
-/// What [`run_all`] found. Printed, it is a line for each rule.
+/// The results of [`run_all`]. Its text has a line for each rule.
 #[derive(Clone, Debug, Default)]
-pub struct Report(Vec<(&'static str, Verdict)>);
+pub struct Report(Vec<(&'static str, TestResult)>);
 
 impl Report {
-    /// What comes of `cases`, each on a subject of its own.
-    pub(crate) async fn of<S, F: Future<Output = Verdict<S>>>(
+    pub(crate) async fn of<S, F: Future<Output = TestResult<S>>>(
         cases: &[Case<S>],
         subject: impl Fn() -> F,
     ) -> Self {
@@ -72,46 +73,45 @@ impl Report {
         report
     }
 
-    /// Every rule, and what was found.
-    pub fn verdicts(&self) -> impl Iterator<Item = (&'static str, &Verdict)> {
-        self.0.iter().map(|(name, verdict)| (*name, verdict))
+    /// Every rule and its result.
+    pub fn results(&self) -> impl Iterator<Item = (&'static str, &TestResult)> {
+        self.0.iter().map(|(name, result)| (*name, result))
     }
 
-    /// The rules that hold.
+    /// The rules that passed.
     pub fn passed(&self) -> impl Iterator<Item = &'static str> {
-        self.named(|verdict| verdict.is_ok())
+        self.named(|result| result.is_ok())
     }
 
-    /// The rules that are about what the host lacks.
+    /// The rules about something that the host lacks.
     pub fn skipped(&self) -> impl Iterator<Item = &'static str> {
-        self.named(|verdict| matches!(verdict, Err(Stop::Lacks(_))))
+        self.named(|result| matches!(result, Err(TestFailure::Unsupported(_))))
     }
 
     /// The rules that are broken.
     pub fn failed(&self) -> impl Iterator<Item = &'static str> {
-        self.named(|verdict| matches!(verdict, Err(Stop::Broken(_))))
+        self.named(|result| matches!(result, Err(TestFailure::Failed(_))))
     }
 
-    fn named(&self, is: fn(&Verdict) -> bool) -> impl Iterator<Item = &'static str> {
-        let found = self.verdicts().filter(move |(_, verdict)| is(verdict));
+    fn named(&self, is: fn(&TestResult) -> bool) -> impl Iterator<Item = &'static str> {
+        let found = self.results().filter(move |(_, result)| is(result));
         found.map(|(name, _)| name)
     }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (name, verdict) in self.verdicts() {
-            match verdict {
+        for (name, result) in self.results() {
+            match result {
                 Ok(()) => writeln!(f, "passed   {name}")?,
-                Err(Stop::Lacks(part)) => writeln!(f, "skipped  {name}: the host lacks {part}")?,
-                Err(Stop::Broken(text)) => writeln!(f, "BROKEN   {name}: {text}")?,
+                Err(failure @ TestFailure::Unsupported(_)) => {
+                    writeln!(f, "skipped  {name}: {failure}")?;
+                }
+                Err(failure) => writeln!(f, "BROKEN   {name}: {failure}")?,
             }
         }
-        let (passed, skipped, failed) = (
-            self.passed().count(),
-            self.skipped().count(),
-            self.failed().count(),
-        );
+        let passed = self.passed().count();
+        let (skipped, failed) = (self.skipped().count(), self.failed().count());
         write!(f, "{passed} passed, {skipped} skipped, {failed} broken")
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::concurrency::race;
-use super::{Part, Set, Stop, Verdict};
+use super::{Part, Set, TestFailure, TestResult};
 use crate::model::Timestamp;
 use crate::runtime::{Inline, Runtime};
 use crate::store::{Stores, Webhooks};
@@ -41,7 +41,7 @@ pub struct Shelf {
     /// Those of webhooks.
     pub webhooks: Webhooks,
     runtime: Arc<dyn Runtime>,
-    lacks: Vec<Part>,
+    unsupported: Vec<Part>,
 }
 
 impl Shelf {
@@ -49,23 +49,23 @@ impl Shelf {
     ///
     /// # Errors
     /// When it cannot make them.
-    pub async fn new(keeper: &dyn Keeper) -> Verdict<Self> {
+    pub async fn new(keeper: &dyn Keeper) -> TestResult<Self> {
         let (stores, webhooks) = keeper.empty().await?;
         Ok(Self {
             stores,
             webhooks,
             runtime: keeper.runtime(),
-            lacks: keeper.lacks().to_vec(),
+            unsupported: keeper.lacks().to_vec(),
         })
     }
 
     /// Ends the case where the backend lacks `part`.
     ///
     /// # Errors
-    /// [`Stop::Lacks`].
-    pub fn needs(&self, part: Part) -> Verdict {
-        match self.lacks.contains(&part) {
-            true => Err(Stop::Lacks(part)),
+    /// [`TestFailure::Unsupported`].
+    pub fn require(&self, part: Part) -> TestResult {
+        match self.unsupported.contains(&part) {
+            true => Err(TestFailure::Unsupported(part)),
             false => Ok(()),
         }
     }
@@ -83,9 +83,9 @@ impl Shelf {
 ///
 /// # Errors
 /// For a number of more than 16 digits.
-pub(crate) fn lookup(number: u64) -> Verdict<Lookup> {
+pub(crate) fn lookup(number: u64) -> TestResult<Lookup> {
     let lookup = Lookup::parse(&format!("{number:016}"));
-    lookup.ok_or_else(|| Stop::broken(number, "is no lookup", "one"))
+    lookup.ok_or_else(|| TestFailure::mismatch(number, "no lookup", "a lookup"))
 }
 
 /// So many milliseconds after 2026-01-01T00:00:00Z.

@@ -6,107 +6,118 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::concurrency::race;
-use super::sanitizing::{reply, start};
-use super::{Audience, Host, NewForum, Part, Role, Someone, Stage, Stop, Verdict};
+use super::{
+    Audience, CallResult, ForumScoped, Host, NewForum, Part, Role, Stage, TestCaller, TestFailure,
+    TestResult, only, reply, start,
+};
 use crate::api::Settings;
-use crate::host::{Authority, Board, Standing};
-use crate::model::{ForumId, PostAt, PostId, Reply, StartThread, ThreadId, Timestamp, UserId};
+use crate::host::{Authority, Board, Refusal, Result, Standing};
+use crate::model::*;
 use crate::runtime::{Clock, ManualClock, Runtime};
 use crate::store::Stores;
 use crate::test_util::TestBoard;
 
-/// How much later each post is than what was before.
+/// How much later each post is than everything before.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// An empty board of the host's, and the hands that fill it. A case gets one of its own.
+/// An empty board of the host's, and what fills it. Each rule gets its own.
 ///
-/// What is asked for of a [`Part`] that the host lacks ends the case: it is skipped.
+/// A method that needs a [`Part`] that the host lacks ends the rule with [`TestFailure::Unsupported`].
 pub struct Suite {
     /// Changes the board behind the API's back.
-    pub stage: Box<dyn Stage>,
-    pub(crate) ground: Arc<Ground>,
+    pub fixture: Box<dyn Stage>,
+    inner: Arc<SuiteInner>,
     runtime: Arc<dyn Runtime>,
-    made: AtomicU32,
+    texts: AtomicU32,
 }
 
-/// What everybody on a board stands on.
-pub(crate) struct Ground {
+/// What the callers share.
+pub(crate) struct SuiteInner {
     pub(crate) authority: Arc<dyn Authority>,
     pub(crate) board: Arc<dyn Board>,
     pub(crate) clock: Arc<ManualClock>,
-    lacks: Vec<Part>,
+    unsupported: Vec<Part>,
 }
 
-impl Ground {
-    pub(crate) fn needs(&self, part: Part) -> Verdict {
-        match self.lacks.contains(&part) {
-            true => Err(Stop::Lacks(part)),
+impl SuiteInner {
+    fn require(&self, part: Part) -> TestResult {
+        match self.unsupported.contains(&part) {
+            true => Err(TestFailure::Unsupported(part)),
             false => Ok(()),
         }
     }
-}
 
-/// A thread that was written, with its first post.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
-    /// The thread.
-    pub thread: ThreadId,
-    /// Its first post.
-    pub first: PostId,
-}
-
-impl Written {
-    /// Where its first post is.
-    pub(crate) fn at(self) -> PostAt {
-        PostAt {
-            thread: self.thread,
-            post: self.first,
-        }
+    /// Refuses results that break every rule: a failure, a call of an unwritten method that the host does not name as
+    /// unsupported, and anything in a forum that the caller does not see, which the library would drop.
+    pub(crate) fn checked<T: ForumScoped + fmt::Debug>(
+        &self,
+        call: &str,
+        part: Part,
+        access: &Standing,
+        result: Result<T>,
+    ) -> TestResult<Result<T>> {
+        let expected = match &result {
+            Err(Refusal::NotImplemented) => {
+                self.require(part)?;
+                "an implementation, or its part in `Host::lacks`".into()
+            }
+            Err(Refusal::Failed(_)) => "no failure".into(),
+            Err(_) => return Ok(result),
+            Ok(reply) => {
+                let mut forums = reply.forums().into_iter();
+                match forums.find(|forum| !access.forums().contains(forum)) {
+                    None => return Ok(result),
+                    Some(forum) => format!("nothing in forum {forum}, which the caller cannot see"),
+                }
+            }
+        };
+        let found = format_args!("{result:?}");
+        Err(TestFailure::mismatch(call, found, expected))
     }
 }
 
 impl Suite {
-    /// An empty board of `host`'s, whose clock stands at 2026-01-01T00:00:00Z.
+    /// An empty board of `host`'s, at 2026-01-01T00:00:00Z.
     ///
     /// # Errors
     /// When the host cannot make one.
-    pub async fn new(host: &dyn Host) -> Verdict<Self> {
+    pub async fn new(host: &dyn Host) -> TestResult<Self> {
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
-        let stage = host.empty(Arc::clone(&clock)).await?;
-        let (authority, board) = stage.board();
-        let lacks = host.lacks().to_vec();
+        let fixture = host.empty(Arc::clone(&clock)).await?;
+        let (authority, board) = fixture.board();
+        let inner = SuiteInner {
+            authority,
+            board,
+            clock,
+            unsupported: host.lacks().to_vec(),
+        };
         Ok(Self {
-            stage,
-            ground: Arc::new(Ground {
-                authority,
-                board,
-                clock,
-                lacks,
-            }),
+            fixture,
+            inner: Arc::new(inner),
             runtime: host.runtime(),
-            made: AtomicU32::new(0),
+            texts: AtomicU32::new(0),
         })
     }
 
-    /// Ends the case where the host lacks `part`.
+    /// Ends the rule if the host lacks `part`.
     ///
     /// # Errors
-    /// [`Stop::Lacks`].
-    pub fn needs(&self, part: Part) -> Verdict {
-        self.ground.needs(part)
+    /// [`TestFailure::Unsupported`].
+    pub fn require(&self, part: Part) -> TestResult {
+        self.inner.require(part)
     }
 
-    /// Lets time go by.
-    pub fn wait(&self, duration: Duration) {
-        self.ground.clock.advance(duration);
+    /// Advances the clock.
+    pub fn advance(&self, duration: Duration) {
+        self.inner.clock.advance(duration);
     }
 
-    /// The time now.
+    /// The present time.
     pub fn now(&self) -> Timestamp {
-        self.ground.clock.now()
+        self.inner.clock.now()
     }
 
-    /// Runs all of `works` at once, and gives what came of each, in no order.
+    /// Runs all `works` at once and returns their results, in no order.
     pub async fn race<T: Send + 'static>(
         &self,
         works: impl IntoIterator<Item = impl Future<Output = T> + Send + 'static>,
@@ -114,189 +125,196 @@ impl Suite {
         race(&*self.runtime, works).await
     }
 
-    /// The board behind the API.
+    /// Runs all `calls` at once: one succeeds, and the others are conflicts.
+    pub(crate) async fn race_for_one<T: fmt::Debug + Send + 'static>(
+        &self,
+        calls: impl IntoIterator<Item = impl Future<Output = CallResult<T>> + Send + 'static>,
+    ) -> TestResult<T> {
+        let mut made = Vec::new();
+        for result in self.race(calls).await {
+            made.extend(result.expect_ok_or_conflict()?);
+        }
+        only(made)
+    }
+
+    /// The API over the board.
     pub fn api(&self) -> TestBoard {
-        let Ground {
-            authority,
-            board,
-            clock,
-            ..
-        } = &*self.ground;
-        let (authority, board) = (Arc::clone(authority), Arc::clone(board));
-        let clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(clock);
-        let settings = Settings::default();
-        TestBoard::with(
-            authority,
-            board,
-            Stores::in_memory(),
-            settings,
-            |environment| environment.clock(clock),
-        )
+        let authority = Arc::clone(&self.inner.authority);
+        let board = Arc::clone(&self.inner.board);
+        let clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(&self.inner.clock);
+        let (stores, settings) = (Stores::in_memory(), Settings::default());
+        TestBoard::with(authority, board, stores, settings, |environment| {
+            environment.clock(clock)
+        })
     }
 
     /// The guest.
     ///
     /// # Errors
     /// When the host lacks [`Part::Guests`].
-    pub fn guest(&self) -> Verdict<Someone> {
-        self.needs(Part::Guests)?;
-        Ok(self.someone("the guest", None))
+    pub fn guest(&self) -> TestResult<TestCaller> {
+        self.require(Part::Guests)?;
+        Ok(self.caller("the guest", None))
     }
 
     /// A new ordinary member.
-    ///
-    /// # Errors
-    /// When the host cannot add one.
-    pub async fn member(&self, name: &str) -> Verdict<Someone> {
-        self.join(name, Role::Member).await
+    pub async fn member(&self, name: &str) -> TestResult<TestCaller> {
+        self.add_member(name, Role::Member).await
     }
 
-    /// A new member whose posts await approval.
-    ///
-    /// # Errors
-    /// When the host lacks [`Part::Approval`], or cannot add one.
-    pub async fn newcomer(&self, name: &str) -> Verdict<Someone> {
-        self.needs(Part::Approval)?;
-        self.join(name, Role::Newcomer).await
+    /// New ordinary members.
+    pub async fn members<const N: usize>(&self, names: [&str; N]) -> TestResult<[TestCaller; N]> {
+        let mut members = names.map(|name| self.caller(name, None));
+        for member in &mut members {
+            *member = self.member(&member.name).await?;
+        }
+        Ok(members)
+    }
+
+    /// A member with the access from before they were banned, as if a request were under way. Needs [`Part::Bans`].
+    pub(crate) async fn banned_meanwhile(&self, member: &TestCaller) -> TestResult<TestCaller> {
+        self.require(Part::Bans)?;
+        let cached = member.cache_access().await?;
+        self.fixture.set_banned(&member.id(), true).await?;
+        Ok(cached)
+    }
+
+    /// A new member whose posts await approval. Needs [`Part::Approval`].
+    pub async fn newcomer(&self, name: &str) -> TestResult<TestCaller> {
+        self.require(Part::Approval)?;
+        self.add_member(name, Role::Newcomer).await
+    }
+
+    /// A new member who sees what staff sees.
+    pub async fn staff(&self, name: &str) -> TestResult<TestCaller> {
+        self.add_member(name, Role::Staff).await
+    }
+
+    /// A new administrator.
+    pub async fn admin(&self, name: &str) -> TestResult<TestCaller> {
+        self.add_member(name, Role::Administrator).await
     }
 
     /// A new member of this role.
-    ///
-    /// # Errors
-    /// When the host cannot add one.
-    pub async fn join(&self, name: &str, role: Role) -> Verdict<Someone> {
-        let user = self.stage.add_member(name, role).await?;
-        Ok(self.someone(name, Some(user)))
+    pub async fn add_member(&self, name: &str, role: Role) -> TestResult<TestCaller> {
+        let user = self.fixture.add_member(name, role).await?;
+        Ok(self.caller(name, Some(user)))
     }
 
-    /// A new member who moderates `forum`, and nothing else.
-    ///
-    /// # Errors
-    /// When the host lacks [`Part::Moderators`], or cannot add one.
-    pub async fn moderator(&self, name: &str, forum: &ForumId) -> Verdict<Someone> {
-        self.needs(Part::Moderators)?;
-        let moderator = self.join(name, Role::Staff).await?;
-        self.stage
-            .set_moderator(forum, &moderator.id(), true)
-            .await?;
+    /// A new member who moderates only `forum`. Needs [`Part::Moderators`].
+    pub async fn moderator(&self, name: &str, forum: &ForumId) -> TestResult<TestCaller> {
+        self.require(Part::Moderators)?;
+        let moderator = self.staff(name).await?;
+        let id = moderator.id();
+        self.fixture.set_moderator(forum, &id, true).await?;
         Ok(moderator)
     }
 
-    /// What the board lets the member with this id see now.
-    ///
-    /// # Errors
-    /// When the backend fails.
-    pub async fn standing_of(&self, member: &UserId) -> Verdict<Option<Standing>> {
-        Ok(self.ground.authority.member(member).await?)
+    /// The present access of the member with this id.
+    pub async fn access_of(&self, member: &UserId) -> TestResult<Option<Standing>> {
+        Ok(self.inner.authority.member(member).await?)
     }
 
-    fn someone(&self, name: &str, user: Option<UserId>) -> Someone {
-        Someone {
-            ground: Arc::clone(&self.ground),
+    fn caller(&self, name: &str, user: Option<UserId>) -> TestCaller {
+        TestCaller {
+            inner: Arc::clone(&self.inner),
             name: name.into(),
             user,
-            held: None,
+            cached: None,
         }
     }
 
-    /// A new top forum that these see, and in which every member among them writes.
-    ///
-    /// # Errors
-    /// When the host lacks [`Part::HiddenForums`] and would have to hide it, or cannot add it.
-    pub async fn forum(&self, readers: Audience) -> Verdict<ForumId> {
+    /// A new top forum that these see, and in which every member among them writes. Needs [`Part::HiddenForums`] unless
+    /// all callers see it.
+    pub async fn forum(&self, readers: Audience) -> TestResult<ForumId> {
         self.forum_of(None, readers, Audience::Guests).await
     }
 
-    /// A new forum below `parent`.
-    ///
-    /// # Errors
-    /// When the host lacks [`Part::SubForums`], or [`Part::HiddenForums`] and would have to hide it, or cannot add it.
-    pub async fn sub_forum(&self, parent: &ForumId, readers: Audience) -> Verdict<ForumId> {
-        self.needs(Part::SubForums)?;
+    /// A new forum below `parent`. Needs [`Part::SubForums`], and the same as [`forum`](Self::forum).
+    pub async fn sub_forum(&self, parent: &ForumId, readers: Audience) -> TestResult<ForumId> {
+        self.require(Part::SubForums)?;
         self.forum_of(Some(parent), readers, Audience::Guests).await
     }
 
-    /// A new forum that these see, and in which those write.
-    ///
-    /// # Errors
-    /// When the host lacks [`Part::HiddenForums`] and would have to hide it, or [`Part::ReadOnlyForums`] and would have
-    /// to keep somebody from writing there, or cannot add it.
+    /// A new forum that these see, and in which those write. Needs [`Part::HiddenForums`] unless all callers see it, and
+    /// [`Part::ReadOnlyForums`] unless all members who see it write there.
     pub async fn forum_of(
         &self,
         parent: Option<&ForumId>,
         readers: Audience,
         writers: Audience,
-    ) -> Verdict<ForumId> {
+    ) -> TestResult<ForumId> {
         if readers != Audience::Guests {
-            self.needs(Part::HiddenForums)?;
+            self.require(Part::HiddenForums)?;
         }
         if writers != Audience::Guests {
-            self.needs(Part::ReadOnlyForums)?;
+            self.require(Part::ReadOnlyForums)?;
         }
-        let new = NewForum {
-            title: self.text("Forum"),
-            parent: parent.cloned(),
-            readers,
-            writers,
-        };
-        Ok(self.stage.add_forum(&new).await?)
+        let mut new = NewForum::new(&self.text("Forum"), readers, writers);
+        new.parent = parent.cloned();
+        Ok(self.fixture.add_forum(&new).await?)
     }
 
-    /// A new forum that everybody sees, and a new member, alice.
-    ///
-    /// # Errors
-    /// When the host cannot add them.
-    pub async fn forum_and_member(&self) -> Verdict<(ForumId, Someone)> {
-        Ok((
-            self.forum(Audience::Guests).await?,
-            self.member("alice").await?,
-        ))
+    /// A new forum that everyone sees, and a new member, alice.
+    pub async fn forum_and_member(&self) -> TestResult<(ForumId, TestCaller)> {
+        let forum = self.forum(Audience::Guests).await?;
+        Ok((forum, self.member("alice").await?))
     }
 
-    /// A new thread by `author`, a minute after what was before.
-    ///
-    /// # Errors
-    /// When the host cannot write it.
-    pub async fn thread(&self, author: &Someone, forum: &ForumId) -> Verdict<Written> {
-        self.needs(Part::Threads)?;
-        let new = start(&self.text("Thread"), &self.text("Words about"));
-        self.write_thread(author, forum, new).await
+    /// New forums that everyone sees.
+    pub(crate) async fn forums<const N: usize>(&self) -> TestResult<[ForumId; N]> {
+        let mut forums = std::array::from_fn(|_| ForumId::nothing());
+        for forum in &mut forums {
+            *forum = self.forum(Audience::Guests).await?;
+        }
+        Ok(forums)
+    }
+
+    /// The first post of a new thread by `author`, a minute after everything before. Needs [`Part::Threads`].
+    pub async fn thread(&self, author: &TestCaller, forum: &ForumId) -> TestResult<PostAt> {
+        self.require(Part::Threads)?;
+        let (title, body) = (self.text("Thread"), self.text("Words about"));
+        self.write_thread(author, forum, &title, &body).await
     }
 
     pub(crate) async fn write_thread(
         &self,
-        author: &Someone,
+        author: &TestCaller,
         forum: &ForumId,
-        new: StartThread,
-    ) -> Verdict<Written> {
-        self.wait(MINUTE);
-        let (thread, first) = self.stage.write_thread(&author.id(), forum, new).await?;
-        Ok(Written { thread, first })
+        title: &str,
+        body: &str,
+    ) -> TestResult<PostAt> {
+        self.advance(MINUTE);
+        let new = start(title, body);
+        let (thread, post) = self.fixture.write_thread(&author.id(), forum, new).await?;
+        Ok(PostAt { thread, post })
     }
 
-    /// A new reply by `author`, a minute after what was before.
-    ///
-    /// # Errors
-    /// When the host cannot write it.
-    pub async fn post(&self, author: &Someone, thread: &ThreadId) -> Verdict<PostId> {
-        self.needs(Part::Posts)?;
-        let new = reply(&self.text("An answer"));
-        self.write_reply(author, thread, new).await
+    /// A new reply by `author`, a minute after everything before. Needs [`Part::Posts`].
+    pub async fn post(&self, author: &TestCaller, thread: &ThreadId) -> TestResult<PostAt> {
+        self.require(Part::Posts)?;
+        let body = self.text("An answer");
+        self.write_reply(author, thread, &body).await
     }
 
     pub(crate) async fn write_reply(
         &self,
-        author: &Someone,
+        author: &TestCaller,
         thread: &ThreadId,
-        new: Reply,
-    ) -> Verdict<PostId> {
-        self.wait(MINUTE);
-        Ok(self.stage.write_reply(&author.id(), thread, new).await?)
+        body: &str,
+    ) -> TestResult<PostAt> {
+        self.advance(MINUTE);
+        let (author, thread) = (author.id(), thread.clone());
+        let post = self
+            .fixture
+            .write_reply(&author, &thread, reply(body))
+            .await?;
+        Ok(PostAt { thread, post })
     }
 
-    /// A text that this board has not seen yet.
+    /// A text that this board does not have yet.
     pub fn text(&self, word: &str) -> String {
-        let number = self.made.fetch_add(1, Ordering::Relaxed);
+        let number = self.texts.fetch_add(1, Ordering::Relaxed);
         format!("{word} {number}")
     }
 }
@@ -304,7 +322,7 @@ impl Suite {
 impl fmt::Debug for Suite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Suite")
-            .field("lacks", &self.ground.lacks)
+            .field("unsupported", &self.inner.unsupported)
             .finish_non_exhaustive()
     }
 }

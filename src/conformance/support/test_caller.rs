@@ -1,94 +1,204 @@
-//! Those who ask.
+//! Callers of the board under test, and every call of the board in the way in which the library makes it.
 
-use std::fmt;
+use std::fmt::{self, Debug};
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::suite::Ground;
-use super::{Stop, Verdict};
-use crate::host::{Caller, Member, Standing};
-use crate::model::{UserId, UserRef};
+use super::suite::SuiteInner;
+use super::{CallResult, Part, TestFailure, TestResult};
+use crate::host::{Caller, In, Member, Place, Refusal, Result, Standing};
+use crate::model::*;
 
 /// A caller of the board under test: the guest, or a member.
 ///
-/// Every command of the [`Board`](crate::host::Board) is a method here, so that a rule reads as what is asked and what
-/// is expected: `alice.thread(&id).await?.absent()?`. The standing is asked anew for each, as the library does it.
+/// Every call of the [`Board`](crate::host::Board) is a method here, so that a rule reads as a call and the expected
+/// result: `alice.thread(&id).await.expect_path_not_found()?`. The access is looked up for each call, as the library
+/// does it. A result with anything in a forum that the caller does not see breaks every rule, and so does a failure of
+/// the backend. A call that the host lacks skips the rule.
 #[derive(Clone)]
-pub struct Someone {
-    pub(crate) ground: Arc<Ground>,
+pub struct TestCaller {
+    pub(crate) inner: Arc<SuiteInner>,
     pub(crate) name: String,
     /// `None` for the guest.
     pub(crate) user: Option<UserId>,
-    /// What is used in the place of the standing of now.
-    pub(crate) held: Option<Standing>,
+    /// Used instead of the present access.
+    pub(crate) cached: Option<Standing>,
 }
 
-impl Someone {
-    /// Their name; the guest's is "the guest".
+/// The result of the library's access check before a call.
+type Admission = Result<()>;
+
+macro_rules! calls {
+    ($($kind:ident $name:ident($($argument:ident: $type:ty),*) $(at $place:expr)? => $reply:ty, $part:ident;)+) => {
+        impl TestCaller {$(
+            #[doc = concat!("Calls [`Board::", stringify!($name), "`](crate::host::Board::", stringify!($name), "),")]
+            #[doc = concat!("for which the host needs [`Part::", stringify!($part), "`].")]
+            pub async fn $name(&self, $($argument: &$type),*) -> CallResult<$reply> {
+                let arguments: &[String] = &[$(format!("{:?}", $argument)),*];
+                let call = format!("{}({}) as {}", stringify!($name), arguments.join(", "), self.name);
+                let result = async {
+                    let (caller, admission) = self.$kind($($place)?).await?;
+                    let result = self.inner.board.$name(&caller, $($argument.clone()),*).await;
+                    let result = agreed(&call, admission, result)?;
+                    self.inner.checked(&call, Part::$part, caller.standing(), result)
+                };
+                let result = result.await;
+                CallResult { call, result }
+            }
+        )+}
+    };
+}
+
+calls! {
+    read forums() => Vec<Forum>, Guests;
+    read thread(thread: ThreadId) => Thread, Threads;
+    read posts(thread: ThreadId, list: ListPosts) => In<Page<Post>>, Posts;
+    read profile(user: UserRef) => Profile, Profiles;
+    read poll(thread: ThreadId) => In<Poll>, Polls;
+    read search(search: Search) => Page<SearchHit>, Search;
+    read forum_of(place: Place<'_>) => ForumId, Replies;
+
+    own me() => Account, Account;
+    own messages(list: ListMessages) => Page<MessageSummary>, Messages;
+    own message(message: MessageId, opening: Opening) => Message, Messages;
+    own subscriptions(list: ListSubscriptions) => Page<Subscription>, Subscriptions;
+
+    write start_thread(forum: ForumId, new: StartThread) at Place::Forum(forum) => Thread, StartingThreads;
+    write reply(thread: ThreadId, reply: Reply) at Place::Thread(thread) => In<Post>, Replies;
+    write edit_post(at: PostAt, edit: EditPost) at Place::Post(&at.thread, &at.post) => In<Post>, Editing;
+    write delete_post(at: PostAt) at Place::Post(&at.thread, &at.post) => (), Deletion;
+    write rate(user: UserRef, rating: Rate) at Place::Nowhere => Rating, Reputation;
+    write send_message(new: SendMessage) at Place::Nowhere => Message, Messages;
+    write vote(poll: PollId, vote: Vote) at Place::Poll(poll) => In<Poll>, Polls;
+    write edit_poll(poll: PollId, edit: EditPoll) at Place::Poll(poll) => In<Poll>, Polls;
+    write follow(what: Target) at Place::Nowhere => Followed, Subscriptions;
+    write unfollow(what: Target) at Place::Nowhere => (), Subscriptions;
+}
+
+impl TestCaller {
+    /// Calls [`Board::threads`](crate::host::Board::threads), unless the caller does not see the forum: then the library
+    /// does not call it. The host needs [`Part::Threads`].
+    pub async fn threads(&self, forum: &ForumId, list: &ListThreads) -> CallResult<Page<Thread>> {
+        let call = format!("threads({forum:?}, {list:?}) as {}", self.name);
+        let result = async {
+            let caller = self.caller().await?;
+            let board = &self.inner.board;
+            let result = match caller.standing().forums().contains(forum) {
+                true => board.threads(&caller, forum.clone(), list.clone()).await,
+                false => Err(Refusal::Absent),
+            };
+            let access = caller.standing();
+            self.inner.checked(&call, Part::Threads, access, result)
+        };
+        let result = result.await;
+        CallResult { call, result }
+    }
+
+    async fn read(&self) -> TestResult<(Caller, Admission)> {
+        Ok((self.caller().await?, Ok(())))
+    }
+
+    async fn own(&self) -> TestResult<(Member, Admission)> {
+        Ok((self.member().await?, Ok(())))
+    }
+
+    /// A write, a minute after everything before: no rule meets a flood limit by chance.
+    async fn write(&self, place: Place<'_>) -> TestResult<(Member, Admission)> {
+        self.inner.clock.advance(Duration::from_secs(60));
+        let member = self.member().await?;
+        let forum = match place {
+            Place::Nowhere => return Ok((member, Ok(()))),
+            Place::Forum(forum) => Ok(forum.clone()),
+            _ => {
+                let caller = Caller::Member(member.clone());
+                self.inner.board.forum_of(&caller, place).await
+            }
+        };
+        let admission = forum.and_then(|forum| {
+            let seen = member.standing().forums().contains(&forum);
+            seen.then_some(()).ok_or(Refusal::Absent)
+        });
+        Ok((member, admission))
+    }
+
+    /// The name; the guest's is "the guest".
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Their id; the empty one, which nothing has, for the guest.
+    /// The id; for the guest the empty one, which no resource has.
     pub fn id(&self) -> UserId {
         self.user.clone().unwrap_or_else(UserId::nothing)
     }
 
-    /// How a client names them by id.
-    pub fn by_id(&self) -> UserRef {
+    /// A client's reference by id.
+    pub fn id_ref(&self) -> UserRef {
         UserRef::Id(self.id())
     }
 
-    /// How a client names them by name.
-    pub fn by_name(&self) -> UserRef {
+    /// A client's reference by name.
+    pub fn name_ref(&self) -> UserRef {
         UserRef::Name(self.name.clone())
     }
 
-    /// What the board lets them see now; `None` for one who can no longer act.
-    pub async fn standing(&self) -> Verdict<Option<Standing>> {
-        let authority = &self.ground.authority;
-        Ok(match (&self.held, &self.user) {
-            (Some(held), _) => Some(held.clone()),
+    /// The present access; `None` for an account that can no longer act.
+    pub async fn access(&self) -> TestResult<Option<Standing>> {
+        let authority = &self.inner.authority;
+        Ok(match (&self.cached, &self.user) {
+            (Some(cached), _) => Some(cached.clone()),
             (None, Some(user)) => authority.member(user).await?,
             (None, None) => Some(authority.guest().await?),
         })
     }
 
-    /// The same caller, who keeps the standing of now whatever changes: one whose request is under way.
-    pub async fn hold(&self) -> Verdict<Self> {
-        let held = Some(self.caller().await?.standing().clone());
+    /// The same caller with the present access in all later calls, as if one request were under way meanwhile.
+    pub async fn cache_access(&self) -> TestResult<Self> {
+        let cached = Some(self.caller().await?.standing().clone());
         Ok(Self {
-            held,
+            cached,
             ..self.clone()
         })
     }
 
-    /// The caller of a read.
-    pub(crate) async fn caller(&self) -> Verdict<Caller> {
-        let standing = self.standing().await?;
-        let standing = standing.ok_or_else(|| {
-            Stop::broken(&self.name, "the authority gives no standing", "a standing")
-        })?;
+    async fn caller(&self) -> TestResult<Caller> {
+        let access = self.access().await?;
+        let access =
+            access.ok_or_else(|| TestFailure::mismatch(&self.name, "no access", "access"))?;
         Ok(match &self.user {
-            Some(user) => Caller::Member(Member::new(user.clone(), standing)),
-            None => Caller::Guest(standing),
+            Some(user) => Caller::Member(Member::new(user.clone(), access)),
+            None => Caller::Guest(access),
         })
     }
 
-    /// The caller of a write.
-    pub(crate) async fn member(&self) -> Verdict<Member> {
+    async fn member(&self) -> TestResult<Member> {
         match self.caller().await? {
             Caller::Member(member) => Ok(member),
-            Caller::Guest(_) => Err(Stop::broken(
-                &self.name,
-                "is to write",
-                "a member who writes",
-            )),
+            Caller::Guest(_) => Err(TestFailure::mismatch(&self.name, "a guest", "a member")),
         }
     }
 }
 
-impl fmt::Debug for Someone {
+impl Debug for TestCaller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)
+    }
+}
+
+/// Refuses a call that the library does not admit: the board has to refuse it as absent by itself, because it decides
+/// later, inside its own transaction.
+fn agreed<T: Debug>(call: &str, admission: Admission, result: Result<T>) -> TestResult<Result<T>> {
+    match (admission, result) {
+        (Err(Refusal::Absent), Ok(reply)) => Err(TestFailure::mismatch(
+            call,
+            format_args!("{reply:?}"),
+            "Refusal::Absent, as the caller does not see the place",
+        )),
+        (Err(Refusal::NotImplemented), Ok(_)) => Err(TestFailure::mismatch(
+            call,
+            "no implementation of `Board::forum_of` for such a place",
+            "one, which the library calls before each write",
+        )),
+        (Err(refusal), Ok(_) | Err(Refusal::Absent)) => Ok(Err(refusal)),
+        (_, result) => Ok(result),
     }
 }

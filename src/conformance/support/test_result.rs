@@ -1,78 +1,85 @@
-//! Whether a rule holds.
+//! The result of a rule.
 
 use std::fmt::{self, Debug, Display};
 
 use super::Part;
 use crate::host::{BoxError, Fault};
 
-/// What is found of a rule: it holds, or why not. `?` ends a case at the first thing that is wrong.
-pub type Verdict<T = ()> = Result<T, Stop>;
+/// The result of a rule or of a step of it. `?` ends the rule at the first failure.
+pub type TestResult<T = ()> = Result<T, TestFailure>;
 
-/// Why a case went no further.
+/// The reason why a rule ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Stop {
+pub enum TestFailure {
     /// The rule is about something that the host lacks.
-    Lacks(Part),
-    /// The rule is broken: what was asked, what was found, and what was expected.
-    Broken(String),
+    Unsupported(Part),
+    /// The rule is broken. The text names the call, what was found, and what was expected.
+    Failed(String),
 }
 
-impl Stop {
-    /// The same, with a `note` on what the rule had set up.
+impl TestFailure {
+    /// Adds a `note` on the rule's fixture.
     pub(crate) fn noting(self, note: impl Display) -> Self {
         match self {
-            Self::Broken(text) => Self::Broken(format!("{text} ({note})")),
-            Self::Lacks(_) => self,
+            Self::Failed(text) => Self::Failed(format!("{text} ({note})")),
+            Self::Unsupported(_) => self,
         }
     }
 
-    /// `what` was to give something else than it gave.
-    pub fn broken(what: impl Display, found: impl Display, expected: impl Display) -> Self {
-        Self::Broken(format!("{what}: expected {expected}, found {found}"))
+    /// `what` gave `found` instead of `expected`.
+    pub fn mismatch(what: impl Display, found: impl Display, expected: impl Display) -> Self {
+        Self::Failed(format!("{what}: expected {expected}, found {found}"))
     }
 }
 
-impl Display for Stop {
+impl Display for TestFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Lacks(part) => write!(f, "the host lacks {part}"),
-            Self::Broken(text) => f.write_str(text),
+            Self::Unsupported(part) => write!(f, "the host lacks {part}"),
+            Self::Failed(text) => f.write_str(text),
         }
     }
 }
 
-impl From<BoxError> for Stop {
+impl From<BoxError> for TestFailure {
     fn from(error: BoxError) -> Self {
-        Self::Broken(format!("the stage could not be set: {error}"))
+        Self::Failed(format!("the fixture failed: {error}"))
     }
 }
 
-impl From<Fault> for Stop {
+impl From<Fault> for TestFailure {
     fn from(fault: Fault) -> Self {
-        Self::Broken(format!("the backend failed: {fault}"))
+        Self::Failed(format!("the backend failed: {fault}"))
     }
 }
 
-/// `what` has to be as expected.
-pub fn equal<T: PartialEq<U> + Debug, U: Debug>(
+/// Checks that `found` equals `expected`.
+///
+/// # Errors
+/// [`TestFailure::Failed`] with both values.
+pub fn check_eq<T: PartialEq<U> + Debug, U: Debug>(
     what: impl Display,
     found: T,
     expected: U,
-) -> Verdict {
-    if found == expected {
-        return Ok(());
+) -> TestResult {
+    match found == expected {
+        true => Ok(()),
+        false => Err(TestFailure::mismatch(
+            what,
+            format_args!("{found:?}"),
+            format_args!("{expected:?}"),
+        )),
     }
-    Err(Stop::broken(
-        what,
-        format_args!("{found:?}"),
-        format_args!("{expected:?}"),
-    ))
 }
 
-/// `what` has to hold.
-pub fn holds(what: impl Display, holds: bool) -> Verdict {
-    holds
-        .then_some(())
-        .ok_or_else(|| Stop::Broken(format!("it does not hold that {what}")))
+/// Checks a condition, which `what` describes.
+///
+/// # Errors
+/// [`TestFailure::Failed`] with the description.
+pub fn check(what: impl Display, condition: bool) -> TestResult {
+    match condition {
+        true => Ok(()),
+        false => Err(TestFailure::Failed(format!("not true: {what}"))),
+    }
 }

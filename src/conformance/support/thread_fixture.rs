@@ -1,92 +1,143 @@
-//! A thread with a reply, and how it looks to somebody.
+//! A thread with a reply, and resources as a caller sees them.
 
-use super::{Audience, Someone, Stop, Suite, Verdict};
-use crate::model::{
-    EditPost, Forum, ForumId, ListPosts, ListThreads, Post, PostAt, State, Thread, ThreadId,
-};
+use super::{Audience, CallResult, Suite, TestCaller, TestResult, edit, only, reply, start};
+use crate::model::*;
 
-/// A thread by otto in a forum that everybody sees, with a reply by alice.
-pub(crate) struct Scene {
+/// A thread by otto in a forum that everyone sees, with a reply by alice.
+#[derive(Debug)]
+pub(crate) struct ThreadFixture {
     pub(crate) forum: ForumId,
-    pub(crate) otto: Someone,
-    pub(crate) alice: Someone,
-    /// Otto's.
+    pub(crate) otto: TestCaller,
+    pub(crate) alice: TestCaller,
+    /// Otto's post.
     pub(crate) first: PostAt,
-    /// Alice's.
+    /// Alice's post.
     pub(crate) at: PostAt,
 }
 
-impl Scene {
-    pub(crate) async fn set(suite: &Suite) -> Verdict<Self> {
+impl ThreadFixture {
+    pub(crate) async fn new(suite: &Suite) -> TestResult<Self> {
         let forum = suite.forum(Audience::Guests).await?;
-        let (otto, alice) = (suite.member("otto").await?, suite.member("alice").await?);
-        let first = suite.thread(&otto, &forum).await?.at();
-        let post = suite.post(&alice, &first.thread).await?;
-        let thread = first.thread.clone();
+        let [otto, alice] = suite.members(["otto", "alice"]).await?;
+        let first = suite.thread(&otto, &forum).await?;
+        let at = suite.post(&alice, &first.thread).await?;
         Ok(Self {
             forum,
             otto,
             alice,
             first,
-            at: PostAt { thread, post },
+            at,
         })
     }
 }
 
-/// A post as somebody finds it in its thread.
-pub(crate) async fn post(someone: &Someone, at: &PostAt) -> Verdict<Post> {
-    let found = find(someone, at).await?;
-    found.ok_or_else(|| missing(someone, format_args!("{at:?}")))
+/// The same, and a moderator of the forum.
+pub(crate) async fn moderated_thread(suite: &Suite) -> TestResult<(ThreadFixture, TestCaller)> {
+    let fixture = ThreadFixture::new(suite).await?;
+    let mia = suite.moderator("mia", &fixture.forum).await?;
+    Ok((fixture, mia))
 }
 
-/// In which state somebody finds a post in its thread, if they do.
-pub(crate) async fn state(someone: &Someone, at: &PostAt) -> Verdict<Option<State>> {
-    Ok(find(someone, at).await?.map(|post| post.state))
-}
-
-async fn find(someone: &Someone, at: &PostAt) -> Verdict<Option<Post>> {
-    let posts = posts(someone, &at.thread).await?.into_iter();
-    let mut found = posts.filter(|post| post.post_id == at.post);
-    Ok(found.next())
-}
-
-/// A thread's posts.
-pub(crate) async fn posts(someone: &Someone, thread: &ThreadId) -> Verdict<Vec<Post>> {
-    let page = someone.posts(thread, &ListPosts::default()).await?;
-    Ok(page.granted()?.it.items)
-}
-
-/// A thread's posts are not there for somebody.
-pub(crate) async fn no_posts(someone: &Someone, thread: &ThreadId) -> Verdict {
-    let page = someone.posts(thread, &ListPosts::default()).await?;
-    page.absent()
-}
-
-/// A forum's threads.
-pub(crate) async fn threads(someone: &Someone, forum: &ForumId) -> Verdict<Vec<Thread>> {
-    let page = someone.threads(forum, &ListThreads::default()).await?;
-    Ok(page.granted()?.items)
-}
-
-/// A forum as somebody finds it in the list.
-pub(crate) async fn forum(someone: &Someone, forum: &ForumId) -> Verdict<Forum> {
-    let forums = someone.forums().await?.granted()?.into_iter();
-    let mut found = forums.filter(|found| found.forum_id == *forum);
-    found
-        .next()
-        .ok_or_else(|| missing(someone, format_args!("{forum:?}")))
-}
-
-fn missing(someone: &Someone, what: std::fmt::Arguments<'_>) -> Stop {
-    let name = someone.name();
-    let seen = format_args!("{name} finds it nowhere");
-    Stop::broken(what, seen, "it is in the list")
-}
-
-/// An edit that says nothing but the new body.
-pub(crate) fn edit(body: &str) -> EditPost {
-    EditPost {
-        body: body.into(),
-        ..EditPost::default()
+impl Suite {
+    /// Replies by six members that are written at once.
+    pub(crate) async fn replies_at_once(&self, thread: &ThreadId) -> TestResult<Vec<Post>> {
+        let authors = self
+            .members(["ann", "ben", "cem", "dan", "eve", "fay"])
+            .await?;
+        let replies = authors.map(|author| {
+            let thread = thread.clone();
+            async move { author.answer(&thread, "Now").await.expect_ok() }
+        });
+        self.race(replies).await.into_iter().collect()
     }
+}
+
+impl TestCaller {
+    /// Starts a thread.
+    pub(crate) async fn start(
+        &self,
+        forum: &ForumId,
+        title: &str,
+        body: &str,
+    ) -> CallResult<Thread> {
+        self.start_thread(forum, &start(title, body)).await
+    }
+
+    /// Replies with this body.
+    pub(crate) async fn answer(&self, thread: &ThreadId, body: &str) -> CallResult<Post> {
+        self.reply(thread, &reply(body)).await.map(|post| post.it)
+    }
+
+    /// Edits a post to this body.
+    pub(crate) async fn edit(&self, at: &PostAt, body: &str) -> CallResult<Post> {
+        self.edit_post(at, &edit(body)).await.map(|post| post.it)
+    }
+
+    pub(crate) async fn get_forums(&self) -> TestResult<Vec<Forum>> {
+        self.forums().await.expect_ok()
+    }
+
+    pub(crate) async fn get_forum(&self, forum: &ForumId) -> TestResult<Forum> {
+        let forums = self.get_forums().await?;
+        only(forums.into_iter().filter(|found| found.forum_id == *forum))
+    }
+
+    pub(crate) async fn get_thread(&self, thread: &ThreadId) -> TestResult<Thread> {
+        self.thread(thread).await.expect_ok()
+    }
+
+    /// The first page of a forum's threads.
+    pub(crate) async fn get_threads(&self, forum: &ForumId) -> TestResult<Vec<Thread>> {
+        let list = ListThreads::default();
+        Ok(self.threads(forum, &list).await.expect_ok()?.items)
+    }
+
+    pub(crate) async fn thread_ids(&self, forum: &ForumId) -> TestResult<Vec<ThreadId>> {
+        let threads = self.get_threads(forum).await?.into_iter();
+        Ok(threads.map(|thread| thread.thread_id).collect())
+    }
+
+    /// The first page of a thread's posts.
+    pub(crate) async fn first_page(&self, thread: &ThreadId) -> CallResult<Vec<Post>> {
+        let page = self.posts(thread, &ListPosts::default()).await;
+        page.map(|page| page.it.items)
+    }
+
+    pub(crate) async fn get_posts(&self, thread: &ThreadId) -> TestResult<Vec<Post>> {
+        self.first_page(thread).await.expect_ok()
+    }
+
+    /// `None` if the caller does not find the post in its thread.
+    pub(crate) async fn find_post(&self, at: &PostAt) -> TestResult<Option<Post>> {
+        let posts = self.get_posts(&at.thread).await?;
+        Ok(posts.into_iter().find(|post| post.post_id == at.post))
+    }
+
+    pub(crate) async fn get_post(&self, at: &PostAt) -> TestResult<Post> {
+        only(self.find_post(at).await?)
+    }
+
+    pub(crate) async fn post_state(&self, at: &PostAt) -> TestResult<Option<State>> {
+        Ok(self.find_post(at).await?.map(|post| post.state))
+    }
+
+    pub(crate) async fn get_profile(&self, user: &UserRef) -> TestResult<Profile> {
+        self.profile(user).await.expect_ok()
+    }
+}
+
+pub(crate) fn thread_ids(threads: &[Thread]) -> Vec<ThreadId> {
+    threads
+        .iter()
+        .map(|thread| thread.thread_id.clone())
+        .collect()
+}
+
+pub(crate) fn post_ids(posts: &[Post]) -> Vec<PostId> {
+    posts.iter().map(|post| post.post_id.clone()).collect()
+}
+
+/// The id of an author whose account exists.
+pub(crate) fn author_id(author: &Option<Author>) -> Option<UserId> {
+    author.as_ref().map(|author| author.user_id.clone())
 }

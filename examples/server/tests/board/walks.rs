@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forum_api::conformance::{Audience, Role, Someone, Suite};
+use forum_api::conformance::{Audience, Role, Suite, TestCaller};
 use forum_api::model::{ForumId, Reply, StartThread, ThreadId};
 use forum_api::test_util::Client;
 use proptest::prelude::*;
@@ -39,7 +39,7 @@ fn walk() -> impl Strategy<Value = Vec<(u8, Vec<Write>)>> {
 struct Town {
     suite: Suite,
     forum: ForumId,
-    people: Vec<Someone>,
+    people: Vec<TestCaller>,
     threads: Vec<ThreadId>,
     replied: Vec<ThreadId>,
     written: usize,
@@ -52,7 +52,7 @@ impl Town {
         let mut people = Vec::new();
         for number in 0..8 {
             let name = format!("person{number}");
-            people.push(suite.join(&name, Role::Staff).await.unwrap());
+            people.push(suite.add_member(&name, Role::Staff).await.unwrap());
         }
         let (threads, replied) = (Vec::new(), Vec::new());
         let mut town = Self {
@@ -80,7 +80,7 @@ impl Town {
                 (new.title, new.body) = ("A title".into(), "Some words".into());
                 let written = self
                     .suite
-                    .stage
+                    .fixture
                     .write_thread(&author, &self.forum, new)
                     .await;
                 self.threads.push(written.unwrap().0);
@@ -90,13 +90,13 @@ impl Town {
                 let mut new = Reply::default();
                 new.body = "Some words".into();
                 self.suite
-                    .stage
+                    .fixture
                     .write_reply(&author, &thread, new)
                     .await
                     .unwrap();
                 self.replied.push(thread);
             }
-            Write::Wait(millis) => self.suite.wait(Duration::from_millis(*millis)),
+            Write::Wait(millis) => self.suite.advance(Duration::from_millis(*millis)),
         }
     }
 

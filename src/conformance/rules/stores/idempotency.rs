@@ -1,208 +1,169 @@
-//! First answers by `Idempotency-Key`.
+//! First responses by `Idempotency-Key`.
 
 use bytes::Bytes;
 
-use super::Shelf;
-use super::store_fixture::{at, lookup};
-use super::{Stop, Verdict, equal};
+use super::*;
 use crate::model::{ForumId, PostId, ThreadId};
 use crate::store::{Attempt, Begin, Kept, Outcome, ResourceIds, Ticket};
 
 const LEASE: i64 = 60_000;
 const DAY: i64 = 86_400_000;
 
-store_rules!(
+store_rules! {
     mod idempotency;
 
-    /// Of any number of like requests at once, one alone is the first, and the others are told that it runs.
-    async fn of_fifty_at_once_one_is_the_first(shelf: &Shelf) -> Verdict {
+    /// Of any number of equal requests at once, one is the first, and for the others it is running.
+    async fn of_fifty_at_once_one_is_the_first(fixture: &Shelf) -> TestResult {
         let attempt = attempt()?;
-        let works = (0..50).map(|_| {
-            let (idempotency, attempt) = (shelf.stores.idempotency.clone(), attempt.clone());
+        let requests = (0..50).map(|_| {
+            let (idempotency, attempt) = (fixture.stores.idempotency.clone(), attempt.clone());
             async move { idempotency.begin(&attempt, at(0)).await }
         });
-        let (mut firsts, mut running) = (0, 0);
-        for said in shelf.race(works).await {
-            match said? {
-                Begin::First(_) => firsts += 1,
+        let (mut first, mut running) = (0, 0);
+        for begun in fixture.race(requests).await {
+            match begun? {
+                Begin::First(_) => first += 1,
                 Begin::Running => running += 1,
-                other => {
-                    return Err(Stop::broken(
-                        "begin",
-                        format_args!("{other:?}"),
-                        "First or Running",
-                    ));
-                }
+                other => check!(false, "{other:?} is First or Running")?,
             }
         }
-        let what = "how many were the first, and told that it runs";
-        let found = (firsts, running);
-        equal(what, found, (1, 49))
+        check_eq!((first, running), (1, 49))
     }
 
-    /// A repeat gets the whole first answer with what it is about, for a day.
-    async fn the_first_answer_is_repeated_whole(shelf: &Shelf) -> Verdict {
+    /// A repetition gets the complete first response with its resource ids, for a day.
+    async fn the_first_answer_is_repeated_whole(fixture: &Shelf) -> TestResult {
         let bare = Kept {
             status: 200,
             location: None,
             body: Bytes::new(),
             resource: ResourceIds::default(),
         };
-        let in_a_forum = Kept {
-            resource: ResourceIds {
-                forum_id: ForumId::new("tea"),
-                ..ResourceIds::default()
-            },
-            ..bare.clone()
-        };
+        let in_a_forum =
+            with(bare.clone(), |kept| kept.resource.forum_id = ForumId::new("tea"));
         for (key, kept) in [("a", kept()), ("b", bare), ("c", in_a_forum)] {
-            let attempt = Attempt {
-                key: key.into(),
-                ..attempt()?
-            };
-            let ticket = first(shelf, &attempt, 0).await?;
-            settle(shelf, &ticket, Outcome::Answered(kept.clone())).await?;
+            let attempt = Attempt { key: key.into(), ..attempt()? };
+            run(fixture, &attempt, 0, Outcome::Answered(kept.clone())).await?;
             for now in [0, 1, LEASE, DAY - 1] {
-                says(shelf, &attempt, now, Begin::Repeat(kept.clone())).await?;
+                begins(fixture, &attempt, now, Begin::Repeat(kept.clone())).await?;
             }
         }
         Ok(())
     }
 
-    /// Another request with the key is told so, however the first one stands.
-    async fn another_request_is_told_so_in_every_state(shelf: &Shelf) -> Verdict {
-        let ticket = first(shelf, &attempt()?, 0).await?;
-        says(shelf, &other_request()?, 1, Begin::OtherRequest).await?;
-        says(shelf, &other_request()?, LEASE, Begin::OtherRequest).await?;
+    /// Another request with the same key is reported in every state of the first.
+    async fn another_request_is_told_so_in_every_state(fixture: &Shelf) -> TestResult {
+        let ticket = first(fixture, &attempt()?, 0).await?;
+        begins(fixture, &other_request()?, 1, Begin::OtherRequest).await?;
+        begins(fixture, &other_request()?, LEASE, Begin::OtherRequest).await?;
         for outcome in [Outcome::Unknown, Outcome::Answered(kept())] {
-            settle(shelf, &ticket, outcome).await?;
-            says(shelf, &other_request()?, 1, Begin::OtherRequest).await?;
+            settle(fixture, &ticket, outcome).await?;
+            begins(fixture, &other_request()?, 1, Begin::OtherRequest).await?;
         }
         Ok(())
     }
 
     /// The same key of another token is another key.
-    async fn a_key_is_per_token(shelf: &Shelf) -> Verdict {
-        let ticket = first(shelf, &attempt()?, 0).await?;
-        settle(shelf, &ticket, Outcome::Answered(kept())).await?;
-        let ticket = first(shelf, &other_token()?, 0).await?;
-        settle(shelf, &ticket, Outcome::DidNotRun).await?;
-        says(shelf, &attempt()?, 1, Begin::Repeat(kept())).await
+    async fn a_key_is_per_token(fixture: &Shelf) -> TestResult {
+        run(fixture, &attempt()?, 0, Outcome::Answered(kept())).await?;
+        run(fixture, &other_token()?, 0, Outcome::DidNotRun).await?;
+        begins(fixture, &attempt()?, 1, Begin::Repeat(kept())).await
     }
 
-    /// Keys that differ in the case of a letter are two.
-    async fn a_key_is_taken_by_the_letter(shelf: &Shelf) -> Verdict {
+    /// Keys are case-sensitive.
+    async fn a_key_is_taken_by_the_letter(fixture: &Shelf) -> TestResult {
         for key in ["key", "KEY", "Key", "key~", "!"] {
-            let attempt = Attempt {
-                key: key.into(),
-                ..attempt()?
-            };
-            first(shelf, &attempt, 0).await?;
+            first(fixture, &Attempt { key: key.into(), ..attempt()? }, 0).await?;
         }
         Ok(())
     }
 
-    /// A run that does not end is taken to go on for its lease; afterwards nobody knows.
-    async fn a_run_that_does_not_end_is_unknown_after_its_lease(shelf: &Shelf) -> Verdict {
-        first(shelf, &attempt()?, 0).await?;
-        for (now, said) in [
+    /// A run without an outcome is running for its lease, and unknown afterwards.
+    async fn a_run_that_does_not_end_is_unknown_after_its_lease(fixture: &Shelf) -> TestResult {
+        first(fixture, &attempt()?, 0).await?;
+        for (now, expected) in [
             (0, Begin::Running),
             (LEASE - 1, Begin::Running),
             (LEASE, Begin::Unknown),
             (DAY - 1, Begin::Unknown),
         ] {
-            says(shelf, &attempt()?, now, said).await?;
+            begins(fixture, &attempt()?, now, expected).await?;
         }
         Ok(())
     }
 
-    /// A run that ends after its lease has an answer all the same.
-    async fn a_run_that_ends_late_is_repeated(shelf: &Shelf) -> Verdict {
-        let ticket = first(shelf, &attempt()?, 0).await?;
-        says(shelf, &attempt()?, LEASE, Begin::Unknown).await?;
-        settle(shelf, &ticket, Outcome::Answered(kept())).await?;
-        says(shelf, &attempt()?, LEASE, Begin::Repeat(kept())).await
+    /// A run that ends after its lease is repeated.
+    async fn a_run_that_ends_late_is_repeated(fixture: &Shelf) -> TestResult {
+        let ticket = first(fixture, &attempt()?, 0).await?;
+        begins(fixture, &attempt()?, LEASE, Begin::Unknown).await?;
+        settle(fixture, &ticket, Outcome::Answered(kept())).await?;
+        begins(fixture, &attempt()?, LEASE, Begin::Repeat(kept())).await
     }
 
-    /// A refusal changed nothing and leaves the key free, for any request.
-    async fn what_surely_did_not_run_frees_the_key(shelf: &Shelf) -> Verdict {
-        let ticket = first(shelf, &attempt()?, 0).await?;
-        settle(shelf, &ticket, Outcome::DidNotRun).await?;
-        let ticket = first(shelf, &other_request()?, 1).await?;
-        settle(shelf, &ticket, Outcome::Answered(kept())).await?;
-        says(shelf, &attempt()?, 2, Begin::OtherRequest).await
+    /// A refused request frees the key for any request.
+    async fn what_surely_did_not_run_frees_the_key(fixture: &Shelf) -> TestResult {
+        run(fixture, &attempt()?, 0, Outcome::DidNotRun).await?;
+        run(fixture, &other_request()?, 1, Outcome::Answered(kept())).await?;
+        begins(fixture, &attempt()?, 2, Begin::OtherRequest).await
     }
 
-    /// An outcome that nobody knows stays unknown.
-    async fn what_nobody_knows_stays_unknown(shelf: &Shelf) -> Verdict {
-        let ticket = first(shelf, &attempt()?, 0).await?;
-        settle(shelf, &ticket, Outcome::Unknown).await?;
+    /// An unknown outcome stays unknown.
+    async fn what_nobody_knows_stays_unknown(fixture: &Shelf) -> TestResult {
+        run(fixture, &attempt()?, 0, Outcome::Unknown).await?;
         for now in [0, LEASE, DAY - 1] {
-            says(shelf, &attempt()?, now, Begin::Unknown).await?;
+            begins(fixture, &attempt()?, now, Begin::Unknown).await?;
         }
         Ok(())
     }
 
-    /// A key is forgotten when its day is over, at that very instant.
-    async fn a_key_is_forgotten_after_a_day(shelf: &Shelf) -> Verdict {
-        let ticket = first(shelf, &attempt()?, 0).await?;
-        settle(shelf, &ticket, Outcome::Answered(kept())).await?;
-        says(shelf, &other_request()?, DAY - 1, Begin::OtherRequest).await?;
-        first(shelf, &other_request()?, DAY).await?;
-        says(shelf, &other_request()?, DAY, Begin::Running).await
+    /// A key is removed at the instant at which its day ends.
+    async fn a_key_is_forgotten_after_a_day(fixture: &Shelf) -> TestResult {
+        run(fixture, &attempt()?, 0, Outcome::Answered(kept())).await?;
+        begins(fixture, &other_request()?, DAY - 1, Begin::OtherRequest).await?;
+        first(fixture, &other_request()?, DAY).await?;
+        begins(fixture, &other_request()?, DAY, Begin::Running).await
     }
 
-    /// A run without end is forgotten, too.
-    async fn a_run_without_end_is_forgotten_too(shelf: &Shelf) -> Verdict {
-        first(shelf, &attempt()?, 0).await?;
-        first(shelf, &attempt()?, DAY).await.map(drop)
+    /// A run without an outcome is removed after a day, too.
+    async fn a_run_without_end_is_forgotten_too(fixture: &Shelf) -> TestResult {
+        first(fixture, &attempt()?, 0).await?;
+        first(fixture, &attempt()?, DAY).await.map(drop)
     }
 
-    /// A ticket of a key that was forgotten, or freed, changes nothing of its successor.
-    async fn a_ticket_of_a_forgotten_key_changes_nothing(shelf: &Shelf) -> Verdict {
-        let forgotten = first(shelf, &attempt()?, 0).await?;
-        first(shelf, &attempt()?, DAY).await?;
-        for outcome in [
-            Outcome::Answered(kept()),
-            Outcome::Unknown,
-            Outcome::DidNotRun,
-        ] {
-            settle(shelf, &forgotten, outcome).await?;
-            says(shelf, &attempt()?, DAY, Begin::Running).await?;
+    /// A ticket of a removed or freed key does not change the next run with that key.
+    async fn a_ticket_of_a_forgotten_key_changes_nothing(fixture: &Shelf) -> TestResult {
+        let forgotten = first(fixture, &attempt()?, 0).await?;
+        first(fixture, &attempt()?, DAY).await?;
+        for outcome in [Outcome::Answered(kept()), Outcome::Unknown, Outcome::DidNotRun] {
+            settle(fixture, &forgotten, outcome).await?;
+            begins(fixture, &attempt()?, DAY, Begin::Running).await?;
         }
-        let freed = first(shelf, &other_token()?, 0).await?;
-        settle(shelf, &freed, Outcome::DidNotRun).await?;
-        settle(shelf, &freed, Outcome::Answered(kept())).await?;
-        first(shelf, &other_token()?, 1).await.map(drop)
+        let freed = first(fixture, &other_token()?, 0).await?;
+        settle(fixture, &freed, Outcome::DidNotRun).await?;
+        settle(fixture, &freed, Outcome::Answered(kept())).await?;
+        first(fixture, &other_token()?, 1).await.map(drop)
     }
 
-    /// Many keys live side by side, and are forgotten each in its own time, though a clock that was set back has put some
-    /// out of order.
-    async fn many_keys_live_side_by_side(shelf: &Shelf) -> Verdict {
+    /// Many keys coexist, and each is removed at its own time, even when a clock that was set back puts them out of order.
+    async fn many_keys_live_side_by_side(fixture: &Shelf) -> TestResult {
         let mut attempts = Vec::new();
         for number in 0..30_i64 {
-            let attempt = Attempt {
-                key: number.to_string(),
-                ..attempt()?
-            };
-            attempts.push((attempt, 100 - number));
+            attempts.push((Attempt { key: number.to_string(), ..attempt()? }, 100 - number));
         }
         for (attempt, began) in &attempts {
-            let ticket = first(shelf, attempt, *began).await?;
-            settle(shelf, &ticket, Outcome::Answered(kept())).await?;
+            run(fixture, attempt, *began, Outcome::Answered(kept())).await?;
         }
         for (attempt, began) in attempts.iter().rev() {
-            says(shelf, attempt, began + DAY - 1, Begin::Repeat(kept())).await?;
-            first(shelf, attempt, began + DAY).await?;
+            begins(fixture, attempt, began + DAY - 1, Begin::Repeat(kept())).await?;
+            first(fixture, attempt, began + DAY).await?;
         }
         for (attempt, _) in &attempts {
-            first(shelf, attempt, 3 * DAY).await?;
+            first(fixture, attempt, 3 * DAY).await?;
         }
         Ok(())
     }
-);
+}
 
-fn attempt() -> Verdict<Attempt> {
+fn attempt() -> TestResult<Attempt> {
     Ok(Attempt {
         token: lookup(1)?,
         key: "key".into(),
@@ -210,18 +171,13 @@ fn attempt() -> Verdict<Attempt> {
     })
 }
 
-fn other_request() -> Verdict<Attempt> {
-    Ok(Attempt {
-        request: [2; 32],
-        ..attempt()?
-    })
+fn other_request() -> TestResult<Attempt> {
+    Ok(with(attempt()?, |attempt| attempt.request = [2; 32]))
 }
 
-fn other_token() -> Verdict<Attempt> {
-    Ok(Attempt {
-        token: lookup(2)?,
-        ..attempt()?
-    })
+fn other_token() -> TestResult<Attempt> {
+    let token = lookup(2)?;
+    Ok(with(attempt()?, |attempt| attempt.token = token))
 }
 
 fn kept() -> Kept {
@@ -237,10 +193,10 @@ fn kept() -> Kept {
     }
 }
 
-async fn first(shelf: &Shelf, attempt: &Attempt, now: i64) -> Verdict<Ticket> {
-    match shelf.stores.idempotency.begin(attempt, at(now)).await? {
+async fn first(fixture: &Shelf, attempt: &Attempt, now: i64) -> TestResult<Ticket> {
+    match fixture.stores.idempotency.begin(attempt, at(now)).await? {
         Begin::First(ticket) => Ok(ticket),
-        other => Err(Stop::broken(
+        other => Err(TestFailure::mismatch(
             format_args!("begin({attempt:?}) at {now}"),
             format_args!("{other:?}"),
             "First",
@@ -248,11 +204,16 @@ async fn first(shelf: &Shelf, attempt: &Attempt, now: i64) -> Verdict<Ticket> {
     }
 }
 
-async fn says(shelf: &Shelf, attempt: &Attempt, now: i64, expected: Begin) -> Verdict {
-    let said = shelf.stores.idempotency.begin(attempt, at(now)).await?;
-    equal(format_args!("begin({attempt:?}) at {now}"), said, expected)
+async fn run(fixture: &Shelf, attempt: &Attempt, now: i64, outcome: Outcome) -> TestResult {
+    let ticket = first(fixture, attempt, now).await?;
+    settle(fixture, &ticket, outcome).await
 }
 
-async fn settle(shelf: &Shelf, ticket: &Ticket, outcome: Outcome) -> Verdict {
-    Ok(shelf.stores.idempotency.settle(ticket, outcome).await?)
+async fn begins(fixture: &Shelf, attempt: &Attempt, now: i64, expected: Begin) -> TestResult {
+    let found = fixture.stores.idempotency.begin(attempt, at(now)).await?;
+    check_eq!(found, expected, "begin({attempt:?}) at {now}")
+}
+
+async fn settle(fixture: &Shelf, ticket: &Ticket, outcome: Outcome) -> TestResult {
+    Ok(fixture.stores.idempotency.settle(ticket, outcome).await?)
 }

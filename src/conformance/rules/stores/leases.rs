@@ -1,194 +1,173 @@
-//! What a worker has taken, and how it ends.
+//! Claimed deliveries, and how their leases end.
 
 use std::collections::HashSet;
+use std::slice;
 use std::time::Duration;
 
-use super::Shelf;
-use super::delivery_fixture::{LEASE, attempted, progress, room};
-use super::store_fixture::at;
-use super::{Verdict, equal, holds};
+use super::*;
 use crate::store::{ATTEMPTS_KEPT, Claimed, Settlement};
 use crate::webhook::{Attempted, Progress, State};
 
-store_rules!(
+store_rules! {
     mod leases;
 
-    /// What one worker has taken no other one gets while the lease is in force.
-    async fn a_lease_in_force_is_respected(shelf: &Shelf) -> Verdict {
-        claimed(shelf).await?;
-        shelf.nothing_due(0).await?;
-        shelf.nothing_due(LEASE - 1).await
+    /// A claimed delivery cannot be claimed again while its lease is in force.
+    async fn a_lease_in_force_is_respected(fixture: &Shelf) -> TestResult {
+        claimed(fixture).await?;
+        fixture.nothing_due(0).await?;
+        fixture.nothing_due(LEASE - 1).await
     }
 
     /// A lease that expires after sending began is reported by the next claim, which leaves the delivery as it was.
-    async fn a_lease_that_ran_out_is_told(shelf: &Shelf) -> Verdict {
-        let first = claimed(shelf).await?;
-        holds("sending begins", shelf.begins(&first, 1).await?)?;
-        let second = shelf.take(LEASE).await?;
-        holds("it is told that a lease ran out", second.lease_expired)?;
-        holds("the leases are two", first.lease != second.lease)?;
-        let counted = second.delivery.progress.attempts;
-        equal("how many attempts were counted", counted, 0)?;
-        let retrying = progress(State::Retrying, 1, Some(LEASE));
-        is_settled(shelf, &second, retrying, true).await?;
-        let third = shelf.take(LEASE).await?;
-        let what = "a lease that was settled did not run out";
-        holds(what, !third.lease_expired)
+    async fn a_lease_that_ran_out_is_told(fixture: &Shelf) -> TestResult {
+        let first = claimed(fixture).await?;
+        check!(fixture.begins(&first, 1).await?)?;
+        let second = fixture.take(LEASE).await?;
+        check!(second.lease_expired && first.lease != second.lease)?;
+        check_eq!(second.delivery.progress.attempts, 0)?;
+        settles(fixture, &second, progress(State::Retrying, 1, Some(LEASE)), true).await?;
+        check!(!fixture.take(LEASE).await?.lease_expired)
     }
 
     /// A lease that expires before sending began is not an attempt: the delivery is due again, as it was.
-    async fn a_lease_that_ends_before_sending_is_not_an_attempt(shelf: &Shelf) -> Verdict {
-        let first = claimed(shelf).await?;
-        let second = shelf.take(LEASE).await?;
-        holds("no attempt failed", !second.lease_expired)?;
-        holds("the leases are two", first.lease != second.lease)?;
+    async fn a_lease_that_ends_before_sending_is_not_an_attempt(fixture: &Shelf) -> TestResult {
+        let first = claimed(fixture).await?;
+        let second = fixture.take(LEASE).await?;
+        check!(!second.lease_expired && first.lease != second.lease)?;
         let (before, after) = (first.delivery.progress, second.delivery.progress);
-        equal("its state", after.state, before.state)?;
-        equal("its attempts", after.attempts, before.attempts)
+        check_eq!((after.state, after.attempts), (before.state, before.attempts))
     }
 
-    /// Sending begins only under a lease that is in force and has not expired, for each delivery of a batch by itself.
-    async fn sending_begins_only_while_the_lease_holds(shelf: &Shelf) -> Verdict {
-        let endpoint = shelf.add(1).await?;
+    /// Sending begins only under a lease that is in force and has not expired, for each delivery of a batch separately.
+    async fn sending_begins_only_while_the_lease_holds(fixture: &Shelf) -> TestResult {
+        let endpoint = fixture.add(1).await?;
         for number in 1..=4 {
-            shelf.queue(number, &endpoint, 0).await?;
+            fixture.queue(number, &endpoint, 0).await?;
         }
-        let all = shelf.claim(&room(4), 0).await?.taken;
+        let all = fixture.claim(&room(4), 0).await?.taken;
         let [held, settled, returned, removed] = all.as_slice() else {
-            return equal("how many were claimed", all.len(), 4);
+            return check_eq!(all.len(), 4);
         };
-        is_settled(shelf, settled, progress(State::Retrying, 1, Some(5)), true).await?;
-        give_back(shelf, returned, 3).await?;
-        let deliveries = &shelf.webhooks.deliveries;
+        settles(fixture, settled, progress(State::Retrying, 1, Some(5)), true).await?;
+        release(fixture, returned, 3).await?;
+        let deliveries = &fixture.webhooks.deliveries;
         deliveries.remove(&removed.delivery.id).await?;
-        let begun = deliveries.begin_sending(&all, at(LEASE - 1)).await?;
-        let expected = HashSet::from([held.delivery.id.clone()]);
-        equal("where sending begins", begun, expected)?;
-        let begun = deliveries.begin_sending(&all, at(LEASE)).await?;
-        equal("where sending begins", begun, HashSet::new())?;
-        let again = shelf.claim(&room(4), LEASE).await?.taken;
-        let lost = again.iter().filter(|one| one.lease_expired);
-        let lost: Vec<_> = lost.map(|one| &one.delivery.id).collect();
-        equal("whose attempt failed", lost, vec![&held.delivery.id])?;
-        holds("the lease is another's", !shelf.begins(held, LEASE).await?)
+        for (now, begun) in [(LEASE - 1, Some(held.delivery.id.clone())), (LEASE, None)] {
+            let found = deliveries.begin_sending(&all, at(now)).await?;
+            check_eq!(found, HashSet::from_iter(begun))?;
+        }
+        let again = fixture.claim(&room(4), LEASE).await?.taken;
+        let expired = only(again.into_iter().filter(|one| one.lease_expired))?;
+        check_eq!(expired.delivery.id, held.delivery.id)?;
+        check!(!fixture.begins(held, LEASE).await?)
     }
 
     /// A delivery that is returned after sending began was not attempted.
-    async fn what_is_given_back_after_sending_began_was_no_attempt(shelf: &Shelf) -> Verdict {
-        let first = claimed(shelf).await?;
-        holds("sending begins", shelf.begins(&first, 1).await?)?;
-        give_back(shelf, &first, 20).await?;
-        let second = shelf.take(20).await?;
-        holds("no attempt failed", !second.lease_expired)
+    async fn what_is_given_back_after_sending_began_was_no_attempt(fixture: &Shelf) -> TestResult {
+        let first = claimed(fixture).await?;
+        check!(fixture.begins(&first, 1).await?)?;
+        release(fixture, &first, 20).await?;
+        check!(!fixture.take(20).await?.lease_expired)
     }
 
-    /// A lease ends with its settlement; the second one changes nothing.
-    async fn a_lease_is_settled_once(shelf: &Shelf) -> Verdict {
-        let claimed = claimed(shelf).await?;
+    /// A lease ends with its settlement, and a second settlement changes nothing.
+    async fn a_lease_is_settled_once(fixture: &Shelf) -> TestResult {
+        let claimed = claimed(fixture).await?;
         let delivered = progress(State::Delivered, 1, None);
-        is_settled(shelf, &claimed, delivered, true).await?;
+        settles(fixture, &claimed, delivered, true).await?;
         for other in [delivered, progress(State::Retrying, 1, Some(5))] {
-            is_settled(shelf, &claimed, other, false).await?;
+            settles(fixture, &claimed, other, false).await?;
         }
-        shelf.is_at(&claimed.delivery.id, delivered).await?;
-        shelf.nothing_due(2 * LEASE).await
+        fixture.is_at(&claimed.delivery.id, delivered).await?;
+        fixture.nothing_due(2 * LEASE).await
     }
 
-    /// Who lost the lease to another changes nothing.
-    async fn what_is_anothers_by_now_is_not_settled(shelf: &Shelf) -> Verdict {
-        let first = claimed(shelf).await?;
-        let second = shelf.take(LEASE).await?;
+    /// A worker that lost the lease to another changes nothing.
+    async fn what_is_anothers_by_now_is_not_settled(fixture: &Shelf) -> TestResult {
+        let first = claimed(fixture).await?;
+        let second = fixture.take(LEASE).await?;
         let (dead, log) = (progress(State::Dead, 6, None), attempted(6));
-        let settled = shelf.note(&first, dead, Some(&log), LEASE).await?;
-        equal("whether it was settled", settled, false)?;
-        let (delivery, attempts) = shelf.found(&first.delivery.id).await?;
-        equal("its state", delivery.progress.state, State::Queued)?;
-        equal("its attempts", attempts, vec![])?;
-        is_settled(shelf, &second, progress(State::Delivered, 1, None), true).await
+        check!(!fixture.note(&first, dead, Some(&log), LEASE).await?)?;
+        let (delivery, attempts) = fixture.found(&first.delivery.id).await?;
+        check_eq!((delivery.progress.state, attempts), (State::Queued, vec![]))?;
+        settles(fixture, &second, progress(State::Delivered, 1, None), true).await
     }
 
-    /// Who comes late, but before anybody else took the delivery, is heard.
-    async fn what_ends_late_is_settled_if_nobody_took_it(shelf: &Shelf) -> Verdict {
-        let claimed = claimed(shelf).await?;
+    /// A late settlement is made if no other worker claimed the delivery.
+    async fn what_ends_late_is_settled_if_nobody_took_it(fixture: &Shelf) -> TestResult {
+        let claimed = claimed(fixture).await?;
         let delivered = progress(State::Delivered, 1, None);
-        let settled = shelf.settle(&claimed, delivered, 5 * LEASE).await?;
-        equal("whether it was settled", settled, true)?;
-        shelf.nothing_due(6 * LEASE).await
+        check!(fixture.settle(&claimed, delivered, 5 * LEASE).await?)?;
+        fixture.nothing_due(6 * LEASE).await
     }
 
-    /// What ends together is noted together, each as it is; what is another's by now is left out, and spoils nothing.
-    async fn what_ends_together_is_settled_together(shelf: &Shelf) -> Verdict {
-        let endpoint = shelf.add(1).await?;
+    /// The settlements of a batch are made separately: one whose lease is lost is left out and does not affect the others.
+    async fn what_ends_together_is_settled_together(fixture: &Shelf) -> TestResult {
+        let endpoint = fixture.add(1).await?;
         for number in 1..=4 {
-            shelf.queue(number, &endpoint, 0).await?;
+            fixture.queue(number, &endpoint, 0).await?;
         }
-        let lost = shelf.take(0).await?;
-        let again = shelf.claim(&room(4), LEASE).await?.taken;
+        let lost = fixture.take(0).await?;
+        let again = fixture.claim(&room(4), LEASE).await?.taken;
         let outcomes = [
             (progress(State::Delivered, 1, None), Some(attempted(1))),
             (progress(State::Retrying, 2, Some(9)), Some(attempted(2))),
             (progress(State::Withheld, 3, None), None),
             (progress(State::Dead, 6, None), Some(attempted(6))),
         ];
-        let ends = again.iter().zip(&outcomes);
+        let mut ends: Vec<_> = again.iter().zip(&outcomes).collect();
+        ends.retain(|(claimed, _)| claimed.delivery.id != lost.delivery.id);
         let mut settlements: Vec<_> = ends
-            .clone()
+            .iter()
             .map(|(claimed, (progress, log))| Settlement::new(claimed, *progress, log.clone()))
             .collect();
         let lost = Settlement::new(&lost, progress(State::Gone, 1, None), Some(attempted(5)));
-        let settled = shelf.settle_all(std::slice::from_ref(&lost), LEASE).await?;
-        equal("what was settled", settled, HashSet::new())?;
-        settlements.retain(|one| one.delivery != lost.delivery);
+        let settled = fixture.settle_all(slice::from_ref(&lost), LEASE).await?;
+        check_eq!(settled, HashSet::new())?;
         settlements.insert(1, lost.clone());
-        let settled = shelf.settle_all(&settlements, LEASE).await?;
-        let expected = again.iter().map(|one| one.delivery.id.clone());
-        let expected = expected.filter(|id| *id != lost.delivery).collect();
-        equal("what was settled", settled, expected)?;
-        for (claimed, (progress, log)) in ends.filter(|(one, _)| one.delivery.id != lost.delivery) {
-            let (delivery, attempts) = shelf.found(&claimed.delivery.id).await?;
-            equal("how far it has come", delivery.progress, *progress)?;
-            equal("its attempts", attempts, Vec::from_iter(log.clone()))?;
+        let settled = fixture.settle_all(&settlements, LEASE).await?;
+        check_eq!(settled, ends.iter().map(|(claimed, _)| claimed.delivery.id.clone()).collect())?;
+        for (claimed, (progress, log)) in ends {
+            let (delivery, attempts) = fixture.found(&claimed.delivery.id).await?;
+            check_eq!(delivery.progress, *progress)?;
+            check_eq!(attempts, Vec::from_iter(log.clone()))?;
         }
-        let (_, attempts) = shelf.found(&lost.delivery).await?;
-        equal("the attempts of what is another's", attempts, vec![])
+        check_eq!(fixture.found(&lost.delivery).await?.1, [])
     }
 
-    /// What a worker gives back was not attempted, and is due when it says.
-    async fn what_is_given_back_was_no_attempt(shelf: &Shelf) -> Verdict {
-        let claimed = claimed(shelf).await?;
-        give_back(shelf, &claimed, 20).await?;
+    /// A returned delivery was not attempted, and is due at the given time.
+    async fn what_is_given_back_was_no_attempt(fixture: &Shelf) -> TestResult {
+        let claimed = claimed(fixture).await?;
+        release(fixture, &claimed, 20).await?;
         let queued = progress(State::Queued, 0, Some(20));
-        shelf.is_at(&claimed.delivery.id, queued).await?;
-        is_settled(shelf, &claimed, progress(State::Dead, 6, None), false).await?;
-        shelf.nothing_due(19).await?;
-        let again = shelf.take(20).await?;
-        equal("how far it has come", again.delivery.progress, queued)?;
-        holds("no lease ran out", !again.lease_expired)
+        fixture.is_at(&claimed.delivery.id, queued).await?;
+        settles(fixture, &claimed, progress(State::Dead, 6, None), false).await?;
+        fixture.nothing_due(19).await?;
+        let again = fixture.take(20).await?;
+        check_eq!((again.delivery.progress, again.lease_expired), (queued, false))
     }
 
-    /// Who lost the lease to another does not give it back.
-    async fn what_is_anothers_by_now_is_not_given_back(shelf: &Shelf) -> Verdict {
-        let first = claimed(shelf).await?;
-        let second = shelf.take(LEASE).await?;
-        give_back(shelf, &first, 0).await?;
-        shelf.nothing_due(LEASE).await?;
-        is_settled(shelf, &second, progress(State::Delivered, 1, None), true).await?;
-        give_back(shelf, &second, 0).await?;
-        shelf.nothing_due(LEASE).await
+    /// A worker that lost the lease to another does not return the delivery.
+    async fn what_is_anothers_by_now_is_not_given_back(fixture: &Shelf) -> TestResult {
+        let first = claimed(fixture).await?;
+        let second = fixture.take(LEASE).await?;
+        release(fixture, &first, 0).await?;
+        fixture.nothing_due(LEASE).await?;
+        settles(fixture, &second, progress(State::Delivered, 1, None), true).await?;
+        release(fixture, &second, 0).await?;
+        fixture.nothing_due(LEASE).await
     }
 
     /// A lease that expired after sending began is an attempt, also when the delivery is returned once more.
-    async fn a_lease_that_ran_out_is_told_again_when_given_back(shelf: &Shelf) -> Verdict {
-        let first = claimed(shelf).await?;
-        holds("sending begins", shelf.begins(&first, 1).await?)?;
-        let second = shelf.take(LEASE).await?;
-        give_back(shelf, &second, LEASE).await?;
-        let third = shelf.take(LEASE).await?;
-        holds("it is told that a lease ran out", third.lease_expired)
+    async fn a_lease_that_ran_out_is_told_again_when_given_back(fixture: &Shelf) -> TestResult {
+        let first = claimed(fixture).await?;
+        check!(fixture.begins(&first, 1).await?)?;
+        release(fixture, &fixture.take(LEASE).await?, LEASE).await?;
+        check!(fixture.take(LEASE).await?.lease_expired)
     }
 
-    /// Every field of an attempt comes back, and the attempts in their order.
-    async fn attempts_are_kept_whole_and_in_their_order(shelf: &Shelf) -> Verdict {
+    /// Every field of an attempt is stored, and the attempts are in order.
+    async fn attempts_are_kept_whole_and_in_their_order(fixture: &Shelf) -> TestResult {
         let unanswered = Attempted {
             status: None,
             error: Some("no \"answer\" \u{2190} in time".into()),
@@ -198,59 +177,51 @@ store_rules!(
             ..attempted(2)
         };
         let log = [attempted(1), unanswered, attempted(3)];
-        let endpoint = shelf.add(1).await?;
-        let id = shelf.queue(1, &endpoint, 0).await?;
-        let other = shelf.queue(2, &endpoint, 1).await?;
+        let endpoint = fixture.add(1).await?;
+        let id = fixture.queue(1, &endpoint, 0).await?;
+        let other = fixture.queue(2, &endpoint, 1).await?;
         for one in &log {
-            let claimed = shelf.take(0).await?;
+            let claimed = fixture.take(0).await?;
             let retrying = progress(State::Retrying, one.attempt, Some(0));
-            shelf.note(&claimed, retrying, Some(one), 0).await?;
+            fixture.note(&claimed, retrying, Some(one), 0).await?;
         }
-        let (_, attempts) = shelf.found(&id).await?;
-        equal("its attempts", attempts.as_slice(), &log)?;
-        equal("the other's attempts", shelf.found(&other).await?.1, vec![])
+        check_eq!(fixture.found(&id).await?.1, log)?;
+        check_eq!(fixture.found(&other).await?.1, [])
     }
 
-    /// The attempts of ten rounds are kept, the latest ones.
-    async fn the_latest_attempts_are_kept(shelf: &Shelf) -> Verdict {
-        let endpoint = shelf.add(1).await?;
-        let id = shelf.queue(1, &endpoint, 0).await?;
+    /// Only the latest attempts are kept.
+    async fn the_latest_attempts_are_kept(fixture: &Shelf) -> TestResult {
+        let endpoint = fixture.add(1).await?;
+        let id = fixture.queue(1, &endpoint, 0).await?;
         for number in 1..=ATTEMPTS_KEPT + 7 {
-            let taken = shelf.claim(&room(1), 0).await?.taken;
-            for claimed in &taken {
-                let (retrying, log) = (progress(State::Retrying, 1, Some(0)), attempted(number));
-                shelf.note(claimed, retrying, Some(&log), 0).await?;
-            }
+            let claimed = fixture.take(0).await?;
+            let (retrying, log) = (progress(State::Retrying, 1, Some(0)), attempted(number));
+            fixture.note(&claimed, retrying, Some(&log), 0).await?;
         }
-        let (_, attempts) = shelf.found(&id).await?;
+        let (_, attempts) = fixture.found(&id).await?;
         let kept: Vec<_> = attempts.iter().map(|one| one.attempt).collect();
-        equal(
-            "the attempts",
-            kept,
-            (8..=ATTEMPTS_KEPT + 7).collect::<Vec<_>>(),
-        )
+        check_eq!(kept, (8..=ATTEMPTS_KEPT + 7).collect::<Vec<_>>())
     }
-);
-
-/// One delivery, claimed at once.
-async fn claimed(shelf: &Shelf) -> Verdict<Claimed> {
-    let endpoint = shelf.add(1).await?;
-    shelf.queue(1, &endpoint, 0).await?;
-    shelf.take(0).await
 }
 
-async fn give_back(shelf: &Shelf, claimed: &Claimed, due: i64) -> Verdict {
-    let (claimed, wait) = (std::slice::from_ref(claimed), Duration::from_millis(3));
-    let deliveries = &shelf.webhooks.deliveries;
+/// A delivery, claimed at once.
+async fn claimed(fixture: &Shelf) -> TestResult<Claimed> {
+    let endpoint = fixture.add(1).await?;
+    fixture.queue(1, &endpoint, 0).await?;
+    fixture.take(0).await
+}
+
+async fn release(fixture: &Shelf, claimed: &Claimed, due: i64) -> TestResult {
+    let (claimed, wait) = (slice::from_ref(claimed), Duration::from_millis(3));
+    let deliveries = &fixture.webhooks.deliveries;
     Ok(deliveries.release(claimed, wait, at(due - 3)).await?)
 }
 
-async fn is_settled(
-    shelf: &Shelf,
+async fn settles(
+    fixture: &Shelf,
     claimed: &Claimed,
     progress: Progress,
     expected: bool,
-) -> Verdict {
-    let settled = shelf.settle(claimed, progress, 1).await?;
-    equal("whether it was settled", settled, expected)
+) -> TestResult {
+    check_eq!(fixture.settle(claimed, progress, 1).await?, expected)
 }

@@ -2,131 +2,96 @@
 
 use std::cmp::Reverse;
 
-use super::Shelf;
-use super::delivery_fixture::{endpoint_id, event, progress};
-use super::{Verdict, equal};
+use super::*;
 use crate::store::Filter;
 use crate::webhook::{Delivery, Event, State, Topic};
 
-store_rules!(
+store_rules! {
     mod lists;
 
-    /// The newest come first, those of one instant by their ids; pages follow each other without gap or repeat.
-    async fn the_newest_come_first_and_page_by_page(shelf: &Shelf) -> Verdict {
-        let all = many(shelf).await?;
-        let mut filter = Filter {
-            limit: 7,
-            ..Filter::default()
-        };
+    /// The newest come first, and those of one instant by their ids; pages have no gap and no overlap.
+    async fn the_newest_come_first_and_page_by_page(fixture: &Shelf) -> TestResult {
+        let all = many(fixture).await?;
+        let mut filter = Filter { limit: 7, ..Filter::default() };
         for expected in all.chunks(7) {
-            let page = list(shelf, &filter).await?;
-            equal("the page", page.as_slice(), expected)?;
-            let last = page.into_iter().next_back();
-            filter.after = last.map(|last| (last.created_at, last.id));
+            let page = fixture.webhooks.deliveries.list(&filter).await?;
+            check_eq!(page, expected)?;
+            filter.after = page.into_iter().next_back().map(|last| (last.created_at, last.id));
         }
-        let found = list(shelf, &filter).await?;
-        equal("the page after the last", found, vec![])
+        check_eq!(fixture.webhooks.deliveries.list(&filter).await?, [], "after the last page")
     }
 
-    /// A list holds what is asked for, in each combination and on each page, and nothing of removed endpoints.
-    async fn a_list_holds_what_its_filter_lets_through(shelf: &Shelf) -> Verdict {
-        let mut all = many(shelf).await?;
-        let gone = endpoint_id(3)?;
-        shelf.webhooks.endpoints.remove(&gone).await?;
-        all.retain(|one| one.endpoint != gone);
-        let first = Filter {
-            limit: 5,
-            ..Filter::default()
-        };
-        let states = [State::Dead, State::Queued, State::Gone];
-        let filters = each(vec![first], &states, |filter, it| filter.state = it);
-        let endpoints = [endpoint_id(1)?, gone];
-        let filters = each(filters, &endpoints, |filter, it| filter.endpoint = it);
-        let topics = [Topic::POLL_VOTED, Topic::PING];
-        let filters = each(filters, &topics, |filter, it| filter.topic = it);
-        let middle = all.get(all.len() / 2);
-        let middle = middle.map(|one| (one.created_at, one.id.clone()));
-        let filters = each(filters, middle.as_slice(), |filter, it| filter.after = it);
-        equal("how many filters there are", filters.len(), 4 * 3 * 3 * 2)?;
-        for filter in &filters {
-            holds_it(shelf, &all, filter).await?;
+    /// A list has the deliveries that its filter selects, in each combination and on each page, and none of removed endpoints.
+    async fn a_list_holds_what_its_filter_lets_through(fixture: &Shelf) -> TestResult {
+        let mut all = many(fixture).await?;
+        let removed = endpoint_id(3)?;
+        fixture.webhooks.endpoints.remove(&removed).await?;
+        all.retain(|one| one.endpoint != removed);
+        let states = [None, Some(State::Dead), Some(State::Queued), Some(State::Gone)];
+        let endpoints = [None, Some(endpoint_id(1)?), Some(removed)];
+        let topics = [None, Some(Topic::POLL_VOTED), Some(Topic::PING)];
+        let middle = all.get(all.len() / 2).map(|one| (one.created_at, one.id.clone()));
+        for state in states {
+            for endpoint in &endpoints {
+                for topic in &topics {
+                    for after in [None, middle.clone()] {
+                        let filter = Filter {
+                            state,
+                            endpoint: endpoint.clone(),
+                            topic: topic.clone(),
+                            after,
+                            limit: 5,
+                        };
+                        lists(fixture, &all, &filter).await?;
+                    }
+                }
+            }
         }
         Ok(())
     }
-);
-
-async fn list(shelf: &Shelf, filter: &Filter) -> Verdict<Vec<Delivery>> {
-    Ok(shelf.webhooks.deliveries.list(filter).await?)
 }
 
 /// Deliveries of two topics to three endpoints, in three states and at few instants; the newest first.
-async fn many(shelf: &Shelf) -> Verdict<Vec<Delivery>> {
+async fn many(fixture: &Shelf) -> TestResult<Vec<Delivery>> {
     let endpoints = [
-        shelf.add(1).await?,
-        shelf.add(2).await?,
-        shelf.add(3).await?,
+        fixture.add(1).await?,
+        fixture.add(2).await?,
+        fixture.add(3).await?,
     ];
     let topics = [Topic::POST_CREATED, Topic::POLL_VOTED];
     let states = [State::Delivered, State::Dead, State::Queued];
-    let states = states.iter().flat_map(|state| [state; 6]).cycle();
-    let kinds = endpoints
-        .iter()
-        .cycle()
-        .zip(topics.iter().cycle())
-        .zip(states);
+    let states = states.into_iter().flat_map(|state| [state; 6]);
+    let kinds = endpoints.iter().cycle().zip(topics.iter().cycle());
     let mut all = Vec::new();
-    for (number, ((endpoint, topic), state)) in (0..36_u64).zip(kinds) {
+    for (number, ((endpoint, topic), state)) in (0..36_u64).zip(kinds.zip(states.cycle())) {
         let now = number.cast_signed() / 8;
+        let topic = topic.clone();
         let event = Event {
-            topic: topic.clone(),
+            topic,
             ..event(number)?
         };
-        shelf.deliver(&event, &[endpoint], now).await?;
-        let claimed = shelf.take(now).await?;
-        let waits = (*state == State::Queued).then_some(1_000);
-        shelf
-            .settle(&claimed, progress(*state, 2, waits), now)
-            .await?;
-        all.push(shelf.found(&claimed.delivery.id).await?.0);
+        fixture.deliver(&event, &[endpoint], now).await?;
+        let claimed = fixture.take(now).await?;
+        let due = (state == State::Queued).then_some(1_000);
+        let progress = progress(state, 2, due);
+        fixture.settle(&claimed, progress, now).await?;
+        all.push(fixture.found(&claimed.delivery.id).await?.0);
     }
     all.sort_by_key(|one| Reverse((one.created_at, one.id.clone())));
     Ok(all)
 }
 
-/// Each of the filters without a value there, and with each of these.
-fn each<T: Clone>(
-    filters: Vec<Filter>,
-    values: &[T],
-    set: fn(&mut Filter, Option<T>),
-) -> Vec<Filter> {
-    let values = values.iter().cloned().map(Some);
-    let with = |value: Option<T>| {
-        filters.iter().cloned().map(move |mut filter| {
-            set(&mut filter, value.clone());
-            filter
-        })
-    };
-    std::iter::once(None).chain(values).flat_map(with).collect()
-}
-
-async fn holds_it(shelf: &Shelf, all: &[Delivery], filter: &Filter) -> Verdict {
-    let passes = |one: &&Delivery| {
-        filter.state.is_none_or(|state| one.progress.state == state)
-            && filter
-                .endpoint
-                .as_ref()
-                .is_none_or(|id| one.endpoint == *id)
-            && filter
-                .topic
-                .as_ref()
-                .is_none_or(|topic| one.topic == *topic)
-    };
-    let is_behind = |one: &&Delivery| {
+async fn lists(fixture: &Shelf, all: &[Delivery], filter: &Filter) -> TestResult {
+    let is_listed = |one: &&Delivery| {
         let place = (one.created_at, one.id.clone());
-        filter.after.as_ref().is_none_or(|after| place < *after)
+        let endpoint = filter.endpoint.as_ref();
+        let topic = filter.topic.as_ref();
+        filter.state.is_none_or(|it| one.progress.state == it)
+            && endpoint.is_none_or(|it| one.endpoint == *it)
+            && topic.is_none_or(|it| one.topic == *it)
+            && filter.after.as_ref().is_none_or(|after| place < *after)
     };
-    let expected = all.iter().filter(passes).filter(is_behind).take(5);
-    let expected: Vec<_> = expected.cloned().collect();
-    let found = list(shelf, filter).await?;
-    equal(format_args!("{filter:?}"), found, expected)
+    let expected: Vec<_> = all.iter().filter(is_listed).take(5).cloned().collect();
+    let found = fixture.webhooks.deliveries.list(filter).await?;
+    check_eq!(found, expected, "{filter:?}")
 }

@@ -1,10 +1,9 @@
-//! Budgets.
+//! Rate limits.
 
 use std::time::Duration;
 
-use super::Shelf;
-use super::store_fixture::{at, lookup};
-use super::{Part, Verdict, equal};
+use super::*;
+use crate::host::Fault;
 use crate::rate_limit::{Budget, BudgetKey, Charge, Window};
 
 const WINDOW: Window = Window {
@@ -12,62 +11,47 @@ const WINDOW: Window = Window {
     length: Duration::from_secs(300),
 };
 
-store_rules!(
+store_rules! {
     mod rate_limits;
 
-    /// However many charge at once, exactly the budget is granted.
-    async fn exactly_the_budget_is_granted_however_many_race(shelf: &Shelf) -> Verdict {
+    /// However many charges race, exactly the budget is granted.
+    async fn exactly_the_budget_is_granted_however_many_race(fixture: &Shelf) -> TestResult {
         for key in keys()? {
-            let works = (0..64).map(|_| {
-                let budgets = shelf.stores.budgets.clone();
+            let charges = (0..64).map(|_| {
+                let budgets = fixture.stores.budgets.clone();
                 async move {
                     let mut granted = 0;
                     for _ in 0..10 {
                         let charge = budgets.charge(&key, 1, WINDOW, at(0)).await?;
                         granted += u32::from(charge.granted);
                     }
-                    Ok::<_, crate::host::Fault>(granted)
+                    Ok::<_, Fault>(granted)
                 }
             });
             let mut granted = 0;
-            for one in shelf.race(works).await {
-                granted += one?;
+            for units in fixture.race(charges).await {
+                granted += units?;
             }
-            equal(
-                format_args!("the units granted to {key:?}"),
-                granted,
-                WINDOW.units,
-            )?;
+            check_eq!(granted, WINDOW.units, "units granted to {key:?}")?;
         }
         Ok(())
     }
 
-    /// Every key has a budget of its own.
-    async fn every_key_has_a_budget_of_its_own(shelf: &Shelf) -> Verdict {
+    /// Every key has its own budget.
+    async fn every_key_has_a_budget_of_its_own(fixture: &Shelf) -> TestResult {
         for (spent, key) in (1..).zip(keys()?) {
-            let remaining = charge(shelf, key, 0, 0).await?.remaining;
-            equal(format_args!("what {key:?} has at first"), remaining, 120)?;
-            let remaining = charge(shelf, key, spent, 0).await?.remaining;
-            equal(
-                format_args!("what {key:?} has left"),
-                remaining,
-                120 - spent,
-            )?;
+            has_left(fixture, key, 0, 120).await?;
+            let charged = charge(fixture, key, spent, 0).await?;
+            check_eq!(charged.remaining, 120 - spent, "units left of {key:?}")?;
         }
         for (spent, key) in (1..).zip(keys()?) {
-            let remaining = charge(shelf, key, 0, 1).await?.remaining;
-            equal(
-                format_args!("what {key:?} still has"),
-                remaining,
-                120 - spent,
-            )?;
+            has_left(fixture, key, 1, 120 - spent).await?;
         }
         Ok(())
     }
 
-    /// A charge that does not fit is refused whole, and spends nothing.
-    async fn a_charge_is_all_or_nothing(shelf: &Shelf) -> Verdict {
-        let key = BudgetKey::NoAddress;
+    /// A charge that exceeds the budget is refused, and charges nothing.
+    async fn a_charge_is_all_or_nothing(fixture: &Shelf) -> TestResult {
         for (cost, granted, remaining) in [
             (100, true, 20),
             (21, false, 20),
@@ -75,97 +59,62 @@ store_rules!(
             (20, true, 0),
             (1, false, 0),
         ] {
-            let charge = charge(shelf, key, cost, 0).await?;
-            let told = (charge.granted, charge.limit, charge.remaining);
-            equal(
-                format_args!("a charge of {cost}"),
-                told,
-                (granted, 120, remaining),
-            )?;
+            let charge = charge(fixture, BudgetKey::NoAddress, cost, 0).await?;
+            let found = (charge.granted, charge.limit, charge.remaining);
+            check_eq!(found, (granted, 120, remaining), "a charge of {cost}")?;
         }
         Ok(())
     }
 
-    /// A window starts with its first charge, and is over at its very end.
-    async fn a_window_is_over_at_its_very_end(shelf: &Shelf) -> Verdict {
-        shelf.needs(Part::SuiteClock)?;
-        for key in keys()? {
-            for (now, cost, granted, remaining, reset) in [
-                (0, 0, true, 120, 300_000),
-                (7, 120, true, 0, 300_007),
-                (300_006, 1, false, 0, 300_007),
-                (300_007, 1, true, 119, 600_007),
-            ] {
-                let charge = charge(shelf, key, cost, now).await?;
-                let told = (charge.granted, charge.remaining, charge.reset);
-                equal(
-                    format_args!("{cost} at {now}"),
-                    told,
-                    (granted, remaining, at(reset)),
-                )?;
-            }
-        }
-        Ok(())
+    /// A window starts with its first charge, and ends exactly after its length.
+    async fn a_window_is_over_at_its_very_end(fixture: &Shelf) -> TestResult {
+        charges(fixture, &[
+            (0, 0, true, 120, 300_000),
+            (7, 120, true, 0, 300_007),
+            (300_006, 1, false, 0, 300_007),
+            (300_007, 1, true, 119, 600_007),
+        ])
+        .await
     }
 
     /// A clock that was set back locks no budget: a window that ends later than a whole window from now has ended.
-    async fn a_clock_that_was_set_back_locks_no_budget(shelf: &Shelf) -> Verdict {
-        shelf.needs(Part::SuiteClock)?;
+    async fn a_clock_that_was_set_back_locks_no_budget(fixture: &Shelf) -> TestResult {
+        charges(fixture, &[
+            (3_600_000, 120, true, 0, 3_900_000),
+            (3_599_999, 0, true, 120, 3_899_999),
+            (0, 100, true, 20, 300_000),
+            (0, 21, false, 20, 300_000),
+        ])
+        .await
+    }
+
+    /// A refund returns units of the running window, at most those that were charged, and starts no window.
+    async fn a_refund_gives_back_units_of_the_running_window(fixture: &Shelf) -> TestResult {
         for key in keys()? {
-            for (now, cost, granted, remaining, reset) in [
-                (3_600_000, 120, true, 0, 3_900_000),
-                (3_599_999, 0, true, 120, 3_899_999),
-                (0, 100, true, 20, 300_000),
-                (0, 21, false, 20, 300_000),
-            ] {
-                let charge = charge(shelf, key, cost, now).await?;
-                let found = (charge.granted, charge.remaining, charge.reset);
-                equal(
-                    format_args!("{cost} at {now}"),
-                    found,
-                    (granted, remaining, at(reset)),
-                )?;
+            for (cost, refund, left) in [(0, 9, 120), (100, 30, 50), (50, 1, 1), (0, 999, 120)] {
+                charge(fixture, key, cost, 0).await?;
+                fixture.stores.budgets.refund(&key, refund, WINDOW, at(0)).await?;
+                has_left(fixture, key, 0, left).await?;
             }
         }
         Ok(())
     }
 
-    /// A refund gives back units of the running window, at most those that were charged, and starts no window.
-    async fn a_refund_gives_back_units_of_the_running_window(shelf: &Shelf) -> Verdict {
+    /// A refund after the window's end returns nothing to the next window.
+    async fn a_refund_of_an_ended_window_changes_nothing(fixture: &Shelf) -> TestResult {
+        fixture.require(Part::SuiteClock)?;
         for key in keys()? {
-            for (cost, refund, remaining) in [(0, 9, 120), (100, 30, 50), (50, 1, 1), (0, 999, 120)]
-            {
-                charge(shelf, key, cost, 0).await?;
-                let refunded = shelf.stores.budgets.refund(&key, refund, WINDOW, at(0));
-                refunded.await?;
-                let charge = charge(shelf, key, 0, 0).await?;
-                equal(
-                    format_args!("what is left of {key:?} after {refund} were refunded"),
-                    charge.remaining,
-                    remaining,
-                )?;
-            }
+            charge(fixture, key, 120, 0).await?;
+            fixture.stores.budgets.refund(&key, 120, WINDOW, at(300_000)).await?;
+            let next = charge(fixture, key, 100, 300_001).await?;
+            check_eq!((next.granted, next.remaining, next.reset), (true, 20, at(600_001)))?;
         }
         Ok(())
     }
 
-    /// A refund after the window's end gives back nothing of the next window.
-    async fn a_refund_of_an_ended_window_changes_nothing(shelf: &Shelf) -> Verdict {
-        shelf.needs(Part::SuiteClock)?;
-        for key in keys()? {
-            charge(shelf, key, 120, 0).await?;
-            let refunded = shelf.stores.budgets.refund(&key, 120, WINDOW, at(300_000));
-            refunded.await?;
-            let after = charge(shelf, key, 100, 300_001).await?;
-            let found = (after.granted, after.remaining, after.reset);
-            equal("the next window", found, (true, 20, at(600_001)))?;
-        }
-        Ok(())
-    }
-
-    /// Any history is metered as [`Window::charge`] meters it.
-    async fn any_history_is_metered_alike(shelf: &Shelf) -> Verdict {
-        shelf.needs(Part::SuiteClock)?;
+    /// Any history is charged as [`Window::charge`] charges it.
+    async fn any_history_is_metered_alike(fixture: &Shelf) -> TestResult {
+        fixture.require(Part::SuiteClock)?;
         let (mut budget, mut now, mut chance): (Option<Budget>, i64, u64) = (None, 0, 1);
         for step in 0..500 {
             // The next number of Knuth's linear congruential generator.
@@ -175,19 +124,15 @@ store_rules!(
             let cost = u32::try_from((chance >> 33) % 40).unwrap_or_default();
             now += i64::try_from((chance >> 40) % 60_000).unwrap_or_default();
             let (after, expected) = WINDOW.charge(budget, cost, at(now));
-            let charge = charge(shelf, BudgetKey::NoAddress, cost, now).await?;
-            equal(
-                format_args!("charge {step}, of {cost} at {now}"),
-                charge,
-                expected,
-            )?;
+            let charge = charge(fixture, BudgetKey::NoAddress, cost, now).await?;
+            check_eq!(charge, expected, "charge {step}, of {cost} at {now}")?;
             budget = after;
         }
         Ok(())
     }
-);
+}
 
-fn keys() -> Verdict<[BudgetKey; 7]> {
+fn keys() -> TestResult<[BudgetKey; 7]> {
     Ok([
         BudgetKey::Token(lookup(1)?),
         BudgetKey::Token(lookup(2)?),
@@ -199,10 +144,26 @@ fn keys() -> Verdict<[BudgetKey; 7]> {
     ])
 }
 
-async fn charge(shelf: &Shelf, key: BudgetKey, cost: u32, now: i64) -> Verdict<Charge> {
-    Ok(shelf
-        .stores
-        .budgets
-        .charge(&key, cost, WINDOW, at(now))
-        .await?)
+async fn charge(fixture: &Shelf, key: BudgetKey, cost: u32, now: i64) -> TestResult<Charge> {
+    let charge = fixture.stores.budgets.charge(&key, cost, WINDOW, at(now));
+    Ok(charge.await?)
+}
+
+async fn has_left(fixture: &Shelf, key: BudgetKey, now: i64, units: u32) -> TestResult {
+    let charge = charge(fixture, key, 0, now).await?;
+    check_eq!(charge.remaining, units, "units left of {key:?}")
+}
+
+/// Charges each key at these times: the cost, whether it is granted, the units left, and the end of the window.
+async fn charges(fixture: &Shelf, steps: &[(i64, u32, bool, u32, i64)]) -> TestResult {
+    fixture.require(Part::SuiteClock)?;
+    for key in keys()? {
+        for (now, cost, granted, remaining, reset) in steps {
+            let charge = charge(fixture, key, *cost, *now).await?;
+            let found = (charge.granted, charge.remaining, charge.reset);
+            let expected = (*granted, *remaining, at(*reset));
+            check_eq!(found, expected, "{cost} at {now} for {key:?}")?;
+        }
+    }
+    Ok(())
 }

@@ -1,207 +1,162 @@
-//! What an operator does with deliveries.
+//! Operations of an administrator on deliveries.
 
-use super::Shelf;
-use super::delivery_fixture::{attempted, endpoint, event, ids, progress, room};
-use super::store_fixture::at;
-use super::{Verdict, equal};
+use super::*;
 use crate::model::DeliveryId;
 use crate::webhook::{Endpoint, Event, Progress, State, Topic, Topics};
 
-store_rules!(
+const FINISHED: [State; 4] = [State::Delivered, State::Dead, State::Gone, State::Withheld];
+
+store_rules! {
     mod retries;
 
     /// A finished delivery is queued again, with the same id and the log of its attempts, which are counted from 0.
-    async fn a_finished_delivery_is_queued_again(shelf: &Shelf) -> Verdict {
-        let endpoint = shelf.add(1).await?;
-        let finished = [State::Delivered, State::Dead, State::Gone, State::Withheld];
-        for (number, state) in (1..).zip(finished) {
-            let id = shelf.queue(number, &endpoint, 0).await?;
-            let claimed = shelf.take(0).await?;
-            let (over, log) = (progress(state, 6, None), attempted(6));
-            shelf.note(&claimed, over, Some(&log), 0).await?;
-            is_retried(shelf, &id, 9, true).await?;
-            let (delivery, attempts) = shelf.found(&id).await?;
-            equal(
-                "how far it has come",
-                delivery.progress,
-                Progress::queued(at(9)),
-            )?;
-            equal("when it was queued first", delivery.created_at, at(0))?;
-            equal("its attempts", attempts, vec![log])?;
-            shelf.nothing_due(8).await?;
-            let again = shelf.take(9).await?;
-            equal("what is due", again.delivery.id, id)?;
-            equal("whether a lease ran out", again.lease_expired, false)?;
+    async fn a_finished_delivery_is_queued_again(fixture: &Shelf) -> TestResult {
+        let endpoint = fixture.add(1).await?;
+        for (number, state) in (1..).zip(FINISHED) {
+            let id = fixture.queue(number, &endpoint, 0).await?;
+            let claimed = fixture.take(0).await?;
+            let (finished, log) = (progress(state, 6, None), attempted(6));
+            fixture.note(&claimed, finished, Some(&log), 0).await?;
+            is_retried(fixture, &id, 9, true).await?;
+            let (delivery, attempts) = fixture.found(&id).await?;
+            check_eq!((delivery.progress, delivery.created_at), (Progress::queued(at(9)), at(0)))?;
+            check_eq!(attempts, [log])?;
+            fixture.nothing_due(8).await?;
+            let again = fixture.take(9).await?;
+            check_eq!((again.delivery.id, again.lease_expired), (id, false))?;
         }
         Ok(())
     }
 
-    /// A retrying delivery becomes due at once, its attempts unchanged, unless an attempt is under way.
-    async fn a_retrying_delivery_becomes_due_at_once(shelf: &Shelf) -> Verdict {
-        let endpoint = shelf.add(1).await?;
-        let id = shelf.queue(1, &endpoint, 0).await?;
-        let claimed = shelf.take(0).await?;
-        let retrying = progress(State::Retrying, 3, Some(70));
-        shelf.settle(&claimed, retrying, 1).await?;
-        is_retried(shelf, &id, 5, true).await?;
-        shelf
-            .is_at(&id, progress(State::Retrying, 3, Some(5)))
-            .await?;
-        let again = shelf.take(5).await?;
-        equal("its attempts", again.delivery.progress.attempts, 3)?;
-        is_retried(shelf, &id, 6, false).await?;
-        shelf.nothing_due(6).await
+    /// A retrying delivery becomes due at once, its attempts unchanged, unless an attempt is running.
+    async fn a_retrying_delivery_becomes_due_at_once(fixture: &Shelf) -> TestResult {
+        let endpoint = fixture.add(1).await?;
+        let id = fixture.queue(1, &endpoint, 0).await?;
+        let claimed = fixture.take(0).await?;
+        fixture.settle(&claimed, progress(State::Retrying, 3, Some(70)), 1).await?;
+        is_retried(fixture, &id, 5, true).await?;
+        fixture.is_at(&id, progress(State::Retrying, 3, Some(5))).await?;
+        check_eq!(fixture.take(5).await?.delivery.progress.attempts, 3)?;
+        is_retried(fixture, &id, 6, false).await?;
+        fixture.nothing_due(6).await
     }
 
-    /// A queued delivery is left as it is, and one that is not there is not an error.
-    async fn a_queued_delivery_is_left_as_it_is(shelf: &Shelf) -> Verdict {
-        let endpoint = shelf.add(1).await?;
-        let id = shelf.queue(8, &endpoint, 0).await?;
-        is_retried(shelf, &id, 1, false).await?;
-        shelf.is_at(&id, Progress::queued(at(0))).await?;
-        shelf.take(0).await?;
-        is_retried(shelf, &id, 1, false).await?;
-        shelf.nothing_due(1).await?;
+    /// A queued delivery stays as it is, and an unknown one is not an error.
+    async fn a_queued_delivery_is_left_as_it_is(fixture: &Shelf) -> TestResult {
+        let endpoint = fixture.add(1).await?;
+        let id = fixture.queue(8, &endpoint, 0).await?;
+        is_retried(fixture, &id, 1, false).await?;
+        fixture.is_at(&id, Progress::queued(at(0))).await?;
+        fixture.take(0).await?;
+        is_retried(fixture, &id, 1, false).await?;
+        fixture.nothing_due(1).await?;
         let absent = DeliveryId::of(&event(9)?.id, &endpoint.id);
-        is_retried(shelf, &absent, 1, false).await
+        is_retried(fixture, &absent, 1, false).await
     }
 
     /// The dead deliveries of one endpoint are queued again in batches, and no others.
-    async fn the_dead_of_one_endpoint_are_queued_again_in_batches(shelf: &Shelf) -> Verdict {
-        let (endpoint, other) = (shelf.add(1).await?, shelf.add(2).await?);
+    async fn the_dead_of_one_endpoint_are_queued_again_in_batches(fixture: &Shelf) -> TestResult {
+        let (endpoint, other) = (fixture.add(1).await?, fixture.add(2).await?);
         let mut dead = Vec::new();
         for number in 0..5 {
-            dead.push(shelf.end(number, &endpoint, State::Dead, 0).await?);
+            dead.push(fixture.end(number, &endpoint, State::Dead, 0).await?);
         }
-        let elsewhere = shelf.end(5, &other, State::Dead, 0).await?;
-        let gone = shelf.end(6, &endpoint, State::Gone, 0).await?;
-        let deliveries = &shelf.webhooks.deliveries;
+        let elsewhere = fixture.end(5, &other, State::Dead, 0).await?;
+        let gone = fixture.end(6, &endpoint, State::Gone, 0).await?;
+        let deliveries = &fixture.webhooks.deliveries;
         for expected in [2, 2, 1, 0] {
-            let retried = deliveries.retry_dead(&endpoint.id, at(9), 2).await?;
-            equal("how many were queued again", retried, expected)?;
+            check_eq!(deliveries.retry_dead(&endpoint.id, at(9), 2).await?, expected)?;
         }
         for id in &dead {
-            shelf.is_at(id, Progress::queued(at(9))).await?;
+            fixture.is_at(id, Progress::queued(at(9))).await?;
         }
-        shelf
-            .is_at(&elsewhere, progress(State::Dead, 1, None))
-            .await?;
-        shelf.is_at(&gone, progress(State::Gone, 1, None)).await?;
-        shelf.webhooks.endpoints.remove(&other.id).await?;
-        let retried = deliveries.retry_dead(&other.id, at(9), 2).await?;
-        equal("how many of a removed endpoint", retried, 0)
+        fixture.is_at(&elsewhere, progress(State::Dead, 1, None)).await?;
+        fixture.is_at(&gone, progress(State::Gone, 1, None)).await?;
+        fixture.webhooks.endpoints.remove(&other.id).await?;
+        check_eq!(deliveries.retry_dead(&other.id, at(9), 2).await?, 0, "of a removed endpoint")
     }
 
-    /// What was queued again and died again is queued again.
-    async fn what_is_queued_again_may_die_again(shelf: &Shelf) -> Verdict {
-        let endpoint = shelf.add(1).await?;
-        let id = shelf.end(1, &endpoint, State::Dead, 0).await?;
+    /// A delivery that was queued again and is dead again is queued again.
+    async fn what_is_queued_again_may_die_again(fixture: &Shelf) -> TestResult {
+        let endpoint = fixture.add(1).await?;
+        let id = fixture.end(1, &endpoint, State::Dead, 0).await?;
         for now in 1..4 {
-            is_retried(shelf, &id, now, true).await?;
-            is_retried(shelf, &id, now, false).await?;
-            let claimed = shelf.take(now).await?;
-            shelf
-                .settle(&claimed, progress(State::Dead, 6, None), now)
-                .await?;
+            is_retried(fixture, &id, now, true).await?;
+            is_retried(fixture, &id, now, false).await?;
+            let claimed = fixture.take(now).await?;
+            fixture.settle(&claimed, progress(State::Dead, 6, None), now).await?;
         }
         Ok(())
     }
 
-    /// However often an operator asks at once, a delivery is queued again once.
-    async fn of_retries_at_once_one_is_made(shelf: &Shelf) -> Verdict {
-        let endpoint = shelf.add(1).await?;
-        let id = shelf.end(1, &endpoint, State::Dead, 0).await?;
-        let works = (0..20).map(|_| {
-            let (deliveries, id) = (shelf.webhooks.deliveries.clone(), id.clone());
+    /// Of any number of retries at once, one is made.
+    async fn of_retries_at_once_one_is_made(fixture: &Shelf) -> TestResult {
+        let endpoint = fixture.add(1).await?;
+        let id = fixture.end(1, &endpoint, State::Dead, 0).await?;
+        let retries = (0..20).map(|_| {
+            let (deliveries, id) = (fixture.webhooks.deliveries.clone(), id.clone());
             async move { deliveries.retry(&id, at(1)).await }
         });
         let mut made = 0;
-        for one in shelf.race(works).await {
-            made += u32::from(one?);
+        for retried in fixture.race(retries).await {
+            made += u32::from(retried?);
         }
-        equal("how many were made", made, 1)
+        check_eq!(made, 1)
     }
 
     /// A delivery can be removed in any state, with its attempts.
-    async fn a_delivery_is_removed_in_any_state(shelf: &Shelf) -> Verdict {
-        let endpoint = shelf.add(1).await?;
-        let deliveries = &shelf.webhooks.deliveries;
+    async fn a_delivery_is_removed_in_any_state(fixture: &Shelf) -> TestResult {
+        let endpoint = fixture.add(1).await?;
+        let deliveries = &fixture.webhooks.deliveries;
         let mut all = Vec::new();
-        for (number, state) in
-            (1..).zip([State::Dead, State::Gone, State::Delivered, State::Withheld])
-        {
-            all.push(shelf.end(number, &endpoint, state, 0).await?);
+        for (number, state) in (1..).zip(FINISHED) {
+            all.push(fixture.end(number, &endpoint, state, 0).await?);
         }
-        all.push(shelf.queue(8, &endpoint, 0).await?);
-        let claimed = shelf.take(0).await?;
-        all.push(shelf.queue(9, &endpoint, 0).await?);
+        all.push(fixture.queue(8, &endpoint, 0).await?);
+        let claimed = fixture.take(0).await?;
+        all.push(fixture.queue(9, &endpoint, 0).await?);
         for id in &all {
             for expected in [true, false] {
-                let removed = deliveries.remove(id).await?;
-                equal("whether it was removed", removed, expected)?;
+                check_eq!(deliveries.remove(id).await?, expected)?;
             }
-            equal("the delivery", deliveries.find(id).await?, None)?;
+            check_eq!(deliveries.find(id).await?, None)?;
         }
-        let settled = shelf.settle(&claimed, progress(State::Delivered, 1, None), 0);
-        equal("whether it was settled", settled.await?, false)?;
-        shelf.nothing_due(1_000_000).await
+        check!(!fixture.settle(&claimed, progress(State::Delivered, 1, None), 0).await?)?;
+        fixture.nothing_due(1_000_000).await
     }
 
-    /// A ping goes to its endpoint whatever that wants to be told, to no other one, and is a delivery like any other.
-    async fn a_ping_goes_to_one_endpoint_alone(shelf: &Shelf) -> Verdict {
-        let silent = Endpoint {
-            topics: Topics {
-                all: false,
-                named: [].into(),
-            },
-            ..endpoint(1)?
-        };
-        shelf.webhooks.endpoints.add(&silent).await?;
-        shelf.add(2).await?;
-        let ping = Event {
-            topic: Topic::PING,
-            ..event(1)?
-        };
-        let deliveries = &shelf.webhooks.deliveries;
+    /// A ping goes only to its endpoint, whatever topics that has, and is a delivery like any other.
+    async fn a_ping_goes_to_one_endpoint_alone(fixture: &Shelf) -> TestResult {
+        let topics = Topics { all: false, named: [].into() };
+        let silent = Endpoint { topics, ..endpoint(1)? };
+        fixture.webhooks.endpoints.add(&silent).await?;
+        fixture.add(2).await?;
+        let ping = Event { topic: Topic::PING, ..event(1)? };
         let id = DeliveryId::of(&ping.id, &silent.id);
-        let sent = deliveries.send(&ping, &silent.id, at(4)).await?;
-        equal("the delivery's id", sent, Some(id.clone()))?;
-        let found = shelf.webhooks.outbox.waiting(9).await?;
-        equal("what waits", found, vec![])?;
-        let claims = shelf.claim(&room(9), 4).await?;
-        equal("what is due", ids(&claims), vec![id])?;
-        for claimed in claims.taken {
-            equal("the event", claimed.event, ping.clone())?;
-            equal("the topic", claimed.delivery.topic, Topic::PING)?;
-        }
-        Ok(())
+        let sent = fixture.webhooks.deliveries.send(&ping, &silent.id, at(4)).await?;
+        check_eq!(sent.as_ref(), Some(&id))?;
+        check_eq!(fixture.webhooks.outbox.waiting(9).await?, [])?;
+        let claimed = only(fixture.claim(&room(9), 4).await?.taken)?;
+        check_eq!((claimed.delivery.id, claimed.event), (id, ping))?;
+        check_eq!(claimed.delivery.topic, Topic::PING)
     }
 
-    /// A ping to an endpoint that is disabled or not there is refused, and leaves nothing.
-    async fn a_ping_that_nobody_gets_is_not_kept(shelf: &Shelf) -> Verdict {
-        let disabled = Endpoint {
-            enabled: false,
-            ..endpoint(1)?
-        };
-        let endpoints = &shelf.webhooks.endpoints;
-        endpoints.add(&disabled).await?;
-        let ping = event(1)?;
+    /// A ping to a disabled or unknown endpoint is refused, and not stored.
+    async fn a_ping_that_nobody_gets_is_not_kept(fixture: &Shelf) -> TestResult {
+        let disabled = Endpoint { enabled: false, ..endpoint(1)? };
+        fixture.webhooks.endpoints.add(&disabled).await?;
         for to in [&disabled, &endpoint(2)?] {
-            let sent = shelf.webhooks.deliveries.send(&ping, &to.id, at(0)).await?;
-            equal("what was sent", sent, None)?;
+            let sent = fixture.webhooks.deliveries.send(&event(1)?, &to.id, at(0)).await?;
+            check_eq!(sent, None)?;
         }
-        let found = shelf.webhooks.outbox.waiting(9).await?;
-        equal("what waits", found, vec![])?;
-        let enabled = Endpoint {
-            enabled: true,
-            ..disabled
-        };
-        endpoints.update(&enabled).await?;
-        shelf.nothing_due(9).await
+        check_eq!(fixture.webhooks.outbox.waiting(9).await?, [])?;
+        let enabled = Endpoint { enabled: true, ..disabled };
+        fixture.webhooks.endpoints.update(&enabled).await?;
+        fixture.nothing_due(9).await
     }
-);
+}
 
-async fn is_retried(shelf: &Shelf, id: &DeliveryId, now: i64, expected: bool) -> Verdict {
-    let retried = shelf.webhooks.deliveries.retry(id, at(now)).await?;
-    equal("whether it was queued again", retried, expected)
+async fn is_retried(fixture: &Shelf, id: &DeliveryId, now: i64, expected: bool) -> TestResult {
+    let retried = fixture.webhooks.deliveries.retry(id, at(now)).await?;
+    check_eq!(retried, expected, "whether it was queued again at {now}")
 }

@@ -1,16 +1,14 @@
 //! Tokens.
 
-use super::Shelf;
-use super::store_fixture::{at, lookup};
-use super::{Stop, Verdict, equal};
+use super::*;
 use crate::model::UserId;
 use crate::token::{Digest, Lookup, TokenRecord};
 
-store_rules!(
+store_rules! {
     mod tokens;
 
-    /// Every field comes back as it was created.
-    async fn what_is_created_is_found_whole(shelf: &Shelf) -> Verdict {
+    /// Every field is stored.
+    async fn what_is_created_is_found_whole(fixture: &Shelf) -> TestResult {
         let every_field = TokenRecord {
             digest: Digest::new(std::array::from_fn(|place| place as u8)),
             owner: UserId::new("a_Member-01").unwrap_or(UserId::from(4)),
@@ -22,79 +20,64 @@ store_rules!(
             last_used_at: Some(at(-4)),
             ..token(2)?
         };
-        let no_scope = TokenRecord {
-            scopes: [].into(),
-            ..token(3)?
-        };
+        let no_scope = TokenRecord { scopes: [].into(), ..token(3)? };
         for token in [token(1)?, every_field, no_scope] {
-            create(shelf, &token).await?;
-            equal("the token", found(shelf, &token.lookup).await?, token)?;
+            create(fixture, &token).await?;
+            check_eq!(find(fixture, &token.lookup).await?, Some(token))?;
         }
         Ok(())
     }
 
-    /// The second token with a lookup is refused, and changes nothing.
-    async fn a_lookup_is_taken_once(shelf: &Shelf) -> Verdict {
-        create(shelf, &token(1)?).await?;
-        let second = TokenRecord {
-            label: "second".into(),
-            ..token(1)?
-        };
-        let created = shelf.stores.tokens.create(&second).await?;
-        equal("whether the second was created", created, false)?;
-        equal("the token", found(shelf, &lookup(1)?).await?, token(1)?)
+    /// A second token with the same lookup is refused, and changes nothing.
+    async fn a_lookup_is_taken_once(fixture: &Shelf) -> TestResult {
+        create(fixture, &token(1)?).await?;
+        let second = TokenRecord { label: "second".into(), ..token(1)? };
+        check!(!fixture.stores.tokens.create(&second).await?)?;
+        check_eq!(find(fixture, &lookup(1)?).await?, Some(token(1)?))
     }
 
-    /// Of any number that come at once with one lookup, one alone is created.
-    async fn a_lookup_is_taken_once_however_many_race(shelf: &Shelf) -> Verdict {
+    /// Of any number of tokens with one lookup at once, one is created.
+    async fn a_lookup_is_taken_once_however_many_race(fixture: &Shelf) -> TestResult {
         let token = token(1)?;
-        let works = (0..20).map(|_| {
-            let (tokens, token) = (shelf.stores.tokens.clone(), token.clone());
+        let calls = (0..20).map(|_| {
+            let (tokens, token) = (fixture.stores.tokens.clone(), token.clone());
             async move { tokens.create(&token).await }
         });
         let mut created = 0;
-        for one in shelf.race(works).await {
+        for one in fixture.race(calls).await {
             created += u32::from(one?);
         }
-        equal("how many were created", created, 1)
+        check_eq!(created, 1)
     }
 
-    /// What was never created is absent, which is no error.
-    async fn what_was_never_created_is_absent(shelf: &Shelf) -> Verdict {
-        create(shelf, &token(1)?).await?;
-        let found = shelf.stores.tokens.find(&lookup(2)?).await?;
-        equal("the token", found, None)
+    /// An unknown token is absent, which is not an error.
+    async fn what_was_never_created_is_absent(fixture: &Shelf) -> TestResult {
+        create(fixture, &token(1)?).await?;
+        check_eq!(find(fixture, &lookup(2)?).await?, None)
     }
 
-    /// Revoking twice keeps the first time, whatever the order of the times.
-    async fn the_first_revocation_stands(shelf: &Shelf) -> Verdict {
-        create(shelf, &token(1)?).await?;
-        create(shelf, &token(2)?).await?;
+    /// A second revocation keeps the first time, whatever the order of the times.
+    async fn the_first_revocation_stands(fixture: &Shelf) -> TestResult {
+        create(fixture, &token(1)?).await?;
+        create(fixture, &token(2)?).await?;
         for time in [10, 5, 20] {
-            let revoked = shelf.stores.tokens.revoke(&lookup(1)?, at(time)).await?;
-            equal("whether there is one to revoke", revoked, true)?;
+            check!(fixture.stores.tokens.revoke(&lookup(1)?, at(time)).await?)?;
         }
-        let revoked = found(shelf, &lookup(1)?).await?.revoked_at;
-        equal("when it was revoked", revoked, Some(at(10)))?;
-        equal(
-            "the other token",
-            found(shelf, &lookup(2)?).await?,
-            token(2)?,
-        )
+        let revoked = TokenRecord { revoked_at: Some(at(10)), ..token(1)? };
+        check_eq!(find(fixture, &lookup(1)?).await?, Some(revoked))?;
+        check_eq!(find(fixture, &lookup(2)?).await?, Some(token(2)?))
     }
 
-    /// Revoking what is absent says so, and creates nothing.
-    async fn what_is_absent_is_not_revoked(shelf: &Shelf) -> Verdict {
-        let revoked = shelf.stores.tokens.revoke(&lookup(1)?, at(10)).await?;
-        equal("whether there was one", revoked, false)?;
-        let found = shelf.stores.tokens.find(&lookup(1)?).await?;
-        equal("the token", found, None)
+    /// The revocation of an unknown token reports that it is absent, and creates nothing.
+    async fn what_is_absent_is_not_revoked(fixture: &Shelf) -> TestResult {
+        check!(!fixture.stores.tokens.revoke(&lookup(1)?, at(10)).await?)?;
+        check_eq!(find(fixture, &lookup(1)?).await?, None)
     }
 
-    /// A use is noted unless one within the minute before it is, and never for what is absent.
-    async fn a_use_is_noted_once_a_minute(shelf: &Shelf) -> Verdict {
-        create(shelf, &token(1)?).await?;
-        for (used, noted) in [
+    /// A use is recorded unless another was recorded within the minute before, and never for an unknown token.
+    async fn a_use_is_noted_once_a_minute(fixture: &Shelf) -> TestResult {
+        create(fixture, &token(1)?).await?;
+        for (used, recorded) in [
             (0, 0),
             (59_999, 0),
             (60_000, 60_000),
@@ -103,78 +86,52 @@ store_rules!(
             (119_999, 60_000),
             (500_000, 500_000),
         ] {
-            shelf.stores.tokens.used(&lookup(1)?, at(used)).await?;
-            after_what_is_queued(shelf).await?;
-            let last = found(shelf, &lookup(1)?).await?.last_used_at;
-            equal(
-                format_args!("the last use, after one at {used}"),
-                last,
-                Some(at(noted)),
-            )?;
+            use_token(fixture, &lookup(1)?, used).await?;
+            let token = TokenRecord { last_used_at: Some(at(recorded)), ..token(1)? };
+            check_eq!(find(fixture, &lookup(1)?).await?, Some(token), "after a use at {used}")?;
         }
-        shelf.stores.tokens.used(&lookup(2)?, at(0)).await?;
-        after_what_is_queued(shelf).await?;
-        equal(
-            "the token",
-            shelf.stores.tokens.find(&lookup(2)?).await?,
-            None,
-        )
+        use_token(fixture, &lookup(2)?, 0).await?;
+        check_eq!(find(fixture, &lookup(2)?).await?, None)
     }
 
     /// A list is paged from the newest to the oldest token, and by descending lookups among tokens of one creation time. It
     /// begins behind any position, whether a token has it or not.
-    async fn a_list_is_paged_from_the_newest_to_the_oldest(shelf: &Shelf) -> Verdict {
-        let mut in_order = Vec::new();
-        for (created_at, text) in [
+    async fn a_list_is_paged_from_the_newest_to_the_oldest(fixture: &Shelf) -> TestResult {
+        let newest: Vec<_> = [
             (9, "00000000000000Z0"),
             (5, "a000000000000000"),
             (5, "Zzzzzzzzzzzzzzzz"),
             (5, "0000000000000001"),
             (-7, "zzzzzzzzzzzzzzzz"),
-        ] {
-            in_order.extend(Lookup::parse(text).map(|lookup| (at(created_at), lookup)));
+        ]
+        .into_iter()
+        .filter_map(|(created_at, text)| Some((at(created_at), Lookup::parse(text)?)))
+        .collect();
+        let shuffled = [3, 0, 4, 2, 1].into_iter().filter_map(|place| newest.get(place).copied());
+        for (created_at, lookup) in shuffled {
+            create(fixture, &TokenRecord { created_at, lookup, ..token(1)? }).await?;
         }
-        for place in [3, 0, 4, 2, 1] {
-            if let Some((created_at, lookup)) = in_order.get(place) {
-                let token = TokenRecord {
-                    lookup: *lookup,
-                    created_at: *created_at,
-                    ..token(1)?
-                };
-                create(shelf, &token).await?;
-            }
-        }
-        let from = |place: usize, limit: usize| {
-            let places = in_order.iter().skip(place).take(limit);
-            places.copied().collect::<Vec<_>>()
-        };
-        let after = |place: usize| in_order.get(place).copied();
-        for (after, limit, expected) in [
-            (None, 2, from(0, 2)),
-            (after(0), 2, from(1, 2)),
-            (after(1), 2, from(2, 2)),
-            (after(3), 2, from(4, 2)),
-            (after(4), 2, Vec::new()),
-            (Some((at(5), lookup(2)?)), u32::MAX, from(3, 9)),
-            (Some((at(6), lookup(2)?)), u32::MAX, from(1, 9)),
-            (None, 0, Vec::new()),
+        let after = |place: usize| newest.get(place).copied();
+        for (after, limit, skipped, count) in [
+            (None, 2, 0, 2),
+            (after(0), 2, 1, 2),
+            (after(1), 2, 2, 2),
+            (after(3), 2, 4, 1),
+            (after(4), 2, 5, 0),
+            (Some((at(5), lookup(2)?)), u32::MAX, 3, 2),
+            (Some((at(6), lookup(2)?)), u32::MAX, 1, 4),
+            (None, 0, 0, 0),
         ] {
-            let page = shelf.stores.tokens.list(after, limit).await?;
-            let page: Vec<_> = page
-                .into_iter()
-                .map(|token| (token.created_at, token.lookup))
-                .collect();
-            equal(
-                format_args!("up to {limit} after {after:?}"),
-                page,
-                expected,
-            )?;
+            let page = fixture.stores.tokens.list(after, limit).await?.into_iter();
+            let found: Vec<_> = page.map(|token| (token.created_at, token.lookup)).collect();
+            let expected: Vec<_> = newest.iter().skip(skipped).take(count).copied().collect();
+            check_eq!(found, expected, "up to {limit} after {after:?}")?;
         }
         Ok(())
     }
-);
+}
 
-fn token(number: u64) -> Verdict<TokenRecord> {
+fn token(number: u64) -> TestResult<TokenRecord> {
     Ok(TokenRecord {
         lookup: lookup(number)?,
         digest: Digest::new([7; 32]),
@@ -188,18 +145,16 @@ fn token(number: u64) -> Verdict<TokenRecord> {
     })
 }
 
-async fn create(shelf: &Shelf, token: &TokenRecord) -> Verdict {
-    let created = shelf.stores.tokens.create(token).await?;
-    equal("whether it was created", created, true)
+async fn create(fixture: &Shelf, token: &TokenRecord) -> TestResult {
+    check!(fixture.stores.tokens.create(token).await?)
 }
 
-async fn found(shelf: &Shelf, lookup: &Lookup) -> Verdict<TokenRecord> {
-    let found = shelf.stores.tokens.find(lookup).await?;
-    found.ok_or_else(|| Stop::broken(format_args!("find({lookup:?})"), "nothing", "the token"))
+async fn find(fixture: &Shelf, lookup: &Lookup) -> TestResult<Option<TokenRecord>> {
+    Ok(fixture.stores.tokens.find(lookup).await?)
 }
 
-/// A use may be noted later; a write that is answered comes after it.
-async fn after_what_is_queued(shelf: &Shelf) -> Verdict {
-    let revoked = shelf.stores.tokens.revoke(&lookup(99)?, at(0)).await?;
-    equal("whether there was one", revoked, false)
+/// Records a use, which the store may write later: a revocation with a result is written after it.
+async fn use_token(fixture: &Shelf, token: &Lookup, now: i64) -> TestResult {
+    fixture.stores.tokens.used(token, at(now)).await?;
+    check!(!fixture.stores.tokens.revoke(&lookup(99)?, at(0)).await?)
 }

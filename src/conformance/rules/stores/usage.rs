@@ -1,24 +1,18 @@
 //! Usage statistics.
 
-use super::Shelf;
-use super::delivery_fixture::{attempted, progress};
-use super::store_fixture::at;
-use super::{Verdict, equal};
+use super::*;
 use crate::store::DeliveryCount;
 use crate::webhook::{Attempted, Endpoint, State};
 
 const HOUR: i64 = 3_600_000;
 
-store_rules!(
+store_rules! {
     mod usage;
 
     /// Deliveries are counted by the hour in which they were queued, by endpoint and by state, if their endpoint exists.
-    async fn deliveries_are_counted_by_hour_endpoint_and_state(shelf: &Shelf) -> Verdict {
-        let (one, other, removed) = (
-            shelf.add(1).await?,
-            shelf.add(2).await?,
-            shelf.add(3).await?,
-        );
+    async fn deliveries_are_counted_by_hour_endpoint_and_state(fixture: &Shelf) -> TestResult {
+        let (one, other) = (fixture.add(1).await?, fixture.add(2).await?);
+        let removed = fixture.add(3).await?;
         let now = 24 * HOUR;
         for (number, to, state, queued) in [
             (1, &one, State::Dead, 0),
@@ -28,51 +22,44 @@ store_rules!(
             (5, &other, State::Dead, now - HOUR + 1),
             (6, &removed, State::Dead, now),
         ] {
-            shelf.end(number, to, state, queued).await?;
+            fixture.end(number, to, state, queued).await?;
         }
-        shelf.queue(7, &other, now).await?;
-        shelf.webhooks.endpoints.remove(&removed.id).await?;
-        let usage = shelf.webhooks.deliveries.usage(at(0), at(now)).await?;
-        let mut found = usage.deliveries;
-        let key = |one: &DeliveryCount| (one.hours_ago, one.state.as_str(), one.endpoint.clone());
-        found.sort_by_key(key);
+        fixture.queue(7, &other, now).await?;
+        fixture.webhooks.endpoints.remove(&removed.id).await?;
+        let mut found = fixture.webhooks.deliveries.usage(at(0), at(now)).await?.deliveries;
+        found.sort_by_key(|one| (one.hours_ago, one.state.as_str(), one.endpoint.clone()));
         let count = |hours_ago, endpoint: &Endpoint, state, count| DeliveryCount {
             hours_ago,
             endpoint: endpoint.id.clone(),
             state,
             count,
         };
-        let expected = vec![
-            count(0, &other, State::Dead, 1),
-            count(0, &other, State::Queued, 1),
-            count(1, &one, State::Dead, 1),
-            count(23, &one, State::Delivered, 2),
-        ];
-        equal("the counts", found, expected)
+        check_eq!(
+            found,
+            [
+                count(0, &other, State::Dead, 1),
+                count(0, &other, State::Queued, 1),
+                count(1, &one, State::Dead, 1),
+                count(23, &one, State::Delivered, 2),
+            ],
+        )
     }
 
     /// Attempts of the period are counted by their duration. A duration at a bound belongs to the longer ones.
-    async fn attempts_are_counted_by_their_duration(shelf: &Shelf) -> Verdict {
-        let endpoint = shelf.add(1).await?;
-        shelf.queue(1, &endpoint, 0).await?;
-        let durations = [
-            0, 9, 10, 99, 100, 499, 500, 999, 1_000, 4_999, 5_000, 60_000,
-        ];
+    async fn attempts_are_counted_by_their_duration(fixture: &Shelf) -> TestResult {
+        let endpoint = fixture.add(1).await?;
+        fixture.queue(1, &endpoint, 0).await?;
+        let durations = [0, 9, 10, 99, 100, 499, 500, 999, 1_000, 4_999, 5_000, 60_000];
         for (began, duration_ms) in (0..).zip(durations) {
-            let log = Attempted {
-                at: at(began),
-                duration_ms,
-                ..attempted(1)
-            };
-            let claimed = shelf.take(0).await?;
+            let log = Attempted { at: at(began), duration_ms, ..attempted(1) };
+            let claimed = fixture.take(0).await?;
             let retrying = progress(State::Retrying, 1, Some(0));
-            shelf.note(&claimed, retrying, Some(&log), 0).await?;
+            fixture.note(&claimed, retrying, Some(&log), 0).await?;
         }
-        let deliveries = &shelf.webhooks.deliveries;
         for (since, expected) in [(-1, [2, 2, 2, 2, 2, 2]), (2, [0, 1, 2, 2, 2, 2])] {
-            let usage = deliveries.usage(at(since), at(HOUR)).await?;
-            equal("the attempts", usage.attempt_times, expected)?;
+            let usage = fixture.webhooks.deliveries.usage(at(since), at(HOUR)).await?;
+            check_eq!(usage.attempt_times, expected)?;
         }
         Ok(())
     }
-);
+}
