@@ -1,17 +1,29 @@
 //! The command line.
 
+use std::env;
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
-use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, ValueEnum, value_parser};
-use forum_api::{IpNet, scope};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, value_parser};
+use forum_api::host::Result;
+use forum_api::runtime::TokioRuntime;
+use forum_api::{Environment, IpNet, Settings, openapi, scope};
 use http::HeaderValue;
 
-use crate::commands::Command;
-use crate::webhooks::{Addresses, Pace};
+use crate::commands::board::{
+    BoardCommand, ForumCommand, GenerateCommand, PostCommand, SettingCommand, ThreadCommand,
+};
+use crate::commands::delivery::{DeliveryCommand, WorkerCommand};
+use crate::commands::member::MemberCommand;
+use crate::commands::token::TokenCommand;
+use crate::commands::webhook::WebhookCommand;
+
+use crate::connect::{self, Migrations};
+use crate::output::Output;
+use crate::serve;
+use crate::webhooks::{RetryOptions, WebhookOptions};
 
 /// A discussion board with a JSON API; without a command, it is served.
 #[derive(Debug, Parser)]
@@ -20,12 +32,12 @@ pub struct Cli {
     #[command(flatten)]
     pub common: Common,
     #[command(flatten)]
-    pub serve: Serve,
+    serve: ServeArgs,
     #[command(subcommand)]
-    pub command: Option<Command>,
+    command: Option<Command>,
 }
 
-/// What every command takes.
+/// Options of every command.
 #[derive(Debug, Args)]
 pub struct Common {
     /// Where the board is kept: sqlite:PATH, sqlite::memory: or postgres://…
@@ -41,10 +53,151 @@ pub struct Common {
     pub json: bool,
 }
 
-/// What serving takes.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve the board and send webhooks: the default
+    Serve(Box<ServeArgs>),
+    #[command(flatten)]
+    Database(DatabaseCommand),
+    /// Print the OpenAPI document
+    Openapi {
+        /// Which interface to describe
+        #[arg(long, value_enum, default_value = "full")]
+        surface: SurfaceArg,
+    },
+}
+
+/// A command that works on a board's database, beside a running server or without one.
+#[derive(Debug, Subcommand)]
+enum DatabaseCommand {
+    /// Issue, list and revoke API tokens
+    #[command(subcommand)]
+    Token(TokenCommand),
+    /// Take the board offline, or online again
+    #[command(subcommand)]
+    Board(BoardCommand),
+    /// Add and ban members, put them into groups, and give them passwords
+    #[command(subcommand)]
+    Member(MemberCommand),
+    /// Add forums, and name their moderators
+    #[command(subcommand)]
+    Forum(ForumCommand),
+    /// Lock and pin threads
+    #[command(subcommand)]
+    Thread(ThreadCommand),
+    /// Approve and restore posts
+    #[command(subcommand)]
+    Post(PostCommand),
+    /// Register endpoints that receive webhooks, and change them
+    Webhook(WebhookCommand),
+    /// List deliveries of webhooks, retry and remove them
+    #[command(subcommand)]
+    Delivery(DeliveryCommand),
+    /// Send webhooks, and do nothing else
+    Worker(WorkerCommand),
+    /// List the board's settings, or change one
+    Setting(SettingCommand),
+    /// Fill the forums General, Help and Members with made-up content
+    Generate(GenerateCommand),
+    /// Apply the migrations that the database lacks
+    Migrate {
+        /// Apply nothing; exit with status 1 if the database lacks migrations
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+impl Cli {
+    /// Parses the arguments of the process. Ends it with status 2 if they are wrong.
+    pub fn read() -> Self {
+        // Clap's derive has no attribute that makes flattened options global.
+        let matches = Self::command()
+            .mut_subcommand("webhook", |webhook| {
+                webhook.mut_args(|option| option.global(true))
+            })
+            .get_matches_from(options_behind_command(env::args_os().collect()));
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+
+    /// Runs the command and prints its output.
+    pub async fn run(self) -> Result<()> {
+        let common = self.common;
+        let output = match self.command {
+            None => return serve::serve(&common, &self.serve).await,
+            Some(Command::Serve(options)) => return serve::serve(&common, &options).await,
+            Some(Command::Database(command)) => command.run(&common.database).await?,
+            Some(Command::Openapi { surface }) => {
+                let environment = Environment::new(TokioRuntime).surface(surface.into());
+                let document = openapi(&Settings::default(), &environment);
+                Output::new(format!("{document:#}"), &document)?
+            }
+        };
+        output.print(common.json);
+        Ok(())
+    }
+}
+
+impl DatabaseCommand {
+    async fn run(self, url: &str) -> Result<Output> {
+        let migrations = match self {
+            Self::Worker(_) | Self::Migrate { check: false } => Migrations::Apply,
+            _ => Migrations::Require,
+        };
+        let (database, board) = connect::existing(url, migrations).await?;
+        let outcome = match self {
+            Self::Token(command) => command.run(&database, &board).await,
+            Self::Board(command) => command.run(&board).await,
+            Self::Member(command) => command.run(&board).await,
+            Self::Forum(command) => command.run(&board).await,
+            Self::Thread(command) => command.run(&board).await,
+            Self::Post(command) => command.run(&board).await,
+            Self::Webhook(command) => command.run(url, &database, &board).await,
+            Self::Delivery(command) => command.run(&database).await,
+            Self::Worker(command) => command.run(url, &database, &board).await,
+            Self::Setting(command) => command.run(&board).await,
+            Self::Generate(command) => command.run(&board).await,
+            Self::Migrate { .. } => Output::done_with("The schema is up to date."),
+        };
+        database.close().await;
+        outcome
+    }
+}
+
+/// Moves options of `serve` that precede another command behind it, where that command takes or refuses them.
+fn options_behind_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let options = ServeArgs::augment_args(clap::Command::new("options"));
+    let ids: Vec<_> = options
+        .get_arguments()
+        .map(|option| option.get_id().clone())
+        .collect();
+    let parser = Common::augment_args(options)
+        .disable_help_flag(true)
+        .disable_version_flag(true)
+        .allow_external_subcommands(true);
+    // The real parser reports what is wrong.
+    let Ok(matches) = parser.try_get_matches_from(&arguments) else {
+        return arguments;
+    };
+    let Some((_, command)) = matches.subcommand() else {
+        return arguments;
+    };
+    let is_given =
+        |id: &clap::Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
+    if ids.iter().any(is_given) {
+        // Apart from the options: the program, the command, and what follows the command.
+        let others = 2 + command.get_raw("").map_or(0, Iterator::count);
+        let options = arguments.len().saturating_sub(others);
+        if let Some(arguments) = arguments.get_mut(1..) {
+            arguments.rotate_left(options);
+        }
+    }
+    arguments
+}
+
+/// Options of `serve`.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options for serving")]
-pub struct Serve {
+pub struct ServeArgs {
     /// The address to listen on; port 0 picks a free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
@@ -53,7 +206,7 @@ pub struct Serve {
     pub redis: Option<String>,
     /// Which interface to serve
     #[arg(long, value_enum, default_value = "full")]
-    pub surface: Surface,
+    pub surface: SurfaceArg,
     /// Under which address clients reach the server [default: http://ADDR]
     #[arg(long, value_name = "URL", value_parser = base_url)]
     pub base_url: Option<String>,
@@ -77,11 +230,11 @@ pub struct Serve {
     pub cors_origin: Vec<HeaderValue>,
     /// The language of messages
     #[arg(long, value_enum, default_value = "en")]
-    pub language: Language,
+    pub language: LanguageArg,
     #[command(flatten)]
-    pub addresses: Addresses,
+    pub webhooks: WebhookOptions,
     #[command(flatten)]
-    pub pace: Pace,
+    pub retries: RetryOptions,
     /// Serve without sending webhooks
     #[arg(long)]
     pub no_worker: bool,
@@ -91,119 +244,64 @@ pub struct Serve {
     /// Give a new database its groups and the administrator, and nothing else
     #[arg(long)]
     pub empty: bool,
+    #[command(flatten)]
+    pub log: LogOptions,
+}
+
+/// Options of the log.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct LogOptions {
     /// How to write the log to standard error; RUST_LOG filters it
     #[arg(long, value_enum, default_value = "text")]
-    pub log: Log,
+    pub log: LogFormat,
     /// Log formatted panic messages in full; they may quote posts and messages
     #[arg(long)]
     pub log_panics: bool,
 }
 
-/// Which interface is served.
+/// The surface that is served.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Surface {
+pub enum SurfaceArg {
     /// 21 endpoints and 13 scopes
     Full,
     /// 7 endpoints and 8 scopes
     Compact,
 }
 
-impl From<Surface> for scope::Surface {
-    fn from(surface: Surface) -> Self {
+impl From<SurfaceArg> for scope::Surface {
+    fn from(surface: SurfaceArg) -> Self {
         match surface {
-            Surface::Full => Self::Full,
-            Surface::Compact => Self::Compact,
+            SurfaceArg::Full => Self::Full,
+            SurfaceArg::Compact => Self::Compact,
         }
     }
 }
 
 /// The language of messages.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Language {
+pub enum LanguageArg {
     /// English
     En,
     /// German
     De,
 }
 
-impl From<Language> for forum_api::Language {
-    fn from(language: Language) -> Self {
+impl From<LanguageArg> for forum_api::Language {
+    fn from(language: LanguageArg) -> Self {
         match language {
-            Language::En => Self::English,
-            Language::De => Self::German,
+            LanguageArg::En => Self::English,
+            LanguageArg::De => Self::German,
         }
     }
 }
 
-/// How the log is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Log {
+/// The format of the log.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum LogFormat {
     /// A line for people
     Text,
     /// A JSON object per line
     Json,
-}
-
-impl Cli {
-    /// What the process was started with. Ends it with status 2 when that makes no sense.
-    pub fn read() -> Self {
-        // Clap's derive cannot say it of options that are flattened.
-        let anywhere = |webhook: clap::Command| webhook.mut_args(|option| option.global(true));
-        let matches = Self::command()
-            .mut_subcommand("webhook", anywhere)
-            .get_matches();
-        let mut cli = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-        if let Some(("serve", after)) = matches.subcommand() {
-            cli.serve = merged(&matches, after);
-        }
-        if let Some(command) = &cli.command {
-            refuse_options_for_serving(command, &matches);
-        }
-        cli
-    }
-}
-
-/// Returns the options of `serve` given before the command and after it.
-fn merged(before: &ArgMatches, after: &ArgMatches) -> Serve {
-    let command = Serve::augment_args(clap::Command::new("serve")).no_binary_name(true);
-    let mut given = Vec::<OsString>::new();
-    for option in command.get_arguments() {
-        let (id, name) = (
-            option.get_id().as_str(),
-            option.get_long().unwrap_or_default(),
-        );
-        for matches in [before, after] {
-            if matches.value_source(id) != Some(ValueSource::CommandLine) {
-                continue;
-            }
-            if !option.get_action().takes_values() {
-                given.push(format!("--{name}").into());
-                continue;
-            }
-            for value in matches.get_raw(id).into_iter().flatten() {
-                let mut argument = OsString::from(format!("--{name}="));
-                argument.push(value);
-                given.push(argument);
-            }
-        }
-    }
-    let matches = command.get_matches_from(given);
-    Serve::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
-}
-
-/// Options may stand before a command, but not those that it does not take.
-fn refuse_options_for_serving(command: &Command, matches: &ArgMatches) {
-    let options = Serve::augment_args(clap::Command::new("serve"));
-    let given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-    for option in options.get_arguments() {
-        let id = option.get_id().as_str();
-        if given(id) && !command.takes(id) {
-            let message = format!("this command does not take '--{}'", id.replace('_', "-"));
-            Cli::command()
-                .error(ErrorKind::ArgumentConflict, message)
-                .exit();
-        }
-    }
 }
 
 fn base_url(text: &str) -> Result<String, &'static str> {

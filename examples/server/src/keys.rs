@@ -23,7 +23,7 @@ impl Secrets {
     /// stored in plain text.
     pub fn find(database: &str, option: Option<&Path>) -> Result<Self> {
         let beside = beside(database).filter(|path| path.exists());
-        Self::named(option.or(beside.as_deref()))
+        Self::read_or_plaintext(option.or(beside.as_deref()))
     }
 
     /// Returns the environment of this process, with this cipher.
@@ -32,7 +32,7 @@ impl Secrets {
     }
 
     /// Reads a key file; without one, secrets are stored in plain text.
-    pub fn named(path: Option<&Path>) -> Result<Self> {
+    pub fn read_or_plaintext(path: Option<&Path>) -> Result<Self> {
         match path {
             Some(path) => Self::read(path),
             None => Ok(Self(Arc::new(Plain))),

@@ -9,57 +9,40 @@
     clippy::unwrap_used
 )]
 
-mod beginning;
 pub mod board;
+mod bootstrap;
 mod cli;
 mod commands;
-mod confirm;
-mod connections;
-mod cors;
-mod front;
-mod greeting;
+mod connect;
+mod http;
 mod keys;
 mod log;
-mod metrics;
-mod open;
 mod output;
-mod password;
-mod readiness;
+mod prompt;
 mod serve;
+mod shutdown;
 mod sign_in;
-mod stop;
+mod startup_banner;
 mod webhooks;
 
 use std::process::ExitCode;
 
 use cli::Cli;
-use forum_api::host::{Refusal, Result};
+use forum_api::host::Refusal;
 use tokio::runtime::Runtime;
 
-/// Runs the command that the program's arguments name.
+/// Runs the command that the process's arguments name.
 pub fn main() -> ExitCode {
     let cli = Cli::read();
     let json = cli.common.json;
-    match run(cli) {
+    let outcome = Runtime::new().map_err(Refusal::failed).and_then(|runtime| {
+        let outcome = runtime.block_on(cli.run());
+        // A resolver that hangs must not delay the end.
+        runtime.shutdown_background();
+        outcome
+    });
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(refusal) => output::refuse(refusal, json),
     }
-}
-
-/// Does what was asked for, and waits for nothing else: a name whose resolver hangs would hold the process up.
-fn run(cli: Cli) -> Result<()> {
-    let Cli {
-        common,
-        serve,
-        command,
-    } = cli;
-    let runtime = Runtime::new().map_err(Refusal::failed)?;
-    let outcome = runtime.block_on(async {
-        match command {
-            Some(command) => command.run(&common, &serve).await,
-            None => serve::serve(&common, &serve).await,
-        }
-    });
-    runtime.shutdown_background();
-    outcome
 }

@@ -1,4 +1,4 @@
-//! What a command leaves on standard output and standard error, and its exit status.
+//! Output of commands on stdout and stderr, and their exit status.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ use forum_api::host::{Refusal, Result};
 use serde::Serialize;
 use serde_json::json;
 
-/// What there is to say: to people a text, to programs a JSON value.
+/// The result of a command: a text for people, and a JSON value for programs.
 #[derive(Debug)]
 pub struct Output {
     text: String,
@@ -16,59 +16,41 @@ pub struct Output {
 }
 
 impl Output {
-    /// To people `text`, to programs `json`.
+    /// Prints `text`, or `json` with `--json`.
     pub fn new(text: impl Display, json: impl Serialize) -> Result<Self> {
-        let (text, json) = (text.to_string(), serde_json::to_string(&json));
-        Ok(Self {
-            text,
-            json: json.map_err(Refusal::failed)?,
-        })
+        let text = text.to_string();
+        let json = serde_json::to_string(&json).map_err(Refusal::failed)?;
+        Ok(Self { text, json })
     }
 
-    /// To people a line for each, to programs all in an array.
+    /// Prints a line for each item, or all of them in an array.
     pub fn list(all: Vec<impl Display + Serialize>) -> Result<Self> {
         let lines: Vec<String> = all.iter().map(ToString::to_string).collect();
         Self::new(lines.join("\n"), all)
     }
 
-    /// Nothing but that it is done.
+    /// Prints nothing, or `{"ok":true}`.
     pub fn done() -> Result<Self> {
         Self::done_with("")
     }
 
-    /// That it is done: to people this `text`.
+    /// Prints `text`, or `{"ok":true}`.
     pub fn done_with(text: impl Display) -> Result<Self> {
         Self::new(text, json!({ "ok": true }))
     }
 
-    /// Says it on standard output.
     pub fn print(&self, as_json: bool) {
         if as_json {
-            say(&self.json);
+            print_line(&self.json);
         } else if !self.text.is_empty() {
-            say(&self.text.trim_end());
+            print_line(&self.text.trim_end());
         }
     }
 }
 
-/// Says on standard error why something was refused: status 1.
+/// Prints the reason of a refusal on stderr. Returns status 1.
 pub fn refuse(refusal: Refusal, as_json: bool) -> ExitCode {
-    let reason = sentence(refusal);
-    if as_json {
-        say(&json!({ "error": reason }));
-    }
-    drop(writeln!(io::stderr(), "error: {reason}"));
-    ExitCode::FAILURE
-}
-
-/// That nobody reads it is no failure.
-fn say(what: &impl Display) {
-    let mut out = io::stdout();
-    drop(writeln!(out, "{what}").and_then(|()| out.flush()));
-}
-
-fn sentence(refusal: Refusal) -> String {
-    match refusal {
+    let reason = match refusal {
         Refusal::Forbidden(text)
         | Refusal::NotFound(text)
         | Refusal::Conflict(text)
@@ -76,5 +58,16 @@ fn sentence(refusal: Refusal) -> String {
         | Refusal::TooFast(text, _) => text,
         Refusal::Failed(source) => source.to_string(),
         other => format!("{other:?}"),
+    };
+    if as_json {
+        print_line(&json!({ "error": reason }));
     }
+    drop(writeln!(io::stderr(), "error: {reason}"));
+    ExitCode::FAILURE
+}
+
+/// Prints to stdout. A closed stdout is not an error.
+fn print_line(line: &impl Display) {
+    let mut out = io::stdout();
+    drop(writeln!(out, "{line}").and_then(|()| out.flush()));
 }

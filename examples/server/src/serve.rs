@@ -1,138 +1,129 @@
-//! Serving, until the process is told to stop.
+//! `serve`: the API, the reference page, the control panel and the webhook worker, until the process is stopped.
 
-use forum_api::Environment;
-use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
-use forum_api::ForumApi;
 use forum_api::host::{Refusal, Result};
-use forum_api::panel::Panel;
+use forum_api::panel::{self, Panel};
 use forum_api::rate_limit::Window;
 use forum_api::store::Stores;
 use forum_api::swagger_ui::Docs;
-use forum_api::webhook_admin::Registry;
-use forum_api::worker::WorkerHandle;
-use forum_api::{Messages, Settings};
-use http::Request;
+use forum_api::{ForumApi, Messages, Settings};
 use tokio::net::TcpListener;
-use tower::service_fn;
 
-use crate::board::Board;
-use crate::board::db::Database;
-use crate::cli::{self, Common};
-use crate::commands::webhook::refusal;
-use crate::connections::{self, Limits};
-use crate::front::{DOCS, Front, MOUNT, PANEL};
-use crate::greeting::Greeting;
+use crate::bootstrap;
+use crate::cli::{Common, ServeArgs};
+use crate::connect::{self, DatabaseUrl, Migrations};
+use crate::http::connections::{self, Limits};
+use crate::http::metrics::Metrics;
+use crate::http::readiness::Readiness;
+use crate::http::router::{API, DOCS, PANEL, ServerRouter};
 use crate::keys::Secrets;
-use crate::metrics::Metrics;
-use crate::open::{self, Migrations, Place};
+use crate::log::Log;
 use crate::output::Output;
-use crate::readiness::Readiness;
+use crate::shutdown::Shutdown;
 use crate::sign_in::SignIn;
-use crate::stop::{Stop, patiently};
-use crate::{beginning, cors, log, webhooks};
+use crate::startup_banner::StartupBanner;
+use crate::webhooks::{self, refusal};
 
-/// Serves the board, and prints where once it listens.
-pub async fn serve(common: &Common, options: &cli::Serve) -> Result<()> {
-    let _log = log::start(options.log, options.log_panics);
+/// Serves the board. Everything that can fail is checked before a database is created.
+pub async fn serve(common: &Common, options: &ServeArgs) -> Result<()> {
+    let _log = Log::start(options.log);
     let metrics = Metrics::install()?;
-    let stop = Stop::listen().map_err(Refusal::failed)?;
+    let shutdown = Shutdown::listen().map_err(Refusal::failed)?;
     let (listener, address) = listen(options.listen).await?;
-    let place = Place::named(&common.database, true)?;
-    let secrets = Secrets::find(
-        &common.database,
-        options.addresses.secret_key_file.as_deref(),
-    )?;
-    let is_board = place.holds_board().await? == Some(true);
-    let password = beginning::password(options, is_board)?;
-    let budgets = open::budgets(options.redis.as_deref()).await?;
+    let url = DatabaseUrl::parse(&common.database, true)?;
+    let key_file = options.webhooks.secret_key_file.as_deref();
+    let mut secrets = Secrets::find(&common.database, key_file)?;
+    let is_board = url.holds_board().await? == Some(true);
+    let password = bootstrap::password(options, is_board)?;
+    let budgets = connect::budgets(options.redis.as_deref()).await?;
     if is_board {
-        place.check_key(&secrets).await?;
+        url.check_key(&secrets).await?;
     }
-    let (database, board) = place
-        .open(options.language.into(), Migrations::Apply)
-        .await?;
-    let secrets = if is_board {
-        secrets
-    } else {
-        secrets.or_created(&common.database)?
-    };
-    let base_url = options
-        .base_url
-        .clone()
-        .unwrap_or_else(|| format!("http://{address}"));
+    let (database, mut board) = url.open(options.language.into(), Migrations::Apply).await?;
+    if !is_board {
+        secrets = secrets.or_created(&common.database)?;
+    }
+    let base_url = options.base_url.clone();
+    let base_url = base_url.unwrap_or_else(|| format!("http://{address}"));
     let environment = secrets
         .environment()
         .surface(options.surface.into())
         .public_origin(&base_url);
-    let registry = options.addresses.registry(&database, &environment);
+    let registry = options.webhooks.registry(&database, &environment);
     registry.check_key().await.map_err(refusal)?;
-    let greeting = Greeting {
-        base_url,
-        new: beginning::begin(&database, &board, options, password).await?,
+    let banner = StartupBanner {
+        base_url: base_url.clone(),
+        new: bootstrap::create(&database, &board, options, password).await?,
     };
     secrets.warn_of_plaintext(&common.database);
-    let worker = worker(&database, &board, &environment, options)?;
+    let worker = if options.no_worker {
+        None
+    } else {
+        let (webhooks, retries) = (&options.webhooks, &options.retries);
+        Some(webhooks::start(
+            &database,
+            &board,
+            &environment,
+            webhooks,
+            retries,
+        )?)
+    };
+    if let Some(worker) = worker.clone() {
+        board = board.with_wake(move || worker.wake());
+    }
     let stores = Stores {
         budgets,
         ..database.stores()
     };
     let settings = settings(options);
-    let board = match worker.clone() {
-        Some(worker) => board.with_wake(move || worker.wake()),
-        None => board,
-    };
     let sign_in = SignIn::new(
         board.clone(),
         settings.clone(),
-        &greeting.base_url,
+        &base_url,
         stores.budgets.clone(),
     );
-    let front = Front {
-        panel: panel(&stores, registry, sign_in.clone(), &environment),
-        api: cors::layered(
-            api(stores, board.clone(), settings, &environment),
-            &options.cors_origin,
-        ),
+    let host = Arc::new(sign_in.clone());
+    let panel =
+        Panel::builder(host, stores.clone(), registry, &environment).settings(panel::Settings {
+            mount: PANEL.into(),
+            ..panel::Settings::default()
+        });
+    let host = Arc::new(board.clone());
+    let api = ForumApi::builder(host.clone(), host, stores, &environment).settings(settings);
+    let router = ServerRouter {
+        api: api.build(),
+        cors_origins: options.cors_origin.clone(),
+        panel: panel.build(),
         sign_in,
-        docs: Docs::new(DOCS, MOUNT),
+        docs: Docs::new(DOCS, API),
         metrics,
         readiness: Readiness::new(database.clone(), board.clone()),
     };
-    Output::new(&greeting, greeting.keys())?.print(common.json);
-    let stopped = stop.clone().told();
-    let work = async {
-        stopped.await;
+    Output::new(&banner, banner.info())?.print(common.json);
+
+    let limits = Limits::new(connections::raise_file_limit(options.max_connections));
+    let requests = async {
+        let stopped = shutdown.clone().requested();
+        let mut draining = connections::accept(listener, router.build(), limits, stopped).await;
+        Shutdown::drain("requests", draining.finish()).await;
+        draining.close().await;
+    };
+    let deliveries = async {
+        shutdown.clone().requested().await;
         if let Some(worker) = worker {
             webhooks::stop(&worker).await;
         }
     };
-    let served = async { tokio::join!(run(listener, front, options.max_connections, stop), work) };
     tokio::select! {
-        _ = served => {}
+        _ = async { tokio::join!(requests, deliveries) } => {}
         () = board.keep_writing_hints() => {}
     }
     board.write_hints().await;
     database.close().await;
     Ok(())
-}
-
-/// What sends webhooks, unless others do.
-fn worker(
-    database: &Database,
-    board: &Board,
-    environment: &Environment,
-    options: &cli::Serve,
-) -> Result<Option<WorkerHandle>> {
-    if options.no_worker {
-        return Ok(None);
-    }
-    let (addresses, pace) = (&options.addresses, &options.pace);
-    webhooks::work(database, board, environment, addresses, pace).map(Some)
 }
 
 async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr)> {
@@ -142,49 +133,15 @@ async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr)> {
     Ok((listener, address))
 }
 
-fn settings(options: &cli::Serve) -> Settings {
+fn settings(options: &ServeArgs) -> Settings {
     let length = Duration::from_secs(options.window.into());
+    let window = |units| Window { units, length };
     Settings {
-        mount: MOUNT.into(),
+        mount: API.into(),
         messages: Messages::of(options.language.into()),
-        token_window: Window {
-            units: options.token_budget,
-            length,
-        },
-        guest_window: Window {
-            units: options.guest_budget,
-            length,
-        },
+        token_window: window(options.token_budget),
+        guest_window: window(options.guest_budget),
         trusted_proxies: options.trusted_proxies.clone(),
         ..Settings::default()
     }
-}
-
-fn api(stores: Stores, board: Board, settings: Settings, environment: &Environment) -> ForumApi {
-    let board = Arc::new(board);
-    ForumApi::builder(board.clone(), board, stores, environment)
-        .settings(settings)
-        .build()
-}
-
-fn panel(stores: &Stores, registry: Registry, sign_in: SignIn, environment: &Environment) -> Panel {
-    let settings = forum_api::panel::Settings {
-        mount: PANEL.into(),
-        ..forum_api::panel::Settings::default()
-    };
-    Panel::builder(Arc::new(sign_in), stores.clone(), registry, environment)
-        .settings(settings)
-        .build()
-}
-
-/// Answers until told to stop, then finishes what is in flight.
-async fn run(listener: TcpListener, front: Front, max_connections: usize, stop: Stop) {
-    let service = service_fn(move |request: Request<Body>| {
-        let front = front.clone();
-        async move { Ok::<_, Infallible>(front.answer(request).await) }
-    });
-    let limits = Limits::new(connections::raise_file_limit(max_connections));
-    let mut draining = connections::accept(listener, service, limits, stop.told()).await;
-    patiently("requests", draining.finish()).await;
-    draining.close().await;
 }

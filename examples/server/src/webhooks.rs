@@ -1,23 +1,23 @@
-//! What sending webhooks takes: options, secrets, and the worker.
+//! Options of webhooks, and the worker that sends them.
 
-use forum_api::Environment;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use forum_api::Environment;
 use forum_api::host::{Refusal, Result};
-use forum_api::webhook::{Backoff, HttpSettings, HttpTransport};
-use forum_api::webhook_admin::Registry;
+use forum_api::webhook::{Backoff, HttpSettings, HttpTransport, KeyId, Refused};
+use forum_api::webhook_admin::{Declined, Registry};
 use forum_api::worker::{Settings, Worker, WorkerHandle};
 
 use crate::board::db::Database;
-use crate::board::{Board, Unseen};
-use crate::stop::patiently;
+use crate::board::{Board, OfflineMembers};
+use crate::shutdown::Shutdown;
 
-/// What registering endpoints takes, and sending to them.
-#[derive(Clone, Debug, Default, Args)]
-pub struct Addresses {
+/// Options of registering endpoints and sending to them.
+#[derive(Clone, Debug, Args)]
+pub struct WebhookOptions {
     /// Let webhooks go to loopback, private and unique-local addresses
     #[arg(long)]
     pub allow_private_webhooks: bool,
@@ -27,83 +27,50 @@ pub struct Addresses {
     pub secret_key_file: Option<PathBuf>,
 }
 
-/// How attempts follow each other.
-#[derive(Clone, Debug, Default, Args)]
-pub struct Pace {
-    /// How long to wait after a delivery's first failure; doubles with each [default: 30]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    pub webhook_initial_backoff: Option<Duration>,
-    /// The longest wait between two attempts [default: 3600]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    pub webhook_max_backoff: Option<Duration>,
-    /// How long one attempt may take [default: 10]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    pub webhook_timeout: Option<Duration>,
-    /// How long deliveries are kept that were delivered, gone or withheld [default: 604800]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    pub webhook_keep: Option<Duration>,
+/// Options of retries.
+#[derive(Clone, Debug, Args)]
+pub struct RetryOptions {
+    /// How long to wait after a delivery's first failure; doubles with each
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
+    webhook_initial_backoff: Duration,
+    /// The longest wait between two attempts
+    #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = seconds)]
+    webhook_max_backoff: Duration,
+    /// How long one attempt may take
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    webhook_timeout: Duration,
+    /// How long deliveries are kept that were delivered, gone or withheld
+    #[arg(long, value_name = "SECONDS", default_value = "604800", value_parser = seconds)]
+    webhook_keep: Duration,
 }
 
-impl Addresses {
-    /// These, or else what stood before the command.
-    pub fn or(self, before: &Self) -> Self {
-        Self {
-            allow_private_webhooks: self.allow_private_webhooks || before.allow_private_webhooks,
-            secret_key_file: self
-                .secret_key_file
-                .or_else(|| before.secret_key_file.clone()),
-        }
-    }
-
+impl WebhookOptions {
     /// Returns the operations on endpoints, in this environment.
     pub fn registry(&self, database: &Database, environment: &Environment) -> Registry {
         Registry::new(database.webhooks(), environment).allow_private(self.allow_private_webhooks)
     }
 }
 
-impl Pace {
-    /// These, or else what stood before the command.
-    pub fn or(self, before: &Self) -> Self {
-        Self {
-            webhook_initial_backoff: self
-                .webhook_initial_backoff
-                .or(before.webhook_initial_backoff),
-            webhook_max_backoff: self.webhook_max_backoff.or(before.webhook_max_backoff),
-            webhook_timeout: self.webhook_timeout.or(before.webhook_timeout),
-            webhook_keep: self.webhook_keep.or(before.webhook_keep),
-        }
-    }
-
-    fn backoff(&self) -> Backoff {
-        let Backoff { initial, max } = Backoff::default();
-        Backoff {
-            initial: self.webhook_initial_backoff.unwrap_or(initial),
-            max: self.webhook_max_backoff.unwrap_or(max),
-        }
-    }
-}
-
 /// Starts a worker over the webhooks in `database`.
-pub fn work(
+pub fn start(
     database: &Database,
     board: &Board,
     environment: &Environment,
-    addresses: &Addresses,
-    pace: &Pace,
+    options: &WebhookOptions,
+    retries: &RetryOptions,
 ) -> Result<WorkerHandle> {
-    let timeout = pace
-        .webhook_timeout
-        .unwrap_or(HttpSettings::default().timeout);
+    let (timeout, keep) = (retries.webhook_timeout, retries.webhook_keep);
     let transport = HttpTransport::new(HttpSettings {
-        allow_private: addresses.allow_private_webhooks,
+        allow_private: options.allow_private_webhooks,
         timeout,
         ..HttpSettings::default()
     });
-    let transport = transport.map_err(Refusal::Failed)?;
     let defaults = Settings::default();
-    let keep = pace.webhook_keep.unwrap_or(defaults.keep);
     let settings = Settings {
-        backoff: pace.backoff(),
+        backoff: Backoff {
+            initial: retries.webhook_initial_backoff,
+            max: retries.webhook_max_backoff,
+        },
         step: defaults.step.max(timeout.mul_f64(1.5)),
         keep,
         sweep: defaults.sweep.min(keep.max(Duration::from_secs(1))),
@@ -111,23 +78,42 @@ pub fn work(
     };
     let worker = Worker::new(
         database.webhooks(),
-        Arc::new(Unseen(board.clone())),
-        transport,
+        Arc::new(OfflineMembers(board.clone())),
+        transport.map_err(Refusal::Failed)?,
         environment,
     );
-    let worker = worker.settings(settings);
-    Ok(worker.start())
+    Ok(worker.settings(settings).start())
 }
 
-/// Stops a worker. What is cut off counts as failed once its lease has run out.
+/// Stops a worker. Attempts that are cut off count as failed when their lease ends.
 pub async fn stop(worker: &WorkerHandle) {
-    patiently("webhooks", worker.stop()).await;
+    Shutdown::drain("webhooks", worker.stop()).await;
 }
 
-/// Seconds, with a fraction or without: from a millisecond to a year.
+/// Parses seconds, with or without a fraction, from a millisecond to a year.
 fn seconds(text: &str) -> Result<Duration, &'static str> {
     let seconds: Option<f64> = text.parse().ok();
     let fits = seconds.filter(|seconds| (0.001..=31_536_000.0).contains(seconds));
     fits.map(Duration::from_secs_f64)
         .ok_or("expected a number of seconds from 0.001 to 31536000")
+}
+
+/// Translates the reason of a refusal for the operator.
+pub fn refusal(declined: Declined) -> Refusal {
+    match declined {
+        Declined::Failed(source) => Refusal::Failed(source),
+        Declined::Address(private @ Refused::Private(..)) => Refusal::invalid(
+            "url",
+            format!("{private}: --allow-private-webhooks turns it on"),
+        ),
+        Declined::Key(mismatch) => {
+            let remedy = if mismatch.stored == KeyId::plaintext() {
+                "`webhook reseal --new-key FILE` encrypts them"
+            } else {
+                "--secret-key-file names the file of their key"
+            };
+            Refusal::invalid("key", format!("{mismatch}: {remedy}"))
+        }
+        other => Refusal::invalid("endpoint", other.to_string()),
+    }
 }

@@ -1,7 +1,7 @@
-//! The program: run to its end, or served in a directory of its own.
+//! The example server as a process.
 
 use std::ffi::OsStr;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
@@ -10,27 +10,24 @@ use serde_json::Value;
 
 use crate::client::{self, Answer};
 pub use crate::databases;
-pub use crate::home::Home;
+pub use crate::directory::ServerDirectory;
 
-/// What a run left behind.
+/// The exit status and the output of a process.
 #[derive(Debug)]
-pub struct Ended {
-    /// Its exit status.
+pub struct ExitedProcess {
     pub status: i32,
-    /// Its standard output.
     pub out: String,
-    /// Its standard error.
     pub err: String,
 }
 
-impl Ended {
-    /// The one line on standard output as JSON.
+impl ExitedProcess {
+    /// The one line of stdout as JSON.
     pub fn json(&self) -> Value {
         assert_eq!(self.out.lines().count(), 1, "{self:?}");
         serde_json::from_str(&self.out).unwrap()
     }
 
-    /// That it was refused in one sentence, which is given back.
+    /// The one sentence of a refusal, which has status 1.
     pub fn refusal(&self) -> &str {
         assert_eq!((self.status, self.err.lines().count()), (1, 1), "{self:?}");
         self.err.trim_end().strip_prefix("error: ").unwrap()
@@ -38,14 +35,14 @@ impl Ended {
 }
 
 /// Runs the program in `directory` until it ends.
-pub fn run(directory: &Path, arguments: &[impl AsRef<OsStr>], input: &str) -> Ended {
+pub fn run(directory: &Path, arguments: &[impl AsRef<OsStr>], input: &str) -> ExitedProcess {
     let mut child = start(directory, arguments, &[]);
-    // One that is refused early reads nothing.
+    // A command that is refused early does not read its input.
     drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
-    ended(child)
+    wait(child)
 }
 
-/// Starts the program in `directory`; nobody reads what it says yet.
+/// Starts the program in `directory` with pipes that are not read yet.
 pub fn start(
     directory: &Path,
     arguments: &[impl AsRef<OsStr>],
@@ -71,101 +68,98 @@ pub fn signal(child: &Child, name: &str) {
     assert!(kill.unwrap().success());
 }
 
-/// Reads what it says, to its end.
-pub fn ended(child: Child) -> Ended {
+/// Waits for the end of a process.
+pub fn wait(child: Child) -> ExitedProcess {
     let output = child.wait_with_output().unwrap();
-    Ended {
+    ExitedProcess {
         status: output.status.code().unwrap(),
         out: String::from_utf8(output.stdout).unwrap(),
         err: String::from_utf8(output.stderr).unwrap(),
     }
 }
 
-/// A command that goes on beside a server.
-#[derive(Debug)]
-pub struct Beside(Child);
-
-impl Beside {
-    /// Tells it to stop, and gives what it left behind.
-    pub fn stop(self) -> Ended {
-        signal(&self.0, "TERM");
-        ended(self.0)
-    }
-}
-
 /// Returns the path of the example server, which cargo builds beside the directory of the test binaries.
 pub fn server() -> PathBuf {
-    let mut path = example("");
-    path.pop();
-    path.set_file_name(format!("forum-server{}", std::env::consts::EXE_SUFFIX));
-    path
+    built("forum-server")
 }
 
-/// Where an example is: beside the directory that this test binary is in.
+/// Returns the path of an example, which cargo builds beside the directory of the test binaries.
 pub fn example(name: &str) -> PathBuf {
+    built(&format!("examples/{name}"))
+}
+
+fn built(name: &str) -> PathBuf {
     let this = std::env::current_exe().unwrap();
     let profile = this.parent().and_then(Path::parent).unwrap();
-    profile
-        .join("examples")
-        .join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+    profile.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }
 
-/// A server that runs, in a home that goes with it.
+/// A running server. It is killed when this value is dropped.
 #[derive(Debug)]
 pub struct Server {
-    /// Where it runs.
-    pub home: Home,
-    /// What it printed when it listened.
+    pub directory: ServerDirectory,
+    /// The output of `serve --json`; of a copied demo board, that of the server that created it, with this address.
     pub greeting: Value,
     child: Child,
-    /// Reads what it logs: a pipe that nobody reads is full soon, and then the server waits.
+    /// Reads the log: a server waits for the reader of a full pipe.
     log: Option<JoinHandle<String>>,
 }
 
+/// Options that decide what a new database holds.
+const OPTIONS_OF_CREATION: [&str; 3] = ["--empty", "--surface", "--database"];
+
 impl Server {
-    /// Starts one with a new database.
+    /// Starts a server on the demo board, which is a copy unless an option decides what a new database holds.
     pub fn new(arguments: &[&str]) -> Self {
-        Self::with_input(Home::new(), arguments, "")
+        if arguments
+            .iter()
+            .any(|argument| OPTIONS_OF_CREATION.contains(argument))
+        {
+            return Self::start(ServerDirectory::new(), arguments);
+        }
+        let (directory, mut greeting) = ServerDirectory::with_demo_board();
+        let mut server = Self::start(directory, arguments);
+        for key in ["password", "token"] {
+            server.greeting[key] = greeting[key].take();
+        }
+        server
     }
 
-    /// Starts one in a home that may have a board, with this on standard input.
-    pub fn with_input(home: Home, arguments: &[&str], input: &str) -> Self {
-        Self::with_environment(home, &[], arguments, input)
+    /// Starts a server in a directory that may have a board.
+    pub fn start(directory: ServerDirectory, arguments: &[&str]) -> Self {
+        Self::start_with(directory, arguments, &[], "")
     }
 
-    /// The same, with these variables in its environment.
-    pub fn with_environment(
-        home: Home,
-        environment: &[(&str, &str)],
+    /// Starts a server with this environment and this input.
+    pub fn start_with(
+        directory: ServerDirectory,
         arguments: &[&str],
+        environment: &[(&str, &str)],
         input: &str,
     ) -> Self {
         let arguments = [&["--json"], arguments].concat();
-        let (mut server, text) = Self::greet(home, environment, &arguments, input, |_| true);
+        let (mut server, text) = Self::greet(directory, &arguments, environment, input, |_| true);
         server.greeting = serde_json::from_str(&text).unwrap();
         server
     }
 
-    /// Starts one, and gives what it printed up to the line that is the `last`.
+    /// Starts a server. Returns its output up to the line that is the `last`.
     pub fn greet(
-        home: Home,
-        environment: &[(&str, &str)],
+        directory: ServerDirectory,
         arguments: &[&str],
+        environment: &[(&str, &str)],
         input: &str,
         mut last: impl FnMut(&str) -> bool,
     ) -> (Self, String) {
         let arguments = [&["--listen", "127.0.0.1:0"], arguments].concat();
-        let arguments = [
-            home.arguments(&arguments),
-            home.budgets().into_iter().collect(),
-        ]
-        .concat();
-        let mut child = start(home.path(), &arguments, environment);
+        let mut arguments = directory.arguments(&arguments);
+        arguments.extend(directory.redis());
+        let mut child = start(directory.path(), &arguments, environment);
         drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let stderr = child.stderr.take().unwrap();
         let mut server = Self {
-            home,
+            directory,
             greeting: Value::Null,
             child,
             log: Some(thread::spawn(|| io::read_to_string(stderr).unwrap())),
@@ -185,103 +179,82 @@ impl Server {
         self.log.take().unwrap().join().unwrap()
     }
 
-    /// Runs a command beside it, on its database.
-    pub fn command(&self, arguments: &[&str]) -> Ended {
-        self.command_with(arguments, "")
+    /// Runs a command of words beside the server, on its database.
+    pub fn command(&self, line: &str) -> ExitedProcess {
+        self.command_with(line, "")
     }
 
-    /// Runs a command with this on standard input.
-    pub fn command_with(&self, arguments: &[&str], input: &str) -> Ended {
-        self.home.run(arguments, input)
+    /// Runs a command with this input.
+    pub fn command_with(&self, line: &str, input: &str) -> ExitedProcess {
+        let words: Vec<_> = line.split_whitespace().collect();
+        self.directory.run(&words, input)
     }
 
-    /// Runs a command at a pseudo-terminal, answers its `prompt` with `answer`, and returns its output.
-    pub fn at_a_terminal(&self, prompt: &str, answer: &str, arguments: &[&str]) -> String {
-        let program = server();
-        let line: Vec<String> = std::iter::once(program.to_str().unwrap())
-            .chain(self.home.arguments(arguments).iter().map(AsRef::as_ref))
-            .map(|argument| format!("'{argument}'"))
-            .collect();
-        let mut child = Command::new("script")
-            .args([
-                "--quiet",
-                "--return",
-                "--command",
-                &line.join(" "),
-                "/dev/null",
-            ])
-            .current_dir(self.home.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("`script` of util-linux is installed");
-        let (mut output, mut input) = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
-        let mut read = Vec::new();
-        while !String::from_utf8_lossy(&read).contains(prompt) {
-            let mut byte = [0];
-            output.read_exact(&mut byte).expect("the command prompts");
-            read.push(byte[0]);
-        }
-        writeln!(input, "{answer}").unwrap();
-        let rest = io::read_to_string(output).unwrap();
-        assert!(child.wait().unwrap().success(), "{rest}");
-        rest
+    /// Runs a command that succeeds.
+    pub fn done(&self, line: &str) -> ExitedProcess {
+        self.done_with(line, "")
     }
 
-    /// Starts a command beside it that goes on until it is told to stop.
-    pub fn beside_it(&self, arguments: &[&str]) -> Beside {
-        let arguments = self.home.arguments(arguments);
-        Beside(start(self.home.path(), &arguments, &[]))
+    /// Runs a command with this input that succeeds.
+    pub fn done_with(&self, line: &str, input: &str) -> ExitedProcess {
+        let exited = self.command_with(line, input);
+        assert_eq!(exited.status, 0, "{line} {exited:?}");
+        exited
     }
 
-    /// Ends it at once, wherever it is, and gives its home.
-    pub fn kill(mut self) -> Home {
+    /// Lets members post as often as they like.
+    pub fn remove_post_limits(&self) {
+        self.done("setting post.interval_seconds 0");
+        self.done("setting post.per_hour 1000000");
+    }
+
+    /// Kills the server.
+    pub fn kill(mut self) -> ServerDirectory {
         drop(self.child.kill());
         self.wait().0
     }
 
-    /// Issues a token with all scopes.
+    /// The administrator's password.
+    pub fn password(&self) -> &str {
+        self.greeting["password"].as_str().unwrap()
+    }
+
+    /// A token with all scopes.
     pub fn token(&self, owner: &str) -> String {
-        self.token_with(owner, "all")
+        match self.greeting["token"].as_str() {
+            Some(token) if owner == "alice" => token.into(),
+            _ => self.token_with(owner, "all"),
+        }
     }
 
     /// Issues a token with these scopes, which stand between commas.
     pub fn token_with(&self, owner: &str, scopes: &str) -> String {
-        let arguments = [
-            "token",
-            "issue",
-            "--owner",
-            owner,
-            "--scopes",
-            scopes,
-            "--password-stdin",
-        ];
-        let issued = self.command_with(&arguments, self.greeting["password"].as_str().unwrap());
-        assert_eq!(issued.status, 0, "{issued:?}");
+        let issue = format!("token issue --password-stdin --owner {owner} --scopes {scopes}");
+        let issued = self.done_with(&issue, self.password());
         issued.out.trim_end().into()
     }
 
-    /// The address of a path below the API's.
+    /// The URL of a path below the API's.
     pub fn api(&self, path: &str) -> String {
         format!("{}{path}", self.greeting["api"].as_str().unwrap())
     }
 
-    /// The address of a path beside the API's.
+    /// The URL of a path beside the API's.
     pub fn beside(&self, path: &str) -> String {
         self.api("").replace("/api/v1", path)
     }
 
-    /// What a path of the API answers to a token.
+    /// Reads a path of the API with a token.
     pub fn get(&self, token: &str, path: &str) -> Answer {
         self.ask("GET", token, path, "")
     }
 
-    /// What posting JSON answers to a token.
+    /// Posts JSON to a path of the API with a token.
     pub fn post(&self, token: &str, path: &str, body: &Value) -> Answer {
         self.ask("POST", token, path, &body.to_string())
     }
 
-    /// What a request with a JSON body answers to a token.
+    /// Sends JSON to a path of the API with a token.
     pub fn ask(&self, method: &str, token: &str, path: &str, body: &str) -> Answer {
         let bearer = format!("Bearer {token}");
         let headers = [
@@ -291,12 +264,12 @@ impl Server {
         client::send(method, &self.api(path), &headers, body)
     }
 
-    /// What the kernel tells of its process.
+    /// The directory of the process in `/proc`.
     pub fn process(&self) -> PathBuf {
         format!("/proc/{}", self.child.id()).into()
     }
 
-    /// What it has in memory, in kB.
+    /// The resident memory in kB.
     pub fn resident(&self) -> u64 {
         let status = std::fs::read_to_string(self.process().join("status")).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -309,20 +282,24 @@ impl Server {
         signal(&self.child, name);
     }
 
-    /// Waits for its end; gives its home, its status and its log.
-    pub fn wait(mut self) -> (Home, ExitStatus, String) {
+    /// Waits for the end. Returns the exit status and the log.
+    pub fn wait(mut self) -> (ServerDirectory, ExitStatus, String) {
         let log = self.log();
         let status = self.child.wait().unwrap();
-        let home = std::mem::replace(&mut self.home, Home::in_sqlite());
-        (home, status, log)
+        (self.directory.clone(), status, log)
     }
 
-    /// Tells it to stop, and gives its home back.
-    pub fn stop(self) -> Home {
+    /// Sends SIGTERM and waits for the end with status 0. Returns the log.
+    pub fn stop_with_log(self) -> (ServerDirectory, String) {
         self.signal("TERM");
-        let (home, status, log) = self.wait();
+        let (directory, status, log) = self.wait();
         assert!(status.success(), "{log}");
-        home
+        (directory, log)
+    }
+
+    /// Sends SIGTERM and waits for the end with status 0.
+    pub fn stop(self) -> ServerDirectory {
+        self.stop_with_log().0
     }
 }
 

@@ -1,27 +1,32 @@
-//! `delivery list`, `delivery show`, `delivery retry`, `delivery remove`.
+//! `delivery` and `worker`.
 
-use forum_api::runtime::TokioRuntime;
 use std::fmt;
 
 use clap::{Args, Subcommand};
 use forum_api::host::{Refusal, Result};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
-use forum_api::runtime::{Clock, SystemClock};
+use forum_api::runtime::{Clock, SystemClock, TokioRuntime};
 use forum_api::store::{Filter, Webhooks};
 use forum_api::webhook::{self, Attempted, State};
 use forum_api::webhook_admin::{Declined, Registry};
 use serde::Serialize;
 
-use super::webhook::{endpoint, refusal};
+use super::webhook::endpoint;
+use crate::board::Board;
 use crate::board::db::Database;
+use crate::cli::LogOptions;
+use crate::keys::Secrets;
+use crate::log::Log;
 use crate::output::Output;
+use crate::shutdown::Shutdown;
+use crate::webhooks::{self, RetryOptions, WebhookOptions, refusal};
 
-/// How many deliveries are read at a time.
+/// Deliveries of a page of the store.
 const PAGE: u32 = 100;
 
 /// Deliveries of webhooks.
 #[derive(Debug, Subcommand)]
-pub enum Delivery {
+pub enum DeliveryCommand {
     /// List deliveries, the newest first
     List {
         /// Only those in this state
@@ -38,7 +43,7 @@ pub enum Delivery {
         id: DeliveryId,
     },
     /// Queue a finished delivery again, or send a retrying one at once
-    Retry(Retry),
+    Retry(RetryArgs),
     /// Remove a delivery, in any state
     Remove {
         /// The delivery's id
@@ -47,9 +52,8 @@ pub enum Delivery {
     },
 }
 
-/// Which deliveries are queued again.
 #[derive(Debug, Args)]
-pub struct Retry {
+pub struct RetryArgs {
     /// The delivery's id
     #[arg(required_unless_present = "dead", conflicts_with_all = ["dead", "endpoint"], value_parser = delivery)]
     id: Option<DeliveryId>,
@@ -61,30 +65,34 @@ pub struct Retry {
     endpoint: Option<EndpointId>,
 }
 
-impl Delivery {
-    /// Carries it out.
+impl DeliveryCommand {
     pub async fn run(self, database: &Database) -> Result<Output> {
         let webhooks = database.webhooks();
         match self {
             Self::List { state, endpoint } => list(&webhooks, state, endpoint).await,
-            Self::Show { id } => show(&webhooks, &id).await,
-            Self::Retry(retry) => retry.run(webhooks).await,
-            Self::Remove { id } => remove(&webhooks, &id).await,
+            Self::Show { id } => {
+                let found = webhooks.deliveries.find(&id).await?;
+                let (delivery, log) = found.ok_or_else(|| not_found(&id))?;
+                let shown = DeliveryListing::new(delivery, Some(log));
+                Output::new(shown.to_string(), shown)
+            }
+            Self::Retry(RetryArgs { id: Some(id), .. }) => retry(&webhooks, &id).await,
+            Self::Retry(RetryArgs { endpoint, .. }) => {
+                if let Some(endpoint) = endpoint {
+                    let retried = Registry::new(webhooks, TokioRuntime)
+                        .retry_dead(&endpoint)
+                        .await;
+                    retried.map_err(refusal)?;
+                }
+                Output::done()
+            }
+            Self::Remove { id } => {
+                if webhooks.deliveries.remove(&id).await? {
+                    return Output::done();
+                }
+                Err(not_found(&id))
+            }
         }
-    }
-}
-
-impl Retry {
-    async fn run(self, webhooks: Webhooks) -> Result<Output> {
-        if let Some(id) = self.id {
-            retry(&webhooks, &id).await?;
-        } else if let Some(endpoint) = self.endpoint {
-            let retried = Registry::new(webhooks, TokioRuntime)
-                .retry_dead(&endpoint)
-                .await;
-            retried.map_err(refusal)?;
-        }
-        Output::done()
     }
 }
 
@@ -108,7 +116,10 @@ async fn list(
     loop {
         let page = webhooks.deliveries.list(&filter).await?;
         let last = page.last().map(|last| (last.created_at, last.id.clone()));
-        all.extend(page.into_iter().map(|delivery| Shown::new(delivery, None)));
+        all.extend(
+            page.into_iter()
+                .map(|delivery| DeliveryListing::new(delivery, None)),
+        );
         match last {
             Some(_) => filter.after = last,
             None => break,
@@ -117,37 +128,22 @@ async fn list(
     Output::list(all)
 }
 
-async fn show(webhooks: &Webhooks, id: &DeliveryId) -> Result<Output> {
-    let found = webhooks.deliveries.find(id).await?;
-    let (delivery, log) = found.ok_or_else(|| absent(id))?;
-    let shown = Shown::new(delivery, Some(log));
-    Output::new(shown.to_string(), shown)
-}
-
-async fn retry(webhooks: &Webhooks, id: &DeliveryId) -> Result<()> {
+async fn retry(webhooks: &Webhooks, id: &DeliveryId) -> Result<Output> {
     if webhooks.deliveries.retry(id, SystemClock.now()).await? {
-        return Ok(());
+        return Output::done();
     }
     let found = webhooks.deliveries.find(id).await?;
-    let (found, _) = found.ok_or_else(|| absent(id))?;
+    let (found, _) = found.ok_or_else(|| not_found(id))?;
     let state = found.progress.state.as_str();
     let reason = format!("the delivery is {state}: it waits for an attempt, or one is under way");
     Err(Refusal::Conflict(reason))
-}
-
-async fn remove(webhooks: &Webhooks, id: &DeliveryId) -> Result<Output> {
-    let removed = webhooks.deliveries.remove(id).await?;
-    if !removed {
-        return Err(absent(id));
-    }
-    Output::done()
 }
 
 fn delivery(id: &str) -> Result<DeliveryId, &'static str> {
     DeliveryId::new(id).ok_or("not a delivery's id")
 }
 
-fn absent(id: &DeliveryId) -> Refusal {
+fn not_found(id: &DeliveryId) -> Refusal {
     Refusal::NotFound(format!("there is no delivery \"{id}\""))
 }
 
@@ -158,10 +154,10 @@ fn state(name: &str) -> Result<State, String> {
     })
 }
 
-/// A delivery as it is listed, and with its attempts as it is shown.
+/// A delivery in the output. `log` is present when one is shown.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown {
+struct DeliveryListing {
     id: DeliveryId,
     endpoint_id: EndpointId,
     topic: String,
@@ -173,7 +169,7 @@ struct Shown {
     log: Option<Vec<Attempted>>,
 }
 
-impl Shown {
+impl DeliveryListing {
     fn new(delivery: webhook::Delivery, log: Option<Vec<Attempted>>) -> Self {
         Self {
             id: delivery.id,
@@ -188,7 +184,7 @@ impl Shown {
     }
 }
 
-impl fmt::Display for Shown {
+impl fmt::Display for DeliveryListing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             id,
@@ -212,14 +208,14 @@ impl fmt::Display for Shown {
             write!(f, ", the next at {next}")?;
         }
         for attempted in self.log.iter().flatten() {
-            write!(f, "\n  {}  {}", attempted.at, told(attempted))?;
+            write!(f, "\n  {}  {}", attempted.at, format_attempt(attempted))?;
         }
         Ok(())
     }
 }
 
-/// What came of an attempt: `#2  17 ms  503  "the answer"`, quoted, so that no receiver writes lines of its own.
-fn told(attempted: &Attempted) -> String {
+/// Formats an attempt as `#2  17 ms  503  "the answer"`. The answer is quoted: a receiver cannot write lines of its own.
+fn format_attempt(attempted: &Attempted) -> String {
     let (number, took) = (attempted.attempt, attempted.duration_ms);
     let status = attempted.status.map(|status| status.to_string());
     let answer = attempted
@@ -227,7 +223,36 @@ fn told(attempted: &Attempted) -> String {
         .as_ref()
         .filter(|answer| !answer.is_empty());
     let answer = answer.map(|answer| format!("{answer:?}"));
-    let came = [&status, &attempted.error, &answer];
-    let came: Vec<&str> = came.into_iter().flatten().map(String::as_str).collect();
-    format!("#{number}  {took} ms  {}", came.join("  "))
+    let outcome = [&status, &attempted.error, &answer];
+    let outcome: Vec<&str> = outcome.into_iter().flatten().map(String::as_str).collect();
+    format!("#{number}  {took} ms  {}", outcome.join("  "))
+}
+
+/// Sends webhooks beside any number of servers and workers.
+#[derive(Debug, Args)]
+pub struct WorkerCommand {
+    #[command(flatten)]
+    webhooks: WebhookOptions,
+    #[command(flatten)]
+    retries: RetryOptions,
+    #[command(flatten)]
+    log: LogOptions,
+}
+
+impl WorkerCommand {
+    /// Works until the process is stopped.
+    pub async fn run(self, url: &str, database: &Database, board: &Board) -> Result<Output> {
+        let _log = Log::start(self.log);
+        let shutdown = Shutdown::listen().map_err(Refusal::failed)?;
+        let secrets = Secrets::find(url, self.webhooks.secret_key_file.as_deref())?;
+        let environment = secrets.environment();
+        let registry = self.webhooks.registry(database, &environment);
+        registry.check_key().await.map_err(refusal)?;
+        secrets.warn_of_plaintext(url);
+        let worker = webhooks::start(database, board, &environment, &self.webhooks, &self.retries)?;
+        tracing::info!("webhooks are sent");
+        shutdown.requested().await;
+        webhooks::stop(&worker).await;
+        Output::done()
+    }
 }

@@ -1,17 +1,17 @@
-//! `member add`, `member password`, `member ban`, `member unban`, `member groups`.
+//! `member`.
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use forum_api::host::{Refusal, Result};
 use serde_json::json;
 
 use crate::board::groups::Groups;
 use crate::board::{Board, accounts, passwords};
 use crate::output::Output;
-use crate::password;
+use crate::prompt;
 
 /// The board's members.
 #[derive(Debug, Subcommand)]
-pub enum Member {
+pub enum MemberCommand {
     /// Add a member, and print the id
     Add {
         /// The member's name
@@ -29,15 +29,9 @@ pub enum Member {
         password_stdin: bool,
     },
     /// Ban a member, whose tokens open nothing from then on
-    Ban {
-        /// The member's name
-        name: String,
-    },
+    Ban(Name),
     /// Take a ban back
-    Unban {
-        /// The member's name
-        name: String,
-    },
+    Unban(Name),
     /// Put a member into these groups and no others
     Groups {
         /// The member's name
@@ -48,16 +42,19 @@ pub enum Member {
     },
 }
 
-/// What is new about a member.
+#[derive(Debug, Args)]
+pub struct Name {
+    /// The member's name
+    name: String,
+}
+
 enum Change {
-    /// The hash of a password.
-    Password(String),
+    PasswordHash(String),
     Banned(bool),
     Groups(Groups),
 }
 
-impl Member {
-    /// Carries it out.
+impl MemberCommand {
     pub async fn run(self, board: &Board) -> Result<Output> {
         let (name, new) = match self {
             Self::Add { name, groups } => return add(board, name, groups).await,
@@ -66,11 +63,12 @@ impl Member {
                 password_stdin,
             } => {
                 let prompt = format!("New password of {name}");
-                let hash = passwords::hash_new(password::read(&prompt, password_stdin)?).await?;
-                (name, Change::Password(hash))
+                let password = prompt::password(&prompt, password_stdin)?;
+                let hash = passwords::hash_new(password).await?;
+                (name, Change::PasswordHash(hash))
             }
-            Self::Ban { name } => (name, Change::Banned(true)),
-            Self::Unban { name } => (name, Change::Banned(false)),
+            Self::Ban(Name { name }) => (name, Change::Banned(true)),
+            Self::Unban(Name { name }) => (name, Change::Banned(false)),
             Self::Groups { name, groups } => (name, Change::Groups(Groups::named(&groups)?)),
         };
         change(board, name, new).await
@@ -92,7 +90,7 @@ async fn change(board: &Board, name: String, new: Change) -> Result<Output> {
             let member = accounts::named(tx, &name).await?;
             let administrators = accounts::administrators(tx).await?;
             match new {
-                Change::Password(hash) => accounts::set_password(tx, member, &hash).await?,
+                Change::PasswordHash(hash) => accounts::set_password(tx, member, &hash).await?,
                 Change::Banned(banned) => accounts::set_banned(tx, member, banned).await?,
                 Change::Groups(groups) => accounts::set_groups(tx, member, groups).await?,
             }

@@ -1,4 +1,4 @@
-//! `token issue`, `token list`, `token revoke`.
+//! `token`.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -7,25 +7,26 @@ use clap::{Args, Subcommand};
 use forum_api::host::{Refusal, Result};
 use forum_api::model::{Timestamp, UserId};
 use forum_api::runtime::{Clock, SystemClock, SystemEntropy};
-use forum_api::scope;
+use forum_api::scope::Surface;
 use forum_api::store::Tokens;
 use forum_api::token::{Issue, Lookup, TokenRecord, issue};
 use serde::Serialize;
 
 use crate::board::db::Database;
 use crate::board::{Board, accounts, passwords};
-use crate::cli::Surface;
+use crate::cli::SurfaceArg;
 use crate::output::Output;
-use crate::password;
+use crate::prompt;
+use crate::sign_in::accounts::names as member_names;
 
-/// How many tokens are read at a time.
+/// Tokens of a page of the store.
 const PAGE: u32 = 100;
 
 /// API tokens.
 #[derive(Debug, Subcommand)]
-pub enum Token {
+pub enum TokenCommand {
     /// Issue a token and print it, once
-    Issue(Wanted),
+    Issue(IssueArgs),
     /// List all tokens
     List,
     /// Revoke a token
@@ -36,9 +37,8 @@ pub enum Token {
     },
 }
 
-/// A token to be.
 #[derive(Debug, Args)]
-pub struct Wanted {
+pub struct IssueArgs {
     /// The member for whom it acts
     #[arg(long, value_name = "NAME")]
     owner: String,
@@ -65,47 +65,41 @@ pub struct Wanted {
     #[arg(long, value_name = "NAME", default_value = "admin")]
     admin: String,
     /// For which interface
-    #[arg(long, value_enum)]
-    surface: Option<Surface>,
+    #[arg(long, value_enum, default_value = "full")]
+    surface: SurfaceArg,
     /// Read the administrator's password from the first line of standard input [default: ask at the terminal]
     #[arg(long)]
     password_stdin: bool,
 }
 
-impl Token {
-    /// Carries it out.
-    pub async fn run(
-        self,
-        database: &Database,
-        board: &Board,
-        surface: scope::Surface,
-    ) -> Result<Output> {
+impl TokenCommand {
+    pub async fn run(self, database: &Database, board: &Board) -> Result<Output> {
         let tokens = &*database.stores().tokens;
         match self {
-            Self::Issue(wanted) => wanted.issue(tokens, board, surface).await,
+            Self::Issue(args) => args.issue(tokens, board).await,
             Self::List => list(tokens, board).await,
-            Self::Revoke { lookup } => revoke(tokens, &lookup).await,
+            Self::Revoke { lookup } => {
+                if tokens.revoke(&lookup, SystemClock.now()).await? {
+                    return Output::done();
+                }
+                let reason = format!("there is no token \"{lookup}\"");
+                Err(Refusal::NotFound(reason))
+            }
         }
     }
 }
 
-impl Wanted {
-    async fn issue(
-        self,
-        tokens: &dyn Tokens,
-        board: &Board,
-        before: scope::Surface,
-    ) -> Result<Output> {
+impl IssueArgs {
+    async fn issue(self, tokens: &dyn Tokens, board: &Board) -> Result<Output> {
         let prompt = format!("Password of {}", self.admin);
-        let password = password::read(&prompt, self.password_stdin)?;
+        let password = prompt::password(&prompt, self.password_stdin)?;
         check_password(board, self.admin, password).await?;
-        let surface = self.surface.map_or(before, Into::into);
+        let surface = self.surface.into();
         let owner = board.read(move |connection| {
             Box::pin(async move { accounts::named(connection, &self.owner).await })
         });
-        let owner = owner.await?;
         let wanted = Issue {
-            owner: &UserId::from(owner),
+            owner: &UserId::from(owner.await?),
             label: &self.label,
             scopes: &scopes(&self.scopes, surface),
             expires_in_days: &self.expires_in_days,
@@ -114,17 +108,17 @@ impl Wanted {
         let issued = issue(tokens, &SystemEntropy, surface, wanted, now).await;
         let (token, record) =
             issued.map_err(|error| Refusal::invalid("token", error.to_string()))?;
-        let names = names(board, vec![record.owner.clone()]).await?;
-        let shown = Shown {
+        let names = member_names(board, vec![record.owner.clone()]).await?;
+        let shown = TokenListing {
             token: Some(token.reveal().into()),
-            ..Shown::new(&names, record, now)
+            ..TokenListing::new(&names, record, now)
         };
         Output::new(token.reveal(), shown)
     }
 }
 
-/// The scopes that are named, or all that the surface knows.
-pub fn scopes(text: &str, surface: scope::Surface) -> Vec<String> {
+/// Splits the names of scopes; `all` stands for those of the surface.
+pub fn scopes(text: &str, surface: Surface) -> Vec<String> {
     match text {
         "all" => surface.scopes().map(|scope| scope.to_string()).collect(),
         _ => text.split(',').map(|scope| scope.trim().into()).collect(),
@@ -136,9 +130,10 @@ async fn check_password(board: &Board, admin: String, password: String) -> Resul
         Box::pin(async move { accounts::administrators_password(connection, &admin).await })
     });
     let right = passwords::is_right(password, hash.await?).await?;
-    right
-        .then_some(())
-        .ok_or_else(|| Refusal::Forbidden("the password is wrong".into()))
+    if !right {
+        return Err(Refusal::Forbidden("the password is wrong".into()));
+    }
+    Ok(())
 }
 
 async fn list(tokens: &dyn Tokens, board: &Board) -> Result<Output> {
@@ -147,41 +142,24 @@ async fn list(tokens: &dyn Tokens, board: &Board) -> Result<Output> {
     let mut page = tokens.list(None, PAGE).await?;
     while let Some(last) = page.last().map(|record| (record.created_at, record.lookup)) {
         let owners: Vec<_> = page.iter().map(|record| record.owner.clone()).collect();
-        let names = names(board, owners).await?;
+        let names = member_names(board, owners).await?;
         all.extend(
             page.into_iter()
-                .map(|record| Shown::new(&names, record, now)),
+                .map(|record| TokenListing::new(&names, record, now)),
         );
         page = tokens.list(Some(last), PAGE).await?;
     }
     Output::list(all)
 }
 
-/// Returns the names of the owners whose account exists.
-async fn names(board: &Board, owners: Vec<UserId>) -> Result<HashMap<UserId, String>> {
-    let names = board.read(move |connection| {
-        Box::pin(async move { accounts::names(connection, &owners).await })
-    });
-    names.await
-}
-
-async fn revoke(tokens: &dyn Tokens, lookup: &Lookup) -> Result<Output> {
-    let revoked = tokens.revoke(lookup, SystemClock.now()).await?;
-    if !revoked {
-        let reason = format!("there is no token \"{lookup}\"");
-        return Err(Refusal::NotFound(reason));
-    }
-    Output::done()
-}
-
 fn lookup(text: &str) -> Result<Lookup, &'static str> {
     Lookup::parse(text).ok_or("expected 16 letters and digits")
 }
 
-/// A token as it is listed, and as it was issued with its secret.
+/// A token in the output. `token` is present when it was just issued.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown {
+struct TokenListing {
     lookup: String,
     owner: Option<String>,
     label: String,
@@ -193,7 +171,7 @@ struct Shown {
     token: Option<String>,
 }
 
-impl Shown {
+impl TokenListing {
     fn new(names: &HashMap<UserId, String>, record: TokenRecord, now: Timestamp) -> Self {
         Self {
             lookup: record.lookup.to_string(),
@@ -208,8 +186,8 @@ impl Shown {
     }
 }
 
-/// One line of the list. The label is quoted and escaped: it may have been stored before labels were checked.
-impl fmt::Display for Shown {
+/// A line of the list. The label is quoted and escaped: it may have been stored before labels were checked.
+impl fmt::Display for TokenListing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let owner = self.owner.as_deref().unwrap_or("(gone)");
         let expires = self.expires_at.map(|time| time.to_string());

@@ -1,4 +1,4 @@
-//! `webhook add`, `list`, `remove`, `rotate`, `activate`, `ping`, `enable`, `disable`, `reseal`.
+//! `webhook`.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,23 +7,22 @@ use clap::{Args, Subcommand};
 use forum_api::host::{Refusal, Result};
 use forum_api::model::{EndpointId, Timestamp, UserId};
 use forum_api::store::Webhooks;
-use forum_api::webhook::{Endpoint, KeyId, Refused, Secret, Topics};
+use forum_api::webhook::{Endpoint, Secret, Topics};
 use forum_api::webhook_admin::{Declined, Registration, Registry, Revealed};
 use serde::Serialize;
 
 use crate::board::db::Database;
 use crate::board::{Board, accounts};
-use crate::confirm::Confirm;
 use crate::keys::Secrets;
 use crate::output::Output;
-use crate::password;
-use crate::webhooks::Addresses;
+use crate::prompt::{self, Confirm};
+use crate::webhooks::{WebhookOptions, refusal};
 
 /// Endpoints that receive webhooks.
 #[derive(Debug, Args)]
-pub struct Webhook {
+pub struct WebhookCommand {
     #[command(flatten)]
-    addresses: Addresses,
+    options: WebhookOptions,
     #[command(subcommand)]
     action: Action,
 }
@@ -31,47 +30,26 @@ pub struct Webhook {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Register an endpoint, and print its id and its secret, once
-    Add(Wanted),
+    Add(AddArgs),
     /// List all endpoints
     List,
     /// Remove an endpoint with its deliveries
     Remove {
-        /// The endpoint's id
-        #[arg(value_parser = endpoint)]
-        id: EndpointId,
+        #[command(flatten)]
+        id: Id,
         #[command(flatten)]
         confirm: Confirm,
     },
     /// Make a new secret and print it, once; it signs from its activation on, or in 24 hours
-    Rotate {
-        /// The endpoint's id
-        #[arg(value_parser = endpoint)]
-        id: EndpointId,
-    },
+    Rotate(Id),
     /// Sign with the new secret from now on
-    Activate {
-        /// The endpoint's id
-        #[arg(value_parser = endpoint)]
-        id: EndpointId,
-    },
+    Activate(Id),
     /// Send a ping, and print its delivery's id
-    Ping {
-        /// The endpoint's id
-        #[arg(value_parser = endpoint)]
-        id: EndpointId,
-    },
+    Ping(Id),
     /// Send to an endpoint again, what waited for it too
-    Enable {
-        /// The endpoint's id
-        #[arg(value_parser = endpoint)]
-        id: EndpointId,
-    },
+    Enable(Id),
     /// Queue nothing new for an endpoint; what is queued waits
-    Disable {
-        /// The endpoint's id
-        #[arg(value_parser = endpoint)]
-        id: EndpointId,
-    },
+    Disable(Id),
     /// Encrypt all secrets with another key; servers and workers are then started with that key
     Reseal {
         /// The file of the key that encrypts the secrets now; absent when they are stored in plain text
@@ -83,9 +61,15 @@ enum Action {
     },
 }
 
-/// An endpoint to be.
 #[derive(Debug, Args)]
-struct Wanted {
+struct Id {
+    /// The endpoint's id
+    #[arg(value_parser = endpoint)]
+    id: EndpointId,
+}
+
+#[derive(Debug, Args)]
+struct AddArgs {
     /// Where deliveries are sent
     #[arg(long)]
     url: String,
@@ -100,49 +84,44 @@ struct Wanted {
     secret_stdin: bool,
 }
 
-impl Webhook {
-    /// Carries it out. `before` is what stood before the command.
-    pub async fn run(
-        self,
-        url: &str,
-        database: &Database,
-        board: &Board,
-        before: &Addresses,
-    ) -> Result<Output> {
-        let addresses = self.addresses.or(before);
+impl WebhookCommand {
+    pub async fn run(self, url: &str, database: &Database, board: &Board) -> Result<Output> {
         if let Action::Reseal { old_key, new_key } = self.action {
-            return reseal(&addresses, database, old_key.as_deref(), &new_key).await;
+            return reseal(&self.options, database, old_key.as_deref(), &new_key).await;
         }
-        let secrets = Secrets::find(url, addresses.secret_key_file.as_deref())?;
-        let registry = addresses.registry(database, &secrets.environment());
+        let secrets = Secrets::find(url, self.options.secret_key_file.as_deref())?;
+        let registry = self.options.registry(database, &secrets.environment());
         if !(self.action.needs_no_secret() && secrets.are_plaintext()) {
             registry.check_key().await.map_err(refusal)?;
         }
         match self.action {
-            Action::Reseal { .. } => Output::done(),
-            Action::Add(wanted) => wanted.add(&registry, board).await,
-            Action::List => list(&database.webhooks(), board).await,
-            Action::Remove { id, confirm } => {
+            Action::Add(args) => return args.add(&registry, board).await,
+            Action::List => return list(&database.webhooks(), board).await,
+            Action::Remove {
+                id: Id { id },
+                confirm,
+            } => {
                 let found = database.webhooks().endpoints.find(&id).await?;
                 let found = found.ok_or_else(|| refusal(Declined::NoSuchEndpoint))?;
-                confirm.ask(&format!(
-                    "Removes {} ({}) with its deliveries.",
-                    id, found.url
-                ))?;
-                done(registry.remove(&id).await)
+                let what = format!("Removes {id} ({}) with its deliveries.", found.url);
+                confirm.ask(&what)?;
+                registry.remove(&id).await.map(drop)
             }
-            Action::Rotate { id } => {
+            Action::Rotate(Id { id }) => {
                 let rotated = registry.rotate(&id).await;
-                reveal(rotated.map_err(refusal)?, board).await
+                return reveal(rotated.map_err(refusal)?, board).await;
             }
-            Action::Activate { id } => done(registry.activate(&id).await),
-            Action::Ping { id } => {
+            Action::Activate(Id { id }) => registry.activate(&id).await.map(drop),
+            Action::Ping(Id { id }) => {
                 let sent = registry.ping(&id).await;
-                Output::done_with(sent.map_err(refusal)?)
+                return Output::done_with(sent.map_err(refusal)?);
             }
-            Action::Enable { id } => done(registry.enable(&id, true).await),
-            Action::Disable { id } => done(registry.enable(&id, false).await),
+            Action::Enable(Id { id }) => registry.enable(&id, true).await.map(drop),
+            Action::Disable(Id { id }) => registry.enable(&id, false).await.map(drop),
+            Action::Reseal { .. } => Ok(()),
         }
+        .map_err(refusal)?;
+        Output::done()
     }
 }
 
@@ -154,17 +133,20 @@ impl Action {
 }
 
 async fn reseal(
-    addresses: &Addresses,
+    options: &WebhookOptions,
     database: &Database,
     old_key: Option<&Path>,
     new_key: &Path,
 ) -> Result<Output> {
-    if addresses.secret_key_file.is_some() {
+    if options.secret_key_file.is_some() {
         let reason = "reseal takes --old-key and --new-key instead of --secret-key-file";
         return Err(Refusal::invalid("key", reason));
     }
-    let (old, new) = (Secrets::named(old_key)?, Secrets::read(new_key)?);
-    let registry = addresses.registry(database, &old.environment());
+    let (old, new) = (
+        Secrets::read_or_plaintext(old_key)?,
+        Secrets::read(new_key)?,
+    );
+    let registry = options.registry(database, &old.environment());
     let count = registry.reencrypt(&*new.0).await.map_err(refusal)?;
     let (id, noun) = (
         new.0.key_id(),
@@ -175,7 +157,7 @@ async fn reseal(
     ))
 }
 
-impl Wanted {
+impl AddArgs {
     async fn add(self, registry: &Registry, board: &Board) -> Result<Output> {
         let topics = self.topics.parse::<Topics>();
         let owner = board.read(move |connection| {
@@ -185,38 +167,33 @@ impl Wanted {
             url: self.url,
             topics: topics.map_err(|unknown| refusal(unknown.into()))?,
             owner: UserId::from(owner.await?),
-            secret: self.secret_stdin.then(brought).transpose()?,
+            secret: self.secret_stdin.then(read_secret).transpose()?,
         };
         let added = registry.register(new).await;
         reveal(added.map_err(refusal)?, board).await
     }
 }
 
-fn brought() -> Result<Secret> {
-    let text = password::from_stdin()?;
+fn read_secret() -> Result<Secret> {
+    let text = prompt::first_line_of_stdin()?;
     Secret::new(&text).map_err(|error| Refusal::invalid("secret", error.to_string()))
 }
 
 async fn list(webhooks: &Webhooks, board: &Board) -> Result<Output> {
     let mut all = Vec::new();
     for endpoint in webhooks.endpoints.all().await? {
-        all.push(Shown::new(board, endpoint).await?);
+        all.push(EndpointListing::new(board, endpoint).await?);
     }
     Output::list(all)
 }
 
 async fn reveal(Revealed { endpoint, secret }: Revealed, board: &Board) -> Result<Output> {
     let text = format!("{} {}", endpoint.id, secret.reveal());
-    let shown = Shown {
+    let shown = EndpointListing {
         secret: Some(secret.reveal().into()),
-        ..Shown::new(board, endpoint).await?
+        ..EndpointListing::new(board, endpoint).await?
     };
     Output::new(text, shown)
-}
-
-fn done<T>(outcome: Result<T, Declined>) -> Result<Output> {
-    outcome.map_err(refusal)?;
-    Output::done()
 }
 
 /// Parses an endpoint's id.
@@ -224,30 +201,10 @@ pub fn endpoint(id: &str) -> Result<EndpointId, &'static str> {
     EndpointId::new(id).ok_or("not an endpoint's id")
 }
 
-/// Why it was refused, for the operator.
-pub fn refusal(declined: Declined) -> Refusal {
-    match declined {
-        Declined::Failed(source) => Refusal::Failed(source),
-        Declined::Address(private @ Refused::Private(..)) => Refusal::invalid(
-            "url",
-            format!("{private}: --allow-private-webhooks turns it on"),
-        ),
-        Declined::Key(mismatch) => {
-            let remedy = if mismatch.stored == KeyId::plaintext() {
-                "`webhook reseal --new-key FILE` encrypts them"
-            } else {
-                "--secret-key-file names the file of their key"
-            };
-            Refusal::invalid("key", format!("{mismatch}: {remedy}"))
-        }
-        other => Refusal::invalid("endpoint", other.to_string()),
-    }
-}
-
-/// An endpoint as it is listed, and with its secret as it was registered.
+/// An endpoint in the output. `secret` is present when it was just made.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown {
+struct EndpointListing {
     id: EndpointId,
     url: String,
     topics: Vec<String>,
@@ -258,7 +215,7 @@ struct Shown {
     secret: Option<String>,
 }
 
-impl Shown {
+impl EndpointListing {
     async fn new(board: &Board, endpoint: Endpoint) -> Result<Self> {
         let owner = endpoint.owner.number()?;
         let owner = board.read(move |connection| Box::pin(accounts::name(connection, owner)));
@@ -279,7 +236,7 @@ impl Shown {
     }
 }
 
-impl fmt::Display for Shown {
+impl fmt::Display for EndpointListing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (id, url, topics) = (&self.id, &self.url, self.topics.join(","));
         let owner = self.owner.as_deref().unwrap_or("(gone)");

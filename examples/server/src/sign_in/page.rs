@@ -1,17 +1,17 @@
-//! The page that asks for name and password. It looks like the control panel, and runs no script either.
+//! The sign-in page. It uses the style sheet of the control panel, and no script.
 
-use axum::body::Body;
+use axum::response::{IntoResponse, Response};
 use forum_api::panel::page_headers;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderValue, Response, StatusCode};
+use http::{HeaderValue, StatusCode};
 use maud::{DOCTYPE, html};
 
-use super::SIGN_IN;
-use super::typed::Typed;
-use crate::front::PANEL;
+use super::form::SignInForm;
+use super::service::SIGN_IN;
+use crate::http::router::PANEL;
 
-/// The form with the name that was typed, and what is to be said of it.
-pub fn asking(status: StatusCode, typed: &Typed, reason: Option<&str>) -> Response<Body> {
+/// Returns the page with the form as it was sent, and the reason of a refusal.
+pub fn sign_in_page(status: StatusCode, form: &SignInForm, reason: Option<&str>) -> Response {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -28,10 +28,10 @@ pub fn asking(status: StatusCode, typed: &Typed, reason: Option<&str>) -> Respon
                     h1 { "Sign in" }
                     @if let Some(reason) = reason { p.alert id="reason" role="alert" { (reason) } }
                     form.fields method="post" action=(SIGN_IN) {
-                        input type="hidden" name="back" value=(typed.back);
+                        input type="hidden" name="back" value=(form.back);
                         div.field {
                             label for="name" { "Username" }
-                            input id="name" name="name" value=(typed.name) autocomplete="username" required
+                            input id="name" name="name" value=(form.name) autocomplete="username" required
                                 autocapitalize="none" spellcheck="false" aria-describedby=[reason.map(|_| "reason")];
                         }
                         div.field {
@@ -45,12 +45,16 @@ pub fn asking(status: StatusCode, typed: &Typed, reason: Option<&str>) -> Respon
             }
         }
     };
-    let mut answer = Response::new(Body::from(page.into_string()));
-    *answer.status_mut() = status;
-    let headers = answer.headers_mut();
+    let html = HeaderValue::from_static("text/html; charset=utf-8");
+    let mut response = (status, page.into_string()).into_response();
+    add_page_headers(&mut response);
+    response.headers_mut().insert(CONTENT_TYPE, html);
+    response
+}
+
+/// Adds the headers that every page of the panel has, and forbids caching.
+pub fn add_page_headers(response: &mut Response) {
+    let headers = response.headers_mut();
     headers.extend(page_headers());
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    let html = HeaderValue::from_static("text/html; charset=utf-8");
-    headers.insert(CONTENT_TYPE, html);
-    answer
 }

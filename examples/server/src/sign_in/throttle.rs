@@ -21,10 +21,10 @@ const BY_PREFIX: Window = Window {
     length: Duration::from_secs(5 * 60),
 };
 
-/// Failed sign-ins, in the store that holds the budgets of the API: bounded, and shared by the nodes that share a Redis.
+/// Failed sign-ins, counted in the store of the API's rate limits: bounded, and shared by the nodes that share a Redis.
 pub struct Throttle(Arc<dyn Budgets>);
 
-/// The budgets of one attempt.
+/// The limits that apply to one attempt.
 pub struct Attempt {
     keys: [(BudgetKey, Window); 2],
     at: Timestamp,

@@ -1,43 +1,61 @@
-//! `delivery list`, `show`, `retry`, `remove`, and `worker`.
+//! Webhooks of the running server and of `worker`, and the commands that change what waits.
 
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use forum_api::runtime::{Clock, SystemClock};
 use serde_json::{Value, json};
 
-use crate::program::Server;
+use crate::program::{Server, ServerDirectory, signal, start, wait};
 use crate::receiver::Receiver;
-use crate::webhooks::{add, reply};
 
-const DONE: fn() -> Value = || json!({ "ok": true });
+const PRIVATE: &str = "--allow-private-webhooks";
+
+/// A server whose webhooks may go to this machine, with a short backoff.
+fn server() -> Server {
+    Server::new(&[PRIVATE, "--webhook-initial-backoff", "0.01"])
+}
+
+/// Registers the receiver. Returns the output.
+pub fn add(server: &Server, receiver: &Receiver, options: &str) -> Value {
+    let add = format!(
+        "webhook add --json {PRIVATE} --url {} {options}",
+        receiver.url
+    );
+    server.done(&add).json()
+}
+
+/// Replies in a thread of Announcements. Returns the post.
+pub fn reply(server: &Server, token: &str, body: &str) -> Value {
+    let reply = server.post(token, "/threads/1/posts", &json!({ "body": body }));
+    assert_eq!(reply.status, 201, "{reply:?}");
+    reply.json()
+}
+
+/// The id of an endpoint.
+pub fn id(endpoint: &Value) -> &str {
+    endpoint["id"].as_str().unwrap()
+}
+
+/// The secret of an endpoint.
+pub fn secret(endpoint: &Value) -> &str {
+    endpoint["secret"].as_str().unwrap()
+}
 
 /// A receiver whose answer can be changed.
 fn answering(status: u16) -> (Receiver, Arc<AtomicU16>) {
-    let answer = Arc::new(AtomicU16::new(status));
-    let now = answer.clone();
-    let receiver = Receiver::answering(move |_| Some(now.load(Ordering::SeqCst)));
-    (receiver, answer)
+    let status = Arc::new(AtomicU16::new(status));
+    let current = status.clone();
+    let receiver = Receiver::answering(move |_| Some(current.load(Ordering::SeqCst)));
+    (receiver, status)
 }
 
-fn quick() -> Server {
-    Server::new(&[
-        "--allow-private-webhooks",
-        "--webhook-initial-backoff",
-        "0.01",
-    ])
-}
-
-fn delivery(server: &Server, arguments: &[&str]) -> Value {
-    let command = [&["delivery"], arguments, &["--json"]].concat();
-    server.command(&command).json()
-}
-
-/// Waits until a delivery is in this state: the receiver has its answer before the worker notes it.
-fn until(server: &Server, id: &str, state: &str) -> Value {
+/// Waits until a delivery is in this state: the receiver has its answer before the worker records it.
+fn becomes(server: &Server, id: &str, state: &str) -> Value {
     loop {
-        let shown = delivery(server, &["show", id]);
+        let shown = server.done(&format!("delivery show {id} --json")).json();
         if shown["state"] == state {
             return shown;
         }
@@ -45,154 +63,194 @@ fn until(server: &Server, id: &str, state: &str) -> Value {
 }
 
 #[test]
-fn six_failures_are_dead_until_the_operator_retries() {
-    let (server, (receiver, answer)) = (quick(), answering(503));
-    let endpoint = add(&server, &receiver, &[]);
+fn a_reply_is_delivered_signed() {
+    let (server, receiver) = (server(), Receiver::new());
+    let endpoint = add(&server, &receiver, "");
+    assert_eq!(secret(&endpoint).len(), 49);
+    let post = reply(&server, &server.token("alice"), "Hello, receiver.");
+    let received = receiver.next();
+    assert!(received.is_signed_with(secret(&endpoint)));
+    assert!(!received.is_signed_with("another secret, as long"));
+    let version = concat!("forum-api/", env!("CARGO_PKG_VERSION"));
+    for (header, expected) in [
+        ("x-forum-event", "post.created"),
+        ("content-type", "application/json"),
+        ("user-agent", version),
+    ] {
+        assert_eq!(received.header(header), expected);
+    }
+    let body = received.json();
+    assert_eq!(body["topic"], "post.created");
+    assert_eq!(body["data"]["post"]["postId"], post["postId"]);
+    assert_eq!(body["data"]["actor"]["username"], "alice");
+}
+
+#[test]
+fn the_operators_secret_signs_until_the_rotation_is_activated() {
+    let (server, receiver) = (server(), Receiver::new());
+    let brought = "sixteen letters.";
+    let url = &receiver.url;
+    let add =
+        format!("webhook add {PRIVATE} --json --topics poll.voted --secret-stdin --url {url}");
+    let added = server.done_with(&add, brought).json();
+    let webhook = |action| {
+        server
+            .done(&format!("webhook {action} {} --json", id(&added)))
+            .json()
+    };
+    webhook("ping");
+    let ping = receiver.next();
+    assert_eq!(
+        (ping.header("x-forum-event"), &ping.json()["data"]),
+        ("ping", &json!({}))
+    );
+    assert!(ping.is_signed_with(brought));
+    let new = webhook("rotate")["secret"].as_str().unwrap().to_owned();
+    webhook("ping");
+    assert!(receiver.next().is_signed_with(brought));
+    webhook("activate");
+    webhook("ping");
+    assert!(receiver.next().is_signed_with(&new));
+}
+
+#[test]
+fn a_failed_delivery_is_retried_until_it_is_dead_and_by_the_operator() {
+    let (server, (receiver, answer)) = (server(), answering(503));
+    let endpoint = add(&server, &receiver, "");
     reply(&server, &server.token("alice"), "Nobody listens.");
     let attempts: Vec<_> = (0..6).map(|_| receiver.next()).collect();
-    let id = attempts[0].delivery();
-    for attempt in &attempts {
-        assert_eq!(
-            (attempt.delivery(), &attempt.body),
-            (id.clone(), &attempts[0].body)
-        );
-    }
-    let dead = until(&server, &id, "dead");
+    let delivery = attempts[0].delivery();
+    assert!(
+        attempts
+            .iter()
+            .all(|attempt| attempt.body == attempts[0].body)
+    );
+    let dead = becomes(&server, &delivery, "dead");
     assert_eq!(dead["endpointId"], endpoint["id"]);
     assert_eq!(
-        (&dead["topic"], &dead["attempts"], &dead["nextAttemptAt"]),
-        (&json!("post.created"), &json!(6), &Value::Null)
+        (&dead["attempts"], &dead["nextAttemptAt"]),
+        (&json!(6), &Value::Null)
     );
-    let log = dead["log"].as_array().unwrap();
-    assert_eq!(log.len(), 6);
-    let names: Vec<_> = log[5].as_object().unwrap().keys().collect();
+    let last = dead["log"][5].as_object().unwrap();
+    let fields: Vec<_> = last.keys().collect();
     assert_eq!(
-        names,
+        fields,
         ["answer", "at", "attempt", "durationMs", "error", "status"]
     );
     assert_eq!(
-        (&log[5]["attempt"], &log[5]["status"]),
+        (&last["attempt"], &last["status"]),
         (&json!(6), &json!(503))
     );
-    for _ in 0..2 {
-        answer.store(410, Ordering::SeqCst);
-        assert_eq!(delivery(&server, &["retry", &id]), DONE());
-        assert_eq!(receiver.next().delivery(), id);
-        let gone = until(&server, &id, "gone");
-        assert_eq!(gone["attempts"], 1);
+    let retry = format!("delivery retry {delivery}");
+    let all = format!("delivery retry --dead --endpoint {}", id(&endpoint));
+    for (command, status, state) in [
+        (&all, 410, "gone"),
+        (&retry, 200, "delivered"),
+        (&retry, 200, "delivered"),
+    ] {
+        answer.store(status, Ordering::SeqCst);
+        server.done(command);
+        assert_eq!(receiver.next().delivery(), delivery);
+        assert_eq!(becomes(&server, &delivery, state)["attempts"], 1);
     }
-    answer.store(200, Ordering::SeqCst);
-    assert_eq!(delivery(&server, &["retry", &id]), DONE());
-    assert_eq!(receiver.next().delivery(), id);
-    until(&server, &id, "delivered");
-    assert_eq!(delivery(&server, &["retry", &id]), DONE());
-    assert_eq!(receiver.next().delivery(), id);
-    until(&server, &id, "delivered");
-    server.command(&["webhook", "disable", endpoint["id"].as_str().unwrap()]);
-    assert_eq!(delivery(&server, &["retry", &id]), DONE());
-    let refused = server.command(&["delivery", "retry", &id]);
-    assert!(refused.refusal().contains("queued"));
+    server.done(&format!("webhook disable {}", id(&endpoint)));
+    server.done(&retry);
+    assert_eq!(becomes(&server, &delivery, "queued")["attempts"], 0);
 }
 
 #[test]
-fn all_dead_ones_of_an_endpoint_are_retried_at_once() {
-    let (server, (receiver, answer)) = (quick(), answering(500));
-    let endpoint = add(&server, &receiver, &[]);
-    let id = endpoint["id"].as_str().unwrap();
-    for _ in 0..3 {
-        server.command(&["webhook", "ping", id]);
-    }
-    for _ in 0..18 {
-        receiver.next();
-    }
-    let listed = |state: &str| delivery(&server, &["list", "--state", state, "--endpoint", id]);
-    while listed("dead").as_array().unwrap().len() < 3 {}
-    let one = &listed("dead")[0];
-    assert_eq!(one.get("log"), None);
-    answer.store(204, Ordering::SeqCst);
-    let retry = ["delivery", "retry", "--dead", "--endpoint", id, "--json"];
-    assert_eq!(server.command(&retry).json(), DONE());
-    for _ in 0..3 {
-        receiver.next();
-    }
-    while listed("delivered").as_array().unwrap().len() < 3 {}
-    assert_eq!(listed("dead"), json!([]));
-}
-
-#[test]
-fn a_delivery_of_any_state_is_removed() {
-    let (server, (receiver, _)) = (quick(), answering(204));
-    let endpoint = add(&server, &receiver, &[]);
-    server.command(&["webhook", "ping", endpoint["id"].as_str().unwrap()]);
-    let id = receiver.next().delivery();
-    until(&server, &id, "delivered");
-    assert_eq!(delivery(&server, &["remove", &id]), DONE());
-    assert_eq!(delivery(&server, &["list"]), json!([]));
-    for action in ["show", "retry", "remove"] {
-        let refused = server.command(&["delivery", action, &id]);
-        assert!(refused.refusal().contains("no delivery"), "{refused:?}");
-        assert_eq!(
-            server.command(&["delivery", action, "no id at all"]).status,
-            2
-        );
-    }
-}
-
-#[test]
-fn without_a_worker_deliveries_wait_for_one_beside() {
-    let server = Server::new(&["--no-worker"]);
-    let receiver = Receiver::new();
-    add(&server, &receiver, &[]);
+fn a_worker_sends_what_a_server_without_worker_queues() {
+    let (server, receiver) = (Server::new(&["--no-worker"]), Receiver::new());
+    add(&server, &receiver, "");
     reply(&server, &server.token("alice"), "Who brings this?");
-    let waiting = delivery(&server, &["list"]);
-    assert_eq!(waiting, json!([]), "nothing fans events out");
-    let worker = server.beside_it(&["worker", "--allow-private-webhooks", "--json"]);
+    let waiting = server.done("delivery list --json").json();
+    assert_eq!(waiting, json!([]), "no process fans events out");
+    let arguments = server.directory.arguments(&[PRIVATE, "--json", "worker"]);
+    let worker = start(server.directory.path(), &arguments, &[]);
     assert_eq!(receiver.next().header("x-forum-event"), "post.created");
-    let ended = worker.stop();
-    assert_eq!(ended.json(), DONE());
+    signal(&worker, "TERM");
+    assert_eq!(wait(worker).json(), json!({ "ok": true }));
 }
 
 #[test]
-fn a_hanging_receiver_fails_after_the_time_out() {
-    let server = Server::new(&["--allow-private-webhooks", "--webhook-timeout", "0.2"]);
+fn an_attempt_fails_after_the_timeout() {
+    let server = Server::new(&[PRIVATE, "--webhook-timeout", "0.2"]);
     let receiver = Receiver::answering(|_| None);
-    let endpoint = add(&server, &receiver, &[]);
-    let to = endpoint["id"].as_str().unwrap();
-    let pinged = server.command(&["webhook", "ping", to]).out;
-    let id = receiver.next().delivery();
-    assert_eq!(pinged.trim_end(), id);
-    let retrying = until(&server, &id, "retrying");
-    assert_eq!(retrying["attempts"], 1);
-    let (list, next) = (
-        server.command(&["delivery", "list"]).out,
-        &retrying["nextAttemptAt"],
-    );
-    for told in [&id, to, "1 attempt,", next.as_str().unwrap()] {
-        assert!(list.contains(told), "{list}");
+    let endpoint = add(&server, &receiver, "");
+    let ping = server.done(&format!("webhook ping {}", id(&endpoint))).out;
+    let delivery = ping.trim_end();
+    assert_eq!(receiver.next().delivery(), delivery);
+    let retrying = becomes(&server, delivery, "retrying");
+    let listed = server.done("delivery list").out;
+    let next = retrying["nextAttemptAt"].as_str().unwrap();
+    for shown in [delivery, id(&endpoint), "1 attempt,", next] {
+        assert!(listed.contains(shown), "{listed}");
     }
     let attempt = &retrying["log"][0];
-    assert_eq!(attempt["status"], Value::Null);
-    assert!(attempt["error"].is_string(), "{attempt}");
+    assert!(
+        attempt["status"].is_null() && attempt["error"].is_string(),
+        "{attempt}"
+    );
     assert!(attempt["durationMs"].as_u64().unwrap() >= 200);
+    let shown = server.done(&format!("delivery show {delivery}")).out;
+    assert!(
+        shown.contains("\n  ") && shown.contains("  #1  "),
+        "{shown}"
+    );
 }
 
 #[test]
-fn no_receiver_keeps_a_server_from_its_end_for_longer_than_ten_seconds() {
-    let server = Server::new(&["--allow-private-webhooks", "--webhook-timeout", "60"]);
+fn a_hanging_receiver_delays_the_end_of_a_server_by_ten_seconds_at_most() {
+    let server = Server::new(&[PRIVATE, "--webhook-timeout", "60"]);
     let receiver = Receiver::answering(|_| None);
-    let endpoint = add(&server, &receiver, &[]);
-    server.command(&["webhook", "ping", endpoint["id"].as_str().unwrap()]);
-    let first = receiver.next();
-    let told = SystemClock.now();
-    let home = server.stop();
-    let took = SystemClock.now().since(told);
+    let endpoint = add(&server, &receiver, "");
+    server.done(&format!("webhook ping {}", id(&endpoint)));
+    let delivery = receiver.next().delivery();
+    let begun = Instant::now();
+    let directory = server.stop();
+    let took = begun.elapsed();
     assert!(took < Duration::from_secs(20), "{took:?}");
-    let again = Server::with_input(home, &["--allow-private-webhooks"], "");
-    // What was cut off is kept until its lease has run out.
-    let shown = delivery(&again, &["show", &first.delivery()]);
+    let show = directory.run(&["delivery", "show", &delivery, "--json"], "");
+    // An attempt that is cut off keeps its lease.
+    let shown = show.json();
     assert_eq!(
-        (&shown["state"], &shown["log"]),
-        (&json!("queued"), &json!([]))
+        [&shown["state"], &shown["log"]],
+        [&json!("queued"), &json!([])]
     );
     assert!(shown["nextAttemptAt"].is_string(), "{shown}");
+}
+
+/// A proxy could forward a webhook to an address that is not allowed.
+#[test]
+fn proxies_of_the_environment_are_not_used() {
+    let [proxy, secure] = [(); 2].map(|()| {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        listener
+    });
+    let url = format!("http://{}", proxy.local_addr().unwrap());
+    let names = ["http_proxy", "https_proxy", "all_proxy"];
+    let upper = names.map(str::to_uppercase);
+    let names = names
+        .iter()
+        .copied()
+        .chain(upper.iter().map(String::as_str));
+    let mut environment: Vec<_> = names.map(|name| (name, url.as_str())).collect();
+    environment.extend([("no_proxy", ""), ("NO_PROXY", "")]);
+    let (directory, greeting) = ServerDirectory::with_demo_board();
+    let server = Server::start_with(directory, &[PRIVATE], &environment, "");
+    let receiver = Receiver::new();
+    add(&server, &receiver, "");
+    let url = format!("https://{}", secure.local_addr().unwrap());
+    server.done(&format!("webhook add {PRIVATE} --url {url}"));
+    reply(
+        &server,
+        greeting["token"].as_str().unwrap(),
+        "By no detour.",
+    );
+    receiver.next();
+    while secure.accept().is_err() {
+        thread::yield_now();
+    }
+    proxy.accept().expect_err("the proxy is used");
 }

@@ -1,12 +1,13 @@
-//! The log: where it goes, what a line holds, and what comes of it when nobody reads.
+//! The log: its fields, its behaviour without a reader, and what it never holds (contract, section 13).
 
 use std::io::{BufRead, BufReader};
 
-use serde_json::Value;
-use tempfile::TempDir;
+use serde_json::{Value, json};
 
-use crate::client::send;
-use crate::program::{Ended, Server, ended, signal, start};
+use crate::client::{Answer, get, send};
+use crate::panel::{FORM, cookie, hidden_field, page, sign_in};
+use crate::program::{ExitedProcess, Server, ServerDirectory, signal, start, wait};
+use crate::receiver::Receiver;
 
 const LOST: &str = "lines of the log were lost: nobody read it in time";
 
@@ -16,84 +17,297 @@ fn lines(log: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_request_is_a_line_with_every_field() {
+fn each_request_is_a_line_with_every_field() {
     let server = Server::new(&["--log", "json", "--no-worker"]);
-    let token = server.greeting["token"].as_str().unwrap().to_owned();
-    let statuses = [
-        "/me",
-        "/threads/1/posts",
-        "/threads/999",
-        "/openapi.json",
-        "/nowhere",
-    ]
-    .map(|path| server.get(&token, path).status);
-    server.signal("TERM");
-    let (_, _, log) = server.wait();
-    let lines = lines(&log);
-    let spans = lines
-        .iter()
-        .filter(|line| line["fields"]["message"] == "answered");
-    let spans: Vec<_> = spans.map(|line| &line["span"]).collect();
-    assert_eq!(spans.len(), statuses.len(), "{log}");
+    let token = server.token("alice");
     let lookup = &token["forum_pat_".len()..][..16];
-    for (span, (route, code, status, cost, bearer)) in spans.iter().zip([
-        ("/me", None, 200, 1, Some(lookup)),
-        ("/threads/{threadId}/posts", None, 200, 1, Some(lookup)),
+    let expected = [
+        ("/me", json!(["/me", 200, null, 1, lookup])),
         (
-            "/threads/{threadId}",
-            Some("not_found"),
-            404,
-            1,
-            Some(lookup),
+            "/threads/9",
+            json!(["/threads/{threadId}", 404, "not_found", 1, lookup]),
         ),
-        ("/openapi.json", None, 200, 0, None),
-        ("", Some("no_such_route"), 404, 1, None),
-    ]) {
-        let route = Some(route).filter(|route| !route.is_empty());
-        assert_eq!(span["method"], "GET", "{span}");
-        assert_eq!(span["route"].as_str(), route, "{span}");
-        assert_eq!(span["code"].as_str(), code, "{span}");
-        assert_eq!(
-            (&span["status"], &span["cost"]),
-            (&status.into(), &cost.into()),
-            "{span}"
-        );
-        assert_eq!(span["token"].as_str(), bearer, "{span}");
-        assert_eq!(span["owner"].is_string(), bearer.is_some(), "{span}");
-        assert!(
-            span["elapsed_ms"].is_u64() && span["request_id"].is_string(),
-            "{span}"
-        );
+        (
+            "/openapi.json",
+            json!(["/openapi.json", 200, null, 0, null]),
+        ),
+        ("/nowhere", json!([null, 404, "no_such_route", 1, null])),
+    ];
+    for (path, _) in &expected {
+        server.get(&token, path);
+    }
+    let (_, log) = server.stop_with_log();
+    let lines = lines(&log);
+    let mut spans = lines
+        .iter()
+        .filter(|line| line["fields"]["message"] == "answered")
+        .map(|line| &line["span"]);
+    for (_, expected) in expected {
+        let span = spans.next().unwrap();
+        let fields = ["route", "status", "code", "cost", "token"].map(|field| &span[field]);
+        assert_eq!(json!(fields), expected, "{span}");
+        assert_eq!(span["method"], "GET");
+        assert_eq!(span["owner"].is_string(), span["token"].is_string());
+        assert!(span["elapsed_ms"].is_u64() && span["request_id"].is_string());
     }
 }
 
 #[test]
-fn a_log_that_nobody_reads_stops_nothing() {
-    let directory = TempDir::new().unwrap();
-    let arguments = [
-        "--json",
-        "--log",
-        "json",
-        "--listen",
-        "127.0.0.1:0",
-        "--token-budget",
-        "9999",
-    ];
+fn a_log_without_a_reader_stops_nothing() {
+    let (directory, demo) = ServerDirectory::with_demo_board();
+    let arguments = "--json --log json --listen 127.0.0.1:0 --token-budget 9999";
+    let arguments: Vec<_> = arguments.split(' ').collect();
+    let arguments = directory.arguments(&arguments);
     let mut child = start(directory.path(), &arguments, &[("RUST_LOG", "trace")]);
     let mut greeting = String::new();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     stdout.read_line(&mut greeting).unwrap();
     let greeting: Value = serde_json::from_str(&greeting).unwrap();
-    let text = |name: &str| greeting[name].as_str().unwrap().to_owned();
-    let (url, bearer) = (text("api") + "/me", format!("Bearer {}", text("token")));
-    let me = || send("GET", &url, &[("authorization", &bearer)], "").status;
-    let unread: Vec<_> = (0..2000).map(|_| me()).collect();
-    assert!(unread.iter().all(|status| *status == 200), "{unread:?}");
+    let url = greeting["api"].as_str().unwrap().to_owned() + "/me";
+    let bearer = format!("Bearer {}", demo["token"].as_str().unwrap());
+    for _ in 0..2000 {
+        let me = send("GET", &url, &[("authorization", &bearer)], "");
+        assert_eq!(me.status, 200);
+    }
     signal(&child, "TERM");
-    let Ended { status, err, .. } = ended(child);
+    let ExitedProcess { status, err, .. } = wait(child);
     assert_eq!(status, 0);
     let lines = lines(&err);
-    let lost = lines.iter().find(|line| line["fields"]["message"] == LOST);
-    let lost = lost.unwrap()["fields"]["lost"].as_u64();
-    assert!(lost > Some(0), "{lost:?}");
+    let mut fields = lines.iter().map(|line| &line["fields"]);
+    let lost = fields.find(|fields| fields["message"] == LOST).unwrap();
+    assert!(lost["lost"].as_u64() > Some(0), "{lost:?}");
+}
+
+/// Part of every text, password, cookie and secret of the test.
+const MARK: &str = "Samovarium";
+
+/// A request of every endpoint, and some that are refused.
+#[rustfmt::skip]
+const REQUESTS: &[(&str, &str, &str, u16)] = &[
+    ("GET", "/me", "", 200),
+    ("GET", "/forums", "", 200),
+    ("GET", "/forums/2/threads", "", 200),
+    ("POST", "/forums/2/threads", r#"{"title":"Samovarium","body":"Samovarium"}"#, 201),
+    ("POST", "/forums/2/threads", r#"{"title":"Samovarium","body":5}"#, 400),
+    ("POST", "/forums/2/threads", r#"{"Samovarium":"#, 400),
+    ("GET", "/threads/1", "", 200),
+    ("GET", "/threads/1/posts", "", 200),
+    ("POST", "/threads/2/posts", r#"{"body":"Samovarium"}"#, 201),
+    ("PATCH", "/threads/1/posts/1", r#"{"body":"Samovarium"}"#, 403),
+    ("DELETE", "/threads/1/posts/1", "", 403),
+    ("GET", "/members/@bob", "", 200),
+    ("POST", "/members/@bob/reputation", r#"{"points":1,"comment":"Samovarium"}"#, 201),
+    ("GET", "/messages", "", 200),
+    ("POST", "/messages", r#"{"to":["@bob"],"subject":"Samovarium","body":"Samovarium"}"#, 201),
+    ("GET", "/messages/1", "", 404),
+    ("GET", "/threads/1/poll", "", 404),
+    ("PATCH", "/polls/1", r#"{"question":"Samovarium"}"#, 200),
+    ("POST", "/polls/1/votes", r#"{"optionIds":["1"]}"#, 201),
+    ("GET", "/subscriptions", "", 200),
+    ("POST", "/subscriptions", r#"{"target":"thread","targetId":"1"}"#, 201),
+    ("DELETE", "/subscriptions/thread/1", "", 204),
+    ("GET", "/search?q=Samovarium", "", 200),
+    ("GET", "/search?q=tea&Samovarium=1", "", 400),
+    ("GET", "/Samovarium", "", 404),
+];
+
+/// Texts that the log must not contain, beside [`MARK`].
+#[derive(Default)]
+struct Secrets(Vec<String>);
+
+impl Secrets {
+    /// Adds a token without its public part, which may be logged.
+    fn add_token(&mut self, token: &str) {
+        self.0.push(token.rsplit_once('_').unwrap().1.into());
+    }
+
+    fn assert_absent(&self, text: &str) {
+        for secret in self.0.iter().map(String::as_str).chain([MARK]) {
+            let line = text.lines().find(|line| line.contains(secret));
+            assert_eq!(line, None, "{secret}");
+        }
+    }
+}
+
+/// A server that logs everything, and what its commands printed on stderr.
+struct Scenario {
+    server: Server,
+    password: String,
+    secrets: Secrets,
+    printed: String,
+}
+
+#[test]
+fn the_log_holds_no_secret_in_either_format() {
+    for format in ["text", "json"] {
+        Scenario::new(format).run();
+    }
+}
+
+impl Scenario {
+    fn new(format: &str) -> Self {
+        let options = "--allow-private-webhooks --webhook-initial-backoff 0.05 --webhook-max-backoff 0.1 \
+                       --admin-password-stdin --token-budget 9999 --log";
+        let options: Vec<_> = options.split_whitespace().chain([format]).collect();
+        let password = format!("{MARK} 1");
+        let environment = [("RUST_LOG", "trace")];
+        let server = Server::start_with(ServerDirectory::new(), &options, &environment, &password);
+        Self {
+            server,
+            password,
+            secrets: Secrets::default(),
+            printed: String::new(),
+        }
+    }
+
+    fn command(&mut self, line: &str, input: &str) -> ExitedProcess {
+        let exited = self.server.command_with(line, input);
+        self.printed.push_str(&exited.err);
+        exited
+    }
+
+    fn run(mut self) {
+        let alice = self.server.token("alice");
+        self.secrets.add_token(&alice);
+        let receiver = self.use_webhooks();
+        self.command("setting post.interval_seconds 0", "");
+        for (method, path, body, status) in REQUESTS {
+            let (bearer, cookie) = (format!("Bearer {alice}"), format!("session={MARK}"));
+            let headers = [
+                ("authorization", &*bearer),
+                ("cookie", &*cookie),
+                ("content-type", "application/json"),
+            ];
+            let answer = send(method, &self.server.api(path), &headers, body);
+            assert_eq!(answer.status, *status, "{method} {path} {}", answer.body);
+        }
+        assert!(
+            receiver.next().body.contains("event"),
+            "webhooks are sent meanwhile"
+        );
+        self.use_panel();
+        let refused = self.use_invalid_tokens(&alice);
+        self.printed
+            .push_str(&get(&self.server.beside("/metrics")).body);
+        let (_, log) = self.server.stop_with_log();
+        for (reason, answer) in refused {
+            assert_eq!(answer.status, 401, "{reason}");
+            let id = answer.header("x-request-id").unwrap();
+            let mut lines = log.lines();
+            let line = lines.find(|line| line.contains("unauthenticated") && line.contains(id));
+            let line = line.unwrap_or_else(|| panic!("no line of {reason}"));
+            assert!(line.contains("WARN") && line.contains(reason), "{line}");
+        }
+        for part in ["TRACE", "answered", "attempted", "INSERT", "retrying"] {
+            assert!(log.contains(part), "{part}");
+        }
+        self.secrets.assert_absent(&log);
+        self.secrets.assert_absent(&self.printed);
+    }
+
+    /// Registers an endpoint that hears everything and two that cannot, and uses every command of endpoints.
+    fn use_webhooks(&mut self) -> Receiver {
+        let receiver = Receiver::answering(|received| {
+            let status = if received.body.contains("poll") {
+                500
+            } else {
+                204
+            };
+            Some(status)
+        });
+        let secret = format!("{MARK}-secret-of-an-endpoint");
+        let mut ids = Vec::new();
+        for (url, input, option) in [
+            (receiver.url.clone(), "", ""),
+            (
+                format!("http://127.0.0.1:1/{MARK}"),
+                &*secret,
+                " --secret-stdin",
+            ),
+            (
+                format!("http://no-such-host.invalid/{MARK}?key={MARK}"),
+                "",
+                "",
+            ),
+        ] {
+            let line = format!("webhook add --json --allow-private-webhooks --url {url}{option}");
+            let added = self.command(&line, input).json();
+            self.secrets
+                .0
+                .push(added["secret"].as_str().unwrap().into());
+            ids.push(added["id"].as_str().unwrap().to_owned());
+        }
+        let refused = self.command(&format!("webhook add --url http://10.0.0.1/{MARK}"), "");
+        assert_eq!(refused.status, 1);
+        for action in ["ping", "rotate", "activate", "disable", "enable", "ping"] {
+            let done = self.command(&format!("webhook {action} {} --json", ids[0]), "");
+            assert_eq!(done.status, 0, "{done:?}");
+            let secret = done.json()["secret"].as_str().map(str::to_owned);
+            self.secrets.0.extend(secret);
+        }
+        receiver
+    }
+
+    /// Signs in, wrongly and rightly, and makes a token and a secret in the panel.
+    fn use_panel(&mut self) {
+        let server = &self.server;
+        assert_eq!(sign_in(server, "admin", MARK).status, 401);
+        let typed = self.password.replace(' ', "+");
+        let session = cookie(&sign_in(server, "admin", &typed));
+        let (_, id) = session.split_once('=').unwrap();
+        self.secrets.0.push(id.into());
+        let issue =
+            format!("owner=bob&label=x&scopes=members%3Aread&expires_in_days=1&password={typed}");
+        let add =
+            format!("owner=admin&topics=post.created&url=http%3A%2F%2F127.0.0.1%3A1%2F{MARK}");
+        for (path, form, prefix) in [
+            ("/panel/tokens/new", issue, "forum_pat_"),
+            ("/panel/webhooks", add, "whsec_"),
+        ] {
+            let form_page = page(server, &session, path).body;
+            let [csrf, once] = ["csrf", "once"].map(|name| hidden_field(&form_page, name));
+            let form = format!("csrf={csrf}&once={once}&{form}");
+            let headers = [("cookie", session.as_str()), FORM];
+            let shown = send("POST", &server.beside(path), &headers, &form);
+            let (_, secret) = shown.body.split_once(prefix).unwrap();
+            let is_end = |letter: char| !letter.is_ascii_alphanumeric() && letter != '_';
+            let secret = secret.split(is_end).next().unwrap();
+            self.secrets
+                .0
+                .push(secret.rsplit('_').next().unwrap().into());
+            self.secrets.0.push(csrf);
+        }
+    }
+
+    /// Sends a request for each reason of a 401. Returns the reasons and the responses.
+    fn use_invalid_tokens(&mut self, alice: &str) -> Vec<(&'static str, Answer)> {
+        let issue = "token issue --owner bob --scopes all --expires-in-days 5 --password-stdin";
+        let password = self.password.clone();
+        let [revoked, expired] = [(); 2].map(|()| {
+            let issued = self.command(issue, &password).out;
+            issued.trim_end().to_owned()
+        });
+        assert_eq!(self.command(issue, &format!("{MARK} 2")).status, 1);
+        let lookup = |token: &str| token["forum_pat_".len()..][..16].to_owned();
+        self.command(&format!("token revoke {}", lookup(&revoked)), "");
+        let expire = format!(
+            "UPDATE forum_api_tokens SET expires_at = 1 WHERE lookup = '{}' RETURNING lookup",
+            lookup(&expired)
+        );
+        assert_eq!(self.server.directory.ask(&expire), [lookup(&expired)]);
+        let (_, demo) = ServerDirectory::with_demo_board();
+        let unknown = demo["token"].as_str().unwrap().to_owned();
+        let malformed = format!("forum_pat_{MARK}{}", &alice[20..]);
+        let mut answers = vec![("Absent", get(&self.server.api("/me")))];
+        for (reason, token) in [
+            ("Revoked", revoked),
+            ("Expired", expired),
+            ("Unknown", unknown),
+            ("Malformed", malformed),
+        ] {
+            self.secrets.add_token(&token);
+            answers.push((reason, self.server.get(&token, "/me")));
+        }
+        answers
+    }
 }

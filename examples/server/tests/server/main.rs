@@ -1,39 +1,17 @@
-//! The example server as its operator meets it: the real program, its commands, its output, its exit status.
+//! The example server as a process: its commands, output, exit statuses, signals, files and connections.
 //!
-//! `cargo test` builds it; for this binary alone, `cargo build -p forum-server` has to come first.
+//! `cargo test` builds the program; for this binary alone, `cargo build -p forum-server` has to come first.
 
-use forum_test_support::{client, program, receiver};
+use forum_test_support::{client, databases, program, receiver};
 
-mod board;
-mod budgets;
-#[allow(dead_code, reason = "its unit tests use a part")]
-mod database;
+mod commands;
+mod connections;
 mod deliveries;
-mod documents;
 mod faults;
-mod forums;
-mod generate;
-mod hosts;
-mod idle;
 mod keys;
-mod killed;
-mod leaks;
+mod kill;
 mod log;
-mod max_connections;
-mod members;
-mod metrics;
-mod posts;
-mod proxies;
-mod readiness;
-mod reference;
-mod serving;
-mod sessions;
-mod settings;
-mod sign_in;
-mod startup;
-mod stopping;
-mod tokens;
-mod unread;
-mod usage;
-mod webhooks;
-mod wire;
+mod panel;
+mod recorded;
+mod routes;
+mod start;

@@ -16,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use load::Client;
-use program::{Home, Server};
+use program::{Server, ServerDirectory};
 use sample::Sample;
 
 /// Plenty for whoever asks, and a short memory for what was delivered.
@@ -55,7 +55,12 @@ const LOG_BYTES: u64 = 16 << 20;
 #[test]
 fn nothing_grows_under_mixed_load() {
     let seconds: u64 = env::var("SOAK").map_or(20, |seconds| seconds.parse().unwrap());
-    let server = Server::with_environment(Home::in_sqlite(), &[("RUST_LOG", "warn")], &OPTIONS, "");
+    let server = Server::start_with(
+        ServerDirectory::in_sqlite(),
+        &OPTIONS,
+        &[("RUST_LOG", "warn")],
+        "",
+    );
     for setting in SETTINGS {
         let set = server.command(&[&["setting"], &setting[..]].concat());
         assert_eq!(set.status, 0, "{set:?}");

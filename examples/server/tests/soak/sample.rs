@@ -34,7 +34,7 @@ impl Sample {
         let process = server.process();
         let status = fs::read_to_string(process.join("status")).unwrap();
         let metrics = client::get(&server.beside("/metrics")).body;
-        let database = server.home.path().join("forum.db");
+        let database = server.directory.path().join("forum.db");
         Self {
             at,
             memory: number_after(&status, "RssAnon:") << 10,

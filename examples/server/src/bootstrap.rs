@@ -1,0 +1,78 @@
+//! The content of a new database: the administrator's account, the demo board, and a token for first calls.
+
+use forum_api::host::{Refusal, Result};
+use forum_api::model::UserId;
+use forum_api::runtime::{Clock, SystemClock, SystemEntropy};
+use forum_api::token::{Issue, issue};
+
+use crate::board::db::Database;
+use crate::board::demo;
+use crate::board::{Board, passwords};
+use crate::cli::ServeArgs;
+use crate::prompt;
+use crate::startup_banner::{ExampleCalls, NewBoard};
+
+/// The administrator's password for a new board.
+#[derive(Debug)]
+pub struct Password {
+    text: String,
+    given: bool,
+}
+
+/// Reads or generates the password of a new board; `None` for an existing one.
+pub fn password(options: &ServeArgs, is_board: bool) -> Result<Option<Password>> {
+    let given = options.admin_password_stdin;
+    if is_board {
+        if given {
+            tracing::warn!(
+                "--admin-password-stdin is ignored: the board has its administrator already"
+            );
+        }
+        return Ok(None);
+    }
+    let text = if given {
+        prompt::first_line_of_stdin()?
+    } else {
+        prompt::random_password()?
+    };
+    passwords::must_be_long_enough(&text)?;
+    Ok(Some(Password { text, given }))
+}
+
+/// Creates a board if there is a password for it, or else migrates the existing one.
+pub async fn create(
+    database: &Database,
+    board: &Board,
+    options: &ServeArgs,
+    password: Option<Password>,
+) -> Result<Option<NewBoard>> {
+    let Some(Password { text, given }) = password else {
+        return board.migrate().await.map(|()| None);
+    };
+    let (hash, empty) = (passwords::hash_new(text.clone()).await?, options.empty);
+    let begin = board
+        .begin(move |tx, now| Box::pin(async move { demo::begin(tx, &hash, empty, now).await }));
+    let Some(trial) = begin.await? else {
+        return Ok(None);
+    };
+    let mut new = NewBoard {
+        password: (!given).then_some(text),
+        example_calls: None,
+    };
+    if let Some(trial) = trial {
+        let (tokens, surface) = (database.stores().tokens, options.surface.into());
+        let wanted = Issue {
+            owner: &UserId::from(trial.member),
+            label: "first steps",
+            scopes: &crate::commands::token::scopes("all", surface),
+            expires_in_days: "",
+        };
+        let issued = issue(&*tokens, &SystemEntropy, surface, wanted, SystemClock.now()).await;
+        new.example_calls = Some(ExampleCalls {
+            token: issued.map_err(Refusal::failed)?.0,
+            owner: trial.name,
+            thread: trial.thread,
+        });
+    }
+    Ok(Some(new))
+}

@@ -1,0 +1,163 @@
+//! Connections to the databases that `--database` and `--redis` name.
+
+use std::sync::Arc;
+
+use deadpool_postgres::Pool;
+use forum_api::Language;
+use forum_api::host::{Refusal, Result};
+use forum_api::runtime::SystemClock;
+use forum_api::store::memory::MemoryBudgets;
+use forum_api::store::redis::{self, RedisBudgets};
+use forum_api::store::{Budgets, SchemaStatus, postgres, sqlite};
+use forum_api::webhook::KeyMismatch;
+
+use crate::board::db::Database;
+use crate::board::{Board, db};
+use crate::keys::Secrets;
+use crate::webhooks::refusal;
+
+/// Maximum number of connections of a process to Postgres.
+const CONNECTIONS: usize = 16;
+
+/// A parsed `--database`. No message about it shows the URL, which can hold a password.
+#[derive(Debug)]
+pub enum DatabaseUrl {
+    Sqlite(sqlite::Location),
+    Postgres(Pool),
+}
+
+/// What happens to pending migrations. A newer schema is an error in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Migrations {
+    Apply,
+    /// Pending migrations are an error.
+    Require,
+}
+
+/// Opens the database of a board that was served before. A database without a board is left as it is.
+///
+/// # Errors
+/// When there is no board, or its schema is newer, or it is outdated and `migrations` forbids applying them.
+pub async fn existing(url: &str, migrations: Migrations) -> Result<(Database, Board)> {
+    let parsed = DatabaseUrl::parse(url, false)?;
+    if parsed.holds_board().await? == Some(false) {
+        let reason = "the database holds no board: serve it first";
+        return Err(Refusal::NotFound(reason.into()));
+    }
+    let (database, board) = parsed.open(Language::English, migrations).await?;
+    match migrations {
+        Migrations::Apply => board.migrate().await?,
+        Migrations::Require => must_be_current(board.schema_status().await?)?,
+    }
+    Ok((database, board))
+}
+
+fn must_be_current(status: SchemaStatus) -> Result<()> {
+    let reason = match status {
+        SchemaStatus::UpToDate => return Ok(()),
+        SchemaStatus::Pending => {
+            "the database's schema is older than this program: run the command migrate, or serve it"
+        }
+        SchemaStatus::Newer => {
+            "the database's schema is newer than this program: use the newer program"
+        }
+    };
+    Err(Refusal::Conflict(reason.into()))
+}
+
+impl DatabaseUrl {
+    /// Parses the URL. `create` is whether a missing SQLite file is created.
+    pub fn parse(url: &str, create: bool) -> Result<Self> {
+        match url.split_once(':') {
+            Some(("sqlite", ":memory:")) => Ok(Self::Sqlite(sqlite::Location::Memory)),
+            Some(("sqlite", path)) if !path.is_empty() => {
+                let path = path.into();
+                Ok(Self::Sqlite(sqlite::Location::File { path, create }))
+            }
+            Some(("postgres" | "postgresql", _)) => {
+                Ok(Self::Postgres(postgres::connect(url, CONNECTIONS)?))
+            }
+            _ => Err(Refusal::invalid(
+                "database",
+                "the database is none that this server can use: \
+                 expected sqlite:PATH, sqlite::memory: or postgres://…",
+            )),
+        }
+    }
+
+    /// Returns whether the database holds a board; `None` if there is no file, or none that can be read. Changes nothing.
+    pub async fn holds_board(&self) -> Result<Option<bool>> {
+        match self {
+            Self::Sqlite(sqlite::Location::Memory) => Ok(Some(false)),
+            Self::Sqlite(sqlite::Location::File { path, .. }) => Ok(db::holds_board(path).ok()),
+            Self::Postgres(pool) => {
+                let board = board(pool.clone(), Language::English);
+                board.is_there().await.map(Some)
+            }
+        }
+    }
+
+    /// Checks the key of webhook secrets against the one that an existing database has recorded, before any migration.
+    /// Passes when the schema is too old to record a key.
+    ///
+    /// # Errors
+    /// When the database cannot be opened, or has recorded another key.
+    pub async fn check_key(&self, secrets: &Secrets) -> Result<()> {
+        let database = match self {
+            Self::Sqlite(location) => Database::from(sqlite::Database::open_unmigrated(location)?),
+            Self::Postgres(pool) => Database::from(pool.clone()),
+        };
+        let recorded = database.webhooks().endpoints.key_id().await.ok().flatten();
+        if matches!(self, Self::Sqlite(_)) {
+            database.close().await;
+        }
+        let given = secrets.0.key_id();
+        match recorded {
+            Some(stored) if stored != given => Err(refusal(KeyMismatch { stored, given }.into())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Opens the database, creating it if that is allowed, and returns it with its board, whose tables may be missing.
+    ///
+    /// # Errors
+    /// When the database cannot be used, or its schema is newer, or it is outdated and `migrations` are not to be
+    /// applied.
+    pub async fn open(
+        self,
+        language: Language,
+        migrations: Migrations,
+    ) -> Result<(Database, Board)> {
+        let database = match (self, migrations) {
+            (Self::Sqlite(location), Migrations::Apply) => {
+                Database::from(sqlite::Database::open(&location)?)
+            }
+            (Self::Sqlite(location), Migrations::Require) => {
+                let database = sqlite::Database::open_unmigrated(&location)?;
+                must_be_current(database.schema_status().await?)?;
+                Database::from(database)
+            }
+            (Self::Postgres(pool), Migrations::Apply) => {
+                postgres::migrate(&pool).await?;
+                Database::from(pool)
+            }
+            (Self::Postgres(pool), Migrations::Require) => {
+                must_be_current(postgres::schema_status(&pool).await?)?;
+                Database::from(pool)
+            }
+        };
+        Ok((database.clone(), board(database, language)))
+    }
+}
+
+fn board(database: impl Into<Database>, language: Language) -> Board {
+    Board::new(database, Arc::new(SystemClock), language)
+}
+
+/// Returns the rate limits in this Redis, or else in memory.
+pub async fn budgets(redis: Option<&str>) -> Result<Arc<dyn Budgets>> {
+    Ok(match redis {
+        Some(url) => Arc::new(RedisBudgets::connect(url, redis::Settings::default()).await?),
+        None => Arc::new(MemoryBudgets::default()),
+    })
+}

@@ -1,0 +1,302 @@
+//! HTTP/1.1 connections: their number, their time limits, and the check of the `Host` header.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use forum_api::Malformed;
+use http::header::HOST;
+use http::{Request, Version};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
+use tokio_io_timeout::TimeoutWriter;
+use tower::ServiceExt;
+
+/// Files that a server has open beside its connections: databases, webhooks, the log.
+const OTHER_FILES: usize = 512;
+
+/// Time between two warnings about the number of connections.
+const WARNING_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Limits of the connections.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Maximum number of open connections. Further ones wait in the listener's backlog.
+    pub connections: usize,
+    /// Time in which a client sends a request head; also the time for which an idle connection stays open.
+    pub head: Duration,
+    /// Time after which a client that reads nothing of its response is disconnected.
+    pub write: Duration,
+}
+
+impl Limits {
+    /// At most this number of connections, and the default times of 30 s.
+    pub const fn new(connections: usize) -> Self {
+        let limit = Duration::from_secs(30);
+        Self {
+            connections,
+            head: limit,
+            write: limit,
+        }
+    }
+}
+
+/// Connections that finish their requests after the server has stopped accepting.
+#[derive(Debug)]
+pub struct Draining {
+    graceful: GracefulShutdown,
+    tasks: JoinSet<()>,
+}
+
+impl Draining {
+    /// Waits until every request in flight is answered.
+    pub async fn finish(&mut self) {
+        std::mem::take(&mut self.graceful).shutdown().await;
+    }
+
+    /// Closes the connections that are left.
+    pub async fn close(mut self) {
+        self.tasks.shutdown().await;
+    }
+}
+
+/// Accepts and serves connections until `stopped` is ready.
+pub async fn accept(
+    listener: TcpListener,
+    router: Router,
+    limits: Limits,
+    stopped: impl Future<Output = ()>,
+) -> Draining {
+    let mut draining = Draining {
+        graceful: GracefulShutdown::new(),
+        tasks: JoinSet::new(),
+    };
+    let Draining { graceful, tasks } = &mut draining;
+    let accept = async {
+        let mut slots = Slots::new(limits.connections);
+        loop {
+            let slot = slots.free().await;
+            let (stream, peer) = accepted(&listener).await;
+            let service = router
+                .clone()
+                .map_request(move |request| arrived(peer, request));
+            let mut stream = TimeoutWriter::new(stream);
+            stream.set_timeout(Some(limits.write));
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(limits.head)
+                .serve_connection(
+                    TokioIo::new(Box::pin(stream)),
+                    TowerToHyperService::new(service),
+                );
+            let connection = graceful.watch(connection);
+            tasks.spawn(async move {
+                // A client that breaks the connection, or the protocol, needs no answer.
+                let _ = connection.await;
+                drop(slot);
+            });
+            while tasks.try_join_next().is_some() {}
+        }
+    };
+    tokio::select! {
+        () = accept => {}
+        () = stopped => {}
+    }
+    draining
+}
+
+/// Permits of open connections.
+struct Slots {
+    limit: usize,
+    free: Arc<Semaphore>,
+    warned: Option<Instant>,
+}
+
+impl Slots {
+    fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            free: Arc::new(Semaphore::new(limit)),
+            warned: None,
+        }
+    }
+
+    /// Waits for a free permit.
+    async fn free(&mut self) -> Option<OwnedSemaphorePermit> {
+        let is_old = |warned: Instant| warned.elapsed() >= WARNING_INTERVAL;
+        if self.free.available_permits() == 0 && self.warned.is_none_or(is_old) {
+            self.warned = Some(Instant::now());
+            tracing::warn!(
+                limit = self.limit,
+                "connection limit reached: new connections wait"
+            );
+        }
+        // The semaphore is never closed.
+        Arc::clone(&self.free).acquire_owned().await.ok()
+    }
+}
+
+/// Waits for a connection. One that ended before it was accepted is passed over; without free files, others end first.
+async fn accepted(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+    loop {
+        match listener.accept().await {
+            Ok(accepted) => return accepted,
+            Err(error) => {
+                tracing::warn!(%error, "failed to accept connection");
+                sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+}
+
+/// The request with the address of its peer, and with a mark if its `Host` header is missing or repeated.
+fn arrived(peer: SocketAddr, request: Request<Incoming>) -> Request<Body> {
+    let mut request = request.map(Body::new);
+    let hosts = request.headers().get_all(HOST).iter().count();
+    let is_optional = request.version() < Version::HTTP_11;
+    let extensions = request.extensions_mut();
+    extensions.insert(peer);
+    if hosts > 1 || hosts == 0 && !is_optional {
+        extensions.insert(Malformed {
+            header: "host",
+            expected: "exactly one",
+        });
+    }
+    request
+}
+
+/// Raises the soft limit of open files for `connections` if necessary and possible. Returns the number of connections
+/// that the limit allows, with a warning if it is smaller.
+pub fn raise_file_limit(connections: usize) -> usize {
+    let needed = u64::try_from(connections.saturating_add(OTHER_FILES)).unwrap_or(u64::MAX);
+    let before = getrlimit(Resource::Nofile);
+    if before.current.is_some_and(|current| current < needed) {
+        let current = before.maximum.map_or(needed, |maximum| maximum.min(needed));
+        let raised = Rlimit {
+            current: Some(current),
+            ..before
+        };
+        // The limit that holds afterwards decides.
+        let _ = setrlimit(Resource::Nofile, raised);
+    }
+    let files = getrlimit(Resource::Nofile).current;
+    let allowed = allowed(connections, files);
+    if allowed < connections {
+        tracing::warn!(
+            files,
+            "--max-connections lowered to {allowed}: too few files can be open"
+        );
+    }
+    allowed
+}
+
+/// Number of connections with which `files` can be open at once; `None` means any number of files.
+fn allowed(connections: usize, files: Option<u64>) -> usize {
+    let Some(files) = files.and_then(|files| usize::try_from(files).ok()) else {
+        return connections;
+    };
+    let left = files.saturating_sub(OTHER_FILES).max(files / 2);
+    connections.min(left.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::ready;
+    use std::sync::Mutex;
+
+    use axum::body::Bytes;
+    use tokio::io::AsyncWriteExt;
+    use tokio::sync::oneshot;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(30);
+
+    /// A body that is larger than the buffers of a socket, and says when it is dropped.
+    struct Large(
+        Vec<u8>,
+        #[expect(dead_code, reason = "dropped only")] oneshot::Sender<()>,
+    );
+
+    impl AsRef<[u8]> for Large {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+
+    /// A client that has sent a request and reads nothing, and the end of the body that it should read. The server
+    /// accepts until `stopped`.
+    async fn unread(
+        write: Duration,
+        stopped: impl Future<Output = ()>,
+    ) -> (TcpStream, oneshot::Receiver<()>, Draining) {
+        let (dropped, drops) = oneshot::channel();
+        let (arrived, arrives) = oneshot::channel::<()>();
+        let once = Arc::new(Mutex::new(Some((dropped, arrived))));
+        let router = Router::new().fallback(move || {
+            let (dropped, _arrived) = once.lock().unwrap().take().unwrap();
+            let large = Large(vec![0; 64 << 20], dropped);
+            ready(Body::from(Bytes::from_owner(large)))
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap())
+            .await
+            .unwrap();
+        client
+            .write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+            .await
+            .unwrap();
+        let limits = Limits {
+            write,
+            ..Limits::new(10)
+        };
+        let stopped = async {
+            let _ = arrives.await;
+            stopped.await;
+        };
+        let draining = accept(listener, router, limits, stopped).await;
+        (client, drops, draining)
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_read_its_response_is_disconnected() {
+        let unread = unread(Duration::from_millis(100), ready(()));
+        let (_client, drops, _draining) = unread.await;
+        timeout(LIMIT, drops).await.unwrap().unwrap_err();
+    }
+
+    #[tokio::test]
+    async fn closing_ends_connections_whose_clients_do_not_read() {
+        let (_client, drops, mut draining) = unread(Duration::from_secs(3600), ready(())).await;
+        let finish = timeout(Duration::from_millis(1), draining.finish());
+        finish.await.unwrap_err();
+        draining.close().await;
+        drops.await.unwrap_err();
+    }
+
+    #[test]
+    fn connections_leave_files_to_the_rest() {
+        for (connections, files, expected) in [
+            (10_000, None, 10_000),
+            (10_000, Some(1_048_576), 10_000),
+            (10_000, Some(10_512), 10_000),
+            (10_000, Some(4_096), 3_584),
+            (10_000, Some(64), 32),
+            (10_000, Some(1), 1),
+            (100, Some(1_024), 100),
+        ] {
+            assert_eq!(allowed(connections, files), expected, "{files:?}");
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Web pages of other origins that may call the API.
+
+use std::time::Duration;
+
+use http::header::{
+    AUTHORIZATION, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LINK, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
+};
+use http::{HeaderName, HeaderValue, Method};
+use tower_http::cors::{AllowOrigin, CorsLayer};
+
+const SENT: [HeaderName; 5] = [
+    AUTHORIZATION,
+    CONTENT_TYPE,
+    IF_NONE_MATCH,
+    HeaderName::from_static("idempotency-key"),
+    HeaderName::from_static("x-request-id"),
+];
+
+const EXPOSED: [HeaderName; 10] = [
+    ETAG,
+    LINK,
+    LOCATION,
+    RETRY_AFTER,
+    WWW_AUTHENTICATE,
+    HeaderName::from_static("idempotency-replayed"),
+    HeaderName::from_static("x-ratelimit-limit"),
+    HeaderName::from_static("x-ratelimit-remaining"),
+    HeaderName::from_static("x-ratelimit-reset"),
+    HeaderName::from_static("x-request-id"),
+];
+
+/// Returns the layer for pages of these origins, or of any origin for `*`; `None` without origins.
+pub fn layer(origins: &[HeaderValue]) -> Option<CorsLayer> {
+    let origin = match origins {
+        [] => return None,
+        _ if origins.iter().any(|origin| origin == "*") => AllowOrigin::any(),
+        _ => AllowOrigin::list(origins.iter().cloned()),
+    };
+    let layer = CorsLayer::new()
+        .allow_origin(origin)
+        .allow_methods([
+            Method::GET,
+            Method::HEAD,
+            Method::POST,
+            Method::PATCH,
+            Method::DELETE,
+        ])
+        .allow_headers(SENT)
+        .expose_headers(EXPOSED)
+        .max_age(Duration::from_secs(60 * 60));
+    Some(layer)
+}

@@ -1,0 +1,82 @@
+//! The checks behind `/health` and `/ready`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use forum_api::host::Refusal;
+use forum_api::store::SchemaStatus;
+use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout};
+
+use crate::board::Board;
+use crate::board::db::Database;
+
+/// Time for which the result of a probe of writes is used again.
+const REUSED: Duration = Duration::from_secs(1);
+
+/// Time limit of a probe.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Checks the board's database. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Readiness {
+    database: Database,
+    board: Board,
+    /// Time and result of the last probe of writes. It is locked while a probe runs.
+    last: Arc<Mutex<Option<(Instant, bool)>>>,
+}
+
+impl Readiness {
+    /// Returns the checks of this board in this database.
+    pub fn new(database: Database, board: Board) -> Self {
+        Self {
+            database,
+            board,
+            last: Arc::default(),
+        }
+    }
+
+    /// Returns whether the database can be read.
+    pub async fn is_healthy(&self) -> bool {
+        let read = timeout(PROBE_TIMEOUT, self.board.is_there()).await;
+        let healthy = matches!(read, Ok(Ok(true)));
+        if !healthy {
+            tracing::error!(outcome = ?read, "database unreachable");
+        }
+        healthy
+    }
+
+    /// Returns whether the database can be written to and no migration is pending. Probes at most once per second, for
+    /// any number of clients, and to the end when a client disconnects.
+    pub async fn is_ready(&self) -> bool {
+        let this = self.clone();
+        let probe = tokio::spawn(async move {
+            let mut last = this.last.lock().await;
+            if let Some((at, ready)) = *last
+                && at.elapsed() < REUSED
+            {
+                return ready;
+            }
+            let ready = this.probe().await;
+            *last = Some((Instant::now(), ready));
+            ready
+        });
+        probe.await.unwrap_or(false)
+    }
+
+    async fn probe(&self) -> bool {
+        let probe = timeout(PROBE_TIMEOUT, async {
+            self.database.check_writable().await?;
+            let library = self.database.library_schema_status().await?;
+            Ok::<_, Refusal>([library, self.board.schema_status().await?])
+        });
+        let outcome = probe.await;
+        // A newer schema serves older programs while the nodes are upgraded one by one.
+        let ready =
+            matches!(&outcome, Ok(Ok(schemas)) if !schemas.contains(&SchemaStatus::Pending));
+        if !ready {
+            tracing::error!(?outcome, "database not ready for writes");
+        }
+        ready
+    }
+}

@@ -1,0 +1,123 @@
+//! The routes of the server.
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use forum_api::panel::Panel;
+use forum_api::swagger_ui::Docs;
+use forum_api::{ForumApi, Malformed};
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, StatusCode};
+use tower::Service;
+
+use super::cors;
+use super::metrics::{self, Metrics};
+use super::readiness::Readiness;
+use crate::sign_in::SignIn;
+
+/// Path of the API.
+pub const API: &str = "/api/v1";
+/// Path of the control panel.
+pub const PANEL: &str = "/panel";
+/// Path of the reference page.
+pub const DOCS: &str = "/docs";
+
+/// The services behind the routes.
+#[derive(Clone, Debug)]
+pub struct ServerRouter {
+    /// Serves everything below [`API`].
+    pub api: ForumApi,
+    /// Origins whose pages may call the API.
+    pub cors_origins: Vec<HeaderValue>,
+    /// Serves everything below [`PANEL`].
+    pub panel: Panel,
+    /// Signs members in and out.
+    pub sign_in: SignIn,
+    /// Serves everything below [`DOCS`].
+    pub docs: Docs,
+    /// Serves `/metrics`.
+    pub metrics: Metrics,
+    /// Serves `/health` and `/ready`.
+    pub readiness: Readiness,
+}
+
+impl ServerRouter {
+    /// Builds the router. The API receives paths as they were sent, and reports malformed requests itself.
+    pub fn build(self) -> Router {
+        let mut rest = mount(Router::new(), PANEL, self.panel.clone());
+        rest = mount(rest, DOCS, self.docs.clone())
+            .merge(self.sign_in.clone().routes())
+            .route("/health", any(health))
+            .route("/ready", any(ready))
+            .route("/metrics", any(samples))
+            .fallback(not_found)
+            .method_not_allowed_fallback(not_found)
+            .layer(from_fn(refuse_malformed));
+        match cors::layer(&self.cors_origins) {
+            Some(layer) => mount(rest, API, tower::Layer::layer(&layer, self.api.clone())),
+            None => mount(rest, API, self.api.clone()),
+        }
+        .with_state(self)
+    }
+}
+
+fn mount<S>(router: Router<ServerRouter>, path: &str, service: S) -> Router<ServerRouter>
+where
+    S: Service<Request, Error = std::convert::Infallible> + Clone + Send + Sync + 'static,
+    S::Response: IntoResponse,
+    S::Future: Send + 'static,
+{
+    router
+        .route_service(path, service.clone())
+        .route_service(&format!("{path}/"), service.clone())
+        .route_service(&format!("{path}/{{*rest}}"), service)
+}
+
+async fn health(State(server): State<ServerRouter>) -> Response {
+    check(server.readiness.is_healthy().await)
+}
+
+async fn ready(State(server): State<ServerRouter>) -> Response {
+    check(server.readiness.is_ready().await)
+}
+
+async fn samples(State(server): State<ServerRouter>) -> Response {
+    respond(
+        StatusCode::OK,
+        metrics::CONTENT_TYPE,
+        server.metrics.render(),
+    )
+}
+
+async fn not_found() -> Response {
+    json(StatusCode::NOT_FOUND, r#"{"status":"not found"}"#)
+}
+
+async fn refuse_malformed(request: Request, next: Next) -> Response {
+    if request.extensions().get::<Malformed>().is_some() {
+        return json(StatusCode::BAD_REQUEST, r#"{"status":"bad request"}"#);
+    }
+    next.run(request).await
+}
+
+fn check(passed: bool) -> Response {
+    if passed {
+        json(StatusCode::OK, r#"{"status":"ok"}"#)
+    } else {
+        json(
+            StatusCode::SERVICE_UNAVAILABLE,
+            r#"{"status":"unavailable"}"#,
+        )
+    }
+}
+
+fn json(status: StatusCode, body: &'static str) -> Response {
+    respond(status, "application/json", body)
+}
+
+fn respond(status: StatusCode, content_type: &'static str, body: impl Into<Body>) -> Response {
+    (status, [(CONTENT_TYPE, content_type)], body.into()).into_response()
+}

@@ -1,0 +1,99 @@
+//! A bounded buffer between the threads that log and the one that writes: logging never waits for a reader.
+
+use std::io::{self, Write};
+use std::mem;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// Bytes that wait at most. Lines beyond it are lost, and counted.
+const CAPACITY: usize = 1 << 20;
+
+/// Time for which the first line waits for others: waking a thread for each line costs more than making the line.
+const FLUSH_INTERVAL: Duration = Duration::from_millis(1);
+
+/// Time for which the end of the process waits for a reader.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The buffer; clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct LogBuffer(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    lines: Vec<u8>,
+    /// Lines lost since the last warning.
+    lost: u64,
+    /// Whether lines are being written, or the warning is.
+    busy: bool,
+}
+
+impl LogBuffer {
+    /// Writes every line to `output` from now on, on a thread that ends with the process.
+    pub fn write_to(&self, mut output: impl Write + Send + 'static) {
+        let buffer = self.clone();
+        thread::spawn(move || {
+            loop {
+                let (lines, lost) = buffer.take();
+                // There is no other place to report an error.
+                drop(output.write_all(&lines));
+                if lost > 0 {
+                    tracing::warn!(lost, "lines of the log were lost: nobody read it in time");
+                }
+            }
+        });
+    }
+
+    /// Waits until all lines are written, for at most [`FLUSH_TIMEOUT`].
+    pub fn drain(&self) {
+        let waits = |state: &mut State| state.busy || !state.lines.is_empty();
+        let changed = &self.0.changed;
+        drop(changed.wait_timeout_while(self.lock(), FLUSH_TIMEOUT, waits));
+    }
+
+    /// Waits for lines. Returns them, and the number of lines lost after them.
+    fn take(&self) -> (Vec<u8>, u64) {
+        let mut state = self.lock();
+        state.busy = false;
+        self.0.changed.notify_all();
+        let idle = |state: &mut State| state.lines.is_empty();
+        drop(self.0.changed.wait_while(state, idle));
+        thread::sleep(FLUSH_INTERVAL);
+        let mut state = self.lock();
+        state.busy = true;
+        (mem::take(&mut state.lines), mem::take(&mut state.lost))
+    }
+
+    /// No code that can panic runs under this lock.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes a whole line at a time, as the log writes them.
+impl Write for LogBuffer {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let mut state = self.lock();
+        let was_empty = state.lines.is_empty();
+        if state.lines.len() < CAPACITY {
+            state.lines.extend_from_slice(line);
+        } else {
+            state.lost += 1;
+        }
+        drop(state);
+        if was_empty {
+            self.0.changed.notify_all();
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

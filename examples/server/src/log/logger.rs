@@ -1,0 +1,102 @@
+//! Starts the log on stderr.
+
+use std::any::Any;
+use std::io::{self, IsTerminal};
+use std::panic;
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
+
+use super::buffer::LogBuffer;
+use crate::cli::{LogFormat, LogOptions};
+
+/// Longest text that is logged, in characters.
+const LONGEST: usize = 2000;
+
+/// Prefixes of secrets. What follows one is masked.
+const SECRETS: [&str; 2] = ["forum_pat_", "whsec_"];
+
+/// The log of the process. Dropping it writes the buffered lines.
+#[derive(Debug)]
+pub struct Log(LogBuffer);
+
+impl Log {
+    /// Starts the log. `RUST_LOG` filters it; the default level is `info`.
+    pub fn start(options: LogOptions) -> Self {
+        let filter = EnvFilter::builder().with_default_directive(LevelFilter::INFO.into());
+        let buffer = LogBuffer::default();
+        let writer = buffer.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_env_filter(filter.from_env_lossy())
+            .with_ansi(io::stderr().is_terminal())
+            .with_writer(move || writer.clone());
+        match options.log {
+            LogFormat::Text => subscriber.init(),
+            LogFormat::Json => subscriber.json().init(),
+        }
+        panic::set_hook(Box::new(move |panic| {
+            let place = panic.location().map(tracing::field::display);
+            let reason = panic_message(panic.payload(), options.log_panics);
+            tracing::error!(place, ?reason, "panicked");
+        }));
+        buffer.write_to(io::stderr());
+        Self(buffer)
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.0.drain();
+    }
+}
+
+/// Returns the message of a panic. A fixed message of the program is always shown. A formatted one can quote a post or a
+/// message of a member: it is shown only `in_full`, with secrets masked.
+fn panic_message(payload: &dyn Any, in_full: bool) -> String {
+    if let Some(fixed) = payload.downcast_ref::<&'static str>() {
+        return (*fixed).into();
+    }
+    match payload.downcast_ref::<String>() {
+        Some(formatted) if in_full => mask_secrets(formatted).chars().take(LONGEST).collect(),
+        Some(_) => "a formatted message, which --log-panics shows".into(),
+        None => "a payload that is not a text".into(),
+    }
+}
+
+fn mask_secrets(text: &str) -> String {
+    let is_secret = |letter: char| letter.is_ascii_alphanumeric() || "_+/=-".contains(letter);
+    SECRETS.iter().fold(text.into(), |text: String, prefix| {
+        let mut parts = text.split(prefix);
+        let mut masked = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            masked.push_str(prefix);
+            masked.push('…');
+            masked.push_str(part.trim_start_matches(is_secret));
+        }
+        masked
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_formatted_message_is_shown_on_request_only() {
+        let formatted: Box<dyn Any> = Box::new("index 3, length 2".to_owned());
+        assert_eq!(panic_message(&*formatted, true), "index 3, length 2");
+        assert!(!panic_message(&*formatted, false).contains("index"));
+        for in_full in [false, true] {
+            assert_eq!(panic_message(&"out of cheese", in_full), "out of cheese");
+            assert_eq!(panic_message(&7, in_full), "a payload that is not a text");
+        }
+    }
+
+    #[test]
+    fn secrets_are_masked() {
+        let (token, secret) = (format!("forum_pat_{}_x", "a".repeat(16)), "whsec_q+/=");
+        let formatted: Box<dyn Any> = Box::new(format!("`{token}`, {secret}; {token}"));
+        let shown = panic_message(&*formatted, true);
+        assert_eq!(shown, "`forum_pat_…`, whsec_…; forum_pat_…");
+    }
+}

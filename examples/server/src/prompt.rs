@@ -1,0 +1,75 @@
+//! Input of commands: passwords and confirmation.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine};
+use clap::Args;
+use forum_api::host::{Refusal, Result};
+use forum_api::runtime::{Entropy, SystemEntropy};
+
+/// Returns the first line of stdin if `from_stdin` is set, and otherwise asks for `what` at the terminal, without echo.
+pub fn password(what: &str, from_stdin: bool) -> Result<String> {
+    if from_stdin {
+        return first_line_of_stdin();
+    }
+    if !io::stdin().is_terminal() {
+        let reason = "standard input is not a terminal: add --password-stdin, and write the password to its first line";
+        return Err(Refusal::invalid("password", reason));
+    }
+    let password = rpassword::prompt_password(format!("{what}: ")).map_err(Refusal::failed)?;
+    not_empty(password, "expected a password")
+}
+
+/// Returns the first line of stdin, which must not be empty.
+pub fn first_line_of_stdin() -> Result<String> {
+    let line = line_of_stdin()?;
+    let line = line.trim_end_matches(['\r', '\n']).into();
+    not_empty(line, "expected a password on standard input")
+}
+
+fn line_of_stdin() -> Result<String> {
+    let mut line = String::new();
+    let read = io::stdin().lock().read_line(&mut line);
+    read.map(|_| line).map_err(Refusal::failed)
+}
+
+fn not_empty(password: String, otherwise: &str) -> Result<String> {
+    if password.is_empty() {
+        return Err(Refusal::invalid("password", otherwise));
+    }
+    Ok(password)
+}
+
+/// Generates a password of 120 random bits.
+pub fn random_password() -> Result<String> {
+    let mut bytes = [0; 15];
+    SystemEntropy.fill(&mut bytes).map_err(Refusal::failed)?;
+    Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
+}
+
+/// The option of destructive commands.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Confirm {
+    /// Do not ask for confirmation; required if standard input is not a terminal
+    #[arg(long)]
+    yes: bool,
+}
+
+impl Confirm {
+    /// Says what the command does and asks at the terminal whether to continue. Returns at once with `--yes`.
+    pub fn ask(self, what: &str) -> Result<()> {
+        if self.yes {
+            return Ok(());
+        }
+        if !io::stdin().is_terminal() {
+            return Err(Refusal::Conflict(format!("{what} Add --yes to confirm.")));
+        }
+        drop(write!(io::stderr(), "{what} Continue? [y/N] "));
+        if matches!(line_of_stdin()?.trim(), "y" | "Y" | "yes") {
+            return Ok(());
+        }
+        Err(Refusal::Conflict(
+            "not confirmed: nothing was changed".into(),
+        ))
+    }
+}

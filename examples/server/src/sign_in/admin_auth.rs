@@ -1,0 +1,61 @@
+//! The control panel's questions about sessions and members.
+
+use std::collections::HashMap;
+
+use forum_api::async_trait;
+use forum_api::host::{Operator, Session, Stored};
+use forum_api::model::UserId;
+use http::request::Parts;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::service::{SIGN_IN, SIGN_OUT, SignIn};
+use super::{accounts, session};
+use crate::board::groups::Group;
+
+#[async_trait]
+impl Operator for SignIn {
+    async fn signed_in(&self, head: &Parts) -> Stored<Option<Session>> {
+        let Some(id) = session::read_cookie(&head.headers) else {
+            return Ok(None);
+        };
+        let Some(account) = self.board().signed_in(id.hash()).await? else {
+            return Ok(None);
+        };
+        let administrator = account.groups.contains(Group::Administrators);
+        let member = UserId::from(account.member);
+        let session = Session::new(member, account.name, administrator, id.as_str());
+        Ok(Some(session))
+    }
+
+    async fn is_password(&self, session: &Session, password: &str) -> Stored<bool> {
+        let Ok(member) = session.member().number() else {
+            return Ok(false);
+        };
+        let account = accounts::by_id(self.board(), member).await?;
+        let _permit = self.panel_check().await;
+        Ok(accounts::with_password(account, password).await?.is_some())
+    }
+
+    async fn find(&self, username: &str) -> Stored<Option<UserId>> {
+        let found = accounts::id(self.board(), username).await?;
+        Ok(found.map(UserId::from))
+    }
+
+    async fn name(&self, member: &UserId) -> Stored<Option<String>> {
+        let mut names = self.names(std::slice::from_ref(member)).await?;
+        Ok(names.remove(member))
+    }
+
+    async fn names(&self, members: &[UserId]) -> Stored<HashMap<UserId, String>> {
+        Ok(accounts::names(self.board(), members.to_vec()).await?)
+    }
+
+    fn sign_in(&self, back: &str) -> String {
+        let back = utf8_percent_encode(back, NON_ALPHANUMERIC);
+        format!("{SIGN_IN}?back={back}")
+    }
+
+    fn sign_out(&self) -> Option<&str> {
+        Some(SIGN_OUT)
+    }
+}

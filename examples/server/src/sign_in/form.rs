@@ -1,0 +1,100 @@
+//! The sign-in form.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use http_body_util::{BodyExt, Limited};
+use percent_encoding::percent_decode_str;
+use tokio::time::timeout;
+
+use super::service::HOME;
+
+/// Maximum length of a form in bytes.
+const LIMIT: usize = 64 * 1024;
+
+/// Time in which a form arrives.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The fields of the form.
+pub struct SignInForm {
+    pub name: String,
+    pub password: String,
+    /// Path of this server to go to afterwards.
+    pub back: String,
+}
+
+impl Default for SignInForm {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            password: String::new(),
+            back: HOME.into(),
+        }
+    }
+}
+
+impl SignInForm {
+    /// Reads a body; `None` if it is too long, too slow or malformed.
+    pub async fn read(body: Body) -> Option<Self> {
+        let whole = timeout(READ_TIMEOUT, Limited::new(body, LIMIT).collect());
+        let body = whole.await.ok()?.ok()?.to_bytes();
+        Self::parse(std::str::from_utf8(&body).ok()?)
+    }
+
+    /// Parses form encoding; `None` for invalid UTF-8 and for NUL, which no database looks up.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut form = Self::default();
+        for (name, value) in text.split('&').filter_map(|pair| pair.split_once('=')) {
+            let value = value.replace('+', " ");
+            let value = percent_decode_str(&value).decode_utf8().ok()?.into_owned();
+            if value.contains('\0') {
+                return None;
+            }
+            match name {
+                "name" => form.name = value.trim().into(),
+                "password" => form.password = value,
+                "back" if is_own_path(&value) => form.back = value,
+                _ => {}
+            }
+        }
+        Some(form)
+    }
+}
+
+/// Returns whether a browser that follows the path stays on this server.
+fn is_own_path(path: &str) -> bool {
+    path.starts_with('/')
+        && !path.starts_with("//")
+        && path
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && byte != b'\\')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HOME, SignInForm};
+
+    #[test]
+    fn malformed_fields_are_refused() {
+        for bad in ["name=a%00", "password=%00", "name=%ff"] {
+            assert!(SignInForm::parse(bad).is_none(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_path_after_sign_in_is_on_this_server() {
+        let back = |path| SignInForm::parse(&format!("back={path}")).unwrap().back;
+        assert_eq!(back("%2Fpanel%2Fusage%3Fx%3D1"), "/panel/usage?x=1");
+        for elsewhere in [
+            "",
+            "https:%2F%2Fevil.example",
+            "%2F%2Fevil.example",
+            "%2F%5Cevil.example",
+            "%5C%2Fevil.example",
+            "%2F%0D%0Aset-cookie:x",
+            "panel",
+        ] {
+            assert_eq!(back(elsewhere), HOME, "{elsewhere}");
+        }
+    }
+}

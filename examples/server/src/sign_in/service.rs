@@ -1,0 +1,301 @@
+//! Signing in and out over HTTP.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use forum_api::host::{Refusal, Result, Stored};
+use forum_api::panel::is_own_form;
+use forum_api::runtime::{Clock, SystemClock};
+use forum_api::store::Budgets;
+use forum_api::{Settings, client_address};
+use http::header::{LOCATION, RETRY_AFTER, SET_COOKIE};
+use http::request::Parts;
+use http::{HeaderValue, StatusCode, Uri};
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use super::accounts::{self, Account};
+use super::form::SignInForm;
+use super::page::{add_page_headers, sign_in_page};
+use super::session::{self, Cookie};
+use super::throttle::{Attempt, Throttle};
+use crate::board::Board;
+
+/// Path of the sign-in page.
+pub const SIGN_IN: &str = "/sign-in";
+
+/// Path that signs out.
+pub const SIGN_OUT: &str = "/sign-out";
+
+/// Path after signing in, if the form names none.
+pub const HOME: &str = "/panel/tokens";
+
+/// Passwords that are checked at once: each check takes memory and time on purpose.
+const CHECKS: usize = 4;
+
+/// Sign-ins that are checked or wait for a check. Further ones are refused with 503.
+const QUEUE: usize = 64;
+
+/// Passwords of signed-in administrators that are checked at once, beside those of sign-ins.
+const PANEL_CHECKS: usize = 2;
+
+/// The sign-in of a board. Cheap to clone.
+#[derive(Clone)]
+pub struct SignIn(Arc<SignInState>);
+
+struct SignInState {
+    board: Board,
+    settings: Settings,
+    public_origin: String,
+    cookie: Cookie,
+    throttle: Throttle,
+    queue: Semaphore,
+    checks: Semaphore,
+    panel_checks: Semaphore,
+}
+
+/// Reason of a refusal.
+enum SignInError {
+    ForeignForm,
+    UnreadableForm,
+    Throttled(Duration),
+    Busy,
+    InvalidCredentials,
+    Failed(Refusal),
+}
+
+impl SignIn {
+    /// The sign-in of this board, with the trusted proxies and address prefixes of the API. Failures are counted in
+    /// `budgets`.
+    pub fn new(
+        board: Board,
+        settings: Settings,
+        public_origin: &str,
+        budgets: Arc<dyn Budgets>,
+    ) -> Self {
+        Self(Arc::new(SignInState {
+            board,
+            cookie: Cookie::new(public_origin),
+            public_origin: public_origin.into(),
+            settings,
+            throttle: Throttle::new(budgets),
+            queue: Semaphore::new(QUEUE),
+            checks: Semaphore::new(CHECKS),
+            panel_checks: Semaphore::new(PANEL_CHECKS),
+        }))
+    }
+
+    /// Returns the routes of [`SIGN_IN`] and [`SIGN_OUT`].
+    pub fn routes<S: Clone + Send + Sync + 'static>(self) -> Router<S> {
+        Router::new()
+            .route(SIGN_IN, get(show).post(sign_in))
+            .route(SIGN_OUT, post(sign_out))
+            .with_state(self)
+    }
+
+    pub(super) fn board(&self) -> &Board {
+        &self.0.board
+    }
+
+    /// Waits for the permit to check a password of a signed-in administrator.
+    pub(super) async fn panel_check(&self) -> Option<SemaphorePermit<'_>> {
+        self.0.panel_checks.acquire().await.ok()
+    }
+
+    /// Begins a new session and ends the browser's previous one, so that no session is taken over.
+    async fn begin(&self, head: &Parts, form: &SignInForm) -> Result<String, SignInError> {
+        let account = self.account(head, form).await?;
+        let previous = session::read_cookie(&head.headers);
+        let session = session::begin(&self.0.board, account, previous).await?;
+        Ok(self.0.cookie.set(&session))
+    }
+
+    /// Ends the browser's session.
+    async fn end(&self, head: &Parts) -> Result<(), SignInError> {
+        self.check_origin(head)?;
+        if let Some(session) = session::read_cookie(&head.headers) {
+            session::end(&self.0.board, &session).await?;
+        }
+        Ok(())
+    }
+
+    fn check_origin(&self, head: &Parts) -> Result<(), SignInError> {
+        if !is_own_form(head, &self.0.public_origin) {
+            return Err(SignInError::ForeignForm);
+        }
+        Ok(())
+    }
+
+    /// Returns the account with this name and password.
+    async fn account(&self, head: &Parts, form: &SignInForm) -> Result<Account, SignInError> {
+        self.check_origin(head)?;
+        let attempt = Attempt::new(&form.name, self.prefix(head), SystemClock.now());
+        within_limits(self.0.throttle.wait(&attempt).await)?;
+        let (sign_in, name, password) = (self.clone(), form.name.clone(), form.password.clone());
+        // A task of its own: a client that disconnects neither frees a place in the queue nor keeps a refund.
+        let check =
+            tokio::spawn(async move { sign_in.check(&attempt, &name, &password).await }).await;
+        check.map_err(Refusal::failed)?
+    }
+
+    /// Checks name and password, and counts a failure.
+    async fn check(
+        &self,
+        attempt: &Attempt,
+        name: &str,
+        password: &str,
+    ) -> Result<Account, SignInError> {
+        let state = &self.0;
+        let _place = state.queue.try_acquire().map_err(|_| SignInError::Busy)?;
+        let _permit = state.checks.acquire().await;
+        within_limits(state.throttle.charge(attempt).await)?;
+        let account = match accounts::by_name(&state.board, name).await {
+            Ok(account) => accounts::with_password(account, password).await,
+            Err(failed) => Err(failed),
+        };
+        let failed = matches!(account, Ok(None));
+        if !failed && let Err(error) = state.throttle.refund(attempt).await {
+            tracing::error!(%error, "sign-in attempt not refunded");
+        }
+        account?.ok_or(SignInError::InvalidCredentials)
+    }
+
+    /// Returns the prefix of the client's address.
+    fn prefix(&self, head: &Parts) -> Option<u128> {
+        let settings = &self.0.settings;
+        let peer = head.extensions.get::<SocketAddr>()?.ip();
+        let client = client_address(peer, &head.headers, &settings.trusted_proxies);
+        Some(settings.address_prefix(client))
+    }
+}
+
+impl fmt::Debug for SignIn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SignIn").finish_non_exhaustive()
+    }
+}
+
+impl From<Refusal> for SignInError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Failed(refusal)
+    }
+}
+
+/// Refuses an attempt that has to wait.
+fn within_limits(wait: Stored<Option<Duration>>) -> Result<(), SignInError> {
+    let wait = wait.map_err(Refusal::from)?;
+    wait.map_or(Ok(()), |wait| Err(SignInError::Throttled(wait)))
+}
+
+async fn show(uri: Uri) -> Response {
+    let form = SignInForm::parse(uri.query().unwrap_or_default()).unwrap_or_default();
+    sign_in_page(StatusCode::OK, &form, None)
+}
+
+async fn sign_in(State(sign_in): State<SignIn>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let Some(form) = SignInForm::read(body).await else {
+        return SignInError::UnreadableForm.response(&SignInForm::default());
+    };
+    match sign_in.begin(&head, &form).await {
+        Ok(cookie) => redirect(&form.back, &cookie),
+        Err(error) => error.response(&form),
+    }
+}
+
+async fn sign_out(State(sign_in): State<SignIn>, request: Request) -> Response {
+    let (head, _) = request.into_parts();
+    match sign_in.end(&head).await {
+        Ok(()) => redirect(SIGN_IN, &sign_in.0.cookie.remove()),
+        Err(error) => error.response(&SignInForm::default()),
+    }
+}
+
+impl SignInError {
+    fn response(self, form: &SignInForm) -> Response {
+        let (status, reason) = match &self {
+            Self::ForeignForm => (
+                StatusCode::FORBIDDEN,
+                "This form did not come from this page. Try again from here.",
+            ),
+            Self::UnreadableForm => (
+                StatusCode::BAD_REQUEST,
+                "The form could not be read. Try again.",
+            ),
+            Self::Throttled(_) => (
+                StatusCode::TOO_MANY_REQUESTS,
+                "There were too many tries. Wait five minutes before the next one.",
+            ),
+            Self::Busy => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Too many members are signing in. Try again in a moment.",
+            ),
+            Self::InvalidCredentials => (
+                StatusCode::UNAUTHORIZED,
+                "No member who can sign in has this name and this password.",
+            ),
+            Self::Failed(_) => (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "The board cannot sign you in or out now. The reason is in its log.",
+            ),
+        };
+        let mut response = sign_in_page(status, form, Some(reason));
+        let mut retry_after = |seconds: u64| {
+            response.headers_mut().insert(RETRY_AFTER, seconds.into());
+        };
+        match self {
+            Self::Throttled(wait) => {
+                let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+                retry_after(seconds.max(1));
+            }
+            Self::Busy => retry_after(1),
+            Self::Failed(error) => tracing::error!(%error, "signing in or out failed"),
+            Self::InvalidCredentials => tracing::warn!("a log-in was wrong"),
+            Self::ForeignForm | Self::UnreadableForm => {}
+        }
+        response
+    }
+}
+
+fn redirect(path: &str, cookie: &str) -> Response {
+    let mut response = (StatusCode::SEE_OTHER, Body::empty()).into_response();
+    add_page_headers(&mut response);
+    for (name, value) in [(LOCATION, path), (SET_COOKIE, cookie)] {
+        let value = HeaderValue::from_str(value).ok();
+        let headers = response.headers_mut();
+        headers.extend(value.map(|value| (name, value)));
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use forum_api::Language;
+    use forum_api::store::memory::MemoryBudgets;
+    use tower::ServiceExt;
+
+    use super::*;
+    use crate::connect::{DatabaseUrl, Migrations};
+
+    #[tokio::test]
+    async fn a_sign_in_beyond_the_queue_is_refused_with_503() {
+        let url = DatabaseUrl::parse("sqlite::memory:", true).unwrap();
+        let open = url.open(Language::English, Migrations::Apply);
+        let (_database, board) = open.await.unwrap();
+        let budgets = Arc::new(MemoryBudgets::default());
+        let sign_in = SignIn::new(board, Settings::default(), "", budgets);
+        let _queue = sign_in.0.queue.try_acquire_many(QUEUE as u32).unwrap();
+        let form = Body::from("name=admin&password=x");
+        let request = Request::post(SIGN_IN).body(form).unwrap();
+        let routes: Router = sign_in.clone().routes();
+        let refused = routes.oneshot(request).await.unwrap();
+        assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(refused.headers()[RETRY_AFTER], "1");
+    }
+}

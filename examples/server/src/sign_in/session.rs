@@ -1,0 +1,119 @@
+//! Sessions in the browser: a cookie holds the id, of which the board keeps the hash.
+
+use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine};
+use forum_api::host::{Refusal, Result};
+use forum_api::runtime::{Entropy, SystemEntropy};
+use http::HeaderMap;
+use http::header::COOKIE;
+use sha2::{Digest, Sha256};
+
+use super::accounts::Account;
+use crate::board::Board;
+use crate::board::sessions::{self, Hash};
+
+/// Name of the cookie.
+const NAME: &str = "forum_session";
+
+/// Id of a session: 256 random bits that only the browser keeps.
+pub struct SessionId(String);
+
+impl SessionId {
+    const LENGTH: usize = 43;
+
+    fn generate() -> Result<Self> {
+        let mut bits = [0; 32];
+        SystemEntropy.fill(&mut bits).map_err(Refusal::failed)?;
+        Ok(Self(BASE64_URL_SAFE_NO_PAD.encode(bits)))
+    }
+
+    /// Parses an id of the right length.
+    pub fn parse(text: &str) -> Option<Self> {
+        (text.len() == Self::LENGTH).then(|| Self(text.into()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn hash(&self) -> Hash {
+        Sha256::digest(&self.0).into()
+    }
+}
+
+/// Attributes of the session cookie.
+pub struct Cookie(&'static str);
+
+impl Cookie {
+    /// The cookie of a server at `base_url`: over `https`, browsers send it there only.
+    pub fn new(base_url: &str) -> Self {
+        Self(if base_url.starts_with("https:") {
+            "HttpOnly; SameSite=Lax; Path=/; Secure"
+        } else {
+            "HttpOnly; SameSite=Lax; Path=/"
+        })
+    }
+
+    /// The `Set-Cookie` that keeps the session until the browser is closed.
+    pub fn set(&self, session: &SessionId) -> String {
+        format!("{NAME}={}; {}", session.as_str(), self.0)
+    }
+
+    /// The `Set-Cookie` that removes the session.
+    pub fn remove(&self) -> String {
+        format!("{NAME}=; {}; Max-Age=0", self.0)
+    }
+}
+
+/// Returns the session that a request names.
+pub fn read_cookie(headers: &HeaderMap) -> Option<SessionId> {
+    let lines = headers.get_all(COOKIE).iter();
+    let pairs = lines.flat_map(|line| line.to_str().unwrap_or_default().split(';'));
+    let mut named = pairs.filter_map(|pair| pair.trim().split_once('='));
+    let (_, value) = named.find(|(name, _)| *name == NAME)?;
+    SessionId::parse(value)
+}
+
+/// Begins a session of this account and ends the browser's previous one.
+pub async fn begin(
+    board: &Board,
+    account: Account,
+    previous: Option<SessionId>,
+) -> Result<SessionId> {
+    let id = SessionId::generate()?;
+    let (hash, previous) = (id.hash(), previous.map(|previous| previous.hash()));
+    let begin = board.write(move |tx, events| {
+        Box::pin(async move {
+            if let Some(previous) = previous {
+                sessions::end(tx, &previous).await?;
+            }
+            Ok(sessions::begin(tx, &hash, &account, events.now).await?)
+        })
+    });
+    begin.await?;
+    Ok(id)
+}
+
+/// Ends a session.
+pub async fn end(board: &Board, id: &SessionId) -> Result<()> {
+    let hash = id.hash();
+    let end =
+        board.write(move |tx, _| Box::pin(async move { Ok(sessions::end(tx, &hash).await?) }));
+    end.await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cookie, SessionId};
+
+    #[test]
+    fn the_cookie_is_secure_over_https() {
+        let session = SessionId::parse(&"x".repeat(43)).unwrap();
+        let plain = format!(
+            "forum_session={}; HttpOnly; SameSite=Lax; Path=/",
+            session.as_str()
+        );
+        assert_eq!(Cookie::new("http://board.example").set(&session), plain);
+        let secure = Cookie::new("https://board.example").set(&session);
+        assert_eq!(secure, format!("{plain}; Secure"));
+    }
+}

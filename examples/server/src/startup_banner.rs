@@ -1,0 +1,99 @@
+//! What `serve` prints to stdout once it listens.
+
+use std::fmt;
+
+use forum_api::token::PlainToken;
+use serde::Serialize;
+
+use crate::http::router::{API, DOCS, PANEL};
+
+/// Name of the administrator.
+pub const ADMIN: &str = "admin";
+
+/// Addresses of the server, and the sign-in data of a new board.
+#[derive(Debug)]
+pub struct StartupBanner {
+    /// Address in front of all paths.
+    pub base_url: String,
+    /// Present for a new board only.
+    pub new: Option<NewBoard>,
+}
+
+/// Sign-in data of a new board.
+#[derive(Debug)]
+pub struct NewBoard {
+    /// The administrator's password, if it was generated.
+    pub password: Option<String>,
+    /// Present for the demo board only.
+    pub example_calls: Option<ExampleCalls>,
+}
+
+/// Data for the first calls of the demo board's API.
+#[derive(Debug)]
+pub struct ExampleCalls {
+    /// A token with all scopes.
+    pub token: PlainToken,
+    /// Name of its owner.
+    pub owner: &'static str,
+    /// A thread in which the owner may reply.
+    pub thread: i64,
+}
+
+/// The output of `serve --json`.
+#[derive(Serialize)]
+pub struct StartupInfo<'a> {
+    api: String,
+    docs: String,
+    panel: String,
+    user: &'static str,
+    password: Option<&'a str>,
+    token: Option<&'a str>,
+}
+
+impl StartupBanner {
+    /// Returns the output of `serve --json`.
+    pub fn info(&self) -> StartupInfo<'_> {
+        let new = self.new.as_ref();
+        let calls = new.and_then(|new| new.example_calls.as_ref());
+        StartupInfo {
+            api: self.at(API),
+            docs: self.at(DOCS),
+            panel: self.at(PANEL),
+            user: ADMIN,
+            password: new.and_then(|new| new.password.as_deref()),
+            token: calls.map(|calls| calls.token.reveal()),
+        }
+    }
+
+    fn at(&self, path: &str) -> String {
+        format!("{}{path}", self.base_url)
+    }
+}
+
+impl fmt::Display for StartupBanner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let api = self.at(API);
+        writeln!(f, "API       {api}")?;
+        writeln!(f, "docs      {}", self.at(DOCS))?;
+        writeln!(f, "document  {api}/openapi.json")?;
+        writeln!(f, "panel     {}", self.at(PANEL))?;
+        writeln!(f, "health    {}", self.at("/health"))?;
+        let Some(new) = &self.new else { return Ok(()) };
+        let password = new.password.as_deref().unwrap_or("as it was given");
+        writeln!(f, "log-in    {ADMIN}, password {password}")?;
+        let Some(calls) = &new.example_calls else {
+            return Ok(());
+        };
+        let token = calls.token.reveal();
+        let posts = format!("{api}/threads/{}/posts", calls.thread);
+        writeln!(f, "token     {token} ({}, all scopes)", calls.owner)?;
+        writeln!(f, "\nThey are shown this once. Try:\n")?;
+        writeln!(f, "curl {api}/forums")?;
+        writeln!(f, "curl {posts}")?;
+        writeln!(
+            f,
+            "curl -H 'authorization: Bearer {token}' -H 'content-type: application/json' \
+             -d '{{\"body\":\"Hello from the *API*.\"}}' {posts}"
+        )
+    }
+}

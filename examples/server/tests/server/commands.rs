@@ -1,0 +1,208 @@
+//! Commands beside a running server, and commands at a terminal.
+
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::client::get;
+use crate::program::{Server, server};
+
+#[test]
+fn commands_take_effect_between_two_requests_of_one_token() {
+    let server = Server::new(&[]);
+    let [bob, admin] = ["bob", "admin"].map(|owner| server.token(owner));
+    let forums = |token: &str| {
+        let answer = server.get(token, "/forums");
+        let items = answer.json()["items"].as_array().map(Vec::len);
+        (answer.status, items.unwrap_or_default(), answer.code())
+    };
+    for (command, status, visible, code) in [
+        ("board online", 200, 4, ""),
+        ("member groups bob members,staff", 200, 5, ""),
+        ("member groups bob guests", 200, 3, ""),
+        ("member ban bob", 403, 0, "owner_unavailable"),
+        ("member unban bob", 200, 3, ""),
+        ("board offline", 503, 0, "board_offline"),
+    ] {
+        server.done(command);
+        assert_eq!(forums(&bob), (status, visible, code.into()), "{command}");
+    }
+    assert_eq!(forums(&admin).0, 200);
+    assert_eq!(get(&server.api("/forums")).code(), "board_offline");
+    for path in [server.api("/openapi.json"), server.beside("/health")] {
+        assert_eq!(get(&path).status, 200);
+    }
+    server.done("board online");
+    assert_eq!(get(&server.api("/forums")).status, 200);
+
+    let lookup = &bob["forum_pat_".len()..][..16];
+    server.done(&format!("token revoke {lookup}"));
+    let revoked = server.get(&bob, "/me");
+    assert_eq!((revoked.status, &*revoked.code()), (401, "unauthenticated"));
+}
+
+#[test]
+fn settings_take_effect_at_once() {
+    let server = Server::new(&[]);
+    let token = server.token("alice");
+    let start = |title: &str| {
+        let new = json!({ "title": title, "body": "x" });
+        server.post(&token, "/forums/2/threads", &new).status
+    };
+    assert_eq!([start("first"), start("too soon")], [201, 422]);
+    server.done("setting post.interval_seconds 0");
+    assert_eq!([start("second"), start("third")], [201, 201]);
+    server.done("setting thread.title_max 5");
+    assert_eq!([start("five!"), start("sixsix")], [201, 422]);
+}
+
+#[test]
+fn posts_are_approved_and_restored_and_threads_are_marked_once() {
+    let server = Server::new(&[]);
+    let new = json!({ "title": "Hello", "body": "I am new." });
+    let thread = server.post(&server.token("newbie"), "/forums/2/threads", &new);
+    let thread = thread.json();
+    let path = format!("/threads/{}", thread["threadId"].as_str().unwrap());
+    assert_eq!(get(&server.api(&path)).status, 404);
+    let post = thread["firstPostId"].as_str().unwrap();
+    server.done(&format!("post approve {post}"));
+    let seen = get(&server.api(&path)).json();
+    assert_eq!(
+        [&seen["state"], &seen["version"]],
+        [&json!("visible"), &json!(2)]
+    );
+    let again = server.command(&format!("post approve {post}"));
+    let reason = format!("post {post} is not awaiting approval");
+    assert_eq!(again.refusal(), reason);
+
+    let bob = server.token("bob");
+    let reply = server.post(&bob, "/threads/1/posts", &json!({ "body": "x" }));
+    let reply = reply.json();
+    let post = reply["postId"].as_str().unwrap();
+    let path = format!("/threads/1/posts/{post}");
+    assert_eq!(server.ask("DELETE", &bob, &path, "").status, 204);
+    server.done(&format!("post restore {post}"));
+    let posts = get(&server.api("/threads/1/posts?limit=100")).json();
+    let mut posts = posts["items"].as_array().unwrap().iter();
+    assert!(posts.any(|item| item["postId"] == post));
+
+    for (command, field, value) in [
+        ("lock", "locked", true),
+        ("pin", "pinned", true),
+        ("unlock", "locked", false),
+        ("unpin", "pinned", false),
+    ] {
+        let thread = || get(&server.api("/threads/1")).json();
+        let before = thread()["version"].as_u64().unwrap();
+        for _ in 0..2 {
+            server.done(&format!("thread {command} 1"));
+            let after = thread();
+            assert_eq!(
+                [&after[field], &after["version"]],
+                [&json!(value), &json!(before + 1)]
+            );
+        }
+    }
+}
+
+#[test]
+fn generated_content_is_the_same_for_the_same_seed() {
+    let titles = ["1", "1", "2"].map(|seed| {
+        let server = Server::new(&[]);
+        let counts = || {
+            let forums = server.get(&server.token("alice"), "/forums").json();
+            let count = |key: &str| {
+                (0..4)
+                    .map(|at| forums["items"][at][key].as_u64().unwrap())
+                    .collect()
+            };
+            ["threadCount", "postCount"].map(count)
+        };
+        let grown = |after: &[Vec<u64>; 2], before: &[Vec<u64>; 2], column: usize| {
+            let pairs = after[column].iter().zip(&before[column]);
+            pairs
+                .map(|(after, before)| after - before)
+                .collect::<Vec<_>>()
+        };
+        let before = counts();
+        let generate = "generate --members 7 --threads 20 --posts 100 --json --seed";
+        let ended = server.done(&format!("{generate} {seed}"));
+        assert_eq!(ended.err, "");
+        let after = counts();
+        assert_eq!(grown(&after, &before, 0), [0, 10, 5, 5]);
+        assert_eq!(grown(&after, &before, 1).iter().sum::<u64>(), 100);
+        let threads = get(&server.api("/forums/2/threads?limit=100")).json();
+        let threads = threads["items"].as_array().unwrap();
+        let replies = threads.iter().map(|thread| thread["replyCount"].as_u64());
+        assert!(
+            replies.max().unwrap() >= Some(40),
+            "half of the replies are in one thread"
+        );
+        threads
+            .iter()
+            .map(|thread| thread["title"].to_string())
+            .collect::<Vec<_>>()
+    });
+    assert_eq!(titles[0], titles[1]);
+    assert_ne!(titles[0], titles[2]);
+}
+
+#[test]
+fn a_stored_label_with_control_characters_is_listed_escaped() {
+    let server = Server::new(&[]);
+    let label = "UPDATE forum_api_tokens SET label = label || '\u{1b}\n\u{202e}' RETURNING lookup";
+    assert_eq!(server.directory.ask(label).len(), 1);
+    let list = server.done("token list").out;
+    assert!(
+        list.ends_with("\"first steps\\u{1b}\\n\\u{202e}\"\n"),
+        "{list}"
+    );
+}
+
+#[test]
+fn the_printed_document_is_the_served_one() {
+    for surface in ["full", "compact"] {
+        let server = Server::new(&["--empty", "--surface", surface]);
+        let mut served = get(&server.api("/openapi.json")).json();
+        let member = get(&server.api("/members/@nobody")).code();
+        assert_eq!(member == "no_such_route", surface == "compact");
+        // Only the running server knows its address.
+        assert_eq!(served["servers"].take()[0]["url"], server.api(""));
+        for command in ["openapi --surface", "--json openapi --surface"] {
+            let printed = server.done(&format!("{command} {surface}"));
+            let mut printed: Value = serde_json::from_str(&printed.out).unwrap();
+            printed["servers"].take();
+            assert_eq!(printed, served);
+        }
+    }
+}
+
+#[test]
+fn a_password_is_asked_for_at_a_terminal() {
+    let running = Server::new(&[]);
+    let issue = "token issue --owner bob --scopes forums:read".split(' ');
+    let issue: Vec<_> = issue.collect();
+    let arguments = running.directory.arguments(&issue);
+    let line = format!("'{}' '{}'", server().display(), arguments.join("' '"));
+    let mut child = Command::new("script")
+        .args(["--quiet", "--return", "--command", &line, "/dev/null"])
+        .current_dir(running.directory.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("`script` of util-linux is installed");
+    let (mut output, mut input) = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
+    let mut read = Vec::new();
+    while !read.ends_with(b"Password of admin: ") {
+        let mut byte = [0];
+        output.read_exact(&mut byte).expect("the command prompts");
+        read.push(byte[0]);
+    }
+    writeln!(input, "{}", running.password()).unwrap();
+    let printed = std::io::read_to_string(output).unwrap();
+    assert!(child.wait().unwrap().success(), "{printed}");
+    let mut lines = printed.lines().map(str::trim);
+    let token = lines.find(|line| line.starts_with("forum_pat_"));
+    assert_eq!(running.get(token.expect(&printed), "/forums").status, 200);
+}

@@ -1,0 +1,319 @@
+//! Connections: their number, their time and memory, and requests that are ambiguous, oversized or never end.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::process::{self, Command};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::client::{Answer, get, read, split};
+use crate::program::Server;
+
+/// Longer than the server keeps a connection open in these tests.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+fn connect(server: &Server) -> TcpStream {
+    let url = server.beside("");
+    TcpStream::connect(split(&url).0).unwrap()
+}
+
+fn begin(server: &Server, request: &str) -> TcpStream {
+    let mut stream = connect(server);
+    stream.write_all(request.as_bytes()).unwrap();
+    stream
+}
+
+/// Sends a head on a connection that is closed afterwards.
+fn answer(server: &Server, head: &str) -> Answer {
+    read(begin(server, &format!("{head}connection: close\r\n\r\n")))
+}
+
+/// Sends a request and reads the head of its response.
+fn ask(stream: &mut TcpStream) {
+    let request = b"HEAD /health HTTP/1.1\r\nhost: x\r\n\r\n";
+    stream.write_all(request).unwrap();
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        head.extend(byte);
+    }
+    assert!(head.starts_with(b"HTTP/1.1 200 "));
+}
+
+#[test]
+fn a_connection_beyond_the_limit_waits_for_another_to_end() {
+    let server = Server::new(&["--max-connections", "2"]);
+    let mut open = [connect(&server), connect(&server)];
+    open.iter_mut().for_each(ask);
+    let request = "GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    let third = begin(&server, request);
+    for _ in 0..50 {
+        open.iter_mut().for_each(ask);
+    }
+    third.set_nonblocking(true).unwrap();
+    let waits = third.peek(&mut [0]).unwrap_err();
+    assert_eq!(waits.kind(), ErrorKind::WouldBlock);
+    third.set_nonblocking(false).unwrap();
+    drop(open);
+    assert_eq!(read(third).status, 200);
+}
+
+#[test]
+fn a_request_of_http_1_1_needs_exactly_one_host_header() {
+    let server = Server::new(&["--guest-budget", "10"]);
+    for hosts in ["", "host: x\r\nhost: x\r\n"] {
+        for path in ["/api/v1/forums", "/api/v1/nowhere"] {
+            let refused = answer(&server, &format!("GET {path} HTTP/1.1\r\n{hosts}"));
+            assert_eq!((refused.status, &*refused.code()), (400, "bad_request"));
+            let id = refused.header("x-request-id").unwrap();
+            assert_eq!(refused.json()["error"]["requestId"], id);
+            assert_eq!(refused.header("x-ratelimit-remaining"), Some("10"));
+        }
+        for path in ["/health", "/sign-in", "/panel", "/docs", "/nowhere"] {
+            let refused = answer(&server, &format!("GET {path} HTTP/1.1\r\n{hosts}"));
+            assert_eq!(refused.status, 400, "{path}");
+        }
+    }
+    let one = answer(&server, "GET /api/v1/forums HTTP/1.1\r\nhost: x\r\n");
+    assert_eq!(one.status, 200);
+    let old = answer(&server, "GET /api/v1/forums HTTP/1.0\r\n");
+    assert_eq!(old.status, 200);
+}
+
+/// Is answered if the server takes it for a request.
+const HIDDEN: &str = "GET /api/v1/hidden HTTP/1.1\r\nhost: x\r\n\r\n";
+
+/// Headers and bodies between a POST and the hidden request: the server answers 400 and closes the connection.
+#[rustfmt::skip]
+const REFUSED: &[&str] = &[
+    "content-length: 6\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+    "transfer-encoding: chunked\r\ncontent-length: 6\r\n\r\n0\r\n\r\n",
+    "content-length: 0\r\ncontent-length: 43\r\n\r\n",
+    "content-length: 0, 43\r\n\r\n",
+    "content-length: +0\r\n\r\n",
+    "content-length: -1\r\n\r\n",
+    "content-length: 0x0\r\n\r\n",
+    "content-length: 99999999999999999999999\r\n\r\n",
+    "content-length : 0\r\n\r\n",
+    "transfer-encoding : chunked\r\n\r\n0\r\n\r\n",
+    "transfer-encoding: xchunked\r\n\r\n0\r\n\r\n",
+    "transfer-encoding: \x0bchunked\r\n\r\n0\r\n\r\n",
+    "transfer-encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+    "transfer-encoding: chunked\r\ntransfer-encoding: identity\r\n\r\n0\r\n\r\n",
+    "transfer-encoding:\r\n chunked\r\n\r\n0\r\n\r\n",
+    "transfer-encoding: chunked\r\n\r\n0;x\n\r\n",
+    "transfer-encoding: chunked\r\n\r\n-1\r\n",
+    "transfer-encoding: chunked\r\n\r\n0x2b\r\n",
+    "transfer-encoding: chunked\r\n\r\nfffffffffffffffff\r\n",
+    "x: a\rcontent-length: 43\r\n\r\n",
+    "x: a\0b\r\n\r\n",
+    " x: folded\r\n\r\n",
+];
+
+/// Complete request heads and the status of the one response.
+#[rustfmt::skip]
+const READ: &[(&str, &str)] = &[
+    ("GET http://elsewhere/api/v1/forums HTTP/1.1\r\nhost: x\r\n", "200"),
+    ("GET //elsewhere/api/v1/forums HTTP/1.1\r\nhost: x\r\n", "404"),
+    ("GET x:80 HTTP/1.1\r\nhost: x\r\n", "404"),
+    ("CONNECT x:80 HTTP/1.1\r\nhost: x\r\n", "404"),
+    ("OPTIONS * HTTP/1.1\r\nhost: x\r\n", "404"),
+    ("GET /api/v1/forums HTTP/1.1\r\nhost: x\r\nupgrade: h2c\r\n", "200"),
+    ("GET /api/v1/forums HTTP/1.0\r\n", "200"),
+    ("GET /api/v1/forums HTTP/2.0\r\nhost: x\r\n", "400"),
+    ("PRI * HTTP/2.0\r\n", "400"),
+    ("GET /api/v1/forums\r\n", "400"),
+];
+
+/// Sends these bytes. Returns the statuses of all responses until the server closes the connection.
+fn statuses(server: &Server, request: &[u8]) -> Vec<String> {
+    let mut stream = connect(server);
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+    // A server that has read enough closes the connection, which can break the write and the read.
+    drop(stream.write_all(request));
+    let mut bytes = Vec::new();
+    let ended = stream.read_to_end(&mut bytes);
+    let open = ended.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+    assert!(!open, "the connection is still open");
+    let text = String::from_utf8_lossy(&bytes);
+    let statuses = text.split("HTTP/1.").skip(1);
+    statuses.map(|status| status[2..5].into()).collect()
+}
+
+fn assert_serves(server: &Server) {
+    assert_eq!(get(&server.api("/forums")).status, 200);
+}
+
+#[test]
+fn ambiguous_requests_are_refused_and_end_the_connection() {
+    let server = Server::new(&["--token-budget", "1000000"]);
+    let token = server.token("alice");
+    let head = format!(
+        "POST /api/v1/threads/1/posts HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\
+         content-type: application/json\r\n"
+    );
+    for rest in REFUSED {
+        let request = format!("{head}{rest}{HIDDEN}");
+        assert_eq!(statuses(&server, request.as_bytes()), ["400"], "{rest:?}");
+        assert_serves(&server);
+    }
+    // After a well-formed request the hidden one is answered.
+    let whole = format!("{head}content-length: 2\r\n\r\n{{}}{HIDDEN}");
+    let ends = whole.replace("/hidden HTTP/1.1", "/hidden HTTP/1.0");
+    assert_eq!(statuses(&server, ends.as_bytes()), ["422", "404"]);
+}
+
+#[test]
+fn every_form_of_a_head_is_answered_once() {
+    let server = Server::new(&["--guest-budget", "1000000"]);
+    for (head, status) in READ {
+        let request = format!("{head}connection: close\r\n\r\n");
+        assert_eq!(
+            statuses(&server, request.as_bytes()).concat(),
+            *status,
+            "{head:?}"
+        );
+        assert_serves(&server);
+    }
+    let body = format!(
+        "content-length: {}\r\nconnection: close\r\n\r\n{HIDDEN}",
+        HIDDEN.len()
+    );
+    let unread = format!("GET /api/v1/forums HTTP/1.1\r\nhost: x\r\n{body}");
+    assert_eq!(statuses(&server, unread.as_bytes()), ["200"]);
+}
+
+#[test]
+fn oversized_heads_are_refused() {
+    let server = Server::new(&["--guest-budget", "1000000"]);
+    let begin = "GET /api/v1/forums HTTP/1.1\r\nhost: x\r\n";
+    for head in [
+        format!("{begin}{}\r\n", "x: y\r\n".repeat(100)),
+        format!("{begin}{}\r\n", "x: y\r\n".repeat(100_000)),
+        format!("{begin}x: {}\r\n\r\n", "y".repeat(10_000_000)),
+        format!("{begin}{}: y\r\n\r\n", "x".repeat(1_000_000)),
+        format!("GET /{} HTTP/1.1\r\nhost: x\r\n\r\n", "y".repeat(1_000_000)),
+    ] {
+        let refused = statuses(&server, head.as_bytes()).concat();
+        // Bytes that were not read when the server closed the connection can discard the response.
+        assert!(["431", "400", ""].contains(&&*refused), "{refused}");
+        assert_serves(&server);
+    }
+}
+
+#[test]
+fn endless_bodies_are_read_up_to_the_limit() {
+    let server = Server::new(&[]);
+    let token = server.token("alice");
+    let head = format!(
+        "POST /api/v1/threads/1/posts HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\
+         content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+    );
+    let before = server.resident();
+    for chunk in [
+        format!("10000\r\n{}\r\n", " ".repeat(0x10000)),
+        format!("1;{}\r\n \r\n", "x".repeat(0x10000)),
+    ] {
+        let endless = format!("{head}{}", chunk.repeat(300));
+        let refused = statuses(&server, endless.as_bytes()).concat();
+        assert!(["400", ""].contains(&&*refused), "{refused}");
+        assert_serves(&server);
+    }
+    let grown = server.resident().saturating_sub(before);
+    assert!(grown < 20_000, "{grown} kB");
+}
+
+/// Connections of the test.
+const CONNECTIONS: usize = 10_000;
+
+/// Memory of the server for a connection, in kB: 15 were measured alone, 28 in a debug build on a busy machine.
+const KB_PER_CONNECTION: u64 = 48;
+
+/// Time in which a head and a body have to arrive.
+const ARRIVAL: Duration = Duration::from_secs(30);
+
+/// Raises the limit of open files, which the server inherits.
+fn allow_open_files(files: usize) {
+    let limit = format!("--nofile={files}:{files}");
+    let raise = Command::new("prlimit")
+        .args(["--pid", &process::id().to_string(), &limit])
+        .status();
+    let raised = raise.is_ok_and(|status| status.success());
+    assert!(raised, "prlimit could not raise the limit of open files");
+}
+
+/// Reads until the server closes the connection.
+fn rest(mut stream: TcpStream) -> String {
+    stream.set_read_timeout(Some(2 * ARRIVAL)).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn ten_thousand_idle_connections_are_bounded_and_end() {
+    allow_open_files(CONNECTIONS + 5_000);
+    let server = Server::new(&["--guest-budget", "1000000"]);
+    let token = server.token("alice");
+    let begun = Instant::now();
+    let json = format!("authorization: Bearer {token}\r\ncontent-type: application/json\r\n");
+    let form = "content-type: application/x-www-form-urlencoded\r\n";
+    let slow = [("/api/v1/threads/1/posts", &*json), ("/sign-in", form)].map(|(path, headers)| {
+        let head = format!("POST {path} HTTP/1.1\r\nhost: x\r\n{headers}content-length: 9\r\n\r\n");
+        begin(&server, &format!("{head}{{"))
+    });
+    let before = server.resident();
+    let complete = "GET /api/v1/nowhere HTTP/1.1\r\nhost: x\r\n\r\n";
+    let heads = ["", "GET /api", &complete[..complete.len() - 2], complete];
+    let idle: Vec<_> = (0..CONNECTIONS)
+        .map(|number| begin(&server, heads[number % heads.len()]))
+        .collect();
+    for _ in 0..50 {
+        assert_serves(&server);
+    }
+    let grown = server.resident().saturating_sub(before);
+    println!("{CONNECTIONS} idle connections: {before} kB, and {grown} kB more");
+    assert!(
+        grown <= KB_PER_CONNECTION * CONNECTIONS as u64,
+        "{grown} kB"
+    );
+    for answer in slow.map(rest) {
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    }
+    for (number, stream) in idle.into_iter().enumerate() {
+        let answered = rest(stream).starts_with("HTTP/1.1 404 ");
+        assert_eq!(answered, heads[number % heads.len()] == complete);
+    }
+    let took = begun.elapsed();
+    assert!(took >= ARRIVAL && took < 6 * ARRIVAL, "{took:?}");
+    assert_serves(&server);
+}
+
+/// Requests of a guest with the default rate limit, apart from one.
+const UNREAD: usize = 119;
+
+#[test]
+fn unread_responses_take_bounded_memory_and_do_not_delay_the_end() {
+    let server = Server::new(&["--token-budget", "1000000"]);
+    server.remove_post_limits();
+    let token = server.token("alice");
+    // In JSON each of these characters is six bytes.
+    let body = json!({ "body": format!("x{}", "\u{1}".repeat(19_999)) });
+    for _ in 0..100 {
+        assert_eq!(server.post(&token, "/threads/1/posts", &body).status, 201);
+    }
+    let request = "GET /api/v1/threads/1/posts?limit=100 HTTP/1.1\r\nhost: x\r\n\r\n";
+    let unread: Vec<_> = (0..UNREAD).map(|_| begin(&server, request)).collect();
+    for stream in &unread {
+        stream.peek(&mut [0]).unwrap();
+    }
+    let resident = server.resident();
+    println!("{UNREAD} unread responses: {resident} kB");
+    assert!(resident < 300_000, "{resident} kB");
+    let begun = Instant::now();
+    server.stop();
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(20), "{took:?}");
+}

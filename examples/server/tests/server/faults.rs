@@ -1,0 +1,232 @@
+//! Faults of SQLite beneath the running server: a 500 without a reason, reads that go on, and nothing lost of what was
+//! answered.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use rusqlite::Connection;
+use serde_json::json;
+
+use crate::client::{Answer, get, send};
+use crate::program::{Server, ServerDirectory};
+
+const POSTS: &str = "/threads/1/posts";
+
+fn succeeds(program: &str, arguments: &[&str]) -> bool {
+    let status = Command::new(program).args(arguments).status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// A directory on a disk of 8 MB, which is unmounted with this value.
+struct SmallDisk(ServerDirectory);
+
+impl SmallDisk {
+    fn mount() -> Self {
+        let disk = Self(ServerDirectory::in_sqlite());
+        let mounted = succeeds(
+            "mount",
+            &["-t", "tmpfs", "-o", "size=8m", "tmpfs", disk.path()],
+        );
+        assert!(mounted, "no disk can be mounted here");
+        disk
+    }
+
+    fn path(&self) -> &str {
+        self.0.path().to_str().unwrap()
+    }
+
+    /// Makes it read-only with `ro`, and writable with `rw`.
+    fn remount(&self, mode: &str) {
+        let options = format!("remount,size=8m,{mode}");
+        assert!(succeeds("mount", &["-o", &options, self.path()]));
+    }
+
+    /// Fills it. Returns the file that takes the space.
+    fn fill(&self) -> PathBuf {
+        let path = self.0.path().join("filling");
+        let mut file = File::create(&path).unwrap();
+        while file.write_all(&[0; 4096]).is_ok() {}
+        path
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        succeeds("umount", &["--lazy", self.path()]);
+    }
+}
+
+/// Database files that cannot be written until this value is dropped.
+struct Immutable(ServerDirectory);
+
+impl Immutable {
+    /// Leaves the shared memory alone: the kernel kills a process that writes it where it may not be written.
+    fn change(&self, flag: &str) -> bool {
+        let files = ["forum.db", "forum.db-wal"].map(|name| self.0.path().join(name));
+        let files = files.each_ref().map(|file| file.to_str().unwrap());
+        succeeds("chattr", &[flag, files[0], files[1]])
+    }
+}
+
+impl Drop for Immutable {
+    fn drop(&mut self) {
+        self.change("-i");
+    }
+}
+
+/// A server over SQLite without limits of posts, and the posts that it answered with 201.
+struct Board {
+    server: Server,
+    token: String,
+    answered: BTreeSet<String>,
+}
+
+impl Board {
+    fn new(directory: ServerDirectory) -> Self {
+        let server = Server::start(directory, &["--token-budget", "1000000"]);
+        server.remove_post_limits();
+        let mut board = Self {
+            token: server.token("alice"),
+            server,
+            answered: BTreeSet::new(),
+        };
+        assert_eq!(board.reply("answered", "first").status, 201);
+        board
+    }
+
+    fn reply(&mut self, body: &str, key: &str) -> Answer {
+        let bearer = format!("Bearer {}", self.token);
+        let headers = [
+            ("authorization", bearer.as_str()),
+            ("content-type", "application/json"),
+            ("idempotency-key", key),
+        ];
+        let body = json!({ "body": body }).to_string();
+        let answer = send("POST", &self.server.api(POSTS), &headers, &body);
+        let id = answer.json()["postId"].as_str().map(str::to_owned);
+        self.answered.extend(id.filter(|_| answer.status == 201));
+        answer
+    }
+
+    /// Asserts that a write is refused without a reason, and that reads go on.
+    fn assert_reads_only(&mut self) {
+        let refused = self.reply("refused", "refused");
+        assert_eq!((refused.status, &*refused.code()), (500, "internal_error"));
+        let message = "Something went wrong on the board's side.";
+        assert_eq!(refused.json()["error"]["message"], message);
+        assert_eq!(self.server.get(&self.token, POSTS).status, 200);
+        for url in [self.server.api("/forums"), self.server.beside("/health")] {
+            assert_eq!(get(&url).status, 200);
+        }
+    }
+
+    /// Asserts that the refused write runs now, and that the answered posts are there and no others.
+    fn assert_recovers(mut self) {
+        let again = self.reply("refused", "refused");
+        assert_eq!(
+            (again.status, again.header("idempotency-replayed")),
+            (201, None)
+        );
+        let posts =
+            "SELECT CAST(id AS TEXT) FROM post WHERE body LIKE 'answered%' OR body = 'refused'";
+        let posts = BTreeSet::from_iter(self.server.directory.ask(posts));
+        assert_eq!(posts, self.answered);
+        let (_, log) = self.server.stop_with_log();
+        assert!(log.contains("ERROR") && !log.contains("panicked"), "{log}");
+    }
+}
+
+#[test]
+fn files_that_became_immutable_are_read() {
+    let mut board = Board::new(ServerDirectory::in_sqlite());
+    let immutable = Immutable(board.server.directory.clone());
+    assert!(
+        immutable.change("+i"),
+        "files cannot be made immutable here"
+    );
+    board.assert_reads_only();
+    drop(immutable);
+    board.assert_recovers();
+}
+
+#[test]
+fn a_database_that_another_process_locks_for_long_is_read() {
+    let mut board = Board::new(ServerDirectory::in_sqlite());
+    let other = Connection::open(board.server.directory.path().join("forum.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    board.assert_reads_only();
+    other.execute_batch("ROLLBACK").unwrap();
+    board.assert_recovers();
+}
+
+#[test]
+fn a_full_disk_keeps_what_was_answered() {
+    let disk = SmallDisk::mount();
+    let mut board = Board::new(disk.0.clone());
+    let filling = disk.fill();
+    let long = |number| format!("answered {number} {}", "long ".repeat(3_000));
+    let is_full = |number: usize| board.reply(&long(number), &number.to_string()).status != 201;
+    assert!((0..2_000).any(is_full), "the disk is never full");
+    board.assert_reads_only();
+    fs::remove_file(filling).unwrap();
+    board.assert_recovers();
+}
+
+#[test]
+fn a_read_only_disk_is_refused_at_the_start() {
+    let disk = SmallDisk::mount();
+    let directory = Server::start(disk.0.clone(), &[]).stop();
+    disk.remount("ro");
+    let refused = directory.run(&["--listen", "127.0.0.1:0"], "");
+    assert!(
+        refused.refusal().ends_with("may not be written"),
+        "{refused:?}"
+    );
+    disk.remount("rw");
+    let server = Server::start(directory, &[]);
+    assert_eq!(get(&server.api("/forums")).status, 200);
+}
+
+#[test]
+fn a_corrupt_page_fails_only_the_requests_that_read_it() {
+    let server = Server::start(ServerDirectory::in_sqlite(), &[]);
+    let token = server.token("alice");
+    let directory = server.stop();
+    let number = |sql: &str| directory.ask(sql)[0].parse::<usize>().unwrap();
+    let root = "SELECT CAST(rootpage AS TEXT) FROM sqlite_schema WHERE name = 'message'";
+    let size = number("SELECT CAST(page_size AS TEXT) FROM pragma_page_size");
+    let at = (number(root) - 1) * size;
+    let path = directory.path().join("forum.db");
+    let write = |bytes: &[u8]| {
+        let file = File::options().write(true).open(&path).unwrap();
+        file.write_all_at(bytes, at as u64).unwrap();
+    };
+    let intact = fs::read(&path).unwrap();
+    write(&vec![0xA5; size]);
+
+    let server = Server::start(directory.clone(), &[]);
+    let messages = "/messages?folder=sent";
+    for _ in 0..3 {
+        let failed = server.get(&token, messages);
+        assert_eq!((failed.status, &*failed.code()), (500, "internal_error"));
+        assert_eq!(server.get(&token, POSTS).status, 200);
+        assert_eq!(get(&server.api("/forums")).status, 200);
+    }
+    let reply = json!({ "body": "On another page." });
+    assert_eq!(server.post(&token, POSTS, &reply).status, 201);
+    let (_, log) = server.stop_with_log();
+    assert!(
+        log.contains("malformed") && !log.contains("panicked"),
+        "{log}"
+    );
+
+    write(&intact[at..][..size]);
+    let server = Server::start(directory, &[]);
+    assert_eq!(server.get(&token, messages).status, 200);
+    let posts = server.get(&token, POSTS);
+    assert!(posts.body.contains("On another page."), "{posts:?}");
+}

@@ -1,0 +1,120 @@
+//! `kill -9` at any instruction, while members post and the receiver fails a third of the time: every committed post
+//! has its event, and every event is delivered.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+
+use serde_json::json;
+
+use crate::client::try_send;
+use crate::deliveries::{add, secret};
+use crate::program::{Server, ServerDirectory};
+use crate::receiver::{Received, Receiver};
+
+/// Number of kills, unless `FORUM_KILLS` is set.
+const KILLS: u32 = 10;
+
+/// The members who post.
+const MEMBERS: [&str; 4] = ["alice", "bob", "carol", "mod"];
+
+const ARGUMENTS: [&str; 3] = [
+    "--allow-private-webhooks",
+    "--webhook-initial-backoff",
+    "0.05",
+];
+
+#[test]
+fn kill_9_loses_nothing() {
+    let kills = std::env::var("FORUM_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
+    let requests = AtomicU32::new(0);
+    let receiver = Receiver::answering(move |_| {
+        let fails = requests.fetch_add(1, Ordering::SeqCst).is_multiple_of(3);
+        Some(if fails { 503 } else { 204 })
+    });
+    let server = Server::new(&ARGUMENTS);
+    let endpoint = add(&server, &receiver, "--topics post.created");
+    server.remove_post_limits();
+    let tokens = MEMBERS.map(|member| server.token(member));
+    let before = posts(&server.directory);
+    let mut directory = server.stop();
+    let mut answered = BTreeSet::new();
+    for kill in 0..kills {
+        let arguments = [&ARGUMENTS[..], &["--token-budget", "1000000"]].concat();
+        let server = Server::start(directory, &arguments);
+        let (done, committed) = mpsc::channel();
+        for token in tokens.clone() {
+            let (url, done) = (server.api("/threads/1/posts"), done.clone());
+            thread::spawn(move || post_until_the_server_is_gone(&url, &token, &done));
+        }
+        drop(done);
+        // Another number each time, so that other work is interrupted.
+        answered.extend(committed.iter().take(5 + kill as usize * 7 % 31));
+        directory = server.kill();
+        answered.extend(committed.iter());
+    }
+    let committed: BTreeSet<i64> = posts(&directory).difference(&before).copied().collect();
+    assert!(
+        committed.is_superset(&answered),
+        "an answer was given too early"
+    );
+
+    let server = Server::start(directory, &ARGUMENTS);
+    let (mut delivered, mut taken, mut refused) = (BTreeMap::<i64, BTreeSet<String>>::new(), 0, 0);
+    let mut ended = false;
+    while !ended || delivered.len() < committed.len() {
+        ended = is_queue_empty(&server);
+        for received in std::iter::from_fn(|| receiver.already()) {
+            assert!(received.is_signed_with(secret(&endpoint)));
+            let deliveries = delivered.entry(post(&received)).or_default();
+            deliveries.insert(received.delivery());
+            match received.answered {
+                Some(204) => taken += 1,
+                _ => refused += 1,
+            }
+        }
+    }
+    assert!(delivered.keys().eq(&committed));
+    assert!(delivered.values().all(|deliveries| deliveries.len() == 1));
+    let (posts, repeated) = (committed.len(), taken - committed.len());
+    println!("{kills} kills: {posts} posts, {repeated} repeated and {refused} refused requests");
+}
+
+/// The posts that the database of a server holds.
+fn posts(directory: &ServerDirectory) -> BTreeSet<i64> {
+    let posts = directory.ask("SELECT CAST(id AS TEXT) FROM post");
+    posts.iter().map(|id| id.parse().unwrap()).collect()
+}
+
+fn post_until_the_server_is_gone(url: &str, token: &str, done: &Sender<i64>) {
+    let bearer = format!("Bearer {token}");
+    let headers = [
+        ("authorization", bearer.as_str()),
+        ("content-type", "application/json"),
+    ];
+    let body = json!({ "body": "Still here." }).to_string();
+    while let Some(answer) = try_send("POST", url, &headers, &body) {
+        assert_eq!(answer.status, 201, "{answer:?}");
+        let post = answer.json()["postId"].as_str().unwrap().parse();
+        let _ = done.send(post.unwrap());
+    }
+}
+
+fn post(received: &Received) -> i64 {
+    let post = &received.json()["data"]["post"]["postId"];
+    post.as_str().unwrap().parse().unwrap()
+}
+
+/// Returns whether no delivery waits. Retries dead ones.
+fn is_queue_empty(server: &Server) -> bool {
+    let waits = |state: &str| {
+        let list = format!("delivery list --json --state {state}");
+        server.done(&list).json().as_array().unwrap().clone()
+    };
+    for dead in waits("dead") {
+        server.command(&format!("delivery retry {}", dead["id"].as_str().unwrap()));
+    }
+    let states = ["queued", "retrying", "dead"];
+    states.iter().all(|state| waits(state).is_empty())
+}

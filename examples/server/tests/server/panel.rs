@@ -1,0 +1,207 @@
+//! Signing in and out over HTTP, sessions, and the control panel behind them.
+
+use crate::client::{Answer, get, send};
+use crate::program::Server;
+
+/// The media type of a form.
+pub const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
+
+/// Sends the sign-in form.
+pub fn sign_in(server: &Server, name: &str, password: &str) -> Answer {
+    sign_in_with(server, &[], name, password)
+}
+
+fn sign_in_with(server: &Server, headers: &[(&str, &str)], name: &str, password: &str) -> Answer {
+    let form = format!("name={name}&password={password}&back=%2Fpanel%2Fusage");
+    let headers = [&[FORM], headers].concat();
+    send("POST", &server.beside("/sign-in"), &headers, &form)
+}
+
+/// The cookie of a response, as a browser sends it back.
+pub fn cookie(answer: &Answer) -> String {
+    let mut lines = answer.raw.lines();
+    let line = lines.find_map(|line| line.strip_prefix("set-cookie: "));
+    line.unwrap().split(';').next().unwrap().to_owned()
+}
+
+/// A page of the panel with this cookie.
+pub fn page(server: &Server, cookie: &str, path: &str) -> Answer {
+    send("GET", &server.beside(path), &[("cookie", cookie)], "")
+}
+
+/// The value of a hidden field of a page.
+pub fn hidden_field(page: &str, name: &str) -> String {
+    let (_, rest) = page
+        .split_once(&format!("name=\"{name}\" value=\""))
+        .unwrap();
+    rest.split('"').next().unwrap().to_owned()
+}
+
+fn sign_out(server: &Server, cookie: &str, headers: &[(&str, &str)]) -> Answer {
+    let headers = [&[("cookie", cookie), FORM], headers].concat();
+    send("POST", &server.beside("/sign-out"), &headers, "")
+}
+
+const FOREIGN: (&str, &str) = ("origin", "https://evil.example");
+
+#[test]
+fn an_administrator_signs_in_issues_a_token_and_signs_out() {
+    let server = Server::new(&[]);
+    let sent = get(&server.beside("/panel/webhooks"));
+    let to = sent.header("location").unwrap();
+    assert_eq!(
+        (sent.status, to),
+        (303, "/sign-in?back=%2fpanel%2fwebhooks")
+    );
+    let form = get(&server.beside(to));
+    assert!(form.status == 200 && form.body.contains("value=\"/panel/webhooks\""));
+    let policy = form.header("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self'"));
+
+    let entered = sign_in(&server, "ADMIN", server.password());
+    assert_eq!(
+        (entered.status, entered.header("location")),
+        (303, Some("/panel/usage"))
+    );
+    let attributes = entered.header("set-cookie").unwrap();
+    assert!(
+        attributes.ends_with("; httponly; samesite=lax; path=/"),
+        "{attributes}"
+    );
+    let session = cookie(&entered);
+    let tokens = page(&server, &session, "/panel/tokens");
+    assert!(tokens.status == 200 && tokens.body.contains("first steps"));
+    let style = get(&server.beside("/panel/style.css"));
+    assert_eq!(
+        style.header("content-type"),
+        Some("text/css; charset=utf-8")
+    );
+
+    let new = page(&server, &session, "/panel/tokens/new").body;
+    let [csrf, once] = ["csrf", "once"].map(|name| hidden_field(&new, name));
+    let form = "owner=bob&label=x&scopes=members%3Aread&expires_in_days=1";
+    let form = format!(
+        "csrf={csrf}&once={once}&{form}&password={}",
+        server.password()
+    );
+    let headers = [("cookie", session.as_str()), FORM];
+    let issued = send("POST", &server.beside("/panel/tokens/new"), &headers, &form);
+    let at = issued.body.find("forum_pat_").unwrap();
+    let token = &issued.body[at..at + 76];
+    assert_eq!(server.get(token, "/me").json()["owner"]["username"], "bob");
+
+    assert_eq!(sign_out(&server, &session, &[FOREIGN]).status, 403);
+    assert_eq!(page(&server, &session, "/panel/tokens").status, 200);
+    assert_eq!(
+        sign_out(&server, &session, &[]).header("location"),
+        Some("/sign-in")
+    );
+    assert_eq!(page(&server, &session, "/panel/tokens").status, 303);
+}
+
+#[test]
+fn a_refused_sign_in_shows_the_form_again() {
+    let server = Server::new(&[]);
+    for (name, password) in [("admin", "wrong"), ("nobody", "x"), ("alice", ""), ("", "")] {
+        let refused = sign_in(&server, name, password);
+        assert_eq!(
+            (refused.status, refused.header("set-cookie")),
+            (401, None),
+            "{name}"
+        );
+        assert!(refused.body.contains(&format!("value=\"{name}\"")));
+        assert!(!refused.body.contains("value=\"wrong\""));
+    }
+    let foreign = sign_in_with(&server, &[FOREIGN], "admin", server.password());
+    assert_eq!((foreign.status, foreign.header("set-cookie")), (403, None));
+    assert_eq!(sign_in(&server, "%ff", "x").status, 400);
+}
+
+#[test]
+fn failures_lock_a_name_and_many_names_their_address_prefix() {
+    let server = Server::new(&["--trusted-proxies", "127.0.0.0/8"]);
+    let sign_in = |address, name: &str, password| {
+        sign_in_with(&server, &[("x-forwarded-for", address)], name, password)
+    };
+    for (prefix, other) in [
+        (["192.0.2.1", "::ffff:192.0.2.99"], "192.0.3.1"),
+        (["2001:db8::1", "2001:db8::ffff:2"], "2001:db8:0:1::1"),
+    ] {
+        for number in 0..10 {
+            assert_eq!(sign_in(prefix[number % 2], "Admin", "wrong").status, 401);
+        }
+        for address in prefix {
+            let refused = sign_in(address, "ADMIN", server.password());
+            assert_eq!(refused.status, 429, "{address}");
+            let wait: u32 = refused.header("retry-after").unwrap().parse().unwrap();
+            assert!((1..=300).contains(&wait), "{wait}");
+            assert_eq!(sign_in(address, "alice", "x").status, 401);
+        }
+        assert_eq!(
+            sign_in(other, "admin", server.password()).status,
+            303,
+            "{other}"
+        );
+    }
+}
+
+#[test]
+fn a_member_who_is_no_administrator_sees_no_panel() {
+    let server = Server::new(&[]);
+    server.done_with("member password mod --password-stdin", "secret-1\n");
+    let session = cookie(&sign_in(&server, "mod", "secret-1"));
+    assert_eq!(page(&server, &session, "/panel/tokens").status, 404);
+    server.done("member groups mod members,administrators");
+    assert_eq!(page(&server, &session, "/panel/tokens").status, 200);
+}
+
+#[test]
+fn a_session_begins_and_ends_at_every_node_at_once() {
+    let one = Server::new(&[]);
+    let password = one.password().to_owned();
+    let other = Server::start(one.directory.clone(), &[]);
+    let statuses =
+        |session: &str| [&one, &other].map(|server| page(server, session, "/panel/usage").status);
+    let signed_in = |server, password: &str| {
+        let session = cookie(&sign_in(server, "admin", password));
+        assert_eq!(statuses(&session), [200, 200]);
+        session
+    };
+
+    let session = signed_in(&one, &password);
+    let csrf = [&one, &other]
+        .map(|server| hidden_field(&page(server, &session, "/panel/usage").body, "csrf"));
+    assert_eq!(
+        csrf[0], csrf[1],
+        "a form of one node is accepted by the other"
+    );
+    sign_out(&other, &session, &[]);
+    assert_eq!(statuses(&session), [303, 303]);
+
+    let first = signed_in(&one, &password);
+    let again = sign_in_with(&other, &[("cookie", &first)], "admin", &password);
+    assert_eq!(
+        statuses(&first),
+        [303, 303],
+        "a new session ends the previous one"
+    );
+    assert_eq!(statuses(&cookie(&again)), [200, 200]);
+
+    one.done_with("member password admin --password-stdin", "another1\n");
+    assert_eq!(statuses(&cookie(&again)), [303, 303]);
+    assert_eq!(sign_in(&one, "admin", &password).status, 401);
+
+    // The last administrator who can sign in cannot be banned.
+    one.done("member groups mod members,administrators");
+    one.done_with("member password mod --password-stdin", "long enough\n");
+    let banned = signed_in(&other, "another1");
+    for command in ["ban", "unban"] {
+        one.done(&format!("member {command} admin"));
+        assert_eq!(statuses(&banned), [303, 303], "{command}");
+    }
+
+    let kept = signed_in(&one, "another1");
+    drop(other);
+    let restarted = Server::start(one.stop(), &[]);
+    assert_eq!(page(&restarted, &kept, "/panel/usage").status, 200);
+}

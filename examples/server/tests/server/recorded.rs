@@ -1,0 +1,135 @@
+//! Recorded command lines: each file of `cases/` is a session on a board of its own.
+//!
+//! A line `$ ARGUMENTS < INPUT` runs the program. Below it stand its stdout, its stderr after `! `, and an exit status
+//! that is not 0; of a usage error, the first line. Secrets, ids and times become placeholders, which commands may use.
+//! `SNAPSHOTS=overwrite cargo test` records the output anew.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+use snapbox::{Assert, Data};
+
+use crate::program::{ExitedProcess, Server, ServerDirectory};
+
+/// What is replaced by numbered placeholders.
+const NUMBERED: [(&str, &str); 4] = [
+    ("TOKEN", r"forum_pat_[0-9A-Za-z]+_[0-9A-Za-z]+"),
+    ("SECRET", r"whsec_[0-9A-Za-z+/=_-]+"),
+    ("ENDPOINT", r"whe_[0-9A-Za-z]{10,}"),
+    ("DELIVERY", r"dlv_[0-9A-Za-z]{10,}"),
+];
+
+struct Session {
+    directory: ServerDirectory,
+    /// Texts and their placeholders.
+    names: Vec<(String, String)>,
+    time: Regex,
+}
+
+impl Session {
+    fn new(board: &str) -> Self {
+        let mut names = Vec::new();
+        let directory = match board {
+            "# board: none" => ServerDirectory::in_sqlite(),
+            "# board: empty" => Server::new(&["--empty", "--no-worker"]).stop(),
+            "# board: demo" => {
+                let (directory, greeting) = ServerDirectory::with_demo_board();
+                let [password, token] = ["password", "token"].map(|key| &greeting[key]);
+                names.push((password.as_str().unwrap().into(), "[PASSWORD]".into()));
+                names.push((token.as_str().unwrap()[10..26].into(), "[LOOKUP-0]".into()));
+                directory
+            }
+            _ => panic!("expected a board, not {board}"),
+        };
+        let time = Regex::new(r"\d{4}-\d\d-\d\dT[\d:.]+Z").unwrap();
+        Self {
+            directory,
+            names,
+            time,
+        }
+    }
+
+    /// Runs a command, and returns its output as it is recorded.
+    fn run(&mut self, line: &str) -> String {
+        let named = |text: &str, (value, name): &(String, String)| text.replace(name, value);
+        let line = self
+            .names
+            .iter()
+            .fold(line.to_owned(), |line, name| named(&line, name));
+        let (line, input) = line.split_once(" < ").unwrap_or((&line, ""));
+        let words: Vec<_> = line.split('\'').enumerate().collect();
+        let words = words.iter().flat_map(|(part, text)| match part % 2 {
+            1 => vec![*text],
+            _ => text.split_whitespace().collect(),
+        });
+        let words: Vec<_> = words.collect();
+        let ExitedProcess { status, out, err } = self.directory.run(&words, input);
+        let out = out.lines().map(|line| format!("  {line}\n"));
+        let kept = if status == 2 { 1 } else { usize::MAX };
+        let err = err.lines().take(kept).map(|line| format!("  ! {line}\n"));
+        let status = (status != 0).then(|| format!("  [status {status}]\n"));
+        let text: String = out.chain(err).chain(status).collect();
+        self.redact(&text.replace("  \n", ""))
+    }
+
+    fn redact(&mut self, text: &str) -> String {
+        for (kind, pattern) in NUMBERED {
+            for found in Regex::new(pattern).unwrap().find_iter(text) {
+                let found = found.as_str();
+                if self.names.iter().any(|(value, _)| value == found) {
+                    continue;
+                }
+                let prefix = format!("[{kind}-");
+                let number = self
+                    .names
+                    .iter()
+                    .filter(|(_, name)| name.starts_with(&prefix));
+                let number = number.count() + 1;
+                self.names
+                    .push((found.into(), format!("{prefix}{number}]")));
+                if kind == "TOKEN" {
+                    let lookup = found[10..26].to_owned();
+                    self.names.push((lookup, format!("[LOOKUP-{number}]")));
+                }
+            }
+        }
+        let named = |text: &str, (value, name): &(String, String)| text.replace(value, name);
+        let text = self
+            .names
+            .iter()
+            .fold(text.to_owned(), |text, name| named(&text, name));
+        self.time.replace_all(&text, "[TIME]").into_owned()
+    }
+}
+
+fn replay(path: &Path) {
+    let recorded = fs::read_to_string(path).unwrap();
+    let mut session = Session::new(recorded.lines().next().unwrap());
+    let mut replayed = String::new();
+    for line in recorded.lines().filter(|line| !line.starts_with("  ")) {
+        replayed.push_str(line);
+        replayed.push('\n');
+        if let Some(command) = line.strip_prefix("$ ") {
+            replayed.push_str(&session.run(command));
+        }
+    }
+    let assert = Assert::new().action_env("SNAPSHOTS");
+    assert.eq(replayed, Data::read_from(path, None).raw());
+    if recorded.starts_with("# board: none") {
+        assert!(session.directory.files().is_empty(), "{path:?}");
+    }
+}
+
+#[test]
+fn commands_answer_as_recorded() {
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let cases = cases.read_dir().unwrap().map(|case| case.unwrap().path());
+    let cases: Vec<PathBuf> = cases.collect();
+    assert!(!cases.is_empty());
+    std::thread::scope(|scope| {
+        for case in &cases {
+            scope.spawn(|| replay(case));
+        }
+    });
+}

@@ -1,0 +1,270 @@
+//! The routes of the server, and the options that change its responses.
+
+use std::collections::BTreeSet;
+
+use rusqlite::Connection;
+use serde_json::json;
+
+use crate::client::{Answer, get, send};
+use crate::deliveries::{add, id};
+use crate::program::{Server, ServerDirectory};
+use crate::receiver::Receiver;
+
+/// The units that a guest has left after a request.
+fn remaining(server: &Server) -> u32 {
+    let answer = get(&server.api("/forums"));
+    let remaining = answer.header("x-ratelimit-remaining");
+    remaining.unwrap().parse().unwrap()
+}
+
+/// Paths without a route.
+const ABSENT: &str = "/ /panels /docsx /sign-in/ /sign-out /health/ /api /api/v10/forums /api/v2/forums /docs/nothing \
+                      /docs// /docs/../health";
+
+/// Paths without an endpoint: the API judges them as they were sent.
+const ABSENT_IN_API: &str = "/api/v1 /api/v1/ /api/v1//forums /api/v1/forums/ /api/v1/FORUMS /api/v1/%66orums \
+                             /api/v1/%ff /api/v1/api/v1/forums /api/v1/../v1/forums /api/v1/./forums";
+
+#[test]
+fn paths_are_routed_to_their_services() {
+    let server = Server::new(&[]);
+    let health = get(&server.beside("/health"));
+    assert_eq!((health.status, &*health.body), (200, r#"{"status":"ok"}"#));
+    for (paths, code) in [(ABSENT, ""), (ABSENT_IN_API, "no_such_route")] {
+        for path in paths.split(' ') {
+            let absent = get(&server.beside(path));
+            assert_eq!((absent.status, &*absent.code()), (404, code), "{path}");
+            let metered = absent.header("x-ratelimit-limit").is_some();
+            assert_eq!(metered, !code.is_empty(), "{path}");
+        }
+    }
+    let posted = send("POST", &server.beside("/docs"), &[], "");
+    assert_eq!(
+        (posted.status, posted.header("allow")),
+        (405, Some("get, head"))
+    );
+    server.directory.ask("DROP TABLE board_migrations");
+    let health = get(&server.beside("/health"));
+    assert_eq!(
+        (health.status, &*health.body),
+        (503, r#"{"status":"unavailable"}"#)
+    );
+}
+
+const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' \
+                      data:; font-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+#[test]
+fn the_reference_page_and_all_that_it_loads_are_on_this_server() {
+    let server = Server::new(&[]);
+    let page = get(&server.beside("/docs"));
+    assert_eq!(page.header("content-security-policy"), Some(POLICY));
+    assert_eq!(
+        page.header("content-type"),
+        Some("text/html; charset=utf-8")
+    );
+    assert_eq!(get(&server.beside("/docs/")).body, page.body);
+    assert!(
+        !page.body.contains("127.0.0.1"),
+        "it works under every name"
+    );
+    let mut loads = vec!["/docs"];
+    for word in page.body.split([' ', '\n']) {
+        let address = word.strip_prefix("src=\"").or(word.strip_prefix("href=\""));
+        loads.extend(address.and_then(|address| address.split('"').next()));
+    }
+    loads.retain(|address| *address != "data:,");
+    assert_eq!(loads.len(), 6, "{loads:?}");
+    for address in loads {
+        assert!(address.starts_with("/docs") || address == "/api/v1/openapi.json");
+        let head = send("HEAD", &server.beside(address), &[], "");
+        assert_eq!((head.status, &*head.body), (200, ""), "{address}");
+        let known = [("if-none-match", head.header("etag").unwrap())];
+        let again = send("GET", &server.beside(address), &known, "");
+        assert_eq!((again.status, &*again.body), (304, ""), "{address}");
+    }
+}
+
+#[test]
+fn options_change_rate_limits_proxies_and_language() {
+    let options = "--guest-budget 3 --token-budget 70 --window 60 --trusted-proxies 127.0.0.1,10.0.0.0/8 \
+                   --language de";
+    let server = Server::new(&options.split_whitespace().collect::<Vec<_>>());
+    let token = server.token("alice");
+    let me = server.get(&token, "/me");
+    assert_eq!(me.header("x-ratelimit-limit"), Some("70"));
+    let posted = server.post(&token, "/nowhere", &json!({})).json();
+    assert_eq!(posted["error"]["message"], "Diesen Endpunkt gibt es nicht.");
+    let posted = server.post(&token, "/forums/2/threads", &json!({})).json();
+    let message = "title: Ein Thema braucht einen Titel.";
+    assert_eq!(posted["error"]["message"], message);
+    let from = |address| {
+        let headers = [("x-forwarded-for", address)];
+        send("GET", &server.api("/forums"), &headers, "")
+    };
+    let same = ["203.0.113.1", "203.0.113.2", "203.0.113.99"].map(|address| from(address).status);
+    assert_eq!(same, [200; 3]);
+    let refused = from("203.0.113.1");
+    assert_eq!(
+        (refused.status, refused.header("x-ratelimit-limit")),
+        (429, Some("3"))
+    );
+    let wait: u32 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=60).contains(&wait));
+    assert_eq!(from("198.51.100.1, 10.1.2.3").status, 200);
+}
+
+#[test]
+fn pages_of_named_origins_may_call_the_api() {
+    let origins = ["https://a.example", "https://b.example"];
+    let server = Server::new(&["--cors-origin", origins[0], "--cors-origin", origins[1]]);
+    let ask = |method, url: String, origin| {
+        let headers = [("origin", origin), ("access-control-request-method", "GET")];
+        send(method, &url, &headers, "")
+    };
+    for origin in origins {
+        let answer = ask("GET", server.api("/forums"), origin);
+        assert_eq!(answer.header("access-control-allow-origin"), Some(origin));
+        let exposed = answer.header("access-control-expose-headers").unwrap();
+        assert!(exposed.contains("x-ratelimit-remaining") && exposed.contains("retry-after"));
+        assert_eq!(ask("OPTIONS", server.api("/forums"), origin).status, 200);
+    }
+    let other = ask("GET", server.api("/forums"), "https://c.example");
+    assert_eq!(other.header("access-control-allow-origin"), None);
+    for path in [
+        "/panel/style.css",
+        "/sign-in",
+        "/metrics",
+        "/health",
+        "/docs",
+    ] {
+        for method in ["GET", "OPTIONS"] {
+            let answer = ask(method, server.beside(path), origins[0]);
+            assert!(
+                !answer.head.contains("access-control-"),
+                "{path} {}",
+                answer.head
+            );
+        }
+    }
+    let closed = Server::new(&[]);
+    let options = ask("OPTIONS", closed.api("/forums"), origins[0]);
+    assert_eq!(options.code(), "no_such_route");
+}
+
+#[test]
+fn a_server_whose_redis_is_unreachable_meters_on_its_own() {
+    let server = Server::new(&["--redis", "redis://:hush@127.0.0.1:1"]);
+    assert_eq!([remaining(&server), remaining(&server)], [119, 118]);
+    let (_, log) = server.stop_with_log();
+    assert_eq!(log.matches("Redis is out of reach").count(), 1, "{log}");
+    assert!(!log.contains("hush"), "{log}");
+}
+
+#[test]
+fn servers_with_one_redis_share_rate_limits() {
+    let redis = std::env::var("FORUM_API_REDIS").expect("FORUM_API_REDIS names a Redis");
+    // Other tests use other databases of it.
+    let redis = format!("{}/1023", redis.trim_end_matches("/0"));
+    let servers = [(), ()].map(|()| Server::new(&["--redis", &redis]));
+    let first = remaining(&servers[0]);
+    assert_eq!(remaining(&servers[1]), first - 1);
+    assert_eq!(remaining(&servers[0]), first - 2);
+}
+
+/// Waits until `/ready` has this status: it uses a result again for a second.
+fn becomes_ready(server: &Server, status: u16, body: &str) {
+    let ready = || get(&server.beside("/ready"));
+    let mut answers = (0..100_000).map(|_| ready());
+    let answer = answers.find(|answer| answer.status == status).unwrap();
+    assert_eq!(answer.body, body);
+}
+
+#[test]
+fn a_server_is_ready_while_its_database_is_writable_and_current() {
+    const OK: &str = r#"{"status":"ok"}"#;
+    const UNAVAILABLE: &str = r#"{"status":"unavailable"}"#;
+    let server = Server::start(ServerDirectory::in_sqlite(), &["--empty"]);
+    becomes_ready(&server, 200, OK);
+    let other = Connection::open(server.directory.path().join("forum.db")).unwrap();
+    for (begin, end) in [
+        ("BEGIN IMMEDIATE", "ROLLBACK"),
+        (
+            "ALTER TABLE forum_api_migrations RENAME TO elsewhere",
+            "ALTER TABLE elsewhere RENAME TO forum_api_migrations",
+        ),
+        (
+            "ALTER TABLE board_migrations RENAME TO elsewhere",
+            "ALTER TABLE elsewhere RENAME TO board_migrations",
+        ),
+    ] {
+        other.execute_batch(begin).unwrap();
+        becomes_ready(&server, 503, UNAVAILABLE);
+        if begin == "BEGIN IMMEDIATE" {
+            assert_eq!(get(&server.beside("/health")).status, 200);
+        }
+        other.execute_batch(end).unwrap();
+        becomes_ready(&server, 200, OK);
+    }
+}
+
+/// The value of a sample, by its name and labels in any order.
+fn value(metrics: &Answer, sample: &str) -> Option<f64> {
+    let parts =
+        |sample: &str| BTreeSet::from_iter(sample.split(['{', ',', '}']).map(str::to_owned));
+    let mut lines = metrics
+        .body
+        .lines()
+        .filter_map(|line| line.rsplit_once(' '));
+    let (_, value) = lines.find(|(found, _)| parts(found) == parts(sample))?;
+    value.parse().ok()
+}
+
+/// Samples and their values after three reads by a token, two requests without a route and a delivered ping.
+#[rustfmt::skip]
+const SAMPLES: [(&str, f64); 9] = [
+    (r#"requests_total{code="",method="GET",route="/threads/{threadId}",status="200"}"#, 2.0),
+    (r#"requests_total{code="rate_limited",method="GET",route="/threads/{threadId}",status="429"}"#, 1.0),
+    (r#"requests_total{code="no_such_route",method="GET",route="other",status="404"}"#, 1.0),
+    (r#"requests_total{code="no_such_route",method="other",route="other",status="404"}"#, 1.0),
+    (r#"request_duration_seconds_bucket{method="GET",route="/threads/{threadId}",le="+Inf"}"#, 3.0),
+    (r#"units_charged_total{budget="token"}"#, 2.0),
+    (r#"budget_refusals_total{budget="token"}"#, 1.0),
+    ("delivery_attempt_duration_seconds_count", 1.0),
+    ("delivery_queue_depth", 0.0),
+];
+
+#[test]
+fn metrics_count_requests_units_refusals_and_deliveries() {
+    let server = Server::new(&["--token-budget", "2", "--allow-private-webhooks"]);
+    let receiver = Receiver::new();
+    let endpoint = add(&server, &receiver, "");
+    server.done(&format!("webhook ping {}", id(&endpoint)));
+    let token = server.token("alice");
+    let statuses = [1, 2, 3].map(|_| server.get(&token, "/threads/1").status);
+    assert_eq!(statuses, [200, 200, 429]);
+    assert_eq!(get(&server.api("/nowhere/at/all")).status, 404);
+    assert_eq!(send("BREW", &server.api("/forums"), &[], "").status, 404);
+    receiver.next();
+    let delivered = r#"forum_api_deliveries_total{state="delivered",topic="ping"}"#;
+    let metrics = std::iter::repeat_with(|| get(&server.beside("/metrics")))
+        .find(|metrics| value(metrics, delivered) == Some(1.0))
+        .unwrap();
+    assert_eq!(
+        metrics.header("content-type"),
+        Some("text/plain; version=0.0.4")
+    );
+    for (sample, expected) in SAMPLES {
+        let found = value(&metrics, &format!("forum_api_{sample}"));
+        assert_eq!(found, Some(expected), "{sample}\n{}", metrics.body);
+    }
+    for line in [
+        "# HELP forum_api_requests_total Requests that were answered.",
+        "# TYPE forum_api_requests_total counter",
+        "# TYPE forum_api_request_duration_seconds histogram",
+        "# TYPE forum_server_tasks gauge",
+    ] {
+        assert!(metrics.body.lines().any(|found| found == line), "{line}");
+    }
+    assert!(!metrics.body.contains("nowhere") && !metrics.body.contains("BREW"));
+}

@@ -1,0 +1,272 @@
+//! Start and end of the server, and the state of its database.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::net::TcpStream;
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::client::{get, read, send, split};
+use crate::databases::{Database, try_in_postgres};
+use crate::program::{Server, ServerDirectory, run};
+
+const LISTEN: [&str; 2] = ["--listen", "127.0.0.1:0"];
+
+/// An address at which nothing listens.
+fn unused_address() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().to_string()
+}
+
+#[test]
+fn serve_prints_where_everything_is() {
+    let server = Server::start(ServerDirectory::new(), &[]);
+    let keys: Vec<_> = server.greeting.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["api", "docs", "panel", "password", "token", "user"]);
+    for (key, expected) in [
+        ("api", server.beside("/api/v1")),
+        ("docs", server.beside("/docs")),
+        ("panel", server.beside("/panel")),
+        ("user", "admin".into()),
+    ] {
+        assert_eq!(server.greeting[key], expected);
+    }
+    let me = server.get(&server.token("alice"), "/me").json();
+    assert_eq!(me["owner"]["username"], "alice");
+    assert_eq!(me["scopes"].as_array().unwrap().len(), 13);
+    let elsewhere = Server::new(&["--empty", "--base-url", "https://board.example/"]);
+    assert_eq!(elsewhere.greeting["api"], "https://board.example/api/v1");
+}
+
+#[test]
+fn the_printed_calls_work_on_either_surface() {
+    for surface in ["full", "compact"] {
+        let mut calls = 0;
+        let last = |line: &str| {
+            calls += usize::from(line.starts_with("curl "));
+            calls == 3
+        };
+        let arguments = ["--surface", surface];
+        let (_server, text) = Server::greet(ServerDirectory::new(), &arguments, &[], "", last);
+        let calls = text.lines().filter(|line| line.starts_with("curl "));
+        assert_eq!(calls.map(call).collect::<Vec<_>>(), [200, 200, 201]);
+        for printed in ["/health", "/panel", "/openapi.json", "admin, password "] {
+            assert!(text.contains(printed), "{text}");
+        }
+    }
+}
+
+/// Sends the request of a `curl` line. Returns the status.
+fn call(line: &str) -> u16 {
+    let parts = line.split('\'').enumerate();
+    let mut words = parts.flat_map(|(part, text)| match part % 2 {
+        1 => vec![text],
+        _ => text
+            .split_whitespace()
+            .skip(usize::from(part == 0))
+            .collect(),
+    });
+    let (mut method, mut headers, mut body, mut url) = ("GET", Vec::new(), "", "");
+    while let Some(word) = words.next() {
+        match word {
+            "-H" => headers.extend(words.next().unwrap().split_once(": ")),
+            "-d" => (method, body) = ("POST", words.next().unwrap()),
+            address => url = address,
+        }
+    }
+    send(method, url, &headers, body).status
+}
+
+#[test]
+fn an_existing_board_is_served_as_it_is() {
+    let first = Server::new(&[]);
+    let token = first.token("alice");
+    let reply = json!({ "body": "I stay." });
+    assert_eq!(first.post(&token, "/threads/1/posts", &reply).status, 201);
+    let options = ["--admin-password-stdin", "--empty"];
+    let second = Server::start_with(first.stop(), &options, &[], "ignored\n");
+    for key in ["password", "token"] {
+        assert_eq!(second.greeting[key], Value::Null);
+    }
+    let posts = second.get(&token, "/threads/1/posts?limit=100");
+    assert!(posts.body.contains("I stay."), "{posts:?}");
+    let (_, log) = second.stop_with_log();
+    assert!(log.contains("WARN") && log.contains("--admin-password-stdin is ignored"));
+}
+
+#[test]
+fn an_empty_board_has_its_administrator_and_nothing_else() {
+    let arguments = ["--trusted-proxies", "10.0.0.0/8,::1", "serve", "--empty"];
+    let input = "ünlikely 1\nmore\n";
+    let arguments = [&arguments[..], &["--admin-password-stdin"]].concat();
+    let server = Server::start_with(ServerDirectory::new(), &arguments, &[], input);
+    for key in ["password", "token"] {
+        assert_eq!(server.greeting[key], Value::Null);
+    }
+    let issue = "token issue --owner admin --scopes all --password-stdin";
+    let issued = server.done_with(issue, "ünlikely 1\n");
+    let token = issued.out.trim_end();
+    let me = server.get(token, "/me").json();
+    assert_eq!(me["owner"]["username"], "admin");
+    assert_eq!(server.get(token, "/forums").json(), json!({ "items": [] }));
+    assert_eq!(server.get(token, "/members/@alice").status, 404);
+}
+
+#[test]
+fn a_board_in_memory_leaves_no_file() {
+    let server = Server::new(&["--database", "sqlite::memory:"]);
+    assert_eq!(get(&server.api("/forums")).status, 200);
+    assert!(server.directory.files().is_empty());
+}
+
+#[test]
+fn a_start_that_fails_creates_nothing() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let directory = ServerDirectory::in_sqlite();
+    let refused = directory.run(&["--listen", &address, "--json"], "");
+    assert!(refused.refusal().contains("cannot be listened on"));
+    assert_eq!(refused.json(), json!({ "error": refused.refusal() }));
+    assert!(directory.files().is_empty());
+    let server = Server::start(directory, &[]);
+    assert!(server.greeting["password"].is_string());
+}
+
+#[test]
+fn files_of_other_programs_are_left_as_they_are() {
+    let directory = ServerDirectory::in_sqlite();
+    let file = directory.path().join("forum.db");
+    let other = Connection::open(&file).unwrap();
+    other.execute_batch("CREATE TABLE member (x)").unwrap();
+    drop(other);
+    let before = fs::read(&file).unwrap();
+    let refused = directory.run(&["token", "list"], "");
+    assert!(refused.refusal().contains("holds no board"), "{refused:?}");
+    assert_eq!(directory.files(), ["forum.db"]);
+    assert_eq!(fs::read(&file).unwrap(), before);
+    let refused = directory.run(&LISTEN, "");
+    assert_eq!(refused.refusal(), "table member already exists");
+    let text = "This is a text, and long enough for a database.".repeat(99);
+    fs::write(directory.path().join("text"), text).unwrap();
+    let refused = directory.run(&[&LISTEN[..], &["--database", "sqlite:text"]].concat(), "");
+    assert!(
+        refused.refusal().contains("is not a database"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn an_unusable_postgres_is_refused_without_showing_the_password() {
+    let refused = |address: &str| {
+        let directory = TempDir::new().unwrap();
+        let url = format!("postgres://forum:secret@{address}");
+        let [served, listed] = [&LISTEN, &["token", "list"]].map(|arguments| {
+            let arguments = [&["--database", &url][..], arguments].concat();
+            run(directory.path(), &arguments, "").refusal().to_owned()
+        });
+        assert_eq!(served, listed);
+        assert!(!served.contains("secret"), "{served}");
+        served
+    };
+    let reason = refused(&format!("{}/forum", unused_address()));
+    assert!(reason.contains("refused"), "{reason}");
+    try_in_postgres(async move {
+        let database = Database::new();
+        let url = database.url();
+        let reason = refused(url.rsplit_once('@').unwrap().1);
+        assert!(
+            reason.contains("password authentication failed"),
+            "{reason}"
+        );
+        let directory = TempDir::new().unwrap();
+        let listed = run(directory.path(), &["--database", &url, "token", "list"], "");
+        assert_eq!(
+            listed.refusal(),
+            "the database holds no board: serve it first"
+        );
+        let tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'";
+        assert!(database.ask(tables).is_empty());
+    });
+}
+
+#[test]
+fn a_newer_schema_is_refused_by_every_program() {
+    for table in ["board_migrations", "forum_api_migrations"] {
+        let (directory, _) = ServerDirectory::with_demo_board();
+        directory.ask(&format!("INSERT INTO {table} VALUES (99, 'later', '')"));
+        for arguments in [&LISTEN[..], &["worker"], &["migrate"], &["token", "list"]] {
+            let refused = directory.run(arguments, "");
+            let reason = refused.refusal();
+            assert!(reason.contains("newer than this program"), "{reason}");
+        }
+    }
+}
+
+#[test]
+fn an_outdated_schema_is_migrated_by_serve_and_migrate_only() {
+    let directory = Server::start(ServerDirectory::in_sqlite(), &["--empty"]).stop();
+    let outdate = || {
+        let tables =
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'forum_api_%'";
+        for table in directory.ask(tables) {
+            directory.ask(&format!("DROP TABLE {table}"));
+        }
+    };
+    outdate();
+    let readers = [&["token", "list"][..], &["migrate", "--check"]];
+    for arguments in readers {
+        let refused = directory.run(arguments, "");
+        let reason = refused.refusal();
+        assert!(reason.contains("older than this program"), "{reason}");
+    }
+    assert_eq!(directory.run(&["migrate"], "").status, 0);
+    for arguments in readers {
+        assert_eq!(directory.run(arguments, "").status, 0);
+    }
+    outdate();
+    let server = Server::start(directory.clone(), &[]);
+    assert_eq!(get(&server.api("/forums")).status, 200);
+}
+
+#[test]
+fn a_signal_ends_the_server_with_status_0() {
+    for signal in ["TERM", "INT"] {
+        let server = Server::new(&[]);
+        server.signal(signal);
+        let (directory, status, log) = server.wait();
+        assert_eq!(status.code(), Some(0), "{log}");
+        assert_eq!(directory.files(), directory.files_of_a_board());
+    }
+}
+
+#[test]
+fn requests_in_flight_are_finished_and_no_new_ones_are_accepted() {
+    let server = Server::new(&[]);
+    let url = server.api("/forums/2/threads");
+    let (host, path) = split(&url);
+    let token = server.token("alice");
+    let (begin, end) = (r#"{"title":"In flight","#, r#""body":"Landed."}"#);
+    let length = begin.len() + end.len();
+    let mut stream = TcpStream::connect(host).unwrap();
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\n\
+         content-length: {length}\r\nexpect: 100-continue\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    // The server asks for the body once it reads it, so from here on the request is in flight.
+    let mut asked = [0; 25];
+    stream.read_exact(&mut asked).unwrap();
+    assert_eq!(&asked, b"HTTP/1.1 100 Continue\r\n\r\n");
+    stream.write_all(begin.as_bytes()).unwrap();
+    server.signal("TERM");
+    while TcpStream::connect(host).is_ok() {
+        std::thread::yield_now();
+    }
+    stream.write_all(end.as_bytes()).unwrap();
+    assert_eq!(read(stream).status, 201);
+    let (_, status, log) = server.wait();
+    assert_eq!(status.code(), Some(0), "{log}");
+}
