@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::runtime::{Clock, Entropy, Runtime, SystemClock, SystemEntropy};
 use crate::scope::Surface;
+#[cfg(feature = "webhooks")]
 use crate::webhook::{Plain, SecretBox};
 
 /// Clock, random source, runtime, surface, public origin and secret cipher of a board.
@@ -29,11 +30,12 @@ pub struct Environment {
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) surface: Surface,
     pub(crate) public_origin: String,
+    #[cfg(feature = "webhooks")]
     pub(crate) secrets: Arc<dyn SecretBox>,
 }
 
 impl Environment {
-    /// The system's clock and random source, the full surface, and secrets in plain text.
+    /// The system's clock and random source, the full surface, and webhook secrets in plain text.
     ///
     /// `runtime` is the executor that the host's server runs on: [`TokioRuntime`](crate::runtime::TokioRuntime) behind
     /// the feature `tokio`.
@@ -44,6 +46,7 @@ impl Environment {
             runtime: Arc::new(runtime),
             surface: Surface::Full,
             public_origin: String::new(),
+            #[cfg(feature = "webhooks")]
             secrets: Arc::new(Plain),
         }
     }
@@ -77,7 +80,8 @@ impl Environment {
         }
     }
 
-    /// Encrypts the secrets of webhooks with `secrets`. Default: [`Plain`].
+    /// Encrypts the secrets of webhooks with `secrets` (feature `webhooks`). Default: [`Plain`].
+    #[cfg(feature = "webhooks")]
     #[must_use]
     pub fn secrets(self, secrets: Arc<dyn SecretBox>) -> Self {
         Self { secrets, ..self }

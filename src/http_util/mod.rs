@@ -10,6 +10,6 @@ pub(crate) use etag::EntityTag;
 pub(crate) use form::{form_decode, form_pairs, percent_decode};
 #[cfg(any(feature = "panel", feature = "swagger-ui"))]
 pub(crate) use page::{Content, page_headers, respond};
-pub(crate) use request::{
-    BodyError, OriginalUri, read_body, restore_uri, retry_after, run, run_write,
-};
+#[cfg(feature = "panel")]
+pub(crate) use request::run_write;
+pub(crate) use request::{BodyError, OriginalUri, read_body, restore_uri, retry_after, run};

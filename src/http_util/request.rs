@@ -11,7 +11,9 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 use crate::host::BoxError;
 use crate::runtime::Runtime;
-use crate::task::{PanicError, catch_panic, spawn_and_join, timeout};
+#[cfg(feature = "panel")]
+use crate::task::spawn_and_join;
+use crate::task::{PanicError, catch_panic, timeout};
 
 /// Finds the URI as it was sent in the extensions of a request whose path a router has cut.
 pub(crate) type OriginalUri = fn(&Extensions) -> Option<&Uri>;
@@ -55,7 +57,8 @@ pub(crate) async fn run<T, E: From<PanicError>>(
     timeout(runtime, deadline, catch_panic(steps)).await
 }
 
-/// Runs a write to its end, even when the client hangs up. `None` means that the executor dropped it.
+/// Completes a write, even when the client disconnects. `None` means that the executor dropped it.
+#[cfg(feature = "panel")]
 pub(crate) async fn run_write<T, E>(
     runtime: &dyn Runtime,
     write: impl Future<Output = Result<T, E>> + Send + 'static,

@@ -65,7 +65,7 @@ impl Builder {
         self
     }
 
-    /// Where a request's extensions hold the URI as it was sent, if a router cuts it. Default: nowhere.
+    /// Where a request's extensions hold the URI as it was sent, if a router cuts it. Default: not looked for.
     ///
     /// Under axum: `.original_uri(|e| e.get::<OriginalUri>().map(|uri| &uri.0))`.
     #[must_use]

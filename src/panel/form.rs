@@ -12,7 +12,7 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// Reads `application/x-www-form-urlencoded`. `None` for another encoding and for a NUL, which nobody can type.
+    /// Reads `application/x-www-form-urlencoded`. `None` for another encoding and for a NUL.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let decode = |(name, value)| {
             let value = form_decode(value).filter(|value| !value.contains('\0'))?;

@@ -47,8 +47,8 @@
 //! lock issuing for that administrator for five minutes (429). A form that reveals a secret succeeds once. Nodes that
 //! share the stores share these limits.
 //!
-//! A host's own sign-in page may look like the panel: its style sheet is at `/style.css` below the mount, for anybody,
-//! [`page_headers`] are the headers that its pages carry, and [`is_own_form`] tells a form from a forged one.
+//! A host's own sign-in page may look like the panel: its style sheet is public at `/style.css` below the
+//! mount, [`page_headers`] are the headers of its pages, and [`is_own_form`] detects a forged form.
 
 mod access;
 mod builder;

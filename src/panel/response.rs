@@ -19,7 +19,7 @@ use crate::webhook_admin::Declined;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 
-/// The path of the style sheet. Anybody may load it: a host's own sign-in page may use it.
+/// The path of the style sheet. It is public: a host's own sign-in page may use it.
 pub(super) const STYLE_SHEET: &str = "/style.css";
 
 /// The result of a page or a form.

@@ -29,7 +29,8 @@ impl Asset {
 
     /// The hash of the content.
     pub(super) fn digest(&self) -> &str {
-        self.content.tag.as_ref().map_or("", EntityTag::digits)
+        let tag = self.content.tag.as_ref().map_or("", EntityTag::as_str);
+        tag.trim_matches('"')
     }
 
     /// The tag that loads the asset from below `mount`. Its address names the content, so that a browser keeps it for

@@ -1,4 +1,4 @@
-//! An executor whose time goes on when it is told.
+//! An executor with a manual clock.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::runtime::{BoxFuture, Clock, ManualClock, Runtime};
 /// Tasks that were polled so often without time going on go round and round.
 const POLLS: u32 = 1_000_000;
 
-/// Runs tasks on the thread of the test, one after the other, by a clock that stands still: nothing happens until
+/// Runs tasks on the thread of the test, one after the other, by a manual clock: nothing happens until
 /// [`run`](Self::run) or [`pass`](Self::pass), and then everything that can, in the same order each time.
 ///
 /// ```
@@ -39,7 +39,7 @@ struct Tasks {
     /// By the time at which they wake, and a number of their own.
     sleepers: Mutex<BTreeMap<(Timestamp, u64), Waker>>,
     slept: AtomicU64,
-    /// Who is told when something from outside wakes a task.
+    /// Woken when something from outside wakes a task.
     watcher: Mutex<Option<Waker>>,
 }
 
@@ -85,7 +85,7 @@ impl ManualRuntime {
         }
     }
 
-    /// Lets time pass until the next task wakes, or until `end` if that is sooner; tells whether one does.
+    /// Lets time pass until the next task wakes, or until `end` if that is sooner. Returns whether one does.
     pub fn wake_by(&self, end: Timestamp) -> bool {
         let next = self.asleep_until().filter(|next| *next <= end);
         let now = self.0.clock.now();
@@ -119,11 +119,11 @@ impl ManualRuntime {
         lock(&self.0.sleepers).len()
     }
 
-    /// Runs `future`, and all tasks beside it, to its end. No time passes.
+    /// Runs `future`, and all tasks beside it, until it is ready. No time passes.
     ///
     /// # Panics
     /// When it cannot end before time goes on.
-    #[expect(clippy::panic, reason = "a test that waits for ever is to fail")]
+    #[expect(clippy::panic, reason = "a test that never ends is to fail")]
     pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
         let mut future = pin!(future);
         let mut context = Context::from_waker(Waker::noop());

@@ -1,4 +1,4 @@
-//! For tests (feature `test-util`): an in-process client, one line a request, and an executor whose time is told to go on.
+//! For tests (feature `test-util`): an in-process client, an interceptor for stores, and an executor with a manual clock.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -44,7 +44,7 @@ use crate::token::{Issue, PlainToken, issue};
 pub use intercept::{Intervention, StoreInterceptor};
 pub use manual_runtime::ManualRuntime;
 
-/// A host's board behind the API, with stores in memory and a clock that stands still until it is told.
+/// A host's board behind the API, with stores in memory and a manual clock.
 #[derive(Clone, Debug)]
 pub struct TestBoard {
     api: ForumApi,

@@ -56,9 +56,9 @@ async fn each_incorrect_field_is_marked() {
         ("secret", "a secret of 16 characters"),
     ];
     for (field, text) in [
-        ("url", "nowhere"),
+        ("url", "no-url"),
         ("url", "http://127.0.0.1/"),
-        ("owner", "nobody"),
+        ("owner", "missing"),
         ("topics", "no.such"),
         ("topics", "a,b"),
         ("secret", "short"),

@@ -34,7 +34,7 @@ pub const ANSWER: &str = "<script>alert('\"')</script>";
 /// The URL of the endpoint.
 pub const URL: &str = "https://93.184.215.14/?<script>";
 
-/// The members, with ids from 1. A cookie is a member's name and a number that tells sessions apart.
+/// The members, with ids from 1. A cookie is a member's name and a number for the session.
 const NAMES: [&str; 3] = ["admin", "alice", "<b>bob</b>"];
 
 #[derive(Default)]

@@ -135,7 +135,7 @@ async fn a_member_returns_to_this_host_after_signing_in() {
 }
 
 #[tokio::test]
-async fn anybody_may_load_and_cache_the_style_sheet() {
+async fn the_style_sheet_is_public_and_cacheable() {
     let fixture = PanelFixture::new().await;
     let path = "/panel/style.css";
     let sheet = fixture.get_as("", path).await;

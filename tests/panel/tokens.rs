@@ -57,7 +57,7 @@ async fn an_expiry_is_whole_days_or_empty() {
 async fn each_incorrect_field_is_marked() {
     let fixture = PanelFixture::new().await;
     for (field, text) in [
-        ("owner", "nobody"),
+        ("owner", "missing"),
         ("owner", ""),
         ("scopes", "admin:write"),
         ("password", "wrong"),

@@ -107,6 +107,16 @@ async fn a_newer_or_changed_schema_is_refused_and_left_unchanged() {
         let status = schema_status(&connection, &notes(known)).unwrap();
         assert_eq!(status, expected);
     }
+    const RENAMED: Migrations = Migrations {
+        table: "note_migrations",
+        all: &[
+            notes(1).all[0],
+            Migration {
+                name: "0002_renamed",
+                sql: notes(2).all[1].sql,
+            },
+        ],
+    };
     const CHANGED: Migrations = Migrations {
         table: "note_migrations",
         all: &[
@@ -118,17 +128,16 @@ async fn a_newer_or_changed_schema_is_refused_and_left_unchanged() {
             notes(3).all[2],
         ],
     };
-    schema_status(&connection, &CHANGED).unwrap_err();
+    let changed = "the migration 0002_second that was applied to the database differs";
     for (migrations, message) in [
         (notes(1), "newer than this program"),
-        (
-            CHANGED,
-            "the migration 0002_second that was applied to the database differs",
-        ),
+        (RENAMED, changed),
+        (CHANGED, changed),
     ] {
         let error = migrate(&connection, &migrations).unwrap_err().to_string();
         assert!(error.contains(message), "{error}");
     }
+    schema_status(&connection, &CHANGED).unwrap_err();
     assert_eq!(count(&connection).unwrap(), 2);
 }
 

@@ -12,7 +12,7 @@ use forum_api::store::{Budgets, SchemaStatus, postgres, sqlite};
 use forum_api::webhook::KeyMismatch;
 
 use crate::board::db::Database;
-use crate::board::{Board, look};
+use crate::board::{Board, db};
 use crate::keys::Secrets;
 use crate::webhooks::refusal;
 
@@ -89,7 +89,7 @@ impl DatabaseUrl {
     pub async fn holds_board(&self) -> Result<Option<bool>> {
         match self {
             Self::Sqlite(sqlite::Location::Memory) => Ok(Some(false)),
-            Self::Sqlite(sqlite::Location::File { path, .. }) => Ok(look::holds_board(path).ok()),
+            Self::Sqlite(sqlite::Location::File { path, .. }) => Ok(db::holds_board(path).ok()),
             Self::Postgres(pool) => {
                 let board = board(pool.clone(), Language::English);
                 board.is_there().await.map(Some)

@@ -12,7 +12,7 @@ use forum_api::webhook_admin::{Declined, Registry};
 use forum_api::worker::{Settings, Worker, WorkerHandle};
 
 use crate::board::db::Database;
-use crate::board::{Board, Unseen};
+use crate::board::{Board, OfflineMembers};
 use crate::shutdown::Shutdown;
 
 /// Options of registering endpoints and sending to them.
@@ -78,7 +78,7 @@ pub fn start(
     };
     let worker = Worker::new(
         database.webhooks(),
-        Arc::new(Unseen(board.clone())),
+        Arc::new(OfflineMembers(board.clone())),
         transport.map_err(Refusal::Failed)?,
         environment,
     );

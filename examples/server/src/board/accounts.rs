@@ -1,15 +1,16 @@
-//! Accounts: what administrators do to members.
+//! Accounts and profiles.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use forum_api::host::{Refusal, Result};
-use forum_api::model::{Timestamp, UserId};
+use forum_api::model::{Profile, Timestamp, UserId, UserRef};
 
 use super::db::{self, Connection, Transaction, bind};
 use super::groups::{Group, Groups};
 use super::sessions;
 
-/// Adds a member, and gives the id. Names are unique, whatever the case of their letters.
+/// Adds a member and returns the id. Names are unique without regard to case.
 pub async fn add(tx: &Transaction<'_>, name: &str, groups: Groups, now: Timestamp) -> Result<i64> {
     if !is_name(name) {
         let rule = "a name is 1 to 64 of a-z, A-Z, 0-9, dot, hyphen and underscore";
@@ -19,9 +20,7 @@ pub async fn add(tx: &Transaction<'_>, name: &str, groups: Groups, now: Timestam
         INSERT INTO member (username, groups, joined_at) VALUES (:name, :groups, :now)
         ON CONFLICT DO NOTHING RETURNING id";
     let parameters = bind! { ":name": name, ":groups": groups.to_string(), ":now": now };
-    let id = tx
-        .first(insert, parameters, |columns| columns.value())
-        .await?;
+    let id = tx.first(insert, parameters, |row| row.value()).await?;
     id.ok_or_else(|| Refusal::Conflict(format!("the name {name:?} is taken")))
 }
 
@@ -30,27 +29,22 @@ fn is_name(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(legal)
 }
 
-/// The member of this name.
 pub async fn named(connection: &Connection<'_>, name: &str) -> Result<i64> {
     let find = "SELECT id FROM member WHERE lower(username) = ?1";
     let id = connection
-        .first(find, bind![name.to_ascii_lowercase()], |columns| {
-            columns.value()
-        })
+        .first(find, bind![name.to_ascii_lowercase()], |row| row.value())
         .await;
     id?.ok_or_else(|| Refusal::NotFound(format!("there is no member {name:?}")))
 }
 
-/// A member's name; `None` when the account is gone.
 pub async fn name(connection: &Connection<'_>, member: i64) -> Result<Option<String>> {
     let find = "SELECT username FROM member WHERE id = ?1";
     let name = connection
-        .first(find, bind![member], |columns| columns.value())
+        .first(find, bind![member], |row| row.value())
         .await;
     Ok(name?)
 }
 
-/// Returns the names of these members. Members whose account is gone are absent.
 pub async fn names(
     connection: &Connection<'_>,
     members: &[UserId],
@@ -61,14 +55,12 @@ pub async fn names(
     let members: Vec<_> = members.iter().flat_map(UserId::number).collect();
     let members = serde_json::json!(members).to_string();
     let names = connection
-        .all(find, bind![members], |columns| {
-            Ok((columns.id()?, columns.value()?))
-        })
+        .all(find, bind![members], |row| Ok((row.id()?, row.value()?)))
         .await;
     Ok(names?.into_iter().collect())
 }
 
-/// Bans a member, who can no longer act from then on and has no session any more, or takes the ban back.
+/// Bans a member, which ends all sessions, or revokes the ban.
 pub async fn set_banned(tx: &Transaction<'_>, member: i64, banned: bool) -> db::Result<()> {
     if banned {
         sessions::end_all(tx, member).await?;
@@ -77,7 +69,6 @@ pub async fn set_banned(tx: &Transaction<'_>, member: i64, banned: bool) -> db::
     tx.change(update, bind![member, banned]).await.map(drop)
 }
 
-/// Has a member take no more messages from another.
 pub async fn ignore(tx: &Transaction<'_>, member: i64, ignored: i64) -> db::Result<()> {
     tx.change(
         "INSERT INTO member_ignore (member_id, ignored_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
@@ -87,7 +78,6 @@ pub async fn ignore(tx: &Transaction<'_>, member: i64, ignored: i64) -> db::Resu
     .map(drop)
 }
 
-/// Puts a member into these groups and no others.
 pub async fn set_groups(tx: &Transaction<'_>, member: i64, groups: Groups) -> db::Result<()> {
     let update = "UPDATE member SET groups = ?2 WHERE id = ?1";
     tx.change(update, bind![member, groups.to_string()])
@@ -95,7 +85,6 @@ pub async fn set_groups(tx: &Transaction<'_>, member: i64, groups: Groups) -> db
         .map(drop)
 }
 
-/// Gives a member a new password, of which this is the hash.
 pub async fn set_password(tx: &Transaction<'_>, member: i64, hash: &str) -> db::Result<()> {
     let update = "UPDATE member SET password_hash = ?2 WHERE id = ?1";
     tx.change(update, bind![member, hash]).await.map(drop)
@@ -106,17 +95,17 @@ pub async fn administrators(connection: &Connection<'_>) -> db::Result<usize> {
     let count = "
         SELECT count(*) FROM member
         WHERE groups LIKE '%administrators%' AND banned = FALSE AND password_hash IS NOT NULL";
-    connection.one(count, &[], |columns| columns.count()).await
+    connection.one(count, &[], |row| row.count()).await
 }
 
-/// The hash of an administrator's password; the same refusal whatever is missing.
+/// Returns the hash of an administrator's password; the refusal does not say what is missing.
 pub async fn administrators_password(connection: &Connection<'_>, name: &str) -> Result<String> {
     let query = "
         SELECT password_hash, groups FROM member
         WHERE lower(username) = ?1 AND banned = FALSE AND password_hash IS NOT NULL";
     let found = connection
-        .first(query, bind![name.to_ascii_lowercase()], |columns| {
-            Ok((columns.value()?, columns.parsed()?))
+        .first(query, bind![name.to_ascii_lowercase()], |row| {
+            Ok((row.value()?, row.parsed()?))
         })
         .await;
     match found? {
@@ -127,32 +116,55 @@ pub async fn administrators_password(connection: &Connection<'_>, name: &str) ->
     }
 }
 
-/// An account that can sign in.
 #[expect(missing_debug_implementations, reason = "it holds a password's hash")]
 pub struct Login {
-    /// The member.
     pub member: i64,
-    /// The member's name.
     pub name: String,
-    /// The hash of the member's password.
     pub password_hash: String,
-    /// The groups that the member is in.
     pub groups: Groups,
 }
 
-/// The account of a member who may act and has a password.
+/// Returns the account of a member who is not banned and has a password.
 pub async fn login(connection: &Connection<'_>, member: i64) -> db::Result<Option<Login>> {
     let query = "
         SELECT id, username, password_hash, groups FROM member
         WHERE id = ?1 AND banned = FALSE AND password_hash IS NOT NULL";
     connection
-        .first(query, bind![member], |columns| {
+        .first(query, bind![member], |row| {
             Ok(Login {
-                member: columns.value()?,
-                name: columns.value()?,
-                password_hash: columns.value()?,
-                groups: columns.parsed()?.unwrap_or_default(),
+                member: row.value()?,
+                name: row.value()?,
+                password_hash: row.value()?,
+                groups: row.parsed()?.unwrap_or_default(),
             })
         })
         .await
+}
+
+/// Shortest time between two stored values of `last_seen_at`.
+pub const LAST_SEEN_RESOLUTION: Duration = Duration::from_secs(5 * 60);
+
+pub async fn profile(connection: &Connection<'_>, user: &UserRef) -> Result<Profile> {
+    let (id, name) = match user {
+        UserRef::Id(id) => (Some(id.number()?), None),
+        UserRef::Name(name) => (None, Some(name.to_ascii_lowercase())),
+    };
+    let query = "
+        SELECT id, username, title, avatar_url, joined_at, last_seen_at, post_count, reputation
+        FROM member WHERE id = ?1 OR lower(username) = ?2";
+    let profile = connection
+        .first(query, bind![id, name], |row| {
+            Ok(Profile {
+                user_id: row.id()?,
+                username: row.value()?,
+                title: row.value()?,
+                avatar_url: row.value()?,
+                joined_at: row.value()?,
+                last_seen_at: row.value()?,
+                post_count: row.count()?,
+                reputation: row.value()?,
+            })
+        })
+        .await;
+    profile?.ok_or(Refusal::Absent)
 }

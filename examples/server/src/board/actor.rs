@@ -5,36 +5,33 @@ use std::collections::HashMap;
 use forum_api::host::{self, Refusal};
 use forum_api::model::Timestamp;
 
-use super::access::{Access, Lists, Rules, resolve};
-use super::db::{Columns, Connection, Result, Transaction, bind};
+use super::db::{Connection, Result, RowReader, Transaction, bind};
 use super::groups::{Group, Groups};
+use super::permissions::{ForumPermissions, ForumRules, Lists, resolve};
 use super::texts::Texts;
 
-/// The guest, or a member who may act.
+/// A guest, or a member who is not banned.
 #[derive(Clone, Debug)]
 pub struct Actor {
-    /// The member's id; `None` for the guest.
+    /// `None` for the guest.
     pub member: Option<i64>,
-    /// The groups that they are in.
     pub groups: Groups,
-    /// When the member was last seen.
     pub last_seen: Option<Timestamp>,
-    /// Whether the board is offline.
     pub offline: bool,
-    forums: HashMap<i64, Access>,
+    forums: HashMap<i64, ForumPermissions>,
 }
 
 impl Actor {
-    /// The guest for `None`, or this member; `None` when that one is not there, or banned.
+    /// Loads the guest for `None`, or this member. Returns `None` for a member who is unknown or banned.
     pub async fn load(connection: &Connection<'_>, member: Option<i64>) -> Result<Option<Self>> {
         let rows = connection
             .all(
                 include_str!("actor.sql"),
                 bind! { ":member": member },
-                |columns| Ok((Head::read(columns)?, rules(columns)?)),
+                |row| Ok((Head::read(row)?, rules(row)?)),
             )
             .await?;
-        let rules: Vec<Rules> = rows.iter().filter_map(|(_, rules)| *rules).collect();
+        let rules: Vec<ForumRules> = rows.iter().filter_map(|(_, rules)| *rules).collect();
         Ok(rows.first().map(|(head, _)| Self {
             member,
             groups: head.groups,
@@ -44,34 +41,30 @@ impl Actor {
         }))
     }
 
-    /// The member who carries out a command now, inside its transaction.
-    pub async fn acting(tx: &Transaction<'_>, member: i64, say: &Texts) -> host::Result<Self> {
-        let closed = || Refusal::Forbidden(say.account_closed.into());
+    /// Loads the member of a command in its transaction.
+    pub async fn acting(tx: &Transaction<'_>, member: i64, texts: &Texts) -> host::Result<Self> {
+        let closed = || Refusal::Forbidden(texts.account_closed.into());
         let actor = Self::load(tx, Some(member)).await?;
         actor.ok_or_else(closed)
     }
 
-    /// What they may do in `forum`: nothing in one that is not there.
-    pub fn access(&self, forum: i64) -> Access {
+    pub fn access(&self, forum: i64) -> ForumPermissions {
         self.forums.get(&forum).copied().unwrap_or_default()
     }
 
-    /// The forums that they see.
     pub fn sees(&self) -> impl Iterator<Item = i64> {
         self.those(|access| access.read)
     }
 
-    /// Whether there is no forum that they do not see.
     pub fn sees_all(&self) -> bool {
         self.forums.values().all(|access| access.read)
     }
 
-    /// The forums that they moderate.
     pub fn moderates(&self) -> impl Iterator<Item = i64> {
         self.those(|access| access.moderate)
     }
 
-    fn those(&self, are: fn(&Access) -> bool) -> impl Iterator<Item = i64> {
+    fn those(&self, are: fn(&ForumPermissions) -> bool) -> impl Iterator<Item = i64> {
         let forums = self.forums.iter();
         forums
             .filter(move |(_, access)| are(access))
@@ -79,7 +72,7 @@ impl Actor {
     }
 }
 
-/// What each row says again.
+/// The columns that are the same in each row.
 struct Head {
     groups: Groups,
     last_seen: Option<Timestamp>,
@@ -87,29 +80,29 @@ struct Head {
 }
 
 impl Head {
-    fn read(columns: &mut Columns<'_>) -> Result<Self> {
-        let groups: Option<Groups> = columns.parsed()?;
+    fn read(row: &mut RowReader<'_>) -> Result<Self> {
+        let groups: Option<Groups> = row.parsed()?;
         Ok(Self {
             groups: groups.unwrap_or_default().with(Group::Guests),
-            last_seen: columns.value()?,
-            offline: columns.value()?,
+            last_seen: row.value()?,
+            offline: row.value()?,
         })
     }
 }
 
 /// `None` on a board without forums.
-fn rules(columns: &mut Columns<'_>) -> Result<Option<Rules>> {
-    let Some(forum) = columns.value()? else {
+fn rules(row: &mut RowReader<'_>) -> Result<Option<ForumRules>> {
+    let Some(forum) = row.value()? else {
         return Ok(None);
     };
-    Ok(Some(Rules {
+    Ok(Some(ForumRules {
         forum,
-        parent: columns.value()?,
+        parent: row.value()?,
         lists: Lists {
-            read: columns.parsed()?,
-            start: columns.parsed()?,
-            reply: columns.parsed()?,
+            read: row.parsed()?,
+            start: row.parsed()?,
+            reply: row.parsed()?,
         },
-        moderator: columns.value()?,
+        moderator: row.value()?,
     }))
 }

@@ -12,19 +12,18 @@ use forum_api::model::{
 };
 
 use super::actor::Actor;
-use super::place::Named;
+use super::visibility::{self, ContentRef};
 use super::{
-    Board, edits, forums, members, messages, place, polls, posts, ratings, replies, search,
-    subscriptions, threads,
+    Board, accounts, forums, messages, polls, posts, ratings, search, subscriptions, threads,
 };
 
 #[deny(clippy::missing_trait_methods)]
 #[async_trait]
 impl host::Board for Board {
     async fn forum_of(&self, caller: &Caller, place: Place<'_>) -> Result<ForumId> {
-        let (actor, named) = (actor(caller)?, Named::try_from(place)?);
+        let (actor, named) = (actor(caller)?, ContentRef::try_from(place)?);
         let forum = self.read_short(move |connection| {
-            Box::pin(async move { place::forum(connection, &actor, named).await })
+            Box::pin(async move { visibility::forum(connection, &actor, named).await })
         });
         forum.await.map(ForumId::from)
     }
@@ -35,7 +34,7 @@ impl host::Board for Board {
         let account = self.read(move |connection| {
             Box::pin(async move {
                 Ok(Account {
-                    owner: members::profile(connection, &user).await?,
+                    owner: accounts::profile(connection, &user).await?,
                     unread_messages: Some(messages::unread(connection, member).await?),
                 })
             })
@@ -66,10 +65,10 @@ impl host::Board for Board {
 
     async fn start_thread(&self, by: &Member, forum: ForumId, new: StartThread) -> Result<Thread> {
         let forum = forum.number()?;
-        let start = self.act(by, move |tx, events, actor, say| {
-            Box::pin(async move { threads::start(tx, events, actor, forum, &new, say).await })
-        });
-        start.await
+        self.act(by, move |command| {
+            Box::pin(threads::start(command, forum, new))
+        })
+        .await
     }
 
     async fn thread(&self, caller: &Caller, thread: ThreadId) -> Result<Thread> {
@@ -95,31 +94,27 @@ impl host::Board for Board {
 
     async fn reply(&self, by: &Member, thread: ThreadId, reply: Reply) -> Result<In<Post>> {
         let thread = thread.number()?;
-        let write = self.act(by, move |tx, events, actor, say| {
-            Box::pin(async move { replies::reply(tx, events, actor, thread, &reply, say).await })
-        });
-        write.await
+        self.act(by, move |command| {
+            Box::pin(posts::reply(command, thread, reply))
+        })
+        .await
     }
 
     async fn edit_post(&self, by: &Member, at: PostAt, edit: EditPost) -> Result<In<Post>> {
         let at = (at.thread.number()?, at.post.number()?);
-        let change = self.act(by, move |tx, events, actor, say| {
-            Box::pin(async move { edits::edit(tx, events, actor, at, &edit, say).await })
-        });
-        change.await
+        self.act(by, move |command| Box::pin(posts::edit(command, at, edit)))
+            .await
     }
 
     async fn delete_post(&self, by: &Member, at: PostAt) -> Result<()> {
         let at = (at.thread.number()?, at.post.number()?);
-        let delete = self.act(by, move |tx, events, actor, say| {
-            Box::pin(async move { edits::delete(tx, events, actor, at, say).await })
-        });
-        delete.await
+        self.act(by, move |command| Box::pin(posts::delete(command, at)))
+            .await
     }
 
     async fn profile(&self, _: &Caller, user: UserRef) -> Result<Profile> {
         let profile = self.read(move |connection| {
-            Box::pin(async move { members::profile(connection, &user).await })
+            Box::pin(async move { accounts::profile(connection, &user).await })
         });
         let mut profile = profile.await?;
         self.hints.complete(&mut profile)?;
@@ -127,10 +122,10 @@ impl host::Board for Board {
     }
 
     async fn rate(&self, by: &Member, user: UserRef, rating: Rate) -> Result<Rating> {
-        let rate = self.act(by, move |tx, events, actor, say| {
-            Box::pin(async move { ratings::rate(tx, events, actor, &user, &rating, say).await })
-        });
-        rate.await
+        self.act(by, move |command| {
+            Box::pin(ratings::rate(command, user, rating))
+        })
+        .await
     }
 
     async fn messages(&self, by: &Member, list: ListMessages) -> Result<Page<MessageSummary>> {
@@ -143,10 +138,10 @@ impl host::Board for Board {
 
     async fn send_message(&self, by: &Member, new: SendMessage) -> Result<Message> {
         let member = by.user().number()?;
-        let send = self.act(by, move |tx, events, _, say| {
-            Box::pin(async move { messages::send(tx, events, member, &new, say).await })
-        });
-        send.await
+        self.act(by, move |command| {
+            Box::pin(messages::send(command, member, new))
+        })
+        .await
     }
 
     async fn message(&self, by: &Member, message: MessageId, opening: Opening) -> Result<Message> {
@@ -164,18 +159,18 @@ impl host::Board for Board {
 
     async fn vote(&self, by: &Member, poll: PollId, vote: Vote) -> Result<In<Poll>> {
         let poll = poll.number()?;
-        let vote = self.act(by, move |tx, events, actor, say| {
-            Box::pin(async move { polls::vote(tx, events, actor, poll, &vote, say).await })
-        });
-        vote.await
+        self.act(by, move |command| {
+            Box::pin(polls::vote(command, poll, vote))
+        })
+        .await
     }
 
     async fn edit_poll(&self, by: &Member, poll: PollId, edit: EditPoll) -> Result<In<Poll>> {
         let poll = poll.number()?;
-        let change = self.act(by, move |tx, events, actor, say| {
-            Box::pin(async move { polls::edit(tx, events, actor, poll, &edit, say).await })
-        });
-        change.await
+        self.act(by, move |command| {
+            Box::pin(polls::edit(command, poll, edit))
+        })
+        .await
     }
 
     async fn subscriptions(
@@ -191,17 +186,17 @@ impl host::Board for Board {
     }
 
     async fn follow(&self, by: &Member, what: Target) -> Result<Followed> {
-        let follow = self.act(by, move |tx, events, actor, say| {
-            Box::pin(async move { subscriptions::follow(tx, actor, &what, events.now, say).await })
-        });
-        follow.await
+        self.act(by, move |command| {
+            Box::pin(subscriptions::follow(command, what))
+        })
+        .await
     }
 
     async fn unfollow(&self, by: &Member, what: Target) -> Result<()> {
-        let unfollow = self.act(by, move |tx, _, actor, say| {
-            Box::pin(async move { subscriptions::unfollow(tx, actor, &what, say).await })
-        });
-        unfollow.await
+        self.act(by, move |command| {
+            Box::pin(subscriptions::unfollow(command, what))
+        })
+        .await
     }
 
     async fn search(&self, caller: &Caller, search: Search) -> Result<Page<SearchHit>> {
@@ -213,7 +208,7 @@ impl host::Board for Board {
     }
 }
 
-/// The caller, as the [`Authority`](host::Authority) loaded them for this request.
+/// The caller as the [`Authority`](host::Authority) loaded them for this request.
 fn actor(caller: &Caller) -> Result<Arc<Actor>> {
     caller.loaded().cloned()
 }

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use forum_api::host::{Refusal, Result};
 use forum_api::model::{Forum, ForumId, is_single_line};
 
-use super::access::Lists;
 use super::actor::Actor;
 use super::db::{Connection, Transaction, bind};
 use super::groups::Groups;
+use super::permissions::Lists;
 use super::rules::is_blank;
 
-/// SQLite's recursion takes the deepest first.
+/// SQLite's recursion reads the deepest first.
 pub const DEPTH_FIRST: &str = "
     WITH RECURSIVE tree (id, depth, position) AS (
         SELECT id, 0, position FROM forum WHERE parent_id IS NULL
@@ -23,7 +23,7 @@ pub const DEPTH_FIRST: &str = "
         forum.thread_count, forum.post_count, forum.last_activity_at
     FROM tree CROSS JOIN forum ON forum.id = tree.id";
 
-/// Postgres has arrays to sort by.
+/// Postgres sorts by arrays.
 pub const BY_PATH: &str = "
     WITH RECURSIVE tree (id, path) AS (
         SELECT id, ARRAY[position] FROM forum WHERE parent_id IS NULL
@@ -35,23 +35,21 @@ pub const BY_PATH: &str = "
     FROM tree JOIN forum ON forum.id = tree.id
     ORDER BY tree.path";
 
-/// The forums that the caller sees: each, then those below it, by position.
+/// Lists the visible forums: each before those below it, by position.
 pub async fn list(connection: &Connection<'_>, actor: &Actor) -> Result<Vec<Forum>> {
     let mut above = Above::default();
-    let forums = connection.all(connection.either(DEPTH_FIRST, BY_PATH), &[], |columns| {
-        let id: i64 = columns.value()?;
+    let forums = connection.all(connection.dialect(DEPTH_FIRST, BY_PATH), &[], |row| {
+        let id: i64 = row.value()?;
         let access = actor.access(id);
         let forum = Forum {
             forum_id: id.into(),
-            parent_id: above
-                .nearest(id, columns.value()?, actor)
-                .map(ForumId::from),
-            title: columns.value()?,
-            description: columns.value()?,
-            position: columns.count()?,
-            thread_count: columns.count()?,
-            post_count: columns.count()?,
-            last_activity_at: columns.value()?,
+            parent_id: above.nearest(id, row.value()?, actor).map(ForumId::from),
+            title: row.value()?,
+            description: row.value()?,
+            position: row.count()?,
+            thread_count: row.count()?,
+            post_count: row.count()?,
+            last_activity_at: row.value()?,
             can_start_thread: access.start,
         };
         Ok(access.read.then_some(forum))
@@ -59,7 +57,7 @@ pub async fn list(connection: &Connection<'_>, actor: &Actor) -> Result<Vec<Foru
     Ok(forums.await?.into_iter().flatten().collect())
 }
 
-/// The nearest visible forum above each that was met; parents are met before their children.
+/// The nearest visible forum above each forum so far; parents precede their children.
 #[derive(Default)]
 struct Above(HashMap<i64, Option<i64>>);
 
@@ -75,20 +73,16 @@ impl Above {
     }
 }
 
-/// A forum to be.
 #[derive(Clone, Debug, Default)]
 pub struct NewForum {
-    /// Its title.
     pub title: String,
-    /// What it is about.
     pub description: String,
-    /// The forum above.
     pub parent: Option<i64>,
-    /// The groups that may; the forum above says it for `None`.
+    /// `None` is the list of the forum above.
     pub lists: Lists<Option<Groups>>,
 }
 
-/// Adds a forum, the last of its siblings, and gives its id.
+/// Adds a forum as the last of its siblings and returns its id.
 pub async fn add(tx: &Transaction<'_>, new: &NewForum) -> Result<i64> {
     if is_blank(&new.title) || !is_single_line(&new.title) {
         let rule = "a forum needs a title of one line, without control characters";
@@ -105,11 +99,8 @@ pub async fn add(tx: &Transaction<'_>, new: &NewForum) -> Result<i64> {
             :title, :description, :read, :start, :reply
         ) RETURNING id";
     let parameters = bind! {
-        ":parent": new.parent,
-        ":title": new.title.trim(),
-        ":description": new.description,
-        ":read": stored(new.lists.read),
-        ":start": stored(new.lists.start),
+        ":parent": new.parent, ":title": new.title.trim(), ":description": new.description,
+        ":read": stored(new.lists.read), ":start": stored(new.lists.start),
         ":reply": stored(new.lists.reply),
     };
     let insert = tx.insert(insert, parameters).await;
@@ -120,7 +111,7 @@ fn stored(groups: Option<Groups>) -> Option<String> {
     groups.map(|groups| groups.to_string())
 }
 
-/// Names a member as a moderator of a forum, which that member has to be able to read.
+/// Makes a member, who has to be able to read the forum, its moderator.
 pub async fn name_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> Result<()> {
     must_exist(tx, forum).await?;
     let actor = Actor::load(tx, Some(member)).await?;

@@ -5,18 +5,17 @@ use std::str::FromStr;
 
 use forum_api::host::{self, Refusal};
 
-/// A group of the board. Everybody is in [`Guests`](Self::Guests), so what guests may read every member may.
+/// A group of the board. All callers are in [`Guests`](Self::Guests), so members may read what guests may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// Everybody, signed in or not.
+    /// All callers.
     Guests,
-    /// Ordinary members.
     Members,
     /// Members whose posts await approval.
     Newcomers,
-    /// Those who are exempt from waiting between two posts.
+    /// Members who are exempt from waiting between two posts.
     Staff,
-    /// Those who moderate everywhere, and alone see an offline board.
+    /// Members who moderate everywhere; only they see an offline board.
     Administrators,
 }
 
@@ -44,12 +43,11 @@ impl Group {
     }
 }
 
-/// A set of groups; as text, their names with commas between them.
+/// A set of groups. Its text is their names, separated by commas.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Groups(u8);
 
 impl Groups {
-    /// These groups.
     pub const fn of<const N: usize>(groups: [Group; N]) -> Self {
         let mut bits = 0;
         let mut rest: &[Group] = &groups;
@@ -60,7 +58,7 @@ impl Groups {
         Self(bits)
     }
 
-    /// Those that somebody names: one at least.
+    /// Parses a set of at least one group.
     pub fn named(text: &str) -> host::Result<Self> {
         let groups: Self = text.parse()?;
         let none = || Refusal::invalid("groups", "name one group or more");
@@ -69,22 +67,20 @@ impl Groups {
             .ok_or_else(none)
     }
 
-    /// These and `group`.
     pub const fn with(self, group: Group) -> Self {
         Self(self.0 | group.bit())
     }
 
-    /// Whether `group` is among them.
     pub const fn contains(self, group: Group) -> bool {
         self.0 & group.bit() != 0
     }
 
-    /// Whether any of them is among the `others`.
+    /// Returns whether the two sets share a group.
     pub const fn meets(self, others: Self) -> bool {
         self.0 & others.0 != 0
     }
 
-    /// Whether they count as staff in the board's rules.
+    /// Returns whether the board's rules treat these groups as staff.
     pub const fn are_staff(self) -> bool {
         self.meets(Self::of([Group::Staff, Group::Administrators]))
     }
@@ -101,36 +97,36 @@ impl fmt::Display for Groups {
     }
 }
 
-/// The board has no group of this name.
+/// Error of a name that no group has.
 #[derive(Debug)]
-pub struct NoSuchGroup(String);
+pub struct UnknownGroupError(String);
 
-impl fmt::Display for NoSuchGroup {
+impl fmt::Display for UnknownGroupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = Group::ALL.map(Group::name).join(", ");
         write!(f, "there is no group {:?}, but {all}", self.0)
     }
 }
 
-impl std::error::Error for NoSuchGroup {}
+impl std::error::Error for UnknownGroupError {}
 
-impl From<NoSuchGroup> for Refusal {
-    fn from(unknown: NoSuchGroup) -> Self {
+impl From<UnknownGroupError> for Refusal {
+    fn from(unknown: UnknownGroupError) -> Self {
         Self::invalid("groups", unknown.to_string())
     }
 }
 
 impl FromStr for Groups {
-    type Err = NoSuchGroup;
+    type Err = UnknownGroupError;
 
-    fn from_str(text: &str) -> Result<Self, NoSuchGroup> {
+    fn from_str(text: &str) -> Result<Self, UnknownGroupError> {
         let names = text.split(',').map(str::trim);
         let mut names = names.filter(|name| !name.is_empty());
         names.try_fold(Self::default(), |groups, name| {
             let group = Group::ALL.into_iter().find(|group| group.name() == name);
             group
                 .map(|group| groups.with(group))
-                .ok_or_else(|| NoSuchGroup(name.into()))
+                .ok_or_else(|| UnknownGroupError(name.into()))
         })
     }
 }
@@ -140,7 +136,7 @@ mod tests {
     use super::{Group, Groups};
 
     #[test]
-    fn are_read_as_they_are_written() {
+    fn groups_are_written_as_they_are_parsed() {
         for text in [
             "",
             "members",
@@ -148,24 +144,10 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Groups>().unwrap().to_string(), text);
         }
-        assert_eq!(
-            " staff, members".parse::<Groups>().unwrap(),
-            Groups::of([Group::Members, Group::Staff])
-        );
-        assert!("members,strangers".parse::<Groups>().is_err());
-    }
-
-    #[test]
-    fn who_names_groups_names_one_at_least() {
+        let parsed: Groups = " staff, members".parse().unwrap();
+        assert_eq!(parsed, Groups::of([Group::Members, Group::Staff]));
         for (text, named) in [("guests", true), ("", false), (",", false), ("x", false)] {
             assert_eq!(Groups::named(text).is_ok(), named, "{text:?}");
         }
-    }
-
-    #[test]
-    fn administrators_are_staff() {
-        assert!(Groups::of([Group::Administrators]).are_staff());
-        assert!(Groups::of([Group::Members, Group::Staff]).are_staff());
-        assert!(!Groups::of([Group::Guests, Group::Members, Group::Newcomers]).are_staff());
     }
 }

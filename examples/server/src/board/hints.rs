@@ -13,7 +13,7 @@ use forum_api::model::{Profile, Timestamp};
 use serde_json::{Value, json};
 
 use super::db::{Transaction, bind};
-use super::{Board, members, sessions};
+use super::{Board, accounts, sessions};
 
 /// Time between two writes of [`Board::keep_writing_hints`].
 pub const INTERVAL: Duration = Duration::from_secs(10);
@@ -21,7 +21,7 @@ pub const INTERVAL: Duration = Duration::from_secs(10);
 /// Maximum number of hints of each kind. Further ones are dropped until these are written.
 const MAX: usize = 10_000;
 
-/// The hints that are not written yet. Cheap to clone.
+/// Hints that are not written yet. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Hints(Arc<Mutex<Pending>>);
 
@@ -32,12 +32,11 @@ struct Pending {
 }
 
 impl Hints {
-    /// Notes that a member was seen, unless that is noted already.
     pub fn seen(&self, member: i64, now: Timestamp) {
         note(&mut self.pending().seen, member, now);
     }
 
-    /// Replaces the stored time at which a member was last seen with the one that is not written yet, if there is one.
+    /// Replaces the stored time of a member with the one that is not written yet, if there is one.
     pub fn complete(&self, profile: &mut Profile) -> Result<()> {
         let member = profile.user_id.number()?;
         let seen = self.pending().seen.get(&member).copied();
@@ -45,7 +44,6 @@ impl Hints {
         Ok(())
     }
 
-    /// Notes that a session was used, unless that is noted already.
     pub fn used(&self, session: sessions::Hash, now: Timestamp) {
         note(&mut self.pending().used, session, now);
     }
@@ -59,7 +57,7 @@ impl Hints {
     }
 }
 
-/// Returns whether `now` differs from `noted` by so much that it must be noted: later, or earlier if a clock was set back.
+/// Returns whether `now` differs from `noted` by `grain`: later, or earlier if a clock was set back.
 pub fn is_due(noted: Timestamp, now: Timestamp, grain: Duration) -> bool {
     now.since(noted).max(noted.since(now)) >= grain
 }
@@ -96,8 +94,8 @@ impl Board {
             .collect();
         let write = self.database.write_hints(move |tx| {
             Box::pin(async move {
-                write(tx, (SEEN, members::SEEN_GRAIN), &seen).await?;
-                write(tx, (USED, sessions::USE_GRAIN), &used).await
+                write(tx, (SEEN, accounts::LAST_SEEN_RESOLUTION), &seen).await?;
+                write(tx, (USED, sessions::LAST_USED_RESOLUTION), &used).await
             })
         });
         if let Err(error) = write.await {
@@ -123,7 +121,7 @@ async fn write(
         return Ok(());
     }
     let [sqlite, postgres] = update;
-    let update = tx.either(sqlite, postgres);
+    let update = tx.dialect(sqlite, postgres);
     let hints = hints.to_string();
     tx.change(
         update,
@@ -133,8 +131,8 @@ async fn write(
     Ok(())
 }
 
-/// The statement for SQLite, and the one for Postgres, which leaves out rows that a command changes at the time, so that
-/// neither waits for the other.
+/// The statements for SQLite and for Postgres, which skips rows that a command changes, so that neither waits for the
+/// other.
 const SEEN: [&str; 2] = [
     "UPDATE member SET last_seen_at = CAST(seen.value ->> 'at' AS BIGINT)
     FROM json_each(:hints) AS seen

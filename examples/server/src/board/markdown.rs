@@ -17,7 +17,7 @@ static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
     options
 });
 
-/// An address, unless all that it leads to is in itself: the renderer lets pictures that are typed in pass.
+/// Removes `data:` addresses, which the renderer permits for some pictures.
 fn elsewhere(address: &str) -> String {
     let scheme = address.get(.."data:".len()).unwrap_or_default();
     let is_data = scheme.eq_ignore_ascii_case("data:");
@@ -28,14 +28,14 @@ fn elsewhere(address: &str) -> String {
     }
 }
 
-/// How many times as long as its source a post's HTML may be.
+/// Maximum length of a post's HTML as a multiple of its source.
 const SWELL: usize = 8;
 
-/// What any post's HTML may be long.
+/// Length in bytes that the HTML of any post may have.
 const SLACK: usize = 4096;
 
-/// The source as HTML that is safe to show. What would swell (a thousand quotes in each other, a table that is all
-/// empty cells) is shown as it was typed.
+/// Renders safe HTML. A source whose HTML would be too long (a thousand nested quotes, a table of empty cells) is shown
+/// as it was typed.
 pub fn render(source: &str) -> String {
     let html = markdown_to_html(source, &OPTIONS);
     if html.len() <= SWELL * source.len() + SLACK {
@@ -45,7 +45,7 @@ pub fn render(source: &str) -> String {
     markdown_to_html(&lines.collect::<String>(), &OPTIONS)
 }
 
-/// The words of the source, without its marks and the addresses of its links.
+/// Returns the words of the source, without marks and without the addresses of links.
 pub fn plain(source: &str) -> String {
     let arena = Arena::new();
     let nodes = parse_document(&arena, source, &OPTIONS).descendants();
@@ -149,7 +149,7 @@ mod tests {
         }
     }
 
-    /// Whatever stands between `<` and `>` is one of the few tags that Markdown makes, without a dangerous attribute.
+    /// Asserts that each tag is one of the few that Markdown makes, without a dangerous attribute.
     fn assert_harmless(source: &str, html: &str) {
         const TAGS: [&str; 13] = [
             "p", "a", "em", "img", "code", "pre", "table", "thead", "tbody", "tr", "th", "td", "br",

@@ -4,11 +4,11 @@ use forum_api::host::{Refusal, Result};
 use forum_api::model::State;
 
 use super::db::{Transaction, bind};
-use super::events::{EDITED, Events, REPLY_RESTORED, THREAD_RESTORED};
-use super::item::Item;
+use super::events::{EDITED, EventRecorder, REPLY_RESTORED, THREAD_RESTORED};
+use super::post_row::PostRow;
 
-/// Lets everybody see a post that awaits approval; with a first post, its thread.
-pub async fn approve(tx: &Transaction<'_>, events: &mut Events, post: i64) -> Result<()> {
+/// Makes a post that awaits approval visible; with a first post, its thread.
+pub async fn approve(tx: &Transaction<'_>, events: &mut EventRecorder, post: i64) -> Result<()> {
     let mut item = found(tx, post).await?;
     must_be(&item, State::AwaitingApproval, "awaiting approval")?;
     item.shift(tx, State::Visible).await?;
@@ -18,8 +18,8 @@ pub async fn approve(tx: &Transaction<'_>, events: &mut Events, post: i64) -> Re
     Ok(())
 }
 
-/// Makes a deleted post what it was before; with a first post, its thread.
-pub async fn restore(tx: &Transaction<'_>, events: &mut Events, post: i64) -> Result<()> {
+/// Restores the state of a post before its deletion; with a first post, that of its thread.
+pub async fn restore(tx: &Transaction<'_>, events: &mut EventRecorder, post: i64) -> Result<()> {
     let mut item = found(tx, post).await?;
     must_be(&item, State::Deleted, "deleted")?;
     item.shift(tx, item.state_before.unwrap_or(State::Visible))
@@ -31,22 +31,19 @@ pub async fn restore(tx: &Transaction<'_>, events: &mut Events, post: i64) -> Re
     Ok(())
 }
 
-async fn found(tx: &Transaction<'_>, post: i64) -> Result<Item> {
+async fn found(tx: &Transaction<'_>, post: i64) -> Result<PostRow> {
     let absent = || Refusal::NotFound(format!("there is no post {post}"));
-    Item::load(tx, post).await?.ok_or_else(absent)
+    PostRow::load(tx, post).await?.ok_or_else(absent)
 }
 
-fn must_be(item: &Item, state: State, name: &str) -> Result<()> {
+fn must_be(item: &PostRow, state: State, name: &str) -> Result<()> {
     let not_so = || Refusal::Conflict(format!("post {} is not {name}", item.at.post));
     (item.state == state).then_some(()).ok_or_else(not_so)
 }
 
-/// What a thread may be marked as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// Only moderators may change it.
     Locked,
-    /// The board's own pages lift it to the top.
     Pinned,
 }
 
@@ -63,7 +60,7 @@ impl Mark {
     }
 }
 
-/// Marks a thread, or takes a mark away. One that is as it is to be does not change.
+/// Sets or removes a flag of a thread. Its version changes with the flag.
 pub async fn mark(tx: &Transaction<'_>, thread: i64, mark: Mark, on: bool) -> Result<()> {
     match tx.change(mark.update(), bind![thread, on]).await? {
         0 => Err(Refusal::NotFound(format!("there is no thread {thread}"))),

@@ -8,7 +8,6 @@ use tokio::task::spawn_blocking;
 /// Minimum number of characters of a new password.
 const MIN: usize = 8;
 
-/// Refuses a new password that is too short.
 pub fn must_be_long_enough(password: &str) -> Result<(), Refusal> {
     let long_enough = password.chars().count() >= MIN;
     let rule = || format!("a password has at least {MIN} characters");
@@ -17,13 +16,12 @@ pub fn must_be_long_enough(password: &str) -> Result<(), Refusal> {
         .ok_or_else(|| Refusal::invalid("password", rule()))
 }
 
-/// The hash of a new password, as a PHC string.
+/// Hashes a new password of sufficient length, as a PHC string.
 pub async fn hash_new(password: String) -> Result<String, Refusal> {
     must_be_long_enough(&password)?;
     hash(password).await
 }
 
-/// The hash of a password, as a PHC string.
 pub async fn hash(password: String) -> Result<String, Refusal> {
     let hash = spawn_blocking(move || {
         let hash: Result<PasswordHash, _> = Argon2::default().hash_password(password.as_bytes());
@@ -34,7 +32,7 @@ pub async fn hash(password: String) -> Result<String, Refusal> {
         .map_err(Refusal::failed)
 }
 
-/// Whether this is the password that was hashed.
+/// Returns whether the password has this hash.
 pub async fn is_right(password: String, hash: String) -> Result<bool, Refusal> {
     let right = spawn_blocking(move || {
         let hash = PasswordHash::new(&hash)?;

@@ -1,34 +1,40 @@
-//! Posts: listed and read.
+//! Posts: listed, written, edited and deleted.
 
 use std::sync::LazyLock;
 
 use forum_api::host::{In, Refusal, Result};
-use forum_api::model::{BodyFormat, ForumId, ListPosts, Page, Post, PostId, Timestamp, UserId};
+use forum_api::model::{
+    BodyFormat, EditPost, ForumId, ListPosts, Page, Post, PostId, Reply, State, TargetKind,
+    Timestamp, UserId,
+};
 
-use super::access::Access;
 use super::actor::Actor;
-use super::changes::{self, Change, Subject, Window};
-use super::db::{self, Columns, Connection, bind};
-use super::events::Around;
-use super::position;
-use super::settings::EDIT_WINDOW;
-use super::sight::{Sight, sees_post, sees_thread};
+use super::db::{self, Connection, RowReader, Transaction, bind, stored};
+use super::edit_rules::{self, EditWindow, PostChange, PostFacts};
+use super::events::{DomainEvent, EDITED, EventScope, REPLIED, REPLY_DELETED, THREAD_DELETED};
+use super::permissions::ForumPermissions;
+use super::post_insert::{self, NewPost};
+use super::post_row::PostRow;
+use super::reference_board::Command;
+use super::settings::{BODY_MAX, EDIT_WINDOW, TITLE_MAX, Values};
+use super::texts::Texts;
+use super::visibility::{Visibility, sees_post, sees_thread};
+use super::{markdown, page_keys, rules, search, subscriptions, visibility};
 
-/// What holds for all posts of a thread.
+/// Columns that are the same for all posts of a thread.
 const SURROUNDINGS: &str = "
     thread.forum_id, thread.locked, thread.first_post_id,
     (SELECT value FROM setting WHERE key = :window)";
 
-/// The texts of a page: when their size in bytes exceeds this, the page ends.
+/// Size in bytes of the texts of a page, after which the page ends.
 const TEXTS_MAX: usize = 1024 * 1024;
 
-/// What a post is read from.
 pub(super) const COLUMNS: &str = "
     post.id, post.thread_id, post.number, author.id, author.username, author.avatar_url,
     post.state, post.created_at, post.edited_at, editor.id, editor.username, editor.avatar_url,
     CASE WHEN :source THEN post.body END, CASE WHEN :html THEN post.body_html END, post.version";
 
-/// Who stands in these columns beside the post's own row.
+/// Joins of the author and the editor.
 pub(super) const PEOPLE: &str = "
     LEFT JOIN member AS author ON author.id = post.author_id
     LEFT JOIN member AS editor ON editor.id = post.edited_by";
@@ -80,7 +86,6 @@ pub static PAGE: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// A page of a thread's posts, oldest first.
 pub async fn list(
     connection: &Connection<'_>,
     actor: &Actor,
@@ -90,27 +95,22 @@ pub async fn list(
 ) -> Result<In<Page<Post>>> {
     // A post is not ordered before the time of its creation.
     let since = list.since.map(|time| (time.as_millis(), i64::MAX));
-    let start = position::read(list.after.as_ref())?.max(since);
+    let start = page_keys::read(list.after.as_ref())?.max(since);
     let (time, id) = start.unwrap_or((i64::MIN, i64::MIN));
     let from = list
         .from
         .as_ref()
         .map(|from| from.number().unwrap_or(NO_POST));
-    let sight = Sight::of(actor);
+    let sight = Visibility::of(actor);
     let parameters = bind! {
-        ":thread": thread,
-        ":time": time,
-        ":id": id,
-        ":from": from,
+        ":thread": thread, ":time": time, ":id": id, ":from": from,
         ":since": list.since.map_or(i64::MIN, Timestamp::as_millis),
-        ":source": list.body != BodyFormat::Html,
-        ":html": list.body != BodyFormat::Source,
-        ":rows": position::rows(list.limit),
-        ":window": EDIT_WINDOW.key,
+        ":source": list.body != BodyFormat::Html, ":html": list.body != BodyFormat::Source,
+        ":rows": page_keys::rows(list.limit), ":window": EDIT_WINDOW.key,
     };
     let rows = connection
-        .all(&PAGE, &sight.with(parameters), |columns| {
-            Row::read(columns, actor, now)
+        .all(&PAGE, &sight.with(parameters), |row| {
+            Row::read(row, actor, now)
         })
         .await;
     let rows = rows?;
@@ -125,7 +125,7 @@ pub async fn list(
     posts.truncate(fitting(&posts));
     let more = found > posts.len() as i64;
     let last = posts.last().filter(|_| more);
-    let next = last.map(|(ordered_at, last)| position::of(*ordered_at, &last.post_id));
+    let next = last.map(|(ordered_at, last)| page_keys::of(*ordered_at, &last.post_id));
     let items = posts.into_iter().map(|(_, post)| post).collect();
     Ok(In::new(forum, Page { items, next }))
 }
@@ -149,7 +149,6 @@ fn in_json(text: &str) -> usize {
     text.len() + 5 * controls.count()
 }
 
-/// A row of [`PAGE`].
 struct Row {
     from_is_seen: bool,
     forum: i64,
@@ -160,21 +159,26 @@ struct Row {
 }
 
 impl Row {
-    fn read(columns: &mut Columns<'_>, actor: &Actor, now: Timestamp) -> db::Result<Self> {
-        let from_is_seen = columns.value()?;
-        let view = View::read(columns, actor, now)?;
-        let (ordered_at, found): (Option<Timestamp>, _) = (columns.value()?, columns.value()?);
+    fn read(row: &mut RowReader<'_>, actor: &Actor, now: Timestamp) -> db::Result<Self> {
+        let from_is_seen = row.value()?;
+        let view = View::read(row, actor, now)?;
+        let (ordered_at, found): (Option<Timestamp>, _) = (row.value()?, row.value()?);
         Ok(Self {
             from_is_seen,
             forum: view.forum,
             found,
-            post: ordered_at.zip(view.post(columns)?),
+            post: ordered_at.zip(view.post(row)?),
         })
     }
 }
 
-/// A post as `actor` sees it, who is known to.
-pub fn seen(around: &Around, actor: &Actor, window: Window, now: Timestamp) -> Result<Post> {
+/// Returns a post as `actor` sees it.
+pub fn seen(
+    around: &EventScope,
+    actor: &Actor,
+    window: EditWindow,
+    now: Timestamp,
+) -> Result<Post> {
     let thread = &around.thread;
     let view = View {
         forum: thread.forum_id.number()?,
@@ -189,74 +193,72 @@ pub fn seen(around: &Around, actor: &Actor, window: Window, now: Timestamp) -> R
     Ok(view.of(post))
 }
 
-/// How somebody looks at a thread's posts.
 struct View {
     forum: i64,
     locked: bool,
     first: Option<PostId>,
-    window: Window,
-    access: Access,
+    window: EditWindow,
+    access: ForumPermissions,
     member: Option<UserId>,
     now: Timestamp,
 }
 
 impl View {
-    fn read(columns: &mut Columns<'_>, actor: &Actor, now: Timestamp) -> db::Result<Self> {
-        let forum = columns.value()?;
+    fn read(row: &mut RowReader<'_>, actor: &Actor, now: Timestamp) -> db::Result<Self> {
+        let forum = row.value()?;
         Ok(Self {
             forum,
-            locked: columns.value()?,
-            first: columns.maybe_id()?,
-            window: EDIT_WINDOW.read(columns.text()?),
+            locked: row.value()?,
+            first: row.maybe_id()?,
+            window: EDIT_WINDOW.read(row.text()?),
             access: actor.access(forum),
             member: actor.member.map(UserId::from),
             now,
         })
     }
 
-    /// `None` when the row has no post.
-    fn post(&self, columns: &mut Columns<'_>) -> db::Result<Option<Post>> {
-        Ok(fields(columns)?.map(|post| self.of(post)))
+    fn post(&self, row: &mut RowReader<'_>) -> db::Result<Option<Post>> {
+        Ok(fields(row)?.map(|post| self.of(post)))
     }
 
     fn of(&self, post: Post) -> Post {
         Post {
-            can_edit: self.may(Change::Edit, &post),
-            can_delete: self.may(Change::Delete, &post),
+            can_edit: self.may(PostChange::Edit, &post),
+            can_delete: self.may(PostChange::Delete, &post),
             ..post
         }
     }
 
-    fn may(&self, change: Change, post: &Post) -> bool {
+    fn may(&self, change: PostChange, post: &Post) -> bool {
         let author = post.author.as_ref().map(|author| &author.user_id);
-        let subject = Subject {
+        let subject = PostFacts {
             own: author.is_some() && author == self.member.as_ref(),
             first: self.first.as_ref() == Some(&post.post_id),
             locked: self.locked,
             state: post.state,
             written: post.created_at,
         };
-        changes::obstacle(self.access, subject, change, self.window, self.now).is_none()
+        edit_rules::check(self.access, subject, change, self.window, self.now).is_none()
     }
 }
 
-/// A post as it is for everybody; `None` when the row has none.
-pub(super) fn fields(columns: &mut Columns<'_>) -> db::Result<Option<Post>> {
-    let Some(post_id) = columns.maybe_id()? else {
+/// Reads a post without permissions; `None` if the row has none.
+pub(super) fn fields(row: &mut RowReader<'_>) -> db::Result<Option<Post>> {
+    let Some(post_id) = row.maybe_id()? else {
         return Ok(None);
     };
     Ok(Some(Post {
         post_id,
-        thread_id: columns.id()?,
-        number: columns.count()?,
-        author: columns.author()?,
-        state: columns.state()?,
-        created_at: columns.value()?,
-        edited_at: columns.value()?,
-        edited_by: columns.author()?,
-        body: columns.value()?,
-        body_html: columns.value()?,
-        version: columns.value()?,
+        thread_id: row.id()?,
+        number: row.count()?,
+        author: row.author()?,
+        state: row.state()?,
+        created_at: row.value()?,
+        edited_at: row.value()?,
+        edited_by: row.author()?,
+        body: row.value()?,
+        body_html: row.value()?,
+        version: row.value()?,
         can_edit: false,
         can_delete: false,
     }))
@@ -264,3 +266,106 @@ pub(super) fn fields(columns: &mut Columns<'_>) -> db::Result<Option<Post>> {
 
 /// Ids begin at 1.
 const NO_POST: i64 = 0;
+
+/// Writes a reply. It follows all posts of its thread in order, even if a clock was ahead.
+pub async fn reply(
+    (tx, events, actor, texts): Command<'_>,
+    thread: i64,
+    reply: Reply,
+) -> Result<In<Post>> {
+    let spot = visibility::find(tx, actor, thread, None).await?;
+    let (forum, access) = (spot.forum, actor.access(spot.forum));
+    if let Some(denial) = rules::reply_denial(access, spot.state, spot.locked) {
+        return Err(Refusal::Forbidden(denial(texts).into()));
+    }
+    let settings = Values::now(tx).await?;
+    rules::body(&reply.body, settings.of(&BODY_MAX), texts)?;
+    post_insert::check_pace(tx, actor, &settings, events.now, texts).await?;
+    let new = NewPost {
+        author: actor.member,
+        body: &reply.body,
+        state: rules::first_state(actor.groups),
+        at: events.now,
+        counts: access.counts,
+    };
+    let ordered_at = new.at.max(spot.last_ordered_at);
+    let post = post_insert::reply(tx, (forum, thread), new, ordered_at).await?;
+    if reply.subscribe {
+        subscriptions::put(tx, actor, forum, (TargetKind::Thread, thread), events.now).await?;
+    }
+    let around = EventScope::load(tx, thread, Some(post), actor.member).await?;
+    let post = seen(&around, actor, settings.of(&EDIT_WINDOW), events.now)?;
+    if new.state == State::Visible {
+        events.record(DomainEvent::Post(REPLIED, around.into()));
+    }
+    Ok(In::new(ForumId::from(forum), post))
+}
+
+/// Changes the body of a post. The post awaits approval if the posts of its editor do.
+pub async fn edit(
+    (tx, events, actor, texts): Command<'_>,
+    (thread, post): (i64, i64),
+    edit: EditPost,
+) -> Result<In<Post>> {
+    let settings = Values::now(tx).await?;
+    let window = settings.of(&EDIT_WINDOW);
+    let may = (PostChange::Edit, window, events.now);
+    let mut item = changeable(tx, actor, (thread, post), may, texts).await?;
+    rules::expected(edit.expected_version, item.version, texts)?;
+    rules::body(&edit.body, settings.of(&BODY_MAX), texts)?;
+    if let Some(reason) = &edit.reason {
+        rules::reason(reason, settings.of(&TITLE_MAX), texts)?;
+    }
+    let update = "
+        UPDATE post SET
+            body = :body, body_html = :html, body_words = :words, version = version + 1,
+            edited_at = :now, edited_by = :editor, edit_reason = :reason, state = :state
+        WHERE id = :post";
+    let state = rules::edited_state(item.state, actor.groups);
+    let parameters = bind! {
+        ":post": post, ":state": stored(state), ":body": edit.body,
+        ":html": markdown::render(&edit.body), ":words": search::fold_words(&edit.body),
+        ":now": events.now, ":editor": actor.member, ":reason": edit.reason,
+    };
+    tx.change(update, parameters).await?;
+    item.follow(tx, state).await?;
+    let around = item.around(tx, actor.member).await?;
+    let edited = seen(&around, actor, window, events.now)?;
+    if item.is_public() {
+        events.record(DomainEvent::Post(EDITED, around.into()));
+    }
+    Ok(In::new(ForumId::from(item.at.forum), edited))
+}
+
+/// Soft-deletes a post, or the whole thread with its first post.
+pub async fn delete(
+    (tx, events, actor, texts): Command<'_>,
+    (thread, post): (i64, i64),
+) -> Result<()> {
+    let may = (PostChange::Delete, EDIT_WINDOW.get(tx).await?, events.now);
+    let mut item = changeable(tx, actor, (thread, post), may, texts).await?;
+    let was_public = item.is_public();
+    item.shift(tx, State::Deleted).await?;
+    if was_public {
+        let tell = (THREAD_DELETED, REPLY_DELETED);
+        item.note(tx, events, tell).await?;
+    }
+    Ok(())
+}
+
+/// Loads a post that `actor` sees and may change.
+async fn changeable(
+    tx: &Transaction<'_>,
+    actor: &Actor,
+    (thread, post): (i64, i64),
+    (change, window, now): (PostChange, EditWindow, Timestamp),
+    texts: &Texts,
+) -> Result<PostRow> {
+    let spot = visibility::find(tx, actor, thread, Some(post)).await?;
+    let item = PostRow::load(tx, post).await?.ok_or(Refusal::Absent)?;
+    let (access, subject) = (actor.access(spot.forum), item.subject(actor.member));
+    match edit_rules::check(access, subject, change, window, now) {
+        Some((refusal, text)) => Err(refusal(text(texts).into())),
+        None => Ok(item),
+    }
+}

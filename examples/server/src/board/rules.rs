@@ -5,54 +5,50 @@ use std::time::Duration;
 use forum_api::host::{Refusal, Result};
 use forum_api::model::{State, Timestamp, is_single_line};
 
-use super::access::Access;
 use super::groups::{Group, Groups};
+use super::permissions::ForumPermissions;
 use super::texts::{Texts, fill};
 
-/// Over how long a time posts are counted.
+/// Time in which posts are counted.
 pub const HOUR: Duration = Duration::from_secs(60 * 60);
 
-/// Over how long a time ratings are counted.
+/// Time in which ratings are counted.
 pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The title without the blanks around it, if it is a single-line text of 1 to `most` characters.
-pub fn title<'a>(text: &'a str, most: u32, say: &Texts) -> Result<&'a str> {
+pub fn title<'a>(text: &'a str, most: u32, texts: &Texts) -> Result<&'a str> {
     line(
         "title",
         text,
         most,
-        (say.title_missing, say.title_too_long),
-        say,
+        (texts.title_missing, texts.title_too_long),
+        texts,
     )
 }
 
-/// The text without the blanks around it, if it is a single-line text of 1 to `most` characters; otherwise what is
-/// `missing`, or `too_long`.
+/// Trims and checks a single-line text of 1 to `most` characters.
 pub fn line<'a>(
     field: &'static str,
     text: &'a str,
     most: u32,
     (missing, too_long): (&str, &str),
-    say: &Texts,
+    texts: &Texts,
 ) -> Result<&'a str> {
     let trimmed = text.trim();
     within(field, trimmed, most, missing, too_long)?;
     is_single_line(text)
         .then_some(trimmed)
-        .ok_or_else(|| Refusal::invalid(field, say.not_single_line))
+        .ok_or_else(|| Refusal::invalid(field, texts.not_single_line))
 }
 
-/// Whether a body is not blank and has at most `most` characters.
-pub fn body(text: &str, most: u32, say: &Texts) -> Result<()> {
-    within("body", text, most, say.body_missing, say.body_too_long)
+pub fn body(text: &str, most: u32, texts: &Texts) -> Result<()> {
+    within("body", text, most, texts.body_missing, texts.body_too_long)
 }
 
-/// Whether the reason of an edit has at most `most` characters.
-pub fn reason(text: &str, most: u32, say: &Texts) -> Result<()> {
-    at_most("reason", text, most, say.reason_too_long)
+pub fn reason(text: &str, most: u32, texts: &Texts) -> Result<()> {
+    at_most("reason", text, most, texts.reason_too_long)
 }
 
-/// Whether a text is not blank and has at most `most` characters; otherwise what is `missing`, or `too_long`.
+/// Checks that a text is not blank and has at most `most` characters.
 pub fn within(
     field: &'static str,
     text: &str,
@@ -91,22 +87,21 @@ fn is_invisible(c: char) -> bool {
     c.is_whitespace() || c.is_control() || is_unseen
 }
 
-/// Whether `interval` seconds have passed since the member's last post. Staff need not wait.
+/// Checks that `interval` seconds have passed since the member's last post. Staff is exempt.
 pub fn interval(
     last: Option<Timestamp>,
     now: Timestamp,
     interval: u32,
     groups: Groups,
-    say: &Texts,
+    texts: &Texts,
 ) -> Result<()> {
     let waited = last.is_none_or(|last| now.since(last) >= Duration::from_secs(interval.into()));
     let fine = waited || groups.are_staff();
     fine.then_some(())
-        .ok_or_else(|| Refusal::invalid("body", fill(say.too_soon, interval)))
+        .ok_or_else(|| Refusal::invalid("body", fill(texts.too_soon, interval)))
 }
 
-/// Whether one more is within `most` in a `span` of time, when the `most`-last of the member's was at `oldest`;
-/// otherwise there are `too_many`.
+/// Checks that one more is within `most` in a `span`, given the time of the `most`-last one.
 pub fn pace(
     oldest: Option<Timestamp>,
     now: Timestamp,
@@ -121,35 +116,40 @@ pub fn pace(
     }
 }
 
-/// Whether the caller may start a thread in a forum.
-pub fn start(access: Access, say: &Texts) -> Result<()> {
+pub fn start(access: ForumPermissions, texts: &Texts) -> Result<()> {
     match access {
-        Access { read: false, .. } => Err(Refusal::Absent),
-        Access { start: false, .. } => Err(Refusal::Forbidden(say.may_not_start.into())),
+        ForumPermissions { read: false, .. } => Err(Refusal::Absent),
+        ForumPermissions { start: false, .. } => {
+            Err(Refusal::Forbidden(texts.may_not_start.into()))
+        }
         _ => Ok(()),
     }
 }
 
-/// What keeps somebody with this access from replying to such a thread, as the board says it.
-pub fn obstacle(access: Access, state: State, locked: bool) -> Option<fn(&Texts) -> &'static str> {
+/// Returns the text of the reason why this caller may not reply.
+pub fn reply_denial(
+    access: ForumPermissions,
+    state: State,
+    locked: bool,
+) -> Option<fn(&Texts) -> &'static str> {
     match access {
-        Access { reply: false, .. } => Some(|say| say.may_not_reply),
-        Access {
+        ForumPermissions { reply: false, .. } => Some(|texts| texts.may_not_reply),
+        ForumPermissions {
             moderate: false, ..
-        } if locked => Some(|say| say.locked),
-        _ if state != State::Visible => Some(|say| say.not_visible),
+        } if locked => Some(|texts| texts.locked),
+        _ if state != State::Visible => Some(|texts| texts.not_visible),
         _ => None,
     }
 }
 
-/// Whether what is at this version is still what the caller `expected`.
-pub fn expected(expected: Option<i64>, version: i64, say: &Texts) -> Result<()> {
+/// Checks the version that the caller `expected`.
+pub fn expected(expected: Option<i64>, version: i64, texts: &Texts) -> Result<()> {
     let same = expected.is_none_or(|expected| expected == version);
     same.then_some(())
-        .ok_or_else(|| Refusal::Conflict(say.stale.into()))
+        .ok_or_else(|| Refusal::Conflict(texts.stale.into()))
 }
 
-/// In which state something begins that somebody in these groups writes.
+/// State of new content by a member of these groups.
 pub const fn first_state(groups: Groups) -> State {
     if groups.contains(Group::Newcomers) {
         State::AwaitingApproval
@@ -168,63 +168,56 @@ pub fn edited_state(state: State, groups: Groups) -> State {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use forum_api::Language;
 
-    const SAY: &Texts = Texts::of(Language::English);
+    use super::*;
 
-    fn at(seconds: u64) -> Timestamp {
-        Timestamp::default().plus(Duration::from_secs(seconds))
+    const TEXTS: &Texts = Texts::of(Language::English);
+
+    const fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_millis(seconds * 1000)
     }
 
     #[test]
-    fn contents_are_counted_in_characters() {
-        for (text, fits) in [
+    fn lengths_are_characters_without_blanks_around_a_title() {
+        for (text, allowed) in [
             ("", false),
-            (" \t\n", false),
-            ("\u{3164}\u{2800}", false),
-            ("\u{202e}\u{202c}", false),
-            ("\u{fff9}\u{1b}\u{600}", false),
-            ("ä", true),
+            (" \n\u{200b}", false),
+            ("äöü", true),
             (" äöü ", true),
             ("äöüß", false),
+            ("a\nb", false),
+            ("a\u{1b}", false),
+            ("a\u{202e}", false),
         ] {
-            assert_eq!(title(text, 3, SAY).is_ok(), fits, "{text:?}");
+            assert_eq!(title(text, 3, TEXTS).is_ok(), allowed, "{text:?}");
         }
-        assert_eq!(title(" äöü ", 3, SAY).unwrap(), "äöü");
-        assert!(body(" äöü ", 5, SAY).is_ok());
-        assert!(body(" äöü ", 4, SAY).is_err());
+        assert_eq!(title(" äöü ", 3, TEXTS).unwrap(), "äöü");
+        assert!(body(" äö\n ", 5, TEXTS).is_ok() && body(" äö\n ", 4, TEXTS).is_err());
+        assert!(reason("", 3, TEXTS).is_ok() && reason("äöüß", 3, TEXTS).is_err());
     }
 
     #[test]
-    fn a_title_is_a_single_line_and_a_body_is_not() {
-        for text in [
-            "a\nb",
-            "a\n",
-            "a\tb",
-            "a\u{1b}[31m",
-            "a\u{2028}b",
-            "a\u{202e}b",
+    fn a_text_without_a_visible_character_is_blank() {
+        for blank in [
+            "\u{ad}",
+            "\u{115f}\u{1160}",
+            "\u{2800}",
+            "\u{3164}",
+            "\u{feff}",
+            "\u{e0041}",
         ] {
-            let Err(Refusal::Invalid { field, message }) = title(text, 9, SAY) else {
-                panic!("{text:?}");
-            };
-            assert_eq!((field, message.as_str()), ("title", SAY.not_single_line));
-            assert!(body(text, 9, SAY).is_ok());
+            assert!(is_blank(blank), "{blank:?}");
+        }
+        for visible in ["a", "\u{301}", "\u{1f600}", "।"] {
+            assert!(!is_blank(visible), "{visible:?}");
         }
     }
 
     #[test]
-    fn a_reason_may_be_empty_but_not_endless() {
-        for (length, fits) in [(0, true), (120, true), (121, false)] {
-            assert_eq!(reason(&"ä".repeat(length), 120, SAY).is_ok(), fits);
-        }
-    }
-
-    #[test]
-    fn an_interval_is_over_at_its_very_end() {
+    fn an_interval_ends_exactly_and_does_not_hold_for_staff() {
         let member = Groups::of([Group::Guests, Group::Members]);
-        for (last, seconds, groups, fine) in [
+        for (last, seconds, groups, allowed) in [
             (None, 15, member, true),
             (Some(at(86)), 15, member, false),
             (Some(at(85)), 15, member, true),
@@ -232,78 +225,48 @@ mod tests {
             (Some(at(200)), 15, member, false),
             (Some(at(100)), 15, member.with(Group::Staff), true),
         ] {
-            assert_eq!(
-                interval(last, at(100), seconds, groups, SAY).is_ok(),
-                fine,
-                "{last:?}"
-            );
+            let result = interval(last, at(100), seconds, groups, TEXTS);
+            assert_eq!(result.is_ok(), allowed, "{last:?}");
         }
     }
 
     #[test]
-    fn an_hour_is_over_at_its_very_end_and_the_wait_is_told() {
-        let fourth = |oldest| pace(oldest, at(5000), 3, HOUR, SAY.too_many_posts);
-        assert!(fourth(None).is_ok());
-        assert!(fourth(Some(at(1400))).is_ok());
+    fn an_hour_ends_exactly_and_the_refusal_says_how_long_to_wait() {
+        let fourth = |oldest| pace(oldest, at(5000), 3, HOUR, TEXTS.too_many_posts);
+        assert!(fourth(None).is_ok() && fourth(Some(at(1400))).is_ok());
         let Err(Refusal::TooFast(text, Some(wait))) = fourth(Some(at(1401))) else {
-            panic!("it is full");
+            panic!("the fourth post is allowed");
         };
         assert_eq!(wait, Duration::from_secs(1));
         assert_eq!(text, "No more than 3 posts an hour are allowed.");
     }
 
     #[test]
-    fn what_keeps_from_replying_is_told() {
-        let nobody = Access::default();
-        let member = Access {
+    fn replies_need_permission_an_open_thread_and_a_visible_one() {
+        let none = ForumPermissions::default();
+        let member = ForumPermissions {
             reply: true,
-            ..nobody
+            ..none
         };
-        let moderator = Access {
+        let moderator = ForumPermissions {
             moderate: true,
             ..member
         };
-        for (access, state, locked, reason) in [
-            (nobody, State::Visible, false, Some(SAY.may_not_reply)),
-            (nobody, State::Visible, true, Some(SAY.may_not_reply)),
+        for (permissions, state, locked, expected) in [
+            (none, State::Visible, true, Some(TEXTS.may_not_reply)),
             (member, State::Visible, false, None),
-            (member, State::Visible, true, Some(SAY.locked)),
+            (member, State::Visible, true, Some(TEXTS.locked)),
             (
                 member,
                 State::AwaitingApproval,
                 false,
-                Some(SAY.not_visible),
+                Some(TEXTS.not_visible),
             ),
             (moderator, State::Visible, true, None),
-            (moderator, State::Deleted, true, Some(SAY.not_visible)),
+            (moderator, State::Deleted, true, Some(TEXTS.not_visible)),
         ] {
-            assert_eq!(
-                obstacle(access, state, locked).map(|reason| reason(SAY)),
-                reason
-            );
+            let denial = reply_denial(permissions, state, locked);
+            assert_eq!(denial.map(|text| text(TEXTS)), expected);
         }
-    }
-
-    #[test]
-    fn nobody_starts_where_they_do_not_read() {
-        let (absent, sees) = (
-            Access::default(),
-            Access {
-                read: true,
-                ..Access::default()
-            },
-        );
-        assert!(matches!(start(absent, SAY), Err(Refusal::Absent)));
-        assert!(matches!(start(sees, SAY), Err(Refusal::Forbidden(_))));
-        assert!(
-            start(
-                Access {
-                    start: true,
-                    ..sees
-                },
-                SAY
-            )
-            .is_ok()
-        );
     }
 }

@@ -13,26 +13,25 @@ use super::{Board, hints};
 /// A session ends after two hours without a use. A use may be written two intervals of hints later, also on another node.
 pub const IDLE: Duration = Duration::from_secs(2 * 60 * 60 + 2 * hints::INTERVAL.as_secs());
 
-/// A session is over after so long, however much it is used.
+/// Maximum duration of a session.
 pub const LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How much later a use has to be than the last that was noted, to be noted.
-pub const USE_GRAIN: Duration = Duration::from_secs(60);
+/// Shortest time between two stored uses.
+pub const LAST_USED_RESOLUTION: Duration = Duration::from_secs(60);
 
-/// How many that are over the beginning of another clears away, at most.
+/// Maximum number of expired sessions that a new one removes.
 const SWEPT: i64 = 100;
 
-/// What the id of a session hashes to.
+/// Hash of a session's id.
 pub type Hash = [u8; 32];
 
-/// A session that is not over.
 struct Session {
     holder: Login,
     used_at: Timestamp,
 }
 
 impl Board {
-    /// The account whose session this is, if it is not over. That it was used is noted.
+    /// Returns the account of a session that is not over, and records the use.
     pub async fn signed_in(&self, session: Hash) -> Result<Option<Login>> {
         let now = self.clock.now();
         let find = self.read_short(move |connection| {
@@ -41,7 +40,7 @@ impl Board {
         let Some(found) = find.await? else {
             return Ok(None);
         };
-        if hints::is_due(found.used_at, now, USE_GRAIN) {
+        if hints::is_due(found.used_at, now, LAST_USED_RESOLUTION) {
             self.hints.used(session, now);
         }
         Ok(Some(found.holder))
@@ -57,9 +56,9 @@ async fn find(
         SELECT member_id, password, used_at FROM session
         WHERE hash = :hash AND used_at > :idle AND began_at > :old";
     let parameters = bind! { ":hash": hash, ":idle": now.minus(IDLE), ":old": now.minus(LIFE) };
-    let found = connection.first(query, parameters, |columns| {
-        let (member, password): (i64, Vec<u8>) = (columns.value()?, columns.value()?);
-        Ok((member, password, columns.value()?))
+    let found = connection.first(query, parameters, |row| {
+        let (member, password): (i64, Vec<u8>) = (row.value()?, row.value()?);
+        Ok((member, password, row.value()?))
     });
     let Some((member, password, used_at)) = found.await? else {
         return Ok(None);
@@ -69,12 +68,11 @@ async fn find(
     Ok(holder.map(|holder| Session { holder, used_at }))
 }
 
-/// What tells the account's password from any other that it had or will have.
+/// Hash that changes with the account's password.
 fn password_of(account: &Login) -> Vec<u8> {
     Sha256::digest(&account.password_hash).to_vec()
 }
 
-/// Begins a session of this account, under this hash.
 pub async fn begin(
     tx: &Transaction<'_>,
     hash: &[u8],
@@ -92,18 +90,16 @@ pub async fn begin(
     tx.change(insert, parameters).await.map(drop)
 }
 
-/// One that is over after its whole life is not used any more, and idle soon.
+/// A session that exceeds its duration is idle soon.
 pub(super) const SWEEP: &str = "
     DELETE FROM session
     WHERE hash IN (SELECT hash FROM session WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2)";
 
-/// Ends the session that has this hash.
 pub async fn end(tx: &Transaction<'_>, hash: &[u8]) -> db::Result<()> {
     let delete = "DELETE FROM session WHERE hash = ?1";
     tx.change(delete, bind![hash]).await.map(drop)
 }
 
-/// Ends all sessions of a member.
 pub async fn end_all(tx: &Transaction<'_>, member: i64) -> db::Result<()> {
     let delete = "DELETE FROM session WHERE member_id = ?1";
     tx.change(delete, bind![member]).await.map(drop)

@@ -7,13 +7,12 @@ use std::str::FromStr;
 use forum_api::async_trait;
 use serde_json::Value;
 
-use super::changes::Window;
-use super::db::{Columns, Connection, Result, Transaction, bind};
+use super::db::{Connection, Result, RowReader, Transaction, bind};
+use super::edit_rules::EditWindow;
 
-/// Something that an administrator may set.
+/// A setting of the board.
 #[derive(Debug)]
 pub struct Setting<T> {
-    /// Its name.
     pub key: &'static str,
     default: T,
     least: T,
@@ -28,10 +27,10 @@ pub const POST_INTERVAL: Setting<u32> = Setting::new("post.interval_seconds", 15
 /// How many posts a member may write in an hour.
 pub const POSTS_PER_HOUR: Setting<u32> = Setting::new("post.per_hour", 60, 1);
 /// How many minutes an author may edit and delete a post; 0 for none.
-pub const EDIT_WINDOW: Setting<Window> = Setting::new(
+pub const EDIT_WINDOW: Setting<EditWindow> = Setting::new(
     "post.edit_window_minutes",
-    Window::Minutes(30),
-    Window::Minutes(0),
+    EditWindow::Minutes(30),
+    EditWindow::Minutes(0),
 );
 /// How many recipients a message may have.
 pub const RECIPIENTS_MAX: Setting<u32> = Setting::new("message.recipients_max", 5, 1);
@@ -54,7 +53,7 @@ pub const OPTIONS_MAX: Setting<u32> = Setting::new("poll.options_max", 20, 2);
 pub const SEARCH_WINDOW: Setting<u32> = Setting::new("search.window", 1_000, 1);
 
 /// All settings, in the order in which they are listed.
-const ALL: &[&dyn Adjustable] = &[
+const ALL: &[&dyn AnySetting] = &[
     &TITLE_MAX,
     &BODY_MAX,
     &POST_INTERVAL,
@@ -71,7 +70,7 @@ const ALL: &[&dyn Adjustable] = &[
     &SEARCH_WINDOW,
 ];
 
-impl<T: Kind> Setting<T> {
+impl<T: SettingType> Setting<T> {
     const fn new(key: &'static str, default: T, least: T) -> Self {
         Self {
             key,
@@ -80,15 +79,14 @@ impl<T: Kind> Setting<T> {
         }
     }
 
-    /// Its value now.
     pub async fn get(&self, connection: &Connection<'_>) -> Result<T> {
         let find = "SELECT value FROM setting WHERE key = ?1";
-        let read = |columns: &mut Columns<'_>| Ok(self.read(columns.text()?));
+        let read = |row: &mut RowReader<'_>| Ok(self.read(row.text()?));
         let value = connection.first(find, bind![self.key], read).await?;
         Ok(value.unwrap_or(self.default))
     }
 
-    /// Its value, when this is what is stored of it.
+    /// Parses a stored value.
     pub fn read(&self, stored: Option<&str>) -> T {
         stored
             .and_then(|value| value.parse().ok())
@@ -96,66 +94,63 @@ impl<T: Kind> Setting<T> {
     }
 }
 
-/// All settings as they are at one time: what a command goes by, in one statement.
+/// All stored settings at one time.
 #[derive(Debug)]
 pub struct Values(HashMap<String, String>);
 
 impl Values {
-    /// The settings now.
     pub async fn now(connection: &Connection<'_>) -> Result<Self> {
-        let read = |columns: &mut Columns<'_>| Ok((columns.value()?, columns.value()?));
+        let read = |row: &mut RowReader<'_>| Ok((row.value()?, row.value()?));
         let stored = connection.all("SELECT key, value FROM setting", &[], read);
         Ok(Self(stored.await?.into_iter().collect()))
     }
 
-    /// The value of one.
-    pub fn of<T: Kind>(&self, setting: &Setting<T>) -> T {
+    pub fn of<T: SettingType>(&self, setting: &Setting<T>) -> T {
         setting.read(self.0.get(setting.key).map(String::as_str))
     }
 }
 
-/// A kind of value that settings have.
-pub trait Kind: Copy + Debug + Display + FromStr + Into<Value> + PartialOrd + Send + Sync {
-    /// What a value of this kind is, when it has to be `least` or more.
+/// Type of a setting's value.
+pub trait SettingType:
+    Copy + Debug + Display + FromStr + Into<Value> + PartialOrd + Send + Sync
+{
+    /// Describes the values from `least` on.
     fn rule(least: Self) -> String;
 }
 
-impl Kind for u32 {
+impl SettingType for u32 {
     fn rule(least: Self) -> String {
         format!("a whole number from {least}")
     }
 }
 
-impl Kind for bool {
+impl SettingType for bool {
     fn rule(_: Self) -> String {
         "true or false".into()
     }
 }
 
-impl Kind for Window {
+impl SettingType for EditWindow {
     fn rule(least: Self) -> String {
         format!("a whole number from {least}, or unlimited")
     }
 }
 
-/// A setting of any kind, as administrators meet it.
+/// A setting of any type.
 #[async_trait]
-pub trait Adjustable: Sync {
-    /// Its name.
+pub trait AnySetting: Sync {
     fn key(&self) -> &'static str;
 
-    /// What its values are.
     fn rule(&self) -> String;
 
-    /// Its value now.
     async fn value(&self, connection: &Connection<'_>) -> Result<Value>;
 
-    /// Sets it to what `text` says; `None` when that is not a value for it, and nothing is changed.
+    /// Sets a value; returns `None` for an invalid one.
     async fn set(&self, tx: &Transaction<'_>, text: &str) -> Result<Option<()>>;
 }
 
 #[async_trait]
-impl<T: Kind> Adjustable for Setting<T> {
+impl<T: SettingType> AnySetting for Setting<T> {
     fn key(&self) -> &'static str {
         self.key
     }
@@ -179,7 +174,7 @@ impl<T: Kind> Adjustable for Setting<T> {
     }
 }
 
-/// All settings with their values now.
+/// Returns all settings with their values.
 pub async fn all(connection: &Connection<'_>) -> Result<Vec<(&'static str, Value)>> {
     let mut values = Vec::new();
     for setting in ALL {
@@ -188,12 +183,11 @@ pub async fn all(connection: &Connection<'_>) -> Result<Vec<(&'static str, Value
     Ok(values)
 }
 
-/// The setting of this name.
-pub fn named(key: &str) -> Option<&'static dyn Adjustable> {
+pub fn named(key: &str) -> Option<&'static dyn AnySetting> {
     ALL.iter().copied().find(|setting| setting.key() == key)
 }
 
-/// Takes the board offline, or online again.
+/// Sets whether the board is offline.
 pub async fn set_offline(tx: &Transaction<'_>, offline: bool) -> Result<()> {
     if offline {
         return put(tx, "board.offline", "true").await;

@@ -8,10 +8,10 @@ use forum_api::model::{
 };
 
 use super::actor::Actor;
-use super::db::{self, Columns, Connection, Transaction, bind};
-use super::sight::{Sight, sees_forum, sees_thread};
-use super::texts::Texts;
-use super::{place, position};
+use super::db::{self, Connection, RowReader, Transaction, bind};
+use super::reference_board::Command;
+use super::visibility::{Visibility, sees_forum, sees_thread};
+use super::{page_keys, visibility};
 
 const SELECT: &str = "
     SELECT
@@ -22,7 +22,7 @@ const SELECT: &str = "
     LEFT JOIN thread ON subscription.target = 'thread' AND thread.id = subscription.target_id
     WHERE subscription.member_id = :member";
 
-/// Walks an index by time from the place where the page begins, past what is hidden now.
+/// Query that walks an index by time from the page key on, past hidden items.
 fn walk(narrowed: &str) -> String {
     format!(
         "{SELECT} AND {narrowed}
@@ -34,10 +34,8 @@ fn walk(narrowed: &str) -> String {
     )
 }
 
-/// A member's subscriptions of both kinds.
 pub(super) static ALL: LazyLock<String> = LazyLock::new(|| walk("CAST(:target AS TEXT) IS NULL"));
 
-/// A member's subscriptions of one kind.
 pub(super) static OF_TARGET: LazyLock<String> =
     LazyLock::new(|| walk("subscription.target = :target"));
 
@@ -47,18 +45,16 @@ pub async fn list(
     actor: &Actor,
     list: &ListSubscriptions,
 ) -> Result<Page<Subscription>> {
-    let (time, id) = position::read(list.after.as_ref())?.unwrap_or((i64::MAX, i64::MAX));
-    let sight = Sight::of(actor);
+    let (time, id) = page_keys::read(list.after.as_ref())?.unwrap_or((i64::MAX, i64::MAX));
+    let sight = Visibility::of(actor);
     let parameters = bind! {
-        ":target": list.target.map(stored),
-        ":time": time,
-        ":id": id,
-        ":rows": position::rows(list.limit),
+        ":target": list.target.map(stored), ":time": time, ":id": id,
+        ":rows": page_keys::rows(list.limit),
     };
     let query = list.target.map_or(&*ALL, |_| &*OF_TARGET);
     let rows = connection.all(query, &sight.with(parameters), read).await?;
     let page = Page::cut(rows, list.limit, |(id, last): &(i64, Subscription)| {
-        position::of(last.created_at, id)
+        page_keys::of(last.created_at, id)
     });
     Ok(Page {
         items: page.items.into_iter().map(|(_, it)| it).collect(),
@@ -66,18 +62,11 @@ pub async fn list(
     })
 }
 
-/// Follows what the member sees.
-pub async fn follow(
-    tx: &Transaction<'_>,
-    actor: &Actor,
-    what: &Target,
-    now: Timestamp,
-    say: &Texts,
-) -> Result<Followed> {
-    let absent = || Refusal::NotFound(say.no_such_target.into());
-    let key = key(what).ok_or_else(absent)?;
+pub async fn follow((tx, events, actor, texts): Command<'_>, what: Target) -> Result<Followed> {
+    let absent = || Refusal::NotFound(texts.no_such_target.into());
+    let key = key(&what).ok_or_else(absent)?;
     let forum = forum_of(tx, actor, key).await?.ok_or_else(absent)?;
-    let is_new = put(tx, actor, forum, key, now).await?;
+    let is_new = put(tx, actor, forum, key, events.now).await?;
     let subscription = one(tx, actor, key).await?;
     Ok(match is_new {
         true => Followed::New(subscription),
@@ -85,7 +74,7 @@ pub async fn follow(
     })
 }
 
-/// Follows what is in this forum, or the forum; gives whether it was not followed before.
+/// Adds a subscription and returns whether it is new.
 pub async fn put(
     tx: &Transaction<'_>,
     actor: &Actor,
@@ -97,25 +86,16 @@ pub async fn put(
         INSERT INTO subscription (member_id, forum_id, target, target_id, created_at)
         VALUES (:member, :forum, :target, :id, :now) ON CONFLICT DO NOTHING";
     let parameters = bind! {
-        ":member": actor.member,
-        ":forum": forum,
-        ":target": stored(target),
-        ":id": id,
-        ":now": now,
+        ":member": actor.member, ":forum": forum, ":target": stored(target), ":id": id, ":now": now,
     };
     let insert = tx.change(insert, parameters).await;
     Ok(insert? > 0)
 }
 
-/// Stops following, what is hidden now too.
-pub async fn unfollow(
-    tx: &Transaction<'_>,
-    actor: &Actor,
-    what: &Target,
-    say: &Texts,
-) -> Result<()> {
-    let not_followed = || Refusal::NotFound(say.not_followed.into());
-    let (target, id) = key(what).ok_or_else(not_followed)?;
+/// Removes a subscription, also of hidden content.
+pub async fn unfollow((tx, _, actor, texts): Command<'_>, what: Target) -> Result<()> {
+    let not_followed = || Refusal::NotFound(texts.not_followed.into());
+    let (target, id) = key(&what).ok_or_else(not_followed)?;
     let delete = tx
         .change(
             "DELETE FROM subscription WHERE member_id = ?1 AND target = ?2 AND target_id = ?3",
@@ -138,23 +118,23 @@ async fn one(
     Ok(subscription)
 }
 
-/// A subscription behind its place among all.
-fn read(columns: &mut Columns<'_>) -> db::Result<(i64, Subscription)> {
-    let place = columns.value()?;
+/// Reads a subscription and its id.
+fn read(row: &mut RowReader<'_>) -> db::Result<(i64, Subscription)> {
+    let place = row.value()?;
     let subscription = Subscription {
-        target: match columns.value()? {
+        target: match row.value()? {
             true => TargetKind::Thread,
             false => TargetKind::Forum,
         },
-        target_id: columns.id()?,
-        forum_id: columns.id()?,
-        title: columns.value()?,
-        created_at: columns.value()?,
+        target_id: row.id()?,
+        forum_id: row.id()?,
+        title: row.value()?,
+        created_at: row.value()?,
     };
     Ok((place, subscription))
 }
 
-/// The forum that is meant, or that the thread is in, if the member sees it.
+/// Returns the forum of a visible target.
 async fn forum_of(
     connection: &Connection<'_>,
     actor: &Actor,
@@ -162,7 +142,7 @@ async fn forum_of(
 ) -> Result<Option<i64>> {
     match target {
         TargetKind::Forum => Ok(actor.access(id).read.then_some(id)),
-        TargetKind::Thread => match place::find(connection, actor, id, None).await {
+        TargetKind::Thread => match visibility::find(connection, actor, id, None).await {
             Ok(spot) => Ok(Some(spot.forum)),
             Err(Refusal::Absent) => Ok(None),
             Err(other) => Err(other),
@@ -170,7 +150,7 @@ async fn forum_of(
     }
 }
 
-/// `None` for an id that nothing has.
+/// Returns `None` for an invalid id.
 fn key(what: &Target) -> Option<(TargetKind, i64)> {
     let (target, id) = match what {
         Target::Thread(thread) => (TargetKind::Thread, thread.number()),

@@ -7,11 +7,11 @@ use forum_api::host::{Refusal, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use crate::board::access::Lists;
 use crate::board::forums::{self, NewForum};
 use crate::board::generate::{self, Amount};
 use crate::board::groups::Groups;
 use crate::board::moderation::{self, Mark};
+use crate::board::permissions::Lists;
 use crate::board::{Board, accounts, demo, settings};
 use crate::output::Output;
 use crate::prompt::Confirm;

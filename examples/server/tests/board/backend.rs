@@ -62,8 +62,8 @@ impl Place {
     pub fn webhooks(&self) -> Webhooks {
         match &self.database {
             Database::Sqlite(database) => Webhooks::in_sqlite(database),
-            Database::Postgres(line) => {
-                let postgres = Postgres::new(line.pool.clone());
+            Database::Postgres(database) => {
+                let postgres = Postgres::new(database.pool.clone());
                 Webhooks::in_one(postgres.lease_clock(LeaseClock::Caller))
             }
         }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio_postgres::types::FromSqlOwned;
 
 use crate::backend::{Backend, Place};
-use crate::board::db::{Connection, Database, Doing, Transaction};
+use crate::board::db::{Connection, Database, Transaction, TransactionFuture};
 use crate::board::generate::{self, Amount};
 use crate::board::{Board, accounts, moderation, settings};
 
@@ -93,7 +93,7 @@ impl Demo {
     /// Changes the board behind the API's back.
     pub async fn change(
         &self,
-        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> Doing<'a, ()> + Send + 'static,
+        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, ()> + Send + 'static,
     ) {
         self.board.write(move |tx, _| change(tx)).await.unwrap();
     }
@@ -101,7 +101,7 @@ impl Demo {
     /// Looks at the board behind the API's back.
     pub async fn read<T: Send + 'static>(
         &self,
-        look: impl for<'a> FnOnce(&'a Connection<'a>) -> Doing<'a, T> + Send + 'static,
+        look: impl for<'a> FnOnce(&'a Connection<'a>) -> TransactionFuture<'a, T> + Send + 'static,
     ) -> T {
         self.board.read(look).await.unwrap()
     }

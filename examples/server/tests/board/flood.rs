@@ -31,23 +31,6 @@ async fn some_seconds_have_to_pass_between_two_posts() {
 }
 
 #[tokio::test]
-async fn a_refused_post_starts_no_waiting() {
-    let demo = Demo::new().await;
-    let tea = demo.tea().await;
-    assert_eq!(demo.post("alice", &tea, body(" ")).await.0, 422);
-    assert_eq!(demo.post("alice", &tea, body("x")).await.0, 201);
-}
-
-#[tokio::test]
-async fn staff_need_not_wait() {
-    let demo = Demo::new().await;
-    let tea = demo.tea().await;
-    for name in ["mod", "mod", "admin", "admin"] {
-        assert_eq!(demo.post(name, &tea, body("x")).await.0, 201);
-    }
-}
-
-#[tokio::test]
 async fn a_post_that_is_dated_ahead_locks_no_member_out() {
     let demo = Demo::new().await;
     let tea = demo.tea().await;

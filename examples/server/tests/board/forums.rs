@@ -1,7 +1,7 @@
 //! Who sees which forum of the demo board, and who moderates one.
 
 use crate::board::{accounts, forums};
-use crate::demo::{Demo, all};
+use crate::demo::{Demo, all, code};
 use forum_api::host::Refusal;
 
 #[tokio::test]
@@ -29,30 +29,6 @@ async fn each_sees_what_their_groups_may_read() {
 }
 
 #[tokio::test]
-async fn who_may_start_a_thread_is_told_to_each() {
-    let demo = Demo::new().await;
-    for (name, startable) in [
-        ("guest", vec![]),
-        ("alice", vec!["General", "Help", "Members"]),
-        (
-            "mod",
-            vec!["Announcements", "General", "Help", "Members", "Staff"],
-        ),
-    ] {
-        let (_, forums) = demo.get(name, "/forums").await;
-        let items = forums["items"].as_array().unwrap().iter();
-        let may: Vec<_> = items
-            .filter(|forum| forum["canStartThread"] == true)
-            .collect();
-        assert_eq!(
-            may.iter().map(|forum| &forum["title"]).collect::<Vec<_>>(),
-            startable,
-            "{name}"
-        );
-    }
-}
-
-#[tokio::test]
 async fn a_moderator_is_somebody_who_can_read_the_forum() {
     let demo = Demo::new().await;
     demo.change(|tx| {
@@ -71,4 +47,20 @@ async fn a_moderator_is_somebody_who_can_read_the_forum() {
         })
     })
     .await;
+}
+
+#[tokio::test]
+async fn an_owner_loses_a_forum_with_a_group() {
+    let demo = Demo::new().await;
+    let members = demo.threads_of("Members").await;
+    assert_eq!(demo.get("bob", &members).await.0, 200);
+    demo.change(|tx| {
+        Box::pin(async {
+            let bob = accounts::named(tx, "bob").await?;
+            Ok(accounts::set_groups(tx, bob, "newcomers".parse()?).await?)
+        })
+    })
+    .await;
+    let refused = demo.get("bob", &members).await;
+    assert_eq!(code(&refused), (404, "not_found"));
 }

@@ -3,19 +3,20 @@
 use forum_server::board;
 use forum_test_support::{databases, schema, wire};
 
-mod approval;
 mod backend;
-mod changes;
+
 mod conformance;
 mod deliveries;
 mod demo;
 mod events;
-mod faults;
+
 mod flood;
 mod forums;
 mod hints;
 mod migrations;
 mod model;
+mod moderation;
+mod mutations;
 mod pages;
 mod posts;
 mod profiles;
@@ -23,7 +24,5 @@ mod search;
 mod sessions;
 mod shared;
 mod stage;
-mod standing;
 mod statements;
-mod threads;
 mod walks;

@@ -24,38 +24,6 @@ async fn who_may_not_reply_is_told_that_before_what_is_wrong_with_the_reply() {
     }
 }
 
-#[tokio::test]
-async fn a_text_without_a_visible_character_is_blank() {
-    let demo = Demo::new().await;
-    let (tea, general) = (demo.tea().await, demo.threads_of("General").await);
-    for blank in ["\u{202e}", "\u{1b}\u{200b} \n", "\u{fff9}\u{2066}"] {
-        let thread = json!({ "title": blank, "body": "x" });
-        let message = json!({ "to": ["@bob"], "subject": "x", "body": blank });
-        for (path, written) in [
-            (&*tea, body(blank)),
-            (&*general, thread),
-            ("/messages", message),
-        ] {
-            let refused = demo.post("alice", path, written).await;
-            assert_eq!(code(&refused), (422, "VALIDATION"), "{path} {blank:?}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_deleted_thread_is_for_its_moderators() {
-    let demo = Demo::new().await;
-    let tea = demo.tea().await;
-    demo.sql("UPDATE thread SET state = 'deleted'").await;
-    for (name, status) in [("guest", 404), ("alice", 404), ("mod", 200), ("admin", 200)] {
-        assert_eq!(demo.get(name, &tea).await.0, status, "{name}");
-    }
-    assert_eq!(
-        code(&demo.post("mod", &tea, body("x")).await),
-        (403, "FORBIDDEN")
-    );
-}
-
 /// A reply of a day ahead: it does not date the replies after it, which follow it all the same.
 #[tokio::test]
 async fn a_post_that_is_dated_ahead_dates_no_other_post() {
@@ -103,5 +71,20 @@ async fn a_post_that_is_dated_ahead_dates_no_other_post() {
             found,
             "{since}"
         );
+    }
+}
+
+#[tokio::test]
+async fn titles_and_bodies_have_a_maximum_of_characters() {
+    let demo = Demo::new().await;
+    let general = demo.threads_of("General").await;
+    for (title, text, expected) in [
+        (121, 1, (422, "VALIDATION")),
+        (1, 20_001, (422, "VALIDATION")),
+        (120, 20_000, (201, "")),
+    ] {
+        let new = json!({ "title": "ä".repeat(title), "body": "ä".repeat(text) });
+        let answer = demo.post("alice", &general, new).await;
+        assert_eq!(code(&answer), expected, "{title} and {text}");
     }
 }

@@ -24,16 +24,6 @@ async fn a_score_tells_nothing_of_what_is_hidden() {
 }
 
 #[tokio::test]
-async fn what_awaits_approval_is_found_by_nobody() {
-    let demo = Demo::new().await;
-    let tea = demo.tea().await;
-    assert_eq!(demo.post("newbie", &tea, body("quokka")).await.0, 201);
-    for name in ["guest", "newbie", "mod", "admin"] {
-        assert_eq!(hits(&demo, name, "q=quokka").await, json!([]), "{name}");
-    }
-}
-
-#[tokio::test]
 async fn what_is_a_word_to_look_for_is_one_in_a_text() {
     let demo = Demo::new().await;
     let tea = demo.tea().await;

@@ -11,10 +11,10 @@ use forum_api::runtime::{ManualClock, Runtime, TokioRuntime};
 use forum_api::webhook::{Event, Topic};
 
 use crate::backend::{Backend, Place};
-use crate::board::access::Lists;
-use crate::board::db::{self, Columns, Doing, Transaction, bind};
+use crate::board::db::{self, RowReader, Transaction, TransactionFuture, bind};
 use crate::board::groups::{Group, Groups};
 use crate::board::moderation::{self, Mark};
+use crate::board::permissions::Lists;
 use crate::board::{Board, accounts, forums, settings};
 
 /// Posts count on a profile in the forums that every member may read; on a board whose readers an operator could
@@ -197,7 +197,7 @@ impl Stage {
 
     async fn change(
         &self,
-        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> Doing<'a, ()> + Send + 'static,
+        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, ()> + Send + 'static,
     ) -> Set<()> {
         Ok(self
             .board
@@ -207,7 +207,7 @@ impl Stage {
     }
 }
 
-fn event(row: &mut Columns<'_>) -> db::Result<Event> {
+fn event(row: &mut RowReader<'_>) -> db::Result<Event> {
     let (id, topic): (String, String) = (row.value()?, row.value()?);
     Ok(Event {
         id: EventId::new(&id).unwrap(),

@@ -74,7 +74,7 @@ const REQUESTS: [(&str, &str, &str, usize); 23] = [
 const CASCADES: [&str; 1] = ["/polls/1/votes"];
 
 #[tokio::test]
-async fn every_request_costs_its_number_of_statements() {
+async fn no_request_costs_more_statements_than_its_maximum() {
     let (place, board, api) = demo().await;
     let moderator = api.client(Some(token(&place.database).await));
     for (method, path, body) in [
@@ -112,9 +112,8 @@ async fn every_request_costs_its_number_of_statements() {
             if let Some(sent) = answer.json()["messageId"].as_str() {
                 message = sent.into();
             }
-            assert_eq!(
-                statements.len(),
-                expected,
+            assert!(
+                statements.len() <= expected,
                 "{method} {path}: {statements:#?}"
             );
         }

@@ -1,99 +1,121 @@
-//! Where queries and commands find the board.
+//! Connections and transactions of both databases.
 
 use std::ops::Deref;
 
 use rusqlite::params_from_iter;
 use send_wrapper::SendWrapper;
+use tokio_postgres::types;
 
 use super::postgres::Postgres;
-use super::{Bound, Columns, Error, Result};
+use super::{Error, Result, RowReader};
 
-/// One state of the board, to be looked at.
+/// A value that both databases accept as a parameter.
+pub trait Param: rusqlite::ToSql + types::ToSql + Sync {}
+
+impl<T: rusqlite::ToSql + types::ToSql + Sync> Param for T {}
+
+/// The name and the value of a parameter.
+pub type Bound<'a> = (&'a str, &'a (dyn Param + Sync));
+
+/// The parameters of a statement: by name, as in `bind! { ":thread": thread }`, or in the order of `?1`, `?2` and so on,
+/// as in `bind![thread, post]`.
+#[macro_export]
+macro_rules! bind {
+    ($($name:literal: $value:expr),* $(,)?) => {
+        &[$(($name, &$value as &(dyn $crate::board::db::Param + Sync))),*]
+    };
+    ($first:expr $(,)?) => {
+        $crate::bind! { "?1": $first }
+    };
+    ($first:expr, $second:expr $(,)?) => {
+        $crate::bind! { "?1": $first, "?2": $second }
+    };
+    ($first:expr, $second:expr, $third:expr $(,)?) => {
+        $crate::bind! { "?1": $first, "?2": $second, "?3": $third }
+    };
+}
+
+pub use bind;
+
 #[derive(Debug)]
 pub enum Connection<'a> {
-    /// In SQLite. It stays on the database's thread.
+    /// It stays on the database's thread.
     Sqlite(SendWrapper<&'a rusqlite::Connection>),
-    /// In Postgres.
     Postgres(Postgres<'a>),
 }
 
-/// What a command changes, all of it or nothing.
 #[derive(Debug)]
 pub struct Transaction<'a>(Connection<'a>);
 
-impl Connection<'_> {
-    /// Every row.
+impl<'a> Connection<'a> {
+    pub(super) fn sqlite(connection: &'a rusqlite::Connection) -> Self {
+        Self::Sqlite(SendWrapper::new(connection))
+    }
+
     pub async fn all<T>(
         &self,
         sql: &'static str,
         parameters: &[Bound<'_>],
-        mut read: impl FnMut(&mut Columns<'_>) -> Result<T> + Send,
+        read: impl FnMut(&mut RowReader<'_>) -> Result<T> + Send,
+    ) -> Result<Vec<T>> {
+        self.rows(sql, parameters, usize::MAX, read).await
+    }
+
+    /// Reads the first row, if there is one.
+    pub async fn first<T>(
+        &self,
+        sql: &'static str,
+        parameters: &[Bound<'_>],
+        read: impl FnMut(&mut RowReader<'_>) -> Result<T> + Send,
+    ) -> Result<Option<T>> {
+        Ok(self.rows(sql, parameters, 1, read).await?.pop())
+    }
+
+    /// Reads the first row of a query that always has one.
+    pub async fn one<T>(
+        &self,
+        sql: &'static str,
+        parameters: &[Bound<'_>],
+        read: impl FnMut(&mut RowReader<'_>) -> Result<T> + Send,
+    ) -> Result<T> {
+        let first = self.first(sql, parameters, read).await?;
+        first.ok_or(Error::Invalid("the query returned no row"))
+    }
+
+    pub async fn any(&self, sql: &'static str, parameters: &[Bound<'_>]) -> Result<bool> {
+        Ok(self.first(sql, parameters, |_| Ok(())).await?.is_some())
+    }
+
+    async fn rows<T>(
+        &self,
+        sql: &'static str,
+        parameters: &[Bound<'_>],
+        most: usize,
+        mut read: impl FnMut(&mut RowReader<'_>) -> Result<T> + Send,
     ) -> Result<Vec<T>> {
         match self {
             Self::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
-                bind(&mut statement, parameters)?;
-                let mut rows = statement.raw_query();
-                let mut all = Vec::new();
-                while let Some(row) = rows.next()? {
-                    all.push(read(&mut Columns::sqlite(row))?);
+                bind_all(&mut statement, parameters)?;
+                let (mut rows, mut all) = (statement.raw_query(), Vec::new());
+                while all.len() < most
+                    && let Some(row) = rows.next()?
+                {
+                    all.push(read(&mut RowReader::sqlite(row))?);
                 }
                 Ok(all)
             }
             Self::Postgres(connection) => {
                 let rows = connection.query(sql, parameters).await?;
-                rows.iter()
-                    .map(|row| read(&mut Columns::postgres(row)))
+                let rows = rows.iter().take(most);
+                rows.map(|row| read(&mut RowReader::postgres(row)))
                     .collect()
             }
         }
     }
 
-    /// The first row, if there is one.
-    pub async fn first<T>(
-        &self,
-        sql: &'static str,
-        parameters: &[Bound<'_>],
-        mut read: impl FnMut(&mut Columns<'_>) -> Result<T> + Send,
-    ) -> Result<Option<T>> {
-        match self {
-            Self::Sqlite(connection) => {
-                let mut statement = connection.prepare_cached(sql)?;
-                bind(&mut statement, parameters)?;
-                let mut rows = statement.raw_query();
-                let first = rows.next()?;
-                first.map(|row| read(&mut Columns::sqlite(row))).transpose()
-            }
-            Self::Postgres(connection) => {
-                let rows = connection.query(sql, parameters).await?;
-                let first = rows.first();
-                first
-                    .map(|row| read(&mut Columns::postgres(row)))
-                    .transpose()
-            }
-        }
-    }
-
-    /// The one row that there is.
-    pub async fn one<T>(
-        &self,
-        sql: &'static str,
-        parameters: &[Bound<'_>],
-        read: impl FnMut(&mut Columns<'_>) -> Result<T> + Send,
-    ) -> Result<T> {
-        let first = self.first(sql, parameters, read).await?;
-        first.ok_or(Error::Wrong("the query gave no row"))
-    }
-
-    /// Whether there is a row.
-    pub async fn any(&self, sql: &'static str, parameters: &[Bound<'_>]) -> Result<bool> {
-        Ok(self.first(sql, parameters, |_| Ok(())).await?.is_some())
-    }
-}
-
-impl Connection<'_> {
-    /// What is for SQLite, or what is for Postgres.
-    pub const fn either<T: Copy>(&self, sqlite: T, postgres: T) -> T {
+    /// Selects the value for the connection's database.
+    pub const fn dialect<T: Copy>(&self, sqlite: T, postgres: T) -> T {
         match self {
             Self::Sqlite(_) => sqlite,
             Self::Postgres(_) => postgres,
@@ -102,26 +124,25 @@ impl Connection<'_> {
 }
 
 impl<'a> Transaction<'a> {
-    /// The transaction that this connection is in.
     pub(super) const fn of(connection: Connection<'a>) -> Self {
         Self(connection)
     }
 
-    /// How many rows the statement changed, its triggers aside.
+    /// Returns the number of rows that the statement changed, without those of its triggers.
     pub async fn change(&self, sql: &'static str, parameters: &[Bound<'_>]) -> Result<u64> {
         match &self.0 {
             Connection::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
-                bind(&mut statement, parameters)?;
+                bind_all(&mut statement, parameters)?;
                 Ok(statement.raw_execute()? as u64)
             }
             Connection::Postgres(connection) => connection.execute(sql, parameters).await,
         }
     }
 
-    /// The id that the statement returns.
+    /// Returns the id that the statement returns.
     pub async fn insert(&self, sql: &'static str, parameters: &[Bound<'_>]) -> Result<i64> {
-        self.one(sql, parameters, |columns| columns.value()).await
+        self.one(sql, parameters, |row| row.value()).await
     }
 
     /// Runs any number of statements without parameters.
@@ -132,7 +153,7 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Runs a statement that takes texts alone, in order.
+    /// Runs a statement that takes only texts, in order.
     pub async fn change_texts(&self, sql: &'static str, parameters: &[String]) -> Result<u64> {
         match &self.0 {
             Connection::Sqlite(connection) => {
@@ -140,6 +161,32 @@ impl<'a> Transaction<'a> {
                 Ok(statement.execute(params_from_iter(parameters))? as u64)
             }
             Connection::Postgres(connection) => connection.execute_texts(sql, parameters).await,
+        }
+    }
+
+    /// Inserts many rows into these columns of a table, each with its type in Postgres.
+    pub async fn insert_rows<'b, const N: usize>(
+        &self,
+        table: &str,
+        columns: &[(&str, types::Type); N],
+        rows: impl Iterator<Item = [&'b (dyn Param + Sync); N]> + Send,
+    ) -> Result<()> {
+        let names = columns.each_ref().map(|(name, _)| *name).join(", ");
+        match &self.0 {
+            Connection::Sqlite(sqlite) => {
+                let places = ["?"; N].join(", ");
+                let insert = format!("INSERT INTO {table} ({names}) VALUES ({places})");
+                let mut insert = sqlite.prepare_cached(&insert)?;
+                for row in rows {
+                    insert.execute(params_from_iter(row))?;
+                }
+                Ok(())
+            }
+            Connection::Postgres(postgres) => {
+                let copy = format!("COPY {table} ({names}) FROM STDIN BINARY");
+                let types = columns.each_ref().map(|(_, column)| column.clone());
+                postgres.copy_in(&copy, &types, rows).await
+            }
         }
     }
 }
@@ -152,12 +199,14 @@ impl<'a> Deref for Transaction<'a> {
     }
 }
 
-/// What the statement does not name is not bound.
-fn bind(statement: &mut rusqlite::Statement<'_>, parameters: &[Bound<'_>]) -> rusqlite::Result<()> {
+fn bind_all(
+    statement: &mut rusqlite::Statement<'_>,
+    parameters: &[Bound<'_>],
+) -> rusqlite::Result<()> {
     for (name, value) in parameters {
-        let place = statement.parameter_index(name)?;
-        let place = place.ok_or_else(|| rusqlite::Error::InvalidParameterName((*name).into()))?;
-        statement.raw_bind_parameter(place, value as &dyn rusqlite::ToSql)?;
+        let index = statement.parameter_index(name)?;
+        let index = index.ok_or_else(|| rusqlite::Error::InvalidParameterName((*name).into()))?;
+        statement.raw_bind_parameter(index, value as &dyn rusqlite::ToSql)?;
     }
     Ok(())
 }

@@ -1,80 +1,79 @@
-//! The handle on a database.
+//! Handle of a database.
 
+use std::path::Path;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use deadpool_postgres::Pool;
 use forum_api::host::{Refusal, Result};
-use forum_api::store::sqlite;
-use send_wrapper::SendWrapper;
+use forum_api::store::{SchemaStatus, Stores, Webhooks, postgres, sqlite};
+use rusqlite::OpenFlags;
 
-use super::{Connection, Line, Transaction};
+use super::postgres::{COMMIT_WITHOUT_SYNC, PostgresDatabase, WITHOUT_TIMEOUT};
+use super::{Connection, Transaction};
 
-/// What a query or a command is while it runs.
-pub type Doing<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+/// Future of a query or a command.
+pub type TransactionFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+pub trait Query<T>: for<'a> FnOnce(&'a Connection<'a>) -> TransactionFuture<'a, T> + Send {}
+
+impl<T, F> Query<T> for F where
+    F: for<'a> FnOnce(&'a Connection<'a>) -> TransactionFuture<'a, T> + Send
+{
+}
+
+pub trait Change<T>:
+    for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, T> + Send
+{
+}
+
+impl<T, F> Change<T> for F where
+    F: for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, T> + Send
+{
+}
 
 /// A database. Cheap to clone.
 #[derive(Clone, Debug)]
 pub enum Database {
-    /// SQLite.
     Sqlite(sqlite::Database),
-    /// Postgres.
-    Postgres(Line),
+    Postgres(PostgresDatabase),
 }
 
 impl Database {
-    /// Looks at the board: on SQLite at one state of it, on Postgres at that of each statement.
-    pub async fn read<T: Send + 'static>(
-        &self,
-        look: impl for<'a> FnOnce(&'a Connection<'a>) -> Doing<'a, T> + Send + 'static,
-    ) -> Result<T> {
+    pub async fn read<T: Send + 'static>(&self, query: impl Query<T> + 'static) -> Result<T> {
         match self {
             Self::Sqlite(database) => {
-                let read = database.read(move |connection| {
-                    at_once(look(&Connection::Sqlite(SendWrapper::new(connection))))
-                });
+                let read = database.read(|connection| read_sqlite(connection, query));
                 read.await
             }
-            Self::Postgres(line) => line.read(look).await,
+            Self::Postgres(database) => database.read(query).await,
         }
     }
 
     /// As [`read`](Self::read), for look-ups by a key that take well below a millisecond: on SQLite they do not wait for
     /// slow reads.
-    pub async fn read_short<T: Send + 'static>(
-        &self,
-        look: impl for<'a> FnOnce(&'a Connection<'a>) -> Doing<'a, T> + Send + 'static,
-    ) -> Result<T> {
+    pub async fn read_short<T: Send + 'static>(&self, query: impl Query<T> + 'static) -> Result<T> {
         match self {
             Self::Sqlite(database) => {
-                let read = database.read_short(move |connection| {
-                    at_once(look(&Connection::Sqlite(SendWrapper::new(connection))))
-                });
+                let read = database.read_short(|connection| read_sqlite(connection, query));
                 read.await
             }
-            Self::Postgres(line) => line.read(look).await,
+            Self::Postgres(database) => database.read(query).await,
         }
     }
 
-    /// Changes the board in one transaction.
-    pub async fn write<T: Send + 'static>(
-        &self,
-        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> Doing<'a, T> + Send + 'static,
-    ) -> Result<T> {
+    pub async fn write<T: Send + 'static>(&self, change: impl Change<T> + 'static) -> Result<T> {
         match self {
-            Self::Sqlite(database) => database.write(move |tx| on_sqlite(tx, change)).await,
-            Self::Postgres(line) => line.write(change).await,
+            Self::Sqlite(database) => database.write(|tx| change_sqlite(tx, change)).await,
+            Self::Postgres(database) => database.write(change).await,
         }
     }
 
-    /// Changes the tables in one transaction. On Postgres it takes a lock of its own, not that of [`write`](Self::write).
-    pub async fn migrate<T: Send + 'static>(
-        &self,
-        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> Doing<'a, T> + Send + 'static,
-    ) -> Result<T> {
+    /// Changes the tables in one transaction. On Postgres it does not wait for the lock of [`write`](Self::write).
+    pub async fn migrate<T: Send + 'static>(&self, change: impl Change<T> + 'static) -> Result<T> {
         match self {
-            Self::Sqlite(database) => database.write(move |tx| on_sqlite(tx, change)).await,
-            Self::Postgres(line) => line.migrate(change).await,
+            Self::Sqlite(database) => database.write(|tx| change_sqlite(tx, change)).await,
+            Self::Postgres(database) => database.transaction(WITHOUT_TIMEOUT, change).await,
         }
     }
 
@@ -82,32 +81,82 @@ impl Database {
     /// does not wait for the disk.
     pub async fn write_hints<T: Send + 'static>(
         &self,
-        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> Doing<'a, T> + Send + 'static,
+        change: impl Change<T> + 'static,
     ) -> Result<T> {
         match self {
-            Self::Sqlite(database) => database.write_behind(move |tx| on_sqlite(tx, change)).await,
-            Self::Postgres(line) => line.write_hints(change).await,
+            Self::Sqlite(database) => database.write_behind(|tx| change_sqlite(tx, change)).await,
+            Self::Postgres(database) => database.transaction(COMMIT_WITHOUT_SYNC, change).await,
+        }
+    }
+
+    /// The library's stores of tokens and of keys of retried requests, and budgets in the node's memory.
+    pub fn stores(&self) -> Stores {
+        match self {
+            Self::Sqlite(database) => Stores::in_sqlite(database),
+            Self::Postgres(database) => Stores::in_postgres(&database.pool),
+        }
+    }
+
+    /// The library's stores of endpoints, events and deliveries.
+    pub fn webhooks(&self) -> Webhooks {
+        match self {
+            Self::Sqlite(database) => Webhooks::in_sqlite(database),
+            Self::Postgres(database) => Webhooks::in_postgres(&database.pool),
+        }
+    }
+
+    /// Checks with a small write that the database accepts writes.
+    pub async fn check_writable(&self) -> Result<()> {
+        match self {
+            Self::Sqlite(database) => Ok(database.check_writable().await?),
+            Self::Postgres(database) => Ok(postgres::check_writable(&database.pool).await?),
+        }
+    }
+
+    /// Compares the library's tables with those that this program needs.
+    pub async fn library_schema_status(&self) -> Result<SchemaStatus> {
+        match self {
+            Self::Sqlite(database) => Ok(database.schema_status().await?),
+            Self::Postgres(database) => Ok(postgres::schema_status(&database.pool).await?),
+        }
+    }
+
+    /// Closes the database once all is written.
+    pub async fn close(self) {
+        match self {
+            Self::Sqlite(database) => database.close().await,
+            Self::Postgres(database) => database.pool.close(),
         }
     }
 }
 
-fn on_sqlite<T>(
-    tx: &rusqlite::Connection,
-    change: impl for<'a> FnOnce(&'a Transaction<'a>) -> Doing<'a, T>,
-) -> Result<T> {
-    at_once(change(&Transaction::of(Connection::Sqlite(
-        SendWrapper::new(tx),
-    ))))
+fn read_sqlite<T>(connection: &rusqlite::Connection, query: impl Query<T>) -> Result<T> {
+    block_on_ready(query(&Connection::sqlite(connection)))
 }
 
-/// What SQLite does is done when it returns.
-fn at_once<T>(mut doing: Doing<'_, T>) -> Result<T> {
-    match doing.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(done) => done,
+fn change_sqlite<T>(tx: &rusqlite::Connection, change: impl Change<T>) -> Result<T> {
+    block_on_ready(change(&Transaction::of(Connection::sqlite(tx))))
+}
+
+/// Returns the result of a future that only uses SQLite, and therefore is ready at once.
+fn block_on_ready<T>(mut future: TransactionFuture<'_, T>) -> Result<T> {
+    match future
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()))
+    {
+        Poll::Ready(result) => result,
         Poll::Pending => Err(Refusal::failed(
             "a command waited for something other than SQLite",
         )),
     }
+}
+
+/// Returns whether the SQLite database in this file has a board, and changes nothing.
+pub fn holds_board(file: &Path) -> rusqlite::Result<bool> {
+    let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let connection = rusqlite::Connection::open_with_flags(file, read_only)?;
+    let find = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'board_migrations')";
+    connection.query_row(find, [], |row| row.get(0))
 }
 
 impl From<sqlite::Database> for Database {
@@ -118,6 +167,6 @@ impl From<sqlite::Database> for Database {
 
 impl From<Pool> for Database {
     fn from(pool: Pool) -> Self {
-        Self::Postgres(Line::new(pool))
+        Self::Postgres(PostgresDatabase::new(pool))
     }
 }

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use forum_api::model::{State, Timestamp};
 use tokio_postgres::types::Type;
 
-use super::super::db::{Connection, Result, Table, Transaction, Value, bind, stored};
+use super::super::db::{Connection, Param, Result, Transaction, bind, stored};
 use super::super::markdown;
-use super::super::search::{folded, json};
-use super::counts;
+use super::super::search::{fold_words, json};
+use super::super::visibility::between_commas;
 
-/// What is to be written.
+/// Content to write.
 #[derive(Debug)]
 pub struct Batch {
     last_thread: i64,
@@ -19,7 +19,6 @@ pub struct Batch {
     posts: Vec<Post>,
 }
 
-/// A thread to be.
 #[derive(Debug)]
 struct Thread {
     id: i64,
@@ -31,7 +30,6 @@ struct Thread {
     first_post: i64,
 }
 
-/// A post to be.
 #[derive(Debug)]
 struct Post {
     id: i64,
@@ -46,13 +44,13 @@ struct Post {
 }
 
 impl Batch {
-    /// An empty one, after all that is there.
+    /// An empty batch with ids after those of the board.
     pub async fn begin(connection: &Connection<'_>) -> Result<Self> {
         let find = "SELECT (SELECT coalesce(max(id), 0) FROM thread), (SELECT coalesce(max(id), 0) FROM post)";
-        let begin = connection.one(find, &[], |columns| {
+        let begin = connection.one(find, &[], |row| {
             Ok(Self {
-                last_thread: columns.value()?,
-                last_post: columns.value()?,
+                last_thread: row.value()?,
+                last_post: row.value()?,
                 threads: Vec::new(),
                 posts: Vec::new(),
             })
@@ -60,13 +58,13 @@ impl Batch {
         begin.await
     }
 
-    /// Puts a thread into it, which has no post yet, and gives its id.
+    /// Adds a thread without posts and returns its id.
     pub fn thread(&mut self, forum: i64, title: String, author: Option<i64>, at: Timestamp) -> i64 {
         let id = self.last_thread + self.threads.len() as i64 + 1;
         self.threads.push(Thread {
             id,
             forum,
-            words: folded(&title),
+            words: fold_words(&title),
             title,
             author,
             at,
@@ -75,7 +73,6 @@ impl Batch {
         id
     }
 
-    /// Puts a post into it.
     pub fn post(&mut self, thread: i64, body: String, author: Option<i64>, at: Timestamp) {
         self.posts.push(Post {
             id: self.next_post(),
@@ -85,7 +82,7 @@ impl Batch {
             at,
             ordered_at: at,
             html: markdown::render(&body),
-            words: folded(&body),
+            words: fold_words(&body),
             body,
         });
     }
@@ -94,32 +91,83 @@ impl Batch {
         self.last_post + self.posts.len() as i64 + 1
     }
 
-    /// Writes it. Posts in the forums `on_profiles` count on their authors' profiles.
+    /// Writes the batch. Posts in the forums `on_profiles` count on their authors' profiles.
     pub async fn write(mut self, tx: &Transaction<'_>, on_profiles: &[i64]) -> Result<()> {
-        let visible = stored(State::Visible);
-        let threads = self.threads.iter().map(|thread| thread.values(&visible));
-        THREADS.add(tx, threads).await?;
         self.number(tx).await?;
-        let posts = self.posts.iter().map(|post| post.values(&visible));
-        POSTS.add(tx, posts).await?;
+        let visible = &stored(State::Visible);
+        let columns = [
+            ("id", Type::INT8),
+            ("forum_id", Type::INT8),
+            ("title", Type::TEXT),
+            ("title_words", Type::TEXT),
+            ("author_id", Type::INT8),
+            ("state", Type::TEXT),
+            ("created_at", Type::INT8),
+            ("last_activity_at", Type::INT8),
+            ("first_post_id", Type::INT8),
+        ];
+        let threads = self
+            .threads
+            .iter()
+            .map(|thread| -> [&(dyn Param + Sync); 9] {
+                let Thread {
+                    id,
+                    forum,
+                    title,
+                    words,
+                    author,
+                    at,
+                    first_post,
+                } = thread;
+                [id, forum, title, words, author, visible, at, at, first_post]
+            });
+        tx.insert_rows("thread", &columns, threads).await?;
+        let columns = [
+            ("id", Type::INT8),
+            ("thread_id", Type::INT8),
+            ("number", Type::INT8),
+            ("author_id", Type::INT8),
+            ("state", Type::TEXT),
+            ("created_at", Type::INT8),
+            ("ordered_at", Type::INT8),
+            ("body", Type::TEXT),
+            ("body_html", Type::TEXT),
+            ("body_words", Type::TEXT),
+        ];
+        let posts = self.posts.iter().map(|post| -> [&(dyn Param + Sync); 10] {
+            let Post {
+                id,
+                thread,
+                number,
+                author,
+                at,
+                ordered_at,
+                body,
+                html,
+                words,
+            } = post;
+            [
+                id, thread, number, author, visible, at, ordered_at, body, html, words,
+            ]
+        });
+        tx.insert_rows("post", &columns, posts).await?;
         pass_ids(tx).await?;
-        counts::count(tx, self.last_post, on_profiles).await
+        count(tx, self.last_post, on_profiles).await
     }
 
-    /// Gives each post its number and its place in its thread.
+    /// Sets the number of each post and its place in its thread.
     async fn number(&mut self, connection: &Connection<'_>) -> Result<()> {
         let threads: Vec<i64> = self.posts.iter().map(|post| post.thread).collect();
-        let find = connection.either(
+        let find = connection.dialect(
             "SELECT id, last_number, (SELECT max(ordered_at) FROM post WHERE thread_id = thread.id) FROM thread
              WHERE id IN (SELECT value FROM json_each(?1))",
             "SELECT id, last_number, (SELECT max(ordered_at) FROM post WHERE thread_id = thread.id) FROM thread
              WHERE id IN (SELECT CAST(value AS BIGINT) FROM jsonb_array_elements_text(CAST(?1 AS TEXT)::jsonb))",
         );
         let threads = bind![json(&threads)];
-        let last = connection.all(find, threads, |columns| {
-            let thread: i64 = columns.value()?;
-            let (number, ordered_at): (i64, Option<Timestamp>) =
-                (columns.value()?, columns.value()?);
+        let last = connection.all(find, threads, |row| {
+            let thread: i64 = row.value()?;
+            let (number, ordered_at): (i64, Option<Timestamp>) = (row.value()?, row.value()?);
             Ok((thread, (number, ordered_at)))
         });
         let mut last: HashMap<i64, (i64, Option<Timestamp>)> = last.await?.into_iter().collect();
@@ -134,74 +182,58 @@ impl Batch {
     }
 }
 
-/// Lets the next thread and the next post that others write have other ids than those that were written with theirs.
+/// Advances the sequences past the written ids.
 async fn pass_ids(tx: &Transaction<'_>) -> Result<()> {
     let pass = "
         SELECT setval(pg_get_serial_sequence('thread', 'id'), max(id)) FROM thread;
         SELECT setval(pg_get_serial_sequence('post', 'id'), max(id)) FROM post";
-    tx.run(tx.either("", pass)).await
+    tx.run(tx.dialect("", pass)).await
 }
 
-const THREADS: Table = Table {
-    name: "thread",
-    columns: &[
-        ("id", Type::INT8),
-        ("forum_id", Type::INT8),
-        ("title", Type::TEXT),
-        ("title_words", Type::TEXT),
-        ("author_id", Type::INT8),
-        ("state", Type::TEXT),
-        ("created_at", Type::INT8),
-        ("last_activity_at", Type::INT8),
-        ("first_post_id", Type::INT8),
-    ],
-};
-
-impl Thread {
-    fn values<'a>(&'a self, state: &'a &str) -> [&'a (dyn Value + Sync); 9] {
-        [
-            &self.id,
-            &self.forum,
-            &self.title,
-            &self.words,
-            &self.author,
-            state,
-            &self.at,
-            &self.at,
-            &self.first_post,
-        ]
-    }
+/// Counts all posts after the `last` one, which are visible and newer than all others; those in the forums
+/// `on_profiles` also on profiles.
+pub async fn count(tx: &Transaction<'_>, last: i64, on_profiles: &[i64]) -> Result<()> {
+    tx.change(COUNT_IN_THREADS, bind! { ":last": last }).await?;
+    tx.change(COUNT_IN_FORUMS, bind! { ":last": last }).await?;
+    let forums = between_commas(on_profiles.iter().copied());
+    let profiles = bind! { ":last": last, ":forums": forums };
+    tx.change(COUNT_ON_PROFILES, profiles).await.map(drop)
 }
 
-const POSTS: Table = Table {
-    name: "post",
-    columns: &[
-        ("id", Type::INT8),
-        ("thread_id", Type::INT8),
-        ("number", Type::INT8),
-        ("author_id", Type::INT8),
-        ("state", Type::TEXT),
-        ("created_at", Type::INT8),
-        ("ordered_at", Type::INT8),
-        ("body", Type::TEXT),
-        ("body_html", Type::TEXT),
-        ("body_words", Type::TEXT),
-    ],
-};
+const COUNT_IN_THREADS: &str = "
+    UPDATE thread SET
+        last_number = added.last_number,
+        reply_count = reply_count + added.replies,
+        last_post_id = added.last_post,
+        last_activity_at = added.newest
+    FROM (
+        SELECT
+            thread_id, max(number) AS last_number, sum(CASE WHEN number = 1 THEN 0 ELSE 1 END) AS replies,
+            max(id) AS last_post, max(created_at) AS newest
+        FROM post WHERE id > :last GROUP BY thread_id
+    ) AS added
+    WHERE thread.id = added.thread_id";
 
-impl Post {
-    fn values<'a>(&'a self, state: &'a &str) -> [&'a (dyn Value + Sync); 10] {
-        [
-            &self.id,
-            &self.thread,
-            &self.number,
-            &self.author,
-            state,
-            &self.at,
-            &self.ordered_at,
-            &self.body,
-            &self.html,
-            &self.words,
-        ]
-    }
-}
+const COUNT_IN_FORUMS: &str = "
+    UPDATE forum SET
+        thread_count = thread_count + added.threads,
+        post_count = post_count + added.posts,
+        last_activity_at = added.newest
+    FROM (
+        SELECT
+            thread.forum_id, sum(CASE WHEN post.number = 1 THEN 1 ELSE 0 END) AS threads,
+            count(*) AS posts, max(post.created_at) AS newest
+        FROM post JOIN thread ON thread.id = post.thread_id
+        WHERE post.id > :last AND thread.state = 'visible' GROUP BY thread.forum_id
+    ) AS added
+    WHERE forum.id = added.forum_id";
+
+const COUNT_ON_PROFILES: &str = "
+    UPDATE member SET post_count = post_count + added.posts
+    FROM (
+        SELECT post.author_id, count(*) AS posts
+        FROM post JOIN thread ON thread.id = post.thread_id
+        WHERE post.id > :last AND thread.state = 'visible' AND instr(:forums, ',' || thread.forum_id || ',') > 0
+        GROUP BY post.author_id
+    ) AS added
+    WHERE member.id = added.author_id";

@@ -1,45 +1,40 @@
 //! Bulk content, to see how the board does with much of it: the same for the same seed. Nobody is told of it.
 
 mod batch;
-mod counts;
-mod maker;
-mod random;
+mod generator;
 pub mod words;
 
 use forum_api::host::{Refusal, Result};
 
 use super::{Board, search};
-use maker::Maker;
+use generator::ContentGenerator;
 
-/// How much to make.
 #[derive(Clone, Copy, Debug)]
 pub struct Amount {
-    /// Members.
     pub members: u64,
-    /// Threads: half of them in General, the others in Help and in Members.
+    /// Half of them in General, the others in Help and in Members.
     pub threads: u64,
-    /// Posts, the first ones of the threads among them. Of the others, half are in one thread of General.
+    /// With the first ones of the threads. Of the others, half are in one thread of General.
     pub posts: u64,
 }
 
 impl Amount {
-    /// Everything.
     pub const fn total(&self) -> u64 {
         self.members + self.posts
     }
 }
 
-/// How much is written at once: others write in between.
+/// Number of members and posts in one transaction; other writes run between two.
 const BATCH: u64 = 5_000;
 
-/// Fills the forums General, Help and Members, and tells after each step how much is done.
+/// Fills the forums General, Help and Members, and calls `report` with the amount written so far.
 pub async fn run(board: &Board, amount: Amount, seed: u64, tell: impl Fn(u64)) -> Result<()> {
     if amount.threads > amount.posts {
         let reason = "there cannot be more threads than posts: each begins with one";
         return Err(Refusal::invalid("threads", reason));
     }
     let begin = board.write(move |tx, events| {
-        Box::pin(async move { Maker::begin(tx, amount, seed, events.now).await })
+        Box::pin(async move { ContentGenerator::begin(tx, amount, seed, events.now).await })
     });
     let mut maker = begin.await?;
     while maker.made() < amount.total() {

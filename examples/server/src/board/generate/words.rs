@@ -1,6 +1,8 @@
-//! Made-up words, of which a few are in almost every text and most are in hardly any, as in a language.
+//! Random words and texts, the same for the same seed.
 
-/// How often the number of words doubles: there are 2¹⁷ - 1 of them.
+use forum_api::runtime::{Entropy, SeededEntropy};
+
+/// The number of words is 2¹⁷ - 1.
 const DOUBLINGS: u64 = 17;
 
 const CONSONANTS: [char; 14] = [
@@ -8,7 +10,7 @@ const CONSONANTS: [char; 14] = [
 ];
 const VOWELS: [char; 5] = ['a', 'e', 'i', 'o', 'u'];
 
-/// The word of a rank: 1 is the most common one. Common words are short.
+/// Returns the word of a rank: 1 is the most common one. Common words are short.
 pub fn word(rank: u64) -> String {
     let (mut word, mut rest) = (String::new(), rank as usize);
     while rest > 0 || word.is_empty() {
@@ -20,11 +22,65 @@ pub fn word(rank: u64) -> String {
     word
 }
 
-/// A rank as chance has it: about in inverse proportion to the rank. `pick` gives a number below the one that it is
-/// given.
+/// Returns a random rank, about in inverse proportion to the rank. `pick` returns a number below its argument.
 pub fn rank(mut pick: impl FnMut(u64) -> u64) -> u64 {
     let first = 1 << pick(DOUBLINGS);
     first + pick(first)
+}
+
+/// Distance between the numbers of two seeds: odd and large, so that two seeds do not overlap.
+const FAR: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Random numbers that are the same for the same seed.
+#[derive(Debug)]
+pub struct Random(SeededEntropy);
+
+impl Random {
+    /// Numbers that overlap with those of no other seed.
+    pub const fn new(seed: u64) -> Self {
+        Self(SeededEntropy::new(seed.wrapping_mul(FAR)))
+    }
+
+    pub fn below(&self, end: u64) -> u64 {
+        let mut bytes = [0; 8];
+        self.0.fill(&mut bytes).unwrap_or_default();
+        u64::from_le_bytes(bytes) % end.max(1)
+    }
+
+    /// Returns one of `all`.
+    pub fn one_of<T: Copy>(&self, all: &[T]) -> Option<T> {
+        let place = self.below(all.len() as u64);
+        all.get(place as usize).copied()
+    }
+
+    /// Returns one of `all`, most often one of the last.
+    pub fn one_of_the_last<T: Copy>(&self, all: &[T]) -> Option<T> {
+        let back = self.rank() % all.len().max(1) as u64;
+        all.iter().rev().nth(back as usize).copied()
+    }
+
+    pub fn title(&self) -> String {
+        self.words(3, 7)
+    }
+
+    pub fn text(&self) -> String {
+        let sentences = (0..2 + self.below(7)).map(|_| self.words(6, 16) + ".");
+        sentences.collect::<Vec<_>>().join(" ")
+    }
+
+    fn words(&self, least: u64, most: u64) -> String {
+        let count = least + self.below(most - least + 1);
+        let words = (0..count).map(|_| self.word());
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    pub fn word(&self) -> String {
+        word(self.rank())
+    }
+
+    fn rank(&self) -> u64 {
+        rank(|end| self.below(end))
+    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,16 @@
-//! A member's folders: listed, read and counted.
+//! Folders of messages: listed, opened and counted.
 
 use std::sync::LazyLock;
 
 use forum_api::host::{Refusal, Result};
-use forum_api::model::{Author, Folder, ListMessages, Message, MessageSummary, Page};
+use forum_api::model::{
+    Author, Folder, ListMessages, Message, MessageSummary, Opening, Page, Timestamp,
+};
 
-use super::super::db::{self, Columns, Connection, bind};
-use super::super::position;
+use super::super::db::{self, Connection, RowReader, Transaction, bind};
+use super::super::texts::Texts;
+use super::super::{Board, page_keys};
+use super::send::{NewMessage, notify};
 
 /// A list of members with their ids, names and pictures, on SQLite and on Postgres.
 const LISTS: [&str; 2] = [
@@ -36,10 +40,9 @@ const COPIES: &str = "
 /// A query on SQLite and on Postgres.
 pub type Query = LazyLock<[String; 2]>;
 
-/// A whole folder.
 pub static LIST: Query = LazyLock::new(|| page("CAST(:unread AS BOOLEAN) IS NULL"));
 
-/// What is unread in a folder, or what is read.
+/// The unread messages of a folder, or the read ones.
 pub static FILTERED: Query = LazyLock::new(|| page("(copy.read_at IS NULL) = :unread"));
 
 fn page(filter: &str) -> [String; 2] {
@@ -52,29 +55,24 @@ fn page(filter: &str) -> [String; 2] {
     })
 }
 
-/// A page of a folder, newest first.
 pub async fn list(
     connection: &Connection<'_>,
     owner: i64,
     list: &ListMessages,
 ) -> Result<Page<MessageSummary>> {
-    let (time, id) = position::read(list.after.as_ref())?.unwrap_or((i64::MAX, i64::MAX));
+    let (time, id) = page_keys::read(list.after.as_ref())?.unwrap_or((i64::MAX, i64::MAX));
     let query = list.unread.map_or(&LIST, |_| &FILTERED);
     let parameters = bind! {
-        ":owner": owner,
-        ":folder": stored(list.folder),
-        ":time": time,
-        ":id": id,
-        ":rows": position::rows(list.limit),
-        ":unread": list.unread,
+        ":owner": owner, ":folder": stored(list.folder), ":time": time, ":id": id,
+        ":rows": page_keys::rows(list.limit), ":unread": list.unread,
     };
     let found = connection.all(on(connection, query), parameters, summary);
     Ok(Page::cut(found.await?, list.limit, |last| {
-        position::of(last.sent_at, &last.message_id)
+        page_keys::of(last.sent_at, &last.message_id)
     }))
 }
 
-/// One of the member's copies; another's is absent.
+/// Reads one of the member's copies.
 pub async fn one(connection: &Connection<'_>, owner: i64, copy: i64) -> Result<Message> {
     static QUERY: Query = LazyLock::new(|| {
         LISTS.map(summaries).map(|summaries| {
@@ -84,11 +82,11 @@ pub async fn one(connection: &Connection<'_>, owner: i64, copy: i64) -> Result<M
         })
     });
     let parameters = bind! { ":owner": owner, ":copy": copy };
-    let message = connection.first(on(connection, &QUERY), parameters, |columns| {
+    let message = connection.first(on(connection, &QUERY), parameters, |row| {
         Ok(Message {
-            summary: summary(columns)?,
-            body: columns.value()?,
-            body_html: columns.value()?,
+            summary: summary(row)?,
+            body: row.value()?,
+            body_html: row.value()?,
         })
     });
     message.await?.ok_or(Refusal::Absent)
@@ -96,31 +94,27 @@ pub async fn one(connection: &Connection<'_>, owner: i64, copy: i64) -> Result<M
 
 fn on(connection: &Connection<'_>, query: &'static Query) -> &'static str {
     let [sqlite, postgres] = &**query;
-    connection.either(sqlite, postgres)
+    connection.dialect(sqlite, postgres)
 }
 
-/// How many messages of the member's inbox are unread.
 pub async fn unread(connection: &Connection<'_>, owner: i64) -> db::Result<u64> {
     let query = "SELECT unread_count FROM member WHERE id = ?1";
-    connection
-        .one(query, bind![owner], |columns| columns.count())
-        .await
+    connection.one(query, bind![owner], |row| row.count()).await
 }
 
-fn summary(columns: &mut Columns<'_>) -> db::Result<MessageSummary> {
+fn summary(row: &mut RowReader<'_>) -> db::Result<MessageSummary> {
     Ok(MessageSummary {
-        message_id: columns.id()?,
-        folder: columns.value().map(folder)?,
-        subject: columns.value()?,
-        sender: columns.author()?,
-        recipients: columns.text()?.map_or(Ok(Vec::new()), authors)?,
-        sent_at: columns.value()?,
-        read_at: columns.value()?,
-        receipt_requested: columns.value()?,
+        message_id: row.id()?,
+        folder: row.value().map(folder)?,
+        subject: row.value()?,
+        sender: row.author()?,
+        recipients: row.text()?.map_or(Ok(Vec::new()), authors)?,
+        sent_at: row.value()?,
+        read_at: row.value()?,
+        receipt_requested: row.value()?,
     })
 }
 
-/// A folder as it is stored.
 pub const fn stored(folder: Folder) -> &'static str {
     match folder {
         Folder::Inbox => "inbox",
@@ -136,10 +130,10 @@ const fn folder(is_inbox: bool) -> Folder {
     }
 }
 
-/// A list of members; Postgres has none that is empty.
+/// Parses a list of members.
 fn authors(list: &str) -> db::Result<Vec<Author>> {
     let members: Vec<(i64, String, Option<String>)> = serde_json::from_str(list)
-        .map_err(|_| db::Error::Wrong("the recipients of a message are no list"))?;
+        .map_err(|_| db::Error::Invalid("the recipients of a message are no list"))?;
     let authors = members
         .into_iter()
         .map(|(id, username, avatar_url)| Author {
@@ -148,4 +142,78 @@ fn authors(list: &str) -> db::Result<Vec<Author>> {
             avatar_url,
         });
     Ok(authors.collect())
+}
+
+/// Prefix of a receipt's subject.
+const RECEIPT: &str = "Read: ";
+
+impl Board {
+    /// Opens one of the member's copies. Only the first opening waits for a write.
+    pub async fn open_message(&self, owner: i64, copy: i64, opening: Opening) -> Result<Message> {
+        let texts = self.texts;
+        let found = self.read(move |connection| Box::pin(one(connection, owner, copy)));
+        let found = found.await?;
+        if opening == Opening::Peek || found.summary.read_at.is_some() {
+            return Ok(found);
+        }
+        let open = self.write(move |tx, events| {
+            Box::pin(async move {
+                mark_read(tx, owner, copy, events.now, texts).await?;
+                one(tx, owner, copy).await
+            })
+        });
+        open.await
+    }
+}
+
+/// Marks a copy as read; the first call sends the receipt.
+async fn mark_read(
+    tx: &Transaction<'_>,
+    owner: i64,
+    copy: i64,
+    now: Timestamp,
+    texts: &Texts,
+) -> Result<()> {
+    let parameters = bind! { ":now": now, ":copy": copy, ":owner": owner };
+    let message = tx.first(
+        "UPDATE message_copy SET read_at = :now WHERE id = :copy AND owner_id = :owner AND read_at IS NULL
+         RETURNING message_id",
+        parameters,
+        |row| row.value(),
+    );
+    if let Some(message) = message.await? {
+        let count = "UPDATE member SET unread_count = unread_count - 1 WHERE id = ?1";
+        tx.change(count, bind![owner]).await?;
+        tell(tx, owner, message, now, texts).await?;
+    }
+    Ok(())
+}
+
+/// Sends the receipt, if it was requested and the sender's account exists. Neither quotas nor ignore lists apply to it.
+async fn tell(
+    tx: &Transaction<'_>,
+    reader: i64,
+    message: i64,
+    now: Timestamp,
+    texts: &Texts,
+) -> Result<()> {
+    let parameters = bind![message];
+    let asked = tx.first(
+        "SELECT sender_id, subject FROM message
+         WHERE id = ?1 AND receipt_requested AND sender_id IS NOT NULL",
+        parameters,
+        |row| Ok((row.value()?, row.value()?)),
+    );
+    let asked: Option<(i64, String)> = asked.await?;
+    let Some((sender, subject)) = asked else {
+        return Ok(());
+    };
+    let receipt = NewMessage {
+        sender: reader,
+        subject: &format!("{RECEIPT}{subject}"),
+        body: texts.receipt,
+        receipt_requested: false,
+        at: now,
+    };
+    Ok(notify(tx, receipt, sender).await?)
 }

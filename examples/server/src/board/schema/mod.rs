@@ -27,23 +27,21 @@ const POSTGRES: Migrations = Migrations {
 
 /// Returns whether the database has a board.
 pub async fn is_there(connection: &Connection<'_>) -> db::Result<bool> {
-    let find = connection.either(
+    let find = connection.dialect(
         "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)",
         "SELECT to_regclass(?1) IS NOT NULL",
     );
-    connection
-        .one(find, bind![TABLE], |columns| columns.value())
-        .await
+    connection.one(find, bind![TABLE], |row| row.value()).await
 }
 
 /// Compares the migrations of the database with those of this program.
 pub async fn status(connection: &Connection<'_>) -> db::Result<SchemaStatus> {
     Ok(match connection {
         Connection::Sqlite(sqlite) => sqlite::schema_status(sqlite, &SQLITE)?,
-        Connection::Postgres(Postgres::Alone(client)) => {
+        Connection::Postgres(Postgres::Connection(client)) => {
             migration_status(&****client, &POSTGRES).await?
         }
-        Connection::Postgres(Postgres::Together(transaction)) => {
+        Connection::Postgres(Postgres::Transaction(transaction)) => {
             migration_status(&***transaction, &POSTGRES).await?
         }
     })
@@ -56,11 +54,11 @@ pub async fn status(connection: &Connection<'_>) -> db::Result<SchemaStatus> {
 pub async fn apply(tx: &Transaction<'_>) -> Result<u32> {
     match &**tx {
         Connection::Sqlite(sqlite) => Ok(sqlite::migrate(sqlite, &SQLITE)?),
-        Connection::Postgres(Postgres::Together(transaction)) => {
+        Connection::Postgres(Postgres::Transaction(transaction)) => {
             Ok(apply_migrations(transaction, &POSTGRES).await?)
         }
-        Connection::Postgres(Postgres::Alone(_)) => {
-            Err(db::Error::Wrong("migrations are applied in a transaction").into())
+        Connection::Postgres(Postgres::Connection(_)) => {
+            Err(db::Error::Invalid("migrations are applied in a transaction").into())
         }
     }
 }

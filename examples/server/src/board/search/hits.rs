@@ -1,13 +1,13 @@
-//! What is told of a hit.
+//! Hits of a search: scores and excerpts.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use forum_api::model::{HitKind, Search, SearchHit, Show};
+use forum_api::model::{HitKind, Search, SearchHit, SearchIn, Show};
 
-use super::super::db::{self, Columns, Connection, bind};
+use super::super::db::{self, Connection, RowReader, bind};
 use super::super::markdown;
-use super::excerpt::excerpt;
-use super::terms::{Terms, beginning};
+use super::index::words;
 
 static ON_SQLITE: LazyLock<String> = LazyLock::new(|| hits(FOUND_ON_SQLITE));
 static ON_POSTGRES: LazyLock<String> = LazyLock::new(|| hits(FOUND_ON_POSTGRES));
@@ -35,45 +35,234 @@ fn hits(found: &str) -> String {
     )
 }
 
-/// The hits on these `posts`, in their order.
 pub async fn read(
     connection: &Connection<'_>,
     posts: &[i64],
     search: &Search,
 ) -> db::Result<Vec<SearchHit>> {
-    let terms = Terms::of(search);
+    let terms = TermMatcher::of(search);
     let kind = match search.show {
         Show::Posts => HitKind::Post,
         Show::Threads => HitKind::Thread,
     };
-    let find: &str = connection.either(&ON_SQLITE, &ON_POSTGRES);
+    let find: &str = connection.dialect(&ON_SQLITE, &ON_POSTGRES);
     connection
-        .all(find, bind![json(posts)], |columns| {
-            hit(columns, kind, &terms)
-        })
+        .all(find, bind![json(posts)], |row| hit(row, kind, &terms))
         .await
 }
 
-fn hit(columns: &mut Columns<'_>, kind: HitKind, terms: &Terms) -> db::Result<SearchHit> {
+fn hit(row: &mut RowReader<'_>, kind: HitKind, terms: &TermMatcher) -> db::Result<SearchHit> {
     let mut hit = SearchHit {
         kind,
-        forum_id: columns.id()?,
-        thread_id: columns.id()?,
-        post_id: columns.id()?,
-        title: columns.value()?,
-        author: columns.author()?,
-        created_at: columns.value()?,
+        forum_id: row.id()?,
+        thread_id: row.id()?,
+        post_id: row.id()?,
+        title: row.value()?,
+        author: row.author()?,
+        created_at: row.value()?,
         excerpt: String::new(),
         score: 0.0,
     };
-    let body: String = columns.value()?;
-    let mut words = || columns.text().map(Option::unwrap_or_default);
+    let body: String = row.value()?;
+    let mut words = || row.text().map(Option::unwrap_or_default);
     hit.score = terms.score(words()?, words()?) as f64 / 1e6;
     hit.excerpt = excerpt(&markdown::plain(beginning(&body)), terms);
     Ok(hit)
 }
 
-/// A list as the statements take it.
+/// A list of ids as JSON.
 pub fn json(ids: &[i64]) -> String {
     serde_json::json!(ids).to_string()
+}
+
+/// Maximum length of an excerpt in characters.
+const EXCERPT_LENGTH: usize = 200;
+
+/// Maximum number of characters before the match.
+const BEFORE: usize = 60;
+
+const MORE: &str = "…";
+
+/// Cuts an excerpt around the first of the `terms`, or at the beginning, between words.
+pub fn excerpt(text: &str, terms: &TermMatcher) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let place = terms.first_in(&text).unwrap_or_default();
+    let (before, after) = text.split_at_checked(place).unwrap_or_default();
+    let before = last(before, BEFORE);
+    let cut_before = before.len() < place;
+    let after = first(after, EXCERPT_LENGTH - before.chars().count());
+    let cut_after = place + after.len() < text.len();
+    let mark = |cut| if cut { MORE } else { "" };
+    format!("{}{before}{after}{}", mark(cut_before), mark(cut_after))
+}
+
+/// The last words of at most `most` characters.
+fn last(text: &str, most: usize) -> &str {
+    let Some((start, _)) = text.char_indices().rev().nth(most) else {
+        return text;
+    };
+    let (_, kept) = text.split_at(start);
+    kept.split_once(' ').map_or("", |(_, words)| words)
+}
+
+/// The first words of at most `most` characters.
+fn first(text: &str, most: usize) -> &str {
+    let Some((end, _)) = text.char_indices().nth(most) else {
+        return text;
+    };
+    let (kept, _) = text.split_at(end);
+    kept.rsplit_once(' ').map_or(kept, |(words, _)| words)
+}
+
+/// Weight of a word in the title.
+const TITLE: f64 = 5.0;
+
+/// Saturation of further occurrences.
+const SATURATION: f64 = 1.2;
+
+/// Weight of the text's length.
+const LENGTH: f64 = 0.75;
+
+/// Length of an average post, in bytes.
+const ORDINARY: f64 = 400.0;
+
+/// Number of bytes of a post that are read for its score and excerpt, which bounds the cost of a search.
+const LOOK: usize = 4096;
+
+/// Required words and phrases.
+#[derive(Debug)]
+pub struct TermMatcher {
+    terms: BTreeSet<Vec<String>>,
+    within: SearchIn,
+}
+
+impl TermMatcher {
+    pub fn of(search: &Search) -> Self {
+        let terms = search.q.terms().iter().filter(|term| !term.excluded);
+        let words = |text| words(text).map(|(_, word)| word).collect();
+        Self {
+            terms: terms.map(|term| words(&term.text)).collect(),
+            within: search.within,
+        }
+    }
+
+    /// How well a post with these fold_words words matches, in millionths: the formula of Okapi BM25, but for the weights
+    /// of words that come from the rest of the board. So it is the same for everybody, and stays the same while a
+    /// reader pages.
+    pub fn score(&self, title: &str, body: &str) -> i64 {
+        let length = 1.0 - LENGTH + LENGTH * body.len() as f64 / ORDINARY;
+        let title: Vec<&str> = title.split(' ').collect();
+        let body: Vec<&str> = beginning(body).split(' ').collect();
+        let scores = self.terms.iter().map(|term| {
+            let count = self.count(term, &title, &body);
+            count / (count + SATURATION * length)
+        });
+        (scores.sum::<f64>() * 1e6) as i64
+    }
+
+    fn count(&self, term: &[String], title: &[&str], body: &[&str]) -> f64 {
+        match self.within {
+            SearchIn::All => TITLE * occurrences(term, title) + occurrences(term, body),
+            SearchIn::Titles => TITLE * occurrences(term, title),
+            SearchIn::Posts => occurrences(term, body),
+        }
+    }
+
+    /// Returns where in `text` the first complete match begins, in bytes.
+    pub fn first_in(&self, text: &str) -> Option<usize> {
+        let (mut places, mut seen) = (Vec::new(), Vec::new());
+        for (place, word) in words(text) {
+            places.push(place);
+            seen.push(word);
+            if let Some(term) = self.terms.iter().find(|term| seen.ends_with(term)) {
+                return places.get(seen.len() - term.len()).copied();
+            }
+        }
+        None
+    }
+}
+
+/// Number of occurrences of a phrase.
+fn occurrences(term: &[String], words: &[&str]) -> f64 {
+    let spans = words.windows(term.len().max(1));
+    spans.filter(|at| *at == term).count() as f64
+}
+
+/// The beginning of a text that is read for scores, without a cut character.
+pub fn beginning(text: &str) -> &str {
+    let mut ends = (0..=LOOK.min(text.len())).rev();
+    ends.find_map(|end| text.get(..end)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use forum_api::model::Query;
+
+    use super::super::index::fold_words;
+    use super::*;
+
+    fn terms(text: &str) -> TermMatcher {
+        TermMatcher::of(&Search::new(Query::parse(text).unwrap()))
+    }
+
+    fn score(terms: &TermMatcher, title: &str, body: &str) -> i64 {
+        terms.score(&fold_words(title), &fold_words(body))
+    }
+
+    #[test]
+    fn an_excerpt_is_cut_between_words_around_the_match() {
+        let long_word = "ü".repeat(3 * EXCERPT_LENGTH);
+        for (query, text, expected) in [
+            ("tea", " green\n\n tea  cup\n", "green tea cup"),
+            ("milk", "green tea", "green tea"),
+            ("milk", "", ""),
+            ("x", &long_word, &("ü".repeat(EXCERPT_LENGTH) + "…")),
+            ("x", &format!("{long_word} x {long_word}"), "…x…"),
+        ] {
+            assert_eq!(excerpt(text, &terms(query)), expected, "{query}");
+        }
+        let text = format!("{}TEA {}", "grün ".repeat(100), "löffel ".repeat(100));
+        let excerpt = excerpt(&text, &terms("tea"));
+        assert!(
+            excerpt.starts_with("…grün grün ") && excerpt.ends_with(" löffel…"),
+            "{excerpt}"
+        );
+        let place = excerpt.chars().position(|letter| letter == 'T').unwrap();
+        assert!(place <= BEFORE + 1 && excerpt.chars().count() <= EXCERPT_LENGTH + 2);
+    }
+
+    #[test]
+    fn terms_are_found_in_any_case_and_with_any_accents() {
+        for (query, text, place) in [
+            ("tea", "Some TEA", Some(5)),
+            ("tea", "steam, teas", None),
+            ("gru\u{308}n", "das Grün", Some(4)),
+            ("\"green leaf\"", "green tea, Green-leaf", Some(11)),
+            ("\"green leaf\"", "leaf green", None),
+            ("cup tea -milk", "milk tea cup", Some(5)),
+            ("चाय", "हिन्दी चाय", Some(19)),
+        ] {
+            assert_eq!(terms(query).first_in(text), place, "{query} in {text}");
+        }
+    }
+
+    #[test]
+    fn more_matches_in_less_text_score_higher_and_a_title_more_than_a_body() {
+        let (tea, long) = (terms("tea"), "tea ".to_owned() + &"x ".repeat(500));
+        let texts = [
+            ("", &*long),
+            ("", "tea cup"),
+            ("", "tea tea"),
+            ("Tea", "cup cup"),
+            ("Tea", "tea cup"),
+        ];
+        let scores = texts.map(|(title, body)| score(&tea, title, body));
+        assert!(scores.is_sorted_by(|a, b| a < b), "{scores:?}");
+        assert_eq!(score(&terms("tea TEA"), "", "tea"), score(&tea, "", "tea"));
+        let mut search = Search::new(Query::parse("tea").unwrap());
+        search.within = SearchIn::Titles;
+        assert_eq!(score(&TermMatcher::of(&search), "Cup", "tea"), 0);
+        search.within = SearchIn::Posts;
+        assert_eq!(score(&TermMatcher::of(&search), "Tea", "cup"), 0);
+    }
 }

@@ -4,37 +4,34 @@
 //! see, however much of it there is. Nothing but a hit's own text goes into its score: the rest of the board, hidden
 //! or not, leaves no trace in it.
 
-mod aim;
-mod excerpt;
-mod expression;
+mod filter;
 mod hits;
 mod index;
 mod relevance;
-mod terms;
-mod threads;
-mod walk;
-mod words;
+mod scan;
 
 use forum_api::host::{Refusal, Result};
 use forum_api::model::{Page, Query, Search, SearchHit, Show, Sort, Timestamp};
 
 use super::actor::Actor;
 use super::db::Connection;
-use aim::Aim;
+use filter::SearchFilter;
 pub use hits::json;
-pub use index::{learn, together};
-use walk::Way;
-pub use words::folded;
+pub use index::{fold_words, learn, together};
+use scan::ScanDirection;
 
-/// What finds the threads that a search leaves out, and what looks for threads that a walk has met.
+/// Queries for `query_plans`.
 #[cfg(test)]
-pub use self::{aim::LONG_AND_HIDDEN, threads::ON_SQLITE as TOLD};
+pub use self::{filter::LONG_AND_HIDDEN, scan::EARLIER_ON_SQLITE};
 
-/// What walks the index.
+/// Scans for `query_plans`.
 #[cfg(test)]
-pub const WALKS: [fn() -> &'static str; 2] = [|| Way::Back.on_sqlite(), || Way::Forth.on_sqlite()];
+pub const SCANS: [fn() -> &'static str; 2] = [
+    || ScanDirection::Descending.on_sqlite(),
+    || ScanDirection::Ascending.on_sqlite(),
+];
 
-/// A page of the hits that the caller may read.
+/// Returns a page of visible hits.
 pub async fn page(
     connection: &Connection<'_>,
     actor: &Actor,
@@ -42,21 +39,25 @@ pub async fn page(
     now: Timestamp,
 ) -> Result<Page<SearchHit>> {
     few_words(&search.q)?;
-    let Some(aim) = Aim::of(connection, actor, search, now).await? else {
+    let Some(filter) = SearchFilter::of(connection, actor, search, now).await? else {
         return Ok(Page {
             items: Vec::new(),
             next: None,
         });
     };
-    let way = match search.sort {
+    let direction = match search.sort {
         Sort::Relevance => None,
-        Sort::Newest => Some(Way::Back),
-        Sort::Oldest => Some(Way::Forth),
+        Sort::Newest => Some(ScanDirection::Descending),
+        Sort::Oldest => Some(ScanDirection::Ascending),
     };
-    let found = match (way, search.show) {
-        (None, _) => relevance::page(connection, &aim, search).await?,
-        (Some(way), Show::Posts) => walk::page(connection, &aim, search, way).await?,
-        (Some(way), Show::Threads) => threads::page(connection, &aim, search, way).await?,
+    let found = match (direction, search.show) {
+        (None, _) => relevance::page(connection, &filter, search).await?,
+        (Some(direction), Show::Posts) => {
+            scan::page(connection, &filter, search, direction).await?
+        }
+        (Some(direction), Show::Threads) => {
+            scan::threads_page(connection, &filter, search, direction).await?
+        }
     };
     Ok(Page {
         items: hits::read(connection, &found.items, search).await?,
@@ -64,12 +65,12 @@ pub async fn page(
     })
 }
 
-/// Each word costs the index a look at all posts that have it, those of a phrase as well.
+/// Limits the words of phrases too: each costs a lookup in the index.
 fn few_words(query: &Query) -> Result<()> {
     let words = query
         .terms()
         .iter()
-        .map(|term| words::words(&term.text).count());
+        .map(|term| index::words(&term.text).count());
     let few = words.sum::<usize>() <= Query::TERMS;
     few.then_some(())
         .ok_or(Refusal::Unusable("q", Query::EXPECTED))

@@ -10,15 +10,15 @@ use std::sync::LazyLock;
 use forum_api::host::Result;
 use forum_api::model::{Page, Position, Search, Show};
 
-use super::super::db::{self, Columns, Connection, bind};
-use super::super::position;
+use super::super::db::{self, Connection, RowReader, bind};
+use super::super::page_keys;
 use super::super::settings::SEARCH_WINDOW;
-use super::aim::Aim;
+use super::filter::SearchFilter;
 use super::hits;
-use super::terms::Terms;
-use super::walk::{Match, Way};
+use super::hits::TermMatcher;
+use super::scan::{Match, ScanDirection};
 
-/// A match, in the order of rank: by score, then by age.
+/// A match, ordered by score and age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Ranked {
     score: i64,
@@ -26,19 +26,24 @@ struct Ranked {
     thread: i64,
 }
 
-/// What a page begins after: a score and a post.
+/// Page key: a score and a post.
 type Place = (i64, i64);
 
-/// A page of what is found.
-pub async fn page(connection: &Connection<'_>, aim: &Aim, search: &Search) -> Result<Page<i64>> {
+pub async fn page(
+    connection: &Connection<'_>,
+    filter: &SearchFilter,
+    search: &Search,
+) -> Result<Page<i64>> {
     let window = SEARCH_WINDOW.get(connection).await?.into();
     let (after, posts, rows): (Option<Place>, _, _) =
-        match position::numbers(search.after.as_ref())? {
-            None => (None, aim.posts.clone(), window),
+        match page_keys::numbers(search.after.as_ref())? {
+            None => (None, filter.posts.clone(), window),
             // Some may have been restored since.
             Some([score, post, first, last]) => (Some((score, post)), first..=last, 2 * window),
         };
-    let found = Way::Back.matches(connection, aim, &posts, rows).await?;
+    let found = ScanDirection::Descending
+        .matches(connection, filter, &posts, rows)
+        .await?;
     let span = match after {
         None => span(&found),
         Some(_) => posts,
@@ -56,13 +61,13 @@ pub async fn page(connection: &Connection<'_>, aim: &Aim, search: &Search) -> Re
     })
 }
 
-/// From the oldest to the newest of the `matches`, which come newest first.
+/// The range of the `matches`, which are newest first.
 fn span(matches: &[Match]) -> RangeInclusive<i64> {
     let ends = matches.last().zip(matches.first());
     ends.map_or(0..=0, |(oldest, newest)| oldest.post..=newest.post)
 }
 
-/// Puts the best first, of each thread the best alone where threads are shown.
+/// Sorts the best first; of each thread only the best if threads are shown.
 fn rank(matches: &mut Vec<Ranked>, show: Show) {
     matches.sort_unstable_by_key(|found| Reverse(*found));
     if show == Show::Threads {
@@ -86,26 +91,23 @@ fn words(found: &str) -> String {
     )
 }
 
-/// The score of each of the `matches`.
 async fn ranked(
     connection: &Connection<'_>,
     matches: &[Match],
     search: &Search,
 ) -> db::Result<Vec<Ranked>> {
-    let terms = Terms::of(search);
+    let terms = TermMatcher::of(search);
     let posts: Vec<i64> = matches.iter().map(|found| found.post).collect();
-    let find: &str = connection.either(&ON_SQLITE, &ON_POSTGRES);
+    let find: &str = connection.dialect(&ON_SQLITE, &ON_POSTGRES);
     connection
-        .all(find, bind![hits::json(&posts)], |columns| {
-            score(columns, &terms)
-        })
+        .all(find, bind![hits::json(&posts)], |row| score(row, &terms))
         .await
 }
 
-/// The texts stay where they are.
-fn score(columns: &mut Columns<'_>, terms: &Terms) -> db::Result<Ranked> {
-    let (post, thread) = (columns.value()?, columns.value()?);
-    let mut words = || columns.text().map(Option::unwrap_or_default);
+/// Computes a score without copying the texts.
+fn score(row: &mut RowReader<'_>, terms: &TermMatcher) -> db::Result<Ranked> {
+    let (post, thread) = (row.value()?, row.value()?);
+    let mut words = || row.text().map(Option::unwrap_or_default);
     let (body, title) = (words()?, words()?);
     Ok(Ranked {
         score: terms.score(title, body),

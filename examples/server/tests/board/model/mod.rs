@@ -2,16 +2,12 @@
 //! model does: each answer's status, its code, and what is seen.
 //!
 //! `MODEL_STEPS=100000 cargo test --test board model` takes so many steps in place of 2,000, and `MODEL_SEED` others.
-//! A history that goes wrong is told in its shortest form.
+//! A history that goes wrong is reported in its shortest form.
 
-mod act;
-mod operator;
-mod play;
-mod request;
-mod rules;
-mod view;
-mod world;
-mod writes;
+mod action;
+mod commands;
+mod runner;
+mod state;
 
 use std::env;
 
@@ -20,8 +16,8 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRu
 use tokio::runtime::Builder;
 
 use crate::backend::Backend;
-use act::Act;
-use play::Play;
+use action::Action;
+use runner::ModelRunner;
 
 /// How many steps a history has, about.
 const LENGTH: usize = 100;
@@ -40,23 +36,24 @@ fn the_board_lives_through_any_history_as_its_model_does() {
         .to_le_bytes();
     let seed = [seed, seed].concat();
     let random = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
-    let histories = vec(act::step(), 1..2 * LENGTH);
-    let lived = TestRunner::new_with_rng(config, random)
-        .run(&histories, |acts| lived(&acts).map_err(TestCaseError::fail));
+    let histories = vec(action::action(), 1..2 * LENGTH);
+    let lived = TestRunner::new_with_rng(config, random).run(&histories, |actions| {
+        lived(&actions).map_err(TestCaseError::fail)
+    });
     lived.unwrap_or_else(|difference| panic!("{difference}"));
 }
 
-/// Takes the board and the model through `acts`; or tells where they part.
-fn lived(acts: &[Act]) -> Result<(), String> {
+/// Takes the board and the model through `actions`.
+fn lived(actions: &[Action]) -> Result<(), String> {
     let runtime = Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
         .build()
         .unwrap();
     runtime.block_on(async {
-        let mut play = Play::new(Backend::Memory.unless_chosen()).await;
-        for act in acts {
-            play.step(act).await?;
+        let mut runner = ModelRunner::new(Backend::Memory.unless_chosen()).await;
+        for action in actions {
+            runner.step(action).await?;
         }
         Ok(())
     })

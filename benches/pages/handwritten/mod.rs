@@ -1,0 +1,176 @@
+//! The server by hand: a handler a page, and nothing that is not in the page; below [`KNOWN`] the same, after the token
+//! and its owner were looked up as the API has to.
+
+mod known;
+mod query;
+mod row;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use deadpool_postgres::{Client, Pool};
+use forum_api::store::{postgres, sqlite};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, Uri};
+use rusqlite::{Connection, ToSql};
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio_postgres::types;
+
+use crate::board::db::named_params;
+use known::{Member, Token};
+use query::{Forums, Posts, Query, Thread, Threads};
+use row::Row;
+
+/// Before the paths of those who are looked up.
+pub const KNOWN: &str = "/known";
+
+/// As many as the program has.
+const CONNECTIONS: usize = 16;
+
+#[derive(Clone)]
+enum Database {
+    Sqlite(sqlite::Database),
+    Postgres(Pool),
+}
+
+#[derive(Clone)]
+struct Site {
+    database: Database,
+    /// Whether it looks up who asks.
+    knows: bool,
+}
+
+/// Who asks: a token to look up, unless nobody cares.
+type Asking = Option<Token>;
+
+/// Serves the board until the process ends; gives where it listens.
+pub fn start(url: &str) -> String {
+    let runtime = Box::leak(Box::new(Runtime::new().unwrap()));
+    let database = match url.strip_prefix("sqlite:") {
+        Some(path) => Database::Sqlite(opened(path)),
+        None => Database::Postgres(postgres::connect(url, CONNECTIONS).unwrap()),
+    };
+    let any: SocketAddr = ([127, 0, 0, 1], 0).into();
+    let listener = runtime.block_on(TcpListener::bind(any)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let [plain, knowing] = [false, true].map(|knows| router(database.clone(), knows));
+    let both = plain.nest(KNOWN, knowing);
+    runtime.spawn(async move { axum::serve(listener, both).await });
+    format!("http://{address}")
+}
+
+fn opened(path: &str) -> sqlite::Database {
+    let location = sqlite::Location::File {
+        path: path.into(),
+        create: false,
+    };
+    sqlite::Database::open(&location).unwrap()
+}
+
+fn router(database: Database, knows: bool) -> Router {
+    Router::new()
+        .route("/api/v1/forums", get(forums))
+        .route("/api/v1/forums/{forum}/threads", get(threads))
+        .route("/api/v1/threads/{thread}", get(thread))
+        .route("/api/v1/threads/{thread}/posts", get(posts))
+        .with_state(Arc::new(Site { database, knows }))
+}
+
+async fn forums(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
+    let depth_first = matches!(site.database, Database::Sqlite(_));
+    site.answer(&headers, Forums { depth_first }).await
+}
+
+async fn threads(
+    State(site): State<Arc<Site>>,
+    Path(forum): Path<i64>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Response {
+    let rows = limit(&uri) + 1;
+    site.answer(&headers, Threads { forum, rows }).await
+}
+
+async fn thread(
+    State(site): State<Arc<Site>>,
+    Path(thread): Path<i64>,
+    headers: HeaderMap,
+) -> Response {
+    site.answer(&headers, Thread { thread }).await
+}
+
+async fn posts(
+    State(site): State<Arc<Site>>,
+    Path(thread): Path<i64>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Response {
+    let rows = limit(&uri) + 1;
+    site.answer(&headers, Posts { thread, rows }).await
+}
+
+fn limit(uri: &Uri) -> i64 {
+    let limit = uri.query().and_then(|query| query.strip_prefix("limit="));
+    limit.map_or(20, |limit| limit.parse().unwrap())
+}
+
+impl Site {
+    async fn answer<Q: Query>(&self, headers: &HeaderMap, query: Q) -> Response {
+        let asking = self.knows.then(|| Token::of(headers));
+        let wire = match &self.database {
+            Database::Sqlite(database) => in_sqlite(database, asking, query).await,
+            Database::Postgres(pool) => in_postgres(pool, asking, query).await,
+        };
+        let json = serde_json::to_vec(&wire).unwrap();
+        ([(CONTENT_TYPE, "application/json")], json).into_response()
+    }
+}
+
+async fn in_sqlite<Q: Query>(database: &sqlite::Database, asking: Asking, query: Q) -> Q::Wire {
+    let read = database.read::<_, sqlite::SqliteError>(move |connection| {
+        if let Some(token) = asking {
+            let owner = token.wire(rows(connection, &token)?);
+            rows(connection, &Member(owner))?;
+        }
+        Ok(query.wire(rows(connection, &query)?))
+    });
+    read.await.unwrap()
+}
+
+fn rows<Q: Query>(connection: &Connection, query: &Q) -> rusqlite::Result<Vec<Q::Item>> {
+    let mut statement = connection.prepare_cached(query.sql())?;
+    let bound = query.bound();
+    let bound: Vec<_> = bound
+        .iter()
+        .map(|(name, value)| (*name, *value as &dyn ToSql))
+        .collect();
+    let items = statement.query_map(&*bound, |row| Ok(Q::read(row)))?;
+    items.collect()
+}
+
+async fn in_postgres<Q: Query>(pool: &Pool, asking: Asking, query: Q) -> Q::Wire {
+    let client = pool.get().await.unwrap();
+    if let Some(token) = asking {
+        let owner = token.wire(fetched(&client, &token).await);
+        fetched(&client, &Member(owner)).await;
+    }
+    query.wire(fetched(&client, &query).await)
+}
+
+async fn fetched<Q: Query>(client: &Client, query: &Q) -> Vec<Q::Item> {
+    let statement_text = named_params(query.sql());
+    let statement = client.prepare_cached(&statement_text.sql).await.unwrap();
+    let bound = query.bound();
+    let value = |name: &String| bound.iter().find(|(bound, _)| bound == name).unwrap().1;
+    let values = statement_text.names.iter().map(value);
+    let values: Vec<_> = values
+        .map(|value| value as &(dyn types::ToSql + Sync))
+        .collect();
+    let rows = client.query(&statement, &values).await.unwrap();
+    rows.iter().map(Q::read::<tokio_postgres::Row>).collect()
+}

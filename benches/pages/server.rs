@@ -1,0 +1,108 @@
+//! The real program over a full board.
+
+use std::env;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, Command};
+use std::{io, thread};
+
+use serde_json::Value;
+
+use crate::backend::Backend;
+use crate::program::{self, ExitedProcess};
+
+/// Of the board's administrator.
+const PASSWORD: &str = "pages are to be quick";
+
+/// A server in a process of its own, which ends with this value.
+pub struct Served {
+    api: String,
+    /// A member's, with all scopes.
+    pub token: String,
+    child: Child,
+}
+
+impl Served {
+    /// Serves the board, and fills it unless it is full.
+    pub fn start(place: &Backend) -> Self {
+        build();
+        let (child, api) = serve(place);
+        let owner = [
+            "token",
+            "issue",
+            "--owner",
+            "alice",
+            "--scopes",
+            "all",
+            "--password-stdin",
+        ];
+        let token = run(place, &owner).out.trim_end().to_owned();
+        let served = Self { api, token, child };
+        if served.json("/forums/2/threads?limit=100")["next"].is_null() {
+            let posts = env::var("POSTS").map_or(1_000_000, |posts| posts.parse().unwrap());
+            let [threads, posts] = [posts / 50, posts].map(|amount: u64| amount.to_string());
+            run(
+                place,
+                &["generate", "--threads", &threads, "--posts", &posts],
+            );
+        }
+        served
+    }
+
+    /// Where it listens.
+    pub fn origin(&self) -> &str {
+        self.api.strip_suffix("/api/v1").unwrap()
+    }
+
+    /// What a path of the API answers.
+    pub fn json(&self, path: &str) -> Value {
+        let bearer = format!("Bearer {}", self.token);
+        let headers = [("authorization", bearer.as_str())];
+        let answer = crate::client::send("GET", &format!("{}{path}", self.api), &headers, "");
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn build() {
+    let build = ["build", "--release", "-p", "forum-server"];
+    let built = Command::new(env!("CARGO")).args(build).status();
+    assert!(built.unwrap().success());
+}
+
+/// Its budgets are no obstacle. What it logs is read, as it would be.
+fn serve(place: &Backend) -> (Child, String) {
+    let plenty = u32::MAX.to_string();
+    let arguments = [
+        "--json",
+        "--database",
+        place.url(),
+        "--listen",
+        "127.0.0.1:0",
+        "--token-budget",
+        &plenty,
+        "--admin-password-stdin",
+    ];
+    let mut child = program::start(&env::temp_dir(), &arguments, &[]);
+    writeln!(child.stdin.take().unwrap(), "{PASSWORD}").unwrap();
+    let mut log = child.stderr.take().unwrap();
+    thread::spawn(move || io::copy(&mut log, &mut io::sink()));
+    let mut greeting = String::new();
+    let out = child.stdout.take().unwrap();
+    BufReader::new(out).read_line(&mut greeting).unwrap();
+    let greeting: Value = serde_json::from_str(&greeting).unwrap();
+    (child, greeting["api"].as_str().unwrap().into())
+}
+
+fn run(place: &Backend, arguments: &[&str]) -> ExitedProcess {
+    let arguments = [&["--database", place.url()], arguments].concat();
+    let ended = program::run(&env::temp_dir(), &arguments, PASSWORD);
+    assert_eq!(ended.status, 0, "{arguments:?}: {ended:?}");
+    ended
+}

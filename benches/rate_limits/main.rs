@@ -1,0 +1,76 @@
+//! What a charge takes with 64 at once, in memory, in Redis, and while Redis is out of reach; and what 1,000,000 live
+//! prefixes take: `cargo bench -p forum-benches --bench rate_limits`, after `source tests/redis`, in ten seconds.
+
+use forum_benches::measurements;
+
+mod memory;
+
+use std::env;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use forum_api::rate_limit::{BudgetKey, Window};
+use forum_api::runtime::{Clock, SystemClock};
+use forum_api::store::Budgets;
+use forum_api::store::memory::MemoryBudgets;
+use forum_api::store::redis::{RedisBudgets, Settings};
+use forum_api::token::Lookup;
+
+const AT_ONCE: u64 = 64;
+const EACH: u64 = 5_000;
+const WINDOW: Window = Window {
+    units: u32::MAX,
+    length: Duration::from_secs(300),
+};
+
+#[tokio::main]
+async fn main() {
+    memory::measure().await;
+    measure("in memory", Arc::new(MemoryBudgets::default())).await;
+    match env::var("FORUM_API_REDIS") {
+        Ok(url) => measure("in Redis", redis(&url).await).await,
+        Err(_) => println!("left out: in Redis, as FORUM_API_REDIS names none"),
+    }
+    let nowhere = redis("redis://127.0.0.1:1").await;
+    measure("while Redis is out of reach", nowhere).await;
+}
+
+async fn redis(url: &str) -> Arc<RedisBudgets> {
+    let prefix = format!("forum_api_bench_{}:", std::process::id());
+    let settings = Settings {
+        prefix,
+        ..Settings::default()
+    };
+    Arc::new(RedisBudgets::connect(url, settings).await.unwrap())
+}
+
+async fn measure(place: &str, budgets: Arc<dyn Budgets>) {
+    let start = Instant::now();
+    let callers = (0..AT_ONCE).map(|caller| tokio::spawn(call(caller, budgets.clone())));
+    let mut times = Vec::new();
+    for caller in callers.collect::<Vec<_>>() {
+        times.extend(caller.await.unwrap());
+    }
+    let rate = times.len() as f64 / start.elapsed().as_secs_f64();
+    times.sort_unstable();
+    let of_hundred = |part: usize| times[times.len() * part / 100].as_secs_f64() * 1e6;
+    println!(
+        "{place}: {rate:.0} charges/s, median {:.1} us, 99 of 100 within {:.1} us",
+        of_hundred(50),
+        of_hundred(99),
+    );
+}
+
+/// Charges the budgets of ten tokens in turn, and gives how long each charge took.
+async fn call(caller: u64, budgets: Arc<dyn Budgets>) -> Vec<Duration> {
+    let mut times = Vec::new();
+    for number in 0..EACH {
+        let lookup = Lookup::parse(&format!("{:016}", caller * 10 + number % 10));
+        let key = BudgetKey::Token(lookup.unwrap());
+        let start = Instant::now();
+        let charge = budgets.charge(&key, 1, WINDOW, SystemClock.now()).await;
+        times.push(start.elapsed());
+        assert!(charge.unwrap().granted);
+    }
+    times
+}

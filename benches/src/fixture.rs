@@ -1,0 +1,134 @@
+//! A board, and its webhooks.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use forum_api::Language;
+use forum_api::model::{EndpointId, UserId};
+use forum_api::runtime::{Clock, SystemClock, SystemEntropy, TokioRuntime};
+use forum_api::store::{FanOut, Webhooks};
+use forum_api::webhook::{Event, HttpSettings, HttpTransport, Occasion, Topic, Topics};
+use forum_api::webhook_admin::{Registration, Registry};
+use forum_api::worker::{Settings, Worker, WorkerHandle};
+use serde_json::json;
+
+use crate::place::Place;
+use forum_server::board::groups::{Group, Groups};
+use forum_server::board::{Board, accounts};
+
+/// So many events are put there in one transaction.
+const BATCH: usize = 1_000;
+
+/// A board, and its webhooks.
+#[expect(missing_debug_implementations, reason = "a fixture")]
+pub struct BenchFixture {
+    pub board: Board,
+    pub webhooks: Webhooks,
+    /// For whom endpoints act.
+    owner: UserId,
+    pub place: Place,
+}
+
+impl BenchFixture {
+    /// A board with nothing but one member.
+    pub async fn new() -> Self {
+        let place = Place::new().await;
+        let database = place.database.clone();
+        let board = Board::new(database.clone(), Arc::new(SystemClock), Language::English);
+        board.migrate().await.unwrap();
+        let groups = Groups::of([Group::Members, Group::Administrators]);
+        let owner =
+            board.write(move |tx, events| Box::pin(accounts::add(tx, "owner", groups, events.now)));
+        Self {
+            owner: owner.await.unwrap().into(),
+            webhooks: database.webhooks(),
+            board,
+            place,
+        }
+    }
+
+    /// The file that SQLite keeps it in.
+    pub fn path(&self) -> PathBuf {
+        self.place.file.clone().unwrap()
+    }
+
+    /// Adds an endpoint that is told of this topic.
+    pub async fn endpoint(&self, url: &str, topic: &Topic) -> EndpointId {
+        let registry = Registry::new(self.webhooks.clone(), TokioRuntime).allow_private(true);
+        let topics = Topics {
+            all: false,
+            named: [topic.clone()].into(),
+        };
+        let new = Registration {
+            url: url.into(),
+            topics: topics.clone(),
+            owner: self.owner.clone(),
+            secret: None,
+        };
+        let registry = registry.topics(topics.named.into_iter().collect());
+        registry.register(new).await.unwrap().endpoint.id
+    }
+
+    /// A worker with these settings.
+    pub fn work(&self, settings: Settings) -> WorkerHandle {
+        let authority = Arc::new(self.board.clone());
+        Worker::new(self.webhooks.clone(), authority, transport(), TokioRuntime)
+            .settings(settings)
+            .start()
+    }
+
+    /// Writes so many events of this topic, as a host does.
+    pub async fn put(&self, topic: &Topic, count: usize) {
+        for first in (0..count).step_by(BATCH) {
+            self.write(events(topic, BATCH.min(count - first))).await;
+        }
+    }
+
+    /// Queues so many deliveries for this endpoint alone.
+    pub async fn queue(&self, topic: &Topic, to: &EndpointId, count: usize) {
+        for first in (0..count).step_by(BATCH) {
+            let events = events(topic, BATCH.min(count - first));
+            let to = |event: &Event| FanOut {
+                event: event.id.clone(),
+                endpoints: vec![to.clone()],
+            };
+            let fan_out: Vec<_> = events.iter().map(to).collect();
+            self.write(events).await;
+            let now = SystemClock.now().minus(Duration::from_secs(1));
+            self.webhooks.outbox.fan_out(&fan_out, now).await.unwrap();
+        }
+    }
+
+    async fn write(&self, events: Vec<Event>) {
+        let write = self.board.write(move |tx, _| {
+            Box::pin(async move {
+                for event in &events {
+                    tx.change_texts(Event::INSERT, &event.parameters()).await?;
+                }
+                Ok(())
+            })
+        });
+        write.await.unwrap();
+    }
+}
+
+/// A transport that sends to loopback, too.
+pub fn transport() -> HttpTransport {
+    let settings = HttpSettings {
+        allow_private: true,
+        ..HttpSettings::default()
+    };
+    HttpTransport::new(settings).unwrap()
+}
+
+/// An event of 1 KB.
+pub fn event(topic: &Topic) -> Event {
+    let on = Occasion::new(&SystemEntropy, SystemClock.now()).unwrap();
+    let event = |letters| json!({ "text": "x".repeat(letters) });
+    Event::new(topic.clone(), on, None, &event(890))
+}
+
+fn events(topic: &Topic, count: usize) -> Vec<Event> {
+    (0..count).map(|_| event(topic)).collect()
+}

@@ -1,0 +1,25 @@
+//! How often a request asks for memory, alone in its program, whose allocator counts.
+
+use forum_benches::static_board;
+
+use std::sync::Arc;
+
+use allocation_counter::measure;
+use static_board::{BenchFixture, SMALL, StaticBoard};
+
+/// All of a request, with what the board gives for it.
+const MOST: u64 = 24;
+
+#[test]
+fn a_request_asks_for_memory_24_times_at_most() {
+    let rig = BenchFixture::over(Arc::new(StaticBoard::default()));
+    let ask = || {
+        let request = rig.request(SMALL);
+        let counted = measure(|| assert_eq!(rig.answer(request).status(), 200));
+        counted.count_total
+    };
+    // What is kept for good is made by the first.
+    let (_, second, third) = (ask(), ask(), ask());
+    assert_eq!(second, third);
+    assert!(second <= MOST, "{second} times");
+}

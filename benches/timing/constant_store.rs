@@ -1,0 +1,41 @@
+//! A store that knows every other name there could be, and takes the same to say so as to say no.
+
+use forum_api::async_trait;
+use forum_api::host::Stored;
+use forum_api::model::Timestamp;
+use forum_api::store::Tokens;
+use forum_api::token::{Lookup, TokenRecord};
+
+/// What it says of each name that it knows.
+#[derive(Debug)]
+pub struct ConstantStore(pub TokenRecord);
+
+impl ConstantStore {
+    pub fn knows(lookup: &Lookup) -> bool {
+        let bytes = lookup.as_str().bytes();
+        bytes.fold(0, |sum, byte| sum ^ byte).is_multiple_of(2)
+    }
+}
+
+#[async_trait]
+impl Tokens for ConstantStore {
+    async fn find(&self, lookup: &Lookup) -> Stored<Option<TokenRecord>> {
+        Ok(Self::knows(lookup).then(|| self.0.clone()))
+    }
+
+    async fn create(&self, _: &TokenRecord) -> Stored<bool> {
+        Ok(true)
+    }
+
+    async fn revoke(&self, _: &Lookup, _: Timestamp) -> Stored<bool> {
+        Ok(false)
+    }
+
+    async fn used(&self, _: &Lookup, _: Timestamp) -> Stored<()> {
+        Ok(())
+    }
+
+    async fn list(&self, _: Option<(Timestamp, Lookup)>, _: u32) -> Stored<Vec<TokenRecord>> {
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,53 @@
+//! Added: what a member may see, by the rank that the pages go by.
+
+use forum_api::async_trait;
+use forum_api::host::{Authority, Caller, Forums, Result, Standing, Stored};
+use forum_api::model::{ForumId, UserId};
+
+use crate::before::{Club, ReplyError};
+
+/// The rank of who asks, as it was at the beginning of the request.
+struct Rank(i16);
+
+/// The rank of who asks.
+pub fn rank(caller: &Caller) -> Result<i16> {
+    Ok(caller.loaded::<Rank>()?.0)
+}
+
+const GUEST: &str =
+    "SELECT 0::smallint AS rank, ARRAY(SELECT id FROM section WHERE rank = 0) AS sections";
+
+const MEMBER: &str = "
+    SELECT rank, ARRAY(SELECT id FROM section WHERE section.rank <= member.rank) AS sections
+    FROM member WHERE id = $1 AND NOT banned";
+
+#[async_trait]
+impl Authority for Club {
+    async fn guest(&self) -> Stored<Standing> {
+        let guest = standing(self, GUEST, None).await?;
+        Ok(guest.unwrap_or_else(|| Standing::new(Forums::none())))
+    }
+
+    async fn member(&self, owner: &UserId) -> Stored<Option<Standing>> {
+        match owner.number() {
+            Ok(id) => Ok(standing(self, MEMBER, Some(id)).await?),
+            Err(_) => Ok(None),
+        }
+    }
+}
+
+async fn standing(
+    club: &Club,
+    query: &str,
+    id: Option<i64>,
+) -> Result<Option<Standing>, ReplyError> {
+    let client = club.pool.get().await?;
+    let query = client.prepare_cached(query).await?;
+    let parameters: Vec<_> = id.iter().map(|id| id as _).collect();
+    let row = client.query_opt(&query, &parameters).await?;
+    Ok(row.map(|row| {
+        let sections: Vec<i64> = row.get("sections");
+        let forums = Forums::of(sections.into_iter().map(ForumId::from));
+        Standing::new(forums).with(Rank(row.get("rank")))
+    }))
+}

@@ -1,0 +1,151 @@
+//! The board in a schema of its own, and as the conformance suite meets it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use forum_api::async_trait;
+use forum_api::conformance::{Audience, Host, NewForum, Part, Role, Set, Stage};
+use forum_api::host::{Authority, Board};
+use forum_api::model::{ForumId, PostId, StartThread, ThreadId, UserId};
+use forum_api::runtime::{ManualClock, Runtime, TokioRuntime};
+use forum_api::store::Outbox;
+use forum_api::store::postgres::Postgres;
+use forum_api::webhook::Event;
+use forum_test_support::postgres;
+use tokio_postgres::types::ToSql;
+
+use crate::before::{Club, connect};
+
+pub use forum_test_support::postgres::try_in_postgres;
+
+/// A board that nothing is in, whose members wait for so long between two entries.
+pub async fn club(pause: Duration) -> Club {
+    let pool = connect(&postgres::schema().await).unwrap();
+    Club::open(pool, pause).await.unwrap()
+}
+
+/// The board that was there before.
+pub struct Existing;
+
+#[async_trait]
+impl Host for Existing {
+    async fn empty(&self, _: Arc<ManualClock>) -> Set<Box<dyn Stage>> {
+        Ok(Box::new(ClubStage(club(Duration::ZERO).await)))
+    }
+
+    fn lacks(&self) -> &[Part] {
+        use Part::*;
+        &[
+            Approval,
+            Deletion,
+            EditWindow,
+            Editing,
+            Ignoring,
+            Messages,
+            Moderators,
+            Offline,
+            Pinning,
+            Polls,
+            ReadOnlyForums,
+            Receipts,
+            Removal,
+            Reputation,
+            Search,
+            StartingThreads,
+            SubForums,
+            Subscriptions,
+            SuiteClock,
+            Versions,
+        ]
+    }
+
+    fn runtime(&self) -> Arc<dyn Runtime> {
+        Arc::new(TokioRuntime)
+    }
+}
+
+/// An empty club, to which the suite adds what a rule needs.
+struct ClubStage(Club);
+
+#[async_trait]
+impl Stage for ClubStage {
+    fn board(&self) -> (Arc<dyn Authority>, Arc<dyn Board>) {
+        (Arc::new(self.0.clone()), Arc::new(self.0.clone()))
+    }
+
+    async fn add_member(&self, name: &str, role: Role) -> Set<UserId> {
+        let rank: i16 = match role {
+            Role::Member | Role::Newcomer => 1,
+            Role::Staff => 2,
+            Role::Administrator => 3,
+        };
+        let insert = "INSERT INTO member (name, rank) VALUES ($1, $2) RETURNING id";
+        Ok(add(&self.0, insert, &[&name, &rank]).await?.into())
+    }
+
+    async fn add_forum(&self, new: &NewForum) -> Set<ForumId> {
+        let insert = "INSERT INTO section (title, rank) VALUES ($1, $2) RETURNING id";
+        let added = add(&self.0, insert, &[&new.title, &rank(new.readers)]).await?;
+        Ok(added.into())
+    }
+
+    async fn set_readers(&self, forum: &ForumId, readers: Audience) -> Set<()> {
+        let update = "UPDATE section SET rank = $2 WHERE id = $1";
+        change(&self.0, update, &[&number(forum)?, &rank(readers)]).await
+    }
+
+    async fn set_banned(&self, member: &UserId, banned: bool) -> Set<()> {
+        let update = "UPDATE member SET banned = $2 WHERE id = $1";
+        change(&self.0, update, &[&number(member)?, &banned]).await
+    }
+
+    async fn set_locked(&self, thread: &ThreadId, locked: bool) -> Set<()> {
+        let update = "UPDATE topic SET locked = $2 WHERE id = $1";
+        change(&self.0, update, &[&number(thread)?, &locked]).await
+    }
+
+    async fn events(&self) -> Set<Vec<Event>> {
+        let waiting = Postgres::new(self.0.pool.clone()).waiting(1000).await?;
+        change(&self.0, "DELETE FROM forum_api_events", &[]).await?;
+        Ok(waiting)
+    }
+
+    async fn write_thread(
+        &self,
+        author: &UserId,
+        forum: &ForumId,
+        new: StartThread,
+    ) -> Set<(ThreadId, PostId)> {
+        let topic = "INSERT INTO topic (section, subject, entries) VALUES ($1, $2, 1) RETURNING id";
+        let topic = add(&self.0, topic, &[&number(forum)?, &new.title]).await?;
+        let entry = "
+            INSERT INTO entry (topic, number, writer, body, written_at)
+            SELECT id, 1, $2, $3, active_at FROM topic WHERE id = $1 RETURNING id";
+        let entry = add(&self.0, entry, &[&topic, &number(author)?, &new.body]).await?;
+        Ok((topic.into(), entry.into()))
+    }
+}
+
+async fn add(club: &Club, insert: &str, row: &[&(dyn ToSql + Sync)]) -> Set<i64> {
+    let client = club.pool.get().await?;
+    Ok(client.query_one(insert, row).await?.get(0))
+}
+
+/// Changes the board behind its own back.
+pub async fn change(club: &Club, sql: &str, parameters: &[&(dyn ToSql + Sync)]) -> Set<()> {
+    let client = club.pool.get().await?;
+    client.execute(sql, parameters).await?;
+    Ok(())
+}
+
+fn number(id: &impl ToString) -> Set<i64> {
+    Ok(id.to_string().parse()?)
+}
+
+fn rank(readers: Audience) -> i16 {
+    match readers {
+        Audience::Guests => 0,
+        Audience::Members => 1,
+        Audience::Staff => 2,
+    }
+}

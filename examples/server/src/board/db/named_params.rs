@@ -1,0 +1,83 @@
+//! Translates statements with named parameters to the numbered parameters of Postgres.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+
+/// A statement for Postgres.
+#[derive(Debug)]
+pub struct NamedParams {
+    pub sql: String,
+    /// The names of `$1`, `$2` and so on, with their first character.
+    pub names: Vec<String>,
+}
+
+/// Translates a statement once.
+pub fn named_params(sql: &'static str) -> Arc<NamedParams> {
+    static KNOWN: LazyLock<RwLock<HashMap<&'static str, Arc<NamedParams>>>> =
+        LazyLock::new(RwLock::default);
+    let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = known.get(sql) {
+        return known.clone();
+    }
+    drop(known);
+    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    known
+        .entry(sql)
+        .or_insert_with(|| parse(sql).into())
+        .clone()
+}
+
+/// A parameter is `:` or `?` and a name, outside of a quoted text. `::` is a cast.
+fn parse(text: &str) -> NamedParams {
+    let (mut sql, mut names) = (String::with_capacity(text.len()), Vec::new());
+    let (mut rest, mut before, mut quoted) = (text, ' ', false);
+    while let Some(letter) = rest.chars().next() {
+        let is_end = |letter: char| !(letter.is_ascii_alphanumeric() || letter == '_');
+        let after = rest.get(letter.len_utf8()..).unwrap_or_default();
+        let length = after.find(is_end).unwrap_or(after.len());
+        quoted ^= letter == '\'';
+        if matches!(letter, ':' | '?') && length > 0 && before != ':' && !quoted {
+            let (name, after) = rest.split_at(1 + length);
+            let number = names.iter().position(|known| known == name);
+            let number = number.unwrap_or_else(|| {
+                names.push(name.to_owned());
+                names.len() - 1
+            });
+            sql.push_str(&format!("${}", number + 1));
+            rest = after;
+        } else {
+            sql.push(letter);
+            rest = after;
+        }
+        before = letter;
+    }
+    NamedParams { sql, names }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn each_parameter_has_one_number() {
+        for (text, sql, names) in [
+            ("SELECT 1", "SELECT 1", vec![]),
+            (
+                "a = :a AND b = :b OR :a",
+                "a = $1 AND b = $2 OR $1",
+                vec![":a", ":b"],
+            ),
+            ("?2 + ?1 + ?2", "$1 + $2 + $1", vec!["?2", "?1"]),
+            (
+                "':no', :yes::TEXT, '?1' || ','",
+                "':no', $1::TEXT, '?1' || ','",
+                vec![":yes"],
+            ),
+            ("x ? 'k' : y", "x ? 'k' : y", vec![]),
+        ] {
+            let parsed = parse(text);
+            assert_eq!(parsed.sql, sql);
+            assert_eq!(parsed.names, names);
+        }
+    }
+}

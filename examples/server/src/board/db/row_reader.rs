@@ -1,0 +1,116 @@
+//! Reads the columns of a row one after the other, in the order of the query.
+
+use std::str::FromStr;
+
+use forum_api::model::{Author, State, UserId};
+use rusqlite::types::FromSql;
+use tokio_postgres::types;
+
+use super::{Error, Result};
+
+/// The columns of a row that were not read yet.
+#[derive(Debug)]
+pub struct RowReader<'a> {
+    row: Row<'a>,
+    next: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Row<'a> {
+    Sqlite(&'a rusqlite::Row<'a>),
+    Postgres(&'a tokio_postgres::Row),
+}
+
+impl<'a> RowReader<'a> {
+    pub(super) const fn sqlite(row: &'a rusqlite::Row<'a>) -> Self {
+        let row = Row::Sqlite(row);
+        Self { row, next: 0 }
+    }
+
+    pub(super) const fn postgres(row: &'a tokio_postgres::Row) -> Self {
+        let row = Row::Postgres(row);
+        Self { row, next: 0 }
+    }
+
+    pub fn value<T: FromSql + types::FromSql<'a>>(&mut self) -> Result<T> {
+        let column = self.advance();
+        match self.row {
+            Row::Sqlite(row) => Ok(row.get(column)?),
+            Row::Postgres(row) => Ok(row.try_get(column)?),
+        }
+    }
+
+    pub fn text(&mut self) -> Result<Option<&'a str>> {
+        let column = self.advance();
+        match self.row {
+            Row::Sqlite(row) => {
+                let text = row.get_ref(column)?.as_str_or_null();
+                Ok(text.map_err(rusqlite::Error::from)?)
+            }
+            Row::Postgres(row) => Ok(row.try_get(column)?),
+        }
+    }
+
+    fn advance(&mut self) -> usize {
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// Reads a text that is parsed, or null.
+    pub fn parsed<T: FromStr>(&mut self) -> Result<Option<T>> {
+        let parse = |text: &str| {
+            text.parse()
+                .map_err(|_| Error::Invalid("a text is invalid"))
+        };
+        self.text()?.map(parse).transpose()
+    }
+
+    pub fn id<T: From<i64>>(&mut self) -> Result<T> {
+        self.value().map(|id: i64| T::from(id))
+    }
+
+    pub fn maybe_id<T: From<i64>>(&mut self) -> Result<Option<T>> {
+        let id: Option<i64> = self.value()?;
+        Ok(id.map(T::from))
+    }
+
+    pub fn count<T: TryFrom<i64>>(&mut self) -> Result<T> {
+        let count: i64 = self.value()?;
+        T::try_from(count).map_err(|_| Error::Invalid("a count is out of range"))
+    }
+
+    pub fn state(&mut self) -> Result<State> {
+        self.maybe_state()?.ok_or(Error::Invalid("a state is null"))
+    }
+
+    pub fn maybe_state(&mut self) -> Result<Option<State>> {
+        self.text()?.map(state).transpose()
+    }
+
+    /// Reads three columns: a member's id, name and picture. All are null if the account is removed.
+    pub fn author(&mut self) -> Result<Option<Author>> {
+        let user_id: Option<UserId> = self.maybe_id()?;
+        let username: Option<String> = self.value()?;
+        let avatar_url = self.value()?;
+        Ok(user_id.zip(username).map(|(user_id, username)| Author {
+            user_id,
+            username,
+            avatar_url,
+        }))
+    }
+}
+
+fn state(text: &str) -> Result<State> {
+    let states = [State::Visible, State::AwaitingApproval, State::Deleted];
+    let state = states.into_iter().find(|state| stored(*state) == text);
+    state.ok_or(Error::Invalid("a state is unknown"))
+}
+
+/// A state as it is stored.
+pub const fn stored(state: State) -> &'static str {
+    match state {
+        State::Visible => "visible",
+        State::AwaitingApproval => "awaiting_approval",
+        State::Deleted => "deleted",
+    }
+}

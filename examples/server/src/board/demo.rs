@@ -1,0 +1,269 @@
+//! Content of a new board: its administrator, and the forums, members, threads and messages of `demo.json`.
+
+use std::collections::HashMap;
+
+use forum_api::host::{Refusal, Result};
+use forum_api::model::Timestamp;
+use serde::Deserialize;
+
+use super::actor::Actor;
+use super::db::{Connection, Transaction};
+use super::forums::{self, NewForum};
+use super::groups::Groups;
+use super::messages::{self, NewMessage};
+use super::permissions::Lists;
+use super::poll_rules::{Choice, Draft};
+use super::post_insert::{self, NewPost};
+use super::rules::{self, DAY, HOUR};
+use super::{accounts, polls};
+
+/// The member who tries a new board with a token.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial {
+    pub member: i64,
+    pub name: &'static str,
+    /// A thread that guests may read, and in which the member may post.
+    pub thread: i64,
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'static"))]
+struct Content {
+    /// The administrator, who is on an empty board too, and the others.
+    members: Vec<DemoMember>,
+    banned: Vec<&'static str>,
+    /// A member and the one whom the member ignores.
+    ignored: Vec<(&'static str, &'static str)>,
+    /// Parents precede their children.
+    forums: Vec<DemoForum>,
+    poll: DemoPoll,
+    message: DemoMessage,
+    token: DemoToken,
+}
+
+#[derive(Deserialize)]
+struct DemoMember {
+    name: &'static str,
+    groups: &'static str,
+    days_ago: u32,
+}
+
+#[derive(Deserialize)]
+struct DemoForum {
+    title: &'static str,
+    description: &'static str,
+    parent: Option<&'static str>,
+    read: Option<&'static str>,
+    start: Option<&'static str>,
+    reply: Option<&'static str>,
+    moderators: Vec<&'static str>,
+    threads: Vec<DemoThread>,
+}
+
+#[derive(Deserialize)]
+struct DemoThread {
+    title: &'static str,
+    days_ago: u32,
+    posts: Vec<DemoPost>,
+}
+
+/// The author, the hours since the post before, and the source markup.
+type DemoPost = (&'static str, u32, String);
+
+#[derive(Deserialize)]
+struct DemoPoll {
+    thread: &'static str,
+    question: &'static str,
+    options: Vec<&'static str>,
+}
+
+#[derive(Deserialize)]
+struct DemoMessage {
+    from: &'static str,
+    to: &'static str,
+    days_ago: u32,
+    subject: &'static str,
+    body: String,
+}
+
+#[derive(Deserialize)]
+struct DemoToken {
+    owner: &'static str,
+    thread: &'static str,
+}
+
+fn content() -> Result<Content> {
+    serde_json::from_str(include_str!("demo.json")).map_err(Refusal::failed)
+}
+
+/// Puts the administrator with this password hash on a new board, and all other content unless the board is to be
+/// `empty`.
+pub async fn begin(
+    tx: &Transaction<'_>,
+    hash: &str,
+    empty: bool,
+    now: Timestamp,
+) -> Result<Option<Trial>> {
+    let content = content()?;
+    let mut writer = DemoWriter {
+        tx,
+        now,
+        members: HashMap::new(),
+        forums: HashMap::new(),
+        threads: HashMap::new(),
+    };
+    let count = if empty { 1 } else { content.members.len() };
+    for member in content.members.iter().take(count) {
+        let joined = now.minus(DAY * member.days_ago);
+        let id = accounts::add(tx, member.name, member.groups.parse()?, joined).await?;
+        if writer.members.is_empty() {
+            accounts::set_password(tx, id, hash).await?;
+        }
+        writer.members.insert(member.name, id);
+    }
+    if empty {
+        return Ok(None);
+    }
+    for forum in &content.forums {
+        writer.add_forum(forum).await?;
+    }
+    writer.write_posts(&content.forums).await?;
+    writer.add_poll(&content.poll).await?;
+    for name in content.banned {
+        accounts::set_banned(tx, find(&writer.members, name)?, true).await?;
+    }
+    for (name, ignored) in content.ignored {
+        let (member, ignored) = (
+            find(&writer.members, name)?,
+            find(&writer.members, ignored)?,
+        );
+        accounts::ignore(tx, member, ignored).await?;
+    }
+    writer.send(&content.message).await?;
+    Ok(Some(Trial {
+        member: find(&writer.members, content.token.owner)?,
+        name: content.token.owner,
+        thread: find(&writer.threads, content.token.thread)?,
+    }))
+}
+
+/// Returns whether the board holds the demo's forums, members and posts and no others.
+pub async fn is_fresh(connection: &Connection<'_>) -> Result<bool> {
+    let count = "
+        SELECT (SELECT count(*) FROM forum), (SELECT count(*) FROM member), (SELECT count(*) FROM post)";
+    let found: [usize; 3] = connection
+        .one(count, &[], |row| {
+            Ok([row.count()?, row.count()?, row.count()?])
+        })
+        .await?;
+    let content = content()?;
+    let threads = content.forums.iter().flat_map(|forum| &forum.threads);
+    let posts = threads.map(|thread| thread.posts.len()).sum();
+    Ok(found == [content.forums.len(), content.members.len(), posts])
+}
+
+/// Writes the content; knows the ids of what it has written by names and titles.
+struct DemoWriter<'a> {
+    tx: &'a Transaction<'a>,
+    now: Timestamp,
+    members: HashMap<&'static str, i64>,
+    forums: HashMap<&'static str, i64>,
+    threads: HashMap<&'static str, i64>,
+}
+
+impl DemoWriter<'_> {
+    async fn add_forum(&mut self, forum: &DemoForum) -> Result<()> {
+        let parent = forum.parent.map(|title| find(&self.forums, title));
+        let groups = |text: Option<&str>| text.map(str::parse::<Groups>).transpose();
+        let new = NewForum {
+            title: forum.title.into(),
+            description: forum.description.into(),
+            parent: parent.transpose()?,
+            lists: Lists {
+                read: groups(forum.read)?,
+                start: groups(forum.start)?,
+                reply: groups(forum.reply)?,
+            },
+        };
+        let id = forums::add(self.tx, &new).await?;
+        self.forums.insert(forum.title, id);
+        for name in &forum.moderators {
+            forums::name_moderator(self.tx, id, find(&self.members, name)?).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes the posts of all forums, the oldest first, so that ids follow time.
+    async fn write_posts(&mut self, forums: &[DemoForum]) -> Result<()> {
+        let mut posts = Vec::new();
+        for forum in forums {
+            for thread in &forum.threads {
+                let mut at = self.now.minus(DAY * thread.days_ago);
+                for post in &thread.posts {
+                    at = at.plus(HOUR * post.1);
+                    posts.push((at, forum.title, thread.title, post));
+                }
+            }
+        }
+        posts.sort_by_key(|(at, ..)| *at);
+        for (at, forum, thread, post) in posts {
+            self.write_post(at, forum, thread, post).await?;
+        }
+        Ok(())
+    }
+
+    async fn write_post(
+        &mut self,
+        at: Timestamp,
+        forum: &str,
+        title: &'static str,
+        (name, _, body): &DemoPost,
+    ) -> Result<()> {
+        let (author, forum) = (find(&self.members, name)?, find(&self.forums, forum)?);
+        let actor = Actor::load(self.tx, Some(author)).await?;
+        let actor = actor.ok_or(Refusal::Absent)?;
+        let new = NewPost {
+            author: Some(author),
+            body,
+            state: rules::first_state(actor.groups),
+            at,
+            counts: actor.access(forum).counts,
+        };
+        if let Some(thread) = self.threads.get(title) {
+            post_insert::reply(self.tx, (forum, *thread), new, at).await?;
+        } else {
+            let (thread, _) = post_insert::thread(self.tx, forum, title, new).await?;
+            self.threads.insert(title, thread);
+        }
+        Ok(())
+    }
+
+    async fn add_poll(&self, poll: &DemoPoll) -> Result<()> {
+        let options = poll.options.iter();
+        let draft = Draft {
+            question: poll.question,
+            options: Some(options.map(|text| Choice { id: None, text }).collect()),
+            max_choices: 1,
+            can_change_vote: false,
+            closes_at: None,
+        };
+        polls::add(self.tx, find(&self.threads, poll.thread)?, &draft).await
+    }
+
+    async fn send(&self, message: &DemoMessage) -> Result<()> {
+        let new = NewMessage {
+            sender: find(&self.members, message.from)?,
+            subject: message.subject,
+            body: &message.body,
+            receipt_requested: true,
+            at: self.now.minus(DAY * message.days_ago),
+        };
+        messages::deliver(self.tx, new, &[find(&self.members, message.to)?]).await?;
+        Ok(())
+    }
+}
+
+fn find(ids: &HashMap<&'static str, i64>, name: &str) -> Result<i64> {
+    let unknown = || Refusal::failed(format!("the demo board has no {name:?}"));
+    ids.get(name).copied().ok_or_else(unknown)
+}

@@ -1,0 +1,214 @@
+//! Rules on editing and deleting posts.
+
+use std::fmt;
+use std::num::ParseIntError;
+use std::str::FromStr;
+use std::time::Duration;
+
+use forum_api::host::Refusal;
+use forum_api::model::{State, Timestamp};
+use serde_json::Value;
+
+use super::permissions::ForumPermissions;
+use super::texts::Texts;
+
+/// Time in which an author may change a post.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
+pub enum EditWindow {
+    Minutes(u32),
+    Unlimited,
+}
+
+impl EditWindow {
+    /// Returns whether a post that was `written` then may still be changed.
+    pub fn is_open(self, written: Timestamp, now: Timestamp) -> bool {
+        match self {
+            Self::Minutes(minutes) => now.since(written) < MINUTE * minutes,
+            Self::Unlimited => true,
+        }
+    }
+}
+
+impl fmt::Display for EditWindow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Minutes(minutes) => minutes.fmt(f),
+            Self::Unlimited => f.write_str(UNLIMITED),
+        }
+    }
+}
+
+impl FromStr for EditWindow {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, ParseIntError> {
+        match text {
+            UNLIMITED => Ok(Self::Unlimited),
+            minutes => minutes.parse().map(Self::Minutes),
+        }
+    }
+}
+
+impl From<EditWindow> for Value {
+    fn from(window: EditWindow) -> Self {
+        match window {
+            EditWindow::Minutes(minutes) => minutes.into(),
+            EditWindow::Unlimited => UNLIMITED.into(),
+        }
+    }
+}
+
+const UNLIMITED: &str = "unlimited";
+
+/// A change of a post.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PostChange {
+    Edit,
+    /// Soft-deletes the post, and its thread if it is the first one.
+    Delete,
+}
+
+/// The properties of a post that the rules read.
+#[derive(Clone, Copy, Debug)]
+pub struct PostFacts {
+    pub own: bool,
+    pub first: bool,
+    pub locked: bool,
+    pub state: State,
+    pub written: Timestamp,
+}
+
+/// A kind of refusal and its text.
+pub type Denial = (fn(String) -> Refusal, fn(&Texts) -> &'static str);
+
+/// Returns the reason why this caller may not change a post that they see.
+pub fn check(
+    access: ForumPermissions,
+    post: PostFacts,
+    change: PostChange,
+    window: EditWindow,
+    now: Timestamp,
+) -> Option<Denial> {
+    let bound = !access.moderate;
+    let takes_moderator = post.first && change == PostChange::Delete;
+    let rules: [(bool, Denial); 6] = [
+        (
+            change == PostChange::Edit && !access.reply,
+            (Refusal::Forbidden, |texts| texts.may_not_reply),
+        ),
+        (
+            bound && !post.own,
+            (Refusal::Forbidden, |texts| texts.not_yours),
+        ),
+        (
+            bound && takes_moderator,
+            (Refusal::Forbidden, |texts| texts.takes_moderator),
+        ),
+        (
+            bound && post.locked,
+            (Refusal::Forbidden, |texts| texts.locked),
+        ),
+        (
+            bound && !window.is_open(post.written, now),
+            (Refusal::Forbidden, |texts| texts.too_late),
+        ),
+        (
+            post.state == State::Deleted,
+            (Refusal::Conflict, |texts| texts.deleted),
+        ),
+    ];
+    let broken = rules.into_iter().find(|(is_broken, _)| *is_broken);
+    broken.map(|(_, obstacle)| obstacle)
+}
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use forum_api::Language;
+
+    use super::*;
+
+    const TEXTS: &Texts = Texts::of(Language::English);
+    const OWN: PostFacts = PostFacts {
+        own: true,
+        first: false,
+        locked: false,
+        state: State::Visible,
+        written: Timestamp::from_millis(0),
+    };
+
+    #[test]
+    fn authors_change_own_replies_in_time_and_moderators_all_that_is_not_deleted() {
+        use PostChange::{Delete, Edit};
+        let first = PostFacts { first: true, ..OWN };
+        let locked = PostFacts {
+            locked: true,
+            ..OWN
+        };
+        let others = PostFacts { own: false, ..OWN };
+        let state = State::AwaitingApproval;
+        let awaiting = PostFacts { state, ..OWN };
+        let state = State::Deleted;
+        let deleted = PostFacts { state, ..OWN };
+        let (half_hour, closed) = (EditWindow::Minutes(30), EditWindow::Minutes(1));
+        for (post, change, window, for_author, for_moderator) in [
+            (OWN, Edit, half_hour, None, None),
+            (OWN, Delete, half_hour, None, None),
+            (OWN, Edit, EditWindow::Unlimited, None, None),
+            (OWN, Edit, closed, Some(TEXTS.too_late), None),
+            (OWN, Delete, closed, Some(TEXTS.too_late), None),
+            (others, Edit, half_hour, Some(TEXTS.not_yours), None),
+            (locked, Delete, half_hour, Some(TEXTS.locked), None),
+            (first, Edit, half_hour, None, None),
+            (first, Delete, half_hour, Some(TEXTS.takes_moderator), None),
+            (awaiting, Edit, half_hour, None, None),
+            (
+                deleted,
+                Edit,
+                half_hour,
+                Some(TEXTS.deleted),
+                Some(TEXTS.deleted),
+            ),
+        ] {
+            for (moderate, expected) in [(false, for_author), (true, for_moderator)] {
+                let mut permissions = ForumPermissions {
+                    moderate,
+                    reply: true,
+                    ..ForumPermissions::default()
+                };
+                let now = Timestamp::default().plus(MINUTE);
+                let denial = check(permissions, post, change, window, now);
+                assert_eq!(
+                    denial.map(|(_, text)| text(TEXTS)),
+                    expected,
+                    "{change:?} of {post:?}"
+                );
+                permissions.reply = false;
+                let denial = check(permissions, post, change, window, now);
+                if change == Edit {
+                    assert_eq!(
+                        denial.map(|(_, text)| text(TEXTS)),
+                        Some(TEXTS.may_not_reply)
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_window_is_open_until_its_end_and_is_a_number_or_the_word() {
+        let open = |window: EditWindow, passed| {
+            let written = Timestamp::from_millis(7);
+            window.is_open(written, Timestamp::from_millis(7 + passed))
+        };
+        assert!(open(EditWindow::Minutes(2), 119_999) && !open(EditWindow::Minutes(2), 120_000));
+        assert!(!open(EditWindow::Minutes(0), 0) && open(EditWindow::Unlimited, i64::MAX >> 10));
+        for text in ["0", "30", "4294967295", "unlimited"] {
+            assert_eq!(text.parse::<EditWindow>().unwrap().to_string(), text);
+        }
+        for text in ["", "-1", "1.5", "Unlimited", " unlimited", "never"] {
+            assert!(text.parse::<EditWindow>().is_err(), "{text:?}");
+        }
+    }
+}

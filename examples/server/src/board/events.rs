@@ -1,0 +1,219 @@
+//! EventRecorder of a transaction, recorded by commands and written to the outbox with the change.
+
+use std::sync::LazyLock;
+
+use forum_api::host::{Refusal, Result};
+use forum_api::model::{Author, MessageId, Poll, Post, Rating, Thread, Timestamp, UserId};
+use forum_api::runtime::SystemEntropy;
+use forum_api::webhook::{Event, ForumName, Occasion, Surroundings};
+
+use super::db::{Connection, Transaction, bind};
+use super::{posts, threads};
+
+/// The time of one transaction, and what recorded in it.
+///
+/// The time is taken where writes stand in line, so that it never runs against the order of ids.
+#[derive(Debug)]
+pub struct EventRecorder {
+    pub now: Timestamp,
+    /// `None` for an operator.
+    pub actor: Option<i64>,
+    recorded: Vec<DomainEvent>,
+}
+
+impl EventRecorder {
+    pub const fn at(now: Timestamp) -> Self {
+        Self {
+            now,
+            actor: None,
+            recorded: Vec::new(),
+        }
+    }
+
+    /// Records an event that all callers who see the forum may receive.
+    pub fn record(&mut self, event_source: DomainEvent) {
+        self.recorded.push(event_source);
+    }
+
+    /// Writes the recorded events to the outbox, with the data at the end of the command.
+    pub async fn write(self, tx: &Transaction<'_>) -> Result<Vec<Event>> {
+        let mut events = Vec::new();
+        for event_source in &self.recorded {
+            events.extend(
+                event_source
+                    .tell(tx, self.actor, || self.occasion())
+                    .await?,
+            );
+        }
+        for event in &events {
+            tx.change_texts(Event::INSERT, &event.parameters()).await?;
+        }
+        Ok(events)
+    }
+
+    fn occasion(&self) -> Result<Occasion> {
+        Occasion::new(&SystemEntropy, self.now).map_err(Refusal::failed)
+    }
+}
+
+/// A thread with the title of its forum, the member who changed it, and a post in it.
+#[derive(Clone, Debug)]
+pub struct EventScope {
+    pub thread: Thread,
+    forum_title: String,
+    actor: Option<Author>,
+    pub post: Option<Post>,
+}
+
+impl EventScope {
+    /// Loads the scope in one statement.
+    pub async fn load(
+        connection: &Connection<'_>,
+        thread: i64,
+        post: Option<i64>,
+        actor: Option<i64>,
+    ) -> Result<Self> {
+        static QUERY: LazyLock<String> = LazyLock::new(|| {
+            format!(
+                "SELECT {}, forum.title, actor.id, actor.username, actor.avatar_url, {}
+                FROM thread {}
+                JOIN forum ON forum.id = thread.forum_id
+                LEFT JOIN member AS actor ON actor.id = :actor
+                LEFT JOIN post ON post.id = :post {}
+                WHERE thread.id = :thread",
+                threads::COLUMNS,
+                posts::COLUMNS,
+                threads::OTHERS,
+                posts::PEOPLE,
+            )
+        });
+        let parameters = bind! {
+            ":thread": thread, ":post": post, ":actor": actor, ":source": true, ":html": true,
+        };
+        let around = connection.one(&QUERY, parameters, |row| {
+            Ok(Self {
+                thread: threads::fields(row)?,
+                forum_title: row.value()?,
+                actor: row.author()?,
+                post: posts::fields(row)?,
+            })
+        });
+        Ok(around.await?)
+    }
+
+    pub fn surroundings(&self) -> Surroundings<'_> {
+        Surroundings {
+            thread: &self.thread,
+            forum_title: &self.forum_title,
+            actor: self.actor.as_ref(),
+        }
+    }
+}
+
+/// Loads the rater and the forum of the rated post.
+async fn rating_scope(
+    connection: &Connection<'_>,
+    actor: Option<i64>,
+    forum: Option<i64>,
+) -> Result<(Option<Author>, Option<ForumName>)> {
+    let query = "
+        SELECT actor.id, actor.username, actor.avatar_url, forum.id, forum.title
+        FROM (SELECT 1) AS alone
+        LEFT JOIN member AS actor ON actor.id = :actor
+        LEFT JOIN forum ON forum.id = :forum";
+    let parameters = bind! { ":actor": actor, ":forum": forum };
+    let found = connection
+        .one(query, parameters, |row| {
+            let actor = row.author()?;
+            let (forum_id, title) = (row.maybe_id()?, row.value::<Option<String>>()?);
+            let forum = forum_id.zip(title);
+            Ok((
+                actor,
+                forum.map(|(forum_id, title)| ForumName { forum_id, title }),
+            ))
+        })
+        .await;
+    Ok(found?)
+}
+
+/// An event of the board.
+#[derive(Clone, Debug)]
+pub enum DomainEvent {
+    Post(EventFn, Box<EventScope>),
+    Poll(PollEventFn, Poll),
+    /// With the forum of the rated post, if any.
+    Rating(Rating, Author, Option<i64>),
+    /// A message was sent. Receipts have no event.
+    Message {
+        copy: MessageId,
+        sender: UserId,
+        recipients: Vec<UserId>,
+    },
+}
+
+pub type PollEventFn = fn(Occasion, &Poll, Surroundings<'_>) -> Event;
+
+/// The events of a change to a post, in order.
+pub type EventFn = &'static [Of];
+
+/// An event of a thread, or of a post in it.
+#[derive(Clone, Copy, Debug)]
+pub enum Of {
+    Thread(fn(Occasion, Surroundings<'_>) -> Event),
+    Post(fn(Occasion, &Post, Surroundings<'_>) -> Event),
+}
+
+pub const STARTED: EventFn = &[
+    Of::Thread(Event::thread_created),
+    Of::Post(Event::post_created),
+];
+pub const REPLIED: EventFn = &[Of::Post(Event::post_created)];
+pub const EDITED: EventFn = &[Of::Post(Event::post_updated)];
+pub const THREAD_DELETED: EventFn = &[Of::Thread(Event::thread_deleted)];
+pub const REPLY_DELETED: EventFn = &[Of::Post(Event::post_deleted)];
+pub const THREAD_RESTORED: EventFn = &[Of::Thread(Event::thread_restored)];
+pub const REPLY_RESTORED: EventFn = &[Of::Post(Event::post_restored)];
+
+impl DomainEvent {
+    /// Returns the webhook events with the present data.
+    pub(super) async fn tell(
+        &self,
+        tx: &Transaction<'_>,
+        actor: Option<i64>,
+        on: impl Fn() -> Result<Occasion> + Send,
+    ) -> Result<Vec<Event>> {
+        let event = match self {
+            Self::Post(tell, around) => {
+                let events = tell.iter().map(|of| of.event(on()?, around));
+                return events.collect();
+            }
+            Self::Poll(tell, poll) => {
+                let around = EventScope::load(tx, poll.thread_id.number()?, None, actor).await?;
+                tell(on()?, poll, around.surroundings())
+            }
+            Self::Rating(rating, member, forum) => {
+                let (actor, forum) = rating_scope(tx, actor, *forum).await?;
+                Event::member_rated(on()?, rating, member, forum.as_ref(), actor.as_ref())
+            }
+            Self::Message {
+                copy,
+                sender,
+                recipients,
+            } => Event::message_sent(on()?, copy, sender, recipients),
+        };
+        Ok(vec![event])
+    }
+}
+
+impl Of {
+    fn event(self, on: Occasion, around: &EventScope) -> Result<Event> {
+        let surroundings = around.surroundings();
+        match self {
+            Self::Thread(event) => Ok(event(on, surroundings)),
+            Self::Post(event) => {
+                let post = around.post.as_ref().ok_or(Refusal::Absent)?;
+                Ok(event(on, post, surroundings))
+            }
+        }
+    }
+}

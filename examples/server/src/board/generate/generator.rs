@@ -1,0 +1,207 @@
+//! Makes one member or post after the other, with the board's own hands, so that all counts are right.
+
+use std::time::Duration;
+
+use forum_api::host::{Refusal, Result};
+use forum_api::model::Timestamp;
+
+use super::super::accounts;
+use super::super::actor::Actor;
+use super::super::db::{self, Connection, Transaction, bind};
+use super::super::groups::{Group, Groups};
+use super::Amount;
+use super::batch::Batch;
+use super::words::Random;
+
+/// Writes random content and tracks how much is written.
+#[derive(Debug)]
+pub struct ContentGenerator {
+    amount: Amount,
+    random: Random,
+    general: Forum,
+    help: Forum,
+    members_only: Forum,
+    members: Vec<i64>,
+    threads: Vec<i64>,
+    posts: u64,
+    begin: Timestamp,
+    end: Timestamp,
+    newest: Timestamp,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Forum {
+    id: i64,
+    counts: bool,
+}
+
+const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+impl ContentGenerator {
+    /// Prepares content with times from the board's newest post (or a year ago) until `now`, so that ids follow time.
+    pub async fn begin(
+        tx: &Transaction<'_>,
+        amount: Amount,
+        seed: u64,
+        now: Timestamp,
+    ) -> Result<Self> {
+        let begin = newest(tx).await?.unwrap_or(now.minus(YEAR));
+        Ok(Self {
+            amount,
+            random: Random::new(seed),
+            general: forum(tx, "General").await?,
+            help: forum(tx, "Help").await?,
+            members_only: forum(tx, "Members").await?,
+            members: Vec::new(),
+            threads: Vec::new(),
+            posts: 0,
+            begin,
+            end: now,
+            newest: begin,
+        })
+    }
+
+    pub fn made(&self) -> u64 {
+        self.members.len() as u64 + self.posts
+    }
+
+    /// Writes up to `count` more members and posts, none older than the board's newest post.
+    pub async fn make(&mut self, tx: &Transaction<'_>, count: u64) -> Result<()> {
+        self.newest = newest(tx).await?.unwrap_or(self.begin);
+        let mut batch = Batch::begin(tx).await?;
+        for _ in 0..count {
+            if (self.members.len() as u64) < self.amount.members {
+                self.add_member(tx).await?;
+            } else if self.posts < self.amount.posts {
+                self.write(&mut batch);
+            }
+        }
+        let forums = [self.general, self.help, self.members_only];
+        let on_profiles = forums.iter().filter(|forum| forum.counts);
+        let on_profiles: Vec<i64> = on_profiles.map(|forum| forum.id).collect();
+        Ok(batch.write(tx, &on_profiles).await?)
+    }
+
+    async fn add_member(&mut self, tx: &Transaction<'_>) -> Result<()> {
+        let name = format!("{}-{}", self.random.word(), next_member(tx).await?);
+        let member = accounts::add(tx, &name, Groups::of([Group::Members]), self.begin).await?;
+        self.members.push(member);
+        Ok(())
+    }
+
+    /// Threads start at even intervals; the first post starts one.
+    fn write(&mut self, batch: &mut Batch) {
+        let (body, author) = (self.random.text(), self.random.one_of(&self.members));
+        let (started, amount) = (self.threads.len() as u64, self.amount);
+        let due = ((self.posts + 1) * amount.threads).div_ceil(amount.posts);
+        let thread = match self.threads.split_first() {
+            Some((first, others)) if started >= due => {
+                let is_for_first = (self.posts - started).is_multiple_of(2);
+                let other = self.random.one_of_the_last(others);
+                other.filter(|_| !is_for_first).unwrap_or(*first)
+            }
+            _ => {
+                let (forum, title) = (self.forum().id, self.random.title());
+                let thread = batch.thread(forum, title, author, self.time());
+                self.threads.push(thread);
+                thread
+            }
+        };
+        batch.post(thread, body, author, self.time());
+        self.posts += 1;
+    }
+
+    fn forum(&self) -> Forum {
+        match self.threads.len() % 4 {
+            1 => self.help,
+            3 => self.members_only,
+            _ => self.general,
+        }
+    }
+
+    fn time(&self) -> Timestamp {
+        let part = (self.posts + 1) as f64 / self.amount.posts as f64;
+        let time = self.begin.plus(self.end.since(self.begin).mul_f64(part));
+        time.max(self.newest)
+    }
+}
+
+async fn forum(connection: &Connection<'_>, title: &str) -> Result<Forum> {
+    let find = "SELECT id FROM forum WHERE title = ?1 ORDER BY id";
+    let id: Option<i64> = connection
+        .first(find, bind![title], |row| row.value())
+        .await?;
+    let id = id.ok_or_else(|| Refusal::NotFound(format!("there is no forum {title:?} to fill")))?;
+    let guest = Actor::load(connection, None).await?;
+    let counts = guest.is_some_and(|guest| guest.access(id).counts);
+    Ok(Forum { id, counts })
+}
+
+async fn newest(connection: &Connection<'_>) -> db::Result<Option<Timestamp>> {
+    let find = "SELECT max(created_at) FROM post";
+    connection.one(find, &[], |row| row.value()).await
+}
+
+async fn next_member(connection: &Connection<'_>) -> db::Result<i64> {
+    let find = "SELECT coalesce(max(id), 0) + 1 FROM member";
+    connection.one(find, &[], |row| row.value()).await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use forum_api::Language;
+    use forum_api::model::State;
+    use forum_api::runtime::ManualClock;
+    use forum_api::store::sqlite::{Database, Location};
+
+    use super::super::super::post_insert::{self, NewPost};
+    use super::super::super::{Board, forums};
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_767_225_600_000);
+
+    #[tokio::test]
+    async fn what_is_made_is_newer_than_what_others_write_meanwhile() {
+        let database = Database::open(&Location::Memory).unwrap();
+        let clock = Arc::new(ManualClock::at(NOW));
+        let board = Board::new(database, clock, Language::English);
+        let begin = board.begin(|tx, now| {
+            Box::pin(async move {
+                fill(tx, now).await?;
+                let find = "SELECT created_at FROM post ORDER BY id";
+                Ok(tx.all(find, &[], |row| row.value()).await?)
+            })
+        });
+        let times: Vec<Timestamp> = begin.await.unwrap().unwrap();
+        assert_eq!(times.len(), 10);
+        assert!(times.is_sorted(), "{times:?}");
+    }
+
+    async fn fill(tx: &Transaction<'_>, now: Timestamp) -> Result<()> {
+        for title in ["General", "Help", "Members"] {
+            let new = forums::NewForum {
+                title: title.into(),
+                ..forums::NewForum::default()
+            };
+            forums::add(tx, &new).await?;
+        }
+        let amount = Amount {
+            members: 1,
+            threads: 2,
+            posts: 9,
+        };
+        let mut maker = ContentGenerator::begin(tx, amount, 1, now).await?;
+        maker.make(tx, 5).await?;
+        let new = NewPost {
+            author: None,
+            body: "x",
+            state: State::Visible,
+            at: now.plus(YEAR),
+            counts: false,
+        };
+        post_insert::thread(tx, 1, "x", new).await?;
+        maker.make(tx, 5).await
+    }
+}

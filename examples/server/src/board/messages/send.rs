@@ -1,0 +1,318 @@
+//! Sends messages and receipts.
+
+use std::collections::HashSet;
+
+use forum_api::host::{Refusal, Result};
+use forum_api::model::{Folder, Message, SendMessage, Timestamp, UserId, UserRef};
+use serde_json::{Value, json};
+
+use super::super::db::{self, Connection, RowReader, Transaction, bind};
+use super::super::events::DomainEvent;
+use super::super::reference_board::Command;
+use super::super::settings::{BODY_MAX, INBOX_QUOTA, MESSAGES_PER_HOUR, RECIPIENTS_MAX, TITLE_MAX};
+use super::super::texts::{Texts, fill};
+use super::super::{markdown, rules};
+use super::folder::{one, stored};
+
+/// Sends a message and returns the sender's copy. Errors of the message precede limits of the sender, which precede
+/// those of recipients.
+pub async fn send(
+    (tx, events, _, texts): Command<'_>,
+    sender: i64,
+    new: SendMessage,
+) -> Result<Message> {
+    let most = TITLE_MAX.get(tx).await?;
+    let subject = rules::line(
+        "subject",
+        &new.subject,
+        most,
+        (texts.subject_missing, texts.subject_too_long),
+        texts,
+    )?;
+    let most = BODY_MAX.get(tx).await?;
+    rules::within(
+        "body",
+        &new.body,
+        most,
+        texts.message_missing,
+        texts.body_too_long,
+    )?;
+    flood(tx, sender, events.now, texts).await?;
+    let recipients = find_recipients(tx, sender, &new.to, texts).await?;
+    let message = NewMessage {
+        sender,
+        subject,
+        body: &new.body,
+        receipt_requested: new.request_receipt,
+        at: events.now,
+    };
+    let copy = deliver(tx, message, &recipients).await?;
+    events.record(DomainEvent::Message {
+        copy: copy.into(),
+        sender: sender.into(),
+        recipients: recipients.into_iter().map(UserId::from).collect(),
+    });
+    one(tx, sender, copy).await
+}
+
+/// Checks the number of messages in the last hour.
+async fn flood(
+    connection: &Connection<'_>,
+    sender: i64,
+    now: Timestamp,
+    texts: &Texts,
+) -> Result<()> {
+    let most = MESSAGES_PER_HOUR.get(connection).await?;
+    let parameters = bind! {
+        ":sender": sender, ":now": now, ":since": now.minus(rules::HOUR),
+        ":others": i64::from(most) - 1,
+    };
+    let oldest = connection.first(
+        "SELECT sent_at FROM message_copy
+         WHERE owner_id = :sender AND folder = 'sent' AND sent_at > :since AND sent_at <= :now
+         ORDER BY sent_at DESC LIMIT 1 OFFSET :others",
+        parameters,
+        |row| row.value(),
+    );
+    rules::pace(
+        oldest.await?,
+        now,
+        most,
+        rules::HOUR,
+        texts.too_many_messages,
+    )
+}
+
+/// One row for each named member, and one for all unknown names.
+const FIND: &str = "
+    SELECT
+        member.id, member.username, member.inbox_used,
+        EXISTS (SELECT 1 FROM member_ignore WHERE member_id = member.id AND ignored_id = :sender)
+    FROM json_each(:named) AS named
+    LEFT JOIN member ON member.id = coalesce(
+        CAST(named.value ->> 'id' AS BIGINT),
+        (SELECT id FROM member WHERE lower(username) = named.value ->> 'name')
+    )
+    GROUP BY member.id ORDER BY min(named.key)";
+
+#[derive(Clone, Debug)]
+struct Recipient {
+    id: i64,
+    name: String,
+    inbox_used: i64,
+    ignores_sender: bool,
+}
+
+/// Returns the ids of the members in `to`, in order and without duplicates, if all of them accept a message from
+/// `sender`. Banned members do.
+async fn find_recipients(
+    connection: &Connection<'_>,
+    sender: i64,
+    to: &[UserRef],
+    texts: &Texts,
+) -> Result<Vec<i64>> {
+    let most = RECIPIENTS_MAX.get(connection).await?;
+    let named = named(to, most, texts)?;
+    let found = look_up(connection, sender, &named).await?;
+    let unknown = || Refusal::NotFound(texts.recipient_unknown.into());
+    let found = found.ok_or_else(unknown)?;
+    if found.len() > most as usize {
+        return Err(too_many(most, texts));
+    }
+    let quota = INBOX_QUOTA.get(connection).await?;
+    let takers = found.iter().map(|recipient| recipient.take(quota, texts));
+    takers.collect()
+}
+
+/// Returns the names in `to` without duplicates. A member has two, an id and a username, so that there may be twice as
+/// many as recipients.
+fn named(to: &[UserRef], most: u32, texts: &Texts) -> Result<Value> {
+    let (mut seen, room) = (HashSet::new(), 2 * most as usize);
+    let names = to.iter().map(name);
+    let names = names.filter(|name| seen.insert(name.clone()));
+    let names: Vec<Value> = names.take(room + 1).collect();
+    match names.len() {
+        0 => Err(Refusal::invalid("to", texts.no_recipients)),
+        count if count > room => Err(too_many(most, texts)),
+        _ => Ok(names.into()),
+    }
+}
+
+/// An id, which is null if it is invalid, or a username.
+fn name(user: &UserRef) -> Value {
+    match user {
+        UserRef::Id(id) => json!({ "id": id.number().ok() }),
+        UserRef::Name(name) => json!({ "name": name.to_ascii_lowercase() }),
+    }
+}
+
+/// Returns `None` if one of them does not exist.
+async fn look_up(
+    connection: &Connection<'_>,
+    sender: i64,
+    named: &Value,
+) -> db::Result<Option<Vec<Recipient>>> {
+    let named = named.to_string();
+    let parameters = bind! { ":named": named, ":sender": sender };
+    let found = connection.all(FIND, parameters, recipient);
+    Ok(found.await?.into_iter().collect())
+}
+
+fn recipient(row: &mut RowReader<'_>) -> db::Result<Option<Recipient>> {
+    let Some(id) = row.value()? else {
+        return Ok(None);
+    };
+    Ok(Some(Recipient {
+        id,
+        name: row.value()?,
+        inbox_used: row.value()?,
+        ignores_sender: row.value()?,
+    }))
+}
+
+fn too_many(most: u32, texts: &Texts) -> Refusal {
+    Refusal::invalid("to", fill(texts.too_many_recipients, most))
+}
+
+impl Recipient {
+    /// Returns the id, if the member accepts the message and the inbox is below its quota.
+    fn take(&self, quota: u32, texts: &Texts) -> Result<i64> {
+        if self.ignores_sender {
+            return Err(Refusal::Forbidden(fill(texts.ignored, &self.name)));
+        }
+        let has_room = self.inbox_used < i64::from(quota);
+        has_room
+            .then_some(self.id)
+            .ok_or_else(|| Refusal::invalid("to", fill(texts.inbox_full, &self.name)))
+    }
+}
+
+/// A valid message.
+#[derive(Clone, Copy, Debug)]
+pub struct NewMessage<'a> {
+    pub sender: i64,
+    pub subject: &'a str,
+    pub body: &'a str,
+    pub receipt_requested: bool,
+    pub at: Timestamp,
+}
+
+/// Delivers a message, stores a copy for its sender, and returns the id of that copy.
+pub async fn deliver(
+    tx: &Transaction<'_>,
+    message: NewMessage<'_>,
+    recipients: &[i64],
+) -> db::Result<i64> {
+    let text = text(tx, message).await?;
+    receive(tx, message, text, recipients, true).await?;
+    let parameters = bind! {
+        ":text": text, ":sender": message.sender, ":folder": stored(Folder::Sent),
+        ":at": message.at,
+    };
+    let insert = tx.insert(
+        "INSERT INTO message_copy (message_id, owner_id, folder, sent_at, read_at)
+         VALUES (:text, :sender, :folder, :at, :at) RETURNING id",
+        parameters,
+    );
+    insert.await
+}
+
+/// Delivers a message that does not count for the quota and has no sender's copy.
+pub async fn notify(
+    tx: &Transaction<'_>,
+    message: NewMessage<'_>,
+    recipient: i64,
+) -> db::Result<()> {
+    let text = text(tx, message).await?;
+    receive(tx, message, text, &[recipient], false).await
+}
+
+async fn text(tx: &Transaction<'_>, message: NewMessage<'_>) -> db::Result<i64> {
+    let html = markdown::render(message.body);
+    let parameters = bind! {
+        ":sender": message.sender, ":subject": message.subject, ":body": message.body,
+        ":html": html, ":receipt": message.receipt_requested,
+    };
+    let insert = tx.insert(
+        "INSERT INTO message (sender_id, subject, body, body_html, receipt_requested)
+         VALUES (:sender, :subject, :body, :html, :receipt) RETURNING id",
+        parameters,
+    );
+    insert.await
+}
+
+async fn receive(
+    tx: &Transaction<'_>,
+    message: NewMessage<'_>,
+    text: i64,
+    recipients: &[i64],
+    uses_room: bool,
+) -> db::Result<()> {
+    let recipients = Value::from(recipients).to_string();
+    let parameters = bind! {
+        ":text": text, ":folder": stored(Folder::Inbox), ":at": message.at,
+        ":recipients": recipients,
+    };
+    let insert = tx.change(
+        "INSERT INTO message_copy (message_id, owner_id, folder, sent_at)
+         SELECT :text, CAST(value AS BIGINT), :folder, :at FROM json_each(:recipients) ORDER BY key",
+        parameters,
+    );
+    insert.await?;
+    let parameters = bind![recipients, uses_room];
+    let count = tx.change(
+        "UPDATE member SET
+            unread_count = unread_count + 1, inbox_used = inbox_used + CASE WHEN ?2 THEN 1 ELSE 0 END
+         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))",
+        parameters,
+    );
+    count.await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use forum_api::Language;
+
+    use super::*;
+
+    const TEXTS: &Texts = Texts::of(Language::English);
+
+    #[test]
+    fn names_are_looked_up_once_and_at_most_two_for_a_recipient() {
+        for (to, expected) in [
+            (vec![], None),
+            (vec!["7", "7", "7"], Some(json!([{ "id": 7 }]))),
+            (
+                vec!["@Bob", "7", "@bob"],
+                Some(json!([{ "name": "bob" }, { "id": 7 }])),
+            ),
+            (
+                vec!["@7", "007", "x"],
+                Some(json!([{ "name": "7" }, { "id": null }])),
+            ),
+            (vec!["1", "2", "@a", "@b", "3"], None),
+        ] {
+            let to: Vec<_> = to
+                .into_iter()
+                .map(|text| UserRef::new(text).unwrap())
+                .collect();
+            assert_eq!(named(&to, 2, TEXTS).ok(), expected, "{to:?}");
+        }
+    }
+
+    #[test]
+    fn an_inbox_is_full_at_its_quota_and_an_ignored_sender_is_refused_first() {
+        let bob = |inbox_used, ignores_sender| Recipient {
+            id: 7,
+            name: "bob".into(),
+            inbox_used,
+            ignores_sender,
+        };
+        assert_eq!(bob(9, false).take(10, TEXTS).unwrap(), 7);
+        let full = bob(10, false).take(10, TEXTS).unwrap_err();
+        assert_eq!(full.to_string(), "to: the inbox of bob is full.");
+        let ignored = bob(10, true).take(10, TEXTS).unwrap_err();
+        assert_eq!(ignored.to_string(), "bob takes no messages from you.");
+    }
+}

@@ -1,0 +1,428 @@
+//! Rules on polls, votes and edits of polls.
+
+use std::collections::HashSet;
+use std::hash::Hash;
+
+use forum_api::host::{Refusal, Result};
+use forum_api::model::{EditOption, EditPoll, NewPoll, OptionId, Poll, State, Timestamp, Vote};
+use serde::Serialize;
+use unicode_normalization::UnicodeNormalization;
+
+use super::rules::line;
+use super::texts::{Texts, fill};
+
+/// A valid poll.
+#[derive(Clone, Debug)]
+pub struct Draft<'a> {
+    pub question: &'a str,
+    /// `None` leaves the options as they are.
+    pub options: Option<Vec<Choice<'a>>>,
+    pub max_choices: i64,
+    pub can_change_vote: bool,
+    pub closes_at: Option<Timestamp>,
+}
+
+/// An option of a valid poll.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Choice<'a> {
+    /// `None` for a new option.
+    pub id: Option<i64>,
+    pub text: &'a str,
+}
+
+/// Maximum sizes of a poll.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub text: u32,
+    /// `None` leaves the options as they are.
+    pub options: u32,
+}
+
+pub fn new<'a>(
+    poll: &'a NewPoll,
+    limits: Limits,
+    now: Timestamp,
+    texts: &Texts,
+) -> Result<Draft<'a>> {
+    let options = poll.options.iter();
+    let choices = options.map(|text| Ok(Choice { id: None, text }));
+    let choices = self::choices(choices, limits, texts)?;
+    if poll.closes_at.is_some_and(|end| end <= now) {
+        return Err(Refusal::invalid("closesAt", texts.poll_ends_in_the_past));
+    }
+    Ok(Draft {
+        question: question(&poll.question, limits, texts)?,
+        max_choices: max_choices(poll.max_choices, choices.len(), texts)?,
+        options: Some(choices),
+        can_change_vote: poll.can_change_vote,
+        closes_at: poll.closes_at,
+    })
+}
+
+pub fn edited<'a>(
+    poll: &'a Poll,
+    edit: &'a EditPoll,
+    limits: Limits,
+    texts: &Texts,
+) -> Result<Draft<'a>> {
+    let asked = edit.question.as_deref();
+    let asked = asked
+        .map(|text| question(text, limits, texts))
+        .transpose()?;
+    let options = edit.options.as_ref().map(|options| {
+        let choices = options.iter().map(|option| choice(poll, option, texts));
+        self::choices(choices, limits, texts)
+    });
+    let options = options.transpose()?;
+    let count = options.as_ref().map_or(poll.options.len(), Vec::len);
+    let most = edit.max_choices.unwrap_or(poll.max_choices.into());
+    Ok(Draft {
+        question: asked.unwrap_or(&poll.question),
+        max_choices: max_choices(most, count, texts)?,
+        options,
+        can_change_vote: edit.can_change_vote.unwrap_or(poll.can_change_vote),
+        closes_at: edit.closes_at.unwrap_or(poll.closes_at),
+    })
+}
+
+fn question<'a>(text: &'a str, limits: Limits, texts: &Texts) -> Result<&'a str> {
+    let (missing, too_long) = (texts.question_missing, texts.question_too_long);
+    line("question", text, limits.text, (missing, too_long), texts)
+}
+
+fn choice<'a>(poll: &Poll, option: &'a EditOption, texts: &Texts) -> Result<Choice<'a>> {
+    let id = option.option_id.as_ref();
+    Ok(Choice {
+        id: id.map(|id| known(poll, id, texts)).transpose()?,
+        text: &option.text,
+    })
+}
+
+/// Trims and checks the options: at least 2, at most the maximum, all different.
+fn choices<'a>(
+    choices: impl Iterator<Item = Result<Choice<'a>>>,
+    limits: Limits,
+    texts: &Texts,
+) -> Result<Vec<Choice<'a>>> {
+    let (missing, too_long) = (texts.option_missing, texts.option_too_long);
+    let trimmed = choices.map(|choice| {
+        let Choice { id, text } = choice?;
+        let text = line("options", text, limits.text, (missing, too_long), texts)?;
+        Ok(Choice { id, text })
+    });
+    let choices = trimmed.collect::<Result<Vec<_>>>()?;
+    if choices.len() < 2 {
+        return Err(Refusal::invalid("options", texts.too_few_options));
+    }
+    if choices.len() > limits.options as usize {
+        let many = fill(texts.too_many_options, limits.options);
+        return Err(Refusal::invalid("options", many));
+    }
+    let read = |choice: &Choice<'_>| choice.text.nfc().collect::<String>();
+    let differ = all_differ(choices.iter().map(read))
+        && all_differ(choices.iter().filter_map(|choice| choice.id));
+    differ
+        .then_some(choices)
+        .ok_or_else(|| Refusal::invalid("options", texts.option_doubled))
+}
+
+fn max_choices(most: i64, options: usize, texts: &Texts) -> Result<i64> {
+    let possible = usize::try_from(most).is_ok_and(|most| (1..=options).contains(&most));
+    possible
+        .then_some(most)
+        .ok_or_else(|| Refusal::invalid("maxChoices", fill(texts.max_choices, options)))
+}
+
+/// The relation of a member to a poll.
+#[derive(Clone, Copy, Debug)]
+pub struct Editor {
+    pub writer: bool,
+    pub moderator: bool,
+    pub replies: bool,
+}
+
+/// Refuses votes and edits in a deleted thread, of moderators too.
+pub fn may_change(state: State, texts: &Texts) -> Result<()> {
+    match state {
+        State::Deleted => Err(Refusal::Forbidden(texts.poll_thread_deleted.into())),
+        _ => Ok(()),
+    }
+}
+
+/// Checks whether this member may edit a poll.
+pub fn may_edit(editor: Editor, locked: bool, texts: &Texts) -> Result<()> {
+    let denial = match editor {
+        Editor { replies: false, .. } => Some(texts.may_not_reply),
+        Editor {
+            moderator: true, ..
+        } => None,
+        Editor { writer: false, .. } => Some(texts.poll_may_not_edit),
+        _ => locked.then_some(texts.locked),
+    };
+    denial.map_or(Ok(()), |text| Err(Refusal::Forbidden(text.into())))
+}
+
+/// Refuses what the writer of a poll can no longer change once a vote was cast: the question, the options, and a number of
+/// choices below that of a vote. `largest_vote` is the largest number of options of one vote. Moderators can change all.
+pub fn may_become(poll: &Poll, draft: &Draft<'_>, largest_vote: i64, texts: &Texts) -> Result<()> {
+    let options_stay = draft.options.as_ref().is_none_or(|options| {
+        let are = poll.options.iter();
+        let are = are.map(|option| (option.option_id.number().ok(), option.text.as_str()));
+        are.eq(options.iter().map(|choice| (choice.id, choice.text)))
+    });
+    let voted = largest_vote > 0;
+    let denial = if voted && !(options_stay && draft.question == poll.question) {
+        Some(texts.voted_for.into())
+    } else {
+        let below = draft.max_choices < largest_vote;
+        below.then(|| fill(texts.voted_for_more, largest_vote))
+    };
+    denial.map_or(Ok(()), |text| Err(Refusal::Conflict(text)))
+}
+
+/// Returns the options of a vote, if it is allowed now.
+pub fn vote(poll: &Poll, vote: &Vote, texts: &Texts) -> Result<Vec<i64>> {
+    if poll.closed {
+        return Err(Refusal::Forbidden(texts.poll_closed.into()));
+    }
+    if poll.own_vote.is_some() && !poll.can_change_vote {
+        return Err(Refusal::Conflict(texts.voted_already.into()));
+    }
+    let named = vote.option_ids.iter().map(|id| known(poll, id, texts));
+    let named = named.collect::<Result<Vec<_>>>()?;
+    if named.is_empty() {
+        return Err(Refusal::invalid("optionIds", texts.vote_missing));
+    }
+    if !all_differ(named.iter()) {
+        return Err(Refusal::invalid("optionIds", texts.choice_doubled));
+    }
+    (named.len() <= poll.max_choices as usize)
+        .then_some(named)
+        .ok_or_else(|| {
+            Refusal::invalid("optionIds", fill(texts.too_many_choices, poll.max_choices))
+        })
+}
+
+/// Returns the number of an option of `poll`.
+pub fn known(poll: &Poll, id: &OptionId, texts: &Texts) -> Result<i64> {
+    let is_here = poll.options.iter().any(|option| option.option_id == *id);
+    let number = id.number().ok().filter(|_| is_here);
+    number.ok_or_else(|| Refusal::NotFound(texts.no_such_option.into()))
+}
+
+pub fn all_differ<T: Eq + Hash>(items: impl Iterator<Item = T>) -> bool {
+    let mut seen = HashSet::new();
+    items.into_iter().all(|item| seen.insert(item))
+}
+
+#[cfg(test)]
+mod tests {
+    use forum_api::Language;
+    use forum_api::model::PollOption;
+    use serde_json::{Value, from_value, json};
+
+    use super::*;
+
+    const TEXTS: &Texts = Texts::of(Language::English);
+    const NOW: Timestamp = Timestamp::from_millis(1_767_225_600_000);
+    const LIMITS: Limits = Limits {
+        text: 5,
+        options: 3,
+    };
+
+    /// A poll of three options, of which one vote may name two.
+    fn poll() -> Poll {
+        let option = |id: i64, text: &str| PollOption {
+            option_id: id.into(),
+            text: text.into(),
+            votes: 1,
+        };
+        Poll {
+            poll_id: 1.into(),
+            thread_id: 1.into(),
+            question: "Tea?".into(),
+            author: None,
+            options: vec![option(7, "yes"), option(8, "no"), option(9, "both")],
+            total_votes: 3,
+            max_choices: 2,
+            can_change_vote: false,
+            closes_at: None,
+            closed: false,
+            own_vote: None,
+            version: 4,
+        }
+    }
+
+    fn text<T>(result: Result<T>) -> Option<String> {
+        result.err().map(|refusal| match refusal {
+            Refusal::Invalid { message: text, .. }
+            | Refusal::NotFound(text)
+            | Refusal::Conflict(text) => text,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn a_new_poll_has_different_options_and_ends_later() {
+        let ends = |millis: i64| Timestamp::from_millis(NOW.as_millis() + millis);
+        for (change, expected) in [
+            (json!({}), None),
+            (json!({ "options": ["yes", "no", " äöüßé "] }), None),
+            (json!({ "options": [] }), Some(TEXTS.too_few_options.into())),
+            (
+                json!({ "options": ["yes"] }),
+                Some(TEXTS.too_few_options.into()),
+            ),
+            (
+                json!({ "options": ["a", "b", "c", "d"] }),
+                Some(fill(TEXTS.too_many_options, 3)),
+            ),
+            (
+                json!({ "options": ["gru\u{308}n", " grün"] }),
+                Some(TEXTS.option_doubled.into()),
+            ),
+            (
+                json!({ "options": ["yes", " "] }),
+                Some(TEXTS.option_missing.into()),
+            ),
+            (
+                json!({ "options": ["yes", "perhaps"] }),
+                Some(fill(TEXTS.option_too_long, 5)),
+            ),
+            (
+                json!({ "question": "" }),
+                Some(TEXTS.question_missing.into()),
+            ),
+            (
+                json!({ "question": "Coffee?" }),
+                Some(fill(TEXTS.question_too_long, 5)),
+            ),
+            (json!({ "maxChoices": 0 }), Some(fill(TEXTS.max_choices, 2))),
+            (json!({ "maxChoices": 2 }), None),
+            (json!({ "maxChoices": 3 }), Some(fill(TEXTS.max_choices, 2))),
+            (
+                json!({ "maxChoices": i64::MIN }),
+                Some(fill(TEXTS.max_choices, 2)),
+            ),
+            (
+                json!({ "closesAt": ends(0) }),
+                Some(TEXTS.poll_ends_in_the_past.into()),
+            ),
+            (json!({ "closesAt": ends(1) }), None),
+        ] {
+            let mut poll = json!({ "question": "Tea?", "options": ["yes", "no"] });
+            poll.as_object_mut()
+                .unwrap()
+                .extend(change.as_object().unwrap().clone());
+            let poll = from_value(poll).unwrap();
+            assert_eq!(text(new(&poll, LIMITS, NOW, TEXTS)), expected, "{change}");
+        }
+    }
+
+    #[test]
+    fn an_edit_is_checked_with_what_it_leaves_out() {
+        let both = json!([{ "optionId": "7", "text": "yes" }, { "optionId": "8", "text": "no" }]);
+        let twice = json!([{ "optionId": "7", "text": "a" }, { "optionId": "7", "text": "b" }]);
+        let unknown = |id: &str| json!([{ "text": "a" }, { "optionId": id, "text": "b" }]);
+        for (edit, expected) in [
+            (json!({ "question": "Milk?" }), None),
+            (
+                json!({ "question": " " }),
+                Some(TEXTS.question_missing.into()),
+            ),
+            (json!({ "maxChoices": 4 }), Some(fill(TEXTS.max_choices, 3))),
+            (json!({ "options": both }), None),
+            (
+                json!({ "options": both, "maxChoices": 3 }),
+                Some(fill(TEXTS.max_choices, 2)),
+            ),
+            (json!({ "closesAt": "1970-01-01T00:00:00Z" }), None),
+            (
+                json!({ "options": twice }),
+                Some(TEXTS.option_doubled.into()),
+            ),
+            (
+                json!({ "options": unknown("6") }),
+                Some(TEXTS.no_such_option.into()),
+            ),
+            (
+                json!({ "options": unknown("?") }),
+                Some(TEXTS.no_such_option.into()),
+            ),
+        ] {
+            let (poll, parsed) = (poll(), from_value(edit.clone()).unwrap());
+            assert_eq!(
+                text(edited(&poll, &parsed, LIMITS, TEXTS)),
+                expected,
+                "{edit}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_vote_names_options_of_the_poll_each_once() {
+        let cast = |poll: &Poll, options: Value| {
+            vote(
+                poll,
+                &from_value(json!({ "optionIds": options })).unwrap(),
+                TEXTS,
+            )
+        };
+        for (options, expected) in [
+            (json!(["8"]), None),
+            (json!(["9", "7"]), None),
+            (json!([]), Some(TEXTS.vote_missing.into())),
+            (json!(["7", "7"]), Some(TEXTS.choice_doubled.into())),
+            (
+                json!(["7", "8", "9"]),
+                Some(fill(TEXTS.too_many_choices, 2)),
+            ),
+            (json!(["6"]), Some(TEXTS.no_such_option.into())),
+            (json!(["7", "07"]), Some(TEXTS.no_such_option.into())),
+        ] {
+            assert_eq!(text(cast(&poll(), options.clone())), expected, "{options}");
+        }
+    }
+
+    #[test]
+    fn a_writer_keeps_what_was_voted_for() {
+        let unchanged = || Draft {
+            question: "Tea?",
+            options: None,
+            max_choices: 1,
+            can_change_vote: true,
+            closes_at: None,
+        };
+        let choice = |id, text| Choice { id, text };
+        let same = vec![
+            choice(Some(7), "yes"),
+            choice(Some(8), "no"),
+            choice(Some(9), "both"),
+        ];
+        let reversed = same.iter().rev().copied().collect();
+        let renamed = [&same[..2], &[choice(Some(9), "all")]].concat();
+        let extended = [&same[..], &[choice(None, "all")]].concat();
+        for (options, question, max_choices, largest_vote, allowed) in [
+            (None, "Tea?", 1, 1, true),
+            (Some(same.clone()), "Tea?", 1, 1, true),
+            (Some(reversed), "Tea?", 1, 1, false),
+            (Some(renamed.clone()), "Tea?", 1, 1, false),
+            (Some(renamed), "Tea?", 1, 0, true),
+            (Some(extended), "Tea?", 1, 1, false),
+            (Some(same[..2].to_vec()), "Tea?", 1, 1, false),
+            (None, "Coffee?", 1, 1, false),
+            (None, "Coffee?", 1, 0, true),
+            (None, "Tea?", 1, 2, false),
+            (None, "Tea?", 2, 2, true),
+        ] {
+            let draft = Draft {
+                options,
+                question,
+                max_choices,
+                ..unchanged()
+            };
+            let result = may_become(&poll(), &draft, largest_vote, TEXTS);
+            assert_eq!(result.is_ok(), allowed, "{draft:?} after {largest_vote}");
+        }
+    }
+}

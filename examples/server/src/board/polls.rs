@@ -1,0 +1,345 @@
+//! Polls: read, voted in and edited. A poll is written with its thread.
+
+use std::sync::LazyLock;
+
+use forum_api::host::{In, Refusal, Result};
+use forum_api::model::{
+    EditPoll, ForumId, NewPoll, OptionId, Poll, PollOption, State, Timestamp, Vote,
+};
+use forum_api::webhook::Event;
+
+use super::actor::Actor;
+use super::db::{self, Connection, RowReader, Transaction, bind};
+use super::events::{DomainEvent, EventRecorder, PollEventFn};
+use super::poll_rules;
+use super::poll_rules::{Choice, Draft, Editor, Limits};
+use super::reference_board::Command;
+use super::rules::expected;
+use super::settings::{OPTIONS_MAX, TITLE_MAX};
+use super::texts::Texts;
+use super::visibility::{Visibility, sees_thread};
+
+/// Reads the poll of a thread.
+pub async fn of_thread(
+    connection: &Connection<'_>,
+    actor: &Actor,
+    thread: i64,
+    now: Timestamp,
+) -> Result<In<Poll>> {
+    let found = find(connection, actor, &OF_THREAD, thread, now).await;
+    found.map(PollRow::answer)
+}
+
+/// Checks the poll of a new thread.
+pub async fn draft<'a>(
+    tx: &Transaction<'_>,
+    poll: &'a NewPoll,
+    now: Timestamp,
+    texts: &Texts,
+) -> Result<Draft<'a>> {
+    poll_rules::new(poll, limits(tx).await?, now, texts)
+}
+
+pub async fn vote(
+    (tx, events, actor, texts): Command<'_>,
+    poll: i64,
+    vote: Vote,
+) -> Result<In<Poll>> {
+    let found = with_id(tx, actor, poll, events.now).await?;
+    poll_rules::may_change(found.state, texts)?;
+    let options = poll_rules::vote(&found.poll, &vote, texts)?;
+    if found.poll.own_vote.is_some() {
+        take_back(tx, poll, actor.member).await?;
+    }
+    cast(tx, poll, actor.member, &options).await?;
+    let found = with_id(tx, actor, poll, events.now).await?;
+    Ok(found.changed(events, Event::poll_voted))
+}
+
+pub async fn edit(
+    (tx, events, actor, texts): Command<'_>,
+    poll: i64,
+    edit: EditPoll,
+) -> Result<In<Poll>> {
+    let found = with_id(tx, actor, poll, events.now).await?;
+    poll_rules::may_change(found.state, texts)?;
+    let editor = found.editor(actor);
+    poll_rules::may_edit(editor, found.locked, texts)?;
+    expected(edit.expected_version, found.poll.version, texts)?;
+    let draft = poll_rules::edited(&found.poll, &edit, limits(tx).await?, texts)?;
+    if !editor.moderator {
+        let largest_vote = largest_vote(tx, poll).await?;
+        poll_rules::may_become(&found.poll, &draft, largest_vote, texts)?;
+    }
+    update(tx, poll, &draft).await?;
+    let found = with_id(tx, actor, poll, events.now).await?;
+    Ok(found.changed(events, Event::poll_updated))
+}
+
+async fn limits(tx: &Transaction<'_>) -> Result<Limits> {
+    Ok(Limits {
+        text: TITLE_MAX.get(tx).await?,
+        options: OPTIONS_MAX.get(tx).await?,
+    })
+}
+
+/// A poll with the properties of its thread that the rules read.
+#[derive(Clone, Debug)]
+pub struct PollRow {
+    pub forum: i64,
+    pub state: State,
+    pub locked: bool,
+    pub poll: Poll,
+}
+
+impl PollRow {
+    pub fn answer(self) -> In<Poll> {
+        In::new(ForumId::from(self.forum), self.poll)
+    }
+
+    /// Records the event of a poll that all callers who see the forum see, and returns the poll.
+    pub fn changed(self, events: &mut EventRecorder, tell: PollEventFn) -> In<Poll> {
+        if self.state == State::Visible {
+            events.record(DomainEvent::Poll(tell, self.poll.clone()));
+        }
+        self.answer()
+    }
+
+    pub fn editor(&self, actor: &Actor) -> Editor {
+        let author = self.poll.author.as_ref();
+        let author = author.and_then(|author| author.user_id.number().ok());
+        let access = actor.access(self.forum);
+        Editor {
+            writer: author.is_some_and(|author| actor.member == Some(author)),
+            moderator: access.moderate,
+            replies: access.reply,
+        }
+    }
+}
+
+const SELECT: &str = "
+    SELECT
+        poll.id, thread.forum_id, thread.state, thread.locked,
+        poll.thread_id, poll.question, author.id, author.username, author.avatar_url,
+        poll.voters, poll.max_choices, poll.can_change_vote, poll.closes_at, poll.version, ballot.id IS NOT NULL,
+        option.id, option.text, option.votes, vote.option_id IS NOT NULL
+    FROM poll
+    JOIN thread ON thread.id = poll.thread_id
+    JOIN poll_option AS option ON option.poll_id = poll.id
+    LEFT JOIN member AS author ON author.id = thread.author_id
+    LEFT JOIN ballot ON ballot.poll_id = poll.id AND ballot.member_id = :member
+    LEFT JOIN vote ON vote.ballot_id = ballot.id AND vote.option_id = option.id";
+
+pub static OF_THREAD: LazyLock<String> = LazyLock::new(|| query("poll.thread_id"));
+
+static WITH_ID: LazyLock<String> = LazyLock::new(|| query("poll.id"));
+
+fn query(key: &str) -> String {
+    let sees = sees_thread();
+    format!("{SELECT} WHERE {key} = :key AND {sees} ORDER BY option.position")
+}
+
+async fn with_id(
+    connection: &Connection<'_>,
+    actor: &Actor,
+    poll: i64,
+    now: Timestamp,
+) -> Result<PollRow> {
+    find(connection, actor, &WITH_ID, poll, now).await
+}
+
+/// Returns the forum of a visible poll.
+pub async fn forum(connection: &Connection<'_>, actor: &Actor, poll: i64) -> Result<i64> {
+    static QUERY: LazyLock<String> = LazyLock::new(|| {
+        let sees = sees_thread();
+        format!(
+            "SELECT thread.forum_id FROM poll JOIN thread ON thread.id = poll.thread_id WHERE poll.id = :poll AND {sees}"
+        )
+    });
+    let sight = Visibility::of(actor);
+    let parameters = sight.with(bind! { ":poll": poll });
+    let forum = connection.first(&QUERY, &parameters, |row| row.value());
+    forum.await?.ok_or(Refusal::Absent)
+}
+
+async fn find(
+    connection: &Connection<'_>,
+    actor: &Actor,
+    query: &'static str,
+    key: i64,
+    now: Timestamp,
+) -> Result<PollRow> {
+    let sight = Visibility::of(actor);
+    let parameters = sight.with(bind! { ":key": key });
+    let mut found = None;
+    let options = connection.all(query, &parameters, |row| {
+        let head = head(row, now)?;
+        add_option(&mut found.get_or_insert(head).poll, row)
+    });
+    options.await?;
+    found.ok_or(Refusal::Absent)
+}
+
+/// The columns that are the same in each row.
+fn head(row: &mut RowReader<'_>, now: Timestamp) -> db::Result<PollRow> {
+    let poll_id = row.id()?;
+    let (forum, state, locked) = (row.value()?, row.state()?, row.value()?);
+    let mut poll = Poll {
+        poll_id,
+        thread_id: row.id()?,
+        question: row.value()?,
+        author: row.author()?,
+        total_votes: row.count()?,
+        max_choices: row.count()?,
+        can_change_vote: row.value()?,
+        closes_at: row.value()?,
+        version: row.value()?,
+        own_vote: row.value::<bool>()?.then(Vec::new),
+        options: Vec::new(),
+        closed: false,
+    };
+    poll.closed = poll.closes_at.is_some_and(|end| end <= now);
+    Ok(PollRow {
+        forum,
+        state,
+        locked,
+        poll,
+    })
+}
+
+fn add_option(poll: &mut Poll, row: &mut RowReader<'_>) -> db::Result<()> {
+    let option_id: OptionId = row.id()?;
+    poll.options.push(PollOption {
+        option_id: option_id.clone(),
+        text: row.value()?,
+        votes: row.count()?,
+    });
+    let chosen: bool = row.value()?;
+    let own_vote = poll.own_vote.as_mut().filter(|_| chosen);
+    own_vote
+        .into_iter()
+        .for_each(|vote| vote.push(option_id.clone()));
+    Ok(())
+}
+
+pub async fn add(tx: &Transaction<'_>, thread: i64, draft: &Draft<'_>) -> Result<()> {
+    let parameters = bind! {
+        ":thread": thread, ":question": draft.question, ":max_choices": draft.max_choices,
+        ":can_change_vote": draft.can_change_vote, ":closes_at": draft.closes_at,
+    };
+    let insert = tx.insert(
+        "INSERT INTO poll (thread_id, question, max_choices, can_change_vote, closes_at)
+         VALUES (:thread, :question, :max_choices, :can_change_vote, :closes_at) RETURNING id",
+        parameters,
+    );
+    let options = draft.options.as_deref().unwrap_or_default();
+    put_options(tx, insert.await?, options).await
+}
+
+/// Updates a poll. Votes for a removed option are removed.
+pub async fn update(tx: &Transaction<'_>, poll: i64, draft: &Draft<'_>) -> Result<()> {
+    let parameters = bind! {
+        ":poll": poll, ":question": draft.question, ":max_choices": draft.max_choices,
+        ":can_change_vote": draft.can_change_vote, ":closes_at": draft.closes_at,
+    };
+    let update = tx.change(
+        "UPDATE poll SET question = :question, max_choices = :max_choices, can_change_vote = :can_change_vote,
+            closes_at = :closes_at, version = version + 1
+         WHERE id = :poll",
+        parameters,
+    );
+    update.await?;
+    let Some(options) = &draft.options else {
+        return Ok(());
+    };
+    remove_options_but(tx, poll, options).await?;
+    put_options(tx, poll, options).await
+}
+
+/// SQLite replaces a null id with a new one.
+static PUT_ON_SQLITE: LazyLock<String> = LazyLock::new(|| put("value ->> 'id'"));
+
+static PUT_ON_POSTGRES: LazyLock<String> = LazyLock::new(|| {
+    put("coalesce(CAST(value ->> 'id' AS BIGINT), nextval('poll_option_id_seq'))")
+});
+
+fn put(id: &str) -> String {
+    format!(
+        "INSERT INTO poll_option (id, poll_id, position, text)
+         SELECT {id}, ?1, key, value ->> 'text' FROM json_each(?2) WHERE TRUE
+         ON CONFLICT (id) DO UPDATE SET position = excluded.position, text = excluded.text"
+    )
+}
+
+async fn put_options(tx: &Transaction<'_>, poll: i64, options: &[Choice<'_>]) -> Result<()> {
+    let put = tx.dialect(&PUT_ON_SQLITE, &PUT_ON_POSTGRES);
+    tx.change(put, bind![poll, json(options)?]).await?;
+    Ok(())
+}
+
+/// Removes options with their votes, and ballots without votes.
+async fn remove_options_but(tx: &Transaction<'_>, poll: i64, kept: &[Choice<'_>]) -> Result<()> {
+    let remove = "DELETE FROM poll_option WHERE poll_id = ?1 AND id NOT IN (
+            SELECT CAST(value ->> 'id' AS BIGINT) FROM json_each(?2) WHERE value ->> 'id' IS NOT NULL
+         )";
+    if tx.change(remove, bind![poll, json(kept)?]).await? == 0 {
+        return Ok(());
+    }
+    let empty = "DELETE FROM ballot WHERE poll_id = ?1 AND NOT EXISTS (SELECT 1 FROM vote WHERE ballot_id = ballot.id)";
+    tx.change(empty, bind![poll]).await?;
+    let count =
+        "UPDATE poll SET voters = (SELECT count(*) FROM ballot WHERE poll_id = ?1) WHERE id = ?1";
+    tx.change(count, bind![poll]).await?;
+    Ok(())
+}
+
+/// Returns the largest number of options of one vote; 0 without votes.
+pub async fn largest_vote(connection: &Connection<'_>, poll: i64) -> Result<i64> {
+    let largest = "
+        SELECT coalesce(max(options), 0) FROM (
+            SELECT count(*) AS options FROM ballot JOIN vote ON vote.ballot_id = ballot.id
+            WHERE ballot.poll_id = ?1 GROUP BY ballot.id
+        ) AS votes";
+    let largest = connection
+        .one(largest, bind![poll], |row| row.value())
+        .await;
+    Ok(largest?)
+}
+
+/// Stores the vote of a member who has not voted.
+pub async fn cast(
+    tx: &Transaction<'_>,
+    poll: i64,
+    member: Option<i64>,
+    options: &[i64],
+) -> Result<()> {
+    let options = json(options)?;
+    let ballot = "INSERT INTO ballot (poll_id, member_id) VALUES (?1, ?2) RETURNING id";
+    let ballot = tx.insert(ballot, bind![poll, member]).await?;
+    let vote = "INSERT INTO vote (ballot_id, option_id)
+         SELECT ?1, CAST(value AS BIGINT) FROM json_each(?2)";
+    tx.change(vote, bind![ballot, options]).await?;
+    let count = "UPDATE poll_option SET votes = votes + 1
+         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
+    tx.change(count, bind![options]).await?;
+    let voters = "UPDATE poll SET voters = voters + 1 WHERE id = ?1";
+    tx.change(voters, bind![poll]).await?;
+    Ok(())
+}
+
+pub async fn take_back(tx: &Transaction<'_>, poll: i64, member: Option<i64>) -> Result<()> {
+    let count = "UPDATE poll_option SET votes = votes - 1 WHERE id IN (
+            SELECT option_id FROM vote JOIN ballot ON ballot.id = vote.ballot_id
+            WHERE ballot.poll_id = ?1 AND ballot.member_id = ?2
+         )";
+    tx.change(count, bind![poll, member]).await?;
+    let ballot = "DELETE FROM ballot WHERE poll_id = ?1 AND member_id = ?2";
+    tx.change(ballot, bind![poll, member]).await?;
+    let voters = "UPDATE poll SET voters = voters - 1 WHERE id = ?1";
+    tx.change(voters, bind![poll]).await?;
+    Ok(())
+}
+
+fn json(list: impl serde::Serialize) -> Result<String> {
+    serde_json::to_string(&list).map_err(Refusal::failed)
+}

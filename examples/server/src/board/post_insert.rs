@@ -1,0 +1,267 @@
+//! Inserts threads and posts, updates counters, and limits how often members post.
+
+use forum_api::host;
+use forum_api::model::{State, Timestamp};
+
+use super::actor::Actor;
+use super::db::{Connection, Result, Transaction, bind, stored};
+use super::settings::{POST_INTERVAL, POSTS_PER_HOUR, Values};
+use super::texts::Texts;
+use super::{markdown, rules, search};
+
+/// A valid post.
+#[derive(Clone, Copy, Debug)]
+pub struct NewPost<'a> {
+    pub author: Option<i64>,
+    pub body: &'a str,
+    pub state: State,
+    pub at: Timestamp,
+    /// Counts on its author's profile while it is visible.
+    pub counts: bool,
+}
+
+impl NewPost<'_> {
+    const fn counted(&self, thread: i64) -> CounterDelta {
+        CounterDelta {
+            thread,
+            author: self.author,
+            by: 1,
+            on_profiles: self.counts,
+        }
+    }
+}
+
+/// Adds a thread with its first post and returns both ids.
+pub async fn thread(
+    tx: &Transaction<'_>,
+    forum: i64,
+    title: &str,
+    first: NewPost<'_>,
+) -> Result<(i64, i64)> {
+    let insert = "
+        INSERT INTO thread
+            (forum_id, title, title_words, author_id, state, created_at, last_activity_at)
+        VALUES (:forum, :title, :words, :author, :state, :at, :at) RETURNING id";
+    let parameters = bind! {
+        ":forum": forum, ":title": title, ":words": search::fold_words(title),
+        ":author": first.author, ":state": stored(first.state), ":at": first.at,
+    };
+    let thread = tx.insert(insert, parameters).await?;
+    let post = row(tx, thread, first, first.at).await?;
+    let update = "
+        UPDATE thread SET first_post_id = ?2, last_post_id = ?2, last_number = 1 WHERE id = ?1";
+    tx.change(update, bind![thread, post]).await?;
+    if first.state == State::Visible {
+        count_thread(tx, first.counted(thread)).await?;
+    }
+    Ok((thread, post))
+}
+
+/// Adds a reply to a visible thread as the last one in order, and returns its id.
+pub async fn reply(
+    tx: &Transaction<'_>,
+    (forum, thread): (i64, i64),
+    reply: NewPost<'_>,
+    ordered_at: Timestamp,
+) -> Result<i64> {
+    let post = row(tx, thread, reply, ordered_at).await?;
+    if reply.state == State::Visible {
+        let newest = LatestPost {
+            forum,
+            post,
+            at: reply.at,
+        };
+        count_new_reply(tx, newest, reply.counted(thread)).await?;
+    } else {
+        let update = "UPDATE thread SET last_number = last_number + 1 WHERE id = ?1";
+        tx.change(update, bind![thread]).await?;
+    }
+    Ok(post)
+}
+
+async fn row(
+    tx: &Transaction<'_>,
+    thread: i64,
+    post: NewPost<'_>,
+    ordered_at: Timestamp,
+) -> Result<i64> {
+    let insert = "
+        INSERT INTO post (
+            thread_id, number, author_id, state, created_at, ordered_at, body, body_html, body_words, published
+        )
+        VALUES (
+            :thread, (SELECT last_number + 1 FROM thread WHERE id = :thread),
+            :author, :state, :at, :ordered_at, :body, :html, :words, :published
+        ) RETURNING id";
+    let parameters = bind! {
+        ":thread": thread, ":author": post.author, ":state": stored(post.state), ":at": post.at,
+        ":ordered_at": ordered_at, ":published": post.state == State::Visible, ":body": post.body,
+        ":html": markdown::render(post.body), ":words": search::fold_words(post.body),
+    };
+    tx.insert(insert, parameters).await
+}
+
+/// A post that becomes visible, or no longer is.
+#[derive(Clone, Copy, Debug)]
+pub struct CounterDelta {
+    pub thread: i64,
+    pub author: Option<i64>,
+    /// 1 if the post becomes visible, -1 if it no longer is.
+    pub by: i64,
+    pub on_profiles: bool,
+}
+
+/// A new reply that is the last of its thread in order.
+#[derive(Clone, Copy, Debug)]
+pub struct LatestPost {
+    pub forum: i64,
+    pub post: i64,
+    pub at: Timestamp,
+}
+
+/// Counts and numbers a new reply in a visible thread. The statements run concurrently.
+pub async fn count_new_reply(
+    tx: &Transaction<'_>,
+    newest: LatestPost,
+    reply: CounterDelta,
+) -> Result<()> {
+    let thread = "
+        UPDATE thread SET
+            last_number = last_number + 1,
+            reply_count = reply_count + 1,
+            last_post_id = ?2,
+            last_activity_at = ?3
+        WHERE id = ?1";
+    let forum = "
+        UPDATE forum SET
+            post_count = post_count + 1,
+            last_activity_at = CASE
+                WHEN last_activity_at > ?2 THEN (
+                    SELECT last_activity_at FROM thread WHERE forum_id = forum.id AND state = 'visible'
+                    ORDER BY last_activity_at DESC LIMIT 1
+                )
+                ELSE ?2
+            END
+        WHERE id = ?1";
+    let in_thread = bind![reply.thread, newest.post, newest.at];
+    let in_forum = bind![newest.forum, newest.at];
+    let on_profile = async {
+        match reply.on_profiles {
+            true => count_on_profile(tx, reply).await,
+            false => Ok(()),
+        }
+    };
+    tokio::try_join!(
+        tx.change(thread, in_thread),
+        tx.change(forum, in_forum),
+        on_profile,
+    )?;
+    Ok(())
+}
+
+/// Counts a reply in its thread; if the thread is visible, also in the forum and on the profile.
+pub async fn count_reply(tx: &Transaction<'_>, reply: CounterDelta) -> Result<()> {
+    let update = "
+        UPDATE thread SET
+            reply_count = reply_count + :by,
+            (last_post_id, last_activity_at) = (
+                SELECT id, created_at FROM post
+                WHERE thread_id = thread.id AND (state = 'visible' OR id = thread.first_post_id)
+                ORDER BY ordered_at DESC, id DESC LIMIT 1
+            )
+        WHERE id = :thread RETURNING forum_id, state = 'visible'";
+    let parameters = bind! { ":thread": reply.thread, ":by": reply.by };
+    let (of, there) = tx
+        .one(update, parameters, |row| Ok((row.value()?, row.value()?)))
+        .await?;
+    if there {
+        count_in_forum(tx, of, 0, reply.by).await?;
+    }
+    if there && reply.on_profiles {
+        count_on_profile(tx, reply).await?;
+    }
+    Ok(())
+}
+
+/// Counts a thread with its `first` post and all visible replies.
+pub async fn count_thread(tx: &Transaction<'_>, first: CounterDelta) -> Result<()> {
+    let (of, replies): (i64, i64) = tx
+        .one(
+            "SELECT forum_id, reply_count FROM thread WHERE id = ?1",
+            bind![first.thread],
+            |row| Ok((row.value()?, row.value()?)),
+        )
+        .await?;
+    count_in_forum(tx, of, first.by, first.by * (1 + replies)).await?;
+    if first.on_profiles {
+        count_on_profile(tx, first).await?;
+    }
+    if first.on_profiles && replies > 0 {
+        count_replies_on_profiles(tx, first.thread, first.by).await?;
+    }
+    Ok(())
+}
+
+async fn count_in_forum(tx: &Transaction<'_>, forum: i64, threads: i64, posts: i64) -> Result<()> {
+    let update = "
+        UPDATE forum SET
+            thread_count = thread_count + :threads,
+            post_count = post_count + :posts,
+            last_activity_at = (
+                SELECT last_activity_at FROM thread WHERE forum_id = forum.id AND state = 'visible'
+                ORDER BY last_activity_at DESC LIMIT 1
+            )
+        WHERE id = :forum";
+    let parameters = bind! { ":forum": forum, ":threads": threads, ":posts": posts };
+    tx.change(update, parameters).await.map(drop)
+}
+
+/// Counts a post on its author's profile.
+async fn count_on_profile(tx: &Transaction<'_>, post: CounterDelta) -> Result<()> {
+    let update = "UPDATE member SET post_count = post_count + ?2 WHERE id = ?1";
+    tx.change(update, bind![post.author, post.by])
+        .await
+        .map(drop)
+}
+
+/// Counts all replies of a thread on profiles, with an index only: there may be very many.
+async fn count_replies_on_profiles(tx: &Transaction<'_>, thread: i64, by: i64) -> Result<()> {
+    let parameters = bind! { ":thread": thread, ":by": by };
+    tx.change(PROFILES_OF_REPLIES, parameters).await.map(drop)
+}
+
+pub(super) const PROFILES_OF_REPLIES: &str = "
+    UPDATE member SET post_count = post_count + :by * written.posts
+    FROM (
+        SELECT author_id, count(*) AS posts FROM post
+        WHERE thread_id = :thread AND state = 'visible'
+            AND id <> (SELECT first_post_id FROM thread WHERE id = :thread)
+        GROUP BY author_id
+    ) AS written
+    WHERE member.id = written.author_id";
+
+/// Refuses a post of a member who has to wait. Refused posts and posts dated later than now do not count.
+pub async fn check_pace(
+    connection: &Connection<'_>,
+    actor: &Actor,
+    settings: &Values,
+    now: Timestamp,
+    texts: &Texts,
+) -> host::Result<()> {
+    let most = settings.of(&POSTS_PER_HOUR);
+    let query = "
+        SELECT
+            (SELECT max(created_at) FROM post WHERE author_id = :member AND created_at <= :now),
+            (SELECT created_at FROM post
+             WHERE author_id = :member AND created_at > :since AND created_at <= :now
+             ORDER BY created_at DESC LIMIT 1 OFFSET :others)";
+    let parameters = bind! {
+        ":member": actor.member, ":now": now, ":since": now.minus(rules::HOUR),
+        ":others": i64::from(most) - 1,
+    };
+    let times = connection.one(query, parameters, |row| Ok((row.value()?, row.value()?)));
+    let (last, oldest) = times.await?;
+    let seconds = settings.of(&POST_INTERVAL);
+    rules::interval(last, now, seconds, actor.groups, texts)?;
+    rules::pace(oldest, now, most, rules::HOUR, texts.too_many_posts)
+}

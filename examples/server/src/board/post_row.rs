@@ -1,0 +1,176 @@
+//! A post with its thread as commands read it, and its state transitions.
+
+use forum_api::host;
+use forum_api::model::{State, Timestamp};
+
+use super::actor::Actor;
+use super::db::{Connection, Result, RowReader, Transaction, bind, stored};
+use super::edit_rules::PostFacts;
+use super::events::{DomainEvent, EventFn, EventRecorder, EventScope, REPLIED, STARTED};
+use super::post_insert::{self, CounterDelta};
+
+#[derive(Clone, Copy, Debug)]
+pub struct PostAt {
+    pub forum: i64,
+    pub thread: i64,
+    pub post: i64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct PostRow {
+    pub at: PostAt,
+    /// A thread has the state of its first post.
+    pub first: bool,
+    pub state: State,
+    pub state_before: Option<State>,
+    pub version: i64,
+    /// True if `post.created` was sent.
+    published: bool,
+    thread_state: State,
+    locked: bool,
+    author: Option<i64>,
+    written: Timestamp,
+}
+
+impl PostRow {
+    pub async fn load(connection: &Connection<'_>, post: i64) -> Result<Option<Self>> {
+        let query = "
+            SELECT
+                thread.forum_id, thread.id, post.id, post.id = thread.first_post_id,
+                post.state, post.state_before, post.version, post.published,
+                thread.state, thread.locked, post.author_id, post.created_at
+            FROM post JOIN thread ON thread.id = post.thread_id
+            WHERE post.id = ?1";
+        connection.first(query, bind![post], read).await
+    }
+
+    /// The properties that the rules on changes by `member` read.
+    pub fn subject(&self, member: Option<i64>) -> PostFacts {
+        PostFacts {
+            own: member.is_some() && self.author == member,
+            first: self.first,
+            locked: self.locked,
+            state: self.state,
+            written: self.written,
+        }
+    }
+
+    /// Returns whether all callers who see the forum see the post.
+    pub fn is_public(&self) -> bool {
+        (self.state, self.thread_state) == (State::Visible, State::Visible)
+    }
+
+    /// Records the events of an item that becomes visible to all who see the forum: these events if it was published
+    /// before, and otherwise those of a new thread or post. With a first post, it also publishes replies that were approved
+    /// while the thread was hidden.
+    pub async fn publish(
+        &self,
+        tx: &Transaction<'_>,
+        events: &mut EventRecorder,
+        again: (EventFn, EventFn),
+    ) -> host::Result<()> {
+        let tell = match self.published {
+            true => again,
+            false => (STARTED, REPLIED),
+        };
+        self.note(tx, events, tell).await?;
+        let thread = self.first.then_some(self.at.thread);
+        let parameters = bind! { ":post": self.at.post, ":thread": thread };
+        let published = tx.all(PUBLISH, parameters, |row| row.value());
+        let mut published: Vec<i64> = published.await?;
+        published.retain(|post| *post != self.at.post);
+        published.sort_unstable();
+        for post in published {
+            let around = EventScope::load(tx, self.at.thread, Some(post), events.actor).await?;
+            events.record(DomainEvent::Post(REPLIED, around.into()));
+        }
+        Ok(())
+    }
+
+    /// Records the `thread` events for a first post, and the `reply` events for another.
+    pub async fn note(
+        &self,
+        tx: &Transaction<'_>,
+        events: &mut EventRecorder,
+        (thread, reply): (EventFn, EventFn),
+    ) -> host::Result<()> {
+        let tell = if self.first { thread } else { reply };
+        let around = self.around(tx, events.actor).await?;
+        events.record(DomainEvent::Post(tell, around.into()));
+        Ok(())
+    }
+
+    /// Loads the scope of an event by `actor`.
+    pub async fn around(
+        &self,
+        tx: &Transaction<'_>,
+        actor: Option<i64>,
+    ) -> host::Result<EventScope> {
+        EventScope::load(tx, self.at.thread, Some(self.at.post), actor).await
+    }
+
+    /// Changes the state of the post, of its thread if it is the first, and the counters.
+    pub async fn shift(&mut self, tx: &Transaction<'_>, to: State) -> Result<()> {
+        let update = "
+            UPDATE post SET
+                state = :to, version = version + 1, state_before = CASE WHEN :to = 'deleted' THEN state END
+            WHERE id = :post";
+        tx.change(update, bind! { ":post": self.at.post, ":to": stored(to) })
+            .await?;
+        self.follow(tx, to).await
+    }
+
+    /// Updates its thread, if it is the first post, and the counts to the state that it now has.
+    pub async fn follow(&mut self, tx: &Transaction<'_>, to: State) -> Result<()> {
+        if self.state == to {
+            return Ok(());
+        }
+        if self.first {
+            let thread = "UPDATE thread SET state = ?2, version = version + 1 WHERE id = ?1";
+            tx.change(thread, bind![self.at.thread, stored(to)]).await?;
+            self.thread_state = to;
+        }
+        let by = i64::from(to == State::Visible) - i64::from(self.state == State::Visible);
+        self.state = to;
+        self.count(tx, by).await
+    }
+
+    async fn count(&self, tx: &Transaction<'_>, by: i64) -> Result<()> {
+        let guest = Actor::load(tx, None).await?;
+        let counted = CounterDelta {
+            thread: self.at.thread,
+            author: self.author,
+            by,
+            on_profiles: guest.is_some_and(|guest| guest.access(self.at.forum).counts),
+        };
+        match (by, self.first) {
+            (0, _) => Ok(()),
+            (_, true) => post_insert::count_thread(tx, counted).await,
+            (_, false) => post_insert::count_reply(tx, counted).await,
+        }
+    }
+}
+
+/// Marks a post as published, and the visible ones of a thread that are not.
+const PUBLISH: &str = "
+    UPDATE post SET published = TRUE
+    WHERE NOT published AND (id = :post OR thread_id = :thread AND state = 'visible') RETURNING id";
+
+fn read(row: &mut RowReader<'_>) -> Result<PostRow> {
+    Ok(PostRow {
+        at: PostAt {
+            forum: row.value()?,
+            thread: row.value()?,
+            post: row.value()?,
+        },
+        first: row.value()?,
+        state: row.state()?,
+        state_before: row.maybe_state()?,
+        version: row.value()?,
+        published: row.value()?,
+        thread_state: row.state()?,
+        locked: row.value()?,
+        author: row.value()?,
+        written: row.value()?,
+    })
+}

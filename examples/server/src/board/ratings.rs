@@ -1,0 +1,284 @@
+//! Reputation: ratings of members, with or without a post.
+
+use std::sync::LazyLock;
+
+use forum_api::host::{Refusal, Result};
+use forum_api::model::{
+    Author, ForumId, PostId, Profile, Rate, Rating, Timestamp, UserId, UserRef,
+};
+
+use super::accounts;
+use super::actor::Actor;
+use super::db::{self, Connection, Transaction, bind};
+use super::events::DomainEvent;
+use super::reference_board::Command;
+use super::rules::{DAY, is_blank, pace, within};
+use super::settings::{ALLOW_EMPTY_COMMENT, ALLOW_NEGATIVE, BODY_MAX, MAX_POINTS, RATINGS_PER_DAY};
+use super::texts::{Texts, fill};
+use super::visibility::{Visibility, sees_post, sees_thread};
+
+/// Rates a member. Banned members can be rated.
+pub async fn rate(
+    (tx, events, actor, texts): Command<'_>,
+    user: UserRef,
+    rate: Rate,
+) -> Result<Rating> {
+    let rated = accounts::profile(tx, &user).await?;
+    let member = rated.user_id.number()?;
+    if actor.member == Some(member) {
+        return Err(Refusal::Forbidden(texts.self_rating.into()));
+    }
+    let post = match &rate.post_id {
+        Some(post) => Some(find_post(tx, actor, member, post, texts).await?),
+        None => None,
+    };
+    let new = NewRating {
+        member,
+        rater: actor.member,
+        post: post.map(|post| post.id),
+        points: rate.points,
+        comment: comment(tx, &rate, texts).await?,
+        at: events.now,
+    };
+    new.is_first(tx, texts).await?;
+    new.is_in_time(tx, texts).await?;
+    let (rating, reputation) = new.insert(tx).await?;
+    let forum = post.map(|post| post.forum);
+    let rating = new.answer(rating, reputation, forum.map(ForumId::from));
+    if post.is_none_or(|post| post.public) {
+        events.record(DomainEvent::Rating(rating.clone(), author(rated), forum));
+    }
+    Ok(rating)
+}
+
+fn author(profile: Profile) -> Author {
+    Author {
+        user_id: profile.user_id,
+        username: profile.username,
+        avatar_url: profile.avatar_url,
+    }
+}
+
+/// Checks the points and returns the comment.
+async fn comment<'a>(tx: &Transaction<'_>, rate: &'a Rate, texts: &Texts) -> Result<&'a str> {
+    let limits = Limits {
+        points: MAX_POINTS.get(tx).await?,
+        negative: ALLOW_NEGATIVE.get(tx).await?,
+        empty_comment: ALLOW_EMPTY_COMMENT.get(tx).await?,
+        comment: BODY_MAX.get(tx).await?,
+    };
+    check_points(rate.points, limits, texts)?;
+    check_comment(&rate.comment, limits, texts)
+}
+
+#[derive(Clone, Copy)]
+struct RatedPost {
+    id: i64,
+    forum: i64,
+    public: bool,
+}
+
+/// Finds a visible post of this `author`.
+async fn find_post(
+    connection: &Connection<'_>,
+    actor: &Actor,
+    author: i64,
+    post: &PostId,
+    texts: &Texts,
+) -> Result<RatedPost> {
+    static QUERY: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "SELECT post.id, thread.forum_id, post.state = 'visible' AND thread.state = 'visible'
+            FROM post JOIN thread ON thread.id = post.thread_id
+            WHERE post.id = :post AND post.author_id = :author AND {} AND {}",
+            sees_post("post"),
+            sees_thread(),
+        )
+    });
+    let sight = Visibility::of(actor);
+    let post = post.number().ok();
+    let parameters = sight.with(bind! { ":post": post, ":author": author });
+    let subject = connection.first(&QUERY, &parameters, |row| {
+        Ok(RatedPost {
+            id: row.value()?,
+            forum: row.value()?,
+            public: row.value()?,
+        })
+    });
+    let absent = || Refusal::NotFound(texts.no_such_post.into());
+    subject.await?.ok_or_else(absent)
+}
+
+/// A rating with valid points and comment.
+struct NewRating<'a> {
+    member: i64,
+    rater: Option<i64>,
+    post: Option<i64>,
+    points: i64,
+    comment: &'a str,
+    at: Timestamp,
+}
+
+impl NewRating<'_> {
+    /// Checks that the post was not rated before, or the member not within a day.
+    async fn is_first(&self, tx: &Transaction<'_>, texts: &Texts) -> Result<()> {
+        let (since, until, text) = match self.post {
+            Some(_) => (i64::MIN, i64::MAX, texts.post_rated),
+            None => (
+                self.at.minus(DAY).as_millis(),
+                self.at.plus(DAY).as_millis(),
+                texts.member_rated,
+            ),
+        };
+        let parameters = bind! {
+            ":rater": self.rater, ":member": self.member, ":post": self.post, ":since": since,
+            ":until": until,
+        };
+        let is_there = tx.any(
+            "SELECT 1 FROM rating
+             WHERE rater_id = :rater AND member_id = :member AND post_id IS NOT DISTINCT FROM :post
+                AND created_at > :since AND created_at < :until
+             LIMIT 1",
+            parameters,
+        );
+        (!is_there.await?)
+            .then_some(())
+            .ok_or_else(|| Refusal::Conflict(text.into()))
+    }
+
+    async fn is_in_time(&self, tx: &Transaction<'_>, texts: &Texts) -> Result<()> {
+        let most = RATINGS_PER_DAY.get(tx).await?;
+        let parameters = bind! {
+            ":rater": self.rater, ":now": self.at, ":since": self.at.minus(DAY),
+            ":others": i64::from(most) - 1,
+        };
+        let oldest = tx.first(
+            "SELECT created_at FROM rating
+             WHERE rater_id = :rater AND created_at > :since AND created_at <= :now
+             ORDER BY created_at DESC LIMIT 1 OFFSET :others",
+            parameters,
+            |row| row.value(),
+        );
+        pace(oldest.await?, self.at, most, DAY, texts.too_many_ratings)
+    }
+
+    /// Returns the id of the rating and the member's new total.
+    async fn insert(&self, tx: &Transaction<'_>) -> db::Result<(i64, i64)> {
+        let parameters = bind! {
+            ":member": self.member, ":rater": self.rater, ":post": self.post,
+            ":points": self.points, ":comment": self.comment, ":at": self.at,
+        };
+        let insert = tx.insert(
+            "INSERT INTO rating (member_id, rater_id, post_id, points, comment, created_at)
+             VALUES (:member, :rater, :post, :points, :comment, :at) RETURNING id",
+            parameters,
+        );
+        let rating = insert.await?;
+        let parameters = bind![self.member, self.points];
+        let total = tx.one(
+            "UPDATE member SET reputation = reputation + ?2 WHERE id = ?1 RETURNING reputation",
+            parameters,
+            |row| row.value(),
+        );
+        Ok((rating, total.await?))
+    }
+
+    fn answer(&self, rating: i64, reputation: i64, forum_id: Option<ForumId>) -> Rating {
+        Rating {
+            rating_id: rating.into(),
+            user_id: UserId::from(self.member),
+            post_id: self.post.map(PostId::from),
+            forum_id,
+            points: self.points,
+            comment: self.comment.into(),
+            created_at: self.at,
+            reputation,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub points: u32,
+    pub negative: bool,
+    pub empty_comment: bool,
+    pub comment: u32,
+}
+
+fn check_points(points: i64, limits: Limits, texts: &Texts) -> Result<()> {
+    let denial = match points {
+        0 => Some(texts.points_missing.into()),
+        _ if points.unsigned_abs() > limits.points.into() => {
+            Some(fill(texts.too_many_points, limits.points))
+        }
+        ..0 if !limits.negative => Some(texts.negative_points.into()),
+        _ => None,
+    };
+    denial.map_or(Ok(()), |text| Err(Refusal::invalid("points", text)))
+}
+
+/// Trims and checks the comment.
+fn check_comment<'a>(text: &'a str, limits: Limits, texts: &Texts) -> Result<&'a str> {
+    if limits.empty_comment && is_blank(text) {
+        return Ok("");
+    }
+    let (missing, too_long) = (texts.comment_missing, texts.comment_too_long);
+    let text = text.trim();
+    within("comment", text, limits.comment, missing, too_long)?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use forum_api::Language;
+
+    use super::*;
+
+    #[test]
+    fn points_and_comments_keep_to_the_settings() {
+        let texts = Texts::of(Language::English);
+        let strict = Limits {
+            points: 5,
+            negative: false,
+            empty_comment: false,
+            comment: 3,
+        };
+        let free = Limits {
+            negative: true,
+            empty_comment: true,
+            ..strict
+        };
+        for (given, allowed, allowed_if_free) in [
+            (0, false, false),
+            (1, true, true),
+            (5, true, true),
+            (6, false, false),
+            (-5, false, true),
+            (-6, false, false),
+            (i64::MIN, false, false),
+        ] {
+            assert_eq!(
+                check_points(given, strict, texts).is_ok(),
+                allowed,
+                "{given}"
+            );
+            assert_eq!(
+                check_points(given, free, texts).is_ok(),
+                allowed_if_free,
+                "{given}"
+            );
+        }
+        for (text, kept, kept_if_free) in [
+            (" \n", None, Some("")),
+            (" äöü ", Some("äöü"), Some("äöü")),
+            ("äöüß", None, None),
+        ] {
+            assert_eq!(check_comment(text, strict, texts).ok(), kept, "{text:?}");
+            assert_eq!(
+                check_comment(text, free, texts).ok(),
+                kept_if_free,
+                "{text:?}"
+            );
+        }
+    }
+}

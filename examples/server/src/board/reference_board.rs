@@ -1,0 +1,163 @@
+//! The board and its transactions.
+
+use std::fmt;
+use std::sync::Arc;
+
+use forum_api::Language;
+use forum_api::host::{Member, Result};
+use forum_api::model::Timestamp;
+use forum_api::runtime::Clock;
+use forum_api::store::SchemaStatus;
+use forum_api::webhook::Event;
+
+use super::actor::Actor;
+use super::db::{Database, Query, Transaction, TransactionFuture};
+use super::events::EventRecorder;
+use super::hints::Hints;
+use super::schema;
+use super::texts::Texts;
+
+#[derive(Clone, Debug)]
+pub struct Board {
+    pub(super) database: Database,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) texts: &'static Texts,
+    pub(super) hints: Hints,
+    waker: WorkerWaker,
+}
+
+#[derive(Clone)]
+struct WorkerWaker(Arc<dyn Fn() + Send + Sync>);
+
+impl fmt::Debug for WorkerWaker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WorkerWaker")
+    }
+}
+
+impl Board {
+    /// The board in `database`, with error texts in `language`.
+    pub fn new(database: impl Into<Database>, clock: Arc<dyn Clock>, language: Language) -> Self {
+        Self {
+            database: database.into(),
+            clock,
+            texts: Texts::of(language),
+            hints: Hints::default(),
+            waker: WorkerWaker(Arc::new(|| ())),
+        }
+    }
+
+    /// Calls `wake`, which has to be quick, whenever there are new events in the outbox.
+    pub fn with_wake(self, wake: impl Fn() + Send + Sync + 'static) -> Self {
+        let waker = WorkerWaker(Arc::new(wake));
+        Self { waker, ..self }
+    }
+
+    /// Returns whether the database has a board already.
+    pub async fn is_there(&self) -> Result<bool> {
+        self.read_short(|connection| {
+            Box::pin(async move { Ok(schema::is_there(connection).await?) })
+        })
+        .await
+    }
+
+    /// Compares the board's tables with those that this program needs.
+    pub async fn schema_status(&self) -> Result<SchemaStatus> {
+        self.read_short(|connection| Box::pin(async move { Ok(schema::status(connection).await?) }))
+            .await
+    }
+
+    /// Applies the migrations that the board's tables lack.
+    ///
+    /// # Errors
+    /// When the tables are those of a newer version: nothing is changed.
+    pub async fn migrate(&self) -> Result<()> {
+        if self.schema_status().await? == SchemaStatus::UpToDate {
+            return Ok(());
+        }
+        let apply = self.database.migrate(|tx| Box::pin(schema::apply(tx)));
+        apply.await.map(drop)
+    }
+
+    /// Creates a board and fills it with `fill`, in one transaction. If there is a board, migrates its tables and returns
+    /// `None`.
+    pub async fn begin<T: Send + 'static>(
+        &self,
+        fill: impl for<'a> FnOnce(&'a Transaction<'a>, Timestamp) -> TransactionFuture<'a, T>
+        + Send
+        + 'static,
+    ) -> Result<Option<T>> {
+        let clock = self.clock.clone();
+        let begin = self.database.migrate(move |tx| {
+            Box::pin(async move {
+                match schema::apply(tx).await? {
+                    0 => fill(tx, clock.now()).await.map(Some),
+                    _ => Ok(None),
+                }
+            })
+        });
+        begin.await
+    }
+
+    pub async fn read<T: Send + 'static>(&self, query: impl Query<T> + 'static) -> Result<T> {
+        self.database.read(query).await
+    }
+
+    /// Looks up something of the board by a key, which takes well below a millisecond.
+    pub async fn read_short<T: Send + 'static>(&self, query: impl Query<T> + 'static) -> Result<T> {
+        self.database.read_short(query).await
+    }
+
+    /// Changes the board in one transaction; the events that `change` records go to the outbox with it.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        change: impl for<'a> FnOnce(
+            &'a Transaction<'a>,
+            &'a mut EventRecorder,
+        ) -> TransactionFuture<'a, T>
+        + Send
+        + 'static,
+    ) -> Result<T> {
+        let clock = self.clock.clone();
+        let change = self.database.write(move |tx| {
+            Box::pin(async move {
+                let mut events = EventRecorder::at(clock.now());
+                let done = change(tx, &mut events).await?;
+                Ok((done, events.write(tx).await?))
+            })
+        });
+        let (done, events): (T, Vec<Event>) = change.await?;
+        for event in &events {
+            tracing::debug!(id = %event.id, topic = %event.topic, "committed");
+        }
+        if !events.is_empty() {
+            (self.waker.0)();
+        }
+        Ok(done)
+    }
+
+    /// Changes the board for `by`, whose permissions are loaded in the transaction.
+    pub(super) async fn act<T: Send + 'static>(
+        &self,
+        by: &Member,
+        command: impl for<'a> FnOnce(Command<'a>) -> TransactionFuture<'a, T> + Send + 'static,
+    ) -> Result<T> {
+        let (member, texts) = (by.user().number()?, self.texts);
+        let act = self.write(move |tx, events| {
+            Box::pin(async move {
+                let actor = Actor::acting(tx, member, texts).await?;
+                events.actor = actor.member;
+                command((tx, events, &actor, texts)).await
+            })
+        });
+        act.await
+    }
+}
+
+/// The transaction, the events, the member and the texts of a command.
+pub type Command<'a> = (
+    &'a Transaction<'a>,
+    &'a mut EventRecorder,
+    &'a Actor,
+    &'static Texts,
+);

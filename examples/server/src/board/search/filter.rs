@@ -1,0 +1,330 @@
+//! Filter of a search: its parameters in the query dialect of the index.
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+use forum_api::host::Result;
+use forum_api::model::{ForumId, Query, Search, SearchIn, Timestamp, UserRef, When};
+
+use super::super::actor::Actor;
+use super::super::db::{self, Connection, bind};
+use super::super::visibility::between_commas;
+use super::index::fold_words;
+
+#[derive(Debug)]
+pub struct SearchFilter {
+    /// Terms in the dialect of the index.
+    pub text: String,
+    /// The forums and the threads that the search leaves out, as a continuation of the text.
+    pub place: String,
+    /// Without the forums, as a continuation of the text.
+    pub anywhere: String,
+    /// `None` for all forums of the board.
+    pub forums: Option<BTreeSet<i64>>,
+    pub posts: RangeInclusive<i64>,
+}
+
+impl SearchFilter {
+    /// Returns the filter of `search`; `None` if nothing can match.
+    pub async fn of(
+        connection: &Connection<'_>,
+        actor: &Actor,
+        search: &Search,
+        now: Timestamp,
+    ) -> Result<Option<Self>> {
+        let mut forums: BTreeSet<i64> = actor.sees().collect();
+        if !search.forum.is_empty() {
+            forums = below(connection, &search.forum, &forums).await?;
+        }
+        let author = match &search.by {
+            Some(by) => Some(member(connection, by).await?),
+            None => None,
+        };
+        if forums.is_empty() || author == Some(None) {
+            return Ok(None);
+        }
+        let posts = match &search.when {
+            Some(when) => span(connection, when, now).await?,
+            None => i64::MIN..=i64::MAX,
+        };
+        let dialect: &QueryDialect = connection.dialect(&FTS5, &TSQUERY);
+        let left_out = long_and_hidden(connection).await?;
+        let everywhere =
+            search.forum.is_empty() && actor.sees_all() && forums.len() == all(connection).await?;
+        Ok(Some(Self {
+            text: dialect.text(search, author.flatten()),
+            place: (dialect.place)(&forums, everywhere, &left_out),
+            anywhere: (dialect.place)(&forums, true, &left_out),
+            forums: (!everywhere).then_some(forums),
+            posts,
+        }))
+    }
+}
+
+/// Returns the `seen` forums that are named, or below a named one that is seen.
+async fn below(
+    connection: &Connection<'_>,
+    named: &[ForumId],
+    seen: &BTreeSet<i64>,
+) -> Result<BTreeSet<i64>> {
+    let named = named.iter().filter_map(|forum| forum.number().ok());
+    let named = between_commas(named.filter(|forum| seen.contains(forum)));
+    let find = "
+        WITH RECURSIVE below (id) AS (
+            SELECT id FROM forum WHERE instr(?1, ',' || id || ',') > 0
+            UNION
+            SELECT forum.id FROM below JOIN forum ON forum.parent_id = below.id
+        )
+        SELECT id FROM below";
+    let found = connection
+        .all(find, bind![named], |row| row.value())
+        .await?;
+    Ok(&BTreeSet::from_iter(found) & seen)
+}
+
+/// Returns hidden threads whose posts are still in the index. They are few and long.
+async fn long_and_hidden(connection: &Connection<'_>) -> Result<BTreeSet<i64>> {
+    let threads = connection.all(LONG_AND_HIDDEN, &[], |row| row.value());
+    Ok(BTreeSet::from_iter(threads.await?))
+}
+
+pub const LONG_AND_HIDDEN: &str = "SELECT id FROM thread WHERE is_long AND state <> 'visible'";
+
+async fn all(connection: &Connection<'_>) -> Result<usize> {
+    let count = connection.one("SELECT count(*) FROM forum", &[], |row| row.count());
+    Ok(count.await?)
+}
+
+async fn member(connection: &Connection<'_>, by: &UserRef) -> Result<Option<i64>> {
+    let name = match by {
+        UserRef::Id(id) => return Ok(id.number().ok().filter(|id| *id > 0)),
+        UserRef::Name(name) => name,
+    };
+    let find = "SELECT id FROM member WHERE lower(username) = ?1";
+    let name = bind![name.to_ascii_lowercase()];
+    Ok(connection.first(find, name, |row| row.value()).await?)
+}
+
+/// Returns the range of posts written in a time span.
+async fn span(
+    connection: &Connection<'_>,
+    when: &When,
+    now: Timestamp,
+) -> db::Result<RangeInclusive<i64>> {
+    let (from, until) = when.range(now);
+    let from = from.map_or(i64::MIN, Timestamp::as_millis);
+    let until = until.map_or(i64::MAX, Timestamp::as_millis);
+    let find = "
+        SELECT
+            (SELECT id FROM post WHERE created_at >= ?1 ORDER BY created_at, id LIMIT 1),
+            (SELECT id FROM post WHERE created_at < ?2 ORDER BY created_at DESC, id DESC LIMIT 1)";
+    let parameters = bind![from, until];
+    let ends = connection.one(find, parameters, |row| {
+        let (first, last): (Option<i64>, Option<i64>) = (row.value()?, row.value()?);
+        Ok(first.unwrap_or(i64::MAX)..=last.unwrap_or(i64::MIN))
+    });
+    ends.await
+}
+
+/// The query language of an index.
+#[derive(Debug)]
+pub struct QueryDialect {
+    and: &'static str,
+    or: &'static str,
+    without: &'static str,
+    phrase: fn(column: SearchIn, words: &str) -> String,
+    author: fn(i64) -> String,
+    /// The forums and the threads that the search leaves out, as a continuation of the text.
+    pub place: fn(forums: &BTreeSet<i64>, everywhere: bool, left_out: &BTreeSet<i64>) -> String,
+}
+
+/// FTS5 of SQLite. Quotes prevent operators.
+pub const FTS5: QueryDialect = QueryDialect {
+    and: " AND ",
+    or: " OR ",
+    without: " NOT ",
+    phrase: |column, words| match column {
+        SearchIn::All => format!("{{title body}} : \"{words}\""),
+        SearchIn::Titles => format!("title : \"{words}\""),
+        SearchIn::Posts => format!("body : \"{words}\""),
+    },
+    author: |id| format!("place : m{id}"),
+    // FTS5 looks up each of the forums beside each match.
+    place: |forums, everywhere, left_out| {
+        let one_of = |operator, letter, ids: &BTreeSet<i64>| {
+            let words = ids.iter().map(|id| format!("place : {letter}{id}"));
+            let words = group(&words.collect::<Vec<_>>(), FTS5.or);
+            format!("{operator}{words}")
+        };
+        let within = (!everywhere).then(|| one_of(FTS5.and, 'f', forums));
+        let without = (!left_out.is_empty()).then(|| one_of(FTS5.without, 't', left_out));
+        within.into_iter().chain(without).collect()
+    },
+};
+
+/// Postgres's, where a place is JSON. A sign before a word tells what it is of: `=` of a title, `#` of an author, none
+/// of a body. No word has a sign or a quote in it, and of long ones the index has the beginning.
+pub const TSQUERY: QueryDialect = QueryDialect {
+    and: " & ",
+    or: " | ",
+    without: " & !",
+    phrase: |column, words| match column {
+        SearchIn::All => format!(
+            "({} | {})",
+            side_by_side("=", words),
+            side_by_side("", words)
+        ),
+        SearchIn::Titles => side_by_side("=", words),
+        SearchIn::Posts => side_by_side("", words),
+    },
+    author: |id| format!("'#{id}'"),
+    place: |forums, _, left_out| {
+        serde_json::json!({ "forums": forums, "leftOut": left_out }).to_string()
+    },
+};
+
+/// Maximum length in characters of a word in Postgres's index.
+const KNOWN: usize = 500;
+
+impl QueryDialect {
+    /// Returns the terms, and the author if one is given.
+    pub fn text(&self, search: &Search, author: Option<i64>) -> String {
+        let terms = self.without(self.terms(search, false), self.terms(search, true));
+        match author {
+            Some(author) => format!("{terms}{}{}", self.and, (self.author)(author)),
+            None => terms,
+        }
+    }
+
+    fn without(&self, required: Vec<String>, excluded: Vec<String>) -> String {
+        let required = group(&required, self.and);
+        match &*excluded {
+            [] => required,
+            excluded => format!("({required}{}{})", self.without, group(excluded, self.or)),
+        }
+    }
+
+    fn terms(&self, search: &Search, excluded: bool) -> Vec<String> {
+        let words = words(&search.q, excluded);
+        let phrases = words
+            .iter()
+            .map(|words| (self.phrase)(search.within, words));
+        phrases.collect()
+    }
+}
+
+fn words(query: &Query, excluded: bool) -> BTreeSet<String> {
+    let terms = query.terms().iter();
+    let terms = terms.filter(|term| term.excluded == excluded);
+    terms.map(|term| fold_words(&term.text)).collect()
+}
+
+fn group(parts: &[String], by: &str) -> String {
+    match parts {
+        [part] => part.clone(),
+        parts => format!("({})", parts.join(by)),
+    }
+}
+
+fn side_by_side(sign: &str, words: &str) -> String {
+    let words = words.split(' ').map(|word| {
+        let known: String = word.chars().take(KNOWN).collect();
+        format!("'{sign}{known}'")
+    });
+    group(&words.collect::<Vec<_>>(), " <-> ")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{Strategy, prop, prop_assert_eq, prop_oneof, proptest};
+
+    use super::super::super::schema;
+    use super::{BTreeSet, FTS5, Query, Search, SearchIn, TSQUERY, fold_words};
+
+    /// Queries that contain operators of FTS5.
+    fn queries() -> impl Strategy<Value = String> {
+        let command = prop::sample::select(vec![
+            "AND", "-OR", "NOT", "NEAR(", ")", "^", "tea*", "+", "title : ", "{body}", "-", "\"",
+            "'",
+        ]);
+        let part = prop_oneof![command.prop_map(str::to_owned), "\\PC{1,6}"];
+        prop::collection::vec(part, 1..12).prop_map(|parts| parts.join(" "))
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_with_all_words_is_found_unless_one_of_them_is_excluded(query in queries()) {
+            let Some(query) = Query::parse(&query) else {
+                return Ok(());
+            };
+            let index = schema::in_memory();
+            let (excluded, required): (Vec<_>, Vec<_>) = query.terms().iter().partition(|term| term.excluded);
+            let required: Vec<_> = required.iter().map(|term| fold_words(&term.text)).collect();
+            let body = format!(" {} ", required.join(" "));
+            let found_excluded = excluded.iter().any(|term| body.contains(&format!(" {} ", fold_words(&term.text))));
+            index.execute("INSERT INTO post_text (body) VALUES (?1)", [&body]).unwrap();
+            let expression = FTS5.text(&Search::new(query), None);
+            let found = index.query_row("SELECT count(*) FROM post_text (?1)", [expression], |row| row.get(0));
+            prop_assert_eq!(found, Ok(i32::from(!found_excluded)));
+        }
+    }
+
+    #[test]
+    fn texts_are_queries_of_both_indexes() {
+        for (query, within, author, fts5, tsquery) in [
+            (
+                "tea",
+                SearchIn::All,
+                None,
+                r#"{title body} : "tea""#,
+                "('=tea' | 'tea')",
+            ),
+            (
+                "Tea AND tea",
+                SearchIn::Titles,
+                Some(7),
+                r#"(title : "and" AND title : "tea") AND place : m7"#,
+                "('=and' & '=tea') & '#7'",
+            ),
+            (
+                r#""Green, leaf" tea -bag -"tea-cup""#,
+                SearchIn::Posts,
+                None,
+                r#"((body : "green leaf" AND body : "tea") NOT (body : "bag" OR body : "tea cup"))"#,
+                "((('green' <-> 'leaf') & 'tea') & !('bag' | ('tea' <-> 'cup')))",
+            ),
+        ] {
+            let mut search = Search::new(Query::parse(query).unwrap());
+            search.within = within;
+            assert_eq!(FTS5.text(&search, author), fts5, "{query}");
+            assert_eq!(TSQUERY.text(&search, author), tsquery, "{query}");
+        }
+    }
+
+    #[test]
+    fn places_are_forums_without_threads() {
+        let (forums, threads) = (BTreeSet::from([3, 2]), BTreeSet::from([17]));
+        let none = BTreeSet::new();
+        for (dialect, everywhere, place, place_without) in [
+            (
+                FTS5,
+                false,
+                " AND (place : f2 OR place : f3)",
+                " AND (place : f2 OR place : f3) NOT place : t17",
+            ),
+            (FTS5, true, "", " NOT place : t17"),
+            (
+                TSQUERY,
+                true,
+                r#"{"forums":[2,3],"leftOut":[]}"#,
+                r#"{"forums":[2,3],"leftOut":[17]}"#,
+            ),
+        ] {
+            assert_eq!((dialect.place)(&forums, everywhere, &none), place);
+            assert_eq!(
+                (dialect.place)(&forums, everywhere, &threads),
+                place_without
+            );
+        }
+    }
+}

@@ -1,0 +1,440 @@
+//! Matches by age, in steps out of the index.
+
+use std::collections::{BTreeSet, HashSet};
+use std::ops::RangeInclusive;
+use std::sync::LazyLock;
+use std::vec::IntoIter;
+
+use forum_api::host::Result;
+use forum_api::model::{Page, Position, Search};
+
+use super::super::db::{self, Connection, RowReader, bind};
+use super::super::page_keys;
+use super::filter::SearchFilter;
+use super::hits::json;
+
+/// Order of a scan.
+#[derive(Clone, Copy, Debug)]
+pub enum ScanDirection {
+    Descending,
+    Ascending,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Match {
+    pub post: i64,
+    pub thread: i64,
+}
+
+/// Number of matches of all forums that a search reads at first, or the number of rows that it wants if that is more.
+const CANDIDATES: i64 = 100;
+
+/// Maximum number of matches of all forums that a search reads before it names the forums to FTS5, as a multiple of the
+/// rows that it wants, or of [`CANDIDATES`] if that is more. Eight of them take FTS5 as long as one in a named forum.
+const MOST: i64 = 8;
+
+/// Returns a page of posts after a post.
+pub async fn page(
+    connection: &Connection<'_>,
+    filter: &SearchFilter,
+    search: &Search,
+    direction: ScanDirection,
+) -> Result<Page<i64>> {
+    let ahead = match page_keys::numbers(search.after.as_ref())? {
+        Some([post]) => direction.ahead(&filter.posts, direction.next(post)),
+        None => filter.posts.clone(),
+    };
+    let rows = page_keys::rows(search.limit);
+    let matches = direction.matches(connection, filter, &ahead, rows).await?;
+    let posts = matches.into_iter().map(|found| found.post).collect();
+    Ok(Page::cut(posts, search.limit, |post| Position::new(post)))
+}
+
+/// Matches in order, read in steps of which each is four times as long as the one before.
+#[derive(Debug)]
+pub struct MatchScan<'a> {
+    connection: &'a Connection<'a>,
+    filter: &'a SearchFilter,
+    direction: ScanDirection,
+    ahead: RangeInclusive<i64>,
+    step: i64,
+    read: IntoIter<Match>,
+    more: bool,
+}
+
+impl<'a> MatchScan<'a> {
+    /// Scans the posts `ahead`, of which the first step reads `step`.
+    pub fn new(
+        connection: &'a Connection<'a>,
+        filter: &'a SearchFilter,
+        direction: ScanDirection,
+        ahead: RangeInclusive<i64>,
+        step: i64,
+    ) -> Self {
+        Self {
+            connection,
+            filter,
+            direction,
+            ahead,
+            step,
+            read: Vec::new().into_iter(),
+            more: true,
+        }
+    }
+
+    /// Returns the next match.
+    pub async fn next(&mut self) -> db::Result<Option<Match>> {
+        if self.more && self.read.as_slice().is_empty() {
+            self.read_on().await?;
+        }
+        Ok(self.read.next())
+    }
+
+    async fn read_on(&mut self) -> db::Result<()> {
+        let Self {
+            connection,
+            filter,
+            ahead,
+            step,
+            ..
+        } = self;
+        let read = self
+            .direction
+            .matches(connection, filter, ahead, *step)
+            .await?;
+        self.more = read.len() as i64 == *step;
+        if let Some(last) = read.last() {
+            self.ahead = self.direction.ahead(ahead, self.direction.next(last.post));
+        }
+        self.step *= 4;
+        self.read = read.into_iter();
+        Ok(())
+    }
+}
+
+impl ScanDirection {
+    pub async fn matches(
+        self,
+        connection: &Connection<'_>,
+        filter: &SearchFilter,
+        ahead: &RangeInclusive<i64>,
+        rows: i64,
+    ) -> db::Result<Vec<Match>> {
+        match (connection, &filter.forums) {
+            (Connection::Sqlite(_), Some(forums)) => {
+                self.matches_in(forums, connection, filter, ahead, rows)
+                    .await
+            }
+            _ => {
+                let place = &filter.place;
+                self.read(connection, (&filter.text, place), ahead, rows, Match::read)
+                    .await
+            }
+        }
+    }
+
+    /// Reads the first matches in `forums`, on SQLite.
+    async fn matches_in(
+        self,
+        forums: &BTreeSet<i64>,
+        connection: &Connection<'_>,
+        filter: &SearchFilter,
+        ahead: &RangeInclusive<i64>,
+        rows: i64,
+    ) -> db::Result<Vec<Match>> {
+        let (mut found, mut looked_at, mut ahead) = (Vec::new(), 0, ahead.clone());
+        let mut step = rows.max(CANDIDATES);
+        let most = step * MOST;
+        while looked_at + step <= most {
+            let anywhere = (&*filter.text, &*filter.anywhere);
+            let candidates = self
+                .read(connection, anywhere, &ahead, step, |row| {
+                    Ok((Match::read(row)?, row.value()?))
+                })
+                .await?;
+            let is_end = (candidates.len() as i64) < step;
+            looked_at += step;
+            if let Some((last, _)) = candidates.last() {
+                ahead = self.ahead(&ahead, self.next(last.post));
+            }
+            let candidates = candidates.into_iter();
+            let seen = candidates.filter(|(_, forum)| forums.contains(forum));
+            found.extend(seen.map(|(found, _)| found));
+            found.truncate(rows as usize);
+            let missing = rows - found.len() as i64;
+            if is_end || missing == 0 {
+                return Ok(found);
+            }
+            // As many as contain the missing rows, if the next matches are like those so far.
+            step = CANDIDATES.max(missing * looked_at / (found.len() as i64).max(1));
+        }
+        let place = (&*filter.text, &*filter.place);
+        let missing = rows - found.len() as i64;
+        let rest = self.read(connection, place, &ahead, missing, Match::read);
+        found.extend(rest.await?);
+        Ok(found)
+    }
+
+    /// Reads the first rows that match a text in a place.
+    async fn read<T>(
+        self,
+        connection: &Connection<'_>,
+        (text, place): (&str, &str),
+        ahead: &RangeInclusive<i64>,
+        rows: i64,
+        read: impl FnMut(&mut RowReader<'_>) -> db::Result<T> + Send,
+    ) -> db::Result<Vec<T>> {
+        let parameters = bind! {
+            ":text": text, ":place": place, ":first": ahead.start(), ":last": ahead.end(),
+            ":rows": rows,
+        };
+        let find = connection.dialect(self.on_sqlite(), self.on_postgres());
+        connection.all(find, parameters, read).await
+    }
+
+    pub fn on_sqlite(self) -> &'static str {
+        static BACK: LazyLock<String> = LazyLock::new(|| on_sqlite("DESC"));
+        static FORTH: LazyLock<String> = LazyLock::new(|| on_sqlite("ASC"));
+        match self {
+            Self::Descending => &BACK,
+            Self::Ascending => &FORTH,
+        }
+    }
+
+    const fn on_postgres(self) -> &'static str {
+        match self {
+            Self::Descending => {
+                "
+                SELECT post_id, thread_id
+                FROM matches(:text, CAST(:place AS TEXT)::jsonb, :first, :last, :rows, -1)"
+            }
+            Self::Ascending => {
+                "
+                SELECT post_id, thread_id
+                FROM matches(:text, CAST(:place AS TEXT)::jsonb, :first, :last, :rows, 1)"
+            }
+        }
+    }
+
+    pub const fn next(self, post: i64) -> i64 {
+        match self {
+            Self::Descending => post.saturating_sub(1),
+            Self::Ascending => post.saturating_add(1),
+        }
+    }
+
+    /// The `posts` from `post` on.
+    pub const fn ahead(self, posts: &RangeInclusive<i64>, post: i64) -> RangeInclusive<i64> {
+        match self {
+            Self::Descending => *posts.start()..=post,
+            Self::Ascending => post..=*posts.end(),
+        }
+    }
+
+    /// The posts from `first` until before `last`.
+    pub const fn behind(self, first: i64, last: i64) -> RangeInclusive<i64> {
+        match self {
+            Self::Descending => last.saturating_add(1)..=first,
+            Self::Ascending => first..=last.saturating_sub(1),
+        }
+    }
+}
+
+impl Match {
+    fn read(row: &mut RowReader<'_>) -> db::Result<Self> {
+        Ok(Self {
+            post: row.value()?,
+            thread: row.value()?,
+        })
+    }
+}
+
+fn on_sqlite(order: &str) -> String {
+    format!(
+        "SELECT rowid, thread_id, forum_id FROM post_text
+        WHERE post_text MATCH :text || :place AND rowid BETWEEN :first AND :last
+        ORDER BY rowid {order} LIMIT :rows"
+    )
+}
+
+/// Factor of the limit: maximum number of threads that a page checks before it is short.
+const PASSED: usize = 10;
+
+/// Returns a page of the first match of each thread.
+pub async fn threads_page(
+    connection: &Connection<'_>,
+    filter: &SearchFilter,
+    search: &Search,
+    direction: ScanDirection,
+) -> Result<Page<i64>> {
+    let limit = search.limit.get();
+    let after: Option<[i64; 2]> = page_keys::numbers(search.after.as_ref())?;
+    let ahead = after.map_or(filter.posts.clone(), |[from, _]| {
+        direction.ahead(&filter.posts, from)
+    });
+    let behind = after.map(|[from, begun]| direction.behind(begun, from));
+    let mut matches = MatchScan::new(
+        connection,
+        filter,
+        direction,
+        ahead,
+        page_keys::rows(search.limit),
+    );
+    let (mut hits, mut met, mut more) = (Vec::new(), HashSet::new(), true);
+    while more && hits.len() <= limit && (hits.len() < 2 || met.len() < PASSED * limit) {
+        let fresh = fresh(&mut matches, &mut met, limit + 1).await?;
+        more = fresh.len() > limit;
+        let earlier = with_earlier_match(connection, filter, behind.as_ref(), &fresh).await?;
+        let news = fresh
+            .iter()
+            .filter(|found| !earlier.contains(&found.thread));
+        hits.extend(news.map(|found| found.post));
+    }
+    let kept = match more {
+        true => limit.min(hits.len().saturating_sub(1)),
+        false => limit,
+    };
+    let begun = after.map(|[_, begun]| begun).or(hits.first().copied());
+    let next = hits.get(kept).zip(begun);
+    let next = next.map(|(from, begun)| Position::new(format_args!("{from}.{begun}")));
+    hits.truncate(kept);
+    Ok(Page { items: hits, next })
+}
+
+/// Returns the next matches in threads that were not `met` on this page.
+async fn fresh(
+    matches: &mut MatchScan<'_>,
+    met: &mut HashSet<i64>,
+    most: usize,
+) -> db::Result<Vec<Match>> {
+    let mut fresh = Vec::new();
+    while fresh.len() < most
+        && let Some(found) = matches.next().await?
+    {
+        if met.insert(found.thread) {
+            fresh.push(found);
+        }
+    }
+    Ok(fresh)
+}
+
+/// Returns the threads of the `found` matches that have another match `behind`.
+async fn with_earlier_match(
+    connection: &Connection<'_>,
+    filter: &SearchFilter,
+    behind: Option<&RangeInclusive<i64>>,
+    found: &[Match],
+) -> db::Result<HashSet<i64>> {
+    let Some(behind) = behind else {
+        return Ok(HashSet::new());
+    };
+    let threads: Vec<i64> = found.iter().map(|found| found.thread).collect();
+    let parameters = bind! {
+        ":threads": json(&threads), ":text": filter.text, ":first": behind.start(),
+        ":last": behind.end(),
+    };
+    let find = connection.dialect(EARLIER_ON_SQLITE, EARLIER_ON_POSTGRES);
+    let earlier = connection.all(find, parameters, |row| row.value());
+    Ok(HashSet::from_iter(earlier.await?))
+}
+
+pub const EARLIER_ON_SQLITE: &str = "
+    SELECT value FROM json_each(:threads) WHERE EXISTS (
+        SELECT 1 FROM post_text
+        WHERE post_text MATCH :text || ' AND place : t' || value AND post_text.rowid BETWEEN :first AND :last
+    )";
+
+const EARLIER_ON_POSTGRES: &str =
+    "SELECT thread_id FROM threads_with_match(CAST(:threads AS TEXT)::jsonb, :text, :first, :last)";
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use send_wrapper::SendWrapper;
+
+    use super::super::super::schema;
+    use super::{Connection, Match, ScanDirection, SearchFilter};
+
+    /// The number of posts that contain "tea": one of `every` is in thread 2 of forum 2, the others in thread 1 of forum 1.
+    fn board(posts: i64, every: i64) -> rusqlite::Connection {
+        let board = schema::in_memory();
+        for id in [1, 2] {
+            board
+                .execute_batch(&format!(
+                    "INSERT INTO forum (id, position, title, description) VALUES ({id}, {id}, '', '');
+                    INSERT INTO thread (id, forum_id, title, title_words, state, created_at, last_activity_at)
+                    VALUES ({id}, {id}, '', '', 'visible', 0, 0)"
+                ))
+                .unwrap();
+        }
+        let add = "
+            WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?1)
+            INSERT INTO post (id, thread_id, number, state, created_at, ordered_at, body, body_html, body_words)
+            SELECT n, iif(n % ?2 = 0, 2, 1), n + 1, 'visible', n, n, '', '', 'tea' FROM number";
+        board.execute(add, [posts, every]).unwrap();
+        board
+    }
+
+    /// A search for "tea" in forum 2, which names the forum to FTS5 by `place`.
+    fn filter(place: &str) -> SearchFilter {
+        SearchFilter {
+            text: "body : \"tea\"".into(),
+            place: place.into(),
+            anywhere: String::new(),
+            forums: Some(BTreeSet::from([2])),
+            posts: i64::MIN..=i64::MAX,
+        }
+    }
+
+    #[tokio::test]
+    async fn forums_are_named_to_the_index_only_after_most_of_many_matches_were_elsewhere() {
+        for (posts, every, rows, named) in [
+            (90, 90, 21, false),
+            (2000, 2, 21, false),
+            (2000, 8, 200, false),
+            (2000, 500, 21, true),
+        ] {
+            let board = board(posts, every);
+            let connection = Connection::Sqlite(SendWrapper::new(&board));
+            // FTS5 refuses this place.
+            let filter = filter(" AND (");
+            let found = ScanDirection::Descending
+                .matches(&connection, &filter, &filter.posts, rows)
+                .await;
+            assert_eq!(found.is_err(), named, "{posts} posts, 1 of {every}");
+        }
+    }
+
+    #[tokio::test]
+    async fn matches_in_some_forums_come_in_order_however_many_others_are_between() {
+        for every in [1, 2, 7, 60, 700] {
+            let board = board(1500, every);
+            let connection = Connection::Sqlite(SendWrapper::new(&board));
+            let filter = filter(" AND place : f2");
+            for (first, last) in [(1, 1500), (300, 1400)] {
+                for rows in [1, 21, 150, 2000] {
+                    let mut there: Vec<i64> = (first..=last).filter(|id| id % every == 0).collect();
+                    for direction in [ScanDirection::Ascending, ScanDirection::Descending] {
+                        let found = direction
+                            .matches(&connection, &filter, &(first..=last), rows)
+                            .await;
+                        let expected = there.iter().take(rows as usize);
+                        let expected: Vec<_> = expected
+                            .map(|id| Match {
+                                post: *id,
+                                thread: 2,
+                            })
+                            .collect();
+                        assert_eq!(
+                            found.unwrap(),
+                            expected,
+                            "{rows} of 1 in {every}, {direction:?}"
+                        );
+                        there.reverse();
+                    }
+                }
+            }
+        }
+    }
+}

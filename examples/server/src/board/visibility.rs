@@ -1,0 +1,142 @@
+//! Visibility of forums, threads and posts in SQL, and the forum of a visible thread or post.
+
+use std::sync::LazyLock;
+
+use forum_api::host::{self, Refusal, Result};
+use forum_api::model::{State, Timestamp};
+
+use super::actor::Actor;
+use super::db::{Bound, Connection, bind};
+use super::polls;
+
+/// The parameters of a query that asks [`sees_thread`] or [`sees_post`].
+#[derive(Clone, Debug)]
+pub struct Visibility {
+    /// Ids of the visible forums, each between two commas.
+    sees: String,
+    moderates: String,
+    member: Option<i64>,
+}
+
+impl Visibility {
+    pub fn of(actor: &Actor) -> Self {
+        Self {
+            sees: between_commas(actor.sees()),
+            moderates: between_commas(actor.moderates()),
+            member: actor.member,
+        }
+    }
+
+    pub fn with<'a>(&'a self, others: &[Bound<'a>]) -> Vec<Bound<'a>> {
+        let mut all: Vec<Bound<'a>> = vec![
+            (":sees", &self.sees),
+            (":moderates", &self.moderates),
+            (":member", &self.member),
+        ];
+        all.extend_from_slice(others);
+        all
+    }
+}
+
+/// Joins ids for `instr`.
+pub fn between_commas(forums: impl Iterator<Item = i64>) -> String {
+    forums.fold(",".into(), |list, forum| format!("{list}{forum},"))
+}
+
+/// SQL condition: the caller sees the forum with the id `forum`.
+pub fn sees_forum(forum: &str) -> String {
+    format!("instr(:sees, ',' || {forum} || ',') > 0")
+}
+
+/// SQL condition: the caller sees the row `thread`.
+pub fn sees_thread() -> String {
+    let (forum, state) = (sees_forum("thread.forum_id"), sees_state("thread"));
+    format!("{forum} AND {state}")
+}
+
+/// SQL condition: the caller, who sees the row `thread`, sees its post in the row `post`.
+pub fn sees_post(post: &str) -> String {
+    sees_state(post)
+}
+
+/// Authors and moderators see content that awaits approval; moderators see deleted content.
+fn sees_state(row: &str) -> String {
+    format!(
+        "({row}.state = 'visible'
+            OR {row}.state = 'awaiting_approval' AND {row}.author_id = :member
+            OR instr(:moderates, ',' || thread.forum_id || ',') > 0)"
+    )
+}
+
+/// Content that a path names.
+#[derive(Clone, Copy, Debug)]
+pub enum ContentRef {
+    Thread(i64),
+    Post(i64, i64),
+    Poll(i64),
+}
+
+impl TryFrom<host::Place<'_>> for ContentRef {
+    type Error = Refusal;
+
+    fn try_from(place: host::Place<'_>) -> Result<Self> {
+        Ok(match place {
+            host::Place::Thread(thread) => Self::Thread(thread.number()?),
+            host::Place::Post(thread, post) => Self::Post(thread.number()?, post.number()?),
+            host::Place::Poll(poll) => Self::Poll(poll.number()?),
+            _ => return Err(Refusal::NotImplemented),
+        })
+    }
+}
+
+/// Returns the forum of visible content.
+pub async fn forum(connection: &Connection<'_>, actor: &Actor, named: ContentRef) -> Result<i64> {
+    let (thread, post) = match named {
+        ContentRef::Thread(thread) => (thread, None),
+        ContentRef::Post(thread, post) => (thread, Some(post)),
+        ContentRef::Poll(poll) => return polls::forum(connection, actor, poll).await,
+    };
+    Ok(find(connection, actor, thread, post).await?.forum)
+}
+
+/// A thread with the properties that the rules on replies read.
+#[derive(Clone, Copy, Debug)]
+pub struct ContentLocation {
+    pub forum: i64,
+    pub state: State,
+    pub locked: bool,
+    /// Place of the last post in the order of posts, in any state.
+    pub last_ordered_at: Timestamp,
+}
+
+/// Finds a visible thread, and a visible `post` of it if given.
+pub async fn find(
+    connection: &Connection<'_>,
+    actor: &Actor,
+    thread: i64,
+    post: Option<i64>,
+) -> Result<ContentLocation> {
+    static QUERY: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "SELECT
+                thread.forum_id, thread.state, thread.locked,
+                (SELECT max(ordered_at) FROM post WHERE thread_id = thread.id)
+            FROM thread
+            LEFT JOIN post ON post.id = :post AND post.thread_id = thread.id AND {}
+            WHERE thread.id = :thread AND {} AND post.id IS NOT DISTINCT FROM :post",
+            sees_post("post"),
+            sees_thread(),
+        )
+    });
+    let sight = Visibility::of(actor);
+    let parameters = sight.with(bind! { ":thread": thread, ":post": post });
+    let spot = connection.first(&QUERY, &parameters, |row| {
+        Ok(ContentLocation {
+            forum: row.value()?,
+            state: row.state()?,
+            locked: row.value()?,
+            last_ordered_at: row.value()?,
+        })
+    });
+    spot.await?.ok_or(Refusal::Absent)
+}

@@ -1,0 +1,101 @@
+//! Webhook deliveries of the board: withheld once their owner may no longer see the content.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use forum_api::host::Authority;
+use forum_api::runtime::Inline;
+use forum_api::store::Filter;
+use forum_api::webhook::State;
+use forum_api::webhook_admin::{Registration, Registry};
+use forum_api::{Environment, Language};
+use serde_json::json;
+
+use crate::backend::Backend;
+use crate::board::accounts;
+use crate::board::db::{Transaction, TransactionFuture, bind};
+use crate::demo::Demo;
+use crate::wire::{Act, LONG, Paced, Receiver, loopback};
+
+const OK: Act = Act::Say(b"HTTP/1.1 204 No Content\r\n\r\n");
+const LATER: Act = Act::Say(b"HTTP/1.1 503 Later\r\ncontent-length: 0\r\n\r\n");
+
+type Change = for<'a> fn(&'a Transaction<'a>) -> TransactionFuture<'a, ()>;
+
+/// What happens to alice, the owner of an endpoint, after the first attempt, and the state of the delivery then.
+const CHANGES: [(&str, Change, State); 4] = [
+    (
+        "nothing happens",
+        |_| Box::pin(async { Ok(()) }),
+        State::Delivered,
+    ),
+    ("she is banned", ban, State::Withheld),
+    ("she leaves the members", leave, State::Withheld),
+    ("the forum becomes the staff's", close, State::Withheld),
+];
+
+fn ban<'a>(tx: &'a Transaction<'a>) -> TransactionFuture<'a, ()> {
+    Box::pin(async {
+        let alice = accounts::named(tx, "alice").await?;
+        Ok(accounts::set_banned(tx, alice, true).await?)
+    })
+}
+
+fn leave<'a>(tx: &'a Transaction<'a>) -> TransactionFuture<'a, ()> {
+    Box::pin(async {
+        let alice = accounts::named(tx, "alice").await?;
+        Ok(accounts::set_groups(tx, alice, "newcomers".parse()?).await?)
+    })
+}
+
+fn close<'a>(tx: &'a Transaction<'a>) -> TransactionFuture<'a, ()> {
+    Box::pin(async {
+        let update = "UPDATE forum SET read_groups = ?1 WHERE title = 'Members'";
+        tx.change(update, bind!["staff"]).await?;
+        Ok(())
+    })
+}
+
+#[tokio::test]
+async fn a_delivery_is_withheld_between_two_attempts() {
+    for (what, change, expected) in CHANGES {
+        let place = Backend::File.unless_chosen().place().await;
+        let webhooks = place.webhooks();
+        let demo = Demo::within(place, Language::English).await;
+        let receiver = Receiver::acting(vec![LATER, OK], None).await;
+        let environment = Environment::new(Inline).clock(demo.clock.clone());
+        let registry = Registry::new(webhooks.clone(), environment).allow_private(true);
+        let added = registry.register(Registration {
+            url: receiver.url("http://127.0.0.1"),
+            topics: "thread.created".parse().unwrap(),
+            owner: demo.id("alice").await.into(),
+            secret: None,
+        });
+        added.await.unwrap();
+        let new = json!({ "title": "Cellar", "body": "Who has the key?" });
+        let threads = demo.threads_of("Members").await;
+        assert_eq!(demo.post("bob", &threads, new).await.0, 201);
+        let board: Arc<dyn Authority> = Arc::new(demo.board.clone());
+        let worker = Paced::start(&demo.clock, &webhooks, board, loopback(LONG)).await;
+        let state = async || {
+            let listed = webhooks
+                .deliveries
+                .list(&Filter {
+                    limit: 10,
+                    ..Filter::default()
+                })
+                .await
+                .unwrap();
+            let [delivery] = &listed[..] else {
+                panic!("{listed:?}");
+            };
+            delivery.progress.state
+        };
+        assert_eq!(state().await, State::Retrying);
+        demo.change(change).await;
+        worker.pass(Duration::from_secs(3600)).await;
+        assert_eq!(state().await, expected, "{what}");
+        let sent = 1 + usize::from(expected == State::Delivered);
+        assert_eq!(receiver.connections(), sent, "{what}");
+    }
+}

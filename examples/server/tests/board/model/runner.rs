@@ -1,0 +1,318 @@
+//! Carries out actions on a board and on its model, and compares the results.
+
+use forum_api::scope::Surface;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use forum_api::Settings;
+use forum_api::conformance::{Audience, Host, NewForum, Stage};
+use forum_api::model::{ForumId, PostId, ThreadId, Timestamp, UserId};
+use forum_api::rate_limit::Window;
+use forum_api::runtime::{Clock, ManualClock};
+use forum_api::store::Stores;
+use forum_api::test_util::{Answer, TestBoard};
+use serde_json::{Value, json};
+
+use super::action::{Action, Kind};
+use super::commands::Request;
+use super::state::{FORUMS, Forum, MEMBERS, Member, ModelState, State};
+use crate::backend::Backend;
+
+/// Between two steps: longer than anybody has to wait between two posts.
+const STEP: Duration = Duration::from_secs(61);
+
+/// A board and its model.
+pub struct ModelRunner {
+    pub state: ModelState,
+    pub stage: Box<dyn Stage>,
+    pub clock: Arc<ManualClock>,
+    api: TestBoard,
+    tokens: Vec<String>,
+}
+
+impl ModelRunner {
+    pub async fn new(backend: Backend) -> Self {
+        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
+        let stage = backend.empty(clock.clone()).await.unwrap();
+        let (authority, board) = stage.board();
+        let plenty = Window {
+            units: u32::MAX,
+            ..Settings::default().token_window
+        };
+        let settings = Settings {
+            token_window: plenty,
+            guest_window: plenty,
+            ..Settings::default()
+        };
+        let ticking: Arc<dyn Clock> = clock.clone();
+        let api = TestBoard::with(
+            authority,
+            board,
+            Stores::in_memory(),
+            settings,
+            |environment| environment.clock(ticking),
+        );
+        let mut runner = Self {
+            state: ModelState::default(),
+            stage,
+            api,
+            clock,
+            tokens: Vec::new(),
+        };
+        runner.people().await;
+        runner
+    }
+
+    async fn people(&mut self) {
+        for (name, role) in MEMBERS {
+            let id = self.stage.add_member(name, role).await.unwrap();
+            let scopes: Vec<_> = Surface::Full
+                .scopes()
+                .map(|scope| scope.to_string())
+                .collect();
+            let scopes: Vec<_> = scopes.iter().map(String::as_str).collect();
+            self.tokens.push(
+                self.api
+                    .token(&id.to_string(), &scopes, "")
+                    .reveal()
+                    .to_owned(),
+            );
+            self.state.members.push(Member {
+                id: id.to_string(),
+                role,
+                banned: false,
+                ignores: BTreeSet::new(),
+                follows: BTreeSet::new(),
+                sent: Vec::new(),
+            });
+        }
+        for (parent, readers, writers) in FORUMS {
+            let above = parent.map(|parent| ForumId::new(&self.state.forums[parent].id).unwrap());
+            let mut forum = NewForum::new("Forum", readers, writers);
+            forum.parent = above;
+            let id = self.stage.add_forum(&forum).await.unwrap().to_string();
+            let moderators = BTreeSet::new();
+            self.state.forums.push(Forum {
+                id,
+                parent,
+                readers,
+                writers,
+                moderators,
+            });
+        }
+    }
+
+    /// Carries out an action on both, and returns their difference as an error.
+    pub async fn step(&mut self, action: &Action) -> Result<(), String> {
+        self.clock.advance(STEP);
+        self.state.now += STEP.as_secs();
+        let Some((request, expected)) = self.state.respond(action) else {
+            return self.operate(action).await;
+        };
+        let expected = match expected {
+            Ok((status, rows)) => json!([status, rows.map(sorted)]),
+            Err((status, code)) => json!([status, code]),
+        };
+        let answer = self.send(&request).await;
+        let found = found(&request, &answer);
+        if expected != found {
+            let Request {
+                who, method, path, ..
+            } = request;
+            let who = who.map_or("the guest", |member| MEMBERS[member].0);
+            return Err(format!(
+                "{method} {path} by {who}: {found}, and {expected} in the model"
+            ));
+        }
+        self.learn(action, &answer).await;
+        Ok(())
+    }
+
+    async fn send(&self, request: &Request) -> Answer {
+        let client = self
+            .api
+            .client(request.who.map(|member| self.tokens[member].clone()));
+        let path = &request.path;
+        match request.method {
+            "GET" => client.get(path).await,
+            "POST" => client.post(path, &request.body).await,
+            "PATCH" => client.patch(path, &request.body).await,
+            _ => client.delete(path).await,
+        }
+    }
+
+    /// The ids that the board gave.
+    async fn learn(&mut self, action: &Action, answer: &Answer) {
+        let body = || answer.json();
+        match (action.kind, answer.status) {
+            (Kind::Start, 201) => self.learn_thread(&body()).await,
+            (Kind::Reply, 201) => self.state.posts.last_mut().unwrap().id = text(&body()["postId"]),
+            (Kind::Send, 201) => {
+                self.state.copies.last_mut().unwrap().id = text(&body()["messageId"])
+            }
+            (Kind::Inbox, 200) => self.learn_inbox(action.who.unwrap(), &body()),
+            _ => {}
+        }
+    }
+
+    async fn learn_thread(&mut self, thread: &Value) {
+        let id = text(&thread["threadId"]);
+        let poll = self
+            .api
+            .client(Some(self.tokens[0].clone()))
+            .get(&format!("/threads/{id}/poll"))
+            .await;
+        self.state.posts.last_mut().unwrap().id = text(&thread["firstPostId"]);
+        let new = self.state.threads.last_mut().unwrap();
+        new.id = id;
+        if let Some(new) = &mut new.poll {
+            let poll = poll.json();
+            new.id = text(&poll["pollId"]);
+            let options = poll["options"].as_array().unwrap().iter();
+            new.options = options.map(|option| text(&option["optionId"])).collect();
+        }
+    }
+
+    fn learn_inbox(&mut self, member: usize, list: &Value) {
+        let newest_first = list["items"].as_array().unwrap().iter();
+        let copies = self.state.copies.iter_mut().rev();
+        let own = copies.filter(|copy| copy.owner == member && copy.inbox);
+        for (copy, item) in own.zip(newest_first) {
+            copy.id = text(&item["messageId"]);
+        }
+    }
+
+    /// Does what operators do, on both. The first administrator is never banned, because one has to read everything.
+    async fn operate(&mut self, action: &Action) -> Result<(), String> {
+        let (state, stage) = (&mut self.state, &self.stage);
+        let Action {
+            kind,
+            one,
+            another,
+            flag,
+            ..
+        } = *action;
+        let (member, other, forum) = (
+            one % MEMBERS.len(),
+            another % MEMBERS.len(),
+            one % FORUMS.len(),
+        );
+        let user = |member: usize| UserId::new(&state.members[member].id).unwrap();
+        let (user, other_user) = (user(member), user(other));
+        let place = ForumId::new(&state.forums[forum].id).unwrap();
+        match kind {
+            Kind::Ban if member > 0 => {
+                state.members[member].banned = flag;
+                stage.set_banned(&user, flag).await.unwrap();
+            }
+            Kind::Offline => {
+                state.offline = another.is_multiple_of(5);
+                stage.set_offline(state.offline).await.unwrap();
+            }
+            Kind::Readers => {
+                let readers = [Audience::Guests, Audience::Members, Audience::Staff][another % 3];
+                state.forums[forum].readers = readers;
+                stage.set_readers(&place, readers).await.unwrap();
+            }
+            Kind::Moderator => {
+                let done = stage.set_moderator(&place, &other_user, flag).await;
+                let reads = state.sees_forum(Some(other), forum) && !state.members[other].banned;
+                if done.is_ok() != (reads || !flag) {
+                    return Err(format!("{action:?}: {done:?}"));
+                }
+                let moderators = &mut state.forums[forum].moderators;
+                if flag && reads {
+                    moderators.insert(other);
+                } else if !flag {
+                    moderators.remove(&other);
+                }
+            }
+            Kind::Lock => {
+                if let Some(thread) = state.thread(one) {
+                    state.threads[thread].locked = flag;
+                    let id = ThreadId::new(&state.threads[thread].id).unwrap();
+                    stage.set_locked(&id, flag).await.unwrap();
+                }
+            }
+            Kind::Approve => return self.moderate(one, State::Awaiting).await,
+            Kind::Restore => return self.moderate(one, State::Deleted).await,
+            Kind::Ignore => {
+                state.members[member].ignores.insert(other);
+                stage.ignore(&user, &other_user).await.unwrap();
+            }
+            Kind::Wait => {
+                let minutes = one as u64 % 60;
+                state.now += minutes * 60;
+                self.clock.advance(Duration::from_secs(minutes * 60));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Approves or restores a post; one that is in another state is refused.
+    async fn moderate(&mut self, post: usize, from: State) -> Result<(), String> {
+        let Some(number) = self.state.post(post) else {
+            return Ok(());
+        };
+        let post = &mut self.state.posts[number];
+        let id = PostId::new(&post.id).unwrap();
+        let done = match from {
+            State::Awaiting => self.stage.approve(&id).await,
+            _ => self.stage.restore(&id).await,
+        };
+        if done.is_ok() != (post.state == from) {
+            return Err(format!(
+                "a post that is {:?}, taken for {from:?}: {done:?}",
+                post.state
+            ));
+        }
+        if done.is_ok() {
+            post.version += 1;
+            post.state = match from {
+                State::Deleted => post.before,
+                _ => State::Visible,
+            };
+        }
+        Ok(())
+    }
+}
+
+/// A status, and what was read, in one order; or the code of a refusal.
+fn found(request: &Request, answer: &Answer) -> Value {
+    match answer.code() {
+        Some(code) => json!([answer.status, code]),
+        None if request.fields.is_empty() => json!([answer.status, null]),
+        None => json!([answer.status, sorted(rows(&answer.json(), request.fields))]),
+    }
+}
+
+fn rows(body: &Value, fields: &[&str]) -> Vec<Value> {
+    let row = |item: &Value| fields.iter().map(|field| seen(item, field)).collect();
+    match body["items"].as_array() {
+        Some(items) => items.iter().map(row).collect(),
+        None => vec![row(body)],
+    }
+}
+
+/// When something was read is told as whether it was.
+fn seen(item: &Value, field: &str) -> Value {
+    let value = item
+        .pointer(field)
+        .unwrap_or_else(|| panic!("no {field} in {item}"));
+    if field == "/readAt" {
+        json!(!value.is_null())
+    } else {
+        value.clone()
+    }
+}
+
+fn sorted(mut rows: Vec<Value>) -> Value {
+    rows.sort_by_key(Value::to_string);
+    rows.into()
+}
+
+fn text(id: &Value) -> String {
+    id.as_str().unwrap().to_owned()
+}

@@ -1,0 +1,87 @@
+//! Approval, restoring, edit reasons, and the language of refusals.
+
+use forum_api::Language;
+use serde_json::{Value, json};
+
+use crate::demo::{Demo, all, body};
+
+/// Returns the topics of the events since the last call.
+async fn topics(demo: &Demo) -> Vec<String> {
+    let find = demo.read(|connection| {
+        let topics = "SELECT topic FROM forum_api_events ORDER BY number";
+        Box::pin(async { Ok(connection.all(topics, &[], |row| row.value()).await?) })
+    });
+    let topics = find.await;
+    demo.sql("DELETE FROM forum_api_events").await;
+    topics
+}
+
+fn number(id: &Value) -> i64 {
+    id.as_str().unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn replies_that_were_approved_meanwhile_are_published_with_their_thread() {
+    let demo = Demo::new().await;
+    demo.set("post.interval_seconds", "0").await;
+    let new = json!({ "title": "Zobrowka", "body": "Who knows it?" });
+    let general = demo.threads_of("General").await;
+    let (_, thread) = demo.post("newbie", &general, new).await;
+    demo.approve(number(&thread["firstPostId"])).await.unwrap();
+    assert_eq!(topics(&demo).await, ["thread.created", "post.created"]);
+    let posts = format!("/threads/{}/posts", thread["threadId"].as_str().unwrap());
+    let (_, waiting) = demo.post("newbie", &posts, body("Do you?")).await;
+    let first = format!("{posts}/{}", thread["firstPostId"].as_str().unwrap());
+    let newbie = demo.as_member("newbie").await;
+    let edited = newbie.patch(&first, &body("Buy it here.")).await.json();
+    assert_eq!(edited["state"], "awaiting_approval");
+    let hits = async || {
+        let (_, found) = demo.get("guest", "/search?q=zobrowka").await;
+        all(&found, "postId").len()
+    };
+    assert_eq!(hits().await, 0);
+    demo.approve(number(&waiting["postId"])).await.unwrap();
+    assert_eq!(topics(&demo).await, [] as [&str; 0]);
+    demo.approve(number(&thread["firstPostId"])).await.unwrap();
+    assert_eq!(topics(&demo).await, ["post.updated", "post.created"]);
+    assert_eq!(hits().await, 1);
+}
+
+#[tokio::test]
+async fn a_reason_is_stored_with_its_edit() {
+    let demo = Demo::new().await;
+    let tea = demo.tea().await;
+    let (_, post) = demo.post("bob", &tea, body("Black.")).await;
+    let path = format!("{tea}/{}", post["postId"].as_str().unwrap());
+    for (edit, expected) in [
+        (json!({ "body": "x", "reason": "Too long." }), "Too long."),
+        (json!({ "body": "y" }), "none"),
+    ] {
+        let moderator = demo.as_member("mod").await;
+        assert_eq!(moderator.patch(&path, &edit).await.status, 200);
+        let reason = "SELECT coalesce(edit_reason, 'none') FROM post WHERE edited_at IS NOT NULL";
+        assert_eq!(demo.one::<String>(reason).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn visible_and_unknown_posts_are_neither_approved_nor_restored() {
+    let demo = Demo::new().await;
+    for (post, approved, restored) in [
+        (1, "is not awaiting approval", "is not deleted"),
+        (999, "there is no post", "there is no post"),
+    ] {
+        let refusal = demo.approve(post).await.unwrap_err().to_string();
+        assert!(refusal.contains(approved), "{refusal}");
+        let refusal = demo.restore(post).await.unwrap_err().to_string();
+        assert!(refusal.contains(restored), "{refusal}");
+    }
+}
+
+#[tokio::test]
+async fn refusals_are_in_the_language_of_the_board() {
+    let demo = Demo::that_speaks(Language::German).await;
+    let bob = demo.as_member("bob").await;
+    let refused = bob.delete("/subscriptions/thread/1").await.json();
+    assert_eq!(refused["error"]["message"], "Dem folgen Sie nicht.");
+}

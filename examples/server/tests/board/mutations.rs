@@ -1,0 +1,442 @@
+//! Mutations that no change of an expression makes: races, stale answers, decisions on the rights of an earlier time, and
+//! pages by offset. The conformance rule beside each has to fail.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use forum_api::async_trait;
+use forum_api::conformance::{
+    Audience, CASES, Host, NewForum, Role, Set, Stage, Suite, TestFailure,
+};
+use forum_api::host::{
+    Authority, Board, Caller, Fault, Forums, In, Member, Place, Refusal, Result, Standing, Stored,
+};
+use forum_api::model::*;
+use forum_api::runtime::{ManualClock, SystemEntropy};
+use forum_api::webhook::{Event, Occasion};
+use tokio::sync::Mutex;
+
+use crate::backend::Backend;
+use crate::board::actor::Actor;
+
+/// What goes wrong with a method.
+#[derive(Clone, Copy)]
+enum Mutation {
+    /// Each call gets the result of the first equal call.
+    Stale,
+    /// A call that races with another is skipped, and gets the last result.
+    RacingCallIsSkipped,
+    /// A call that races with another and is refused gets the last result.
+    RacingCallIsGranted,
+    /// A call that races with another and is refused emits an event.
+    RacingCallEmits,
+    /// A call that races with another sends one more receipt.
+    RacingCallSends,
+    /// A refused call is carried out, if the caller may have had the right when the request arrived.
+    OldRights(fn(&Refusal, &Caller) -> bool),
+    /// Pages are counted from the top of the list.
+    Offset,
+}
+
+use Mutation::*;
+
+/// The mutations, each with the mutated methods and the rules that fail.
+const MUTATIONS: &[(Mutation, &[&str])] = &[
+    (
+        Stale,
+        &[
+            "thread access::sight_that_is_taken_away_is_gone_at_once",
+            "standing service::a_token_never_outlives_its_owners_standing",
+        ],
+    ),
+    (
+        RacingCallIsSkipped,
+        &[
+            "reply replies::replies_at_once_are_all_there",
+            "reply events::replies_at_once_are_each_told_of",
+        ],
+    ),
+    (
+        RacingCallIsGranted,
+        &[
+            "delete_post deletion::one_of_many_deletions_is_made",
+            "edit_post edits::one_of_many_edits_of_a_version_is_made",
+            "vote votes::of_many_votes_at_once_one_counts",
+            "rate reputation::of_many_ratings_at_once_one_counts",
+        ],
+    ),
+    (
+        RacingCallEmits,
+        &[
+            "delete_post events::of_deletions_at_once_one_is_told_of",
+            "vote events::of_votes_at_once_one_is_told_of",
+        ],
+    ),
+    (
+        RacingCallSends,
+        &["message receipts::one_receipt_comes_however_many_race"],
+    ),
+    (
+        OldRights(saw),
+        &[
+            "start_thread access::a_write_under_way_loses_what_is_hidden_meanwhile",
+            "vote votes::a_vote_is_decided_when_it_is_counted",
+            "follow subscriptions::a_follow_is_decided_when_it_is_made",
+        ],
+    ),
+    (
+        OldRights(moderated),
+        &[
+            "edit_post edits::a_moderator_who_is_one_no_longer_edits_no_longer",
+            "delete_post edits::a_moderator_who_is_one_no_longer_edits_no_longer",
+            "edit_poll poll_edits::an_edit_is_decided_when_it_is_made",
+        ],
+    ),
+    (
+        OldRights(had_account),
+        &[
+            "reply access::a_write_under_way_ends_with_a_ban",
+            "edit_post edits::a_banned_author_edits_no_longer",
+            "delete_post edits::a_banned_author_edits_no_longer",
+            "vote votes::a_banned_member_votes_no_longer",
+            "rate reputation::a_banned_member_rates_no_longer",
+            "send_message message_sending::a_banned_member_writes_no_longer",
+            "follow subscriptions::a_follow_is_decided_when_it_is_made",
+        ],
+    ),
+    (
+        Offset,
+        &["threads threads::a_walk_meets_each_thread_once_while_others_write"],
+    ),
+];
+
+fn saw(refusal: &Refusal, by: &Caller) -> bool {
+    let hidden = matches!(refusal, Refusal::Absent | Refusal::NotFound(_));
+    hidden && !by.standing().forums().is_empty()
+}
+
+fn moderated(_: &Refusal, by: &Caller) -> bool {
+    by.loaded::<Arc<Actor>>()
+        .is_ok_and(|actor| actor.access(1).moderate)
+}
+
+fn had_account(refusal: &Refusal, _: &Caller) -> bool {
+    format!("{refusal:?}").contains("account")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_mutation_is_caught_by_its_rule() {
+    let mut checks = Vec::new();
+    for (mutation, rows) in MUTATIONS {
+        for row in *rows {
+            checks.push(tokio::spawn(check(*mutation, row)));
+        }
+    }
+    let mut missed = Vec::new();
+    for check in checks {
+        missed.extend(check.await.unwrap());
+    }
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
+/// Returns the row of a mutation that its rule does not catch.
+async fn check(mutation: Mutation, row: &'static str) -> Option<&'static str> {
+    let (method, rule) = row.split_once(' ').unwrap();
+    let case = CASES.iter().find(|case| case.name == rule);
+    let case = case.unwrap_or_else(|| panic!("no rule {rule}"));
+    match case
+        .check(Suite::new(&MutantFactory(method, mutation)))
+        .await
+    {
+        Err(TestFailure::Failed(text)) if !text.starts_with("the fixture failed") => None,
+        _ => Some(row),
+    }
+}
+
+struct MutantFactory(&'static str, Mutation);
+
+#[async_trait]
+impl Host for MutantFactory {
+    async fn empty(&self, clock: Arc<ManualClock>) -> Set<Box<dyn Stage>> {
+        let stage = Backend::Memory.empty(clock).await?;
+        let (authority, board) = stage.board();
+        Ok(Box::new(Mutant(Arc::new(Inner {
+            root: stage.add_member("root", Role::Administrator).await?,
+            stage,
+            authority,
+            board,
+            method: self.0,
+            mutation: self.1,
+            results: Mutex::default(),
+            emitted: Mutex::default(),
+            in_flight: AtomicUsize::new(0),
+        }))))
+    }
+}
+
+/// A reference board with one mutated method.
+#[derive(Clone)]
+struct Mutant(Arc<Inner>);
+
+struct Inner {
+    stage: Box<dyn Stage>,
+    authority: Arc<dyn Authority>,
+    board: Arc<dyn Board>,
+    /// An administrator.
+    root: UserId,
+    method: &'static str,
+    mutation: Mutation,
+    /// Granted results by caller and arguments; the last one under an empty key.
+    results: Mutex<HashMap<String, Box<dyn Any + Send + Sync>>>,
+    emitted: Mutex<Vec<Event>>,
+    /// The number of calls of the mutated method under way.
+    in_flight: AtomicUsize,
+}
+
+impl Mutant {
+    /// Carries out a call with the mutation, if it is of the mutated method. Such calls run one after the other.
+    async fn call<A, F>(
+        &self,
+        method: &str,
+        by: Caller,
+        arguments: String,
+        run: impl Fn(Caller) -> F + Send + Sync,
+    ) -> Result<A>
+    where
+        A: Clone + Send + Sync + 'static,
+        F: Future<Output = Result<A>> + Send,
+    {
+        if method != self.0.method {
+            return run(by).await;
+        }
+        let races = self.0.in_flight.fetch_add(1, Ordering::Relaxed) > 0;
+        let mut results = self.0.results.lock().await;
+        let key = format!("{:?} {arguments}", by.user());
+        let found = |key: &str| results.get(key)?.downcast_ref::<A>().cloned();
+        let known = match self.0.mutation {
+            Stale => found(&key),
+            RacingCallIsSkipped if races => found(""),
+            _ => None,
+        };
+        let result = match (known, run(by.clone()), self.0.mutation) {
+            (Some(known), ..) => Ok(known),
+            (None, run, RacingCallIsGranted) if races => run.await.or_else(|e| found("").ok_or(e)),
+            (None, first, OldRights(had)) => match first.await {
+                Err(refusal) if had(&refusal, &by) => run(self.root().await?).await,
+                result => result,
+            },
+            (None, run, RacingCallEmits) if races => {
+                let result = run.await;
+                if result.is_err() {
+                    let at = Occasion::new(&SystemEntropy, Timestamp::default()).unwrap();
+                    self.0.emitted.lock().await.push(Event::ping(at));
+                }
+                result
+            }
+            (None, run, _) => run.await,
+        };
+        if let Ok(result) = &result {
+            results.insert(key, Box::new(result.clone()));
+            results.insert(String::new(), Box::new(result.clone()));
+        }
+        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+        result
+    }
+
+    async fn root(&self) -> Result<Caller> {
+        let standing = self.0.authority.member(&self.0.root).await?;
+        let standing = standing.ok_or(Refusal::Absent)?;
+        Ok(Caller::Member(Member::new(self.0.root.clone(), standing)))
+    }
+
+    async fn standing(&self, user: Option<&UserId>) -> Stored<Option<Standing>> {
+        let guest = Caller::Guest(Standing::new(Forums::none()));
+        let run = |_| async {
+            Ok(match user {
+                Some(user) => self.0.authority.member(user).await?,
+                None => Some(self.0.authority.guest().await?),
+            })
+        };
+        let standing = self.call("standing", guest, format!("{user:?}"), run).await;
+        standing.map_err(|refusal| Fault::new(format!("{refusal:?}")))
+    }
+
+    async fn threads_by_offset(
+        &self,
+        by: &Caller,
+        forum: ForumId,
+        list: ListThreads,
+    ) -> Result<Page<Thread>> {
+        let mut whole = ListThreads::default();
+        whole.limit = Limit::new(100).unwrap();
+        let all = self.0.board.threads(by, forum, whole).await?.items;
+        let start = list.after.and_then(|after| after.as_str().parse().ok());
+        let (start, limit) = (start.unwrap_or(0), list.limit.get());
+        Ok(Page {
+            next: (start + limit < all.len()).then(|| Position::new(start + limit)),
+            items: all.into_iter().skip(start).take(limit).collect(),
+        })
+    }
+
+    /// Opens a message, and sends a second receipt for it.
+    async fn message_with_receipt(
+        &self,
+        by: &Member,
+        id: MessageId,
+        opening: Opening,
+    ) -> Result<Message> {
+        let message = self.0.board.message(by, id, opening).await?;
+        let sender = message.summary.sender.clone();
+        let mut receipt = SendMessage::default();
+        receipt.to = sender
+            .map(|sender| UserRef::Id(sender.user_id))
+            .into_iter()
+            .collect();
+        receipt.subject = format!("Read: {}", message.summary.subject);
+        receipt.body = "It was read.".into();
+        self.0.board.send_message(by, receipt).await?;
+        Ok(message)
+    }
+}
+
+#[async_trait]
+impl Authority for Mutant {
+    async fn guest(&self) -> Stored<Standing> {
+        Ok(self.standing(None).await?.unwrap())
+    }
+
+    async fn member(&self, owner: &UserId) -> Stored<Option<Standing>> {
+        self.standing(Some(owner)).await
+    }
+}
+
+trait FromCaller: Sized {
+    fn caller(&self) -> Caller;
+    fn from_caller(caller: &Caller) -> Result<&Self>;
+}
+
+impl FromCaller for Caller {
+    fn caller(&self) -> Caller {
+        self.clone()
+    }
+
+    fn from_caller(caller: &Caller) -> Result<&Self> {
+        Ok(caller)
+    }
+}
+
+impl FromCaller for Member {
+    fn caller(&self) -> Caller {
+        Caller::Member(self.clone())
+    }
+
+    fn from_caller(caller: &Caller) -> Result<&Self> {
+        caller.member().ok_or(Refusal::Absent)
+    }
+}
+
+macro_rules! methods {
+    ($($by:ident $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
+        #[async_trait]
+        impl Board for Mutant {
+            async fn forum_of(&self, caller: &Caller, place: Place<'_>) -> Result<ForumId> {
+                self.0.board.forum_of(caller, place).await
+            }
+
+            async fn threads(&self, by: &Caller, forum: ForumId, list: ListThreads) -> Result<Page<Thread>> {
+                match self.0.mutation {
+                    Offset => self.threads_by_offset(by, forum, list).await,
+                    _ => self.0.board.threads(by, forum, list).await,
+                }
+            }
+
+            async fn message(&self, by: &Member, id: MessageId, opening: Opening) -> Result<Message> {
+                let races = self.0.in_flight.fetch_add(1, Ordering::Relaxed) > 0;
+                let message = match self.0.mutation {
+                    RacingCallSends if races => self.message_with_receipt(by, id, opening).await,
+                    _ => self.0.board.message(by, id, opening).await,
+                };
+                self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+                message
+            }
+
+            $(async fn $name(&self, by: &$by, $($argument: $type),*) -> Result<$result> {
+                let arguments = format!("{:?}", ($(&$argument,)*));
+                let run = |by: Caller| {
+                    $(let $argument = $argument.clone();)*
+                    async move {
+                        let by = <$by as FromCaller>::from_caller(&by)?;
+                        self.0.board.$name(by, $($argument),*).await
+                    }
+                };
+                self.call(stringify!($name), by.caller(), arguments, run).await
+            })+
+        }
+    };
+}
+
+methods! {
+    Member me() -> Account;
+    Caller forums() -> Vec<Forum>;
+    Member start_thread(forum: ForumId, new: StartThread) -> Thread;
+    Caller thread(thread: ThreadId) -> Thread;
+    Caller posts(thread: ThreadId, list: ListPosts) -> In<Page<Post>>;
+    Member reply(thread: ThreadId, reply: Reply) -> In<Post>;
+    Member edit_post(at: PostAt, edit: EditPost) -> In<Post>;
+    Member delete_post(at: PostAt) -> ();
+    Caller profile(user: UserRef) -> Profile;
+    Member rate(user: UserRef, rating: Rate) -> Rating;
+    Member messages(list: ListMessages) -> Page<MessageSummary>;
+    Member send_message(new: SendMessage) -> Message;
+    Caller poll(thread: ThreadId) -> In<Poll>;
+    Member vote(poll: PollId, vote: Vote) -> In<Poll>;
+    Member edit_poll(poll: PollId, edit: EditPoll) -> In<Poll>;
+    Member subscriptions(list: ListSubscriptions) -> Page<Subscription>;
+    Member follow(what: Target) -> Followed;
+    Member unfollow(what: Target) -> ();
+    Caller search(search: Search) -> Page<SearchHit>;
+}
+
+macro_rules! operations {
+    ($($name:ident($($argument:ident: $type:ty),*);)+) => {
+        #[async_trait]
+        impl Stage for Mutant {
+            fn board(&self) -> (Arc<dyn Authority>, Arc<dyn Board>) {
+                (Arc::new(self.clone()), Arc::new(self.clone()))
+            }
+
+            async fn add_member(&self, name: &str, role: Role) -> Set<UserId> {
+                self.0.stage.add_member(name, role).await
+            }
+
+            async fn add_forum(&self, new: &NewForum) -> Set<ForumId> {
+                self.0.stage.add_forum(new).await
+            }
+
+            async fn events(&self) -> Set<Vec<Event>> {
+                let mut events = self.0.stage.events().await?;
+                events.append(&mut *self.0.emitted.lock().await);
+                Ok(events)
+            }
+
+            $(async fn $name(&self, $($argument: $type),*) -> Set<()> {
+                self.0.stage.$name($($argument),*).await
+            })+
+        }
+    };
+}
+
+operations! {
+    set_readers(forum: &ForumId, readers: Audience);
+    set_moderator(forum: &ForumId, member: &UserId, is_one: bool);
+    set_banned(member: &UserId, banned: bool);
+    set_offline(offline: bool);
+    set_locked(thread: &ThreadId, locked: bool);
+    set_pinned(thread: &ThreadId, pinned: bool);
+    approve(post: &PostId);
+    restore(post: &PostId);
+    ignore(member: &UserId, ignored: &UserId);
+    remove_account(member: &UserId);
+}

@@ -1,0 +1,54 @@
+//! A reply that is held up in the middle of its command until it is let go.
+
+use serde_json::json;
+use tokio::task::JoinHandle;
+use tokio_postgres::Client;
+
+use crate::cluster::Cluster;
+use crate::connection::{Ask, Connections, Reply};
+use crate::random::Random;
+use crate::wait::until;
+
+/// Lets nobody write a post, but everybody read.
+const HOLD: &str = "BEGIN; LOCK TABLE post IN SHARE ROW EXCLUSIVE MODE";
+
+/// How many are waiting for that.
+const WAITING: &str = "SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'";
+
+/// A reply on its way through the first node.
+pub struct BlockedWrite {
+    /// The request.
+    pub ask: Ask,
+    /// Its sender, who waits for the answer.
+    pub sender: JoinHandle<Option<Reply>>,
+    lock: Client,
+}
+
+/// A reply with a key that is its words.
+pub fn reply(token: &str, words: &str) -> Ask {
+    Ask::new("POST", token, "/threads/1/posts", &json!({ "body": words })).with_key(words)
+}
+
+impl BlockedWrite {
+    /// Sends a reply, and waits until it is held up.
+    pub async fn new(cluster: &Cluster, words: &str) -> Self {
+        let lock = cluster.database.connect().await;
+        lock.batch_execute(HOLD).await.unwrap();
+        let ask = reply(&cluster.token("alice"), words);
+        let mut connections = Connections::new(&cluster.nodes, Random::new(0));
+        let (node, sent) = (cluster.nodes.all()[0], ask.clone());
+        let sender = tokio::spawn(async move { connections.ask_of(node, &sent).await });
+        let waits = async || {
+            assert!(!sender.is_finished(), "it was not held up");
+            cluster.database.count(WAITING).await > 0
+        };
+        until("the reply is held up", waits).await;
+        Self { ask, sender, lock }
+    }
+
+    /// Lets it go.
+    pub async fn let_go(&self) {
+        self.lock.batch_execute("ROLLBACK").await.unwrap();
+    }
+}

@@ -1,0 +1,78 @@
+//! One `Idempotency-Key` on two nodes.
+
+use crate::audit::walk::{Contents, Reader};
+use crate::blocked_write::{BlockedWrite, reply};
+use crate::cluster::Cluster;
+use crate::connection::{Connections, Reply};
+use crate::prerequisites::{Addresses, drill};
+use crate::random::Random;
+use crate::scale::Scale;
+
+/// How often a key is sent to both.
+const ROUNDS: usize = 100;
+
+#[test]
+fn at_the_same_instant_the_command_runs_once() {
+    drill(|addresses| at_the_same_instant(addresses, Scale::new(2, 0)));
+}
+
+#[test]
+fn of_a_node_that_dies_in_between_the_outcome_is_unknown() {
+    drill(|addresses| in_between(addresses, Scale::new(2, 0)));
+}
+
+async fn at_the_same_instant(addresses: Addresses, scale: Scale) {
+    let cluster = Cluster::new(&addresses, scale, &["--token-budget", "1000000"]).await;
+    let (alice, admin) = (cluster.token("alice"), cluster.token("admin"));
+    let connections = |seed| Connections::new(&cluster.nodes, Random::new(seed));
+    let (mut one, mut other) = (connections(1), connections(2));
+    let nodes = cluster.nodes.all();
+    let mut waited = 0;
+    for round in 0..ROUNDS {
+        let ask = reply(&alice, &format!("round-{round}"));
+        let both = tokio::join!(one.ask_of(nodes[0], &ask), other.ask_of(nodes[1], &ask));
+        let both = [both.0.unwrap(), both.1.unwrap()];
+        let mut firsts = both
+            .iter()
+            .filter(|reply| reply.status == 201 && !reply.is_replayed());
+        let (first, more) = (firsts.next().unwrap(), firsts.next());
+        assert!(more.is_none(), "{both:?}");
+        waited += both.iter().filter(|reply| reply.status == 409).count();
+        let is_right = |reply: &&Reply| match reply.status {
+            201 => reply.body == first.body,
+            409 => reply.code() == "CONFLICT" && reply.number("retry-after") == Some(1),
+            _ => false,
+        };
+        assert!(both.iter().all(|reply| is_right(&reply)), "{both:?}");
+        let again = one.ask_of(nodes[1], &ask).await.unwrap();
+        assert!(again.is_replayed() && again.body == first.body, "{again:?}");
+    }
+    let contents = Contents::read(&mut Reader::new(nodes[0], &admin)).await;
+    for round in 0..ROUNDS {
+        assert_eq!(contents.saying(&format!("round-{round}")), 1);
+    }
+    println!(
+        "{ROUNDS} keys on two nodes at once: each ran once; {waited} met the other still at it"
+    );
+}
+
+async fn in_between(addresses: Addresses, scale: Scale) {
+    let mut cluster = Cluster::new(&addresses, scale, &[]).await;
+    let (admin, nodes) = (cluster.token("admin"), cluster.nodes.all());
+    let mut connections = Connections::new(&cluster.nodes, Random::new(0));
+    let mut held = BlockedWrite::new(&cluster, "in-between").await;
+    cluster.servers.remove(0).kill();
+    held.let_go().await;
+    assert!((&mut held.sender).await.unwrap().is_none());
+    let running = connections.ask_of(nodes[1], &held.ask).await.unwrap();
+    let answer = |reply: &Reply| (reply.status, reply.code(), reply.number("retry-after"));
+    assert_eq!(answer(&running), (409, "CONFLICT".into(), Some(1)));
+    cluster.database.end_runs().await;
+    for _ in 0..3 {
+        let unknown = connections.ask_of(nodes[1], &held.ask).await.unwrap();
+        assert_eq!(answer(&unknown), (409, "CONFLICT".into(), None));
+        assert!(!unknown.is_replayed());
+    }
+    let contents = Contents::read(&mut Reader::new(nodes[1], &admin)).await;
+    assert!(contents.saying("in-between") <= 1);
+}

@@ -1,0 +1,19 @@
+//! Waiting for what is to come.
+
+use std::time::Duration;
+
+use tokio::time::{sleep, timeout};
+
+/// Longer than anything takes that is waited for.
+const TIMEOUT: Duration = Duration::from_secs(90);
+
+/// Waits until it is so.
+pub async fn until(what: &str, mut is: impl AsyncFnMut() -> bool) {
+    let wait = async {
+        while !is().await {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let waited = timeout(TIMEOUT, wait).await;
+    waited.unwrap_or_else(|_| panic!("waited in vain: {what}"));
+}
