@@ -9,17 +9,18 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use forum_benches::figures::{Figures, Goal, row};
+use forum_benches::measurements::{Goal, Samples, row};
 use tempfile::{TempDir, tempdir};
 
 const ROUNDS: usize = 5;
 
 fn main() {
     let manifest = include_str!("../Cargo.toml");
-    let core = format!("forum-api = {{ path = {:?} }}", env!("CARGO_MANIFEST_DIR"));
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let core = format!("forum-api = {{ path = {root:?} }}");
     let [core, direct] = [core, direct(manifest)].map(|dependencies| host_of(&dependencies));
-    let (mut core_times, mut direct_times) = (Figures::default(), Figures::default());
-    let mut ratios = Figures::default();
+    let (mut core_times, mut direct_times) = (Samples::default(), Samples::default());
+    let mut ratios = Samples::default();
     for _ in 0..ROUNDS {
         let [core, direct] = [&core, &direct].map(|host| build(host.path()));
         core_times.add(core);
@@ -27,8 +28,8 @@ fn main() {
         ratios.add(core / direct);
     }
     println!("cold cargo build, in seconds");
-    core_times.tell("the core");
-    direct_times.tell("its direct dependencies alone");
+    core_times.report("the core");
+    direct_times.report("its direct dependencies alone");
     row(
         "cold cargo build of the core",
         "ratio",

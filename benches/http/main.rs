@@ -4,7 +4,7 @@
 //! connections. Bare hyper knows neither token nor budget, and has its headers at hand: those of our answer, or but one.
 //! `TURN` says how long a turn is.
 
-use forum_benches::{figures, prebuilt, wrk};
+use forum_benches::{measurements, static_board, wrk};
 
 #[cfg(target_os = "linux")]
 #[global_allocator]
@@ -15,18 +15,18 @@ mod serve;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use figures::{Figures, Goal, row};
 use http::HeaderMap;
 use http::header::{CONTENT_TYPE, HeaderValue};
-use prebuilt::{LARGE, Prebuilt, Rig, SMALL};
+use measurements::{Goal, Samples, row};
 use serve::{Bare, bare, whole};
+use static_board::{BenchFixture, LARGE, SMALL, StaticBoard};
 use wrk::{requests_a_second, wrk};
 
 const ROUNDS: usize = 7;
 
 fn main() {
-    let board = Arc::new(Prebuilt::default());
-    let rig = Rig::over(Arc::clone(&board));
+    let board = Arc::new(StaticBoard::default());
+    let rig = BenchFixture::over(Arc::clone(&board));
     let api = whole(rig.api.clone());
     let small = Bytes::from(serde_json::to_vec(&board.small).unwrap());
     println!(
@@ -58,7 +58,7 @@ fn main() {
             0.90,
         ),
     ] {
-        let (mut ours, mut theirs, mut ratio) = <(Figures, Figures, Figures)>::default();
+        let (mut ours, mut theirs, mut ratio) = <(Samples, Samples, Samples)>::default();
         for _ in 0..ROUNDS {
             let [bare, api] = [hyper, api].map(|server| {
                 let url = format!("http://{server}{path}");
@@ -68,8 +68,8 @@ fn main() {
             ours.add(api);
             ratio.add(api / bare);
         }
-        theirs.tell(against);
-        ours.tell(what);
+        theirs.report(against);
+        ours.report(what);
         row(what, "ratio", against, Goal::AtLeast(goal), &ratio);
     }
 }

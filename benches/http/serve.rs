@@ -18,13 +18,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tower::ServiceExt;
 
-use crate::prebuilt::Prebuilt;
+use crate::static_board::StaticBoard;
 
 /// What bare hyper answers.
 #[derive(Clone)]
 pub enum Bare {
     Bytes(Bytes),
-    Posts(Arc<Prebuilt>),
+    Posts(Arc<StaticBoard>),
 }
 
 impl Bare {

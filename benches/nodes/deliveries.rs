@@ -10,9 +10,9 @@ use tokio::time::{Instant, sleep};
 use tokio_postgres::types::ToSql;
 
 use crate::cluster::Cluster;
-use crate::figures::Figures;
+use crate::measurements::Samples;
 use crate::node::Node;
-use crate::processor::Party;
+use crate::processor::ProcessGroup;
 use crate::receiver::{Receipt, fast};
 use crate::{NODES, ROUNDS};
 
@@ -31,14 +31,14 @@ pub async fn measure(mut cluster: Cluster) {
         while cluster.workers.len() < nodes {
             cluster.add_worker();
         }
-        let [mut rate, mut workers, mut postgres] = [(); 3].map(|()| Figures::default());
+        let [mut rate, mut workers, mut postgres] = [(); 3].map(|()| Samples::default());
         for _ in 0..ROUNDS {
             // Workers that sleep hold connections, too: so both are there to be counted.
             sleep(Duration::from_secs(2)).await;
             let ids = cluster.workers.iter().map(Node::id).collect();
             let parties = [
-                Party::new("workers", ids),
-                Party::postgres(&cluster.database).await,
+                ProcessGroup::new("workers", ids),
+                ProcessGroup::postgres(&cluster.database).await,
             ];
             put(&cluster).await;
             let since = first(&mut receivers).await;
@@ -51,9 +51,9 @@ pub async fn measure(mut cluster: Cluster) {
             workers.add(parties[0].share(all).1);
             postgres.add(parties[1].share(all).1);
         }
-        rate.tell(&format!("{nodes} workers, deliveries a second"));
-        workers.tell(&format!("{nodes} workers, µs of a processor each"));
-        postgres.tell(&format!("{nodes} workers, µs of Postgres each"));
+        rate.report(&format!("{nodes} workers, deliveries a second"));
+        workers.report(&format!("{nodes} workers, µs of a processor each"));
+        postgres.report(&format!("{nodes} workers, µs of Postgres each"));
     }
 }
 

@@ -6,10 +6,10 @@
 //! the median of them. All share one machine: so what a request takes of a processor, and whose, tells more than how
 //! many there were in a second.
 
-#![allow(dead_code, reason = "the drills use the rest")]
-
-use forum_benches::{figures, receiver};
-use forum_test_support::{cluster, connection, database, extent, needs, node, random, redis};
+use forum_benches::{measurements, receiver};
+use forum_test_support::{
+    cluster, connection, database, node, prerequisites, random, redis, scale,
+};
 
 mod deliveries;
 mod processor;
@@ -19,9 +19,9 @@ use std::env;
 use std::time::Duration;
 
 use crate::cluster::Cluster;
-use crate::extent::Extent;
-use crate::figures::is_wanted;
-use crate::needs::Addresses;
+use crate::measurements::is_wanted;
+use crate::prerequisites::Addresses;
+use crate::scale::Scale;
 
 /// How often each thing is measured.
 const ROUNDS: usize = 3;
@@ -49,13 +49,13 @@ async fn main() {
 }
 
 async fn cluster(addresses: &Addresses, servers: usize) -> Cluster {
-    let extent = Extent {
+    let scale = Scale {
         servers,
         workers: 0,
         load: Duration::ZERO,
         hurries: false,
     };
-    Cluster::new(addresses, extent, &["--token-budget", "4000000000"]).await
+    Cluster::new(addresses, scale, &["--token-budget", "4000000000"]).await
 }
 
 fn process_id(info: &str) -> u32 {

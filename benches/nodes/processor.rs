@@ -9,13 +9,13 @@ const TICKS: f64 = 100.0;
 
 /// Processes of a kind.
 #[derive(Debug)]
-pub struct Party {
+pub struct ProcessGroup {
     name: &'static str,
     ids: Vec<u32>,
     before: f64,
 }
 
-impl Party {
+impl ProcessGroup {
     /// These, from now on.
     pub fn new(name: &'static str, ids: Vec<u32>) -> Self {
         let before = seconds(&ids);

@@ -8,9 +8,9 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::cluster::Cluster;
 use crate::connection::{Ask, Connections, Nodes};
-use crate::figures::Figures;
+use crate::measurements::Samples;
 use crate::node::Node;
-use crate::processor::Party;
+use crate::processor::ProcessGroup;
 use crate::random::Random;
 use crate::{NODES, ROUNDS};
 
@@ -36,7 +36,7 @@ const KINDS: [(&str, Make); 2] = [
 pub async fn measure(cluster: Cluster, redis: u32) {
     let token = cluster.token("mod");
     let threads = threads(&cluster, &token).await;
-    let mut figures: BTreeMap<(usize, usize, &str), Figures> = BTreeMap::new();
+    let mut figures: BTreeMap<(usize, usize, &str), Samples> = BTreeMap::new();
     for _ in 0..ROUNDS {
         for (kind, (_, make)) in KINDS.iter().enumerate() {
             for nodes in NODES {
@@ -50,7 +50,7 @@ pub async fn measure(cluster: Cluster, redis: u32) {
     for (kind, (name, _)) in KINDS.iter().enumerate() {
         println!("{name}, {CLIENTS} clients (least, median, most of {ROUNDS})");
         for ((_, nodes, what), figures) in figures.range((kind, 0, "")..(kind + 1, 0, "")) {
-            figures.tell(&format!("{nodes} nodes, {what}"));
+            figures.report(&format!("{nodes} nodes, {what}"));
         }
     }
 }
@@ -79,10 +79,10 @@ async fn round(
     ask_for(&some, asks, ROUND / 4).await;
     let servers = cluster.servers[..nodes].iter().map(Node::id).collect();
     let parties = [
-        Party::new("servers", servers),
-        Party::postgres(&cluster.database).await,
-        Party::new("Redis", vec![redis]),
-        Party::this(),
+        ProcessGroup::new("servers", servers),
+        ProcessGroup::postgres(&cluster.database).await,
+        ProcessGroup::new("Redis", vec![redis]),
+        ProcessGroup::this(),
     ];
     let commits = commits(cluster).await;
     let (count, median) = ask_for(&some, asks, ROUND).await;

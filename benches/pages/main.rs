@@ -12,7 +12,7 @@
 //! smaller board, `TURN=1` asks more briefly, and `BOARD=sqlite:/tmp/board.db` (or `postgres://…`) keeps the board
 //! there, and takes the one that is there.
 
-use forum_benches::{figures, wrk};
+use forum_benches::{measurements, wrk};
 use forum_server::board;
 use forum_test_support::{client, program};
 
@@ -20,49 +20,49 @@ use forum_test_support::{client, program};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+mod backend;
+mod handwritten;
 mod load;
 mod paths;
-mod place;
-mod plain;
-mod served;
+mod server;
 
-use figures::{Figures, Goal, is_wanted, row};
+use backend::Backend;
 use load::Load;
+use measurements::{Goal, Samples, is_wanted, row};
 use paths::Kind;
-use place::Place;
-use served::Served;
+use server::Served;
 
 /// How often each side is asked.
 const ROUNDS: usize = 5;
 
 fn main() {
-    let place = Place::chosen();
+    let place = Backend::chosen();
     let served = Served::start(&place);
-    let plain = plain::start(place.url());
+    let plain = handwritten::start(place.url());
     for kind in Kind::ALL.into_iter().filter(|kind| is_wanted(kind.name())) {
         measure(&place, &served, &plain, kind);
     }
 }
 
-fn measure(place: &Place, served: &Served, plain: &str, kind: Kind) {
+fn measure(place: &Backend, served: &Served, plain: &str, kind: Kind) {
     let paths = kind.paths(served);
     let side = |origin, prefix| (origin, Load::new(prefix, &served.token, &paths));
     let sides = [
         side(served.origin(), ""),
         side(plain, ""),
-        side(plain, plain::KNOWN),
+        side(plain, handwritten::KNOWN),
     ];
     let bytes = sides.each_ref().map(|(side, load)| load.sample(side));
     println!("{}: {bytes:?} bytes", kind.what());
     let round = |_| sides.each_ref().map(|(side, load)| load.run(side));
     let rounds: Vec<[f64; 3]> = (0..ROUNDS).map(round).collect();
-    let of = |side: usize| rounds.iter().map(|round| round[side]).collect::<Figures>();
+    let of = |side: usize| rounds.iter().map(|round| round[side]).collect::<Samples>();
     let what = format!("{}, {}", kind.what(), place.name());
     for (side, against) in [
         (1, "axum by hand, no token, no budget"),
         (2, "axum by hand that looks up token and owner"),
     ] {
-        of(side).tell(&format!("{against}, requests/s"));
+        of(side).report(&format!("{against}, requests/s"));
         let ratios = rounds.iter().map(|round| round[0] / round[side]).collect();
         let goal = Goal::AtLeast(place.goal());
         row(&what, "requests/s, ratio", against, goal, &ratios);
@@ -75,6 +75,6 @@ fn measure(place: &Place, served: &Served, plain: &str, kind: Kind) {
             pace,
             &of(0),
         ),
-        None => of(0).tell("requests/s"),
+        None => of(0).report("requests/s"),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::served::Served;
+use crate::server::Served;
 
 /// A kind of page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

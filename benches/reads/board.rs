@@ -3,8 +3,6 @@
 use std::env;
 use std::time::Instant;
 
-use rusqlite::Connection;
-use rusqlite::config::DbConfig;
 use serde_json::{Value, json};
 
 use crate::client;
@@ -28,21 +26,6 @@ const FORUMS: [(&str, &str); 3] = [
     ("Members", "members"),
 ];
 
-/// Puts each new thread into one of the 200 forums after the first three.
-const SPREAD_ON_POSTGRES: &str = "
-    CREATE FUNCTION spread () RETURNS TRIGGER LANGUAGE plpgsql AS
-    'BEGIN new.forum_id := 4 + new.id % 200; RETURN new; END';
-    CREATE TRIGGER spread BEFORE INSERT ON thread FOR EACH ROW EXECUTE FUNCTION spread()";
-
-/// Moves all threads there and builds the index again. `generate` fires no trigger.
-const SPREAD_ON_SQLITE: &str = "
-    BEGIN IMMEDIATE;
-    UPDATE thread SET forum_id = 4 + id % 200;
-    INSERT INTO post_text (post_text) VALUES ('delete-all');
-    INSERT INTO post_text (rowid, title, body, place, thread_id, forum_id)
-    SELECT id, title, body, place, thread_id, forum_id FROM indexed_post ORDER BY id;
-    COMMIT";
-
 /// How many there are of what does not grow with the posts: messages to sam, and threads that sam follows.
 const FEW: usize = 50;
 
@@ -64,43 +47,6 @@ impl Board {
         let board = Self::serve(home, database);
         if !board.is_full() {
             board.fill(threads, posts);
-        }
-        board
-    }
-
-    /// One with so much on it, in 200 forums of which members see 50. It is never kept.
-    pub fn of_many_forums(threads: u64, posts: u64) -> Self {
-        let board = Self::serve(ServerDirectory::new(), None);
-        for (title, _) in FORUMS {
-            board.run(&["forum", "add", title, "--read", "staff"]);
-        }
-        for number in 1..=200 {
-            let readers = match number % 4 {
-                0 => "members",
-                _ => "staff",
-            };
-            let title = format!("Place {number}");
-            board.run(&["forum", "add", &title, "--read", readers]);
-        }
-        board.run(&["member", "add", "mary", "--groups", "members"]);
-        let home = &board.server.directory;
-        if env::var(BACKEND).is_ok() {
-            home.ask(SPREAD_ON_POSTGRES);
-        }
-        let [threads, posts] = [threads, posts].map(|amount| amount.to_string());
-        board.run(&[
-            "generate",
-            "--yes",
-            "--threads",
-            &threads,
-            "--posts",
-            &posts,
-        ]);
-        if env::var(BACKEND).is_err() {
-            let database = Connection::open(home.path().join("forum.db")).unwrap();
-            let triggers = DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER;
-            database.set_db_config(triggers, false).unwrap();
-            database.execute_batch(SPREAD_ON_SQLITE).unwrap();
         }
         board
     }

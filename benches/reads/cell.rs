@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::figures::Figures;
-use crate::line::Line;
+use crate::connection::Connection;
+use crate::measurements::Samples;
 use crate::number;
 
 /// What a caller asks for again and again.
@@ -12,8 +12,8 @@ pub struct Cell {
     /// They take turns.
     paths: Vec<String>,
     token: Option<String>,
-    p50: Figures,
-    p99: Figures,
+    p50: Samples,
+    p99: Samples,
 }
 
 impl Cell {
@@ -23,20 +23,20 @@ impl Cell {
             what: what.into(),
             paths,
             token: token.map(Into::into),
-            p50: Figures::default(),
-            p99: Figures::default(),
+            p50: Samples::default(),
+            p99: Samples::default(),
         }
     }
 
     /// Asks for each path once, so that what it reads is in memory.
-    pub fn warm(&self, line: &mut Line) {
+    pub fn warm(&self, line: &mut Connection) {
         for path in &self.paths {
             line.time(path, self.token.as_deref());
         }
     }
 
     /// Asks as often as a round does, and gives the times that half and 99 % of the requests keep to, in milliseconds.
-    pub fn round(&mut self, line: &mut Line) -> [f64; 2] {
+    pub fn round(&mut self, line: &mut Connection) -> [f64; 2] {
         let requests = number("REQUESTS", 100) as usize;
         let paths = self.paths.iter().cycle().take(requests);
         let mut times: Vec<Duration> = paths
@@ -50,8 +50,8 @@ impl Cell {
         [p50, p99]
     }
 
-    pub fn tell(&self) {
-        self.p50.tell(&format!("{}, p50 in ms", self.what));
-        self.p99.tell(&format!("{}, p99 in ms", self.what));
+    pub fn report(&self) {
+        self.p50.report(&format!("{}, p50 in ms", self.what));
+        self.p99.report(&format!("{}, p99 in ms", self.what));
     }
 }

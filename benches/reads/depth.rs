@@ -2,8 +2,8 @@
 
 use crate::board::Board;
 use crate::cell::Cell;
-use crate::figures::{Figures, Goal, row};
-use crate::line::Line;
+use crate::connection::Connection;
+use crate::measurements::{Goal, Samples, row};
 use crate::{here, number, posts, rounds};
 
 /// No list may cost more far down than this, in the cost of its beginning.
@@ -37,7 +37,7 @@ pub fn threads_of_a_forum() {
 
 /// The thread with half of the replies.
 fn longest(board: &Board) -> String {
-    let (mut line, sam) = (Line::to(&board.server), board.token("sam"));
+    let (mut line, sam) = (Connection::to(&board.server), board.token("sam"));
     let threads = line.json("/forums/1/threads?limit=100", Some(&sam));
     let threads = threads["items"].as_array().unwrap().iter();
     let longest = threads
@@ -49,7 +49,7 @@ fn longest(board: &Board) -> String {
 
 /// The page of a list that comes after so many items against its first.
 fn compare(board: &Board, list: &str, depth: u64, what: &str) {
-    let (mut line, sam) = (Line::to(&board.server), board.token("sam"));
+    let (mut line, sam) = (Connection::to(&board.server), board.token("sam"));
     let mut path = format!("{list}?limit={STEP}");
     let mut cursor = String::new();
     for _ in 0..depth / STEP {
@@ -63,7 +63,7 @@ fn compare(board: &Board, list: &str, depth: u64, what: &str) {
     let mut first = Cell::new("the first page", vec![list.into()], Some(&sam));
     let mut deep = Cell::new("the page there", vec![deep], Some(&sam));
     let mut round = || deep.round(&mut line)[0] / first.round(&mut line)[0];
-    let ratios: Figures = (0..rounds()).map(|_| round()).collect();
+    let ratios: Samples = (0..rounds()).map(|_| round()).collect();
     row(&here(what), "ratio of p50", "the first page", GOAL, &ratios);
-    [first, deep].iter().for_each(Cell::tell);
+    [first, deep].iter().for_each(Cell::report);
 }

@@ -1,7 +1,6 @@
 //! How a large board reads: `cargo bench -p forum-benches --bench reads`, or `cargo bench --bench reads -- search` for a part of it.
 //!
 //! - `search`: searches of every sort on 1,000,000 posts (`POSTS`).
-//! - `forums`: searches by relevance on as many posts, by a member who sees 50 of 200 forums.
 //! - `depth`: a page 1,000,000 posts (`DEEP`) down a thread of a board with 2,500,000 posts (`LONG`) in 1,000 threads.
 //! - `threads`: the last page of a forum with 500,000 threads, half of `POSTS`.
 //! - `scale`: every read endpoint on 10,000,000 posts (`MANY`) beside 100,000 (`FEW`).
@@ -14,14 +13,14 @@
 //! when they were read, unless `BOARDS` names a directory: there, or in databases of that Postgres, they are kept for the
 //! next time. All parts take half an hour, nearly all of it to fill the boards, and 20 GB of disk.
 
-use forum_benches::figures;
+use forum_benches::measurements;
 use forum_server::board::generate::words;
 use forum_test_support::{client, program};
 
 mod board;
 mod cell;
+mod connection;
 mod depth;
-mod line;
 mod scale;
 mod search;
 mod start;
@@ -29,12 +28,11 @@ mod start;
 use std::env;
 use std::process::Command;
 
-use figures::is_wanted;
+use measurements::is_wanted;
 
 /// The parts, in the order in which they are measured.
-const PARTS: [(&str, fn()); 6] = [
+const PARTS: [(&str, fn()); 5] = [
     ("search", search::measure),
-    ("forums", search::in_some_forums),
     ("start", start::measure),
     ("depth", depth::posts_of_a_thread),
     ("threads", depth::threads_of_a_forum),

@@ -2,8 +2,8 @@
 
 use crate::board::Board;
 use crate::cell::Cell;
-use crate::figures::{Figures, Goal, row};
-use crate::line::Line;
+use crate::connection::Connection;
+use crate::measurements::{Goal, Samples, row};
 use crate::{here, number, rounds, search, words};
 
 /// How many things of a kind are asked for in turn.
@@ -12,22 +12,22 @@ const SPREAD: u64 = 100;
 pub fn measure() {
     let boards = [number("MANY", 10_000_000), number("FEW", 100_000)];
     let [many, few] = boards.map(|posts| Board::of(posts / 10, posts));
-    let mut lines = [&many, &few].map(|board| Line::to(&board.server));
+    let mut lines = [&many, &few].map(|board| Connection::to(&board.server));
     let cells = boards
         .into_iter()
         .zip([&many, &few])
         .map(|(posts, board)| cells(board, posts));
     let mut cells: Vec<_> = cells.collect();
     let [few, many] = [cells.pop().unwrap(), cells.pop().unwrap()];
-    let mut worst: Option<Figures> = None;
+    let mut worst: Option<Samples> = None;
     println!(
         "every read endpoint, {} posts against {}",
         boards[0], boards[1]
     );
     for (mut many, mut few) in many.into_iter().zip(few) {
         let ratios = ratios(&mut many, &mut few, &mut lines);
-        ratios.tell(&format!("{}, ratio of p99", many.what));
-        [&many, &few].iter().for_each(|cell| cell.tell());
+        ratios.report(&format!("{}, ratio of p99", many.what));
+        [&many, &few].iter().for_each(|cell| cell.report());
         if worst
             .as_ref()
             .is_none_or(|worst| ratios.median() > worst.median())
@@ -42,7 +42,7 @@ pub fn measure() {
     row(&what, "ratio of p99", &against, goal, &worst.unwrap());
 }
 
-fn ratios(many: &mut Cell, few: &mut Cell, lines: &mut [Line; 2]) -> Figures {
+fn ratios(many: &mut Cell, few: &mut Cell, lines: &mut [Connection; 2]) -> Samples {
     let [on_many, on_few] = lines;
     many.warm(on_many);
     few.warm(on_few);
@@ -52,7 +52,7 @@ fn ratios(many: &mut Cell, few: &mut Cell, lines: &mut [Line; 2]) -> Figures {
 
 /// What sam asks a board with so many posts.
 fn cells(board: &Board, posts: u64) -> Vec<Cell> {
-    let (mut line, sam) = (Line::to(&board.server), board.token("sam"));
+    let (mut line, sam) = (Connection::to(&board.server), board.token("sam"));
     let mut first = |list: &str, id: &str| {
         let items = line.json(list, Some(&sam))["items"].take();
         items[0][id].as_str().unwrap().to_owned()

@@ -4,12 +4,12 @@ use std::time::Instant;
 
 use crate::board::Board;
 use crate::client;
-use crate::figures::{Figures, Goal, row};
+use crate::measurements::{Goal, Samples, row};
 use crate::{here, posts, rounds};
 
 pub fn measure() {
     let mut board = Board::of(posts() / 10, posts());
-    let mut times = Figures::default();
+    let mut times = Samples::default();
     for _ in 0..rounds() {
         let start = board.stop();
         let begun = Instant::now();

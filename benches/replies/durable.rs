@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::ROUNDS;
-use crate::figures::{Figures, Goal, row};
-use crate::rig::Rig;
+use crate::fixture::BenchFixture;
+use crate::measurements::{Goal, Samples, row};
 use crate::rows::{for_each, rows};
 use crate::writers::{WRITERS, Writers, api};
-use crate::{ROUND, bare};
+use crate::{ROUND, baseline};
 
 /// What was measured: replies a second, and what each of them left.
 type Side = (f64, BTreeMap<String, f64>);
@@ -15,7 +15,7 @@ type Side = (f64, BTreeMap<String, f64>);
 pub async fn measure() {
     let (seconds, what) = (ROUND.as_secs(), "replies a second");
     println!("durable {what}, {WRITERS} writers, {seconds} s (least, median, most of {ROUNDS})");
-    let [mut through, mut beside, mut ratio] = <[Figures; 3]>::default();
+    let [mut through, mut beside, mut ratio] = <[Samples; 3]>::default();
     for _ in 0..ROUNDS {
         let (api, left) = side(true).await;
         let (bare, left_by_bare) = side(false).await;
@@ -24,8 +24,8 @@ pub async fn measure() {
         beside.add(bare);
         ratio.add(api / bare);
     }
-    through.tell(&format!("through the API, {what}"));
-    beside.tell(&format!("bare writer, {what}"));
+    through.report(&format!("through the API, {what}"));
+    beside.report(&format!("bare writer, {what}"));
     let against = "a bare rusqlite writer with group commit, same rows";
     row(
         "durable replies/s, 64 writers, SQLite",
@@ -38,7 +38,7 @@ pub async fn measure() {
 
 /// On a board that is new. The first reply is the API's on both sides.
 async fn side(through_api: bool) -> Side {
-    let rig = Rig::new().await;
+    let rig = BenchFixture::new().await;
     let writers = Writers::on(&rig).await;
     let api = api(&rig, rig.board.clone());
     writers.one(&api).await;
@@ -46,7 +46,7 @@ async fn side(through_api: bool) -> Side {
     let per_second = if through_api {
         writers.per_second(&api).await
     } else {
-        bare::per_second(&rig.path()).await
+        baseline::per_second(&rig.path()).await
     };
     let after = rows(&rig.path());
     let replies = after["post"] - before["post"];

@@ -12,14 +12,14 @@
 //! What is compared takes turns, in five rounds, and each figure is the least, the median and the most of them. It takes a
 //! minute, and 1 GB of disk.
 
-use forum_benches::{figures, receiver, rig};
+use forum_benches::{fixture, measurements, receiver};
 use forum_server::board;
 
 #[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-mod bare;
+mod baseline;
 mod durable;
 mod rows;
 mod webhooks;
@@ -27,7 +27,7 @@ mod writers;
 
 use std::time::Duration;
 
-use figures::is_wanted;
+use measurements::is_wanted;
 
 /// How often each thing is measured.
 const ROUNDS: usize = 5;

@@ -4,9 +4,9 @@ use forum_api::webhook::Topic;
 use forum_api::worker::{Settings, WorkerHandle};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::figures::{Figures, Goal, row};
+use crate::fixture::BenchFixture;
+use crate::measurements::{Goal, Samples, row};
 use crate::receiver::fast;
-use crate::rig::Rig;
 use crate::writers::{WRITERS, Writers, api};
 use crate::{ROUND, ROUNDS};
 
@@ -31,7 +31,7 @@ pub async fn measure() {
         (Worker::Here, "worker and receivers in the same process"),
         (Worker::Elsewhere, "delivered elsewhere"),
     ] {
-        let [mut none, mut ten, mut told, mut ratio] = <[Figures; 4]>::default();
+        let [mut none, mut ten, mut told, mut ratio] = <[Samples; 4]>::default();
         for _ in 0..ROUNDS {
             let (without, _) = per_second(0, worker).await;
             let (with, receipts) = per_second(ENDPOINTS, worker).await;
@@ -40,9 +40,9 @@ pub async fn measure() {
             told.add(receipts);
             ratio.add(with / without);
         }
-        none.tell(&format!("{place}: {what}, no endpoint"));
-        ten.tell(&format!("{place}: {what}, {ENDPOINTS} endpoints"));
-        told.tell(&format!("{place}: deliveries a second meanwhile"));
+        none.report(&format!("{place}: {what}, no endpoint"));
+        ten.report(&format!("{place}: {what}, {ENDPOINTS} endpoints"));
+        told.report(&format!("{place}: deliveries a second meanwhile"));
         let row_name = format!("replies/s with {ENDPOINTS} webhook endpoints, {place}");
         row(&row_name, "ratio", "with none", Goal::AtLeast(0.9), &ratio);
     }
@@ -50,7 +50,7 @@ pub async fn measure() {
 
 /// Replies, and deliveries that are there by the time when these end, on a board that is new.
 async fn per_second(endpoints: usize, worker: Worker) -> (f64, f64) {
-    let rig = Rig::new().await;
+    let rig = BenchFixture::new().await;
     let mut receivers = Vec::new();
     for _ in 0..endpoints {
         let (url, receipts) = fast();

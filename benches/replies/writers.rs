@@ -20,7 +20,7 @@ use tower::ServiceExt as _;
 use crate::ROUND;
 use crate::board::groups::{Group, Groups};
 use crate::board::{Board, accounts, demo, settings};
-use crate::rig::Rig;
+use crate::fixture::BenchFixture;
 
 /// How many members write at once.
 pub const WRITERS: usize = 64;
@@ -38,7 +38,7 @@ pub struct Writers {
 
 impl Writers {
     /// As many members as write at once, on a board that has its demonstration and does not care how fast they do.
-    pub async fn on(rig: &Rig) -> Self {
+    pub async fn on(rig: &BenchFixture) -> Self {
         let (thread, members) = people(rig).await;
         let stores = rig.place.database.stores();
         let mut tokens = Vec::new();
@@ -77,7 +77,7 @@ impl Writers {
 }
 
 /// The API of this board, with budgets that nobody spends.
-pub fn api(rig: &Rig, board: Board) -> ForumApi {
+pub fn api(rig: &BenchFixture, board: Board) -> ForumApi {
     let (board, stores) = (Arc::new(board), rig.place.database.stores());
     let units = u32::MAX;
     let length = Duration::from_secs(300);
@@ -91,7 +91,7 @@ pub fn api(rig: &Rig, board: Board) -> ForumApi {
 }
 
 /// A thread, and those who write in it.
-async fn people(rig: &Rig) -> (i64, Vec<UserId>) {
+async fn people(rig: &BenchFixture) -> (i64, Vec<UserId>) {
     let groups = Groups::of([Group::Members]);
     let fill = rig.board.write(move |tx, events| {
         Box::pin(async move {

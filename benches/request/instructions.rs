@@ -8,8 +8,8 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::Empty;
 
-use crate::figures::{Figures, Goal, row};
-use crate::prebuilt::{Rig, SMALL};
+use crate::measurements::{Goal, Samples, row};
+use crate::static_board::{BenchFixture, SMALL};
 
 /// Set in the process whose instructions are counted.
 const COUNTED: &str = "FORUM_API_COUNTED";
@@ -34,7 +34,7 @@ pub fn count() {
     let sum: f64 = line
         .and_then(|rest| rest.lines().next()?.trim().parse().ok())
         .unwrap_or_else(|| panic!("{told}"));
-    let each = Figures::from_iter([sum / REQUESTS as f64]);
+    let each = Samples::from_iter([sum / REQUESTS as f64]);
     row(
         "the same request",
         "instructions",
@@ -45,7 +45,7 @@ pub fn count() {
 }
 
 /// Answers requests if they are to be counted.
-pub fn are_counted_here(rig: &Rig) -> bool {
+pub fn are_counted_here(rig: &BenchFixture) -> bool {
     let counted = env::var_os(COUNTED).is_some();
     if counted {
         // What is done but once is done by the first.
@@ -56,7 +56,7 @@ pub fn are_counted_here(rig: &Rig) -> bool {
 }
 
 #[inline(never)]
-fn answer_each(rig: &Rig, requests: Vec<Request<Empty<Bytes>>>) {
+fn answer_each(rig: &BenchFixture, requests: Vec<Request<Empty<Bytes>>>) {
     for request in requests {
         black_box(rig.answer(request));
     }

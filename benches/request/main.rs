@@ -4,7 +4,7 @@
 //! id, `etag`, headers, span. It is set against writing the same answer as JSON, and against the parts that no API can do
 //! without. The instructions of a request are counted by callgrind, if valgrind is installed.
 
-use forum_benches::{figures, prebuilt};
+use forum_benches::{measurements, static_board};
 
 #[cfg(target_os = "linux")]
 #[global_allocator]
@@ -17,9 +17,9 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use figures::{Figures, Goal, row};
+use measurements::{Goal, Samples, row};
 use parts::Parts;
-use prebuilt::{Prebuilt, Rig, SMALL};
+use static_board::{BenchFixture, SMALL, StaticBoard};
 
 const ROUNDS: usize = 9;
 
@@ -29,8 +29,8 @@ const BATCH: usize = 1_000;
 const BATCHES: usize = 100;
 
 fn main() {
-    let board = Arc::new(Prebuilt::default());
-    let rig = Rig::over(Arc::clone(&board));
+    let board = Arc::new(StaticBoard::default());
+    let rig = BenchFixture::over(Arc::clone(&board));
     if instructions::are_counted_here(&rig) {
         return;
     }
@@ -38,7 +38,7 @@ fn main() {
     println!("an answer of {} bytes, {ROUNDS} rounds", answer.len());
     let parts = Parts::new(&board, &rig);
     let (mut written, mut needed, mut answered, mut more) =
-        <(Figures, Figures, Figures, Figures)>::default();
+        <(Samples, Samples, Samples, Samples)>::default();
     for _ in 0..ROUNDS {
         let alone = micros(|| (), |()| serde_json::to_vec(&board.small).unwrap());
         let whole = micros(|| rig.request(SMALL), |request| rig.answer(request));
@@ -47,9 +47,9 @@ fn main() {
         answered.add(whole);
         more.add(whole - alone);
     }
-    written.tell("serialising the answer alone, us");
-    needed.tell("the parts that no API can do without, us");
-    answered.tell("the whole request, us");
+    written.report("serialising the answer alone, us");
+    needed.report("the parts that no API can do without, us");
+    answered.report("the whole request, us");
     let against = "serialising the same answer alone";
     row(
         "a request in process, 300-byte answer",

@@ -12,11 +12,11 @@ use forum_api::token::{Lookup, PlainToken};
 use http::{HeaderMap, Response};
 use http_body_util::Full;
 
-use crate::prebuilt::{Prebuilt, Rig, SMALL, at_once, token};
+use crate::static_board::{BenchFixture, SMALL, StaticBoard, at_once, token};
 
 /// The parts, with what they work on.
 pub struct Parts<'a> {
-    board: &'a Prebuilt,
+    board: &'a StaticBoard,
     stores: Stores,
     token: String,
     headers: HeaderMap,
@@ -24,7 +24,7 @@ pub struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    pub fn new(board: &'a Prebuilt, rig: &Rig) -> Self {
+    pub fn new(board: &'a StaticBoard, rig: &BenchFixture) -> Self {
         let stores = Stores::in_memory();
         Self {
             board,

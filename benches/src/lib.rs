@@ -1,8 +1,8 @@
 //! What several measurements share.
 
-pub mod figures;
+pub mod fixture;
+pub mod measurements;
 pub mod place;
-pub mod prebuilt;
 pub mod receiver;
-pub mod rig;
+pub mod static_board;
 pub mod wrk;

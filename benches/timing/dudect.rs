@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use forum_api::runtime::{Entropy, SystemEntropy};
 
-use crate::figures::{Figures, Goal, row};
+use crate::measurements::{Goal, Samples, row};
 
 const SAMPLES: usize = 1_000_000;
 
@@ -38,10 +38,10 @@ pub fn compare<T, R>(what: &str, make: impl Fn(bool) -> T, work: impl Fn(T) -> R
             }
         }
     }
-    tell(what, &crops);
+    report(what, &crops);
 }
 
-fn tell(what: &str, crops: &[[Moments; 2]]) {
+fn report(what: &str, crops: &[[Moments; 2]]) {
     let enough = crops
         .iter()
         .filter(|crop| crop.iter().all(|class| class.count >= ENOUGH));
@@ -56,7 +56,7 @@ fn tell(what: &str, crops: &[[Moments; 2]]) {
         middle[0].mean,
         middle[1].mean,
     );
-    let largest = Figures::from_iter([t(most)]);
+    let largest = Samples::from_iter([t(most)]);
     row(what, "|t|", "chance", Goal::AtMost(CHANCE), &largest);
 }
 

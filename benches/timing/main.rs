@@ -4,10 +4,10 @@
 //! means differ, over all of a million samples and over those that are left when the slowest are cut off. Below 4.5 they
 //! do not: so it is for all pairs but known and unknown names. Named parts run alone: `tokens`, `secrets`, `signatures`.
 
-use forum_benches::{figures, prebuilt};
+use forum_benches::{measurements, static_board};
 
+mod constant_store;
 mod dudect;
-mod even;
 mod signatures;
 mod tokens;
 
@@ -17,7 +17,7 @@ fn main() {
         ("secrets", tokens::secrets),
         ("signatures", signatures::measure),
     ] {
-        if figures::is_wanted(part) {
+        if measurements::is_wanted(part) {
             measure();
         }
     }

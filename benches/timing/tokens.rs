@@ -11,9 +11,9 @@ use forum_api::token::{Digest, PlainToken, TokenRecord};
 use http::HeaderValue;
 use http::header::AUTHORIZATION;
 
+use crate::constant_store::ConstantStore;
 use crate::dudect::compare;
-use crate::even::Even;
-use crate::prebuilt::{Prebuilt, Rig, SMALL, at_once};
+use crate::static_board::{BenchFixture, SMALL, StaticBoard, at_once};
 
 /// So many names are known in memory, and as many others are asked for: few enough for a processor's own memory.
 const NAMES: usize = 16;
@@ -24,7 +24,7 @@ const NAMES: usize = 16;
 /// These are 1 to 3 ns of 2,000 apart, which is one copy of a record more or less. A store on disk tells more, as it reads
 /// a row or none. It gives nothing away: a name is 95 random bits that are shown in lists, and opens nothing.
 pub fn lookups() {
-    let even = Even(record(&mint(), mint().digest()));
+    let even = ConstantStore(record(&mint(), mint().digest()));
     let stores = Stores {
         tokens: Arc::new(even),
         ..Stores::in_memory()
@@ -32,7 +32,7 @@ pub fn lookups() {
     refused("whatever the store", stores, |class| {
         let mut tokens = iter::repeat_with(mint);
         tokens
-            .find(|token| Even::knows(token.lookup()) != class)
+            .find(|token| ConstantStore::knows(token.lookup()) != class)
             .unwrap()
     });
 
@@ -53,7 +53,7 @@ pub fn lookups() {
 
 /// Compares tokens of both classes, all of which are refused.
 fn refused(place: &str, stores: Stores, token: impl Fn(bool) -> PlainToken) {
-    let rig = Rig::with(Arc::new(Prebuilt::default()), stores);
+    let rig = BenchFixture::with(Arc::new(StaticBoard::default()), stores);
     let request = |class: bool| {
         let bearer = format!("Bearer {}", token(class).reveal());
         let mut request = rig.request(SMALL);

@@ -9,8 +9,8 @@ use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::Claim;
 use forum_api::webhook::Topic;
 
-use crate::figures::{Figures, Goal, row};
-use crate::rig::Rig;
+use crate::fixture::BenchFixture;
+use crate::measurements::{Goal, Samples, row};
 use crate::{ROUNDS, place};
 
 /// How many claims a round has.
@@ -20,8 +20,8 @@ const CLAIMS: usize = 100;
 const ROOM: u32 = 4;
 
 /// Two endpoints, one of which is full.
-struct Scene {
-    rig: Rig,
+struct BenchScenario {
+    rig: BenchFixture,
     topic: Topic,
     endpoint: EndpointId,
     full: EndpointId,
@@ -30,17 +30,20 @@ struct Scene {
 pub async fn measure() {
     let queued = env::var("QUEUED").map_or(1_000_000, |queued| queued.parse().unwrap());
     println!("a claim of {ROOM} (least, median, most of {ROUNDS})");
-    let scenes = [Scene::new(0).await, Scene::new(queued).await];
+    let scenes = [
+        BenchScenario::new(0).await,
+        BenchScenario::new(queued).await,
+    ];
     let (mut empty, mut flooded, mut ratio) =
-        (Figures::default(), Figures::default(), Figures::default());
+        (Samples::default(), Samples::default(), Samples::default());
     for _ in 0..ROUNDS {
         let [alone, beside] = round(&scenes).await;
         empty.add(alone);
         flooded.add(beside);
         ratio.add(beside / alone);
     }
-    empty.tell("an empty queue, p50 in ms");
-    flooded.tell(&format!("{queued} queued for another, p50 in ms"));
+    empty.report("an empty queue, p50 in ms");
+    flooded.report(&format!("{queued} queued for another, p50 in ms"));
     let what = format!(
         "claim beside {queued} queued for one that hangs, on {}",
         place::name()
@@ -55,7 +58,7 @@ pub async fn measure() {
 }
 
 /// What half of the claims keep to in each scene, in milliseconds. They take turns.
-async fn round(scenes: &[Scene; 2]) -> [f64; 2] {
+async fn round(scenes: &[BenchScenario; 2]) -> [f64; 2] {
     let mut times = [Vec::new(), Vec::new()];
     for scene in scenes {
         scene.fill().await;
@@ -71,9 +74,12 @@ async fn round(scenes: &[Scene; 2]) -> [f64; 2] {
     })
 }
 
-impl Scene {
+impl BenchScenario {
     async fn new(queued: usize) -> Self {
-        let (rig, topic) = (Rig::new().await, Topic::new("bench.event").unwrap());
+        let (rig, topic) = (
+            BenchFixture::new().await,
+            Topic::new("bench.event").unwrap(),
+        );
         let full = rig.endpoint("http://127.0.0.1:9/", &topic).await;
         let endpoint = rig.endpoint("http://127.0.0.1:10/", &topic).await;
         rig.queue(&topic, &full, queued).await;

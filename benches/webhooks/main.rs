@@ -6,7 +6,7 @@
 //! for its disk as it would at work. Five minutes and 4 GB of disk are enough, most of them for `claim`;
 //! `QUEUED=100000` has fewer wait there for the one that hangs.
 
-use forum_benches::{figures, place, receiver, rig};
+use forum_benches::{fixture, measurements, place, receiver};
 
 #[cfg(target_os = "linux")]
 #[global_allocator]
@@ -16,7 +16,7 @@ mod claim;
 mod receipt;
 mod throughput;
 
-use figures::is_wanted;
+use measurements::is_wanted;
 
 /// How often each thing is measured.
 const ROUNDS: usize = 5;

@@ -9,9 +9,9 @@ use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::figures::{Goal, Times, row};
+use crate::fixture::{BenchFixture, event};
+use crate::measurements::{Goal, Times, row};
 use crate::receiver::{Receipt, fast, hanging};
-use crate::rig::{Rig, event};
 use crate::{ROUNDS, place};
 
 /// How many events a round has, at which distance.
@@ -21,9 +21,9 @@ const EVENTS: (usize, Duration) = (200, Duration::from_millis(20));
 const QUEUED: usize = 10_000;
 
 /// A board whose events are received, and what stands beside the receiver.
-struct Scene {
+struct BenchScenario {
     what: &'static str,
-    rig: Rig,
+    rig: BenchFixture,
     worker: WorkerHandle,
     topic: Topic,
     receipts: UnboundedReceiver<Receipt>,
@@ -33,8 +33,8 @@ struct Scene {
 pub async fn measure() {
     println!("from an event to its receipt, at 50 a second (least, median, most of {ROUNDS})");
     let mut scenes = [
-        Scene::new("alone", false).await,
-        Scene::new("beside one that never answers", true).await,
+        BenchScenario::new("alone", false).await,
+        BenchScenario::new("beside one that never answers", true).await,
     ];
     for _ in 0..ROUNDS {
         for scene in &mut scenes {
@@ -42,15 +42,18 @@ pub async fn measure() {
         }
     }
     for scene in &scenes {
-        scene.tell();
+        scene.report();
         scene.worker.stop().await;
     }
 }
 
-impl Scene {
+impl BenchScenario {
     /// One receiver alone, or beside one that never answers.
     async fn new(what: &'static str, hangs: bool) -> Self {
-        let (rig, topic) = (Rig::new().await, Topic::new("bench.event").unwrap());
+        let (rig, topic) = (
+            BenchFixture::new().await,
+            Topic::new("bench.event").unwrap(),
+        );
         let (url, receipts) = fast();
         rig.endpoint(&url, &topic).await;
         if hangs {
@@ -89,7 +92,7 @@ impl Scene {
         self.times.add(times);
     }
 
-    fn tell(&self) {
+    fn report(&self) {
         let what = format!(
             "event to receipt at 50 a second on {}, {}",
             place::name(),

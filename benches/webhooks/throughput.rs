@@ -10,9 +10,9 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use crate::figures::{Figures, Goal, row};
+use crate::fixture::{BenchFixture, event, transport};
+use crate::measurements::{Goal, Samples, row};
 use crate::receiver::{Receipt, fast};
-use crate::rig::{Rig, event, transport};
 use crate::{ROUNDS, place};
 
 /// How many deliveries a round has.
@@ -27,7 +27,7 @@ const KNOWN: &str = "1,130 of a known sender";
 pub async fn measure() {
     println!("deliveries of 1 KB a second (least, median, most of {ROUNDS})");
     let (mut bare, mut default, mut wide) =
-        (Figures::default(), Figures::default(), Figures::default());
+        (Samples::default(), Samples::default(), Samples::default());
     for _ in 0..ROUNDS {
         bare.add(alone().await);
         default.add(worker(Settings::default()).await);
@@ -37,8 +37,8 @@ pub async fn measure() {
         };
         wide.add(worker(settings).await);
     }
-    bare.tell(&format!("the transport alone, {AT_ONCE} at once"));
-    default.tell("a worker, 4 at once");
+    bare.report(&format!("the transport alone, {AT_ONCE} at once"));
+    default.report("a worker, 4 at once");
     let goal = Goal::AtLeast(if place::is_postgres() {
         4_000.0
     } else {
@@ -76,7 +76,10 @@ async fn alone() -> f64 {
 
 /// From the outbox to the receiver, and noted as delivered.
 async fn worker(settings: Settings) -> f64 {
-    let (rig, topic) = (Rig::new().await, Topic::new("bench.event").unwrap());
+    let (rig, topic) = (
+        BenchFixture::new().await,
+        Topic::new("bench.event").unwrap(),
+    );
     let (url, receipts) = fast();
     rig.endpoint(&url, &topic).await;
     rig.put(&topic, COUNT).await;

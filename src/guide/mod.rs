@@ -53,7 +53,4 @@ pub mod logging {}
 pub mod operating {}
 
 #[doc = include_str!("figures.md")]
-#[doc = "\n<figure>"]
-#[doc = include_str!("figures.svg")]
-#[doc = "</figure>"]
 pub mod figures {}

@@ -6,11 +6,11 @@
 //!
 //! **What was added** is in `added`, a file for each thing that the API has to know:
 //!
-//! - `standing`: what a member may see, by the rank that the pages go by (the trait `Authority`);
+//! - `access`: what a member may see, by the rank that the pages go by (the trait `Authority`);
 //! - `board`: sections, topics and entries, a query a method (the trait `Board`). `reply` is the command behind the form;
 //!   what this board does not have stays unwritten, and answers 501;
-//! - `words`: which of the board's words is which of the API's;
-//! - `refused`: which of the form's refusals is which of the API's;
+//! - `convert`: the board's words and those of the API;
+//! - `error`: the errors of the form as refusals of the API;
 //! - `events`: what an entry puts into the outbox;
 //! - `webhooks`: who is told of events, and the worker that tells them.
 //!

@@ -1,6 +1,5 @@
 //! A board that refuses every command with its arguments in words, so that the answer tells what was read.
 
-use std::fmt::Debug;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -27,7 +26,7 @@ static BOARD: LazyLock<TestBoard> = LazyLock::new(|| {
     let mut settings = Settings::default();
     settings.token_window.units = u32::MAX;
     settings.guest_window.units = u32::MAX;
-    let (authority, board) = (Arc::new(Parrot), Arc::new(Parrot));
+    let (authority, board) = (Arc::new(EchoBoard), Arc::new(EchoBoard));
     TestBoard::with(authority, board, Stores::in_memory(), settings, |it| it)
 });
 
@@ -90,14 +89,11 @@ pub(super) fn ready<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-struct Parrot;
-
-fn said<T>(arguments: impl Debug) -> Result<T> {
-    Err(Refusal::Forbidden(format!("{arguments:?}")))
-}
+/// A board that refuses every call with its arguments in words.
+struct EchoBoard;
 
 #[async_trait]
-impl Authority for Parrot {
+impl Authority for EchoBoard {
     async fn guest(&self) -> Stored<Standing> {
         Ok(Standing::new(Forums::all()))
     }
@@ -107,74 +103,45 @@ impl Authority for Parrot {
     }
 }
 
-#[async_trait]
-impl Board for Parrot {
-    async fn forum_of(&self, _: &Caller, _: Place<'_>) -> Result<ForumId> {
-        Ok(ForumId::from(1))
-    }
+macro_rules! echo {
+    ($($method:ident($caller:ty, $($place:ty,)? :$input:ty) -> $output:ty;)+) => {
+        #[async_trait]
+        impl Board for EchoBoard {
+            async fn forum_of(&self, _: &Caller, _: Place<'_>) -> Result<ForumId> {
+                Ok(ForumId::from(1))
+            }
 
-    async fn forums(&self, _: &Caller) -> Result<Vec<Forum>> {
-        Ok(Vec::new())
-    }
+            async fn forums(&self, _: &Caller) -> Result<Vec<Forum>> {
+                Ok(Vec::new())
+            }
 
-    async fn threads(&self, _: &Caller, _: ForumId, list: ListThreads) -> Result<Page<Thread>> {
-        if let Some(after) = list.after {
-            return Err(Refusal::Forbidden(after.as_str().into()));
+            async fn threads(&self, _: &Caller, _: ForumId, list: ListThreads) -> Result<Page<Thread>> {
+                if let Some(after) = list.after {
+                    return Err(Refusal::Forbidden(after.as_str().into()));
+                }
+                let next = Some(Position::new(NEXT.lock().unwrap()));
+                let items = Vec::new();
+                Ok(Page { items, next })
+            }
+
+            $(async fn $method(&self, _: $caller, $(_: $place,)? input: $input) -> Result<$output> {
+                Err(Refusal::Forbidden(format!("{input:?}")))
+            })+
         }
-        let next = Some(Position::new(NEXT.lock().unwrap()));
-        let items = Vec::new();
-        Ok(Page { items, next })
-    }
+    };
+}
 
-    async fn posts(&self, _: &Caller, _: ThreadId, list: ListPosts) -> Result<In<Page<Post>>> {
-        said(list)
-    }
-
-    async fn messages(&self, _: &Member, list: ListMessages) -> Result<Page<MessageSummary>> {
-        said(list)
-    }
-
-    async fn subscriptions(
-        &self,
-        _: &Member,
-        list: ListSubscriptions,
-    ) -> Result<Page<Subscription>> {
-        said(list)
-    }
-
-    async fn search(&self, _: &Caller, search: Search) -> Result<Page<SearchHit>> {
-        said(search)
-    }
-
-    async fn start_thread(&self, _: &Member, _: ForumId, new: StartThread) -> Result<Thread> {
-        said(new)
-    }
-
-    async fn reply(&self, _: &Member, _: ThreadId, reply: Reply) -> Result<In<Post>> {
-        said(reply)
-    }
-
-    async fn edit_post(&self, _: &Member, _: PostAt, edit: EditPost) -> Result<In<Post>> {
-        said(edit)
-    }
-
-    async fn rate(&self, _: &Member, _: UserRef, rating: Rate) -> Result<Rating> {
-        said(rating)
-    }
-
-    async fn send_message(&self, _: &Member, new: SendMessage) -> Result<Message> {
-        said(new)
-    }
-
-    async fn vote(&self, _: &Member, _: PollId, vote: Vote) -> Result<In<Poll>> {
-        said(vote)
-    }
-
-    async fn edit_poll(&self, _: &Member, _: PollId, edit: EditPoll) -> Result<In<Poll>> {
-        said(edit)
-    }
-
-    async fn follow(&self, _: &Member, what: Target) -> Result<Followed> {
-        said(what)
-    }
+echo! {
+    posts(&Caller, ThreadId, :ListPosts) -> In<Page<Post>>;
+    messages(&Member, :ListMessages) -> Page<MessageSummary>;
+    subscriptions(&Member, :ListSubscriptions) -> Page<Subscription>;
+    search(&Caller, :Search) -> Page<SearchHit>;
+    start_thread(&Member, ForumId, :StartThread) -> Thread;
+    reply(&Member, ThreadId, :Reply) -> In<Post>;
+    edit_post(&Member, PostAt, :EditPost) -> In<Post>;
+    rate(&Member, UserRef, :Rate) -> Rating;
+    send_message(&Member, :SendMessage) -> Message;
+    vote(&Member, PollId, :Vote) -> In<Poll>;
+    edit_poll(&Member, PollId, :EditPoll) -> In<Poll>;
+    follow(&Member, :Target) -> Followed;
 }

@@ -9,12 +9,12 @@ use tokio::task::block_in_place;
 
 use crate::connection::Nodes;
 use crate::database::Database;
-use crate::extent::Extent;
-use crate::needs::Addresses;
 use crate::node::{Node, address};
+use crate::prerequisites::Addresses;
 use crate::program::{ExitedProcess, run};
+use crate::scale::Scale;
 
-/// What would hold a crowd up, and is not what is tried here.
+/// What would hold a load up, and is not what is tried here.
 const SETTINGS: [(&str, &str); 5] = [
     ("post.interval_seconds", "0"),
     ("post.per_hour", "1000000"),
@@ -48,7 +48,7 @@ pub struct Cluster {
 
 impl Cluster {
     /// A new board with so many nodes. Those that serve have `options` besides.
-    pub async fn new(addresses: &Addresses, extent: Extent, options: &[&str]) -> Self {
+    pub async fn new(addresses: &Addresses, scale: Scale, options: &[&str]) -> Self {
         let database = Database::new(&addresses.postgres).await;
         let shared = ["--database", &database.url];
         let serving = ["--redis", &addresses.redis, "--no-worker"];
@@ -66,10 +66,10 @@ impl Cluster {
         for (key, value) in SETTINGS {
             cluster.command(&["setting", key, value]);
         }
-        while cluster.servers.len() < extent.servers {
+        while cluster.servers.len() < scale.servers {
             cluster.add_server();
         }
-        while cluster.workers.len() < extent.workers {
+        while cluster.workers.len() < scale.workers {
             cluster.add_worker();
         }
         cluster

@@ -9,10 +9,10 @@ use forum_api::model::{
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::standing::rank;
-use super::words::{forum, post, profile, thread};
+use super::access::rank;
+use super::convert::{forum, post, profile, thread};
 use crate::before::topics::{self, Entry, Topic};
-use crate::before::{Club, Refused, reply};
+use crate::before::{Club, ReplyError, reply};
 
 const FORUMS: &str = "
     SELECT section.id, title, count(topic.id) AS topics, coalesce(sum(entries), 0)::bigint AS entries,
@@ -126,14 +126,14 @@ impl Club {
         &self,
         query: &str,
         parameters: &[&(dyn ToSql + Sync)],
-    ) -> Result<Vec<Row>, Refused> {
+    ) -> Result<Vec<Row>, ReplyError> {
         let client = self.pool.get().await?;
         let query = client.prepare_cached(query).await?;
         Ok(client.query(&query, parameters).await?)
     }
 
     async fn topic(&self, caller: &Caller, id: &ThreadId) -> Result<Topic> {
-        let client = self.pool.get().await.map_err(Refused::from)?;
+        let client = self.pool.get().await.map_err(ReplyError::from)?;
         let topic = topics::find(&client, id.number()?, rank(caller)?).await?;
         topic.ok_or(Refusal::Absent)
     }

@@ -5,18 +5,18 @@ use forum_api::model::{BodyFormat, Timestamp};
 use forum_api::runtime::SystemEntropy;
 use forum_api::webhook::{Event, Occasion, Surroundings};
 
-use super::words::{author, post, thread};
-use crate::before::Refused;
+use super::convert::{author, post, thread};
+use crate::before::ReplyError;
 use crate::before::topics::{Entry, Topic};
 
 /// Tells of a new entry, in the transaction in which it was written.
-pub async fn tell(
+pub async fn emit(
     transaction: &impl GenericClient,
     topic: &Topic,
     entry: &Entry,
-) -> Result<(), Refused> {
+) -> Result<(), ReplyError> {
     let now = Timestamp::from_millis(entry.written_at);
-    let on = Occasion::new(&SystemEntropy, now).map_err(|none| Refused::Failed(none.into()))?;
+    let on = Occasion::new(&SystemEntropy, now).map_err(|none| ReplyError::Failed(none.into()))?;
     let around = Surroundings {
         thread: &thread(topic, 0),
         forum_title: &topic.section_title,

@@ -1,11 +1,11 @@
 //! Added: the API over the board that was there.
 
+mod access;
 mod board;
+mod convert;
+mod error;
 pub mod events;
-mod refused;
-mod standing;
 pub mod webhooks;
-mod words;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use deadpool_postgres::GenericClient;
 use tokio_postgres::Row;
 
-use super::{Club, Refused};
+use super::{Club, ReplyError};
 
 /// A member who may act.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ const FIND: &str = "
     SELECT id, name, rank, club_now() - wrote_at AS quiet_for FROM member WHERE id = $1 AND NOT banned";
 
 /// Whose session this is.
-pub async fn signed_in(db: &impl GenericClient, session: &str) -> Result<Option<i64>, Refused> {
+pub async fn signed_in(db: &impl GenericClient, session: &str) -> Result<Option<i64>, ReplyError> {
     let signed_in = "SELECT member FROM session WHERE key = $1";
     let signed_in = db.prepare_cached(signed_in).await?;
     let row = db.query_opt(&signed_in, &[&session]).await?;
@@ -32,7 +32,7 @@ pub async fn signed_in(db: &impl GenericClient, session: &str) -> Result<Option<
 }
 
 /// The member with this id, unless banned.
-pub async fn find(db: &impl GenericClient, id: i64) -> Result<Option<Member>, Refused> {
+pub async fn find(db: &impl GenericClient, id: i64) -> Result<Option<Member>, ReplyError> {
     let find = db.prepare_cached(FIND).await?;
     let row = db.query_opt(&find, &[&id]).await?;
     Ok(row.map(|row| Member::from(&row)))
@@ -51,7 +51,7 @@ impl From<&Row> for Member {
 }
 
 /// Something to look at, in a board where there is nothing: alice, and the key to a session of hers.
-pub async fn sample(club: &Club) -> Result<(i64, String), Refused> {
+pub async fn sample(club: &Club) -> Result<(i64, String), ReplyError> {
     let client = club.pool.get().await?;
     client.batch_execute(include_str!("sample.sql")).await?;
     let session = client.query_one(OPEN, &[]).await?;

@@ -8,7 +8,7 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
 use url::form_urlencoded;
 
-use super::{Club, Refused, members, reply, topics};
+use super::{Club, ReplyError, members, reply, topics};
 
 /// The routes of the pages.
 pub fn routes(club: Club) -> Router {
@@ -20,7 +20,7 @@ pub fn routes(club: Club) -> Router {
 }
 
 /// The topics that the visitor sees.
-async fn index(State(club): State<Club>, headers: HeaderMap) -> Result<Html<String>, Refused> {
+async fn index(State(club): State<Club>, headers: HeaderMap) -> Result<Html<String>, ReplyError> {
     let rank = rank(&club, &headers).await?;
     let topics = topics::all(&club.pool.get().await?, rank).await?;
     let lines = topics.iter().map(|topic| {
@@ -41,11 +41,11 @@ async fn topic(
     State(club): State<Club>,
     Path(id): Path<i64>,
     headers: HeaderMap,
-) -> Result<Html<String>, Refused> {
+) -> Result<Html<String>, ReplyError> {
     let rank = rank(&club, &headers).await?;
     let client = club.pool.get().await?;
     let topic = topics::find(&client, id, rank).await?;
-    let topic = topic.ok_or(Refused::NoTopic)?;
+    let topic = topic.ok_or(ReplyError::NoTopic)?;
     let entries = topics::entries(&client, id).await?;
     let entries = entries.iter().map(|entry| {
         let (name, body) = (escaped(&entry.writer.name), html(&entry.body));
@@ -73,7 +73,7 @@ async fn answer(
     Path(id): Path<i64>,
     headers: HeaderMap,
     RawForm(form): RawForm,
-) -> Result<Response, Refused> {
+) -> Result<Response, ReplyError> {
     let Some(member) = session(&club, &headers).await? else {
         let sign_in = page("Please sign in", "Follow the link that you were sent.");
         return Ok((StatusCode::UNAUTHORIZED, sign_in).into_response());
@@ -91,7 +91,7 @@ async fn sign_in(Path(session): Path<String>) -> Response {
 }
 
 /// The rank of who asks.
-async fn rank(club: &Club, headers: &HeaderMap) -> Result<i16, Refused> {
+async fn rank(club: &Club, headers: &HeaderMap) -> Result<i16, ReplyError> {
     let member = match session(club, headers).await? {
         Some(member) => members::find(&club.pool.get().await?, member).await?,
         None => None,
@@ -100,7 +100,7 @@ async fn rank(club: &Club, headers: &HeaderMap) -> Result<i16, Refused> {
 }
 
 /// Who is signed in.
-async fn session(club: &Club, headers: &HeaderMap) -> Result<Option<i64>, Refused> {
+async fn session(club: &Club, headers: &HeaderMap) -> Result<Option<i64>, ReplyError> {
     let cookies = headers
         .get(COOKIE)
         .and_then(|cookies| cookies.to_str().ok());
@@ -111,7 +111,7 @@ async fn session(club: &Club, headers: &HeaderMap) -> Result<Option<i64>, Refuse
     }
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for ReplyError {
     fn into_response(self) -> Response {
         (self.status(), page("No", &escaped(&self.to_string()))).into_response()
     }

@@ -2,7 +2,7 @@
 
 use super::members::{self, Member};
 use super::topics::{self, Entry, Topic, Writer};
-use super::{Club, Refused};
+use super::{Club, ReplyError};
 use crate::added::events;
 
 /// The longest entry, in characters.
@@ -29,15 +29,15 @@ pub async fn reply(
     member: i64,
     topic: i64,
     body: &str,
-) -> Result<(Topic, Entry), Refused> {
+) -> Result<(Topic, Entry), ReplyError> {
     let mut client = club.pool.get().await?;
     let transaction = client.transaction().await?;
     transaction.execute(LOCK, &[&member, &topic]).await?;
     let writer = members::find(&transaction, member).await?;
-    let writer = writer.ok_or(Refused::Banned)?;
+    let writer = writer.ok_or(ReplyError::Banned)?;
     let topic = topics::find(&transaction, topic, writer.rank).await?;
-    let topic = topic.ok_or(Refused::NoTopic)?;
-    judge(club, &writer, &topic, body)?;
+    let topic = topic.ok_or(ReplyError::NoTopic)?;
+    check_reply(club, &writer, &topic, body)?;
 
     let number = topic.entries + 1;
     let written = transaction
@@ -55,24 +55,24 @@ pub async fn reply(
         written_at: written.get("written_at"),
     };
     let topic = topic.and(&entry);
-    events::tell(&transaction, &topic, &entry).await?; // Added.
+    events::emit(&transaction, &topic, &entry).await?; // Added.
     transaction.commit().await?;
     Ok((topic, entry))
 }
 
 /// The rules.
-fn judge(club: &Club, writer: &Member, topic: &Topic, body: &str) -> Result<(), Refused> {
+fn check_reply(club: &Club, writer: &Member, topic: &Topic, body: &str) -> Result<(), ReplyError> {
     if !topic.takes_entries_of(writer.rank) {
-        return Err(Refused::Locked);
+        return Err(ReplyError::Locked);
     }
     if body.trim().is_empty() {
-        return Err(Refused::Empty);
+        return Err(ReplyError::Empty);
     }
     if body.chars().count() > LONGEST {
-        return Err(Refused::TooLong);
+        return Err(ReplyError::TooLong);
     }
     match writer.quiet_for {
-        Some(quiet) if quiet < club.pause => Err(Refused::TooSoon(club.pause - quiet)),
+        Some(quiet) if quiet < club.pause => Err(ReplyError::TooSoon(club.pause - quiet)),
         _ => Ok(()),
     }
 }

@@ -3,7 +3,7 @@
 use deadpool_postgres::GenericClient;
 use tokio_postgres::Row;
 
-use super::Refused;
+use super::ReplyError;
 
 /// Who wrote something.
 #[derive(Clone, Debug)]
@@ -61,7 +61,11 @@ pub struct Entry {
 }
 
 /// The topic with this id, if this rank sees it.
-pub async fn find(db: &impl GenericClient, id: i64, rank: i16) -> Result<Option<Topic>, Refused> {
+pub async fn find(
+    db: &impl GenericClient,
+    id: i64,
+    rank: i16,
+) -> Result<Option<Topic>, ReplyError> {
     let find = "SELECT * FROM topic_view WHERE id = $1 AND rank <= $2";
     let find = db.prepare_cached(find).await?;
     let row = db.query_opt(&find, &[&id, &rank]).await?;
@@ -69,7 +73,7 @@ pub async fn find(db: &impl GenericClient, id: i64, rank: i16) -> Result<Option<
 }
 
 /// All topics that this rank sees, the latest first.
-pub async fn all(db: &impl GenericClient, rank: i16) -> Result<Vec<Topic>, Refused> {
+pub async fn all(db: &impl GenericClient, rank: i16) -> Result<Vec<Topic>, ReplyError> {
     let all = "SELECT * FROM topic_view WHERE rank <= $1 ORDER BY active_at DESC, id DESC";
     let all = db.prepare_cached(all).await?;
     let rows = db.query(&all, &[&rank]).await?;
@@ -77,7 +81,7 @@ pub async fn all(db: &impl GenericClient, rank: i16) -> Result<Vec<Topic>, Refus
 }
 
 /// The entries of a topic, the oldest first.
-pub async fn entries(db: &impl GenericClient, topic: i64) -> Result<Vec<Entry>, Refused> {
+pub async fn entries(db: &impl GenericClient, topic: i64) -> Result<Vec<Entry>, ReplyError> {
     let entries = "SELECT * FROM entry_view WHERE topic = $1 ORDER BY number";
     let entries = db.prepare_cached(entries).await?;
     let rows = db.query(&entries, &[&topic]).await?;

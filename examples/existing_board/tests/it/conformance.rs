@@ -2,7 +2,7 @@
 
 use forum_api::conformance::board_tests;
 
-use crate::database::try_in_postgres;
-use crate::stage::Existing;
+use crate::fixture::Existing;
+use crate::fixture::try_in_postgres;
 
 board_tests!(Existing, try_in_postgres);

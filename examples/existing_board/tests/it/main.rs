@@ -1,15 +1,13 @@
 //! The board that was there before, with the API in it, in a real Postgres.
 //!
-//! `tests/run` starts one and puts its address into `FORUM_API_POSTGRES`; without it, nothing here is tried.
+//! `tests/run` starts one and puts its address into `FORUM_API_POSTGRES`; without it, the tests fail.
 
 use existing_board::{added, before};
 
 mod conformance;
-mod database;
+mod fixture;
 mod outbox;
 mod refusals;
 mod replies;
 mod site;
-mod stage;
-mod tokens;
 mod webhooks;

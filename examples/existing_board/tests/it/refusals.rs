@@ -5,7 +5,7 @@ use std::time::Duration;
 use forum_api::store::Outbox;
 use forum_api::store::postgres::Postgres;
 
-use crate::database::try_in_postgres;
+use crate::fixture::try_in_postgres;
 use crate::site::Site;
 
 const TOPIC: i64 = 1;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::database::try_in_postgres;
+use crate::fixture::try_in_postgres;
 use crate::site::Site;
 
 const TOPIC: i64 = 1;

@@ -6,7 +6,6 @@ use axum::Router;
 use axum::body::Body;
 use forum_api::runtime::{Clock, SystemClock, SystemEntropy};
 use forum_api::scope::Surface;
-use forum_api::store::Tokens;
 use forum_api::store::postgres::Postgres;
 use forum_api::token::{Issue, PlainToken, issue};
 use http::{Request, StatusCode};
@@ -18,7 +17,7 @@ use url::form_urlencoded;
 
 use crate::added;
 use crate::before::{Club, members, pages};
-use crate::{database, stage};
+use crate::fixture;
 
 /// The board's sample, behind all of its routes.
 pub struct Site {
@@ -48,7 +47,7 @@ impl Answer {
 impl Site {
     /// One whose members wait for so long between two entries.
     pub async fn new(pause: Duration) -> Self {
-        let club = database::club(pause).await;
+        let club = fixture::club(pause).await;
         let (alice, session) = members::sample(&club).await.unwrap();
         let wanted = Issue {
             owner: &alice.into(),
@@ -65,11 +64,6 @@ impl Site {
             alice,
             session,
         }
-    }
-
-    /// The board's tokens.
-    pub fn tokens(&self) -> impl Tokens {
-        Postgres::new(self.club.pool.clone())
     }
 
     /// Types a reply into the form.
@@ -109,7 +103,7 @@ impl Site {
 
     /// Changes the board behind its own back.
     pub async fn change(&self, sql: &str, parameters: &[&(dyn ToSql + Sync)]) {
-        stage::change(&self.club, sql, parameters).await.unwrap();
+        fixture::change(&self.club, sql, parameters).await.unwrap();
     }
 
     /// How many rows a table has.

@@ -14,7 +14,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::timeout;
 
 use crate::added::webhooks;
-use crate::database::try_in_postgres;
+use crate::fixture::try_in_postgres;
 use crate::site::Site;
 
 const TOPIC: i64 = 1;

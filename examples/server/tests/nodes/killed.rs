@@ -1,7 +1,6 @@
 //! Nodes that are killed at random, in the middle of all that a board does: what was answered is there, what happened
 //! was told, and nobody was granted more than their budget.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -12,27 +11,26 @@ use tokio::time::{Instant, interval, sleep_until};
 use crate::audit::deliveries;
 use crate::audit::events::Told;
 use crate::audit::walk::{Contents, Reader};
-use crate::audit::{budgets, figures, keys, writes};
+use crate::audit::{self, budgets, figures};
 use crate::cluster::Cluster;
-use crate::connection::{Connections, Nodes};
-use crate::crowd::{Crowd, Sent, people};
-use crate::extent::Extent;
-use crate::needs::{Addresses, drill};
+use crate::load::{Load, Sent, clients};
 use crate::node::Node;
-use crate::patience::until;
+use crate::prerequisites::{Addresses, drill};
 use crate::random::Random;
 use crate::receiver::{Received, Receiver};
+use crate::scale::Scale;
+use crate::wait::until;
 
 /// How long one is left alone before another is killed.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// How long each of the crowd waits from one request to the next.
+/// How long each of the load waits from one request to the next.
 const PACE: Duration = Duration::from_millis(25);
 
 /// How long a receiver takes, so that many a worker is killed while it waits for one.
 const SLOW: Duration = Duration::from_millis(200);
 
-/// Budgets that the crowd spends in each window.
+/// Budgets that the load spends in each window.
 const BUDGETS: [&str; 8] = [
     "--window",
     "2",
@@ -44,12 +42,12 @@ const BUDGETS: [&str; 8] = [
     "127.0.0.0/8",
 ];
 
-/// The members who are in the crowd.
+/// The members who are in the load.
 const MEMBERS: [&str; 4] = ["alice", "bob", "carol", "mod"];
 
 #[test]
 fn nothing_is_lost_and_nothing_is_done_twice() {
-    drill(|addresses| killed(addresses, Extent::new(4, 3)));
+    drill(|addresses| killed(addresses, Scale::new(4, 3)));
 }
 
 /// A receiver, with its secret and what it got.
@@ -80,8 +78,8 @@ impl Listening {
     }
 }
 
-async fn killed(addresses: Addresses, extent: Extent) {
-    let mut cluster = Cluster::new(&addresses, extent, &BUDGETS).await;
+async fn killed(addresses: Addresses, scale: Scale) {
+    let mut cluster = Cluster::new(&addresses, scale, &BUDGETS).await;
     let requests = AtomicU32::new(0);
     let failing = Receiver::answering(move |_| {
         let fails = requests.fetch_add(1, Ordering::SeqCst).is_multiple_of(3);
@@ -97,9 +95,9 @@ async fn killed(addresses: Addresses, extent: Extent) {
     let mut admin = Reader::new(address, &cluster.token("admin"));
     let before = Contents::read(&mut admin).await;
 
-    let crowd = Crowd::start(&cluster.nodes, people(&tokens), PACE);
-    let kills = kill_at_random(&mut cluster, extent).await;
-    let sent = crowd.finish().await;
+    let load = Load::start(&cluster.nodes, clients(&tokens), PACE);
+    let kills = kill_at_random(&mut cluster, scale).await;
+    let sent = load.finish().await;
     tell(kills, &sent);
     let strange = sent.iter().find(|sent| {
         sent.answered()
@@ -113,22 +111,9 @@ async fn killed(addresses: Addresses, extent: Extent) {
     // Nobody is at work any more, so a minute may pass at once.
     block_in_place(|| cluster.stop_servers());
     cluster.database.end_runs().await;
-    let mut connections = Connections::new(&Nodes::of(&[address]), Random::new(0));
-    let repeats = keys::repeat(&sent, &mut connections).await;
-    println!("{repeats:?}");
-    let contents = Contents::read(&mut admin).await;
-    keys::check_once(&sent, &contents);
-    let readers = tokens
-        .iter()
-        .map(|(_, token)| (format!("Bearer {token}"), Reader::new(address, token)));
-    let mut readers: BTreeMap<_, _> = readers.collect();
-    let done = writes::check(&sent, &contents, &mut readers).await;
-    println!(
-        "{done} writes done and there; {} posts",
-        contents.posts.len()
-    );
+    let (contents, _) = audit::check_writes(&sent, address, &tokens, &mut admin).await;
 
-    all_is_told(&mut cluster, &mut listening, extent, |listening| {
+    all_is_told(&mut cluster, &mut listening, scale, |listening| {
         listening.iter_mut().all(|one| {
             one.take();
             one.told().is_complete(&before, &contents, &sent)
@@ -143,13 +128,13 @@ async fn killed(addresses: Addresses, extent: Extent) {
 async fn all_is_told(
     cluster: &mut Cluster,
     listening: &mut [Listening],
-    extent: Extent,
+    scale: Scale,
     is_told: impl Fn(&mut [Listening]) -> bool,
 ) {
     let since = Instant::now();
     listening.iter_mut().for_each(Listening::take);
     let mut again = sent_again(listening);
-    if extent.hurries {
+    if scale.hurries {
         cluster.hurry_workers().await;
     }
     until("every event, and no delivery to come", async || {
@@ -159,7 +144,7 @@ async fn all_is_told(
     for one in &*listening {
         deliveries::check_noted(&one.got, &cluster.database).await;
     }
-    if !extent.hurries {
+    if !scale.hurries {
         again = sent_again(listening);
     }
     for (one, again) in listening.iter().zip(again) {
@@ -177,10 +162,10 @@ fn sent_again(listening: &[Listening]) -> Vec<usize> {
 }
 
 /// Kills a node again and again; gives how often.
-async fn kill_at_random(cluster: &mut Cluster, extent: Extent) -> usize {
-    let (end, mut random) = (Instant::now() + extent.load, Random::new(0));
+async fn kill_at_random(cluster: &mut Cluster, scale: Scale) -> usize {
+    let (end, mut random) = (Instant::now() + scale.load, Random::new(0));
     let (mut pace, mut kills) = (interval(PAUSE), 0);
-    let nodes = extent.servers + extent.workers;
+    let nodes = scale.servers + scale.workers;
     pace.tick().await;
     while Instant::now() + PAUSE < end {
         pace.tick().await;

@@ -7,19 +7,20 @@
 //! `cargo test` builds the server; for this binary alone, `cargo build -p forum-server` has to come first.
 
 use forum_test_support::{
-    client, cluster, connection, database, extent, needs, node, program, random, receiver, redis,
+    client, cluster, connection, database, node, prerequisites, program, random, receiver, redis,
+    scale,
 };
 
 mod audit;
-mod crowd;
-mod held;
+mod blocked_write;
+mod idempotency;
 mod killed;
-mod once;
+mod load;
 mod outage;
 mod outbox;
-mod patience;
-mod restrained;
+mod revocation;
 mod stopped;
 mod stores;
-mod told;
 mod upgraded;
+mod wait;
+mod worker_activity;

@@ -9,20 +9,20 @@ use crate::audit::figures::statuses;
 use crate::client;
 use crate::cluster::Cluster;
 use crate::connection::{Ask, Connections};
-use crate::crowd::{Crowd, Sent, people};
-use crate::extent::Extent;
-use crate::needs::{Addresses, drill};
-use crate::patience::until;
+use crate::load::{Load, Sent, clients};
+use crate::prerequisites::{Addresses, drill};
 use crate::random::Random;
 use crate::receiver::Receiver;
 use crate::redis::Server as Redis;
+use crate::scale::Scale;
 use crate::stores::Postgres;
-use crate::told::a_reply_is_told;
+use crate::wait::until;
+use crate::worker_activity::a_reply_is_told;
 
 /// How long after a store's return all is normal again.
 const RECOVERY: Duration = Duration::from_secs(2);
 
-/// How long each of the crowd waits from one request to the next.
+/// How long each of the load waits from one request to the next.
 const PACE: Duration = Duration::from_millis(60);
 
 /// Windows that nobody spends and that last.
@@ -30,27 +30,27 @@ const BUDGETS: [&str; 4] = ["--token-budget", "1000000", "--guest-budget", "1000
 
 #[test]
 fn stores_that_come_back_are_used_again_within_two_seconds() {
-    drill(|_| outage(Extent::new(4, 3)));
+    drill(|_| outage(Scale::new(4, 3)));
 }
 
 /// What a quiet member has left, and until when, on each node.
 type Left = Vec<(u64, u64)>;
 
-async fn outage(extent: Extent) {
+async fn outage(scale: Scale) {
     let (mut postgres, mut redis) = (Postgres::new(), Redis::new());
     let addresses = Addresses {
         postgres: postgres.url.clone(),
         redis: redis.url(),
     };
-    let mut cluster = Cluster::new(&addresses, extent, &BUDGETS).await;
+    let mut cluster = Cluster::new(&addresses, scale, &BUDGETS).await;
     let receiver = Receiver::new();
     cluster.register(&receiver.url, "post.created");
     let tokens = ["alice", "bob", "carol", "mod"].map(|name| (name, cluster.token(name)));
     let quiet = cluster.token("admin");
     let mut connections = Connections::new(&cluster.nodes, Random::new(0));
-    let phase = extent.load / 5;
+    let phase = scale.load / 5;
 
-    let crowd = Crowd::start(&cluster.nodes, people(&tokens), PACE);
+    let load = Load::start(&cluster.nodes, clients(&tokens), PACE);
     let before = left(&cluster, &mut connections, &quiet).await;
     sleep(phase).await;
     let redis_went = Instant::now();
@@ -76,7 +76,7 @@ async fn outage(extent: Extent) {
     postgres.start();
     let postgres_returned = Instant::now();
     sleep(phase.max(2 * RECOVERY)).await;
-    let sent = crowd.finish().await;
+    let sent = load.finish().await;
 
     let during = |from: Instant, to: Instant| {
         sent.iter()

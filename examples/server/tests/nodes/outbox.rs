@@ -8,19 +8,19 @@ use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 
 use crate::cluster::Cluster;
-use crate::extent::Extent;
-use crate::needs::{Addresses, drill};
+use crate::prerequisites::{Addresses, drill};
 use crate::receiver::Receiver;
+use crate::scale::Scale;
 
 const ROUNDS: usize = 5;
 
 #[test]
 fn of_two_transactions_that_commit_in_the_other_order_both_are_told() {
-    drill(|addresses| in_the_other_order(addresses, Extent::new(1, 3)));
+    drill(|addresses| in_the_other_order(addresses, Scale::new(1, 3)));
 }
 
-async fn in_the_other_order(addresses: Addresses, extent: Extent) {
-    let mut cluster = Cluster::new(&addresses, extent, &[]).await;
+async fn in_the_other_order(addresses: Addresses, scale: Scale) {
+    let mut cluster = Cluster::new(&addresses, scale, &[]).await;
     let receiver = Receiver::new();
     cluster.register(&receiver.url, "*");
     let next = || block_in_place(|| receiver.next()).json()["event"].clone();

@@ -9,19 +9,19 @@ use tokio::time::{Instant, sleep};
 
 use crate::audit::figures::statuses;
 use crate::cluster::Cluster;
-use crate::crowd::{Crowd, KINDS, Person, people};
 use crate::database::Database;
-use crate::extent::Extent;
-use crate::needs::{Addresses, drill};
+use crate::load::{Client, KINDS, Load, clients};
 use crate::node::Node;
-use crate::patience::until;
+use crate::prerequisites::{Addresses, drill};
 use crate::receiver::Receiver;
-use crate::told::a_reply_is_told;
+use crate::scale::Scale;
+use crate::wait::until;
+use crate::worker_activity::a_reply_is_told;
 
 /// How many start at once.
 const NODES: usize = 4;
 
-/// How long each of the crowd waits from one request to the next.
+/// How long each of the load waits from one request to the next.
 const PACE: Duration = Duration::from_millis(40);
 
 /// What a later version does to the tables when its first node starts: it adds, and takes nothing away. A table at a
@@ -50,7 +50,7 @@ fn nodes_that_start_at_once_make_one_board() {
 
 #[test]
 fn nodes_that_run_go_on_beside_a_later_version() {
-    drill(|addresses| beside_a_later_one(addresses, Extent::new(2, 1)));
+    drill(|addresses| beside_a_later_one(addresses, Scale::new(2, 1)));
 }
 
 async fn at_once(addresses: Addresses) {
@@ -77,22 +77,22 @@ async fn at_once(addresses: Addresses) {
     block_in_place(|| nodes.into_iter().for_each(Node::stop));
 }
 
-async fn beside_a_later_one(addresses: Addresses, extent: Extent) {
+async fn beside_a_later_one(addresses: Addresses, scale: Scale) {
     let budgets = ["--token-budget", "1000000", "--guest-budget", "1000000"];
-    let mut cluster = Cluster::new(&addresses, extent, &budgets).await;
+    let mut cluster = Cluster::new(&addresses, scale, &budgets).await;
     let tokens = ["alice", "carol", "mod"].map(|name| (name, cluster.token(name)));
-    let bob = Person::member(50, "bob", &cluster.token("bob"));
+    let bob = Client::member(50, "bob", &cluster.token("bob"));
     let receiver = Receiver::new();
     cluster.register(&receiver.url, "*");
-    let crowd = Crowd::start(&cluster.nodes, people(&tokens), PACE);
-    sleep(extent.load / 4).await;
+    let load = Load::start(&cluster.nodes, clients(&tokens), PACE);
+    sleep(scale.load / 4).await;
     for statement in LATER.split(';') {
         cluster.database.run(statement).await;
     }
     let later = Instant::now();
     do_everything(bob, &cluster).await;
-    sleep(extent.load / 4).await;
-    let sent = crowd.finish().await;
+    sleep(scale.load / 4).await;
+    let sent = load.finish().await;
     let after = sent.iter().filter(|sent| sent.at > later);
     let counts = statuses(after);
     println!("beside a later version: {counts:?}");
@@ -102,12 +102,12 @@ async fn beside_a_later_one(addresses: Addresses, extent: Extent) {
 }
 
 /// Asks every endpoint, again and again, until each has answered that it is done.
-async fn do_everything(mut person: Person, cluster: &Cluster) {
-    let mut connections = person.connections(&cluster.nodes);
+async fn do_everything(mut client: Client, cluster: &Cluster) {
+    let mut connections = client.connections(&cluster.nodes);
     let mut left: BTreeSet<_> = KINDS.iter().map(|kind| kind.name).collect();
     until("every endpoint answers", async || {
         for kind in KINDS {
-            if let Some(sent) = person.act(kind, &mut connections).await {
+            if let Some(sent) = client.act(kind, &mut connections).await {
                 let answer = sent.answered().unwrap();
                 assert!(answer.status < 500, "{sent:?}");
                 if sent.is_done() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::crowd::Sent;
+use crate::load::Sent;
 
 /// What was granted to one payer in one window, and what was said of it.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::walk::Contents;
-use crate::crowd::Sent;
+use crate::load::Sent;
 use crate::receiver::Received;
 
 /// Which event a done write causes: its kind, the topic, and where in the event's data the id is that is also in the

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::crowd::Sent;
+use crate::load::Sent;
 
 /// How many answers had which status; 0 stands for a connection that dropped.
 pub fn statuses<'a>(sent: impl IntoIterator<Item = &'a Sent>) -> BTreeMap<u16, usize> {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::walk::Contents;
 use crate::connection::Connections;
-use crate::crowd::Sent;
+use crate::load::Sent;
 
 /// What keys say when they come again.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::walk::{Contents, Reader};
-use crate::crowd::Sent;
+use crate::load::Sent;
 
 /// Checks that each done write is there. Gives how many there were.
 pub async fn check(
@@ -42,7 +42,7 @@ pub async fn check(
 }
 
 /// Each post has the words that it was given last; where nobody knows whether they were taken, these or the ones
-/// before. One person alone edits it, a request after the other.
+/// before. One client alone edits it, a request after the other.
 fn posts(sent: &[Sent], contents: &Contents) {
     let mut words: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut deleted = BTreeMap::new();

@@ -2,20 +2,20 @@
 
 use crate::cluster::Cluster;
 use crate::connection::{Ask, Connections};
-use crate::extent::Extent;
-use crate::needs::{Addresses, drill};
+use crate::prerequisites::{Addresses, drill};
 use crate::random::Random;
+use crate::scale::Scale;
 
 /// How often each thing is taken away.
 const ROUNDS: usize = 3;
 
 #[test]
 fn every_node_sees_at_once_what_was_taken_away() {
-    drill(|addresses| taken_away(addresses, Extent::new(4, 0)));
+    drill(|addresses| taken_away(addresses, Scale::new(4, 0)));
 }
 
-async fn taken_away(addresses: Addresses, extent: Extent) {
-    let cluster = Cluster::new(&addresses, extent, &[]).await;
+async fn taken_away(addresses: Addresses, scale: Scale) {
+    let cluster = Cluster::new(&addresses, scale, &[]).await;
     let mut connections = Connections::new(&cluster.nodes, Random::new(0));
     let (bob, carol) = (cluster.token("bob"), cluster.token("carol"));
     for _ in 0..ROUNDS {

@@ -1,9 +1,9 @@
 //! What a charge takes with 64 at once, in memory, in Redis, and while Redis is out of reach; and what 1,000,000 live
-//! prefixes take: `cargo bench -p forum-benches --bench budgets`, after `source tests/redis`, in ten seconds.
+//! prefixes take: `cargo bench -p forum-benches --bench rate_limits`, after `source tests/redis`, in ten seconds.
 
-use forum_benches::figures;
+use forum_benches::measurements;
 
-mod crowd;
+mod memory;
 
 use std::env;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ const WINDOW: Window = Window {
 
 #[tokio::main]
 async fn main() {
-    crowd::measure().await;
+    memory::measure().await;
     measure("in memory", Arc::new(MemoryBudgets::default())).await;
     match env::var("FORUM_API_REDIS") {
         Ok(url) => measure("in Redis", redis(&url).await).await,

@@ -1,7 +1,7 @@
 //! Members and guests who use the board all at once, each through any of the nodes.
 
+mod client;
 mod kinds;
-mod person;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,8 +12,8 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::connection::{Ask, Nodes, Reply};
 
+pub use self::client::Client;
 pub use self::kinds::{KINDS, Kind};
-pub use self::person::Person;
 
 /// A request that was sent.
 #[derive(Clone, Debug)]
@@ -53,54 +53,54 @@ impl Sent {
 
 /// People who are at it until they are told to stop.
 #[derive(Debug)]
-pub struct Crowd {
+pub struct Load {
     stop: Arc<AtomicBool>,
-    people: Vec<JoinHandle<Vec<Sent>>>,
+    clients: Vec<JoinHandle<Vec<Sent>>>,
 }
 
-impl Crowd {
-    /// Lets these people each send a request after the other, with a `pause` from start to start at least.
-    pub fn start(nodes: &Nodes, people: Vec<Person>, pause: Duration) -> Self {
+impl Load {
+    /// Lets these clients each send a request after the other, with a `pause` from start to start at least.
+    pub fn start(nodes: &Nodes, clients: Vec<Client>, pause: Duration) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let start = |mut person: Person| {
+        let start = |mut client: Client| {
             let (stop, nodes) = (stop.clone(), nodes.clone());
             tokio::spawn(async move {
                 let mut pace = interval(pause);
                 pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
-                let mut connections = person.connections(&nodes);
+                let mut connections = client.connections(&nodes);
                 let mut sent = Vec::new();
                 while !stop.load(Ordering::SeqCst) {
                     pace.tick().await;
-                    sent.extend(person.turn(&mut connections).await);
+                    sent.extend(client.turn(&mut connections).await);
                 }
                 sent
             })
         };
-        let people = people.into_iter().map(start).collect();
-        Self { stop, people }
+        let clients = clients.into_iter().map(start).collect();
+        Self { stop, clients }
     }
 
     /// Tells them to stop; gives what they sent.
     pub async fn finish(self) -> Vec<Sent> {
         self.stop.store(true, Ordering::SeqCst);
         let mut sent = Vec::new();
-        for person in self.people {
-            sent.extend(person.await.unwrap());
+        for client in self.clients {
+            sent.extend(client.await.unwrap());
         }
         sent
     }
 }
 
 /// Three who share each of these tokens, and two guests of each of two address prefixes.
-pub fn people(members: &[(&str, String)]) -> Vec<Person> {
+pub fn clients(members: &[(&str, String)]) -> Vec<Client> {
     let names = ["198.51.100.7", "203.0.113.9"];
     let guests = names.iter().flat_map(|address| [address; 2]);
     let members = members.iter().flat_map(|member| [member; 3]);
     let members = members
         .enumerate()
-        .map(|(number, (name, token))| Person::member(number, name, token));
+        .map(|(number, (name, token))| Client::member(number, name, token));
     let guests = guests
         .enumerate()
-        .map(|(number, address)| Person::guest(100 + number, address));
+        .map(|(number, address)| Client::guest(100 + number, address));
     members.chain(guests).collect()
 }

@@ -1,32 +1,38 @@
-//! What a member is told when a reply is not taken.
+//! Reasons for which an entry is not written.
 
-use std::error::Error;
-use std::fmt;
 use std::time::Duration;
 
 use axum::http::StatusCode;
 use deadpool_postgres::PoolError;
+use thiserror::Error;
 
-/// Why an entry was not written.
-#[derive(Debug)]
-pub enum Refused {
+/// A reason for which an entry was not written. It prints as the member sees it.
+#[derive(Debug, Error)]
+pub enum ReplyError {
     /// There is no such topic, or none for this member.
+    #[error("There is no such topic.")]
     NoTopic,
     /// The account can no longer write.
+    #[error("Your account is banned.")]
     Banned,
     /// The topic takes no more entries.
+    #[error("The topic is locked.")]
     Locked,
     /// Nothing was typed.
+    #[error("The body is empty.")]
     Empty,
     /// More was typed than an entry holds.
+    #[error("The body is longer than 10,000 characters.")]
     TooLong,
     /// The member has to wait for so long.
+    #[error("Please wait for {} seconds.", .0.as_secs())]
     TooSoon(Duration),
     /// The database failed.
-    Failed(Box<dyn Error + Send + Sync>),
+    #[error("Something is wrong with the board.")]
+    Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-impl Refused {
+impl ReplyError {
     /// The status of the page that says so.
     pub fn status(&self) -> StatusCode {
         match self {
@@ -39,29 +45,13 @@ impl Refused {
     }
 }
 
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoTopic => "There is no such topic.",
-            Self::Banned => "Your account is banned.",
-            Self::Locked => "The topic is locked.",
-            Self::Empty => "The body is empty.",
-            Self::TooLong => "The body is longer than 10,000 characters.",
-            Self::TooSoon(left) => return write!(f, "Please wait for {} seconds.", left.as_secs()),
-            Self::Failed(_) => "Something is wrong with the board.",
-        })
-    }
-}
-
-impl Error for Refused {}
-
-impl From<tokio_postgres::Error> for Refused {
+impl From<tokio_postgres::Error> for ReplyError {
     fn from(error: tokio_postgres::Error) -> Self {
         Self::Failed(error.into())
     }
 }
 
-impl From<PoolError> for Refused {
+impl From<PoolError> for ReplyError {
     fn from(error: PoolError) -> Self {
         Self::Failed(error.into())
     }

@@ -1,8 +1,8 @@
-//! What people want of the board, and how often.
+//! What clients want of the board, and how often.
 
 use serde_json::{Value, json};
 
-use super::person::{Person, Poll, Post, text};
+use super::client::{Client, Poll, Post, text};
 
 /// A kind of request.
 #[derive(Debug)]
@@ -17,17 +17,17 @@ pub struct Kind {
     pub weight: usize,
     /// Whether guests may.
     pub guests: bool,
-    /// The path and the body, if the person knows enough for it.
-    pub wish: fn(&mut Person) -> Option<(String, Value)>,
-    /// What a person learns when it is done, from the wish and the answer.
-    pub learn: fn(&mut Person, &Value, &Value),
+    /// The path and the body, if the client knows enough for it.
+    pub wish: fn(&mut Client) -> Option<(String, Value)>,
+    /// What a client learns when it is done, from the wish and the answer.
+    pub learn: fn(&mut Client, &Value, &Value),
 }
 
 const fn read(
     name: &'static str,
     cost: u32,
     weight: usize,
-    wish: fn(&mut Person) -> Option<(String, Value)>,
+    wish: fn(&mut Client) -> Option<(String, Value)>,
 ) -> Kind {
     Kind {
         name,
@@ -45,7 +45,7 @@ const fn write(
     name: &'static str,
     cost: u32,
     weight: usize,
-    wish: fn(&mut Person) -> Option<(String, Value)>,
+    wish: fn(&mut Client) -> Option<(String, Value)>,
 ) -> Kind {
     Kind {
         method,
@@ -59,7 +59,7 @@ impl Kind {
         self
     }
 
-    const fn teaches(mut self, learn: fn(&mut Person, &Value, &Value)) -> Self {
+    const fn teaches(mut self, learn: fn(&mut Client, &Value, &Value)) -> Self {
         self.learn = learn;
         self
     }
@@ -84,100 +84,100 @@ pub static KINDS: &[Kind] = &[
     read("me", 1, 3, |_| at("/me")).of_members(),
     read("forums", 1, 3, |_| at("/forums")),
     read("threads", 1, 6, |_| at("/forums/2/threads?limit=10")),
-    read("thread", 1, 4, |person| {
-        at(format!("/threads/{}", person.thread()))
+    read("thread", 1, 4, |client| {
+        at(format!("/threads/{}", client.thread()))
     }),
-    read("posts", 1, 10, |person| {
+    read("posts", 1, 10, |client| {
         at(format!(
             "/threads/{}/posts?limit=10&body=html",
-            person.thread()
+            client.thread()
         ))
     })
-    .teaches(|person, _, reply| person.meets(reply)),
+    .teaches(|client, _, reply| client.meets(reply)),
     read("member", 1, 3, |_| at("/members/@alice")),
     read("inbox", 1, 3, |_| at("/messages?unread=true"))
         .of_members()
-        .teaches(|person, _, reply| {
-            person.letters = reply["items"]
+        .teaches(|client, _, reply| {
+            client.letters = reply["items"]
                 .as_array()
                 .unwrap()
                 .iter()
                 .map(|item| text(&item["messageId"]))
                 .collect();
         }),
-    read("message", 1, 3, |person| {
-        at(format!("/messages/{}", person.letters.pop()?))
+    read("message", 1, 3, |client| {
+        at(format!("/messages/{}", client.letters.pop()?))
     })
     .of_members(),
-    read("poll", 1, 4, |person| {
-        at(format!("/threads/{}/poll", person.poll()?.thread))
+    read("poll", 1, 4, |client| {
+        at(format!("/threads/{}/poll", client.poll()?.thread))
     })
     .of_members()
-    .teaches(|person, _, reply| person.sees_poll(reply)),
+    .teaches(|client, _, reply| client.sees_poll(reply)),
     read("subscriptions", 1, 2, |_| at("/subscriptions")).of_members(),
     read("search", 10, 2, |_| at("/search?q=still%20here&limit=5")),
-    write("POST", "start", 10, 2, |person| {
-        let (title, body) = (person.words(), person.words());
+    write("POST", "start", 10, 2, |client| {
+        let (title, body) = (client.words(), client.words());
         let poll = json!({ "question": "Which?", "options": ["one", "other", "third"] });
         let thread = json!({ "title": title, "body": body, "poll": poll });
         Some(("/forums/2/threads".into(), thread))
     })
-    .teaches(|person, _, reply| {
-        person.threads.push(text(&reply["threadId"]));
-        person.polls.push(Poll {
+    .teaches(|client, _, reply| {
+        client.threads.push(text(&reply["threadId"]));
+        client.polls.push(Poll {
             poll: text(&reply["pollId"]),
             thread: text(&reply["threadId"]),
             options: Vec::new(),
         });
     }),
-    write("POST", "reply", 5, 12, |person| {
-        let path = format!("/threads/{}/posts", person.thread());
-        Some((path, json!({ "body": person.words() })))
+    write("POST", "reply", 5, 12, |client| {
+        let path = format!("/threads/{}/posts", client.thread());
+        Some((path, json!({ "body": client.words() })))
     })
-    .teaches(|person, _, reply| {
-        person.posts.push(Post {
+    .teaches(|client, _, reply| {
+        client.posts.push(Post {
             thread: text(&reply["threadId"]),
             post: text(&reply["postId"]),
         });
     }),
-    write("PATCH", "edit", 5, 4, |person| {
-        let path = person.post()?.path();
-        Some((path, json!({ "body": person.words() })))
+    write("PATCH", "edit", 5, 4, |client| {
+        let path = client.post()?.path();
+        Some((path, json!({ "body": client.words() })))
     }),
-    write("DELETE", "delete", 5, 1, |person| {
-        at(person.posts.pop()?.path())
+    write("DELETE", "delete", 5, 1, |client| {
+        at(client.posts.pop()?.path())
     }),
-    write("POST", "rate", 5, 2, |person| {
-        let (user, post) = person.strangers.pop()?;
-        let rating = json!({ "points": 1, "comment": person.words(), "postId": post });
+    write("POST", "rate", 5, 2, |client| {
+        let (user, post) = client.strangers.pop()?;
+        let rating = json!({ "points": 1, "comment": client.words(), "postId": post });
         Some((format!("/members/{user}/reputation"), rating))
     }),
-    write("POST", "send", 10, 3, |person| {
+    write("POST", "send", 10, 3, |client| {
         let letter =
-            json!({ "to": [person.other()], "subject": person.words(), "body": "Still here?" });
+            json!({ "to": [client.other()], "subject": client.words(), "body": "Still here?" });
         Some(("/messages".into(), letter))
     }),
-    write("POST", "vote", 5, 3, |person| {
-        let index = person
+    write("POST", "vote", 5, 3, |client| {
+        let index = client
             .polls
             .iter()
             .position(|poll| !poll.options.is_empty())?;
-        let poll = person.polls.swap_remove(index);
+        let poll = client.polls.swap_remove(index);
         Some((
             format!("/polls/{}/votes", poll.poll),
             json!({ "optionIds": [poll.options[1]] }),
         ))
     }),
-    write("PATCH", "edit poll", 5, 1, |person| {
-        let path = format!("/polls/{}", person.poll()?.poll);
-        Some((path, json!({ "question": person.words() })))
+    write("PATCH", "edit poll", 5, 1, |client| {
+        let path = format!("/polls/{}", client.poll()?.poll);
+        Some((path, json!({ "question": client.words() })))
     }),
-    write("POST", "follow", 2, 3, |person| {
-        let follow = json!({ "target": "thread", "targetId": person.thread() });
+    write("POST", "follow", 2, 3, |client| {
+        let follow = json!({ "target": "thread", "targetId": client.thread() });
         Some(("/subscriptions".into(), follow))
     })
-    .teaches(|person, wish, _| person.followed.push(text(&wish["targetId"]))),
-    write("DELETE", "unfollow", 2, 1, |person| {
-        at(format!("/subscriptions/thread/{}", person.followed.pop()?))
+    .teaches(|client, wish, _| client.followed.push(text(&wish["targetId"]))),
+    write("DELETE", "unfollow", 2, 1, |client| {
+        at(format!("/subscriptions/thread/{}", client.followed.pop()?))
     }),
 ];

@@ -11,7 +11,7 @@ use forum_api::store::Budgets;
 use forum_api::store::memory::MemoryBudgets;
 
 use crate::WINDOW;
-use crate::figures::{Figures, Goal, row};
+use crate::measurements::{Goal, Samples, row};
 
 const PREFIXES: u32 = 1_000_000;
 const ROUNDS: usize = 5;
@@ -19,7 +19,7 @@ const ROUNDS: usize = 5;
 pub async fn measure() {
     println!("{PREFIXES} live prefixes, {ROUNDS} rounds");
     let (mut memory, mut first, mut again, mut bare) =
-        <(Figures, Figures, Figures, Figures)>::default();
+        <(Samples, Samples, Samples, Samples)>::default();
     // All are kept, so that none takes the memory that another gave back.
     let mut all = Vec::new();
     for _ in 0..ROUNDS {
@@ -31,8 +31,8 @@ pub async fn measure() {
         bare.add(bare_maps());
         all.push(budgets);
     }
-    bare.tell("a count in as many bare maps behind locks, ns");
-    first.tell("the first charge of a prefix, ns");
+    bare.report("a count in as many bare maps behind locks, ns");
+    first.report("the first charge of a prefix, ns");
     row(
         "budgets, 1,000,000 live prefixes, memory",
         "MB",

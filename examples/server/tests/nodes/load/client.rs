@@ -1,4 +1,4 @@
-//! One of the crowd, and what they know.
+//! One of the load, and what they know.
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -14,7 +14,7 @@ const THREAD: &str = "1";
 /// The members who are written to.
 const MEMBERS: [&str; 4] = ["alice", "bob", "carol", "mod"];
 
-/// A reply that a person made.
+/// A reply that a client made.
 #[derive(Clone, Debug)]
 pub struct Post {
     /// Its thread.
@@ -30,20 +30,20 @@ impl Post {
     }
 }
 
-/// A poll that a person started.
+/// A poll that a client started.
 #[derive(Clone, Debug)]
 pub struct Poll {
     /// Its id.
     pub poll: String,
     /// Its thread.
     pub thread: String,
-    /// Its options, once the person has seen them.
+    /// Its options, once the client has seen them.
     pub options: Vec<String>,
 }
 
-/// One of the crowd.
+/// One of the load.
 #[derive(Debug)]
-pub struct Person {
+pub struct Client {
     /// The threads that they started.
     pub threads: Vec<String>,
     /// The replies that they made, and may edit.
@@ -63,7 +63,7 @@ pub struct Person {
     named: usize,
 }
 
-impl Person {
+impl Client {
     /// A member with a token.
     pub fn member(number: usize, name: &str, token: &str) -> Self {
         Self::new(number, name, ("authorization", format!("Bearer {token}")))

@@ -1,28 +1,28 @@
 //! One `Idempotency-Key` on two nodes.
 
 use crate::audit::walk::{Contents, Reader};
+use crate::blocked_write::{BlockedWrite, reply};
 use crate::cluster::Cluster;
 use crate::connection::{Connections, Reply};
-use crate::extent::Extent;
-use crate::held::{Held, reply};
-use crate::needs::{Addresses, drill};
+use crate::prerequisites::{Addresses, drill};
 use crate::random::Random;
+use crate::scale::Scale;
 
 /// How often a key is sent to both.
 const ROUNDS: usize = 100;
 
 #[test]
 fn at_the_same_instant_the_command_runs_once() {
-    drill(|addresses| at_the_same_instant(addresses, Extent::new(2, 0)));
+    drill(|addresses| at_the_same_instant(addresses, Scale::new(2, 0)));
 }
 
 #[test]
 fn of_a_node_that_dies_in_between_the_outcome_is_unknown() {
-    drill(|addresses| in_between(addresses, Extent::new(2, 0)));
+    drill(|addresses| in_between(addresses, Scale::new(2, 0)));
 }
 
-async fn at_the_same_instant(addresses: Addresses, extent: Extent) {
-    let cluster = Cluster::new(&addresses, extent, &["--token-budget", "1000000"]).await;
+async fn at_the_same_instant(addresses: Addresses, scale: Scale) {
+    let cluster = Cluster::new(&addresses, scale, &["--token-budget", "1000000"]).await;
     let (alice, admin) = (cluster.token("alice"), cluster.token("admin"));
     let connections = |seed| Connections::new(&cluster.nodes, Random::new(seed));
     let (mut one, mut other) = (connections(1), connections(2));
@@ -56,11 +56,11 @@ async fn at_the_same_instant(addresses: Addresses, extent: Extent) {
     );
 }
 
-async fn in_between(addresses: Addresses, extent: Extent) {
-    let mut cluster = Cluster::new(&addresses, extent, &[]).await;
+async fn in_between(addresses: Addresses, scale: Scale) {
+    let mut cluster = Cluster::new(&addresses, scale, &[]).await;
     let (admin, nodes) = (cluster.token("admin"), cluster.nodes.all());
     let mut connections = Connections::new(&cluster.nodes, Random::new(0));
-    let mut held = Held::new(&cluster, "in-between").await;
+    let mut held = BlockedWrite::new(&cluster, "in-between").await;
     cluster.servers.remove(0).kill();
     held.let_go().await;
     assert!((&mut held.sender).await.unwrap().is_none());

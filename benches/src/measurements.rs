@@ -1,5 +1,4 @@
-//! Figures of several rounds, and the rows that they make in the table of what is promised.
-#![allow(dead_code, reason = "each bench uses a part")]
+//! Samples of several rounds, and the rows that they make in the table of what is promised.
 
 use std::env;
 use std::fs::File;
@@ -17,9 +16,9 @@ pub fn is_wanted(part: &str) -> bool {
 
 /// One figure of each round.
 #[derive(Debug, Default)]
-pub struct Figures(Vec<f64>);
+pub struct Samples(Vec<f64>);
 
-impl Figures {
+impl Samples {
     pub fn add(&mut self, figure: f64) {
         self.0.push(figure);
         self.0.sort_by(f64::total_cmp);
@@ -38,13 +37,13 @@ impl Figures {
     }
 
     /// Tells the least, the median and the most.
-    pub fn tell(&self, what: &str) {
+    pub fn report(&self, what: &str) {
         let [least, median, most] = [self.least(), self.median(), self.most()].map(short);
         println!("  {what}: {least} {median} {most}");
     }
 }
 
-impl FromIterator<f64> for Figures {
+impl FromIterator<f64> for Samples {
     fn from_iter<I: IntoIterator<Item = f64>>(figures: I) -> Self {
         let mut all = Self::default();
         figures.into_iter().for_each(|figure| all.add(figure));
@@ -79,7 +78,7 @@ impl Goal {
 ///
 /// Told, and added to the file that `FIGURES` names, a field after the other between tabs. Whether the median meets
 /// the goal is the last of them.
-pub fn row(what: &str, unit: &str, against: &str, goal: Goal, figures: &Figures) {
+pub fn row(what: &str, unit: &str, against: &str, goal: Goal, figures: &Samples) {
     let median = figures.median();
     let met = if goal.is_met_by(median) { "yes" } else { "no" };
     let [least, middle, most] = [figures.least(), median, figures.most()].map(short);
@@ -109,8 +108,8 @@ fn short(figure: f64) -> String {
 /// The time that half of them keep to, and the one that 99 % do, in milliseconds, of each round.
 #[derive(Debug, Default)]
 pub struct Times {
-    pub p50: Figures,
-    pub p99: Figures,
+    pub p50: Samples,
+    pub p99: Samples,
 }
 
 impl Times {
@@ -121,9 +120,9 @@ impl Times {
         self.p99.add(part(99));
     }
 
-    pub fn tell(&self, what: &str) {
-        self.p50.tell(&format!("{what}, p50 in ms"));
-        self.p99.tell(&format!("{what}, p99 in ms"));
+    pub fn report(&self, what: &str) {
+        self.p50.report(&format!("{what}, p50 in ms"));
+        self.p99.report(&format!("{what}, p99 in ms"));
     }
 
     /// Tells how many times as long this takes as `baseline`.

@@ -10,12 +10,12 @@ use crate::client::split;
 use crate::program::Server;
 
 /// A connection to a server's API.
-pub struct Line {
+pub struct Connection {
     api: String,
     stream: BufReader<TcpStream>,
 }
 
-impl Line {
+impl Connection {
     /// One to `server`.
     pub fn to(server: &Server) -> Self {
         let api = server.api("");

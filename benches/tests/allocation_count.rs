@@ -1,18 +1,18 @@
 //! How often a request asks for memory, alone in its program, whose allocator counts.
 
-use forum_benches::prebuilt;
+use forum_benches::static_board;
 
 use std::sync::Arc;
 
 use allocation_counter::measure;
-use prebuilt::{Prebuilt, Rig, SMALL};
+use static_board::{BenchFixture, SMALL, StaticBoard};
 
 /// All of a request, with what the board gives for it.
 const MOST: u64 = 24;
 
 #[test]
 fn a_request_asks_for_memory_24_times_at_most() {
-    let rig = Rig::over(Arc::new(Prebuilt::default()));
+    let rig = BenchFixture::over(Arc::new(StaticBoard::default()));
     let ask = || {
         let request = rig.request(SMALL);
         let counted = measure(|| assert_eq!(rig.answer(request).status(), 200));

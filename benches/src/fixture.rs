@@ -22,7 +22,7 @@ const BATCH: usize = 1_000;
 
 /// A board, and its webhooks.
 #[expect(missing_debug_implementations, reason = "a fixture")]
-pub struct Rig {
+pub struct BenchFixture {
     pub board: Board,
     pub webhooks: Webhooks,
     /// For whom endpoints act.
@@ -30,7 +30,7 @@ pub struct Rig {
     pub place: Place,
 }
 
-impl Rig {
+impl BenchFixture {
     /// A board with nothing but one member.
     pub async fn new() -> Self {
         let place = Place::new().await;

@@ -4,7 +4,7 @@ use forum_api::async_trait;
 use forum_api::host::{Authority, Caller, Forums, Result, Standing, Stored};
 use forum_api::model::{ForumId, UserId};
 
-use crate::before::{Club, Refused};
+use crate::before::{Club, ReplyError};
 
 /// The rank of who asks, as it was at the beginning of the request.
 struct Rank(i16);
@@ -36,7 +36,11 @@ impl Authority for Club {
     }
 }
 
-async fn standing(club: &Club, query: &str, id: Option<i64>) -> Result<Option<Standing>, Refused> {
+async fn standing(
+    club: &Club,
+    query: &str,
+    id: Option<i64>,
+) -> Result<Option<Standing>, ReplyError> {
     let client = club.pool.get().await?;
     let query = client.prepare_cached(query).await?;
     let parameters: Vec<_> = id.iter().map(|id| id as _).collect();

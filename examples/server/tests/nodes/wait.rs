@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
 /// Longer than anything takes that is waited for.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Waits until it is so.
 pub async fn until(what: &str, mut is: impl AsyncFnMut() -> bool) {
@@ -14,6 +14,6 @@ pub async fn until(what: &str, mut is: impl AsyncFnMut() -> bool) {
             sleep(Duration::from_millis(20)).await;
         }
     };
-    let waited = timeout(PATIENCE, wait).await;
+    let waited = timeout(TIMEOUT, wait).await;
     waited.unwrap_or_else(|_| panic!("waited in vain: {what}"));
 }

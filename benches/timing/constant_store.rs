@@ -8,9 +8,9 @@ use forum_api::token::{Lookup, TokenRecord};
 
 /// What it says of each name that it knows.
 #[derive(Debug)]
-pub struct Even(pub TokenRecord);
+pub struct ConstantStore(pub TokenRecord);
 
-impl Even {
+impl ConstantStore {
     pub fn knows(lookup: &Lookup) -> bool {
         let bytes = lookup.as_str().bytes();
         bytes.fold(0, |sum, byte| sum ^ byte).is_multiple_of(2)
@@ -18,7 +18,7 @@ impl Even {
 }
 
 #[async_trait]
-impl Tokens for Even {
+impl Tokens for ConstantStore {
     async fn find(&self, lookup: &Lookup) -> Stored<Option<TokenRecord>> {
         Ok(Self::knows(lookup).then(|| self.0.clone()))
     }

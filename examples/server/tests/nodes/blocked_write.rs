@@ -6,8 +6,8 @@ use tokio_postgres::Client;
 
 use crate::cluster::Cluster;
 use crate::connection::{Ask, Connections, Reply};
-use crate::patience::until;
 use crate::random::Random;
+use crate::wait::until;
 
 /// Lets nobody write a post, but everybody read.
 const HOLD: &str = "BEGIN; LOCK TABLE post IN SHARE ROW EXCLUSIVE MODE";
@@ -17,7 +17,7 @@ const WAITING: &str = "SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event_type = 'Lock'";
 
 /// A reply on its way through the first node.
-pub struct Held {
+pub struct BlockedWrite {
     /// The request.
     pub ask: Ask,
     /// Its sender, who waits for the answer.
@@ -30,7 +30,7 @@ pub fn reply(token: &str, words: &str) -> Ask {
     Ask::new("POST", token, "/threads/1/posts", &json!({ "body": words })).with_key(words)
 }
 
-impl Held {
+impl BlockedWrite {
     /// Sends a reply, and waits until it is held up.
     pub async fn new(cluster: &Cluster, words: &str) -> Self {
         let lock = cluster.database.connect().await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// How many nodes a drill has, and for how long they are under load.
 #[derive(Clone, Copy, Debug)]
-pub struct Extent {
+pub struct Scale {
     /// Nodes that serve.
     pub servers: usize,
     /// Nodes that send webhooks.
@@ -16,7 +16,7 @@ pub struct Extent {
     pub hurries: bool,
 }
 
-impl Extent {
+impl Scale {
     /// A short one, or as long as `FORUM_DRILL_SECONDS` says.
     pub fn new(servers: usize, workers: usize) -> Self {
         let seconds = env::var("FORUM_DRILL_SECONDS").ok();

@@ -7,7 +7,7 @@ use std::{io, thread};
 
 use serde_json::Value;
 
-use crate::place::Place;
+use crate::backend::Backend;
 use crate::program::{self, ExitedProcess};
 
 /// Of the board's administrator.
@@ -23,7 +23,7 @@ pub struct Served {
 
 impl Served {
     /// Serves the board, and fills it unless it is full.
-    pub fn start(place: &Place) -> Self {
+    pub fn start(place: &Backend) -> Self {
         build();
         let (child, api) = serve(place);
         let owner = [
@@ -77,7 +77,7 @@ fn build() {
 }
 
 /// Its budgets are no obstacle. What it logs is read, as it would be.
-fn serve(place: &Place) -> (Child, String) {
+fn serve(place: &Backend) -> (Child, String) {
     let plenty = u32::MAX.to_string();
     let arguments = [
         "--json",
@@ -100,7 +100,7 @@ fn serve(place: &Place) -> (Child, String) {
     (child, greeting["api"].as_str().unwrap().into())
 }
 
-fn run(place: &Place, arguments: &[&str]) -> ExitedProcess {
+fn run(place: &Backend, arguments: &[&str]) -> ExitedProcess {
     let arguments = [&["--database", place.url()], arguments].concat();
     let ended = program::run(&env::temp_dir(), &arguments, PASSWORD);
     assert_eq!(ended.status, 0, "{arguments:?}: {ended:?}");

@@ -5,17 +5,17 @@ use std::env;
 
 use tempfile::TempDir;
 
-use crate::figures::Goal;
+use crate::measurements::Goal;
 use crate::paths::Kind;
 use crate::program::databases::Database;
 
 /// A database with a board, or for one, which goes with this value unless `BOARD` named it.
-pub struct Place {
+pub struct Backend {
     url: String,
     _kept: Box<dyn Any>,
 }
 
-impl Place {
+impl Backend {
     /// The one that the environment chooses.
     pub fn chosen() -> Self {
         let (url, kept): (_, Box<dyn Any>) =

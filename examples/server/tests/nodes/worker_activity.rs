@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use crate::connection::{Ask, Connections, Nodes};
-use crate::patience::until;
 use crate::random::Random;
 use crate::receiver::Receiver;
+use crate::wait::until;
 
 /// Replies with these words, and waits until the receiver was told of them.
 pub async fn a_reply_is_told(nodes: &Nodes, receiver: &Receiver, token: &str, words: &str) {

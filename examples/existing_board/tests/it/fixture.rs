@@ -1,4 +1,4 @@
-//! The board as the conformance suite meets it.
+//! The board in a schema of its own, and as the conformance suite meets it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,10 +11,18 @@ use forum_api::runtime::{ManualClock, Runtime, TokioRuntime};
 use forum_api::store::Outbox;
 use forum_api::store::postgres::Postgres;
 use forum_api::webhook::Event;
+use forum_test_support::postgres;
 use tokio_postgres::types::ToSql;
 
-use crate::before::Club;
-use crate::database::club;
+use crate::before::{Club, connect};
+
+pub use forum_test_support::postgres::try_in_postgres;
+
+/// A board that nothing is in, whose members wait for so long between two entries.
+pub async fn club(pause: Duration) -> Club {
+    let pool = connect(&postgres::schema().await).unwrap();
+    Club::open(pool, pause).await.unwrap()
+}
 
 /// The board that was there before.
 pub struct Existing;

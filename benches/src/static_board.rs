@@ -1,5 +1,4 @@
 //! A board that has its answers at hand, and the API over it: what else a request takes is the library's.
-#![allow(dead_code, reason = "each who shares it uses a part")]
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::pin::pin;
@@ -30,14 +29,14 @@ pub const LARGE: &str = "/api/v1/threads/2/posts?limit=20";
 
 /// A board with two threads.
 #[derive(Debug)]
-pub struct Prebuilt {
+pub struct StaticBoard {
     /// A short post: 300 bytes.
     pub small: Page<Post>,
     /// Four posts of 1.2 KB each.
     pub large: Page<Post>,
 }
 
-impl Default for Prebuilt {
+impl Default for StaticBoard {
     fn default() -> Self {
         let long = "A sentence of a usual length, as people write it. ".repeat(9);
         Self {
@@ -77,7 +76,7 @@ fn post(thread: i64, number: u64, body: &str) -> Post {
 }
 
 #[async_trait]
-impl Authority for Prebuilt {
+impl Authority for StaticBoard {
     async fn guest(&self) -> Stored<Standing> {
         Ok(Standing::new(Forums::none()))
     }
@@ -88,7 +87,7 @@ impl Authority for Prebuilt {
 }
 
 #[async_trait]
-impl Board for Prebuilt {
+impl Board for StaticBoard {
     async fn posts(&self, _: &Caller, thread: ThreadId, _: ListPosts) -> Result<In<Page<Post>>> {
         let page = match thread.number()? {
             1 => &self.small,
@@ -104,7 +103,7 @@ impl Board for Prebuilt {
 
 /// The API over the board, with stores in memory and a token whose budget does not end.
 #[derive(Debug)]
-pub struct Rig {
+pub struct BenchFixture {
     pub api: ForumApi,
     /// What stands in the `authorization` header.
     pub bearer: String,
@@ -112,13 +111,13 @@ pub struct Rig {
     pub window: Window,
 }
 
-impl Rig {
-    pub fn over(board: Arc<Prebuilt>) -> Self {
+impl BenchFixture {
+    pub fn over(board: Arc<StaticBoard>) -> Self {
         Self::with(board, Stores::in_memory())
     }
 
     /// The same over stores that may hold something.
-    pub fn with(board: Arc<Prebuilt>, stores: Stores) -> Self {
+    pub fn with(board: Arc<StaticBoard>, stores: Stores) -> Self {
         let bearer = format!("Bearer {}", token(&stores));
         let mut settings = Settings::default();
         settings.token_window.units = u32::MAX;

@@ -1,0 +1,66 @@
+//! Writes the tables of the README and of the guide from the file that `FIGURES` names:
+//! `FIGURES=benches/figures.tsv cargo bench -p forum-benches --bench table`, which `benches/run` does at its end.
+
+use std::{env, fs, thread};
+
+/// What was measured, its unit, the comparison, the goal, the least, median and most, and whether the goal is met.
+type Row<'a> = [&'a str; 8];
+
+fn main() {
+    let Some(path) = env::var_os("FIGURES") else {
+        return println!("left out: the table, as FIGURES names no file");
+    };
+    let file = fs::read_to_string(path).unwrap();
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for line in file.lines() {
+        let fields: Vec<_> = line.split('\t').collect();
+        let row: Row<'_> = fields.try_into().expect("eight fields in a line");
+        // A later measurement replaces an earlier one.
+        match rows.iter_mut().find(|other| other[..3] == row[..3]) {
+            Some(earlier) => *earlier = row,
+            None => rows.push(row),
+        }
+    }
+    let short = rows
+        .iter()
+        .map(|[what, unit, against, goal, _, median, ..]| {
+            format!("| {what} | {against} | {goal} {unit} | {median} |\n")
+        });
+    let head = "| what | against | goal | median |\n|---|---|---|---|\n";
+    replace(
+        "README.md",
+        "figures",
+        &(head.to_owned() + &short.collect::<String>()),
+    );
+    let full = rows
+        .iter()
+        .map(|row| format!("| {} |\n", row[..7].join(" | ")));
+    let head =
+        "| what | unit | against | goal | least | median | most |\n|---|---|---|---|---|---|---|\n";
+    replace(
+        "src/guide/figures.md",
+        "figures",
+        &(head.to_owned() + &full.collect::<String>()),
+    );
+    replace("src/guide/figures.md", "machine", &machine());
+}
+
+/// The number of cores, and their model where Linux knows it.
+fn machine() -> String {
+    let cores = thread::available_parallelism().unwrap();
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let mut lines = info.lines().filter_map(|line| line.split_once(": "));
+    let model = lines.find(|(field, _)| field.starts_with("model name"));
+    let model = model.map_or("unknown", |(_, model)| model);
+    format!("Measured on {cores} cores of a machine that calls itself {model}.\n")
+}
+
+/// Replaces the text between the two marks of this name.
+fn replace(path: &str, name: &str, new: &str) {
+    let marks = [format!("<!-- {name} -->\n"), format!("<!-- /{name} -->")];
+    let text = fs::read_to_string(path).unwrap();
+    let (before, rest) = text.split_once(&marks[0]).expect("it has the first mark");
+    let (_, after) = rest.split_once(&marks[1]).expect("it has the second mark");
+    let text = [before, &marks[0], "\n", new, "\n", &marks[1], after].concat();
+    fs::write(path, text).unwrap();
+}
