@@ -100,10 +100,8 @@ board_rules! {
     /// Of many deletions of a post at once, one is made.
     async fn one_of_many_deletions_is_made(suite: &Suite) -> TestResult {
         let (ThreadFixture { at, .. }, mia) = moderated_thread(suite).await?;
-        let deletions = (0..8).map(|_| {
-            let (mia, at) = (mia.clone(), at.clone());
-            async move { mia.delete_post(&at).await }
-        });
+        let deletions = repeat_n((mia.clone(), at.clone()), 8)
+            .map(|(mia, at)| async move { mia.delete_post(&at).await });
         suite.race_for_one(deletions).await
     }
 }

@@ -123,10 +123,8 @@ board_rules! {
     /// Of deletions of one post at once, one has an event.
     async fn of_deletions_at_once_one_is_told_of(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, at, .. } = recorded_thread(suite).await?;
-        let deletions = (0..16).map(|_| {
-            let (alice, at) = (alice.clone(), at.clone());
-            async move { alice.delete_post(&at).await }
-        });
+        let deletions = repeat_n((alice.clone(), at.clone()), 16)
+            .map(|(alice, at)| async move { alice.delete_post(&at).await });
         for deletion in suite.race(deletions).await {
             deletion.into_result()?.ok();
         }

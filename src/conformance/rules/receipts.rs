@@ -43,10 +43,8 @@ board_rules! {
         suite.require(Part::Receipts)?;
         let (alice, bob, copy) = received_by_bob(suite, true).await?;
         let subject = only(bob.inbox().await?)?.subject;
-        let openings = (0..16).map(|_| {
-            let (bob, copy) = (bob.clone(), copy.clone());
-            async move { bob.open(&copy).await }
-        });
+        let openings = repeat_n((bob.clone(), copy.clone()), 16)
+            .map(|(bob, copy)| async move { bob.open(&copy).await });
         let mut times = Vec::new();
         for opened in suite.race(openings).await {
             times.push(opened?.summary.read_at);

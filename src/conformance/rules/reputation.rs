@@ -134,10 +134,8 @@ board_rules! {
         let [alice, bob, _] = three(suite).await?;
         let forum = suite.forum(Audience::Guests).await?;
         let given = rate(1, Some(&suite.thread(&bob, &forum).await?.post));
-        let ratings = (0..20).map(|_| {
-            let (alice, bob, given) = (alice.clone(), bob.id_ref(), given.clone());
-            async move { alice.rate(&bob, &given).await }
-        });
+        let ratings = repeat_n((alice.clone(), bob.id_ref(), given.clone()), 20)
+            .map(|(alice, bob, given)| async move { alice.rate(&bob, &given).await });
         suite.race_for_one(ratings).await?;
         has_reputation(&bob, 1).await
     }

@@ -24,23 +24,19 @@ pub(crate) fn is_sanitized(html: &str) -> TestResult {
     Ok(())
 }
 
-/// The value with a change.
 pub(crate) fn with<T>(mut value: T, change: impl FnOnce(&mut T)) -> T {
     change(&mut value);
     value
 }
 
-/// A reply with this body.
 pub(crate) fn reply(body: &str) -> Reply {
     with(Reply::default(), |new| new.body = body.into())
 }
 
-/// An edit to this body.
 pub(crate) fn edit(body: &str) -> EditPost {
     with(EditPost::default(), |edit| edit.body = body.into())
 }
 
-/// A thread with this title and this first post.
 pub(crate) fn start(title: &str, body: &str) -> StartThread {
     StartThread {
         title: title.into(),

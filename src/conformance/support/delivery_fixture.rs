@@ -90,7 +90,6 @@ pub(crate) fn ids(claims: &Claims) -> Vec<DeliveryId> {
 }
 
 impl Shelf {
-    /// Adds the endpoint with this number.
     pub(crate) async fn add(&self, number: u64) -> TestResult<Endpoint> {
         let endpoint = endpoint(number)?;
         check!(self.webhooks.endpoints.add(&endpoint).await?)?;
@@ -125,7 +124,6 @@ impl Shelf {
         Ok(self.webhooks.deliveries.claim(claim, at(now)).await?)
     }
 
-    /// Claims the delivery that is due at `now`.
     pub(crate) async fn take(&self, now: i64) -> TestResult<Claimed> {
         only(self.claim(&room(1), now).await?.taken)
     }
@@ -135,7 +133,6 @@ impl Shelf {
         check_eq!(ids(&claims), [], "what is due at {now}")
     }
 
-    /// Whether sending may begin at `now`.
     pub(crate) async fn begins(&self, claimed: &Claimed, now: i64) -> TestResult<bool> {
         let deliveries = &self.webhooks.deliveries;
         let begun = deliveries.begin_sending(std::slice::from_ref(claimed), at(now));

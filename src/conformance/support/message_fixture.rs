@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use super::{Suite, TestCaller, TestResult, only};
 use crate::model::*;
 
-/// Alice, bob and carol.
 pub(crate) async fn three(suite: &Suite) -> TestResult<[TestCaller; 3]> {
     suite.members(["alice", "bob", "carol"]).await
 }
@@ -32,7 +31,6 @@ impl TestCaller {
         self.message(message, &Opening::Read).await.expect_ok()
     }
 
-    /// Reads the only message of the inbox.
     pub(crate) async fn open_only(&self) -> TestResult<Message> {
         self.open(&only(self.inbox().await?)?.message_id).await
     }
@@ -63,13 +61,11 @@ pub(crate) fn message_ids(list: &[MessageSummary]) -> Vec<MessageId> {
         .collect()
 }
 
-/// The ids of authors.
 pub(crate) fn user_ids<'a>(authors: impl IntoIterator<Item = &'a Author>) -> BTreeSet<UserId> {
     let authors = authors.into_iter();
     authors.map(|author| author.user_id.clone()).collect()
 }
 
-/// The ids of callers.
 pub(crate) fn ids_of<const N: usize>(callers: [&TestCaller; N]) -> BTreeSet<UserId> {
     callers.map(TestCaller::id).into()
 }

@@ -29,6 +29,8 @@ pub use suite::Suite;
 pub use test_caller::TestCaller;
 pub use test_result::{TestFailure, TestResult, check, check_eq};
 
+pub(crate) use std::iter::repeat_n;
+
 pub(crate) use content::*;
 pub(crate) use delivery_fixture::*;
 pub(crate) use message_fixture::*;

@@ -89,7 +89,6 @@ impl<T> Pager<T> {
         self.pages == 0 || self.after.is_some()
     }
 
-    /// Reads a page.
     pub(crate) async fn read<L: Paged<Item = T>>(
         &mut self,
         reader: &TestCaller,
@@ -115,7 +114,6 @@ impl<T> Pager<T> {
     }
 }
 
-/// Reads a list to its last page.
 pub(crate) async fn read_all<L: Paged>(
     reader: &TestCaller,
     list: &L,
@@ -178,7 +176,6 @@ pub(crate) fn each_once<I: PartialEq + Debug>(read: &[I], expected: &[I]) -> Tes
     Ok(())
 }
 
-/// The only item of a list.
 pub(crate) fn only<T: Debug>(items: impl IntoIterator<Item = T>) -> TestResult<T> {
     let mut items: Vec<T> = items.into_iter().collect();
     match (items.pop(), items.is_empty()) {

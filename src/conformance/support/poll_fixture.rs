@@ -38,23 +38,20 @@ impl PollFixture {
         forum: ForumId,
         new: &StartThread,
     ) -> TestResult<Self> {
-        let thread = author
-            .start_thread(&forum, new)
-            .await
-            .expect_ok()?
-            .thread_id;
+        let thread = author.start_thread(&forum, new).await.expect_ok()?;
+        let thread = thread.thread_id;
         let poll = author.poll(&thread).await.expect_ok()?.it;
         let options: Vec<_> = poll.options.into_iter().map(|it| it.option_id).collect();
-        let found = format!("{options:?}");
-        let options = options.try_into();
+        let options = options.try_into().map_err(|options: Vec<OptionId>| {
+            TestFailure::mismatch("a poll", format_args!("{options:?}"), "three options")
+        })?;
         Ok(Self {
             forum,
             alice: author,
             bob,
             thread,
             id: poll.poll_id,
-            options: options
-                .map_err(|_| TestFailure::mismatch("a poll", found, "three options"))?,
+            options,
         })
     }
 
@@ -63,7 +60,6 @@ impl PollFixture {
         Self::new(suite, with(tea(), |poll| poll.max_choices = max_choices)).await
     }
 
-    /// A vote for the options in these places.
     pub(crate) fn vote(&self, places: &[usize]) -> Vote {
         let options = places.iter().filter_map(|place| self.options.get(*place));
         Vote {
@@ -80,12 +76,10 @@ impl PollFixture {
         editor.edit_poll(&self.id, edit).await.map(|poll| poll.it)
     }
 
-    /// The poll as `reader` sees it.
     pub(crate) async fn seen(&self, reader: &TestCaller) -> TestResult<Poll> {
         Ok(reader.poll(&self.thread).await.expect_ok()?.it)
     }
 
-    /// `reader` sees these counts.
     pub(crate) async fn counts(
         &self,
         reader: &TestCaller,
@@ -102,7 +96,6 @@ pub(crate) fn check_counts(poll: &Poll, votes: &[u64], voters: u64) -> TestResul
     check_eq!((&*found, poll.total_votes), (votes, voters), "counts")
 }
 
-/// The poll's question is this one.
 pub(crate) fn check_question(poll: &Poll, question: &str) -> TestResult {
     check_eq!(poll.question, question)
 }
@@ -111,22 +104,18 @@ pub(crate) fn option_texts(poll: &Poll) -> Vec<&str> {
     poll.options.iter().map(|option| &*option.text).collect()
 }
 
-/// An edit with one field.
 pub(crate) fn edit_poll(set: impl FnOnce(&mut EditPoll)) -> EditPoll {
     with(EditPoll::default(), set)
 }
 
-/// An edit to this question.
 pub(crate) fn to_question(question: &str) -> EditPoll {
     edit_poll(|edit| edit.question = Some(question.into()))
 }
 
-/// An edit to so many choices.
 pub(crate) fn to_choices(max_choices: i64) -> EditPoll {
     edit_poll(|edit| edit.max_choices = Some(max_choices))
 }
 
-/// An edit to these options.
 pub(crate) fn to_options(options: &[(Option<&OptionId>, &str)]) -> EditPoll {
     let options = options.iter().map(|(option_id, text)| EditOption {
         option_id: option_id.cloned(),

@@ -75,7 +75,6 @@ impl RecordedEvent {
         self.data.pointer(pointer).unwrap_or(&Value::Null)
     }
 
-    /// The event has none of these texts.
     pub(crate) fn omits(&self, texts: &[&str]) -> TestResult {
         for text in texts {
             check!(!self.text.contains(text), "{} has no {text:?}", self.of)?;
@@ -97,7 +96,6 @@ impl Suite {
         events.into_iter().map(RecordedEvent::decode).collect()
     }
 
-    /// The events since the last call are exactly these, in this order.
     pub(crate) async fn expect_events(&self, expected: &[String]) -> TestResult {
         let events = self.recorded().await?;
         let found: Vec<_> = events.iter().map(|event| &event.of).collect();

@@ -21,7 +21,6 @@ impl<'a> SearchFixture<'a> {
         })
     }
 
-    /// A thread by alice.
     pub(crate) async fn thread(&self, title: &str, body: &str) -> TestResult<PostAt> {
         self.suite.require(Part::Search)?;
         self.suite
@@ -29,7 +28,6 @@ impl<'a> SearchFixture<'a> {
             .await
     }
 
-    /// A reply by alice.
     pub(crate) async fn reply(&self, thread: &ThreadId, body: &str) -> TestResult<PostAt> {
         self.suite.write_reply(&self.alice, thread, body).await
     }
@@ -63,7 +61,6 @@ impl<'a> SearchFixture<'a> {
 }
 
 impl TestCaller {
-    /// The first page of hits.
     pub(crate) async fn hits(&self, search: &Search) -> TestResult<Vec<SearchHit>> {
         Ok(self.search(search).await.expect_ok()?.items)
     }

@@ -31,7 +31,6 @@ pub struct Suite {
     texts: AtomicU32,
 }
 
-/// What the callers share.
 pub(crate) struct SuiteInner {
     pub(crate) authority: Arc<dyn Authority>,
     pub(crate) board: Arc<dyn Board>,
@@ -261,7 +260,6 @@ impl Suite {
         Ok((forum, self.member("alice").await?))
     }
 
-    /// New forums that everyone sees.
     pub(crate) async fn forums<const N: usize>(&self) -> TestResult<[ForumId; N]> {
         let mut forums = std::array::from_fn(|_| ForumId::nothing());
         for forum in &mut forums {

@@ -3,15 +3,13 @@
 use super::{Audience, CallResult, Suite, TestCaller, TestResult, edit, only, reply, start};
 use crate::model::*;
 
-/// A thread by otto in a forum that everyone sees, with a reply by alice.
+/// A thread by otto in a forum that everyone sees, with otto's post `first` and alice's reply `at`.
 #[derive(Debug)]
 pub(crate) struct ThreadFixture {
     pub(crate) forum: ForumId,
     pub(crate) otto: TestCaller,
     pub(crate) alice: TestCaller,
-    /// Otto's post.
     pub(crate) first: PostAt,
-    /// Alice's post.
     pub(crate) at: PostAt,
 }
 
@@ -53,7 +51,6 @@ impl Suite {
 }
 
 impl TestCaller {
-    /// Starts a thread.
     pub(crate) async fn start(
         &self,
         forum: &ForumId,
@@ -63,12 +60,10 @@ impl TestCaller {
         self.start_thread(forum, &start(title, body)).await
     }
 
-    /// Replies with this body.
     pub(crate) async fn answer(&self, thread: &ThreadId, body: &str) -> CallResult<Post> {
         self.reply(thread, &reply(body)).await.map(|post| post.it)
     }
 
-    /// Edits a post to this body.
     pub(crate) async fn edit(&self, at: &PostAt, body: &str) -> CallResult<Post> {
         self.edit_post(at, &edit(body)).await.map(|post| post.it)
     }

@@ -15,10 +15,8 @@ store_rules! {
     /// Of any number of equal requests at once, one is the first, and for the others it is running.
     async fn of_fifty_at_once_one_is_the_first(fixture: &Shelf) -> TestResult {
         let attempt = attempt()?;
-        let requests = (0..50).map(|_| {
-            let (idempotency, attempt) = (fixture.stores.idempotency.clone(), attempt.clone());
-            async move { idempotency.begin(&attempt, at(0)).await }
-        });
+        let requests = repeat_n((fixture.stores.idempotency.clone(), attempt.clone()), 50)
+            .map(|(idempotency, attempt)| async move { idempotency.begin(&attempt, at(0)).await });
         let (mut first, mut running) = (0, 0);
         for begun in fixture.race(requests).await {
             match begun? {

@@ -93,10 +93,8 @@ store_rules! {
     async fn of_retries_at_once_one_is_made(fixture: &Shelf) -> TestResult {
         let endpoint = fixture.add(1).await?;
         let id = fixture.end(1, &endpoint, State::Dead, 0).await?;
-        let retries = (0..20).map(|_| {
-            let (deliveries, id) = (fixture.webhooks.deliveries.clone(), id.clone());
-            async move { deliveries.retry(&id, at(1)).await }
-        });
+        let retries = repeat_n((fixture.webhooks.deliveries.clone(), id.clone()), 20)
+            .map(|(deliveries, id)| async move { deliveries.retry(&id, at(1)).await });
         let mut made = 0;
         for retried in fixture.race(retries).await {
             made += u32::from(retried?);

@@ -39,10 +39,8 @@ store_rules! {
     /// Of any number of tokens with one lookup at once, one is created.
     async fn a_lookup_is_taken_once_however_many_race(fixture: &Shelf) -> TestResult {
         let token = token(1)?;
-        let calls = (0..20).map(|_| {
-            let (tokens, token) = (fixture.stores.tokens.clone(), token.clone());
-            async move { tokens.create(&token).await }
-        });
+        let calls = repeat_n((fixture.stores.tokens.clone(), token.clone()), 20)
+            .map(|(tokens, token)| async move { tokens.create(&token).await });
         let mut created = 0;
         for one in fixture.race(calls).await {
             created += u32::from(one?);
