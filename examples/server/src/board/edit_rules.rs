@@ -118,7 +118,7 @@ pub fn check(
         ),
     ];
     let broken = rules.into_iter().find(|(is_broken, _)| *is_broken);
-    broken.map(|(_, obstacle)| obstacle)
+    broken.map(|(_, denial)| denial)
 }
 
 const MINUTE: Duration = Duration::from_secs(60);

@@ -12,7 +12,7 @@ use super::{posts, threads};
 
 /// The time of one transaction, and what recorded in it.
 ///
-/// The time is taken where writes stand in line, so that it never runs against the order of ids.
+/// The time is taken under the lock of writes, so that it follows the order of ids.
 #[derive(Debug)]
 pub struct EventRecorder {
     pub now: Timestamp,
@@ -41,7 +41,7 @@ impl EventRecorder {
         for event_source in &self.recorded {
             events.extend(
                 event_source
-                    .tell(tx, self.actor, || self.occasion())
+                    .webhook_events(tx, self.actor, || self.event_meta())
                     .await?,
             );
         }
@@ -51,7 +51,7 @@ impl EventRecorder {
         Ok(events)
     }
 
-    fn occasion(&self) -> Result<Occasion> {
+    fn event_meta(&self) -> Result<Occasion> {
         Occasion::new(&SystemEntropy, self.now).map_err(Refusal::failed)
     }
 }
@@ -154,42 +154,42 @@ pub enum DomainEvent {
 pub type PollEventFn = fn(Occasion, &Poll, Surroundings<'_>) -> Event;
 
 /// The events of a change to a post, in order.
-pub type EventFn = &'static [Of];
+pub type EventFn = &'static [PostEventKind];
 
 /// An event of a thread, or of a post in it.
 #[derive(Clone, Copy, Debug)]
-pub enum Of {
+pub enum PostEventKind {
     Thread(fn(Occasion, Surroundings<'_>) -> Event),
     Post(fn(Occasion, &Post, Surroundings<'_>) -> Event),
 }
 
 pub const STARTED: EventFn = &[
-    Of::Thread(Event::thread_created),
-    Of::Post(Event::post_created),
+    PostEventKind::Thread(Event::thread_created),
+    PostEventKind::Post(Event::post_created),
 ];
-pub const REPLIED: EventFn = &[Of::Post(Event::post_created)];
-pub const EDITED: EventFn = &[Of::Post(Event::post_updated)];
-pub const THREAD_DELETED: EventFn = &[Of::Thread(Event::thread_deleted)];
-pub const REPLY_DELETED: EventFn = &[Of::Post(Event::post_deleted)];
-pub const THREAD_RESTORED: EventFn = &[Of::Thread(Event::thread_restored)];
-pub const REPLY_RESTORED: EventFn = &[Of::Post(Event::post_restored)];
+pub const REPLIED: EventFn = &[PostEventKind::Post(Event::post_created)];
+pub const EDITED: EventFn = &[PostEventKind::Post(Event::post_updated)];
+pub const THREAD_DELETED: EventFn = &[PostEventKind::Thread(Event::thread_deleted)];
+pub const REPLY_DELETED: EventFn = &[PostEventKind::Post(Event::post_deleted)];
+pub const THREAD_RESTORED: EventFn = &[PostEventKind::Thread(Event::thread_restored)];
+pub const REPLY_RESTORED: EventFn = &[PostEventKind::Post(Event::post_restored)];
 
 impl DomainEvent {
     /// Returns the webhook events with the present data.
-    pub(super) async fn tell(
+    pub(super) async fn webhook_events(
         &self,
         tx: &Transaction<'_>,
         actor: Option<i64>,
         on: impl Fn() -> Result<Occasion> + Send,
     ) -> Result<Vec<Event>> {
         let event = match self {
-            Self::Post(tell, around) => {
-                let events = tell.iter().map(|of| of.event(on()?, around));
+            Self::Post(kinds, scope) => {
+                let events = kinds.iter().map(|kind| kind.event(on()?, scope));
                 return events.collect();
             }
-            Self::Poll(tell, poll) => {
+            Self::Poll(event, poll) => {
                 let around = EventScope::load(tx, poll.thread_id.number()?, None, actor).await?;
-                tell(on()?, poll, around.surroundings())
+                event(on()?, poll, around.surroundings())
             }
             Self::Rating(rating, member, forum) => {
                 let (actor, forum) = rating_scope(tx, actor, *forum).await?;
@@ -205,7 +205,7 @@ impl DomainEvent {
     }
 }
 
-impl Of {
+impl PostEventKind {
     fn event(self, on: Occasion, around: &EventScope) -> Result<Event> {
         let surroundings = around.surroundings();
         match self {

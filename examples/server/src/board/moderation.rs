@@ -25,8 +25,8 @@ pub async fn restore(tx: &Transaction<'_>, events: &mut EventRecorder, post: i64
     item.shift(tx, item.state_before.unwrap_or(State::Visible))
         .await?;
     if item.is_public() {
-        let tell = (THREAD_RESTORED, REPLY_RESTORED);
-        item.publish(tx, events, tell).await?;
+        item.publish(tx, events, (THREAD_RESTORED, REPLY_RESTORED))
+            .await?;
     }
     Ok(())
 }

@@ -36,8 +36,8 @@ pub async fn hash(password: String) -> Result<String, Refusal> {
 pub async fn is_right(password: String, hash: String) -> Result<bool, Refusal> {
     let right = spawn_blocking(move || {
         let hash = PasswordHash::new(&hash)?;
-        let verdict = Argon2::default().verify_password(password.as_bytes(), &hash);
-        Ok::<_, argon2::password_hash::phc::Error>(verdict.is_ok())
+        let result = Argon2::default().verify_password(password.as_bytes(), &hash);
+        Ok::<_, argon2::password_hash::phc::Error>(result.is_ok())
     });
     right
         .await

@@ -98,9 +98,9 @@ impl PollRow {
     }
 
     /// Records the event of a poll that all callers who see the forum see, and returns the poll.
-    pub fn changed(self, events: &mut EventRecorder, tell: PollEventFn) -> In<Poll> {
+    pub fn changed(self, events: &mut EventRecorder, event: PollEventFn) -> In<Poll> {
         if self.state == State::Visible {
-            events.record(DomainEvent::Poll(tell, self.poll.clone()));
+            events.record(DomainEvent::Poll(event, self.poll.clone()));
         }
         self.answer()
     }
@@ -156,8 +156,8 @@ pub async fn forum(connection: &Connection<'_>, actor: &Actor, poll: i64) -> Res
             "SELECT thread.forum_id FROM poll JOIN thread ON thread.id = poll.thread_id WHERE poll.id = :poll AND {sees}"
         )
     });
-    let sight = Visibility::of(actor);
-    let parameters = sight.with(bind! { ":poll": poll });
+    let visibility = Visibility::of(actor);
+    let parameters = visibility.with(bind! { ":poll": poll });
     let forum = connection.first(&QUERY, &parameters, |row| row.value());
     forum.await?.ok_or(Refusal::Absent)
 }
@@ -169,8 +169,8 @@ async fn find(
     key: i64,
     now: Timestamp,
 ) -> Result<PollRow> {
-    let sight = Visibility::of(actor);
-    let parameters = sight.with(bind! { ":key": key });
+    let visibility = Visibility::of(actor);
+    let parameters = visibility.with(bind! { ":key": key });
     let mut found = None;
     let options = connection.all(query, &parameters, |row| {
         let head = head(row, now)?;

@@ -10,7 +10,7 @@ use super::events::{DomainEvent, EventFn, EventRecorder, EventScope, REPLIED, ST
 use super::post_insert::{self, CounterDelta};
 
 #[derive(Clone, Copy, Debug)]
-pub struct PostAt {
+pub struct PostLocation {
     pub forum: i64,
     pub thread: i64,
     pub post: i64,
@@ -18,7 +18,7 @@ pub struct PostAt {
 
 #[derive(Clone, Copy, Debug)]
 pub struct PostRow {
-    pub at: PostAt,
+    pub at: PostLocation,
     /// A thread has the state of its first post.
     pub first: bool,
     pub state: State,
@@ -69,11 +69,11 @@ impl PostRow {
         events: &mut EventRecorder,
         again: (EventFn, EventFn),
     ) -> host::Result<()> {
-        let tell = match self.published {
+        let recorded = match self.published {
             true => again,
             false => (STARTED, REPLIED),
         };
-        self.note(tx, events, tell).await?;
+        self.record(tx, events, recorded).await?;
         let thread = self.first.then_some(self.at.thread);
         let parameters = bind! { ":post": self.at.post, ":thread": thread };
         let published = tx.all(PUBLISH, parameters, |row| row.value());
@@ -88,15 +88,15 @@ impl PostRow {
     }
 
     /// Records the `thread` events for a first post, and the `reply` events for another.
-    pub async fn note(
+    pub async fn record(
         &self,
         tx: &Transaction<'_>,
         events: &mut EventRecorder,
         (thread, reply): (EventFn, EventFn),
     ) -> host::Result<()> {
-        let tell = if self.first { thread } else { reply };
+        let kinds = if self.first { thread } else { reply };
         let around = self.around(tx, events.actor).await?;
-        events.record(DomainEvent::Post(tell, around.into()));
+        events.record(DomainEvent::Post(kinds, around.into()));
         Ok(())
     }
 
@@ -158,7 +158,7 @@ const PUBLISH: &str = "
 
 fn read(row: &mut RowReader<'_>) -> Result<PostRow> {
     Ok(PostRow {
-        at: PostAt {
+        at: PostLocation {
             forum: row.value()?,
             thread: row.value()?,
             post: row.value()?,

@@ -22,7 +22,7 @@ use super::visibility::{Visibility, sees_post, sees_thread};
 use super::{markdown, page_keys, rules, search, subscriptions, visibility};
 
 /// Columns that are the same for all posts of a thread.
-const SURROUNDINGS: &str = "
+const THREAD_COLUMNS: &str = "
     thread.forum_id, thread.locked, thread.first_post_id,
     (SELECT value FROM setting WHERE key = :window)";
 
@@ -73,7 +73,7 @@ pub static PAGE: LazyLock<String> = LazyLock::new(|| {
             :from IS NULL OR EXISTS (
                 SELECT 1 FROM post AS first WHERE first.id = :from AND first.thread_id = thread.id AND {}
             ),
-            {SURROUNDINGS}, measured.ordered_at, measured.found, {COLUMNS}
+            {THREAD_COLUMNS}, measured.ordered_at, measured.found, {COLUMNS}
         FROM thread
         LEFT JOIN measured ON measured.before <= {TEXTS_MAX}
         LEFT JOIN post ON post.id = measured.id
@@ -101,7 +101,7 @@ pub async fn list(
         .from
         .as_ref()
         .map(|from| from.number().unwrap_or(NO_POST));
-    let sight = Visibility::of(actor);
+    let visibility = Visibility::of(actor);
     let parameters = bind! {
         ":thread": thread, ":time": time, ":id": id, ":from": from,
         ":since": list.since.map_or(i64::MIN, Timestamp::as_millis),
@@ -109,7 +109,7 @@ pub async fn list(
         ":rows": page_keys::rows(list.limit), ":window": EDIT_WINDOW.key,
     };
     let rows = connection
-        .all(&PAGE, &sight.with(parameters), |row| {
+        .all(&PAGE, &visibility.with(parameters), |row| {
             Row::read(row, actor, now)
         })
         .await;
@@ -273,9 +273,9 @@ pub async fn reply(
     thread: i64,
     reply: Reply,
 ) -> Result<In<Post>> {
-    let spot = visibility::find(tx, actor, thread, None).await?;
-    let (forum, access) = (spot.forum, actor.access(spot.forum));
-    if let Some(denial) = rules::reply_denial(access, spot.state, spot.locked) {
+    let location = visibility::find(tx, actor, thread, None).await?;
+    let (forum, access) = (location.forum, actor.access(location.forum));
+    if let Some(denial) = rules::reply_denial(access, location.state, location.locked) {
         return Err(Refusal::Forbidden(denial(texts).into()));
     }
     let settings = Values::now(tx).await?;
@@ -288,7 +288,7 @@ pub async fn reply(
         at: events.now,
         counts: access.counts,
     };
-    let ordered_at = new.at.max(spot.last_ordered_at);
+    let ordered_at = new.at.max(location.last_ordered_at);
     let post = post_insert::reply(tx, (forum, thread), new, ordered_at).await?;
     if reply.subscribe {
         subscriptions::put(tx, actor, forum, (TargetKind::Thread, thread), events.now).await?;
@@ -347,8 +347,8 @@ pub async fn delete(
     let was_public = item.is_public();
     item.shift(tx, State::Deleted).await?;
     if was_public {
-        let tell = (THREAD_DELETED, REPLY_DELETED);
-        item.note(tx, events, tell).await?;
+        item.record(tx, events, (THREAD_DELETED, REPLY_DELETED))
+            .await?;
     }
     Ok(())
 }
@@ -361,9 +361,9 @@ async fn changeable(
     (change, window, now): (PostChange, EditWindow, Timestamp),
     texts: &Texts,
 ) -> Result<PostRow> {
-    let spot = visibility::find(tx, actor, thread, Some(post)).await?;
+    let location = visibility::find(tx, actor, thread, Some(post)).await?;
     let item = PostRow::load(tx, post).await?.ok_or(Refusal::Absent)?;
-    let (access, subject) = (actor.access(spot.forum), item.subject(actor.member));
+    let (access, subject) = (actor.access(location.forum), item.subject(actor.member));
     match edit_rules::check(access, subject, change, window, now) {
         Some((refusal, text)) => Err(refusal(text(texts).into())),
         None => Ok(item),

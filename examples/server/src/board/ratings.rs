@@ -95,9 +95,9 @@ async fn find_post(
             sees_thread(),
         )
     });
-    let sight = Visibility::of(actor);
+    let visibility = Visibility::of(actor);
     let post = post.number().ok();
-    let parameters = sight.with(bind! { ":post": post, ":author": author });
+    let parameters = visibility.with(bind! { ":post": post, ":author": author });
     let subject = connection.first(&QUERY, &parameters, |row| {
         Ok(RatedPost {
             id: row.value()?,

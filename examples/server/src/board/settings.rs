@@ -36,7 +36,7 @@ pub const EDIT_WINDOW: Setting<EditWindow> = Setting::new(
 pub const RECIPIENTS_MAX: Setting<u32> = Setting::new("message.recipients_max", 5, 1);
 /// How many messages a member may send in an hour.
 pub const MESSAGES_PER_HOUR: Setting<u32> = Setting::new("message.per_hour", 20, 1);
-/// How many messages an inbox has room for, receipts aside.
+/// Maximum number of messages in an inbox, without receipts.
 pub const INBOX_QUOTA: Setting<u32> = Setting::new("message.inbox_quota", 100, 1);
 /// Whether points may be taken from a member.
 pub const ALLOW_NEGATIVE: Setting<bool> = Setting::new("reputation.allow_negative", false, false);

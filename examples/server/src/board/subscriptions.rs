@@ -46,13 +46,15 @@ pub async fn list(
     list: &ListSubscriptions,
 ) -> Result<Page<Subscription>> {
     let (time, id) = page_keys::read(list.after.as_ref())?.unwrap_or((i64::MAX, i64::MAX));
-    let sight = Visibility::of(actor);
+    let visibility = Visibility::of(actor);
     let parameters = bind! {
         ":target": list.target.map(stored), ":time": time, ":id": id,
         ":rows": page_keys::rows(list.limit),
     };
     let query = list.target.map_or(&*ALL, |_| &*OF_TARGET);
-    let rows = connection.all(query, &sight.with(parameters), read).await?;
+    let rows = connection
+        .all(query, &visibility.with(parameters), read)
+        .await?;
     let page = Page::cut(rows, list.limit, |(id, last): &(i64, Subscription)| {
         page_keys::of(last.created_at, id)
     });
@@ -143,7 +145,7 @@ async fn forum_of(
     match target {
         TargetKind::Forum => Ok(actor.access(id).read.then_some(id)),
         TargetKind::Thread => match visibility::find(connection, actor, id, None).await {
-            Ok(spot) => Ok(Some(spot.forum)),
+            Ok(location) => Ok(Some(location.forum)),
             Err(Refusal::Absent) => Ok(None),
             Err(other) => Err(other),
         },

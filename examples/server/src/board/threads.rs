@@ -56,14 +56,14 @@ pub async fn list(
     list: &ListThreads,
 ) -> Result<Page<Thread>> {
     let (time, id) = page_keys::read(list.after.as_ref())?.unwrap_or((i64::MAX, i64::MAX));
-    let sight = Visibility::of(actor);
+    let visibility = Visibility::of(actor);
     let parameters = bind! {
         ":forum": forum, ":time": time, ":id": id,
         ":since": list.since.map_or(i64::MIN, Timestamp::as_millis),
         ":rows": page_keys::rows(list.limit),
     };
     let threads = connection
-        .all(&LIST, &sight.with(parameters), |row| read(row, actor))
+        .all(&LIST, &visibility.with(parameters), |row| read(row, actor))
         .await?;
     Ok(Page::cut(threads, list.limit, |last| {
         page_keys::of(last.last_activity_at, &last.thread_id)
@@ -71,10 +71,10 @@ pub async fn list(
 }
 
 pub async fn one(connection: &Connection<'_>, actor: &Actor, thread: i64) -> Result<Thread> {
-    let sight = Visibility::of(actor);
+    let visibility = Visibility::of(actor);
     let parameters = bind! { ":thread": thread };
     let thread = connection
-        .first(&ONE, &sight.with(parameters), |row| read(row, actor))
+        .first(&ONE, &visibility.with(parameters), |row| read(row, actor))
         .await;
     thread?.ok_or(Refusal::Absent)
 }

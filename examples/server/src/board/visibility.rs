@@ -128,9 +128,9 @@ pub async fn find(
             sees_thread(),
         )
     });
-    let sight = Visibility::of(actor);
-    let parameters = sight.with(bind! { ":thread": thread, ":post": post });
-    let spot = connection.first(&QUERY, &parameters, |row| {
+    let visibility = Visibility::of(actor);
+    let parameters = visibility.with(bind! { ":thread": thread, ":post": post });
+    let location = connection.first(&QUERY, &parameters, |row| {
         Ok(ContentLocation {
             forum: row.value()?,
             state: row.state()?,
@@ -138,5 +138,5 @@ pub async fn find(
             last_ordered_at: row.value()?,
         })
     });
-    spot.await?.ok_or(Refusal::Absent)
+    location.await?.ok_or(Refusal::Absent)
 }

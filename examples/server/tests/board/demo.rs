@@ -1,4 +1,4 @@
-//! The demo board, with a clock that stands still until it is told.
+//! The demo board, with a manual clock.
 
 use std::sync::Arc;
 use std::time::Duration;

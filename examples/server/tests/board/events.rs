@@ -1,4 +1,4 @@
-//! What the reference board tells of: all of it as the document says, and nothing that is private.
+//! Events of the reference board: as documented, and without private content.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::board::{Board, moderation};
 use crate::demo::{Demo, body, posts_of};
 use crate::schema::check;
 
-/// What nobody but those concerned may ever read: of messages, of edits, and of what awaits approval.
+/// Words of messages, edit reasons and content that awaits approval.
 const PRIVATE: [&str; 4] = ["quince", "medlar", "rowan", "damson"];
 
-/// Lets everything happen on a board that is told of, and some that is not. Carol votes, and gets a message.
+/// Causes every event, and some private changes. Carol votes and gets a message.
 pub async fn happen(demo: &Demo) {
     let threads = demo.threads_of("General").await;
     let poll = json!({ "question": "Which tea?", "options": ["Green", "Black"] });
@@ -66,13 +66,13 @@ async fn eventful() -> Demo {
     demo
 }
 
-/// That nothing in a text which is told is private: no words of those, no voter, and no secret.
-pub async fn check_public(demo: &Demo, told: &str) {
+/// Asserts that a text contains no private words, no voter and no secret.
+pub async fn check_public(demo: &Demo, text: &str) {
     let carol = demo.get("alice", "/members/@carol").await.1["userId"].to_string();
     let carol = format!(r#""userId":{carol}"#);
     let others = ["carol", &carol, "forum_pat_", "whsec_"];
     for private in PRIVATE.into_iter().chain(others) {
-        assert!(!told.contains(private), "{private}: {told}");
+        assert!(!text.contains(private), "{private}: {text}");
     }
 }
 
@@ -80,7 +80,7 @@ pub async fn check_public(demo: &Demo, told: &str) {
 async fn every_event_is_as_the_document_says() {
     let document = openapi(&Settings::default(), &Environment::new(Inline));
     let mut topics = BTreeSet::new();
-    for body in told(&eventful().await.board).await {
+    for body in outbox(&eventful().await.board).await {
         let body: Value = serde_json::from_str(&body).unwrap();
         let topic = body["topic"].as_str().unwrap();
         let request = &document["webhooks"][topic]["post"]["requestBody"];
@@ -99,16 +99,15 @@ async fn every_event_is_as_the_document_says() {
 }
 
 #[tokio::test]
-async fn no_event_tells_what_is_private() {
+async fn no_event_contains_private_content() {
     let demo = eventful().await;
-    for body in told(&demo.board).await {
+    for body in outbox(&demo.board).await {
         check_public(&demo, &body).await;
     }
 }
 
-/// Nobody wrote it, and the receivers of a real board would drown in it.
 #[tokio::test]
-async fn made_up_content_is_told_to_nobody() {
+async fn generated_content_has_no_events() {
     let demo = Demo::new().await;
     let amount = Amount {
         members: 2,
@@ -116,11 +115,11 @@ async fn made_up_content_is_told_to_nobody() {
         posts: 10,
     };
     generate::run(&demo.board, amount, 1, |_| ()).await.unwrap();
-    assert_eq!(told(&demo.board).await, Vec::<String>::new());
+    assert_eq!(outbox(&demo.board).await, Vec::<String>::new());
 }
 
 #[tokio::test]
-async fn what_is_rolled_back_is_told_to_nobody_and_wakes_nobody() {
+async fn a_rollback_emits_no_events_and_does_not_wake_the_worker() {
     let woken = Arc::new(AtomicUsize::new(0));
     let (place, count) = (Backend::Memory.unless_chosen().place().await, woken.clone());
     let board = place.demo(Arc::new(SystemClock), Language::English).await;
@@ -140,16 +139,16 @@ async fn what_is_rolled_back_is_told_to_nobody_and_wakes_nobody() {
     });
     refused.await.unwrap_err();
     assert_eq!(
-        (told(&board).await.len(), woken.load(Ordering::SeqCst)),
+        (outbox(&board).await.len(), woken.load(Ordering::SeqCst)),
         (0, 0)
     );
     let approved = board.write(move |tx, events| Box::pin(moderation::approve(tx, events, post)));
     approved.await.unwrap();
-    assert!(!told(&board).await.is_empty());
+    assert!(!outbox(&board).await.is_empty());
     assert_eq!(woken.load(Ordering::SeqCst), 1);
 }
 
-/// What somebody's request answers, which has to be granted, a minute after what was before.
+/// Returns the response to a request that succeeds, a minute after the one before.
 async fn done(demo: &Demo, name: &'static str, method: &str, path: &str, body: Value) -> Value {
     demo.wait(60);
     let client = demo.as_member(name).await;
@@ -166,10 +165,10 @@ fn number(id: &Value) -> i64 {
 }
 
 /// What was put into the outbox until now, in its order.
-async fn told(board: &Board) -> Vec<String> {
-    let told = board.read(|connection| {
+async fn outbox(board: &Board) -> Vec<String> {
+    let outbox = board.read(|connection| {
         let bodies = "SELECT body FROM forum_api_events ORDER BY number";
         Box::pin(async { Ok(connection.all(bodies, &[], |row| row.value()).await?) })
     });
-    told.await.unwrap()
+    outbox.await.unwrap()
 }

@@ -71,7 +71,7 @@ async fn a_setting_counts_at_once() {
 }
 
 #[tokio::test]
-async fn an_hour_has_room_for_so_many_posts() {
+async fn posts_in_an_hour_are_limited() {
     let demo = Demo::new().await;
     let tea = demo.tea().await;
     demo.set(settings::POSTS_PER_HOUR.key, "3").await;

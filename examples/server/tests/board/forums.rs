@@ -29,7 +29,7 @@ async fn each_sees_what_their_groups_may_read() {
 }
 
 #[tokio::test]
-async fn a_moderator_is_somebody_who_can_read_the_forum() {
+async fn a_moderator_can_read_the_forum() {
     let demo = Demo::new().await;
     demo.change(|tx| {
         Box::pin(async {

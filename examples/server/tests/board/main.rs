@@ -4,12 +4,11 @@ use forum_server::board;
 use forum_test_support::{databases, schema, wire};
 
 mod backend;
-
 mod conformance;
 mod deliveries;
 mod demo;
 mod events;
-
+mod fixture;
 mod flood;
 mod forums;
 mod hints;
@@ -18,11 +17,10 @@ mod model;
 mod moderation;
 mod mutations;
 mod pages;
+mod paging;
 mod posts;
 mod profiles;
 mod search;
 mod sessions;
 mod shared;
-mod stage;
 mod statements;
-mod walks;

@@ -13,7 +13,7 @@ const DAY: u64 = 24 * 60 * 60;
 const NOW: &str = "2026-01-01T00:00:00.000Z";
 
 #[tokio::test]
-async fn who_may_not_reply_is_told_that_before_what_is_wrong_with_the_reply() {
+async fn a_missing_permission_precedes_errors_of_the_reply() {
     let demo = Demo::new().await;
     demo.sql("UPDATE forum SET reply_groups = 'staff' WHERE title = 'General'")
         .await;

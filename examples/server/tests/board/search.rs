@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::board::generate::Amount;
 use crate::demo::{Demo, all, body, code};
 
-/// The hits of `query`, to somebody.
+/// Returns the hits of `query`.
 async fn hits(demo: &Demo, name: &'static str, query: &str) -> Value {
     let (status, page) = demo.get(name, &format!("/search?limit=100&{query}")).await;
     assert_eq!(status, 200, "{page}");
@@ -14,7 +14,7 @@ async fn hits(demo: &Demo, name: &'static str, query: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_score_tells_nothing_of_what_is_hidden() {
+async fn a_score_does_not_depend_on_hidden_content() {
     let demo = Demo::new().await;
     let before = hits(&demo, "guest", "q=tea").await;
     let new = json!({ "title": "Tea, tea, tea", "body": "tea ".repeat(100) });
@@ -66,7 +66,7 @@ async fn the_best_are_found_among_the_newest_of_a_window() {
     assert_eq!(found, expected);
 }
 
-/// Nobody has the id that stands for those who are gone.
+/// Removed accounts have no id.
 #[tokio::test]
 async fn who_is_gone_is_found_by_no_id() {
     let demo = Demo::new().await;

@@ -33,12 +33,12 @@ fn who_looks_does_not_wait_for_those_who_write() {
     });
 }
 
-/// Writes until it is told to end.
+/// Writes until the end is signalled.
 async fn wait(database: board::db::Database, mut ended: watch::Receiver<bool>) -> Result<()> {
     let write = database.write(move |_| {
         Box::pin(async move {
-            let told = ended.wait_for(|is_told| *is_told).await;
-            told.map(drop).map_err(Refusal::failed)
+            let ended_at = ended.wait_for(|is_over| *is_over).await;
+            ended_at.map(drop).map_err(Refusal::failed)
         })
     });
     write.await

@@ -21,8 +21,8 @@ use crate::board::Board;
 use crate::board::db::Database;
 use crate::board::generate::{self, Amount};
 
-/// What mod asks for, and how many statements it takes. One finds the token, one the standing, and before a write one
-/// finds the place; one reads what its events tell (of a message nothing), and one writes each event. `{}` is a post of
+/// What mod asks for, and how many statements it takes. One finds the token, one the access, and before a write one
+/// finds the place; one reads the data of its events (none of a message), and one writes each event. `{}` is a post of
 /// thread 16, `{message}` the message that was sent last.
 const REQUESTS: [(&str, &str, &str, usize); 23] = [
     ("GET", "/me", "", 4),
@@ -70,7 +70,7 @@ const REQUESTS: [(&str, &str, &str, usize); 23] = [
     ("GET", "/messages/{message}", "", 3),
 ];
 
-/// Where rows go with another, which SQLite tells of as a statement, and Postgres does not.
+/// Requests with a cascading deletion, which SQLite traces as a statement and Postgres does not.
 const CASCADES: [&str; 1] = ["/polls/1/votes"];
 
 #[tokio::test]
@@ -102,9 +102,9 @@ async fn no_request_costs_more_statements_than_its_maximum() {
             )
             .await;
             let statements = take(thread);
-            let untold =
+            let untraced =
                 matches!(place.database, Database::Postgres(_)) && CASCADES.contains(&path);
-            let expected = expected - usize::from(untold);
+            let expected = expected - usize::from(untraced);
             assert!(
                 (200..300).contains(&answer.status),
                 "{method} {path}: {answer:?}"
@@ -196,7 +196,7 @@ impl<S: Subscriber> Layer<S> for Listener {
 struct Statement;
 
 impl Visit for Statement {
-    /// Transactions are no statements of anybody's, and what the index does in its own tables is its own affair.
+    /// Ignores transaction control and the statements of the index in its own tables.
     fn record_str(&mut self, field: &Field, sql: &str) {
         let word = sql.split_whitespace().next().unwrap_or_default();
         let frames = ["BEGIN", "SAVEPOINT", "RELEASE", "COMMIT"];

@@ -1,4 +1,4 @@
-//! Bulk content, to see how the board does with much of it: the same for the same seed. Nobody is told of it.
+//! Bulk content for load tests, the same for the same seed. It has no events.
 
 mod batch;
 mod generator;
@@ -28,7 +28,7 @@ impl Amount {
 const BATCH: u64 = 5_000;
 
 /// Fills the forums General, Help and Members, and calls `report` with the amount written so far.
-pub async fn run(board: &Board, amount: Amount, seed: u64, tell: impl Fn(u64)) -> Result<()> {
+pub async fn run(board: &Board, amount: Amount, seed: u64, report: impl Fn(u64)) -> Result<()> {
     if amount.threads > amount.posts {
         let reason = "there cannot be more threads than posts: each begins with one";
         return Err(Refusal::invalid("threads", reason));
@@ -45,7 +45,7 @@ pub async fn run(board: &Board, amount: Amount, seed: u64, tell: impl Fn(u64)) -
             })
         });
         maker = step.await?;
-        tell(maker.made());
+        report(maker.made());
     }
     board
         .write(|tx, _| Box::pin(async move { Ok(search::learn(tx).await?) }))

@@ -184,13 +184,13 @@ async fn mark_read(
     if let Some(message) = message.await? {
         let count = "UPDATE member SET unread_count = unread_count - 1 WHERE id = ?1";
         tx.change(count, bind![owner]).await?;
-        tell(tx, owner, message, now, texts).await?;
+        send_receipt(tx, owner, message, now, texts).await?;
     }
     Ok(())
 }
 
 /// Sends the receipt, if it was requested and the sender's account exists. Neither quotas nor ignore lists apply to it.
-async fn tell(
+async fn send_receipt(
     tx: &Transaction<'_>,
     reader: i64,
     message: i64,

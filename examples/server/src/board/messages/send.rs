@@ -127,13 +127,13 @@ async fn find_recipients(
 /// Returns the names in `to` without duplicates. A member has two, an id and a username, so that there may be twice as
 /// many as recipients.
 fn named(to: &[UserRef], most: u32, texts: &Texts) -> Result<Value> {
-    let (mut seen, room) = (HashSet::new(), 2 * most as usize);
+    let (mut seen, most_names) = (HashSet::new(), 2 * most as usize);
     let names = to.iter().map(name);
     let names = names.filter(|name| seen.insert(name.clone()));
-    let names: Vec<Value> = names.take(room + 1).collect();
+    let names: Vec<Value> = names.take(most_names + 1).collect();
     match names.len() {
         0 => Err(Refusal::invalid("to", texts.no_recipients)),
-        count if count > room => Err(too_many(most, texts)),
+        count if count > most_names => Err(too_many(most, texts)),
         _ => Ok(names.into()),
     }
 }
@@ -180,8 +180,8 @@ impl Recipient {
         if self.ignores_sender {
             return Err(Refusal::Forbidden(fill(texts.ignored, &self.name)));
         }
-        let has_room = self.inbox_used < i64::from(quota);
-        has_room
+        let has_capacity = self.inbox_used < i64::from(quota);
+        has_capacity
             .then_some(self.id)
             .ok_or_else(|| Refusal::invalid("to", fill(texts.inbox_full, &self.name)))
     }
@@ -246,7 +246,7 @@ async fn receive(
     message: NewMessage<'_>,
     text: i64,
     recipients: &[i64],
-    uses_room: bool,
+    counts_for_quota: bool,
 ) -> db::Result<()> {
     let recipients = Value::from(recipients).to_string();
     let parameters = bind! {
@@ -259,7 +259,7 @@ async fn receive(
         parameters,
     );
     insert.await?;
-    let parameters = bind![recipients, uses_room];
+    let parameters = bind![recipients, counts_for_quota];
     let count = tx.change(
         "UPDATE member SET
             unread_count = unread_count + 1, inbox_used = inbox_used + CASE WHEN ?2 THEN 1 ELSE 0 END

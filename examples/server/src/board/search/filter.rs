@@ -162,7 +162,7 @@ pub const FTS5: QueryDialect = QueryDialect {
     },
 };
 
-/// Postgres's, where a place is JSON. A sign before a word tells what it is of: `=` of a title, `#` of an author, none
+/// Postgres's, where a place is JSON. A sign before a word is its kind: `=` of a title, `#` of an author, none
 /// of a body. No word has a sign or a quote in it, and of long ones the index has the beginning.
 pub const TSQUERY: QueryDialect = QueryDialect {
     and: " & ",

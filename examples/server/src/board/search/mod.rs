@@ -1,4 +1,4 @@
-//! Full-text search in what everybody who sees a forum may read there.
+//! Full-text search in content that all callers who see a forum may read.
 //!
 //! The index `post_text` knows where each post is and by whom, so that a page walks nothing that the caller does not
 //! see, however much of it there is. Nothing but a hit's own text goes into its score: the rest of the board, hidden

@@ -366,7 +366,7 @@ impl ModelState {
         seen.map(|post| json!([self.posts[post].id])).collect()
     }
 
-    /// How many there are, and of which many are read: of receipts, too, nobody but the reader knows the id.
+    /// How many there are, and of which many are read: of receipts, too, only the reader knows the id.
     fn inbox(&self, who: Who) -> Rows {
         let member = self.member(who)?;
         let inbox = self
@@ -555,10 +555,10 @@ impl ModelState {
         Ok(201)
     }
 
-    /// The first reading is told to the sender, if they asked for it.
+    /// The first reading sends a receipt, if it was requested.
     pub fn mark_read(&mut self, copy: usize) {
         let copy = &mut self.copies[copy];
-        let tells = !copy.read && copy.receipt_requested;
+        let sends = !copy.read && copy.receipt_requested;
         copy.read = true;
         let receipt = Copy {
             owner: copy.sender,
@@ -567,7 +567,7 @@ impl ModelState {
             is_receipt: true,
             ..Copy::default()
         };
-        if tells {
+        if sends {
             self.copies.push(receipt);
         }
     }

@@ -19,7 +19,7 @@ use super::commands::Request;
 use super::state::{FORUMS, Forum, MEMBERS, Member, ModelState, State};
 use crate::backend::Backend;
 
-/// Between two steps: longer than anybody has to wait between two posts.
+/// Between two steps: longer than the minimum interval between two posts.
 const STEP: Duration = Duration::from_secs(61);
 
 /// A board and its model.
@@ -296,7 +296,7 @@ fn rows(body: &Value, fields: &[&str]) -> Vec<Value> {
     }
 }
 
-/// When something was read is told as whether it was.
+/// Compares only whether a message was read, not when.
 fn seen(item: &Value, field: &str) -> Value {
     let value = item
         .pointer(field)

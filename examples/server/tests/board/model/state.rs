@@ -198,7 +198,7 @@ impl ModelState {
         self.sees_thread(who, thread) && self.sees_state(who, self.threads[thread].forum, post)
     }
 
-    /// Whether everybody who sees the forum sees the post.
+    /// Returns whether all callers who see the forum see the post.
     pub fn is_public(&self, post: usize) -> bool {
         self.posts[post].state == State::Visible
             && self.state(self.posts[post].thread) == State::Visible
