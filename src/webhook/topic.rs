@@ -113,9 +113,15 @@ impl Topics {
             None => Ok(self),
         }
     }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let all = self.all.then_some(ALL);
+        all.into_iter().chain(self.named.iter().map(Topic::as_str))
+    }
 }
 
-/// As stores keep them: a JSON array, in which `*` stands for all.
+/// The stored form: a JSON array of names.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 impl Topics {
     pub(crate) fn to_json(&self) -> String {
         serde_json::json!(self.names().collect::<Vec<_>>()).to_string()
@@ -127,11 +133,6 @@ impl Topics {
         let all = names.remove(ALL);
         let named = names.iter().filter_map(|name| Topic::new(name)).collect();
         Some(Self { all, named })
-    }
-
-    fn names(&self) -> impl Iterator<Item = &str> {
-        let all = self.all.then_some(ALL);
-        all.into_iter().chain(self.named.iter().map(Topic::as_str))
     }
 }
 

@@ -399,12 +399,19 @@ async fn a_connection_that_hangs_fails_the_attempt_and_is_closed() {
 }
 
 #[tokio::test]
-async fn an_idle_connection_is_closed_soon() {
-    let mut receiver = Receiver::new(Serve(OK)).await;
-    let url = receiver.url("http://receiver.test");
+async fn idle_connections_are_closed_soon() {
+    let mut receivers = [
+        Receiver::new(Serve(OK)).await,
+        Receiver::new(Serve(OK)).await,
+    ];
     let sender = keeping(SHORT, LONG, &Names::leading_to(&["127.0.0.1"]));
     for round in 1..=2 {
-        assert_eq!(status(&sender, &url).await, Ok(200));
-        assert_eq!(receiver.ended().await.len(), round);
+        for receiver in &receivers {
+            let url = receiver.url("http://receiver.test");
+            assert_eq!(status(&sender, &url).await, Ok(200));
+        }
+        for receiver in &mut receivers {
+            assert_eq!(receiver.ended().await.len(), round);
+        }
     }
 }
