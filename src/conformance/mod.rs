@@ -104,8 +104,7 @@
 //!
 //! # Adding a rule
 //!
-//! A rule is an `async fn` inside the `board_rules!` of the file of its resource, with a fault that it catches in the
-//! file of the same name in `examples/server/tests/board/faults`:
+//! A rule is an `async fn` inside the `board_rules!` of the file of its resource:
 //!
 //! ```
 //! # use forum_api::conformance::{Audience, Suite, TestResult};

@@ -1,5 +1,10 @@
 //! Databases, programs, clients and receivers for the tests of several packages.
 
+#![allow(
+    clippy::new_without_default,
+    reason = "each call creates a resource of its own"
+)]
+
 pub mod client;
 pub mod cluster;
 pub mod connection;
