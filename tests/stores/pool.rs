@@ -61,7 +61,10 @@ impl Held {
         let database = database.clone();
         Self::new(|run| {
             Box::pin(async move {
-                let read = move |_: &Connection| Ok(run());
+                let read = move |_: &Connection| {
+                    run();
+                    Ok(())
+                };
                 database.read(read).await
             })
         })
@@ -72,7 +75,10 @@ impl Held {
         let database = database.clone();
         Self::new(|run| {
             Box::pin(async move {
-                let write = move |_: &Savepoint<'_>| Ok(run());
+                let write = move |_: &Savepoint<'_>| {
+                    run();
+                    Ok(())
+                };
                 database.write(write).await
             })
         })

@@ -112,8 +112,8 @@ pub(crate) const VALID: &[&str] = &[
 #[test]
 fn an_address_has_the_class_of_its_range() {
     let public = PUBLIC.iter().map(|address| (*address, Verdict::Public));
-    let of_kind = |(kind, addresses): &(&'static str, &'static [&str]), verdict: fn(_) -> _| {
-        let verdict = verdict(*kind);
+    let of_kind = |&(kind, addresses): &(&'static str, &'static [&str]), verdict: fn(_) -> _| {
+        let verdict = verdict(kind);
         addresses.iter().map(move |address| (*address, verdict))
     };
     let private = PRIVATE

@@ -120,8 +120,11 @@ async fn count_items(api: &TestBoard, reader: &str, list: &str) -> TestResult<us
         let page = client.get(&format!("{list}?limit=2{after}")).await;
         check_eq!(page.status, 200, "GET {list}: {}", page.json())?;
         let page = page.json();
-        items += page["items"].as_array().map_or(0, Vec::len);
-        match page["next"].as_str() {
+        items += page
+            .get("items")
+            .and_then(Value::as_array)
+            .map_or(0, Vec::len);
+        match page.get("next").and_then(Value::as_str) {
             Some(next) => after = format!("&after={next}"),
             None => return Ok(items),
         }

@@ -117,6 +117,7 @@ impl fmt::Display for Report {
 }
 
 /// The rules of all `files` as one array of `N`.
+#[expect(clippy::indexing_slicing, reason = "the compiler evaluates it")]
 pub(crate) const fn joined<S, const N: usize>(files: &[&[Case<S>]]) -> [Case<S>; N] {
     let mut cases = [const { Case::<S>::new("", |_| Box::pin(std::future::ready(Ok(())))) }; N];
     let (mut at, mut file) = (0, 0);

@@ -50,12 +50,12 @@ pub struct Request {
     pub fields: &'static [&'static str],
 }
 
+/// The status and the rows of the model's response.
+type ModelResult = Result<(u16, Option<Vec<Value>>), Denied>;
+
 impl ModelState {
     /// The request of an action, and the model's status and rows. `None` for what operators do.
-    pub fn respond(
-        &mut self,
-        action: &Action,
-    ) -> Option<(Request, Result<(u16, Option<Vec<Value>>), Denied>)> {
+    pub fn respond(&mut self, action: &Action) -> Option<(Request, ModelResult)> {
         let Action {
             kind,
             who,
