@@ -1,13 +1,11 @@
 //! Guarantees of both SQL backends that show in their tables only: rows that cannot be decoded, constraints, and rows that
 //! are deleted with others.
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
-
 use forum_api::store::sqlite::rusqlite::{Connection, params_from_iter};
 use forum_api::store::{Backlog, Settlement, Webhooks};
 use forum_api::webhook::{Attempted, Event};
 use forum_test_support::postgres::try_in_postgres;
+use forum_test_support::thread_log;
 
 use crate::fixture::{DELIVERED, LEASE, add, at, claim, endpoint, event, open, path, queue};
 use crate::sql_fixture::Sql;
@@ -39,20 +37,6 @@ on_both! {
     an_event_is_deleted_with_its_last_delivery,
 }
 
-/// Collects log lines.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 async fn an_unreadable_event_is_quarantined_and_delays_no_other(sql: Sql) {
     let outbox = &sql.webhooks().outbox;
     sql.run_unchecked(
@@ -62,15 +46,9 @@ async fn an_unreadable_event_is_quarantined_and_delays_no_other(sql: Sql) {
     )
     .await;
     outbox.put(&event(1)).await.unwrap();
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_ansi(false)
-        .with_writer(move || writer.clone());
-    let guard = tracing::subscriber::set_default(subscriber.finish());
+    thread_log::record();
     assert_eq!(outbox.waiting(9).await.unwrap(), [event(1)]);
-    drop(guard);
-    let lines = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let lines = thread_log::take();
     let line = "a row cannot be decoded and is set aside";
     assert_eq!(lines.matches(line).count(), 3, "{lines}");
     let reason = r#"table="events" id="evt_a" reason="the topic is malformed""#;

@@ -20,4 +20,5 @@ pub mod receiver;
 pub mod redis;
 pub mod scale;
 pub mod schema;
+pub mod thread_log;
 pub mod wire;

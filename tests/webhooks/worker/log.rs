@@ -1,41 +1,16 @@
 //! What the log contains of attempts, and what it never contains (contract, section 13).
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
-
-use tracing::Level;
+use forum_test_support::thread_log;
 
 use super::fixture::{HOUR, SECRET, WorkerFixture, url};
 use super::transport::Reply::{Hangs, Panics, Refuses, Status};
 
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// The log of an hour of a worker, at every level.
+/// The log of an hour of a worker, all tasks of which run on the current thread.
 fn log(fixture: &WorkerFixture) -> String {
-    let lines = Lines::default();
-    let writer = lines.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(Level::TRACE)
-        .with_ansi(false)
-        .with_writer(move || writer.clone())
-        .finish();
-    tracing::subscriber::with_default(subscriber, || {
-        fixture.start();
-        fixture.pass(HOUR);
-    });
-    let lines = lines.0.lock().unwrap();
-    String::from_utf8_lossy(&lines).into_owned()
+    thread_log::record();
+    fixture.start();
+    fixture.pass(HOUR);
+    thread_log::take()
 }
 
 #[test]
