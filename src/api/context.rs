@@ -34,8 +34,9 @@ pub(super) struct ApiInner {
 }
 
 /// A request, with what the steps of the pipeline find out about it.
-pub(super) struct RequestContext {
-    pub(super) head: Parts,
+pub(super) struct RequestContext<'h> {
+    /// Has the URI that the request was sent with, before a router cut its path.
+    pub(super) head: &'h Parts,
     pub(super) id: Hex128,
     /// The budget of the address that the request comes from.
     pub(super) guest_key: BudgetKey,
@@ -61,9 +62,9 @@ pub struct Malformed {
 }
 
 impl ApiInner {
-    /// The context of a request with the URI that it was sent with, before a router cut its path.
-    pub(super) fn begin(&self, mut head: Parts) -> RequestContext {
-        restore_uri(&mut head, self.original_uri);
+    pub(super) fn begin<'h>(&self, head: &'h mut Parts) -> RequestContext<'h> {
+        restore_uri(head, self.original_uri);
+        let head = &*head;
         let peer = (self.peer)(&head.extensions);
         if peer.is_none() && !self.warned_no_peer_ip.swap(true, Ordering::Relaxed) {
             tracing::warn!(

@@ -4,8 +4,8 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::Response;
 use http::request::Parts;
-use http::{Response, Uri};
 use http_body_util::Full;
 use tracing::Instrument;
 
@@ -41,17 +41,17 @@ struct DecodedRequest {
 impl ApiInner {
     pub(super) async fn handle(
         self: &Arc<Self>,
-        head: Parts,
+        mut head: Parts,
         body: LazyBody<'_>,
     ) -> Response<Full<Bytes>> {
-        let context = self.begin(head);
+        let context = self.begin(&mut head);
         let span = trace::request_span(&context);
         self.respond(context, body).instrument(span).await
     }
 
     async fn respond(
         self: &Arc<Self>,
-        mut context: RequestContext,
+        mut context: RequestContext<'_>,
         body: LazyBody<'_>,
     ) -> Response<Full<Bytes>> {
         let outcome = {
@@ -63,7 +63,7 @@ impl ApiInner {
         let response = result.unwrap_or_else(|error| self.refuse(&error, context.id));
         let code = response.code;
         let response = ResponseContext {
-            head: &context.head,
+            head: context.head,
             base_path: &self.settings.mount,
             request_id: context.id.as_str(),
             charge: context
@@ -86,27 +86,27 @@ impl ApiInner {
     /// Steps 1 to 10. The first step that refuses gives the response.
     async fn run_pipeline(
         self: &Arc<Self>,
-        context: &mut RequestContext,
+        context: &mut RequestContext<'_>,
         body: LazyBody<'_>,
     ) -> Result<ApiResponse, ApiError> {
-        if let Some(Malformed { header, expected }) = context.head.extensions.get() {
+        let head = context.head;
+        if let Some(Malformed { header, expected }) = head.extensions.get() {
             return Err(InputError::phrase(header, expected).into());
         }
-        let uri = context.head.uri.clone();
 
         // 1. Routing
         let (surface, base_path) = (self.environment.surface, &self.settings.mount);
-        let route = router::match_route(surface, base_path, &context.head.method, uri.path());
+        let route = router::match_route(surface, base_path, &head.method, head.uri.path());
         let (endpoint, path) = match route {
             Some(Route::Endpoint(endpoint, path)) => (endpoint, path),
-            Some(Route::OpenApi) => return self.serve_openapi(context, &uri).await,
+            Some(Route::OpenApi) => return self.serve_openapi(context).await,
             None => return Err(self.charge_guest(context, ApiError::NoSuchRoute).await),
         };
         context.endpoint = Some(endpoint);
         context.route = Some(endpoint.path);
 
         // 2. Authentication
-        let (headers, now) = (&context.head.headers, context.received_at);
+        let (headers, now) = (&head.headers, context.received_at);
         let tokens = &*self.stores.tokens;
         let token = match authentication::authenticate(headers, tokens, surface, now).await {
             Ok(None) if endpoint.handler.needs_token() => Err(AuthFailure::Absent.into()),
@@ -144,13 +144,13 @@ impl ApiInner {
     /// The OpenAPI document. The token is ignored and nothing is charged; the headers show the address's budget.
     async fn serve_openapi(
         &self,
-        context: &mut RequestContext,
-        uri: &Uri,
+        context: &mut RequestContext<'_>,
     ) -> Result<ApiResponse, ApiError> {
         context.route = Some(router::DOCUMENT);
         let key = context.guest_key;
         self.charge(context, &key, 0).await?;
-        let NoParams {} = NoParams::decode(query::parse(uri.query())?, &context.head.method)?;
+        let Parts { uri, method, .. } = context.head;
+        let NoParams {} = NoParams::decode(query::parse(uri.query())?, method)?;
         Ok(ApiResponse::ok(self.document.clone()))
     }
 
@@ -207,13 +207,13 @@ impl ApiInner {
 
 /// Step 7: path, query, headers and body, in this order. The body is read only when nothing before it is refused.
 async fn decode(
-    context: &mut RequestContext,
+    context: &mut RequestContext<'_>,
     endpoint: &'static ApiEndpoint,
     path: RawPathParams<'_>,
     caller: Caller,
     body: LazyBody<'_>,
 ) -> Result<DecodedRequest, ApiError> {
-    let (head, handler) = (&context.head, endpoint.handler);
+    let (head, handler) = (context.head, endpoint.handler);
     let operation_id = endpoint.operation_id;
     if handler.source() == Source::Query {
         return Ok(DecodedRequest {

@@ -9,7 +9,7 @@ impl ApiInner {
     /// Charges all of the cost, or nothing and refuses the request.
     pub(super) async fn charge_or_reject(
         &self,
-        context: &mut RequestContext,
+        context: &mut RequestContext<'_>,
         key: &BudgetKey,
         cost: u32,
     ) -> Result<(), ApiError> {
@@ -24,7 +24,7 @@ impl ApiInner {
     /// budget is spent.
     pub(super) async fn charge_guest(
         &self,
-        context: &mut RequestContext,
+        context: &mut RequestContext<'_>,
         error: ApiError,
     ) -> ApiError {
         let key = context.guest_key;
@@ -35,7 +35,7 @@ impl ApiInner {
     /// Charges a budget, and keeps what the headers show of it. A spent budget is not an error here.
     pub(super) async fn charge(
         &self,
-        context: &mut RequestContext,
+        context: &mut RequestContext<'_>,
         key: &BudgetKey,
         cost: u32,
     ) -> Result<Charge, ApiError> {
@@ -49,7 +49,7 @@ impl ApiInner {
     }
 
     /// The headers of a request that was never charged, because a store failed before: those of a whole budget.
-    pub(super) fn untouched_budget(&self, context: &RequestContext) -> Charge {
+    pub(super) fn untouched_budget(&self, context: &RequestContext<'_>) -> Charge {
         let window = self.window(&context.guest_key);
         window.charge(None, 0, context.received_at).1
     }

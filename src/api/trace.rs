@@ -13,7 +13,7 @@ use super::error::ApiError;
 const X_REQUEST_ID: &str = "x-request-id";
 
 /// The span of one request; what is not known yet is recorded later.
-pub(super) fn request_span(context: &RequestContext) -> Span {
+pub(super) fn request_span(context: &RequestContext<'_>) -> Span {
     tracing::info_span!(
         "request",
         request_id = context.id.as_str(),
@@ -30,7 +30,7 @@ pub(super) fn request_span(context: &RequestContext) -> Span {
 }
 
 /// The id that the client gave the request, if it is short and plain.
-fn client_request_id(context: &RequestContext) -> Option<&str> {
+fn client_request_id<'h>(context: &RequestContext<'h>) -> Option<&'h str> {
     let text = context.head.headers.get(X_REQUEST_ID)?.to_str().ok()?;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     ((1..=64).contains(&text.len()) && text.bytes().all(is_plain)).then_some(text)
@@ -57,7 +57,7 @@ pub(super) fn log_error(error: &ApiError, request_id: &str) {
 
 /// Records the remaining fields at once: each call costs a subscriber a look-up of the span.
 pub(super) fn on_response(
-    context: &RequestContext,
+    context: &RequestContext<'_>,
     status: StatusCode,
     code: Option<&'static str>,
     elapsed: Duration,
