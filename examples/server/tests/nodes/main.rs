@@ -7,8 +7,7 @@
 //! `cargo test` builds the server; for this binary alone, `cargo build -p forum-server` has to come first.
 
 use forum_test_support::{
-    client, cluster, connection, database, node, prerequisites, program, random, receiver, redis,
-    scale,
+    client, cluster, connection, database, node, prerequisites, random, receiver, redis, scale,
 };
 
 mod audit;
