@@ -7,7 +7,7 @@ use super::{Host, Suite, TestFailure, TestResult};
 use crate::conformance::CASES;
 use crate::runtime::BoxFuture;
 
-/// A rule, as something to try: on a board's [`Suite`], or on a [`Shelf`](super::stores::Shelf) of stores.
+/// A rule, as something to try: on a board's [`Suite`], or on a [`Shelf`](crate::conformance::stores::Shelf) of stores.
 #[derive(Debug)]
 pub struct Case<S = Suite> {
     /// The file that it is in, and the rule: `visibility::a_hidden_thread_is_absent`.

@@ -17,7 +17,7 @@
 //! Any pool of deadpool-postgres can be used; bound its waits as [`connect`] does, and set its recycling method to
 //! `Fast`. The errors of both crates turn into [`Fault`](crate::store::Fault) and
 //! [`Refusal::Failed`](crate::host::Refusal::Failed) by `?`, as one sentence without values, and
-//! [`Timestamp`](crate::model::Timestamp), the library's ids, [`Lookup`](crate::token::Lookup) and
+//! [`Timestamp`], the library's ids, [`Lookup`](crate::token::Lookup) and
 //! [`Digest`](crate::token::Digest) can be bound and read, so that a host can keep tokens in its own tables.
 //! `examples/existing_board` is a board that shares its pool.
 //!

@@ -206,7 +206,7 @@ impl fmt::Debug for RedisBudgets {
     }
 }
 
-/// The settings of [`RedisBudgets`](super::RedisBudgets). Take the defaults and change what you need.
+/// The settings of [`RedisBudgets`]. Take the defaults and change what you need.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Prefix of all keys. Nodes of one board share it; several boards in one Redis have different ones. Default:
