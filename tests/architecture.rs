@@ -1,7 +1,7 @@
 //! The architecture: which module may import which, and what only some places may do.
 //!
 //! `cargo test --test architecture -- imports --nocapture` prints the imports of each module, and fails when there is a
-//! cycle between modules or between files.
+//! cycle between modules, or between the files of a module that [`FILE_CYCLES`] does not list.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -29,7 +29,7 @@ const FILE_CYCLES: &[&str] = &[
 /// Where SQL is.
 #[rustfmt::skip]
 const SQL: &[&str] = &[
-    "src/store/", "src/webhook/event", "examples/existing_board",
+    "src/store/migrations.rs", "src/store/postgres/", "src/store/sqlite/", "src/webhook/event/", "examples/existing_board",
     "examples/server/src/board",
 ];
 
@@ -37,7 +37,7 @@ const SQL: &[&str] = &[
 #[rustfmt::skip]
 const RESTRICTED_CALLS: &[(&str, &[&str])] = &[
     ("SystemTime::now", &["src/runtime"]),
-    ("Instant::now", &["src/store/sqlite/", "src/webhook/http/", "examples/server/src/"]),
+    ("Instant::now", &["src/store/sqlite/pool/write_scheduler.rs", "src/webhook/http/", "examples/server/src/http/"]),
     ("getrandom::", &["src/runtime"]),
     ("tokio::spawn", &["src/runtime", "src/webhook/address/", "src/webhook/http/", "examples"]),
     ("select ", SQL),
@@ -45,7 +45,9 @@ const RESTRICTED_CALLS: &[(&str, &[&str])] = &[
     ("delete from ", SQL),
     ("rusqlite", &["src/store/sqlite", "examples/server"]),
     ("tokio_postgres", &["src/store/postgres", "examples"]),
+    ("MemoryBudgets", &["src/store", "examples"]),
     ("rustls", &["src/webhook/http"]),
+    (" Url::parse", &["src/webhook/address/"]),
     ("lookup_host", &["src/webhook/address/"]),
     ("TcpStream::connect", &["src/webhook/http/"]),
 ];
@@ -280,6 +282,29 @@ fn restricted_calls_are_in_their_places() {
     }
 }
 
+/// A renamed test would otherwise return to the fast tier unnoticed.
+#[test]
+fn every_test_that_the_fast_tier_skips_exists() {
+    let script = read("tests/run");
+    let skipped = script.split("slow=(\n").nth(1).unwrap();
+    let skipped = skipped.split("\n)").next().unwrap().lines();
+    let tests = ["tests", "examples"].into_iter().flat_map(files);
+    let tests: String = tests.map(|file| read(&file)).collect();
+    for name in skipped.map(str::trim) {
+        assert!(tests.contains(&format!("fn {name}")), "{name}");
+    }
+}
+
+#[test]
+fn no_test_is_ignored() {
+    for file in ["src", "examples", "tests", "benches"]
+        .into_iter()
+        .flat_map(files)
+    {
+        assert!(!read(&file).contains(concat!("#[", "ignore")), "{file}");
+    }
+}
+
 /// A new parameter breaks no host, and the compiler reports every place that lacks a new field.
 #[test]
 fn types_that_a_host_receives_are_non_exhaustive_and_types_that_it_builds_are_not() {
@@ -303,12 +328,17 @@ fn every_feature_is_documented_and_none_is_on_by_default() {
     let (manifest, docs) = (read("Cargo.toml"), read("src/lib.rs"));
     let section = manifest.split("\n[features]\n").nth(1).unwrap();
     let features = section.split("\n[").next().unwrap().lines();
-    for feature in features.filter_map(|line| line.split_once(" = ")) {
-        match feature {
-            ("default", value) => assert_eq!(value, "[]"),
-            (name, _) => assert!(docs.contains(&format!("//! - `{name}`")), "{name}"),
-        }
-    }
+    let (default, declared): (Vec<_>, Vec<_>) = features
+        .filter_map(|line| line.split_once(" = "))
+        .partition(|(name, _)| *name == "default");
+    assert_eq!(default, [("default", "[]")]);
+    let section = docs.split("//! # Features").nth(1).unwrap();
+    let bullets = section
+        .lines()
+        .filter_map(|line| line.strip_prefix("//! - `"));
+    let documented: BTreeSet<_> = bullets.filter_map(|line| line.split('`').next()).collect();
+    let declared: BTreeSet<_> = declared.into_iter().map(|(name, _)| name).collect();
+    assert_eq!(declared, documented);
 }
 
 /// The compiler checks the example of the crate's documentation.
@@ -328,23 +358,13 @@ fn the_readme_shows_the_example_of_the_documentation() {
         .next()
         .unwrap();
     assert!(read("README.md").contains(&format!("```rust\n{example}```")));
+    let lines = example.lines().filter(|line| !line.is_empty());
+    assert_eq!(lines.count(), 25);
 }
 
 #[test]
 fn the_core_has_few_crates_without_runtime_sql_and_tls() {
-    let tree = Command::new(env!("CARGO"))
-        .args([
-            "tree",
-            "--offline",
-            "--locked",
-            "--no-default-features",
-            "-e",
-            "normal",
-        ])
-        .args(["--prefix", "none", "--format", "{p}"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output();
-    let tree = String::from_utf8(tree.unwrap().stdout).unwrap();
+    let tree = tree(&["--no-default-features", "-e", "normal", "--format", "{p}"]);
     let crates: BTreeSet<_> = tree
         .lines()
         .filter_map(|line| line.split(' ').next())
@@ -358,4 +378,53 @@ fn the_core_has_few_crates_without_runtime_sql_and_tls() {
         FOREIGN.iter().all(|foreign| !crates.contains(foreign)),
         "{crates:?}"
     );
+}
+
+/// `cargo deny check` reads the same file, and checks advisories as well.
+#[test]
+fn crates_have_one_source_and_the_licences_that_deny_toml_allows() {
+    let lock = read("Cargo.lock");
+    let sources = lock.lines().filter(|line| line.starts_with("source = "));
+    let registry = r#"source = "registry+https://github.com/rust-lang/crates.io-index""#;
+    assert_eq!(sources.collect::<BTreeSet<_>>(), BTreeSet::from([registry]));
+
+    let policy = read("deny.toml");
+    let mut lines = policy.lines();
+    let allowed = lines
+        .find_map(|line| line.strip_prefix("allow = "))
+        .unwrap();
+    let is_allowed = |licence: &str| allowed.contains(&format!("\"{licence}\""));
+    let tree = tree(&[
+        "--all-features",
+        "-e",
+        "normal,build",
+        "--format",
+        "{p}: {l}",
+    ]);
+    let crates: BTreeMap<_, _> = tree
+        .lines()
+        .filter_map(|line| line.trim_end_matches(" (*)").split_once(": "))
+        .collect();
+    assert!(crates.len() > 100, "{crates:?}");
+    for (name, terms) in crates {
+        let plain = terms.replace(['(', ')'], "").replace('/', " OR ");
+        let is_granted = |term: &str| term.split(" OR ").any(is_allowed);
+        assert!(plain.split(" AND ").all(is_granted), "{name}: {terms}");
+    }
+}
+
+/// The lines of `cargo tree` for the crates of `Cargo.lock`.
+fn tree(arguments: &[&str]) -> String {
+    let tree = Command::new(env!("CARGO"))
+        .args(["tree", "--offline", "--locked", "--prefix", "none"])
+        .args(arguments)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(
+        tree.status.success(),
+        "{}",
+        String::from_utf8_lossy(&tree.stderr)
+    );
+    String::from_utf8(tree.stdout).unwrap()
 }
