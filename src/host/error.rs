@@ -74,7 +74,7 @@ impl From<NoSuchId> for Refusal {
 
 impl From<NoSuchPosition> for Refusal {
     fn from(_: NoSuchPosition) -> Self {
-        Self::Unusable("after", "a cursor that this list gave")
+        Self::Unusable("after", "a cursor returned by this list")
     }
 }
 

@@ -116,7 +116,7 @@ impl Board {
     fn assert_reads_only(&mut self) {
         let refused = self.reply("refused", "refused");
         assert_eq!((refused.status, &*refused.code()), (500, "internal_error"));
-        let message = "Something went wrong on the board's side.";
+        let message = "Internal error.";
         assert_eq!(refused.json()["error"]["message"], message);
         assert_eq!(self.server.get(&self.token, POSTS).status, 200);
         for url in [self.server.api("/forums"), self.server.beside("/health")] {

@@ -94,7 +94,7 @@ fn options_change_rate_limits_proxies_and_language() {
     let me = server.get(&token, "/me");
     assert_eq!(me.header("x-ratelimit-limit"), Some("70"));
     let posted = server.post(&token, "/nowhere", &json!({})).json();
-    assert_eq!(posted["error"]["message"], "Diesen Endpunkt gibt es nicht.");
+    assert_eq!(posted["error"]["message"], "Unbekannter Endpunkt.");
     let posted = server.post(&token, "/forums/2/threads", &json!({})).json();
     let message = "title: Ein Thema braucht einen Titel.";
     assert_eq!(posted["error"]["message"], message);
