@@ -16,7 +16,9 @@ pub struct Forum {
     ///
     /// A host that leaves hidden forums out of its list finds that one itself: a parent that is not in the list
     /// becomes null. The library skips those that are in the list but not in the caller's standing.
-    #[schemars(description = "Id of the nearest ancestor that the caller can see; null for a top-level forum.")]
+    #[schemars(
+        description = "Id of the nearest ancestor that the caller can see; null for a top-level forum."
+    )]
     pub parent_id: Option<ForumId>,
     /// The forum's title.
     pub title: String,

@@ -300,7 +300,7 @@ pub(super) async fn remove(context: &PageContext) -> PageResult {
     if !context.webhooks().deliveries.remove(&id).await? {
         return Err(PanelError::NotFound);
     }
-    tracing::info!(delivery = %id, by = %context.session.member, "a delivery was removed");
+    tracing::info!(delivery = %id, admin = %context.session.member, "delivery removed");
     context.redirect_with_flash("/deliveries", "delivery-removed")
 }
 

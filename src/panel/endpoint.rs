@@ -178,7 +178,7 @@ pub(super) async fn rotate(context: &PageContext, form: Form) -> PageResult {
 
 async fn show_rotated(context: &PageContext, id: &EndpointId, back: &str) -> PageResult {
     let rotated = context.panel.registry.rotate(id).await?;
-    tracing::info!(endpoint = %id, by = %context.session.member, "an endpoint has a new secret");
+    tracing::info!(endpoint = %id, admin = %context.session.member, "endpoint secret rotated");
     let main = html! {
         p.notice role="status" { "The new secret is pending. Copy it now: it is shown this once." }
         (secret_field("secret", "New secret", rotated.secret.reveal()))
@@ -219,7 +219,7 @@ pub(super) async fn ping(context: &PageContext) -> PageResult {
 pub(super) async fn remove(context: &PageContext) -> PageResult {
     let id = context.endpoint()?;
     context.panel.registry.remove(&id).await?;
-    tracing::info!(endpoint = %id, by = %context.session.member, "an endpoint was removed");
+    tracing::info!(endpoint = %id, admin = %context.session.member, "endpoint removed");
     context.redirect_with_flash("/webhooks", "endpoint-removed")
 }
 

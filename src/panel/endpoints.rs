@@ -173,7 +173,7 @@ async fn refused(context: &PageContext, form: &Form) -> PageResult {
 
 fn show_added(context: &PageContext, added: &Revealed) -> PageResult {
     let id = &added.endpoint.id;
-    tracing::info!(endpoint = %id, by = %context.session.member, "an endpoint was added");
+    tracing::info!(endpoint = %id, admin = %context.session.member, "endpoint added");
     let main = html! {
         p.notice role="status" { "The endpoint was added. Copy its secret now: it is shown this once." }
         (secret_field("secret", "Secret", added.secret.reveal()))

@@ -78,7 +78,7 @@ impl PanelInner {
             Ok(response) => response,
             Err(error) => error.into_response(&self.settings.mount),
         };
-        tracing::info!(status = response.status.as_u16(), "answered");
+        tracing::info!(status = response.status.as_u16(), "request completed");
         response.into_response(head)
     }
 

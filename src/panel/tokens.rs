@@ -147,7 +147,7 @@ pub(super) async fn revoke(context: &PageContext) -> PageResult {
     {
         return Err(PanelError::NotFound);
     }
-    tracing::info!(%lookup, by = %context.session.member, "a token was revoked");
+    tracing::info!(%lookup, admin = %context.session.member, "token revoked");
     context.redirect_with_flash("/tokens", "revoked")
 }
 
@@ -195,7 +195,7 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
         .is_password(&context.session, form.get("password"))
         .await;
     if let Ok(false) = is_right {
-        tracing::warn!(%member, "a wrong password was typed to issue a token");
+        tracing::warn!(%member, "token not issued: incorrect password");
         form.add_error("password", "This is not your password.");
     } else if let Err(error) = throttle.release(&slot, context.now).await {
         tracing::error!(%error, "password attempt not refunded");
@@ -267,7 +267,7 @@ fn locked(context: &PageContext, form: &Form, wait: Duration) -> PageResult {
 }
 
 fn issued(context: &PageContext, token: &PlainToken, record: &TokenRecord) -> PageResult {
-    tracing::info!(lookup = %record.lookup, by = %context.session.member, "a token was issued");
+    tracing::info!(lookup = %record.lookup, admin = %context.session.member, "token issued");
     let main = html! {
         p.notice role="status" { "The token was issued. Copy it now: it is shown this once." }
         (secret_field("token", "Token", token.reveal()))

@@ -113,7 +113,7 @@ impl WorkerContext {
     /// Counts and logs a failed call of a store that is repeated.
     pub(super) fn store_failed(&self, fault: &Fault, failed: u32) {
         recorder::record_store_error("webhooks");
-        tracing::warn!(%fault, failed, "a store failed, and is called again");
+        tracing::warn!(error = %fault, consecutive_failures = failed, "store operation failed; retrying");
     }
 
     /// The wait after the `failed`th failure in a row.

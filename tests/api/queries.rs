@@ -174,5 +174,8 @@ async fn names_that_are_long_unprintable_or_tokens_are_not_repeated() {
     let answer = server
         .send(&Ask::get(&format!("{POSTS}?{longest}=1")))
         .await;
-    assert_eq!(message(&answer), format!("{longest}: unknown field or parameter"));
+    assert_eq!(
+        message(&answer),
+        format!("{longest}: unknown field or parameter")
+    );
 }

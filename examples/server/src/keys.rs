@@ -69,7 +69,7 @@ impl Secrets {
     pub fn warn_of_plaintext(&self, database: &str) {
         if self.are_plaintext() && database != "sqlite::memory:" {
             tracing::warn!(
-                "webhook secrets are stored in plain text: a key file (--secret-key-file) encrypts them"
+                "webhook secrets are stored in plain text; use --secret-key-file to encrypt them"
             );
         }
     }

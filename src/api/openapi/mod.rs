@@ -93,7 +93,7 @@ const TAGS: &[(&str, &str)] = &[
     ("members", "Public profiles and reputation."),
     ("messages", "The caller's private messages."),
     ("polls", "Votes and edits of polls."),
-    ("subscriptions", "The caller's subscriptions to threads and forums."),
+    ("subscriptions", "The caller's subscriptions."),
     ("search", "Full-text search."),
 ];
 

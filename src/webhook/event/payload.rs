@@ -13,10 +13,7 @@ use crate::model::{Author, MessageId, Poll, Post, Rating, Thread, UserId};
 /// An event of a thread or of its content. `A` is the type of the actor: an optional member, or `()` for topics that
 /// publish no actor.
 #[derive(Serialize, JsonSchema)]
-#[schemars(
-    rename = "ThreadEvent",
-    description = "An event of a thread."
-)]
+#[schemars(rename = "ThreadEvent", description = "An event of a thread.")]
 pub(super) struct ThreadEvent<'a, A = Option<&'a Author>> {
     /// The thread.
     pub(super) thread: PublicView<'a, Thread>,

@@ -144,7 +144,7 @@ fn roots(pem: &str) -> Result<RootCertStore, BoxError> {
     let mut roots = RootCertStore::empty();
     let system = rustls_native_certs::load_native_certs();
     for error in system.errors {
-        tracing::warn!(%error, "certificates that the system trusts could not be read");
+        tracing::warn!(%error, "failed to read system root certificates");
     }
     roots.add_parsable_certificates(system.certs);
     let before = roots.len();

@@ -250,7 +250,7 @@ impl WorkerCommand {
         registry.check_key().await.map_err(refusal)?;
         secrets.warn_of_plaintext(url);
         let worker = webhooks::start(database, board, &environment, &self.webhooks, &self.retries)?;
-        tracing::info!("webhooks are sent");
+        tracing::info!("webhook worker started");
         shutdown.requested().await;
         webhooks::stop(&worker).await;
         Output::done()

@@ -255,8 +255,8 @@ impl SignInError {
                 retry_after(seconds.max(1));
             }
             Self::Busy => retry_after(1),
-            Self::Failed(error) => tracing::error!(%error, "signing in or out failed"),
-            Self::InvalidCredentials => tracing::warn!("a log-in was wrong"),
+            Self::Failed(error) => tracing::error!(%error, "sign-in or sign-out failed"),
+            Self::InvalidCredentials => tracing::warn!("sign-in failed: invalid credentials"),
             Self::ForeignForm | Self::UnreadableForm => {}
         }
         response
