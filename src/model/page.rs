@@ -41,7 +41,7 @@ pub struct Position(String);
 ///
 /// `?` in a command turns it into [`Refusal::Unusable`](crate::host::Refusal::Unusable), of `after`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("no list of this board has this position")]
+#[error("the page key is invalid")]
 pub struct NoSuchPosition;
 
 impl Position {

@@ -114,7 +114,7 @@ impl Attempt<'_> {
 
     /// The worker of an earlier attempt began to send, and never recorded the end.
     fn lease_expired(&self) -> AttemptResult {
-        let why = "the worker that had it never said how it ended";
+        let why = "the lease expired and the worker reported no result";
         AttemptResult {
             outcome: Outcome::LeaseExpired,
             record: Some(self.not_sent(why.into())),
@@ -130,7 +130,7 @@ impl Attempt<'_> {
         tracing::warn!(error = %fault, ?wait, "failed to decrypt endpoint secret; delivery rescheduled");
         AttemptResult {
             outcome: Outcome::Postponed(wait),
-            record: Some(self.not_sent(format!("nothing was sent: {fault}"))),
+            record: Some(self.not_sent(format!("not sent: {fault}"))),
         }
     }
 

@@ -85,7 +85,7 @@ impl WorkerContext {
         work: impl Future<Output = Stored<T>>,
     ) -> Stored<T> {
         let ended = self.within(self.settings.step, catch_panic(work)).await;
-        ended.unwrap_or_else(|| Err(Fault::new("there was no answer in time")))
+        ended.unwrap_or_else(|| Err(Fault::new("the operation timed out")))
     }
 
     /// Calls a store again while it fails and the step lasts; `None` when no call succeeded.

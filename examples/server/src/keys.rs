@@ -52,7 +52,7 @@ impl Secrets {
     pub fn or_created(self, database: &str) -> Result<Self> {
         match beside(database) {
             Some(path) if self.are_plaintext() => {
-                let refused = |error| format!("{} cannot be created: {error}", path.display());
+                let refused = |error| format!("cannot create {}: {error}", path.display());
                 create(&path).map_err(|error| Refusal::failed(refused(error)))?;
                 Self::read(&path)
             }
