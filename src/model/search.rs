@@ -111,7 +111,8 @@ pub enum Sort {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Search {
-    /// Words to search for; all are required. `"a phrase"` matches adjacent words, `-word` excludes a word.
+    /// Words to search for, 1 to 200 characters. All words are required. `"a phrase"` matches adjacent words, `-word`
+    /// excludes a word.
     pub q: Query,
     /// Only posts in this forum and its sub-forums. Several ids are separated by commas. A forum that does not exist or
     /// is hidden has no hits.

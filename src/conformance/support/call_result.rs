@@ -39,7 +39,7 @@ impl<T: Debug> CallResult<T> {
     /// The board refused the content of this `expected` field.
     pub fn expect_validation_error(self, expected: &str) -> TestResult {
         self.refused(
-            &format!("Refusal::Invalid of the field `{expected}`"),
+            &format!("BoardError::Validation of the field `{expected}`"),
             |it| matches!(it, Refusal::Invalid { field, .. } if *field == expected),
         )
     }
@@ -47,7 +47,7 @@ impl<T: Debug> CallResult<T> {
     /// The board refused this query parameter.
     pub fn expect_invalid_parameter(self, expected: &str) -> TestResult {
         self.refused(
-            &format!("Refusal::Unusable of `{expected}`"),
+            &format!("BoardError::InvalidParameter of `{expected}`"),
             |it| matches!(it, Refusal::Unusable(name, _) if *name == expected),
         )
     }
@@ -65,7 +65,11 @@ impl<T: Debug> CallResult<T> {
         match self.result? {
             Ok(value) => Ok(Some(value)),
             Err(Refusal::Conflict(_)) => Ok(None),
-            Err(refusal) => Err(mismatch(self.call, refusal, "success or Refusal::Conflict")),
+            Err(refusal) => Err(mismatch(
+                self.call,
+                refusal,
+                "success or BoardError::Conflict",
+            )),
         }
     }
 

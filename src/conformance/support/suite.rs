@@ -58,9 +58,9 @@ impl SuiteInner {
         let expected = match &result {
             Err(Refusal::NotImplemented) => {
                 self.require(part)?;
-                "an implementation, or its part in `Host::lacks`".into()
+                "an implementation, or its capability in `BoardFactory::unsupported`".into()
             }
-            Err(Refusal::Failed(_)) => "no failure".into(),
+            Err(Refusal::Failed(_)) => "no internal error".into(),
             Err(_) => return Ok(result),
             Ok(reply) => {
                 let mut forums = reply.forums().into_iter();

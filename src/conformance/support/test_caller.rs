@@ -191,11 +191,11 @@ fn agreed<T: Debug>(call: &str, admission: Admission, result: Result<T>) -> Test
         (Err(Refusal::Absent), Ok(reply)) => Err(TestFailure::mismatch(
             call,
             format_args!("{reply:?}"),
-            "Refusal::Absent, as the caller does not see the place",
+            "BoardError::PathNotFound, because the caller cannot see the resource",
         )),
         (Err(Refusal::NotImplemented), Ok(_)) => Err(TestFailure::mismatch(
             call,
-            "no implementation of `Board::forum_of` for such a place",
+            "no implementation of `Board::containing_forum` for this resource",
             "one, which the library calls before each write",
         )),
         (Err(refusal), Ok(_) | Err(Refusal::Absent)) => Ok(Err(refusal)),

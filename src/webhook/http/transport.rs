@@ -126,7 +126,7 @@ impl HttpTransport {
     ) -> Result<T, Unsent> {
         let limit = self.settings.connect;
         let done = timeout(limit, work).await;
-        done.map_err(|_| Unsent(format!("no connection within {limit:?}")))?
+        done.map_err(|_| Unsent(format!("cannot connect within {limit:?}")))?
     }
 
     fn request(&self, target: &Target, outgoing: Outgoing) -> Result<HttpRequest, Unsent> {
