@@ -111,7 +111,7 @@ fn loaded<T: 'static>(standing: &Standing) -> Result<&T> {
         .and_then(|loaded| loaded.downcast_ref());
     found.ok_or_else(|| {
         Refusal::failed(format!(
-            "the authority did not load a {}: `Standing::with` keeps it for the commands",
+            "the authorizer did not load a {}; keep it with `Access::with_extension`",
             std::any::type_name::<T>()
         ))
     })

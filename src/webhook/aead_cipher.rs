@@ -75,7 +75,7 @@ impl SecretBox for KeyBox {
         let unique = Nonce::assume_unique_for_key(nonce);
         let (key, context) = (&self.key, self.context(endpoint));
         let tag = key.seal_in_place_separate_tag(unique, context, &mut text);
-        let tag = tag.map_err(|_| "the secret cannot be encrypted")?;
+        let tag = tag.map_err(|_| "failed to encrypt the secret")?;
         let id = self.id.as_str().as_bytes();
         Ok(Sealed::from_ciphertext(&[id, &nonce, &text, tag.as_ref()]))
     }

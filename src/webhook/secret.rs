@@ -120,7 +120,7 @@ impl SecretBox for Plain {
 
     fn open(&self, sealed: &Sealed, _: &EndpointId) -> Result<Secret, BoxError> {
         if sealed.ciphertext().is_some() {
-            return Err("the secret is encrypted, and no key was given".into());
+            return Err("the secret is encrypted, but no key was given".into());
         }
         Ok(Secret::new(std::str::from_utf8(sealed.as_bytes())?)?)
     }

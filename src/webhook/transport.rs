@@ -58,7 +58,7 @@ impl Outgoing {
 }
 
 fn unsigned(why: impl std::fmt::Display) -> Unsent {
-    Unsent(format!("It could not be signed: {why}."))
+    Unsent(format!("the request could not be signed: {why}"))
 }
 
 /// What the receiver answered.

@@ -190,7 +190,7 @@ impl Registry {
         };
         let added = self.webhooks.endpoints.add(&endpoint).await?;
         let revealed = added.then_some(Revealed { endpoint, secret });
-        revealed.ok_or_else(|| failed("the new endpoint's id is taken"))
+        revealed.ok_or_else(|| failed("the new endpoint's id is already taken"))
     }
 
     /// Begins a rotation: the new secret pends until it is activated, or 24 hours have passed.
@@ -296,7 +296,11 @@ impl Registry {
                 return Ok(sealed.clone());
             }
             let secret = self.environment.secrets.open(sealed, id);
-            let unreadable = |error| failed(format!("the secret of {id} cannot be read: {error}"));
+            let unreadable = |error| {
+                failed(format!(
+                    "failed to read the secret of endpoint {id}: {error}"
+                ))
+            };
             let secret = secret.map_err(unreadable)?;
             new.seal(&secret, id).map_err(Declined::Failed)
         };

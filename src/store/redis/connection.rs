@@ -57,7 +57,7 @@ impl ReconnectingConnection {
     pub(super) async fn ask(self: &Arc<Self>, request: &ChargeRequest<'_>) -> Stored<ChargeReply> {
         let Some(connection) = self.connection().clone() else {
             self.reconnect();
-            return Err(Fault::new("Redis is out of reach"));
+            return Err(Fault::new("Redis is unreachable"));
         };
         let asking = request.ask(&self.script, connection.as_ref().clone());
         let answer = self.in_time(asking).await;
@@ -129,7 +129,7 @@ impl ReconnectingConnection {
     async fn in_time<T>(&self, asking: impl Future<Output = RedisResult<T>>) -> Stored<T> {
         let answer = match timeout(self.timeout_after, asking).await {
             Ok(answer) => answer.map_err(Fault::new),
-            Err(_) => Err(Fault::new("Redis did not answer in time")),
+            Err(_) => Err(Fault::new("the Redis request timed out")),
         };
         answer.inspect_err(|fault| {
             self.failures.fetch_add(1, Ordering::Relaxed);

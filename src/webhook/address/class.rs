@@ -32,8 +32,8 @@ impl Verdict {
 const METADATA: Verdict = Forbidden("cloud metadata");
 pub(super) const LOOPBACK: Verdict = Private("loopback");
 const PRIVATE: Verdict = Private("private");
-const DOCUMENTATION: Verdict = Forbidden("for documentation");
-const BENCHMARKS: Verdict = Forbidden("for benchmarks");
+const DOCUMENTATION: Verdict = Forbidden("reserved for documentation");
+const BENCHMARKS: Verdict = Forbidden("reserved for benchmarks");
 const MULTICAST: Verdict = Forbidden("multicast");
 const LINK_LOCAL: Verdict = Forbidden("link-local");
 const UNSPECIFIED: Verdict = Forbidden("unspecified");
@@ -51,7 +51,7 @@ const RANGES: &[(IpNet, Verdict)] = &[
     (v4([192, 0, 0, 192], 32), METADATA), // Oracle
     (v4([0, 0, 0, 0], 8), UNSPECIFIED),
     (v4([10, 0, 0, 0], 8), PRIVATE),
-    (v4([100, 64, 0, 0], 10), Forbidden("shared by a carrier's customers")),
+    (v4([100, 64, 0, 0], 10), Forbidden("in a carrier-grade NAT range")),
     (v4([127, 0, 0, 0], 8), LOOPBACK),
     (v4([169, 254, 0, 0], 16), LINK_LOCAL),
     (v4([172, 16, 0, 0], 12), PRIVATE),
@@ -76,7 +76,7 @@ const RANGES: &[(IpNet, Verdict)] = &[
     (v6([0, 0, 0, 0, 0, 0, 0, 0], 96), TUNNEL), // IPv4-compatible
     (v6([0, 0, 0, 0, 0xffff, 0, 0, 0], 96), TUNNEL), // IPv4-translated
     (v6([0x64, 0xff9b, 1, 0, 0, 0, 0, 0], 48), TUNNEL), // NAT64, within a network
-    (v6([0x100, 0, 0, 0, 0, 0, 0, 0], 64), Forbidden("for discarding")),
+    (v6([0x100, 0, 0, 0, 0, 0, 0, 0], 64), Forbidden("a discard-only address")),
     (v6([0x2001, 0, 0, 0, 0, 0, 0, 0], 32), TUNNEL), // Teredo
     (v6([0x2001, 2, 0, 0, 0, 0, 0, 0], 48), BENCHMARKS),
     (v6([0x2001, 0, 0, 0, 0, 0, 0, 0], 23), RESERVED),
