@@ -5,8 +5,8 @@ use http::Method;
 use super::endpoint::{ApiEndpoint, Handler, Privacy};
 use super::error::ErrorCode;
 use super::extract::params::{NoParams, OpenMessage};
-use crate::host::{Caller, Member};
-use crate::model::Follow;
+use crate::host::{Caller, MemberCaller};
+use crate::model::NewSubscription;
 use crate::scope::Scope::*;
 use crate::scope::Surface::{self, Compact, Full};
 
@@ -25,7 +25,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "Begin with it: it tells what the token may be used for.",
         scope: MembersRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::NoStore, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, m: &Member, (), NoParams {}| b.me(m)),
+        handler: &Handler::ok(|b, m: &MemberCaller, (), NoParams {}| b.get_me(m)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/forums", operation_id: "listForums", tag: "forums",
@@ -33,7 +33,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "",
         scope: ForumsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, (), NoParams {}| b.forums(c)),
+        handler: &Handler::ok(|b, c: &Caller, (), NoParams {}| b.list_forums(c)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/forums/{forumId}/threads", operation_id: "listThreads", tag: "forums",
@@ -41,7 +41,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "Pinned threads are not lifted: `pinned` says which ones they are.",
         scope: ThreadsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, at, list| b.threads(c, at, list)),
+        handler: &Handler::ok(|b, c: &Caller, at, list| b.list_threads(c, at, list)),
     },
     ApiEndpoint {
         method: Method::POST, path: "/forums/{forumId}/threads", operation_id: "startThread", tag: "forums",
@@ -50,7 +50,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             approval.",
         scope: ThreadsWrite, field_scope: Some(("subscribe", SubscriptionsWrite)), cost: 10, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::created(|b, m: &Member, at, new| b.start_thread(m, at, new)),
+        handler: &Handler::created(|b, m: &MemberCaller, at, new| b.create_thread(m, at, new)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/threads/{threadId}", operation_id: "getThread", tag: "threads",
@@ -58,7 +58,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "",
         scope: ThreadsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, at, NoParams {}| b.thread(c, at)),
+        handler: &Handler::ok(|b, c: &Caller, at, NoParams {}| b.get_thread(c, at)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/threads/{threadId}/posts", operation_id: "listPosts", tag: "threads",
@@ -67,7 +67,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             that somebody linked to, its id as `from`.",
         scope: PostsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, at, list| b.posts(c, at, list)),
+        handler: &Handler::ok(|b, c: &Caller, at, list| b.list_posts(c, at, list)),
     },
     ApiEndpoint {
         method: Method::POST, path: "/threads/{threadId}/posts", operation_id: "reply", tag: "threads",
@@ -75,7 +75,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "The `state` of the answer says whether the post awaits approval.",
         scope: PostsWrite, field_scope: Some(("subscribe", SubscriptionsWrite)), cost: 5, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::created(|b, m: &Member, at, reply| b.reply(m, at, reply)),
+        handler: &Handler::created(|b, m: &MemberCaller, at, reply| b.create_post(m, at, reply)),
     },
     ApiEndpoint {
         method: Method::PATCH, path: "/threads/{threadId}/posts/{postId}", operation_id: "editPost", tag: "threads",
@@ -85,7 +85,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             nothing is lost.",
         scope: PostsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::ok(|b, m: &Member, at, edit| b.edit_post(m, at, edit)),
+        handler: &Handler::ok(|b, m: &MemberCaller, at, edit| b.update_post(m, at, edit)),
     },
     ApiEndpoint {
         method: Method::DELETE, path: "/threads/{threadId}/posts/{postId}", operation_id: "deletePost", tag: "threads",
@@ -94,7 +94,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             this API. Once it is gone it is a 404 to delete it again, and a 409 for who still sees it.",
         scope: PostsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::no_content(|b, m: &Member, at, NoParams {}| b.delete_post(m, at)),
+        handler: &Handler::no_content(|b, m: &MemberCaller, at, NoParams {}| b.delete_post(m, at)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/members/{userId}", operation_id: "getMember", tag: "members",
@@ -102,7 +102,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "",
         scope: MembersRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, at, NoParams {}| b.profile(c, at)),
+        handler: &Handler::ok(|b, c: &Caller, at, NoParams {}| b.get_member(c, at)),
     },
     ApiEndpoint {
         method: Method::POST, path: "/members/{userId}/reputation", operation_id: "rateMember", tag: "members",
@@ -111,7 +111,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             points are a 422, and so is what the settings refuse.",
         scope: ReputationWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::created(|b, m: &Member, at, rating| b.rate(m, at, rating)),
+        handler: &Handler::created(|b, m: &MemberCaller, at, rating| b.rate_member(m, at, rating)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/messages", operation_id: "listMessages", tag: "messages",
@@ -119,7 +119,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "",
         scope: MessagesRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::NoStore, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, m: &Member, (), list| b.messages(m, list)),
+        handler: &Handler::ok(|b, m: &MemberCaller, (), list| b.list_messages(m, list)),
     },
     ApiEndpoint {
         method: Method::POST, path: "/messages", operation_id: "sendMessage", tag: "messages",
@@ -127,7 +127,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "The answer is the sender's own copy. Each party has one, with an id of its own.",
         scope: MessagesWrite, field_scope: None, cost: 10, surfaces: &[Full],
         privacy: Privacy::NoStore, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::created(|b, m: &Member, (), new| b.send_message(m, new)),
+        handler: &Handler::created(|b, m: &MemberCaller, (), new| b.send_message(m, new)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/messages/{messageId}", operation_id: "openMessage", tag: "messages",
@@ -135,7 +135,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "It is carried out each time, so it has no `etag`. HEAD marks nothing read.",
         scope: MessagesRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::NoStore, has_side_effects: true, board_errors: &[],
-        handler: &Handler::ok(|b, m: &Member, at, params: OpenMessage| b.message(m, at, params.opening)),
+        handler: &Handler::ok(|b, m: &MemberCaller, at, params: OpenMessage| b.open_message(m, at, params.opening)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/threads/{threadId}/poll", operation_id: "getPoll", tag: "threads",
@@ -143,7 +143,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "A thread without a poll is a 404.",
         scope: ThreadsRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, at, NoParams {}| b.poll(c, at)),
+        handler: &Handler::ok(|b, c: &Caller, at, NoParams {}| b.get_poll(c, at)),
     },
     ApiEndpoint {
         method: Method::POST, path: "/polls/{pollId}/votes", operation_id: "vote", tag: "polls",
@@ -152,7 +152,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             same one twice or more than `maxChoices` a 422; with one that is not there a 404.",
         scope: PollsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::created(|b, m: &Member, at, vote| b.vote(m, at, vote)),
+        handler: &Handler::created(|b, m: &MemberCaller, at, vote| b.vote(m, at, vote)),
     },
     ApiEndpoint {
         method: Method::PATCH, path: "/polls/{pollId}", operation_id: "editPoll", tag: "polls",
@@ -163,7 +163,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             the `version` that you read as `expectedVersion`, so as not to undo somebody else's edit.",
         scope: PollsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::ok(|b, m: &Member, at, edit| b.edit_poll(m, at, edit)),
+        handler: &Handler::ok(|b, m: &MemberCaller, at, edit| b.update_poll(m, at, edit)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/subscriptions", operation_id: "listSubscriptions", tag: "subscriptions",
@@ -171,7 +171,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "What the caller may not see now is left out, and comes back when they may.",
         scope: SubscriptionsRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, m: &Member, (), list| b.subscriptions(m, list)),
+        handler: &Handler::ok(|b, m: &MemberCaller, (), list| b.list_subscriptions(m, list)),
     },
     ApiEndpoint {
         method: Method::POST, path: "/subscriptions", operation_id: "follow", tag: "subscriptions",
@@ -180,7 +180,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             404.",
         scope: SubscriptionsWrite, field_scope: None, cost: 2, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::created(|b, m: &Member, (), follow: Follow| b.follow(m, follow.into())),
+        handler: &Handler::created(|b, m: &MemberCaller, (), follow: NewSubscription| b.subscribe(m, follow.into())),
     },
     ApiEndpoint {
         method: Method::DELETE, path: "/subscriptions/{target}/{targetId}", operation_id: "unfollow", tag: "subscriptions",
@@ -188,7 +188,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "It works even where the target is hidden by now. What is not followed is a 404.",
         scope: SubscriptionsWrite, field_scope: None, cost: 2, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::no_content(|b, m: &Member, at, NoParams {}| b.unfollow(m, at)),
+        handler: &Handler::no_content(|b, m: &MemberCaller, at, NoParams {}| b.unsubscribe(m, at)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/search", operation_id: "search", tag: "search",

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use super::extract::error::{InputError, InputErrorKind};
-use crate::model::{Expected, Query};
+use crate::model::{Expected, SearchQuery};
 
 type Text = Cow<'static, str>;
 
 /// What the library itself says to clients (contract, section 4). A board's commands bring their own texts.
 #[derive(Clone, Debug)]
-pub struct Messages {
+pub struct ErrorMessages {
     /// 401 `unauthenticated`: one sentence, the same for every reason.
     pub unauthenticated: Text,
     /// 403 `missing_scope`.
@@ -29,24 +29,24 @@ pub struct Messages {
     /// 503 `board_offline`.
     pub board_offline: Text,
     /// 409 `CONFLICT`: the first request with this `Idempotency-Key` still runs.
-    pub key_running: Text,
+    pub idempotency_in_progress: Text,
     /// 409 `CONFLICT`: the first request with this `Idempotency-Key` was cut off.
-    pub key_unknown: Text,
+    pub idempotency_outcome_unknown: Text,
     /// 409 `CONFLICT`: the `Idempotency-Key` belongs to another request.
-    pub key_reused: Text,
+    pub idempotency_key_reused: Text,
     /// 400 `bad_request`, after a name and a colon: what was expected; the phrase follows.
-    pub expected: Text,
+    pub expected_prefix: Text,
     /// 400 `bad_request`, after a name and a colon: it is missing.
-    pub missing: Text,
+    pub field_missing: Text,
     /// 400 `bad_request`, after a name and a colon: it is there more than once.
-    pub repeated: Text,
+    pub field_repeated: Text,
     /// 400 `bad_request`, after a name and a colon: it is not known here.
-    pub unknown: Text,
+    pub field_unknown: Text,
     /// The language of the library's own phrases: what is expected of a field.
     pub language: Language,
     /// Phrases and what replaces them, for those of the host and of its HTTP server, and for a language that the library
     /// does not know. A phrase that is not listed stays.
-    pub phrases: Cow<'static, [(&'static str, &'static str)]>,
+    pub translations: Cow<'static, [(&'static str, &'static str)]>,
 }
 
 /// A language of the library's own messages.
@@ -59,9 +59,9 @@ pub enum Language {
     German,
 }
 
-impl Messages {
+impl ErrorMessages {
     /// The sentences that the library ships.
-    pub fn of(language: Language) -> Self {
+    pub fn for_language(language: Language) -> Self {
         match language {
             Language::English => english(),
             Language::German => german(),
@@ -70,14 +70,14 @@ impl Messages {
 
     pub(super) fn render(&self, error: &InputError) -> String {
         let name = error.safe_name();
-        let expected = |phrase: &str| format!("{name}: {} {phrase}", self.expected);
+        let expected = |phrase: &str| format!("{name}: {} {phrase}", self.expected_prefix);
         match &error.kind {
             InputErrorKind::Expected(phrase) => expected(self.replaced(self.translate(*phrase))),
             InputErrorKind::OneOf(words) => expected(&words.join(", ")),
             InputErrorKind::Phrase(phrase) => expected(self.replaced(phrase)),
-            InputErrorKind::Missing => format!("{name}: {}", self.missing),
-            InputErrorKind::Repeated => format!("{name}: {}", self.repeated),
-            InputErrorKind::Unknown => format!("{name}: {}", self.unknown),
+            InputErrorKind::Missing => format!("{name}: {}", self.field_missing),
+            InputErrorKind::Repeated => format!("{name}: {}", self.field_repeated),
+            InputErrorKind::Unknown => format!("{name}: {}", self.field_unknown),
         }
     }
 
@@ -89,13 +89,13 @@ impl Messages {
     }
 
     fn replaced<'a>(&'a self, phrase: &'a str) -> &'a str {
-        let found = self.phrases.iter().find(|(known, _)| *known == phrase);
+        let found = self.translations.iter().find(|(known, _)| *known == phrase);
         found.map_or(phrase, |(_, replacement)| replacement)
     }
 }
 
-fn english() -> Messages {
-    Messages {
+fn english() -> ErrorMessages {
+    ErrorMessages {
         unauthenticated: "A valid bearer token is needed.".into(),
         missing_scope: "The token lacks the scope of this endpoint.".into(),
         owner_unavailable: "The token's owner can no longer act.".into(),
@@ -105,20 +105,20 @@ fn english() -> Messages {
         internal_error: "Something went wrong on the board's side.".into(),
         not_implemented: "This board does not offer this endpoint yet.".into(),
         board_offline: "The board is offline.".into(),
-        key_running: "The first request with this Idempotency-Key is still running.".into(),
-        key_unknown: "The first request with this Idempotency-Key was cut off, and its outcome is unknown: look whether it was carried out.".into(),
-        key_reused: "This Idempotency-Key belongs to another request.".into(),
-        expected: "expected".into(),
-        missing: "required".into(),
-        repeated: "given more than once".into(),
-        unknown: "not known here".into(),
+        idempotency_in_progress: "The first request with this Idempotency-Key is still running.".into(),
+        idempotency_outcome_unknown: "The first request with this Idempotency-Key was cut off, and its outcome is unknown: look whether it was carried out.".into(),
+        idempotency_key_reused: "This Idempotency-Key belongs to another request.".into(),
+        expected_prefix: "expected".into(),
+        field_missing: "required".into(),
+        field_repeated: "given more than once".into(),
+        field_unknown: "not known here".into(),
         language: Language::English,
-        phrases: Cow::Borrowed(&[]),
+        translations: Cow::Borrowed(&[]),
     }
 }
 
-fn german() -> Messages {
-    Messages {
+fn german() -> ErrorMessages {
+    ErrorMessages {
         unauthenticated: "Ein gültiges Bearer-Token ist nötig.".into(),
         missing_scope: "Dem Token fehlt das Recht (scope) für diesen Endpunkt.".into(),
         owner_unavailable: "Das Konto, dem das Token gehört, kann nicht mehr handeln.".into(),
@@ -128,21 +128,21 @@ fn german() -> Messages {
         internal_error: "Auf der Seite des Forums ist etwas schiefgegangen.".into(),
         not_implemented: "Dieses Forum bietet diesen Endpunkt noch nicht an.".into(),
         board_offline: "Das Forum ist offline.".into(),
-        key_running: "Die erste Anfrage mit diesem Idempotency-Key läuft noch.".into(),
-        key_unknown: "Die erste Anfrage mit diesem Idempotency-Key wurde unterbrochen, ihr Ausgang ist unbekannt: Bitte nachsehen, ob sie ausgeführt wurde.".into(),
-        key_reused: "Dieser Idempotency-Key gehört zu einer anderen Anfrage.".into(),
-        expected: "erwartet wird".into(),
-        missing: "fehlt".into(),
-        repeated: "mehrfach angegeben".into(),
-        unknown: "hier nicht bekannt".into(),
+        idempotency_in_progress: "Die erste Anfrage mit diesem Idempotency-Key läuft noch.".into(),
+        idempotency_outcome_unknown: "Die erste Anfrage mit diesem Idempotency-Key wurde unterbrochen, ihr Ausgang ist unbekannt: Bitte nachsehen, ob sie ausgeführt wurde.".into(),
+        idempotency_key_reused: "Dieser Idempotency-Key gehört zu einer anderen Anfrage.".into(),
+        expected_prefix: "erwartet wird".into(),
+        field_missing: "fehlt".into(),
+        field_repeated: "mehrfach angegeben".into(),
+        field_unknown: "hier nicht bekannt".into(),
         language: Language::German,
-        phrases: Cow::Borrowed(GERMAN_PHRASES),
+        translations: Cow::Borrowed(GERMAN_PHRASES),
     }
 }
 
 /// Phrases that boards and HTTP servers use.
 const GERMAN_PHRASES: &[(&str, &str)] = &[
-    (Query::EXPECTED, Expected::SearchQuery.german()),
+    (SearchQuery::EXPECTED_FORMAT, Expected::SearchQuery.german()),
     (Expected::Cursor.english(), Expected::Cursor.german()),
     ("a post of this thread", "ein Beitrag dieses Themas"),
     ("exactly one", "genau einer"),

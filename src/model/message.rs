@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::serde_helpers::non_null;
-use super::{Author, Limit, MessageId, Position, Timestamp, UserRef};
+use super::{Author, MessageId, PageKey, PageLimit, Timestamp, UserRef};
 
 /// A folder of the caller's private messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -82,18 +82,18 @@ impl Message {
 
 /// What opening a message does to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Opening {
+pub enum MarkRead {
     /// `GET`: it is read from now on, and its sender gets the receipt that was asked for.
-    Read,
+    Yes,
     /// `HEAD`: nothing.
-    Peek,
+    No,
 }
 
 /// What `GET /messages` takes.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
-pub struct ListMessages {
+pub struct ListMessagesParams {
     /// Which folder to list.
     pub folder: Folder,
     /// Only unread ones, or only read ones.
@@ -101,10 +101,10 @@ pub struct ListMessages {
     pub unread: Option<bool>,
     /// How many to return.
     #[serde(skip_serializing)]
-    pub limit: Limit,
+    pub limit: PageLimit,
     /// The `next` of the page before.
     #[serde(skip_serializing)]
-    pub after: Option<Position>,
+    pub after: Option<PageKey>,
 }
 
 /// What `POST /messages` takes.
@@ -113,7 +113,7 @@ pub struct ListMessages {
 #[schemars(extend("required" = ["to", "subject", "body"]))]
 #[schemars(example = json!({"to": ["@bob"], "subject": "Tea", "body": "At five?", "requestReceipt": true}))]
 #[non_exhaustive]
-pub struct SendMessage {
+pub struct NewMessage {
     /// The recipients; one who is named twice counts once.
     pub to: Vec<UserRef>,
     /// The subject; empty when it was left out, and the board refuses that.

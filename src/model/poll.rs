@@ -118,7 +118,7 @@ fn one() -> i64 {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({"optionIds": ["1"]}))]
 #[non_exhaustive]
-pub struct Vote {
+pub struct NewVote {
     /// The options to vote for.
     pub option_ids: Vec<OptionId>,
 }
@@ -127,7 +127,7 @@ pub struct Vote {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
-pub struct EditOption {
+pub struct PollOptionUpdate {
     /// The option to keep; null for a new one.
     #[serde(default)]
     pub option_id: Option<OptionId>,
@@ -135,7 +135,7 @@ pub struct EditOption {
     pub text: String,
 }
 
-impl EditOption {
+impl PollOptionUpdate {
     /// An option that says `text`: the old one with this id, or a new one for `None`.
     pub fn new(option_id: Option<OptionId>, text: impl Into<String>) -> Self {
         Self {
@@ -151,15 +151,15 @@ impl EditOption {
 #[schemars(example = json!({"question": "Which tea, then?", "expectedVersion": 1}))]
 #[schemars(extend("not" = {"propertyNames": {"const": "expectedVersion"}}))]
 #[non_exhaustive]
-pub struct EditPoll {
+pub struct PollUpdate {
     /// What it asks.
     #[serde(deserialize_with = "non_null")]
     #[schemars(with = "String")]
     pub question: Option<String>,
     /// All options, in order; votes of one that is missing go with it.
     #[serde(deserialize_with = "non_null")]
-    #[schemars(with = "Vec<EditOption>")]
-    pub options: Option<Vec<EditOption>>,
+    #[schemars(with = "Vec<PollOptionUpdate>")]
+    pub options: Option<Vec<PollOptionUpdate>>,
     /// How many options one vote may name.
     #[serde(deserialize_with = "non_null")]
     #[schemars(with = "i64")]

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Author, Limit, Position, PostId, State, ThreadId, Timestamp};
+use super::{Author, ContentState, PageKey, PageLimit, PostId, ThreadId, Timestamp};
 
 /// A post, as one caller sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -20,7 +20,7 @@ pub struct Post {
     /// Who wrote it; null when the account is gone.
     pub author: Option<Author>,
     /// Whether it is there for everybody.
-    pub state: State,
+    pub state: ContentState,
     /// When it was written.
     pub created_at: Timestamp,
     /// When it was last edited.
@@ -47,7 +47,7 @@ impl Post {
             thread_id: ThreadId::from(17),
             number: 1,
             author: Some(Author::example()),
-            state: State::Visible,
+            state: ContentState::Visible,
             created_at: Timestamp::from_millis(1_769_860_800_000),
             edited_at: None,
             edited_by: None,
@@ -62,11 +62,11 @@ impl Post {
 
 /// Where a post is: a path names both, and they must belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PostAt {
+pub struct PostPath {
     /// The thread.
-    pub thread: ThreadId,
+    pub thread_id: ThreadId,
     /// The post in it.
-    pub post: PostId,
+    pub post_id: PostId,
 }
 
 /// Which forms of a body a list of posts carries.
@@ -86,13 +86,13 @@ pub enum BodyFormat {
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
-pub struct ListPosts {
+pub struct ListPostsParams {
     /// How many to return.
     #[serde(skip_serializing)]
-    pub limit: Limit,
+    pub limit: PageLimit,
     /// The `next` of the page before.
     #[serde(skip_serializing)]
-    pub after: Option<Position>,
+    pub after: Option<PageKey>,
     /// Only posts that were made later than this.
     pub since: Option<Timestamp>,
     /// Start at this post. Not together with `after`.
@@ -110,7 +110,7 @@ pub struct ListPosts {
 #[schemars(extend("required" = ["body"]))]
 #[schemars(example = json!({"body": "Green, *always*."}))]
 #[non_exhaustive]
-pub struct Reply {
+pub struct NewPost {
     /// The source markup; empty when it was left out, and the board refuses that.
     pub body: String,
     /// Whether the author follows the thread from now on. `true` also needs the scope `subscriptions:write`.
@@ -122,7 +122,7 @@ pub struct Reply {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({"body": "Green, always.", "expectedVersion": 1}))]
 #[non_exhaustive]
-pub struct EditPost {
+pub struct PostUpdate {
     /// The new source markup.
     pub body: String,
     /// Why it was edited.

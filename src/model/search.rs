@@ -5,13 +5,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 
 use super::serde_helpers::non_null;
 use super::{
-    Author, Expected, ForumId, Limit, Position, PostId, Query, ThreadId, Timestamp, UserRef, When,
+    Author, DateRange, Expected, ForumId, PageKey, PageLimit, PostId, SearchQuery, ThreadId,
+    Timestamp, UserRef,
 };
 
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum HitKind {
+pub enum SearchHitKind {
     /// A thread.
     Thread,
     /// A post.
@@ -24,7 +25,7 @@ pub enum HitKind {
 #[schemars(example = SearchHit::example())]
 pub struct SearchHit {
     /// What was found.
-    pub kind: HitKind,
+    pub kind: SearchHitKind,
     /// The forum that it is in.
     pub forum_id: ForumId,
     /// The thread that it is, or is in.
@@ -56,7 +57,7 @@ fn serialize_finite<S: Serializer>(score: &f64, serializer: S) -> Result<S::Ok, 
 impl SearchHit {
     fn example() -> Self {
         Self {
-            kind: HitKind::Post,
+            kind: SearchHitKind::Post,
             forum_id: ForumId::from(2),
             thread_id: ThreadId::from(17),
             post_id: PostId::from(40),
@@ -72,7 +73,7 @@ impl SearchHit {
 /// Where to look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum SearchIn {
+pub enum SearchField {
     /// Titles and posts.
     #[default]
     All,
@@ -85,7 +86,7 @@ pub enum SearchIn {
 /// What a hit stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Show {
+pub enum SearchShow {
     /// One hit per post.
     #[default]
     Posts,
@@ -96,7 +97,7 @@ pub enum Show {
 /// The order of the hits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Sort {
+pub enum SearchSort {
     /// Best first, among the newest matches.
     #[default]
     Relevance,
@@ -110,9 +111,9 @@ pub enum Sort {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
-pub struct Search {
+pub struct SearchParams {
     /// The words to look for: all are required; `"a phrase"`, `-word`.
-    pub q: Query,
+    pub q: SearchQuery,
     /// Only in these forums and their sub-forums; several with commas between them. A forum that is absent or hidden has
     /// no hits.
     #[serde(default, deserialize_with = "forum_ids")]
@@ -123,36 +124,36 @@ pub struct Search {
     pub by: Option<UserRef>,
     /// Only from this span of time.
     #[serde(default, deserialize_with = "non_null")]
-    pub when: Option<When>,
+    pub when: Option<DateRange>,
     /// Where to look.
     #[serde(default, rename = "in")]
-    pub within: SearchIn,
+    pub field: SearchField,
     /// What a hit stands for.
     #[serde(default)]
-    pub show: Show,
+    pub show: SearchShow,
     /// The order of the hits.
     #[serde(default)]
-    pub sort: Sort,
+    pub sort: SearchSort,
     /// How many to return.
     #[serde(default, skip_serializing)]
-    pub limit: Limit,
+    pub limit: PageLimit,
     /// The `next` of the page before.
     #[serde(default, skip_serializing)]
-    pub after: Option<Position>,
+    pub after: Option<PageKey>,
 }
 
-impl Search {
+impl SearchParams {
     /// A search for `q` with every other parameter at its default.
-    pub fn new(q: Query) -> Self {
+    pub fn new(q: SearchQuery) -> Self {
         Self {
             q,
             forum: Vec::new(),
             by: None,
             when: None,
-            within: SearchIn::default(),
-            show: Show::default(),
-            sort: Sort::default(),
-            limit: Limit::default(),
+            field: SearchField::default(),
+            show: SearchShow::default(),
+            sort: SearchSort::default(),
+            limit: PageLimit::default(),
             after: None,
         }
     }
@@ -163,13 +164,13 @@ const FORUM_IDS: &str = "^[A-Za-z0-9_-]{1,64}(,[A-Za-z0-9_-]{1,64})*$";
 /// Rejects an empty list, and one with a text that cannot be an id.
 fn forum_ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ForumId>, D::Error> {
     let text = String::deserialize(deserializer)?;
-    let ids: Option<Vec<_>> = text.split(',').map(ForumId::new).collect();
+    let ids: Option<Vec<_>> = text.split(',').map(ForumId::parse).collect();
     ids.ok_or_else(|| Expected::ForumIds.error())
 }
 
 /// Rejects a text that can be neither an id nor `@username`.
 fn user_ref<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<UserRef>, D::Error> {
     let text = String::deserialize(deserializer)?;
-    let user = UserRef::new(&text).ok_or_else(|| Expected::UserRef.error())?;
+    let user = UserRef::parse(&text).ok_or_else(|| Expected::UserRef.error())?;
     Ok(Some(user))
 }

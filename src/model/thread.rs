@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Author, ForumId, Limit, NewPoll, PollId, Position, PostId, ThreadId, Timestamp};
+use super::{Author, ForumId, NewPoll, PageKey, PageLimit, PollId, PostId, ThreadId, Timestamp};
 
 /// Whether a thread or post is there for everybody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum ContentState {
     /// For everybody who sees the forum.
     Visible,
     /// Its author and moderators see it.
@@ -44,7 +44,7 @@ pub struct Thread {
     /// Who started it; null when the account is gone.
     pub author: Option<Author>,
     /// Whether it is there for everybody.
-    pub state: State,
+    pub state: ContentState,
     /// When it was started.
     pub created_at: Timestamp,
     /// When something visible was last posted in it.
@@ -75,7 +75,7 @@ impl Thread {
             forum_id: ForumId::from(2),
             title: "Which tea?".into(),
             author: Some(Author::example()),
-            state: State::Visible,
+            state: ContentState::Visible,
             created_at: time,
             last_activity_at: time,
             last_post: Some(LastPost {
@@ -98,13 +98,13 @@ impl Thread {
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
-pub struct ListThreads {
+pub struct ListThreadsParams {
     /// How many to return.
     #[serde(skip_serializing)]
-    pub limit: Limit,
+    pub limit: PageLimit,
     /// The `next` of the page before.
     #[serde(skip_serializing)]
-    pub after: Option<Position>,
+    pub after: Option<PageKey>,
     /// Only threads that were active later than this.
     pub since: Option<Timestamp>,
 }
@@ -115,7 +115,7 @@ pub struct ListThreads {
 #[schemars(extend("required" = ["title", "body"]))]
 #[schemars(example = json!({"title": "Which tea?", "body": "Green or *black*?"}))]
 #[non_exhaustive]
-pub struct StartThread {
+pub struct NewThread {
     /// The thread's title; empty when it was left out, and the board refuses that.
     pub title: String,
     /// The first post's source markup; empty when it was left out, and the board refuses that.

@@ -147,7 +147,7 @@ async fn only_a_get_of_a_message_marks_it_as_read() {
     let alice = server.token("alice").await;
     for (method, path, call) in [
         ("HEAD", "/messages/alice-1", "message Peek"),
-        ("GET", "/messages", "messages ListMessages"),
+        ("GET", "/messages", "messages ListMessagesParams"),
         ("GET", "/me", "me ()"),
         ("GET", "/messages/alice-1", "message Read"),
     ] {

@@ -27,7 +27,7 @@ board_rules! {
         let ThreadFixture { otto, alice, first, at, .. } = recorded_thread(suite).await?;
         for (author, at) in [(otto, first), (alice, at)] {
             author.edit(&at, "Better words").await.expect_ok()?;
-            suite.expect_one_event(&Topic::POST_UPDATED, &at.post).await?;
+            suite.expect_one_event(&Topic::POST_UPDATED, &at.post_id).await?;
         }
         Ok(())
     }
@@ -38,15 +38,15 @@ board_rules! {
         let ThreadFixture { forum, at, .. } = recorded_thread(suite).await?;
         let nora = suite.newcomer("nora").await?;
         let first = suite.thread(&nora, &forum).await?;
-        for at in [first, suite.post(&nora, &at.thread).await?] {
-            suite.fixture.approve(&at.post).await?;
+        for at in [first, suite.post(&nora, &at.thread_id).await?] {
+            suite.fixture.approve(&at.post_id).await?;
             suite.recorded().await?;
             let edited = nora.edit(&at, "Other words").await.expect_ok()?;
-            if edited.state == State::AwaitingApproval {
+            if edited.state == ContentState::AwaitingApproval {
                 suite.expect_no_events().await?;
-                suite.fixture.approve(&at.post).await?;
+                suite.fixture.approve(&at.post_id).await?;
             }
-            suite.expect_one_event(&Topic::POST_UPDATED, &at.post).await?;
+            suite.expect_one_event(&Topic::POST_UPDATED, &at.post_id).await?;
         }
         Ok(())
     }
@@ -55,9 +55,9 @@ board_rules! {
     async fn a_deletion_is_told_of(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, at, .. } = recorded_thread(suite).await?;
         alice.delete_post(&at).await.expect_ok()?;
-        suite.expect_one_event(&Topic::POST_DELETED, &at.post).await?;
-        suite.fixture.restore(&at.post).await?;
-        suite.expect_one_event(&Topic::POST_RESTORED, &at.post).await
+        suite.expect_one_event(&Topic::POST_DELETED, &at.post_id).await?;
+        suite.fixture.restore(&at.post_id).await?;
+        suite.expect_one_event(&Topic::POST_RESTORED, &at.post_id).await
     }
 
     /// The deletion and the restoration of a first post are events of its thread; meanwhile its replies have none.
@@ -65,12 +65,12 @@ board_rules! {
         let ThreadFixture { first, at, .. } = recorded_thread(suite).await?;
         let ada = suite.admin("ada").await?;
         ada.delete_post(&first).await.expect_ok()?;
-        suite.expect_one_event(&Topic::THREAD_DELETED, &first.thread).await?;
+        suite.expect_one_event(&Topic::THREAD_DELETED, &first.thread_id).await?;
         ada.delete_post(&at).await.expect_ok()?;
-        suite.fixture.restore(&at.post).await?;
+        suite.fixture.restore(&at.post_id).await?;
         suite.expect_no_events().await?;
-        suite.fixture.restore(&first.post).await?;
-        suite.expect_one_event(&Topic::THREAD_RESTORED, &first.thread).await
+        suite.fixture.restore(&first.post_id).await?;
+        suite.expect_one_event(&Topic::THREAD_RESTORED, &first.thread_id).await
     }
 
     /// A vote and a changed vote have an event each.
@@ -93,8 +93,8 @@ board_rules! {
     /// A rating has an event, for a post or without one.
     async fn a_rating_is_told_of(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, alice, at, .. } = recorded_thread(suite).await?;
-        for post in [None, Some(&at.post)] {
-            let rating = otto.rate(&alice.id_ref(), &rate(1, post)).await.expect_ok()?;
+        for post in [None, Some(&at.post_id)] {
+            let rating = otto.rate_member(&alice.id_ref(), &rate(1, post)).await.expect_ok()?;
             suite.expect_one_event(&Topic::MEMBER_RATED, &rating.rating_id).await?;
         }
         Ok(())
@@ -110,7 +110,7 @@ board_rules! {
     /// Replies that are written at once have one event each.
     async fn replies_at_once_are_each_told_of(suite: &Suite) -> TestResult {
         let ThreadFixture { at, .. } = recorded_thread(suite).await?;
-        let replies = suite.replies_at_once(&at.thread).await?;
+        let replies = suite.replies_at_once(&at.thread_id).await?;
         let replies = replies.iter().map(|post| event_of(&Topic::POST_CREATED, &post.post_id));
         let events = suite.recorded().await?;
         let found: BTreeSet<_> = events.iter().map(|event| event.of.clone()).collect();
@@ -128,7 +128,7 @@ board_rules! {
         for deletion in suite.race(deletions).await {
             deletion.into_result()?.ok();
         }
-        suite.expect_one_event(&Topic::POST_DELETED, &at.post).await
+        suite.expect_one_event(&Topic::POST_DELETED, &at.post_id).await
     }
 
     /// Of votes of one member at once, one has an event.

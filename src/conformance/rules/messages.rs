@@ -53,8 +53,8 @@ board_rules! {
         for (caller, copy) in
             [(&bob, &sent), (&alice, &received), (&carol, &received), (&dave, &sent)]
         {
-            for opening in [Opening::Peek, Opening::Read] {
-                caller.message(copy, &opening).await.expect_path_not_found()?;
+            for opening in [MarkRead::No, MarkRead::Yes] {
+                caller.open_message(copy, &opening).await.expect_path_not_found()?;
             }
         }
         check_eq!(only(bob.inbox().await?)?.read_at, None)
@@ -91,8 +91,8 @@ board_rules! {
             (Some(true), vec![newest, oldest]),
             (Some(false), vec![middle]),
         ] {
-            let list = ListMessages { unread, ..ListMessages::default() };
-            let page = bob.messages(&list).await.expect_ok()?;
+            let list = ListMessagesParams { unread, ..ListMessagesParams::default() };
+            let page = bob.list_messages(&list).await.expect_ok()?;
             let found: Vec<_> = page.items.iter().map(|message| &message.message_id).collect();
             check_eq!(found, expected, "unread={unread:?}")?;
         }
@@ -109,7 +109,7 @@ board_rules! {
         }
         let all = message_ids(&bob.inbox().await?);
         for message in &all {
-            bob.message(message, &Opening::Peek).await.expect_ok()?;
+            bob.open_message(message, &MarkRead::No).await.expect_ok()?;
             bob.has_unread(2).await?;
         }
         for (message, left) in all.iter().zip([1, 0]) {
@@ -125,7 +125,7 @@ board_rules! {
     /// Subject and body are returned as they were typed.
     async fn a_message_is_kept_as_it_was_typed(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
-        let new = SendMessage {
+        let new = NewMessage {
             subject: "Grüße & 茶 <b>".into(),
             body: "Grüße, 茶 & \"tea\" <b>\n\n- ☕️".into(),
             ..message(suite, [bob.id_ref()])

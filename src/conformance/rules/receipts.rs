@@ -25,7 +25,7 @@ board_rules! {
     /// `Opening::Peek` shows the message and changes nothing.
     async fn a_peek_changes_nothing(suite: &Suite) -> TestResult {
         let (alice, bob, copy) = received_by_bob(suite, true).await?;
-        let shown = bob.message(&copy, &Opening::Peek).await.expect_ok()?.summary;
+        let shown = bob.open_message(&copy, &MarkRead::No).await.expect_ok()?.summary;
         check_eq!(shown.read_at, None)?;
         check_eq!(bob.inbox().await?, [shown])?;
         check_eq!(alice.inbox().await?, [])

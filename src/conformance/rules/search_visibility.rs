@@ -11,7 +11,7 @@ board_rules! {
         library.finds("tea", &[]).await?;
         let first = library.thread("Tea", "x").await?;
         library.finds("tea", &[&first]).await?;
-        let answer = library.reply(&first.thread, "tea").await?;
+        let answer = library.reply(&first.thread_id, "tea").await?;
         library.finds("tea", &[&answer, &first]).await
     }
 
@@ -77,13 +77,13 @@ board_rules! {
     /// A post that awaits approval is found when it is approved.
     async fn what_is_approved_is_found(suite: &Suite) -> TestResult {
         let (nora, library) = (suite.newcomer("nora").await?, SearchFixture::new(suite).await?);
-        let talk = library.thread("x", "y").await?.thread;
+        let talk = library.thread("x", "y").await?.thread_id;
         let waiting = suite.write_thread(&nora, &library.forum, "Tea", "x").await?;
         let answer = suite.write_reply(&nora, &talk, "tea").await?;
         library.finds("tea", &[]).await?;
-        suite.fixture.approve(&answer.post).await?;
+        suite.fixture.approve(&answer.post_id).await?;
         library.finds("tea", &[&answer]).await?;
-        suite.fixture.approve(&waiting.post).await?;
+        suite.fixture.approve(&waiting.post_id).await?;
         library.finds("tea", &[&answer, &waiting]).await
     }
 
@@ -93,7 +93,7 @@ board_rules! {
         let [first, second] = &library.posts(["tea", "tea"]).await?;
         library.alice.delete_post(second).await.expect_ok()?;
         library.finds("tea", &[first]).await?;
-        suite.fixture.restore(&second.post).await?;
+        suite.fixture.restore(&second.post_id).await?;
         library.finds("tea", &[second, first]).await
     }
 
@@ -107,7 +107,7 @@ board_rules! {
             mia.delete_post(post).await.expect_ok()?;
         }
         library.finds("tea", &[]).await?;
-        suite.fixture.restore(&first.post).await?;
+        suite.fixture.restore(&first.post_id).await?;
         library.finds("tea", &[third, first]).await
     }
 

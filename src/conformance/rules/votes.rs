@@ -73,7 +73,7 @@ board_rules! {
             let (bob, id, vote) = (poll.bob.clone(), poll.id.clone(), poll.vote(&[number % 3]));
             async move { bob.vote(&id, &vote).await }
         });
-        let voted = suite.race_for_one(votes).await?.it;
+        let voted = suite.race_for_one(votes).await?.value;
         check_eq!(voted.total_votes, 1)?;
         check_eq!(poll.seen(&poll.bob).await?.options, voted.options)
     }
@@ -88,7 +88,7 @@ board_rules! {
 
     /// A caller who sees a thread may vote in its poll, even without permission to write.
     async fn voting_takes_sight_alone(suite: &Suite) -> TestResult {
-        let forum = suite.forum_of(None, Audience::Guests, Audience::Staff).await?;
+        let forum = suite.containing_forum(None, Audience::Guests, Audience::Staff).await?;
         let (sam, bob) = (suite.staff("sam").await?, suite.member("bob").await?);
         let poll = PollFixture::by(sam, bob, forum, &with_poll(suite, tea())?).await?;
         let voted = poll.cast(&poll.bob, &[0]).await.expect_ok()?;

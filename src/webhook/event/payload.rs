@@ -7,7 +7,7 @@ use serde::ser::Error;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{Event, ForumName, Surroundings};
+use super::{Event, EventContext, ForumSummary};
 use crate::model::{Author, MessageId, Poll, Post, Rating, Thread, UserId};
 
 /// Something happened to a thread, or to what is in it. `A` is the actor: a member if any, or none that is published.
@@ -20,19 +20,19 @@ pub(super) struct ThreadEvent<'a, A = Option<&'a Author>> {
     /// The thread.
     pub(super) thread: PublicView<'a, Thread>,
     /// The forum that it is in.
-    pub(super) forum: ForumName,
+    pub(super) forum: ForumSummary,
     /// Who did it; null when no member did, and where nobody is told who.
     pub(super) actor: A,
 }
 
 impl<'a> ThreadEvent<'a> {
-    pub(super) fn new(around: Surroundings<'a>) -> Self {
+    pub(super) fn new(around: EventContext<'a>) -> Self {
         Self::by(around.actor, around)
     }
 }
 
 impl<'a, A> ThreadEvent<'a, A> {
-    pub(super) fn by(actor: A, around: Surroundings<'a>) -> Self {
+    pub(super) fn by(actor: A, around: EventContext<'a>) -> Self {
         Self {
             thread: PublicView(Cow::Borrowed(around.thread)),
             forum: around.forum(),
@@ -76,7 +76,7 @@ pub(super) struct RatingEvent<'a> {
     /// Who was rated.
     pub(super) member: &'a Author,
     /// The forum of the post that it is about, if any.
-    pub(super) forum: Option<&'a ForumName>,
+    pub(super) forum: Option<&'a ForumSummary>,
     /// Who rated; null when the account is gone.
     pub(super) actor: Option<&'a Author>,
 }
@@ -109,7 +109,7 @@ pub(super) struct PingEvent {}
 impl Event {
     /// The fields of resources that depend on the reader. No event has them.
     #[rustfmt::skip]
-    pub const OF_A_READER: [&str; 5] = ["canEdit", "canDelete", "canReply", "canStartThread", "ownVote"];
+    pub const READER_FIELDS: [&str; 5] = ["canEdit", "canDelete", "canReply", "canStartThread", "ownVote"];
 }
 
 /// A resource as it was when the change was committed, without what depends on a reader.
@@ -135,7 +135,7 @@ impl<T: Clone + JsonSchema> JsonSchema for PublicView<'_, T> {
         }
         let required = schema.pointer_mut("/required");
         if let Some(names) = required.and_then(Value::as_array_mut) {
-            names.retain(|name| Event::OF_A_READER.iter().all(|field| name != field));
+            names.retain(|name| Event::READER_FIELDS.iter().all(|field| name != field));
         }
         let says = "As it was when the change was committed, without what depends on a reader.";
         schema.insert("description".into(), says.into());
@@ -145,6 +145,6 @@ impl<T: Clone + JsonSchema> JsonSchema for PublicView<'_, T> {
 
 fn strip_reader_fields(fields: Option<&mut Map<String, Value>>) {
     if let Some(fields) = fields {
-        fields.retain(|name, _| !Event::OF_A_READER.contains(&name.as_str()));
+        fields.retain(|name, _| !Event::READER_FIELDS.contains(&name.as_str()));
     }
 }

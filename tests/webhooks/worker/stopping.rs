@@ -1,6 +1,6 @@
 //! A worker that ends in order.
 
-use forum_api::webhook::State;
+use forum_api::webhook::DeliveryState;
 
 use super::fixture::{HOUR, WorkerFixture, seconds};
 use super::owners::Access;
@@ -18,7 +18,7 @@ fn an_idle_worker_stops_at_once_and_does_nothing_more() {
     handle.wake();
     fixture.pass(HOUR);
     assert!(fixture.take_counts().is_empty());
-    assert_eq!(fixture.runtime.asleep_until(), None);
+    assert_eq!(fixture.runtime.next_timer(), None);
     fixture.runtime.block_on(handle.stop());
 }
 
@@ -33,8 +33,8 @@ fn attempts_in_progress_end_and_are_recorded_and_no_other_begins() {
     assert!(!handle.health().stopped);
     fixture.pass(seconds(5));
     assert!(handle.health().stopped);
-    assert_eq!(fixture.count(State::Delivered), 4);
-    assert_eq!(fixture.count(State::Queued), 6);
+    assert_eq!(fixture.count(DeliveryState::Delivered), 4);
+    assert_eq!(fixture.count(DeliveryState::Queued), 6);
     assert_eq!(fixture.sent().len(), 4);
 }
 
@@ -44,14 +44,14 @@ fn deliveries_that_are_claimed_and_not_sent_are_returned_uncounted() {
     fixture.owners.set(1, Access::SeesAllAfter(seconds(5)));
     fixture.queue(&fixture.add("a"), 3);
     let handle = fixture.start();
-    assert_eq!(handle.health().under_way, 3);
+    assert_eq!(handle.health().in_flight, 3);
     fixture.stop(&handle);
     fixture.pass(seconds(5));
     assert!(handle.health().stopped && fixture.sent().is_empty());
     fixture.start();
     fixture.pass(seconds(5));
     let delivered = |one: &forum_api::webhook::Delivery| {
-        (one.progress.state, one.progress.attempts) == (State::Delivered, 1)
+        (one.progress.state, one.progress.attempts) == (DeliveryState::Delivered, 1)
     };
     assert!(
         fixture.deliveries().iter().all(delivered),

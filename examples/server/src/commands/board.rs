@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::{Args, Subcommand, value_parser};
-use forum_api::host::{Refusal, Result};
+use forum_api::host::{BoardError, BoardResult};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ pub enum BoardCommand {
 }
 
 impl BoardCommand {
-    pub async fn run(self, board: &Board) -> Result<Output> {
+    pub async fn run(self, board: &Board) -> BoardResult<Output> {
         let offline = matches!(self, Self::Offline);
         let set = board.write(move |tx, _| {
             Box::pin(async move { Ok(settings::set_offline(tx, offline).await?) })
@@ -69,7 +69,7 @@ pub struct AddForumArgs {
 }
 
 impl ForumCommand {
-    pub async fn run(self, board: &Board) -> Result<Output> {
+    pub async fn run(self, board: &Board) -> BoardResult<Output> {
         match self {
             Self::Add(args) => args.add(board).await,
             Self::Moderator { id, name } => {
@@ -87,7 +87,7 @@ impl ForumCommand {
 }
 
 impl AddForumArgs {
-    async fn add(self, board: &Board) -> Result<Output> {
+    async fn add(self, board: &Board) -> BoardResult<Output> {
         let groups = |names: Option<String>| names.map(|names| Groups::named(&names)).transpose();
         let forum = NewForum {
             title: self.title,
@@ -125,7 +125,7 @@ pub struct Id {
 }
 
 impl ThreadCommand {
-    pub async fn run(self, board: &Board) -> Result<Output> {
+    pub async fn run(self, board: &Board) -> BoardResult<Output> {
         let (thread, mark, on) = match self {
             Self::Lock(Id { id }) => (id, Mark::Locked, true),
             Self::Unlock(Id { id }) => (id, Mark::Locked, false),
@@ -148,7 +148,7 @@ pub enum PostCommand {
 }
 
 impl PostCommand {
-    pub async fn run(self, board: &Board) -> Result<Output> {
+    pub async fn run(self, board: &Board) -> BoardResult<Output> {
         let change = board.write(move |tx, events| {
             Box::pin(async move {
                 match self {
@@ -183,7 +183,7 @@ enum SettingList {
 }
 
 impl SettingCommand {
-    pub async fn run(self, board: &Board) -> Result<Output> {
+    pub async fn run(self, board: &Board) -> BoardResult<Output> {
         if let (Some(key), Some(value)) = (self.key, self.value) {
             return set(board, key, value).await;
         }
@@ -200,13 +200,13 @@ impl SettingCommand {
     }
 }
 
-async fn set(board: &Board, key: String, value: String) -> Result<Output> {
+async fn set(board: &Board, key: String, value: String) -> BoardResult<Output> {
     let setting = settings::named(&key)
-        .ok_or_else(|| Refusal::NotFound(format!("there is no setting {key:?}")))?;
+        .ok_or_else(|| BoardError::NotFound(format!("there is no setting {key:?}")))?;
     let set = board.write(move |tx, _| {
         Box::pin(async move {
             let set = setting.set(tx, &value).await?;
-            set.ok_or_else(|| Refusal::invalid("value", format!("{key} is {}", setting.rule())))
+            set.ok_or_else(|| BoardError::invalid("value", format!("{key} is {}", setting.rule())))
         })
     });
     set.await?;
@@ -235,7 +235,7 @@ pub struct GenerateCommand {
 const MAX: u64 = 1_000_000_000;
 
 impl GenerateCommand {
-    pub async fn run(self, board: &Board) -> Result<Output> {
+    pub async fn run(self, board: &Board) -> BoardResult<Output> {
         let fresh = board.read(|connection| Box::pin(demo::is_fresh(connection)));
         if !fresh.await? {
             let what =

@@ -3,12 +3,12 @@
 use std::fmt;
 
 use clap::{Args, Subcommand};
-use forum_api::host::{Refusal, Result};
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::runtime::{Clock, SystemClock, TokioRuntime};
-use forum_api::store::{Filter, Webhooks};
-use forum_api::webhook::{self, Attempted, State};
-use forum_api::webhook_admin::{Declined, Registry};
+use forum_api::store::{DeliveryFilter, WebhookStores};
+use forum_api::webhook::{self, AttemptRecord, DeliveryState};
+use forum_api::webhook_admin::{WebhookAdmin, WebhookAdminError};
 use serde::Serialize;
 
 use super::webhook::endpoint;
@@ -31,7 +31,7 @@ pub enum DeliveryCommand {
     List {
         /// Only those in this state
         #[arg(long, value_name = "S", value_parser = state)]
-        state: Option<State>,
+        state: Option<DeliveryState>,
         /// Only those to this endpoint
         #[arg(long, value_name = "ID", value_parser = endpoint)]
         endpoint: Option<EndpointId>,
@@ -66,7 +66,7 @@ pub struct RetryArgs {
 }
 
 impl DeliveryCommand {
-    pub async fn run(self, database: &Database) -> Result<Output> {
+    pub async fn run(self, database: &Database) -> BoardResult<Output> {
         let webhooks = database.webhooks();
         match self {
             Self::List { state, endpoint } => list(&webhooks, state, endpoint).await,
@@ -79,7 +79,7 @@ impl DeliveryCommand {
             Self::Retry(RetryArgs { id: Some(id), .. }) => retry(&webhooks, &id).await,
             Self::Retry(RetryArgs { endpoint, .. }) => {
                 if let Some(endpoint) = endpoint {
-                    let retried = Registry::new(webhooks, TokioRuntime)
+                    let retried = WebhookAdmin::new(webhooks, TokioRuntime)
                         .retry_dead(&endpoint)
                         .await;
                     retried.map_err(refusal)?;
@@ -97,20 +97,20 @@ impl DeliveryCommand {
 }
 
 async fn list(
-    webhooks: &Webhooks,
-    state: Option<State>,
+    webhooks: &WebhookStores,
+    state: Option<DeliveryState>,
     endpoint: Option<EndpointId>,
-) -> Result<Output> {
-    let mut filter = Filter {
+) -> BoardResult<Output> {
+    let mut filter = DeliveryFilter {
         state,
         endpoint,
         limit: PAGE,
-        ..Filter::default()
+        ..DeliveryFilter::default()
     };
     if let Some(id) = &filter.endpoint
         && webhooks.endpoints.find(id).await?.is_none()
     {
-        return Err(refusal(Declined::NoSuchEndpoint));
+        return Err(refusal(WebhookAdminError::EndpointNotFound));
     }
     let mut all = Vec::new();
     loop {
@@ -128,7 +128,7 @@ async fn list(
     Output::list(all)
 }
 
-async fn retry(webhooks: &Webhooks, id: &DeliveryId) -> Result<Output> {
+async fn retry(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> {
     if webhooks.deliveries.retry(id, SystemClock.now()).await? {
         return Output::done();
     }
@@ -136,20 +136,20 @@ async fn retry(webhooks: &Webhooks, id: &DeliveryId) -> Result<Output> {
     let (found, _) = found.ok_or_else(|| not_found(id))?;
     let state = found.progress.state.as_str();
     let reason = format!("the delivery is {state}: it waits for an attempt, or one is under way");
-    Err(Refusal::Conflict(reason))
+    Err(BoardError::Conflict(reason))
 }
 
-fn delivery(id: &str) -> Result<DeliveryId, &'static str> {
-    DeliveryId::new(id).ok_or("not a delivery's id")
+fn delivery(id: &str) -> BoardResult<DeliveryId, &'static str> {
+    DeliveryId::parse(id).ok_or("not a delivery's id")
 }
 
-fn not_found(id: &DeliveryId) -> Refusal {
-    Refusal::NotFound(format!("there is no delivery \"{id}\""))
+fn not_found(id: &DeliveryId) -> BoardError {
+    BoardError::NotFound(format!("there is no delivery \"{id}\""))
 }
 
-fn state(name: &str) -> Result<State, String> {
-    State::new(name).ok_or_else(|| {
-        let known = State::ALL.map(State::as_str).join(", ");
+fn state(name: &str) -> BoardResult<DeliveryState, String> {
+    DeliveryState::parse(name).ok_or_else(|| {
+        let known = DeliveryState::ALL.map(DeliveryState::as_str).join(", ");
         format!("expected one of {known}")
     })
 }
@@ -166,11 +166,11 @@ struct DeliveryListing {
     created_at: Timestamp,
     next_attempt_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    log: Option<Vec<Attempted>>,
+    log: Option<Vec<AttemptRecord>>,
 }
 
 impl DeliveryListing {
-    fn new(delivery: webhook::Delivery, log: Option<Vec<Attempted>>) -> Self {
+    fn new(delivery: webhook::Delivery, log: Option<Vec<AttemptRecord>>) -> Self {
         Self {
             id: delivery.id,
             endpoint_id: delivery.endpoint,
@@ -215,11 +215,11 @@ impl fmt::Display for DeliveryListing {
 }
 
 /// Formats an attempt as `#2  17 ms  503  "the answer"`. The answer is quoted: a receiver cannot write lines of its own.
-fn format_attempt(attempted: &Attempted) -> String {
+fn format_attempt(attempted: &AttemptRecord) -> String {
     let (number, took) = (attempted.attempt, attempted.duration_ms);
     let status = attempted.status.map(|status| status.to_string());
     let answer = attempted
-        .answer
+        .response_excerpt
         .as_ref()
         .filter(|answer| !answer.is_empty());
     let answer = answer.map(|answer| format!("{answer:?}"));
@@ -241,9 +241,9 @@ pub struct WorkerCommand {
 
 impl WorkerCommand {
     /// Works until the process is stopped.
-    pub async fn run(self, url: &str, database: &Database, board: &Board) -> Result<Output> {
+    pub async fn run(self, url: &str, database: &Database, board: &Board) -> BoardResult<Output> {
         let _log = Log::start(self.log);
-        let shutdown = Shutdown::listen().map_err(Refusal::failed)?;
+        let shutdown = Shutdown::listen().map_err(BoardError::internal)?;
         let secrets = Secrets::find(url, self.webhooks.secret_key_file.as_deref())?;
         let environment = secrets.environment();
         let registry = self.webhooks.registry(database, &environment);
