@@ -4,7 +4,7 @@ use forum_api::Environment;
 use forum_api::model::{DateRange, ForumId, UserRef};
 use forum_api::runtime::InlineRuntime;
 use forum_api::scope::Surface;
-use forum_api::{ApiSettings, openapi};
+use forum_api::{ApiSettings, openapi_document};
 use regex_automata::nfa::thompson::pikevm::PikeVM;
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::support::rows::{COMPACT_SCOPES, FULL_SCOPES};
 
 fn document(surface: Surface) -> Value {
     let environment = Environment::new(InlineRuntime).surface(surface);
-    openapi(&ApiSettings::default(), &environment)
+    openapi_document(&ApiSettings::default(), &environment)
 }
 
 /// Every object and list of the document, with the path to it.
@@ -123,7 +123,8 @@ fn it_tells_of_scopes_errors_and_budgets() {
         let mut settings = ApiSettings::default();
         settings.token_budget.units = 7000;
         settings.guest_budget.units = 90;
-        let document = openapi(&settings, &Environment::new(InlineRuntime).surface(surface));
+        let document =
+            openapi_document(&settings, &Environment::new(InlineRuntime).surface(surface));
         let authentication = document["components"]["securitySchemes"]["bearerAuth"]["description"]
             .as_str()
             .unwrap();

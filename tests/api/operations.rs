@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use forum_api::host::BoardError;
 use forum_api::runtime::TokioRuntime;
 use forum_api::test_util::TestResponse;
-use forum_api::{Environment, openapi};
+use forum_api::{Environment, openapi_document};
 use serde_json::Value;
 
 use crate::support::schema::resolved;
@@ -23,7 +23,7 @@ const OPTIONAL: [&str; 6] = [
 ];
 
 fn document() -> Value {
-    openapi(&settings(), &Environment::new(TokioRuntime))
+    openapi_document(&settings(), &Environment::new(TokioRuntime))
 }
 
 /// A new operation fails here until it has a row with a request for it.

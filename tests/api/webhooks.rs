@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 
 use forum_api::scope::Surface;
 use forum_api::webhook::{Event, Topic};
-use forum_api::{ApiSettings, openapi};
+use forum_api::{ApiSettings, openapi_document};
 use serde_json::{Value, json};
 
 use crate::support::schema::{check, resolved};
 
 fn document(surface: Surface) -> Value {
     let environment = Environment::new(InlineRuntime).surface(surface);
-    openapi(&ApiSettings::default(), &environment)
+    openapi_document(&ApiSettings::default(), &environment)
 }
 
 /// The topic and the operation of each webhook.

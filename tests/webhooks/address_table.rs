@@ -114,11 +114,9 @@ fn an_address_has_the_class_of_its_range() {
     let public = PUBLIC
         .iter()
         .map(|address| (*address, AddressClass::Public));
-    let of_kind = |&(kind, addresses): &(&'static str, &'static [&str]), verdict: fn(_) -> _| {
-        let verdict = classify_address(kind);
-        addresses
-            .iter()
-            .map(move |address| (*address, classify_address))
+    let of_kind = |&(kind, addresses): &(&'static str, &'static [&str]), class: fn(_) -> _| {
+        let class = class(kind);
+        addresses.iter().map(move |address| (*address, class))
     };
     let private = PRIVATE
         .iter()

@@ -9,7 +9,7 @@ use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, value_parser};
 use forum_api::host::BoardResult;
 use forum_api::runtime::TokioRuntime;
-use forum_api::{ApiSettings, Environment, IpNet, openapi, scope};
+use forum_api::{ApiSettings, Environment, IpNet, openapi_document, scope};
 use http::HeaderValue;
 
 use crate::commands::board::{
@@ -128,7 +128,7 @@ impl Cli {
             Some(Command::Database(command)) => command.run(&common.database).await?,
             Some(Command::Openapi { surface }) => {
                 let environment = Environment::new(TokioRuntime).surface(surface.into());
-                let document = openapi(&ApiSettings::default(), &environment);
+                let document = openapi_document(&ApiSettings::default(), &environment);
                 Output::new(format!("{document:#}"), &document)?
             }
         };

@@ -108,24 +108,24 @@ macro_rules! echo {
     ($($method:ident($caller:ty, $($place:ty,)? :$input:ty) -> $output:ty;)+) => {
         #[async_trait]
         impl Board for EchoBoard {
-            async fn containing_forum(&self, _: &Caller, _: Place<'_>) -> Result<ForumId> {
+            async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
                 Ok(ForumId::from(1))
             }
 
-            async fn forums(&self, _: &Caller) -> Result<Vec<Forum>> {
+            async fn list_forums(&self, _: &Caller) -> BoardResult<Vec<Forum>> {
                 Ok(Vec::new())
             }
 
-            async fn threads(&self, _: &Caller, _: ForumId, list: ListThreadsParams) -> Result<Page<Thread>> {
+            async fn list_threads(&self, _: &Caller, _: ForumId, list: ListThreadsParams) -> BoardResult<Page<Thread>> {
                 if let Some(after) = list.after {
                     return Err(BoardError::Forbidden(after.as_str().into()));
                 }
-                let next = Some(Position::new(NEXT.lock().unwrap()));
+                let next = Some(PageKey::new(NEXT.lock().unwrap()));
                 let items = Vec::new();
                 Ok(Page { items, next })
             }
 
-            $(async fn $method(&self, _: $caller, $(_: $place,)? input: $input) -> Result<$output> {
+            $(async fn $method(&self, _: $caller, $(_: $place,)? input: $input) -> BoardResult<$output> {
                 Err(BoardError::Forbidden(format!("{input:?}")))
             })+
         }

@@ -209,7 +209,7 @@ fn ended_deliveries_are_swept_after_a_week_and_dead_ones_are_kept() {
         fixture.transport.replies(name, [Status(reply)]);
     }
     let withheld = fixture.add_of(2, "withheld");
-    fixture.owners.set(2, super::owners::Access::CannotAct);
+    fixture.owners.set(2, super::owners::OwnerAccess::CannotAct);
     fixture.queue(&withheld, 1);
     fixture.put_post();
     let handle = fixture.start();

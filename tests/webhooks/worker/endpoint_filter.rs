@@ -8,7 +8,7 @@ use forum_api::webhook::{DeliveryState, Endpoint, Event, EventMeta, Topic};
 use serde_json::json;
 
 use super::fixture::{HOUR, WorkerFixture, seconds};
-use super::owners::Access;
+use super::owners::OwnerAccess;
 use super::transport::Reply::Status;
 
 const MESSAGES: &str = "*,message.sent";
@@ -82,10 +82,10 @@ fn an_endpoint_receives_no_event_from_before_its_registration() {
 #[test]
 fn an_owner_decides_by_what_it_sees_at_fan_out() {
     for (access, expected) in [
-        (Access::Sees(vec![7]), vec![Some(7), None]),
-        (Access::Sees(vec![7, 8]), vec![Some(7), Some(8), None]),
-        (Access::Offline, vec![Some(7), Some(8), None]),
-        (Access::CannotAct, vec![]),
+        (OwnerAccess::Sees(vec![7]), vec![Some(7), None]),
+        (OwnerAccess::Sees(vec![7, 8]), vec![Some(7), Some(8), None]),
+        (OwnerAccess::Offline, vec![Some(7), Some(8), None]),
+        (OwnerAccess::CannotAct, vec![]),
     ] {
         let fixture = WorkerFixture::new();
         fixture.add("a");
@@ -95,7 +95,7 @@ fn an_owner_decides_by_what_it_sees_at_fan_out() {
         }
         fixture.start();
         assert_eq!(fixture.deliveries().len(), expected.len());
-        fixture.owners.set(1, Access::Sees(vec![7, 8]));
+        fixture.owners.set(1, OwnerAccess::Sees(vec![7, 8]));
         fixture.pass(HOUR);
         assert_eq!(
             fixture.sent().len(),
@@ -145,9 +145,11 @@ fn a_private_message_is_sent_to_endpoints_of_its_parties_only() {
 fn a_delivery_is_withheld_when_its_owner_may_not_receive_it_at_the_attempt() {
     type Change = fn(&WorkerFixture, Endpoint);
     let rows: [(bool, Change); 3] = [
-        (false, |fixture, _| fixture.owners.set(1, Access::CannotAct)),
         (false, |fixture, _| {
-            fixture.owners.set(1, Access::Sees(vec![2]))
+            fixture.owners.set(1, OwnerAccess::CannotAct)
+        }),
+        (false, |fixture, _| {
+            fixture.owners.set(1, OwnerAccess::Sees(vec![2]))
         }),
         (true, |fixture, endpoint| {
             let owner = 3.into();
@@ -174,8 +176,8 @@ fn a_delivery_is_withheld_when_its_owner_may_not_receive_it_at_the_attempt() {
 #[test]
 fn an_event_outside_of_forums_is_withheld_only_from_an_owner_who_cannot_act() {
     for (access, state) in [
-        (Access::CannotAct, DeliveryState::Withheld),
-        (Access::Sees(vec![]), DeliveryState::Delivered),
+        (OwnerAccess::CannotAct, DeliveryState::Withheld),
+        (OwnerAccess::Sees(vec![]), DeliveryState::Delivered),
     ] {
         let fixture = WorkerFixture::new();
         let endpoint = fixture.add("a");
@@ -213,7 +215,7 @@ fn each_owner_of_a_subscribed_endpoint_is_authorized_once_in_a_batch() {
     let fixture = WorkerFixture::new();
     for (owner, name) in [(0, "a"), (1, "b"), (0, "c"), (1, "d")] {
         fixture.add_of(owner, name);
-        fixture.owners.set(owner, Access::CannotAct);
+        fixture.owners.set(owner, OwnerAccess::CannotAct);
     }
     subscribe(&fixture, 8, "other-topic", "poll.voted");
     let disabled = fixture.add_of(9, "disabled");
@@ -230,11 +232,11 @@ fn each_owner_of_a_subscribed_endpoint_is_authorized_once_in_a_batch() {
 /// An owner for whom the board has no answer: the delivery waits uncounted until there is one.
 #[test]
 fn while_the_authority_fails_deliveries_wait_and_other_owners_do_not() {
-    for access in [Access::Fails, Access::Panics, Access::Hangs] {
+    for access in [OwnerAccess::Fails, OwnerAccess::Panics, OwnerAccess::Hangs] {
         for (later, state, attempts) in [
-            (Access::Sees(vec![1]), DeliveryState::Delivered, 1),
-            (Access::Sees(vec![2]), DeliveryState::Withheld, 0),
-            (Access::CannotAct, DeliveryState::Withheld, 0),
+            (OwnerAccess::Sees(vec![1]), DeliveryState::Delivered, 1),
+            (OwnerAccess::Sees(vec![2]), DeliveryState::Withheld, 0),
+            (OwnerAccess::CannotAct, DeliveryState::Withheld, 0),
         ] {
             let fixture = WorkerFixture::with_replies([Status(204)]);
             fixture.owners.set(1, access.clone());
@@ -265,7 +267,7 @@ fn while_the_authority_fails_deliveries_wait_and_other_owners_do_not() {
 #[test]
 fn a_failing_authority_is_not_called_at_once_for_the_rest_of_the_queue() {
     let fixture = WorkerFixture::new();
-    fixture.owners.set(1, Access::Fails);
+    fixture.owners.set(1, OwnerAccess::Fails);
     fixture.queue(&fixture.add("a"), 1000);
     fixture.start();
     fixture.pass(seconds(59));

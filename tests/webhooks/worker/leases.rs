@@ -6,7 +6,7 @@ use forum_api::store::{ClaimRequest, ClaimedDelivery};
 use forum_api::webhook::DeliveryState;
 
 use super::fixture::{WorkerFixture, seconds};
-use super::owners::Access;
+use super::owners::OwnerAccess;
 
 /// Another worker claims the one delivery that is due.
 fn claim(fixture: &WorkerFixture) -> ClaimedDelivery {
@@ -50,14 +50,14 @@ fn nothing_is_sent_on_a_lease_that_does_not_cover_the_attempt() {
     for (pause, another) in [(45, false), (46, false), (61, true)] {
         let fixture = WorkerFixture::new();
         fixture.queue(&fixture.add("a"), 1);
-        fixture.owners.set(1, Access::SeesAllAfter(seconds(5)));
+        fixture.owners.set(1, OwnerAccess::SeesAllAfter(seconds(5)));
         fixture.start();
         fixture.clock.advance(seconds(pause));
         if another {
             // The lease is another worker's by now.
             claim(&fixture);
         }
-        fixture.owners.set(1, Access::Sees(vec![1]));
+        fixture.owners.set(1, OwnerAccess::Sees(vec![1]));
         fixture.take_counts();
         fixture.pass(seconds(5));
         let sent = fixture.sent().len();

@@ -12,7 +12,7 @@ use forum_api::runtime::Runtime;
 
 /// What the board answers about a member.
 #[derive(Clone, Debug)]
-pub(crate) enum Access {
+pub(crate) enum OwnerAccess {
     Sees(Vec<i64>),
     Offline,
     CannotAct,
@@ -26,7 +26,7 @@ pub(crate) enum Access {
 #[derive(Debug)]
 pub(crate) struct FakeAuthorizer {
     runtime: Arc<dyn Runtime>,
-    access: Mutex<HashMap<UserId, Access>>,
+    access: Mutex<HashMap<UserId, OwnerAccess>>,
     pub(crate) calls: AtomicU32,
 }
 
@@ -39,7 +39,7 @@ impl FakeAuthorizer {
         }
     }
 
-    pub(crate) fn set(&self, member: i64, access: Access) {
+    pub(crate) fn set(&self, member: i64, access: OwnerAccess) {
         self.access.lock().unwrap().insert(member.into(), access);
     }
 }
@@ -55,19 +55,21 @@ impl Authorizer for FakeAuthorizer {
         let access = self.access.lock().unwrap().get(owner).cloned();
         match access {
             None => Ok(Some(Access::new(VisibleForums::all()))),
-            Some(Access::Sees(forums)) => {
+            Some(OwnerAccess::Sees(forums)) => {
                 let forums = forums.into_iter().map(ForumId::from);
                 Ok(Some(Access::new(VisibleForums::from_ids(forums))))
             }
-            Some(Access::Offline) => Ok(Some(Access::new(VisibleForums::all()).deny_offline(true))),
-            Some(Access::CannotAct) => Ok(None),
-            Some(Access::Fails) => Err(BackendError::new("the board is out of reach")),
-            Some(Access::Panics) => panic!("the board's own fault"),
-            Some(Access::SeesAllAfter(wait)) => {
+            Some(OwnerAccess::Offline) => {
+                Ok(Some(Access::new(VisibleForums::all()).deny_offline(true)))
+            }
+            Some(OwnerAccess::CannotAct) => Ok(None),
+            Some(OwnerAccess::Fails) => Err(BackendError::new("the board is out of reach")),
+            Some(OwnerAccess::Panics) => panic!("the board's own fault"),
+            Some(OwnerAccess::SeesAllAfter(wait)) => {
                 self.runtime.sleep(wait).await;
                 Ok(Some(Access::new(VisibleForums::all())))
             }
-            Some(Access::Hangs) => std::future::pending().await,
+            Some(OwnerAccess::Hangs) => std::future::pending().await,
         }
     }
 }

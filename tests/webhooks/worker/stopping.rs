@@ -3,7 +3,7 @@
 use forum_api::webhook::DeliveryState;
 
 use super::fixture::{HOUR, WorkerFixture, seconds};
-use super::owners::Access;
+use super::owners::OwnerAccess;
 use super::transport::Reply::{After, Hangs};
 
 #[test]
@@ -41,7 +41,7 @@ fn attempts_in_progress_end_and_are_recorded_and_no_other_begins() {
 #[test]
 fn deliveries_that_are_claimed_and_not_sent_are_returned_uncounted() {
     let fixture = WorkerFixture::new();
-    fixture.owners.set(1, Access::SeesAllAfter(seconds(5)));
+    fixture.owners.set(1, OwnerAccess::SeesAllAfter(seconds(5)));
     fixture.queue(&fixture.add("a"), 3);
     let handle = fixture.start();
     assert_eq!(handle.health().in_flight, 3);
@@ -63,7 +63,7 @@ fn deliveries_that_are_claimed_and_not_sent_are_returned_uncounted() {
 fn what_hangs_or_fails_delays_the_end_by_a_step_at_most() {
     let prepare: [fn(&WorkerFixture); 3] = [
         |fixture| fixture.transport.replies("a", [Hangs]),
-        |fixture| (1..=20).for_each(|owner| fixture.owners.set(owner, Access::Hangs)),
+        |fixture| (1..=20).for_each(|owner| fixture.owners.set(owner, OwnerAccess::Hangs)),
         |fixture| fixture.fail(|_, _| true),
     ];
     for prepare in prepare {

@@ -8,12 +8,12 @@ use serde::Deserialize;
 
 use super::actor::Actor;
 use super::db::{Connection, Transaction};
-use super::forums::{self, NewForum};
+use super::forums::{self, ForumInsert};
 use super::groups::Groups;
-use super::messages::{self, NewMessage};
+use super::messages::{self, MessageInsert};
 use super::permissions::Lists;
 use super::poll_rules::{Choice, Draft};
-use super::post_insert::{self, NewPost};
+use super::post_insert::{self, PostInsert};
 use super::rules::{self, DAY, HOUR};
 use super::{accounts, polls};
 
@@ -175,7 +175,7 @@ impl DemoWriter<'_> {
     async fn add_forum(&mut self, forum: &DemoForum) -> BoardResult<()> {
         let parent = forum.parent.map(|title| find(&self.forums, title));
         let groups = |text: Option<&str>| text.map(str::parse::<Groups>).transpose();
-        let new = NewForum {
+        let new = ForumInsert {
             title: forum.title.into(),
             description: forum.description.into(),
             parent: parent.transpose()?,
@@ -222,7 +222,7 @@ impl DemoWriter<'_> {
         let (author, forum) = (find(&self.members, name)?, find(&self.forums, forum)?);
         let actor = Actor::load(self.tx, Some(author)).await?;
         let actor = actor.ok_or(BoardError::PathNotFound)?;
-        let new = NewPost {
+        let new = PostInsert {
             author: Some(author),
             body,
             state: rules::first_state(actor.groups),
@@ -251,7 +251,7 @@ impl DemoWriter<'_> {
     }
 
     async fn send(&self, message: &DemoMessage) -> BoardResult<()> {
-        let new = NewMessage {
+        let new = MessageInsert {
             sender: find(&self.members, message.from)?,
             subject: message.subject,
             body: &message.body,

@@ -74,7 +74,7 @@ impl Above {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct NewForum {
+pub struct ForumInsert {
     pub title: String,
     pub description: String,
     pub parent: Option<i64>,
@@ -83,7 +83,7 @@ pub struct NewForum {
 }
 
 /// Adds a forum as the last of its siblings and returns its id.
-pub async fn add(tx: &Transaction<'_>, new: &NewForum) -> BoardResult<i64> {
+pub async fn add(tx: &Transaction<'_>, new: &ForumInsert) -> BoardResult<i64> {
     if is_blank(&new.title) || !is_single_line(&new.title) {
         let rule = "a forum needs a title of one line, without control characters";
         return Err(BoardError::invalid("title", rule));

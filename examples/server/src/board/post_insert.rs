@@ -11,7 +11,7 @@ use super::{markdown, rules, search};
 
 /// A valid post.
 #[derive(Clone, Copy, Debug)]
-pub struct NewPost<'a> {
+pub struct PostInsert<'a> {
     pub author: Option<i64>,
     pub body: &'a str,
     pub state: ContentState,
@@ -20,7 +20,7 @@ pub struct NewPost<'a> {
     pub counts: bool,
 }
 
-impl NewPost<'_> {
+impl PostInsert<'_> {
     const fn counted(&self, thread: i64) -> CounterDelta {
         CounterDelta {
             thread,
@@ -36,7 +36,7 @@ pub async fn thread(
     tx: &Transaction<'_>,
     forum: i64,
     title: &str,
-    first: NewPost<'_>,
+    first: PostInsert<'_>,
 ) -> Result<(i64, i64)> {
     let insert = "
         INSERT INTO thread
@@ -61,7 +61,7 @@ pub async fn thread(
 pub async fn reply(
     tx: &Transaction<'_>,
     (forum, thread): (i64, i64),
-    reply: NewPost<'_>,
+    reply: PostInsert<'_>,
     ordered_at: Timestamp,
 ) -> Result<i64> {
     let post = row(tx, thread, reply, ordered_at).await?;
@@ -82,7 +82,7 @@ pub async fn reply(
 async fn row(
     tx: &Transaction<'_>,
     thread: i64,
-    post: NewPost<'_>,
+    post: PostInsert<'_>,
     ordered_at: Timestamp,
 ) -> Result<i64> {
     let insert = "

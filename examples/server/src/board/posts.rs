@@ -13,7 +13,7 @@ use super::db::{self, Connection, RowReader, Transaction, bind, stored};
 use super::edit_rules::{self, EditWindow, PostChange, PostFacts};
 use super::events::{DomainEvent, EDITED, EventScope, REPLIED, REPLY_DELETED, THREAD_DELETED};
 use super::permissions::ForumPermissions;
-use super::post_insert::{self, NewPost};
+use super::post_insert::{self, PostInsert};
 use super::post_row::PostRow;
 use super::reference_board::Command;
 use super::settings::{BODY_MAX, EDIT_WINDOW, TITLE_MAX, Values};
@@ -284,7 +284,7 @@ pub async fn reply(
     let settings = Values::now(tx).await?;
     rules::body(&reply.body, settings.of(&BODY_MAX), texts)?;
     post_insert::check_pace(tx, actor, &settings, events.now, texts).await?;
-    let new = NewPost {
+    let new = PostInsert {
         author: actor.member,
         body: &reply.body,
         state: rules::first_state(actor.groups),

@@ -32,7 +32,7 @@ pub async fn rate(
         Some(post) => Some(find_post(tx, actor, member, post, texts).await?),
         None => None,
     };
-    let new = NewRating {
+    let new = RatingInsert {
         member,
         rater: actor.member,
         post: post.map(|post| post.id),
@@ -114,7 +114,7 @@ async fn find_post(
 }
 
 /// A rating with valid points and comment.
-struct NewRating<'a> {
+struct RatingInsert<'a> {
     member: i64,
     rater: Option<i64>,
     post: Option<i64>,
@@ -123,7 +123,7 @@ struct NewRating<'a> {
     at: Timestamp,
 }
 
-impl NewRating<'_> {
+impl RatingInsert<'_> {
     /// Checks that the post was not rated before, or the member not within a day.
     async fn is_first(&self, tx: &Transaction<'_>, texts: &Texts) -> BoardResult<()> {
         let (since, until, text) = match self.post {

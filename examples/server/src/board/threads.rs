@@ -11,7 +11,7 @@ use forum_api::model::{
 use super::actor::Actor;
 use super::db::{self, Connection, RowReader, bind};
 use super::events::{DomainEvent, EventScope, STARTED};
-use super::post_insert::{self, NewPost};
+use super::post_insert::{self, PostInsert};
 use super::reference_board::Command;
 use super::settings::{BODY_MAX, TITLE_MAX, Values};
 use super::visibility::{Visibility, sees_thread};
@@ -96,7 +96,7 @@ pub async fn start(
         None => None,
     };
     post_insert::check_pace(tx, actor, &settings, events.now, texts).await?;
-    let first = NewPost {
+    let first = PostInsert {
         author: actor.member,
         body: &new.body,
         state: rules::first_state(actor.groups),

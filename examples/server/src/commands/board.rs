@@ -7,7 +7,7 @@ use forum_api::host::{BoardError, BoardResult};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use crate::board::forums::{self, NewForum};
+use crate::board::forums::{self, ForumInsert};
 use crate::board::generate::{self, Amount};
 use crate::board::groups::Groups;
 use crate::board::moderation::{self, Mark};
@@ -89,7 +89,7 @@ impl ForumCommand {
 impl AddForumArgs {
     async fn add(self, board: &Board) -> BoardResult<Output> {
         let groups = |names: Option<String>| names.map(|names| Groups::named(&names)).transpose();
-        let forum = NewForum {
+        let forum = ForumInsert {
             title: self.title,
             description: String::new(),
             parent: self.parent,

@@ -9,7 +9,7 @@ use forum_api::host::BoardError;
 use forum_api::runtime::InlineRuntime;
 use forum_api::runtime::SystemClock;
 use forum_api::webhook::Topic;
-use forum_api::{ApiSettings, Language, openapi};
+use forum_api::{ApiSettings, Language, openapi_document};
 use serde_json::{Value, json};
 
 use crate::backend::Backend;
@@ -78,7 +78,7 @@ pub async fn check_public(demo: &Demo, text: &str) {
 
 #[tokio::test]
 async fn every_event_is_as_the_document_says() {
-    let document = openapi(&ApiSettings::default(), &Environment::new(InlineRuntime));
+    let document = openapi_document(&ApiSettings::default(), &Environment::new(InlineRuntime));
     let mut topics = BTreeSet::new();
     for body in outbox(&eventful().await.board).await {
         let body: Value = serde_json::from_str(&body).unwrap();

@@ -71,7 +71,7 @@ impl conformance::BoardFixture for Stage {
 
     async fn add_forum(&self, new: &NewForum) -> FixtureResult<ForumId> {
         let (readers, writers) = (Some(audience(new.readers)), Some(audience(new.writers)));
-        let forum = forums::NewForum {
+        let forum = forums::ForumInsert {
             title: new.title.clone(),
             parent: new
                 .parent
@@ -83,7 +83,7 @@ impl conformance::BoardFixture for Stage {
                 start: writers,
                 reply: writers,
             },
-            ..forums::NewForum::default()
+            ..forums::ForumInsert::default()
         };
         let added = self
             .board

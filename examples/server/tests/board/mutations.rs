@@ -48,24 +48,24 @@ const MUTATIONS: &[(Mutation, &[&str])] = &[
     (
         Stale,
         &[
-            "thread access::sight_that_is_taken_away_is_gone_at_once",
-            "standing service::a_token_never_outlives_its_owners_standing",
+            "get_thread access::sight_that_is_taken_away_is_gone_at_once",
+            "access service::a_token_never_outlives_its_owners_standing",
         ],
     ),
     (
         RacingCallIsSkipped,
         &[
-            "reply replies::replies_at_once_are_all_there",
-            "reply events::replies_at_once_are_each_told_of",
+            "create_post replies::replies_at_once_are_all_there",
+            "create_post events::replies_at_once_are_each_told_of",
         ],
     ),
     (
         RacingCallIsGranted,
         &[
             "delete_post deletion::one_of_many_deletions_is_made",
-            "edit_post edits::one_of_many_edits_of_a_version_is_made",
+            "update_post edits::one_of_many_edits_of_a_version_is_made",
             "vote votes::of_many_votes_at_once_one_counts",
-            "rate reputation::of_many_ratings_at_once_one_counts",
+            "rate_member reputation::of_many_ratings_at_once_one_counts",
         ],
     ),
     (
@@ -77,39 +77,39 @@ const MUTATIONS: &[(Mutation, &[&str])] = &[
     ),
     (
         RacingCallSends,
-        &["message receipts::one_receipt_comes_however_many_race"],
+        &["open_message receipts::one_receipt_comes_however_many_race"],
     ),
     (
         OldRights(saw),
         &[
-            "start_thread access::a_write_under_way_loses_what_is_hidden_meanwhile",
+            "create_thread access::a_write_under_way_loses_what_is_hidden_meanwhile",
             "vote votes::a_vote_is_decided_when_it_is_counted",
-            "follow subscriptions::a_follow_is_decided_when_it_is_made",
+            "subscribe subscriptions::a_follow_is_decided_when_it_is_made",
         ],
     ),
     (
         OldRights(moderated),
         &[
-            "edit_post edits::a_moderator_who_is_one_no_longer_edits_no_longer",
+            "update_post edits::a_moderator_who_is_one_no_longer_edits_no_longer",
             "delete_post edits::a_moderator_who_is_one_no_longer_edits_no_longer",
-            "edit_poll poll_edits::an_edit_is_decided_when_it_is_made",
+            "update_poll poll_edits::an_edit_is_decided_when_it_is_made",
         ],
     ),
     (
         OldRights(had_account),
         &[
-            "reply access::a_write_under_way_ends_with_a_ban",
-            "edit_post edits::a_banned_author_edits_no_longer",
+            "create_post access::a_write_under_way_ends_with_a_ban",
+            "update_post edits::a_banned_author_edits_no_longer",
             "delete_post edits::a_banned_author_edits_no_longer",
             "vote votes::a_banned_member_votes_no_longer",
-            "rate reputation::a_banned_member_rates_no_longer",
+            "rate_member reputation::a_banned_member_rates_no_longer",
             "send_message message_sending::a_banned_member_writes_no_longer",
-            "follow subscriptions::a_follow_is_decided_when_it_is_made",
+            "subscribe subscriptions::a_follow_is_decided_when_it_is_made",
         ],
     ),
     (
         Offset,
-        &["threads threads::a_walk_meets_each_thread_once_while_others_write"],
+        &["list_threads threads::a_walk_meets_each_thread_once_while_others_write"],
     ),
 ];
 
@@ -263,7 +263,7 @@ impl Mutant {
                 None => Some(self.0.authority.guest_access().await?),
             })
         };
-        let standing = self.call("standing", guest, format!("{user:?}"), run).await;
+        let standing = self.call("access", guest, format!("{user:?}"), run).await;
         standing.map_err(|refusal| BackendError::new(format!("{refusal:?}")))
     }
 
@@ -345,28 +345,28 @@ macro_rules! methods {
     ($($by:ident $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
         #[async_trait]
         impl Board for Mutant {
-            async fn containing_forum(&self, caller: &Caller, place: Place<'_>) -> Result<ForumId> {
+            async fn containing_forum(&self, caller: &Caller, place: ResourceRef<'_>) -> BoardResult<ForumId> {
                 self.0.board.containing_forum(caller, place).await
             }
 
-            async fn threads(&self, by: &Caller, forum: ForumId, list: ListThreadsParams) -> Result<Page<Thread>> {
+            async fn list_threads(&self, by: &Caller, forum: ForumId, list: ListThreadsParams) -> BoardResult<Page<Thread>> {
                 match self.0.mutation {
                     Offset => self.threads_by_offset(by, forum, list).await,
-                    _ => self.0.board.threads(by, forum, list).await,
+                    _ => self.0.board.list_threads(by, forum, list).await,
                 }
             }
 
-            async fn message(&self, by: &Member, id: MessageId, opening: Opening) -> Result<Message> {
+            async fn open_message(&self, by: &MemberCaller, id: MessageId, opening: MarkRead) -> BoardResult<Message> {
                 let races = self.0.in_flight.fetch_add(1, Ordering::Relaxed) > 0;
                 let message = match self.0.mutation {
                     RacingCallSends if races => self.message_with_receipt(by, id, opening).await,
-                    _ => self.0.board.message(by, id, opening).await,
+                    _ => self.0.board.open_message(by, id, opening).await,
                 };
                 self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
                 message
             }
 
-            $(async fn $name(&self, by: &$by, $($argument: $type),*) -> Result<$result> {
+            $(async fn $name(&self, by: &$by, $($argument: $type),*) -> BoardResult<$result> {
                 let arguments = format!("{:?}", ($(&$argument,)*));
                 let run = |by: Caller| {
                     $(let $argument = $argument.clone();)*
@@ -406,26 +406,26 @@ methods! {
 macro_rules! operations {
     ($($name:ident($($argument:ident: $type:ty),*);)+) => {
         #[async_trait]
-        impl Stage for Mutant {
+        impl BoardFixture for Mutant {
             fn board(&self) -> (Arc<dyn Authorizer>, Arc<dyn Board>) {
                 (Arc::new(self.clone()), Arc::new(self.clone()))
             }
 
-            async fn add_member(&self, name: &str, role: Role) -> Set<UserId> {
+            async fn add_member(&self, name: &str, role: Role) -> FixtureResult<UserId> {
                 self.0.stage.add_member(name, role).await
             }
 
-            async fn add_forum(&self, new: &NewForum) -> Set<ForumId> {
+            async fn add_forum(&self, new: &NewForum) -> FixtureResult<ForumId> {
                 self.0.stage.add_forum(new).await
             }
 
-            async fn events(&self) -> Set<Vec<Event>> {
+            async fn events(&self) -> FixtureResult<Vec<Event>> {
                 let mut events = self.0.stage.events().await?;
                 events.append(&mut *self.0.emitted.lock().await);
                 Ok(events)
             }
 
-            $(async fn $name(&self, $($argument: $type),*) -> Set<()> {
+            $(async fn $name(&self, $($argument: $type),*) -> FixtureResult<()> {
                 self.0.stage.$name($($argument),*).await
             })+
         }

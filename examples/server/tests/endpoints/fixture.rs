@@ -16,7 +16,7 @@ use forum_api::store::{Stores, postgres};
 use forum_api::test_util::{TestApi, TestResponse};
 use forum_api::{ApiSettings, Language};
 use forum_server::board::db::Database;
-use forum_server::board::forums::{self, NewForum};
+use forum_server::board::forums::{self, ForumInsert};
 use forum_server::board::moderation::{self, Mark};
 use forum_server::board::permissions::Lists;
 use forum_server::board::{Board, accounts, demo, settings};
@@ -142,7 +142,7 @@ impl Fixture {
                     ["approve", post] => moderation::approve(tx, events, id(post)).await?,
                     ["restore", post] => moderation::restore(tx, events, id(post)).await?,
                     ["forum", title, parent, readers, repliers] => {
-                        let new = NewForum {
+                        let new = ForumInsert {
                             title: title.into(),
                             parent: parent.parse().ok(),
                             lists: Lists {
@@ -150,7 +150,7 @@ impl Fixture {
                                 start: None,
                                 reply: Some(repliers.parse().unwrap()),
                             },
-                            ..NewForum::default()
+                            ..ForumInsert::default()
                         };
                         forums::add(tx, &new).await?;
                     }

@@ -313,11 +313,11 @@ macro_rules! refuse {
     ($($method:ident($($input:ty),+) -> $output:ty;)+) => {
         #[async_trait]
         impl Board for RefusingBoard {
-            async fn containing_forum(&self, _: &Caller, _: Place<'_>) -> Result<ForumId> {
+            async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
                 Ok(ForumId::from(2))
             }
 
-            $(async fn $method(&self, $(_: $input),+) -> Result<$output> {
+            $(async fn $method(&self, $(_: $input),+) -> BoardResult<$output> {
                 Err((self.0)())
             })+
         }

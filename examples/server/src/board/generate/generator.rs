@@ -159,7 +159,7 @@ mod tests {
     use forum_api::runtime::ManualClock;
     use forum_api::store::sqlite::{Database, DatabasePath};
 
-    use super::super::super::post_insert::{self, NewPost};
+    use super::super::super::post_insert::{self, PostInsert};
     use super::super::super::{Board, forums};
     use super::*;
 
@@ -184,9 +184,9 @@ mod tests {
 
     async fn fill(tx: &Transaction<'_>, now: Timestamp) -> BoardResult<()> {
         for title in ["General", "Help", "Members"] {
-            let new = forums::NewForum {
+            let new = forums::ForumInsert {
                 title: title.into(),
-                ..forums::NewForum::default()
+                ..forums::ForumInsert::default()
             };
             forums::add(tx, &new).await?;
         }
@@ -197,7 +197,7 @@ mod tests {
         };
         let mut maker = ContentGenerator::begin(tx, amount, 1, now).await?;
         maker.make(tx, 5).await?;
-        let new = NewPost {
+        let new = PostInsert {
             author: None,
             body: "x",
             state: ContentState::Visible,

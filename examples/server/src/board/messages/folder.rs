@@ -10,7 +10,7 @@ use forum_api::model::{
 use super::super::db::{self, Connection, RowReader, Transaction, bind};
 use super::super::texts::Texts;
 use super::super::{Board, page_keys};
-use super::send::{NewMessage, notify};
+use super::send::{MessageInsert, notify};
 
 /// A list of members with their ids, names and pictures, on SQLite and on Postgres.
 const LISTS: [&str; 2] = [
@@ -213,7 +213,7 @@ async fn send_receipt(
     let Some((sender, subject)) = asked else {
         return Ok(());
     };
-    let receipt = NewMessage {
+    let receipt = MessageInsert {
         sender: reader,
         subject: &format!("{RECEIPT}{subject}"),
         body: texts.receipt,

@@ -39,7 +39,7 @@ pub async fn send(
     )?;
     flood(tx, sender, events.now, texts).await?;
     let recipients = find_recipients(tx, sender, &new.to, texts).await?;
-    let message = NewMessage {
+    let message = MessageInsert {
         sender,
         subject,
         body: &new.body,
@@ -189,7 +189,7 @@ impl Recipient {
 
 /// A valid message.
 #[derive(Clone, Copy, Debug)]
-pub struct NewMessage<'a> {
+pub struct MessageInsert<'a> {
     pub sender: i64,
     pub subject: &'a str,
     pub body: &'a str,
@@ -200,7 +200,7 @@ pub struct NewMessage<'a> {
 /// Delivers a message, stores a copy for its sender, and returns the id of that copy.
 pub async fn deliver(
     tx: &Transaction<'_>,
-    message: NewMessage<'_>,
+    message: MessageInsert<'_>,
     recipients: &[i64],
 ) -> db::Result<i64> {
     let text = text(tx, message).await?;
@@ -220,14 +220,14 @@ pub async fn deliver(
 /// Delivers a message that does not count for the quota and has no sender's copy.
 pub async fn notify(
     tx: &Transaction<'_>,
-    message: NewMessage<'_>,
+    message: MessageInsert<'_>,
     recipient: i64,
 ) -> db::Result<()> {
     let text = text(tx, message).await?;
     receive(tx, message, text, &[recipient], false).await
 }
 
-async fn text(tx: &Transaction<'_>, message: NewMessage<'_>) -> db::Result<i64> {
+async fn text(tx: &Transaction<'_>, message: MessageInsert<'_>) -> db::Result<i64> {
     let html = markdown::render(message.body);
     let parameters = bind! {
         ":sender": message.sender, ":subject": message.subject, ":body": message.body,
@@ -243,7 +243,7 @@ async fn text(tx: &Transaction<'_>, message: NewMessage<'_>) -> db::Result<i64> 
 
 async fn receive(
     tx: &Transaction<'_>,
-    message: NewMessage<'_>,
+    message: MessageInsert<'_>,
     text: i64,
     recipients: &[i64],
     counts_for_quota: bool,
