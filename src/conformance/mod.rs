@@ -109,7 +109,7 @@
 //! ```
 //! # use forum_api::conformance::{Audience, Suite, TestResult};
 //! /// The poll of a hidden thread is absent.
-//! async fn a_hidden_threads_poll_is_absent(suite: &Suite) -> TestResult {
+//! async fn a_hidden_threads_poll_is_not_found(suite: &Suite) -> TestResult {
 //!     let forum = suite.forum(Audience::Staff).await?;           // skipped if the host cannot hide forums
 //!     let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
 //!     let thread = suite.thread(&sam, &forum).await?.thread;

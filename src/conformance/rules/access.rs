@@ -6,7 +6,7 @@ board_rules! {
     mod access;
 
     /// A forum that is hidden between two requests is absent in the second, and comes back when it is shown.
-    async fn sight_that_is_taken_away_is_gone_at_once(suite: &Suite) -> TestResult {
+    async fn revoked_access_is_effective_at_once(suite: &Suite) -> TestResult {
         suite.require(Part::HiddenForums)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let thread = suite.thread(&alice, &forum).await?.thread_id;
@@ -21,7 +21,7 @@ board_rules! {
     }
 
     /// The guest's access is looked up for every request as well.
-    async fn a_guests_sight_is_asked_anew(suite: &Suite) -> TestResult {
+    async fn a_guests_access_is_checked_on_each_request(suite: &Suite) -> TestResult {
         let guest = suite.guest()?;
         suite.require(Part::HiddenForums)?;
         let (forum, alice) = suite.forum_and_member().await?;
@@ -58,7 +58,7 @@ board_rules! {
     }
 
     /// A banned account has no access until the ban is lifted.
-    async fn a_banned_account_has_no_standing(suite: &Suite) -> TestResult {
+    async fn a_banned_account_has_no_access(suite: &Suite) -> TestResult {
         suite.require(Part::Bans)?;
         let alice = suite.member("alice").await?;
         for banned in [false, true, false] {
@@ -69,7 +69,7 @@ board_rules! {
     }
 
     /// An id that no member has, has no access: a token outlives its owner's account.
-    async fn nobody_has_no_standing(suite: &Suite) -> TestResult {
+    async fn an_unknown_account_has_no_access(suite: &Suite) -> TestResult {
         suite.member("alice").await?;
         let ids = ["0", "-1", "007", "9223372036854775807", "no-such_member"];
         for nobody in ids.into_iter().filter_map(UserId::parse) {
@@ -126,7 +126,7 @@ board_rules! {
     }
 
     /// A moderator of a forum does not moderate its sub-forums.
-    async fn a_moderator_is_none_of_the_sub_forums(suite: &Suite) -> TestResult {
+    async fn moderators_do_not_moderate_sub_forums(suite: &Suite) -> TestResult {
         suite.require(Part::Locking)?;
         let (above, alice) = suite.forum_and_member().await?;
         let below = suite.sub_forum(&above, Audience::Guests).await?;

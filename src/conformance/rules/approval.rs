@@ -6,7 +6,7 @@ board_rules! {
     mod approval;
 
     /// An approved reply is visible to everyone, and counted.
-    async fn an_approved_reply_is_for_everybody(suite: &Suite) -> TestResult {
+    async fn an_approved_reply_is_public(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, at, .. }, nora) = with_newcomer(suite).await?;
         let before = alice.fetch_forum(&forum).await?;
         let at = suite.post(&nora, &at.thread_id).await?;
@@ -19,7 +19,7 @@ board_rules! {
     }
 
     /// An approved thread is visible to everyone, with its first post, and counted.
-    async fn an_approved_thread_is_for_everybody(suite: &Suite) -> TestResult {
+    async fn an_approved_thread_is_public(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, .. }, nora) = with_newcomer(suite).await?;
         let before = alice.fetch_forum(&forum).await?;
         let at = suite.thread(&nora, &forum).await?;

@@ -68,7 +68,7 @@ board_rules! {
     }
 
     /// A member's profile counts visible posts.
-    async fn a_profile_counts_what_is_there(suite: &Suite) -> TestResult {
+    async fn a_profile_counts_visible_posts(suite: &Suite) -> TestResult {
         let (ThreadFixture { otto, alice, first, at, .. }, mia) = moderated_thread(suite).await?;
         for (deleted, left) in [(&at, [1, 0]), (&first, [0, 0])] {
             mia.delete_post(deleted).await.expect_ok()?;

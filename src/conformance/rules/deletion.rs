@@ -64,7 +64,7 @@ board_rules! {
     }
 
     /// Nobody replies in a deleted thread, not even a moderator.
-    async fn nobody_replies_in_a_deleted_thread(suite: &Suite) -> TestResult {
+    async fn deleted_threads_take_no_replies(suite: &Suite) -> TestResult {
         let (ThreadFixture { alice, first, .. }, mia) = moderated_thread(suite).await?;
         mia.delete_post(&first).await.expect_ok()?;
         alice.answer(&first.thread_id, "Still here?").await.expect_path_not_found()?;
@@ -72,7 +72,7 @@ board_rules! {
     }
 
     /// A deleted post, or one in a deleted thread, is absent for an edit and a deletion.
-    async fn nobody_changes_what_is_deleted(suite: &Suite) -> TestResult {
+    async fn deleted_content_cannot_be_changed(suite: &Suite) -> TestResult {
         let (ThreadFixture { alice, first, at, .. }, mia) = moderated_thread(suite).await?;
         for deleted in [&at, &first] {
             mia.delete_post(deleted).await.expect_ok()?;

@@ -162,7 +162,7 @@ board_rules! {
     }
 
     /// No markup becomes HTML that runs by an edit.
-    async fn what_is_edited_does_not_run(suite: &Suite) -> TestResult {
+    async fn edited_html_is_sanitized(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
         let edited = alice.edit(&at, XSS_PAYLOAD).await.expect_ok()?;
         is_sanitized(&edited.body_html.unwrap_or_default())

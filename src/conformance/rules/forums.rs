@@ -6,7 +6,7 @@ board_rules! {
     mod forums;
 
     /// Parents come before their children, and siblings in the order of their positions, from 1.
-    async fn parents_stand_before_children_by_position(suite: &Suite) -> TestResult {
+    async fn parents_come_before_children_by_position(suite: &Suite) -> TestResult {
         let [first, second] = suite.forums().await?;
         let last = suite.sub_forum(&second, Audience::Guests).await?;
         let inner = suite.sub_forum(&first, Audience::Guests).await?;
@@ -63,7 +63,7 @@ board_rules! {
     }
 
     /// A forum has the title that it was given.
-    async fn a_forum_tells_its_title(suite: &Suite) -> TestResult {
+    async fn a_forum_has_its_title(suite: &Suite) -> TestResult {
         let new = NewForum::new("Tea & Kettles", Audience::Guests, Audience::Guests);
         let id = suite.fixture.add_forum(&new).await?;
         let forum = suite.member("alice").await?.fetch_forum(&id).await?;
@@ -78,7 +78,7 @@ board_rules! {
     }
 
     /// A thread and a reply count at once, and only in their own forum.
-    async fn what_is_posted_counts_in_its_forum_alone(suite: &Suite) -> TestResult {
+    async fn posts_count_in_their_own_forum_only(suite: &Suite) -> TestResult {
         let [forum, other] = suite.forums().await?;
         let alice = suite.member("alice").await?;
         let untouched = alice.fetch_forum(&other).await?;
@@ -102,7 +102,7 @@ board_rules! {
     }
 
     /// Content that awaits approval changes nothing that others see of the forum.
-    async fn what_awaits_approval_counts_nowhere(suite: &Suite) -> TestResult {
+    async fn content_awaiting_approval_is_not_counted(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let nina = suite.newcomer("nina").await?;
         let thread = suite.thread(&alice, &forum).await?.thread_id;
@@ -113,7 +113,7 @@ board_rules! {
     }
 
     /// Content of a hidden forum changes nothing that others see.
-    async fn what_is_hidden_counts_nowhere(suite: &Suite) -> TestResult {
+    async fn hidden_content_is_not_counted(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let hidden = suite.forum(Audience::Staff).await?;
         let sam = suite.staff("sam").await?;

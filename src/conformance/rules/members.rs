@@ -21,7 +21,7 @@ board_rules! {
     }
 
     /// An id or a name that no member has is absent.
-    async fn who_is_nobody_is_absent(suite: &Suite) -> TestResult {
+    async fn an_unknown_member_is_not_found(suite: &Suite) -> TestResult {
         let alice = suite.member("alice").await?;
         let names = ["nobody", "ALICE alice", "' OR 1=1 --", "%", "*", "älice"];
         let names = names.map(|name| UserRef::Name(name.into())).into_iter();
@@ -76,7 +76,7 @@ board_rules! {
     }
 
     /// `unreadMessages` is a count on a board with messages, and null on one without.
-    async fn what_is_unread_is_told_where_there_are_messages(suite: &Suite) -> TestResult {
+    async fn unread_messages_are_reported(suite: &Suite) -> TestResult {
         let account = suite.member("alice").await?.get_me().await.expect_ok()?;
         let expected = suite.require(Part::Messages).is_ok().then_some(0);
         check_eq!(account.unread_messages, expected)

@@ -32,7 +32,7 @@ board_rules! {
     }
 
     /// All copies have the same text, sender and recipients.
-    async fn a_message_tells_who_sent_it_and_to_whom(suite: &Suite) -> TestResult {
+    async fn a_message_has_its_sender_and_recipients(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three(suite).await?;
         let sent = alice.send(suite, &[&carol, &bob]).await?;
         let read = carol.open_only().await?;
@@ -45,7 +45,7 @@ board_rules! {
     }
 
     /// A copy of another party is absent, even for the sender and the other recipients.
-    async fn anothers_copy_is_absent(suite: &Suite) -> TestResult {
+    async fn another_members_copy_is_not_found(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three(suite).await?;
         let dave = suite.member("dave").await?;
         let sent = alice.send(suite, &[&bob, &carol]).await?.summary.message_id;
@@ -76,7 +76,7 @@ board_rules! {
     }
 
     /// The `unread` filter selects unread or read messages.
-    async fn unread_and_read_ones_are_told_apart(suite: &Suite) -> TestResult {
+    async fn the_unread_filter_selects_unread_messages(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
         for _ in 0..3 {
             alice.send(suite, &[&bob]).await?;
@@ -138,7 +138,7 @@ board_rules! {
     }
 
     /// No markup becomes HTML that runs.
-    async fn what_is_sent_does_not_run(suite: &Suite) -> TestResult {
+    async fn message_html_is_sanitized(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
         let new = with(message(suite, [bob.id_ref()]), |new| new.body = XSS_PAYLOAD.into());
         alice.send_message(&new).await.expect_ok()?;

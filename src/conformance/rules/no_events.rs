@@ -9,7 +9,7 @@ board_rules! {
     mod no_events;
 
     /// Content that awaits approval has its events when it is approved, and none for edits and deletions before.
-    async fn what_awaits_approval_is_silent(suite: &Suite) -> TestResult {
+    async fn content_awaiting_approval_emits_no_event(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, at, .. } = recorded_thread(suite).await?;
         let nora = suite.newcomer("nora").await?;
         let first = suite.thread(&nora, &forum).await?;

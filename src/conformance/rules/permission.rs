@@ -6,7 +6,7 @@ board_rules! {
     mod permission;
 
     /// `canStartThread` is what the board then does.
-    async fn who_may_start_a_thread_is_told(suite: &Suite) -> TestResult {
+    async fn can_start_thread_matches_permissions(suite: &Suite) -> TestResult {
         suite.require(Part::StartingThreads)?;
         let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
         let open = suite.forum(Audience::Guests).await?;
@@ -25,7 +25,7 @@ board_rules! {
     }
 
     /// A guest may write nowhere.
-    async fn a_guest_is_told_that_they_may_write_nowhere(suite: &Suite) -> TestResult {
+    async fn can_flags_are_false_for_a_guest(suite: &Suite) -> TestResult {
         let guest = suite.guest()?;
         let (forum, alice) = suite.forum_and_member().await?;
         let thread = suite.thread(&alice, &forum).await?.thread_id;
@@ -34,7 +34,7 @@ board_rules! {
     }
 
     /// A caller who may not write in a forum sees it, and is forbidden to reply.
-    async fn who_may_not_write_is_forbidden(suite: &Suite) -> TestResult {
+    async fn a_caller_without_permission_is_forbidden(suite: &Suite) -> TestResult {
         let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
         let notices = suite.containing_forum(None, Audience::Guests, Audience::Staff).await?;
         let thread = suite.thread(&sam, &notices).await?.thread_id;
@@ -46,7 +46,7 @@ board_rules! {
     }
 
     /// A locked thread takes replies only of moderators, and `canReply` says so.
-    async fn a_locked_thread_takes_replies_of_moderators_alone(suite: &Suite) -> TestResult {
+    async fn only_moderators_reply_in_a_locked_thread(suite: &Suite) -> TestResult {
         suite.require(Part::Locking)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let max = suite.moderator("max", &forum).await?;

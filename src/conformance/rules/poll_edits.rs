@@ -45,7 +45,7 @@ board_rules! {
     }
 
     /// An omitted field stays unchanged.
-    async fn what_an_edit_leaves_out_stays(suite: &Suite) -> TestResult {
+    async fn an_edit_keeps_omitted_fields(suite: &Suite) -> TestResult {
         let end = suite.now().saturating_add(Duration::from_secs(3600));
         let terms = with(tea(), |poll| poll.closes_at = Some(end));
         let poll = PollFixture::new(suite, terms).await?;

@@ -53,7 +53,7 @@ board_rules! {
     }
 
     /// The poll of a hidden thread is absent, and so it is for votes and edits.
-    async fn a_hidden_threads_poll_is_absent(suite: &Suite) -> TestResult {
+    async fn a_hidden_threads_poll_is_not_found(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, tea()).await?;
         poll.seen(&poll.bob).await?;
         suite.require(Part::HiddenForums)?;
@@ -81,7 +81,7 @@ board_rules! {
     }
 
     /// An unknown poll is absent in every call.
-    async fn an_unknown_poll_is_absent(suite: &Suite) -> TestResult {
+    async fn an_unknown_poll_is_not_found(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, tea()).await?;
         let alice = &poll.alice;
         alice.get_poll(&ThreadId::from(i64::MAX)).await.expect_path_not_found()?;

@@ -123,7 +123,7 @@ board_rules! {
     }
 
     /// A page key that no list returned is not a failure.
-    async fn a_forged_place_is_no_failure(suite: &Suite) -> TestResult {
+    async fn a_forged_page_key_is_not_a_failure(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 1).await?;
         forged_page_keys_are_harmless(&alice, &thread).await
     }

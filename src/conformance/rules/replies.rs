@@ -18,7 +18,7 @@ board_rules! {
     }
 
     /// No markup becomes HTML that runs.
-    async fn what_people_type_does_not_run(suite: &Suite) -> TestResult {
+    async fn post_html_is_sanitized(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 1).await?;
         let post = alice.answer(&thread, XSS_PAYLOAD).await.expect_ok()?;
         is_sanitized(&post.body_html.unwrap_or_default())

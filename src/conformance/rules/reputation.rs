@@ -28,7 +28,7 @@ board_rules! {
     }
 
     /// Nobody can rate themselves.
-    async fn nobody_rates_themselves(suite: &Suite) -> TestResult {
+    async fn members_cannot_rate_themselves(suite: &Suite) -> TestResult {
         let alice = suite.member("alice").await?;
         for user in [alice.id_ref(), alice.name_ref()] {
             alice.rate_member(&user, &rate(1, None)).await.expect_forbidden()?;
@@ -37,7 +37,7 @@ board_rules! {
     }
 
     /// An unknown member is absent.
-    async fn an_unknown_member_is_absent(suite: &Suite) -> TestResult {
+    async fn an_unknown_member_has_no_profile(suite: &Suite) -> TestResult {
         let alice = suite.member("alice").await?;
         for user in [UserRef::Id(i64::MAX.into()), UserRef::Name("nobody".into())] {
             alice.rate_member(&user, &rate(1, None)).await.expect_path_not_found()?;
@@ -100,7 +100,7 @@ board_rules! {
     }
 
     /// A post that the rater does not see when the rating is made is not found.
-    async fn nobody_rates_for_a_post_that_they_do_not_see(suite: &Suite) -> TestResult {
+    async fn an_invisible_post_cannot_be_rated(suite: &Suite) -> TestResult {
         suite.require(Part::HiddenForums)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let (sam, sue) = (suite.staff("sam").await?, suite.staff("sue").await?);
@@ -115,7 +115,7 @@ board_rules! {
     }
 
     /// A post that awaits approval or is deleted is not found by those who do not see it.
-    async fn nobody_rates_for_a_post_that_is_hidden(suite: &Suite) -> TestResult {
+    async fn a_hidden_post_cannot_be_rated(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
         let forum = suite.forum(Audience::Guests).await?;
         let moderator = suite.moderator("mod", &forum).await?;
@@ -130,7 +130,7 @@ board_rules! {
     }
 
     /// Of many ratings for one post at once, one counts.
-    async fn of_many_ratings_at_once_one_counts(suite: &Suite) -> TestResult {
+    async fn one_of_concurrent_ratings_counts(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
         let forum = suite.forum(Audience::Guests).await?;
         let given = rate(1, Some(&suite.thread(&bob, &forum).await?.post_id));

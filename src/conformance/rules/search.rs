@@ -25,7 +25,7 @@ board_rules! {
     }
 
     /// The words of a phrase are adjacent and in order.
-    async fn a_phrase_stands_together(suite: &Suite) -> TestResult {
+    async fn a_phrase_matches_adjacent_words(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         let texts = ["green tea leaf", "green leaf", "leaf green"];
         let [tea, leaf, _] = &library.posts(texts).await?;
@@ -34,7 +34,7 @@ board_rules! {
     }
 
     /// An excluded word or phrase is in no hit.
-    async fn what_is_excluded_is_in_no_hit(suite: &Suite) -> TestResult {
+    async fn excluded_terms_are_in_no_hit(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         let [tea, _, apart] = &library.posts(["tea", "tea bag", "tea in a bag"]).await?;
         library.finds("tea -bag", &[tea]).await?;
@@ -95,7 +95,7 @@ board_rules! {
     }
 
     /// A hit shows what was found, where, by whom and when.
-    async fn a_hit_tells_what_was_found(suite: &Suite) -> TestResult {
+    async fn a_hit_describes_its_post(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         let at = library.thread("Which tea?", "the *brown* one").await?;
         for (show, kind) in [(SearchShow::Posts, SearchHitKind::Post), (SearchShow::Threads, SearchHitKind::Thread)] {
@@ -206,7 +206,7 @@ board_rules! {
     }
 
     /// An unknown forum or author gives no hits, and is not an error.
-    async fn what_is_not_there_gives_no_hits(suite: &Suite) -> TestResult {
+    async fn absent_terms_give_no_hits(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         library.thread("x", "tea").await?;
         for id in ["nothing", "987654321"] {

@@ -160,7 +160,7 @@ board_rules! {
     }
 
     /// A page key that no search returned is not a failure.
-    async fn a_forged_place_is_no_failure(suite: &Suite) -> TestResult {
+    async fn a_forged_page_key_is_not_a_failure(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         library.posts(["tea", "tea"]).await?;
         for sort in SORTS {

@@ -56,7 +56,7 @@ board_rules! {
     }
 
     /// Between two requests with one token, a hidden forum becomes absent, and a banned owner is refused.
-    async fn a_token_never_outlives_its_owners_standing(suite: &Suite) -> TestResult {
+    async fn a_token_never_outlives_its_owners_access(suite: &Suite) -> TestResult {
         suite.require(Part::HiddenForums)?;
         suite.require(Part::Bans)?;
         let (forum, alice) = suite.forum_and_member().await?;
@@ -71,7 +71,7 @@ board_rules! {
     }
 
     /// While the board is offline, only administrators get answers.
-    async fn an_offline_board_answers_administrators_alone(suite: &Suite) -> TestResult {
+    async fn an_offline_board_serves_administrators_only(suite: &Suite) -> TestResult {
         suite.require(Part::Offline)?;
         let (alice, ada) = (suite.member("alice").await?, suite.admin("ada").await?);
         suite.fixture.set_offline(true).await?;

@@ -20,7 +20,7 @@ board_rules! {
     }
 
     /// A subscription has its target, the target's title, and the forum.
-    async fn a_subscription_tells_what_is_followed(suite: &Suite) -> TestResult {
+    async fn a_subscription_names_its_target(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
         let titles =
             [alice.fetch_forum(&forum).await?.title, alice.fetch_thread(&at.thread_id).await?.title];
@@ -68,7 +68,7 @@ board_rules! {
     }
 
     /// A hidden or unknown target cannot be followed.
-    async fn nobody_follows_what_they_do_not_see(suite: &Suite) -> TestResult {
+    async fn hidden_targets_cannot_be_subscribed_to(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
         let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
         let thread = suite.thread(&sam, &forum).await?.thread_id;
@@ -84,7 +84,7 @@ board_rules! {
     }
 
     /// A target that becomes hidden leaves the list, comes back when it is shown, and can be unfollowed meanwhile.
-    async fn what_becomes_hidden_leaves_the_list(suite: &Suite) -> TestResult {
+    async fn hidden_targets_leave_the_subscription_list(suite: &Suite) -> TestResult {
         suite.require(Part::HiddenForums)?;
         let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
         let (thread, whole) = (SubscriptionTarget::Thread(at.thread_id), SubscriptionTarget::Forum(forum.clone()));

@@ -80,7 +80,7 @@ board_rules! {
     }
 
     /// A page key that no list returned is not a failure.
-    async fn a_forged_place_is_no_failure(suite: &Suite) -> TestResult {
+    async fn a_forged_page_key_is_not_a_failure(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         suite.thread(&alice, &forum).await?;
         forged_page_keys_are_harmless(&alice, &forum).await

@@ -8,7 +8,7 @@ board_rules! {
     mod visibility;
 
     /// What guests see, every member sees as well.
-    async fn what_guests_see_every_member_sees(suite: &Suite) -> TestResult {
+    async fn members_see_all_that_guests_see(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let at = suite.thread(&alice, &forum).await?;
         for caller in [suite.guest()?, suite.member("bob").await?, alice] {
@@ -40,7 +40,7 @@ board_rules! {
     }
 
     /// A thread of a hidden forum does not exist for the caller, in any call.
-    async fn a_hidden_thread_is_absent(suite: &Suite) -> TestResult {
+    async fn a_hidden_thread_is_not_found(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
         let sam = suite.staff("sam").await?;
         let thread = suite.thread(&sam, &forum).await?.thread_id;
@@ -49,7 +49,7 @@ board_rules! {
     }
 
     /// A thread of a hidden forum does not exist for the guest either.
-    async fn a_hidden_thread_is_absent_for_the_guest(suite: &Suite) -> TestResult {
+    async fn a_hidden_thread_is_not_found_by_a_guest(suite: &Suite) -> TestResult {
         let guest = suite.guest()?;
         let forum = suite.forum(Audience::Members).await?;
         let thread = suite.thread(&suite.member("alice").await?, &forum).await?.thread_id;
@@ -57,7 +57,7 @@ board_rules! {
     }
 
     /// A write in a hidden forum is refused as absent, not as forbidden, and writes nothing.
-    async fn nobody_writes_where_they_see_nothing(suite: &Suite) -> TestResult {
+    async fn hidden_forums_take_no_writes(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
         let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
         let thread = suite.thread(&sam, &forum).await?.thread_id;
@@ -68,7 +68,7 @@ board_rules! {
     }
 
     /// An id that no thread has is absent, whatever it looks like.
-    async fn what_no_id_names_is_absent(suite: &Suite) -> TestResult {
+    async fn unknown_ids_are_not_found(suite: &Suite) -> TestResult {
         let alice = suite.member("alice").await?;
         let longest = "x".repeat(64);
         let numbers = ["0", "-1", "007", "9223372036854775807", "9223372036854775808"];

@@ -10,7 +10,7 @@ use crate::runtime::BoxFuture;
 /// A rule, as something to try: on a board's [`Suite`], or on a [`StoreFixture`](crate::conformance::stores::StoreFixture) of stores.
 #[derive(Debug)]
 pub struct Case<S = Suite> {
-    /// The file that it is in, and the rule: `visibility::a_hidden_thread_is_absent`.
+    /// The file that it is in, and the rule: `visibility::a_hidden_thread_is_not_found`.
     pub name: &'static str,
     run: Run<S>,
 }

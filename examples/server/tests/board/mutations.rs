@@ -48,15 +48,15 @@ const MUTATIONS: &[(Mutation, &[&str])] = &[
     (
         Stale,
         &[
-            "get_thread access::sight_that_is_taken_away_is_gone_at_once",
-            "access service::a_token_never_outlives_its_owners_standing",
+            "get_thread access::revoked_access_is_effective_at_once",
+            "access service::a_token_never_outlives_its_owners_access",
         ],
     ),
     (
         RacingCallIsSkipped,
         &[
             "create_post replies::replies_at_once_are_all_there",
-            "create_post events::replies_at_once_are_each_told_of",
+            "create_post events::concurrent_replies_emit_one_event_each",
         ],
     ),
     (
@@ -64,20 +64,20 @@ const MUTATIONS: &[(Mutation, &[&str])] = &[
         &[
             "delete_post deletion::one_of_many_deletions_is_made",
             "update_post edits::one_of_many_edits_of_a_version_is_made",
-            "vote votes::of_many_votes_at_once_one_counts",
-            "rate_member reputation::of_many_ratings_at_once_one_counts",
+            "vote votes::one_of_concurrent_votes_counts",
+            "rate_member reputation::one_of_concurrent_ratings_counts",
         ],
     ),
     (
         RacingCallEmits,
         &[
-            "delete_post events::of_deletions_at_once_one_is_told_of",
-            "vote events::of_votes_at_once_one_is_told_of",
+            "delete_post events::concurrent_deletions_emit_one_event",
+            "vote events::concurrent_votes_emit_one_event",
         ],
     ),
     (
         RacingCallSends,
-        &["open_message receipts::one_receipt_comes_however_many_race"],
+        &["open_message receipts::concurrent_openings_send_one_receipt"],
     ),
     (
         OldRights(saw),

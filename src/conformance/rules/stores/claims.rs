@@ -9,7 +9,7 @@ store_rules! {
     mod claims;
 
     /// A claimed delivery has everything that is needed to send it.
-    async fn what_is_claimed_is_told_whole(fixture: &StoreFixture) -> TestResult {
+    async fn a_claim_returns_the_whole_delivery(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         let event = Event { forum: Some(ForumId::from(4)), ..event(7)? };
         let id = only(fixture.deliver(&event, &[&endpoint], 9).await?)?;
@@ -34,7 +34,7 @@ store_rules! {
     }
 
     /// A delivery can be claimed from the instant at which it is due.
-    async fn what_is_not_due_waits(fixture: &StoreFixture) -> TestResult {
+    async fn deliveries_not_due_are_not_claimed(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         fixture.queue(1, &endpoint, 10).await?;
         fixture.nothing_due(9).await?;
@@ -46,7 +46,7 @@ store_rules! {
     }
 
     /// The backlog is what is due, not claimed, and for an enabled endpoint.
-    async fn the_backlog_is_what_could_be_claimed(fixture: &StoreFixture) -> TestResult {
+    async fn queue_stats_match_claimable_deliveries(fixture: &StoreFixture) -> TestResult {
         has_backlog(fixture, 0, 0, None).await?;
         let (endpoint, other) = (fixture.add(1).await?, fixture.add(2).await?);
         for number in 0..120 {
@@ -66,7 +66,7 @@ store_rules! {
     }
 
     /// However many workers claim at once, each delivery is claimed once.
-    async fn each_is_claimed_once_however_many_race(fixture: &StoreFixture) -> TestResult {
+    async fn concurrent_claims_take_each_delivery_once(fixture: &StoreFixture) -> TestResult {
         let endpoints = [fixture.add(0).await?, fixture.add(1).await?, fixture.add(2).await?];
         let mut expected = Vec::new();
         for (number, endpoint) in (0..60).zip(endpoints.iter().cycle()) {
@@ -86,7 +86,7 @@ store_rules! {
     }
 
     /// A worker gets no more deliveries than it has room for.
-    async fn no_more_is_claimed_than_there_is_room_for(fixture: &StoreFixture) -> TestResult {
+    async fn a_claim_respects_its_limit(fixture: &StoreFixture) -> TestResult {
         for number in 0..5 {
             let endpoint = fixture.add(number).await?;
             fixture.queue(number, &endpoint, 0).await?;
@@ -99,7 +99,7 @@ store_rules! {
     }
 
     /// A worker gets no more for one endpoint than that has room for, with what is running already.
-    async fn no_more_goes_to_one_endpoint_than_it_has_room_for(fixture: &StoreFixture) -> TestResult {
+    async fn a_claim_respects_the_limit_per_endpoint(fixture: &StoreFixture) -> TestResult {
         let (busy, idle) = (fixture.add(1).await?, fixture.add(2).await?);
         for number in 0..10 {
             fixture.deliver(&event(number)?, &[&busy, &idle], 0).await?;
@@ -128,7 +128,7 @@ store_rules! {
     }
 
     /// Endpoints with more deliveries than can be sent leave room for those of another.
-    async fn a_flooded_endpoint_starves_nobody(fixture: &StoreFixture) -> TestResult {
+    async fn a_flooded_endpoint_starves_no_other(fixture: &StoreFixture) -> TestResult {
         let (one, other) = (fixture.add(1).await?, fixture.add(2).await?);
         let third = fixture.add(3).await?;
         for number in 0..50 {
@@ -163,7 +163,7 @@ store_rules! {
     }
 
     /// Deliveries to a disabled endpoint stay queued, and `next` ignores them.
-    async fn what_a_disabled_endpoint_has_queued_waits(fixture: &StoreFixture) -> TestResult {
+    async fn deliveries_of_a_disabled_endpoint_are_not_claimed(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         let id = fixture.queue(1, &endpoint, 0).await?;
         let endpoints = &fixture.webhooks.endpoints;
@@ -177,7 +177,7 @@ store_rules! {
     }
 
     /// Deliveries to a removed endpoint cannot be claimed, settled or found, and `next` ignores them.
-    async fn what_a_removed_endpoint_had_queued_is_away(fixture: &StoreFixture) -> TestResult {
+    async fn deliveries_of_a_removed_endpoint_are_not_claimed(fixture: &StoreFixture) -> TestResult {
         let (removed, other) = (fixture.add(1).await?, fixture.add(2).await?);
         let sent = fixture.queue(1, &removed, 0).await?;
         let claimed = fixture.take(0).await?;

@@ -10,7 +10,7 @@ store_rules! {
     mod endpoints;
 
     /// Every field is stored.
-    async fn what_is_added_is_found_whole(fixture: &StoreFixture) -> TestResult {
+    async fn an_added_endpoint_is_found_unchanged(fixture: &StoreFixture) -> TestResult {
         let every_field = Endpoint {
             url: "http://ex\u{e4}mple.com:8443/a?b='c'".into(),
             topics: TopicSet { all: true, named: [Topic::MESSAGE_SENT, Topic::PING].into() },
@@ -43,7 +43,7 @@ store_rules! {
     }
 
     /// An unknown endpoint is absent, which is not an error.
-    async fn what_was_never_added_is_absent(fixture: &StoreFixture) -> TestResult {
+    async fn an_unknown_endpoint_is_not_found(fixture: &StoreFixture) -> TestResult {
         fixture.add(1).await?;
         let unknown = endpoint(2)?;
         check_eq!(find(fixture, &unknown).await?, None)?;
@@ -69,7 +69,7 @@ store_rules! {
     }
 
     /// Of any number of updates of one version at once, one is made.
-    async fn of_changes_at_once_one_is_made(fixture: &StoreFixture) -> TestResult {
+    async fn one_of_concurrent_updates_succeeds(fixture: &StoreFixture) -> TestResult {
         let first = fixture.add(1).await?;
         let updates = (0..20).map(|number| {
             let endpoints = fixture.webhooks.endpoints.clone();
@@ -86,7 +86,7 @@ store_rules! {
     }
 
     /// A removed endpoint is not found, listed or updated.
-    async fn what_is_removed_is_away(fixture: &StoreFixture) -> TestResult {
+    async fn a_removed_endpoint_is_not_found(fixture: &StoreFixture) -> TestResult {
         let (removed, other) = (fixture.add(1).await?, fixture.add(2).await?);
         let endpoints = &fixture.webhooks.endpoints;
         for expected in [true, false] {

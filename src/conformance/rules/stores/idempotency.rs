@@ -15,7 +15,7 @@ store_rules! {
     mod idempotency;
 
     /// Of any number of equal requests at once, one is the first, and for the others it is running.
-    async fn of_fifty_at_once_one_is_the_first(fixture: &StoreFixture) -> TestResult {
+    async fn one_of_fifty_concurrent_requests_reserves_the_key(fixture: &StoreFixture) -> TestResult {
         let attempt = attempt()?;
         let requests = repeat_n((fixture.stores.idempotency.clone(), attempt.clone()), 50)
             .map(|(idempotency, attempt)| async move { idempotency.begin(&attempt, at(0)).await });
@@ -51,7 +51,7 @@ store_rules! {
     }
 
     /// Another request with the same key is reported in every state of the first.
-    async fn another_request_is_told_so_in_every_state(fixture: &StoreFixture) -> TestResult {
+    async fn a_reused_key_is_a_conflict_in_every_state(fixture: &StoreFixture) -> TestResult {
         let ticket = first(fixture, &attempt()?, 0).await?;
         begins(fixture, &other_request()?, 1, BeginOutcome::KeyReused).await?;
         begins(fixture, &other_request()?, LEASE, BeginOutcome::KeyReused).await?;
@@ -100,14 +100,14 @@ store_rules! {
     }
 
     /// A refused request frees the key for any request.
-    async fn what_surely_did_not_run_frees_the_key(fixture: &StoreFixture) -> TestResult {
+    async fn a_request_that_did_not_run_frees_the_key(fixture: &StoreFixture) -> TestResult {
         run(fixture, &attempt()?, 0, Completion::NotExecuted).await?;
         run(fixture, &other_request()?, 1, Completion::Responded(kept())).await?;
         begins(fixture, &attempt()?, 2, BeginOutcome::KeyReused).await
     }
 
     /// An unknown outcome stays unknown.
-    async fn what_nobody_knows_stays_unknown(fixture: &StoreFixture) -> TestResult {
+    async fn an_unknown_outcome_stays_unknown(fixture: &StoreFixture) -> TestResult {
         run(fixture, &attempt()?, 0, Completion::OutcomeUnknown).await?;
         for now in [0, LEASE, DAY - 1] {
             begins(fixture, &attempt()?, now, BeginOutcome::OutcomeUnknown).await?;
@@ -130,7 +130,7 @@ store_rules! {
     }
 
     /// A ticket of a removed or freed key does not change the next run with that key.
-    async fn a_ticket_of_a_forgotten_key_changes_nothing(fixture: &StoreFixture) -> TestResult {
+    async fn a_reservation_of_an_expired_key_changes_nothing(fixture: &StoreFixture) -> TestResult {
         let forgotten = first(fixture, &attempt()?, 0).await?;
         first(fixture, &attempt()?, DAY).await?;
         for outcome in [Completion::Responded(kept()), Completion::OutcomeUnknown, Completion::NotExecuted] {

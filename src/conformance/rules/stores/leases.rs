@@ -19,7 +19,7 @@ store_rules! {
     }
 
     /// A lease that expires after sending began is reported by the next claim, which leaves the delivery as it was.
-    async fn a_lease_that_ran_out_is_told(fixture: &StoreFixture) -> TestResult {
+    async fn an_expired_lease_is_reported(fixture: &StoreFixture) -> TestResult {
         let first = claimed(fixture).await?;
         check!(fixture.begins(&first, 1).await?)?;
         let second = fixture.take(LEASE).await?;
@@ -63,7 +63,7 @@ store_rules! {
     }
 
     /// A delivery that is returned after sending began was not attempted.
-    async fn what_is_given_back_after_sending_began_was_no_attempt(fixture: &StoreFixture) -> TestResult {
+    async fn a_release_after_sending_began_is_not_an_attempt(fixture: &StoreFixture) -> TestResult {
         let first = claimed(fixture).await?;
         check!(fixture.begins(&first, 1).await?)?;
         release(fixture, &first, 20).await?;
@@ -83,7 +83,7 @@ store_rules! {
     }
 
     /// A worker that lost the lease to another changes nothing.
-    async fn what_is_anothers_by_now_is_not_settled(fixture: &StoreFixture) -> TestResult {
+    async fn a_lost_lease_cannot_be_settled(fixture: &StoreFixture) -> TestResult {
         let first = claimed(fixture).await?;
         let second = fixture.take(LEASE).await?;
         let (dead, log) = (progress(DeliveryState::Dead, 6, None), attempted(6));
@@ -94,7 +94,7 @@ store_rules! {
     }
 
     /// A late settlement is made if no other worker claimed the delivery.
-    async fn what_ends_late_is_settled_if_nobody_took_it(fixture: &StoreFixture) -> TestResult {
+    async fn a_late_settlement_counts_if_unclaimed(fixture: &StoreFixture) -> TestResult {
         let claimed = claimed(fixture).await?;
         let delivered = progress(DeliveryState::Delivered, 1, None);
         check!(fixture.settle(&claimed, delivered, 5 * LEASE).await?)?;
@@ -102,7 +102,7 @@ store_rules! {
     }
 
     /// The settlements of a batch are made separately: one whose lease is lost is left out and does not affect the others.
-    async fn what_ends_together_is_settled_together(fixture: &StoreFixture) -> TestResult {
+    async fn concurrent_settlements_are_all_recorded(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         for number in 1..=4 {
             fixture.queue(number, &endpoint, 0).await?;
@@ -136,7 +136,7 @@ store_rules! {
     }
 
     /// A returned delivery was not attempted, and is due at the given time.
-    async fn what_is_given_back_was_no_attempt(fixture: &StoreFixture) -> TestResult {
+    async fn a_release_is_not_an_attempt(fixture: &StoreFixture) -> TestResult {
         let claimed = claimed(fixture).await?;
         release(fixture, &claimed, 20).await?;
         let queued = progress(DeliveryState::Queued, 0, Some(20));
@@ -148,7 +148,7 @@ store_rules! {
     }
 
     /// A worker that lost the lease to another does not return the delivery.
-    async fn what_is_anothers_by_now_is_not_given_back(fixture: &StoreFixture) -> TestResult {
+    async fn a_lost_lease_cannot_be_released(fixture: &StoreFixture) -> TestResult {
         let first = claimed(fixture).await?;
         let second = fixture.take(LEASE).await?;
         release(fixture, &first, 0).await?;
@@ -159,7 +159,7 @@ store_rules! {
     }
 
     /// A lease that expired after sending began is an attempt, also when the delivery is returned once more.
-    async fn a_lease_that_ran_out_is_told_again_when_given_back(fixture: &StoreFixture) -> TestResult {
+    async fn an_expired_lease_is_reported_again_after_release(fixture: &StoreFixture) -> TestResult {
         let first = claimed(fixture).await?;
         check!(fixture.begins(&first, 1).await?)?;
         release(fixture, &fixture.take(LEASE).await?, LEASE).await?;

@@ -9,7 +9,7 @@ store_rules! {
     mod outbox;
 
     /// Every field is stored.
-    async fn what_is_put_waits_whole(fixture: &StoreFixture) -> TestResult {
+    async fn inserted_events_are_pending_unchanged(fixture: &StoreFixture) -> TestResult {
         let every_field = Event {
             topic: Topic::parse("my_own.topic").unwrap_or(Topic::PING),
             occurred_at: Timestamp::from_millis(-7),
@@ -40,7 +40,7 @@ store_rules! {
     }
 
     /// Events of one moment are in the order in which they were put: a thread before its first post.
-    async fn of_one_moment_the_first_put_waits_first(fixture: &StoreFixture) -> TestResult {
+    async fn events_of_one_moment_keep_their_insertion_order(fixture: &StoreFixture) -> TestResult {
         let mut waiting = Vec::new();
         for number in [3, 1, 5, 2, 4] {
             let event = Event { occurred_at: at(0), ..event(number)? };
@@ -51,7 +51,7 @@ store_rules! {
     }
 
     /// An event that is committed after younger ones were fanned out is found as well.
-    async fn what_comes_late_is_found_as_well(fixture: &StoreFixture) -> TestResult {
+    async fn late_events_are_pending_as_well(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         fixture.deliver(&event(5)?, &[&endpoint], 5).await?;
         put(fixture, &[&event(1)?]).await?;
@@ -59,7 +59,7 @@ store_rules! {
     }
 
     /// An event that was fanned out leaves the outbox, also when it has no receivers.
-    async fn what_is_fanned_out_waits_no_more(fixture: &StoreFixture) -> TestResult {
+    async fn fanned_out_events_are_not_pending(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         put(fixture, &[&event(1)?, &event(2)?, &event(3)?]).await?;
         let fan_out = [to(&event(1)?, &[&endpoint]), to(&event(3)?, &[])];
@@ -68,7 +68,7 @@ store_rules! {
     }
 
     /// An event that was also sent to one endpoint directly stays in the outbox when that delivery is removed.
-    async fn what_waits_does_not_go_with_a_delivery(fixture: &StoreFixture) -> TestResult {
+    async fn removing_a_delivery_keeps_pending_events(fixture: &StoreFixture) -> TestResult {
         let (endpoint, event) = (fixture.add(1).await?, event(1)?);
         put(fixture, &[&event]).await?;
         let deliveries = &fixture.webhooks.deliveries;
@@ -88,7 +88,7 @@ store_rules! {
     }
 
     /// Of any number of workers that fan out at once, one does.
-    async fn an_event_is_fanned_out_once_however_many_race(fixture: &StoreFixture) -> TestResult {
+    async fn concurrent_fan_outs_enqueue_an_event_once(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         let mut fan_out = Vec::new();
         for number in 0..20 {
@@ -108,7 +108,7 @@ store_rules! {
     }
 
     /// An endpoint that was disabled or removed after it was found gets nothing.
-    async fn who_is_away_or_disabled_is_told_nothing(fixture: &StoreFixture) -> TestResult {
+    async fn removed_and_disabled_endpoints_get_no_delivery(fixture: &StoreFixture) -> TestResult {
         let enabled = fixture.add(1).await?;
         let disabled = Endpoint { enabled: false, ..endpoint(2)? };
         fixture.webhooks.endpoints.add(&disabled).await?;

@@ -15,7 +15,7 @@ store_rules! {
     mod rate_limits;
 
     /// However many charges race, exactly the budget is granted.
-    async fn exactly_the_budget_is_granted_however_many_race(fixture: &StoreFixture) -> TestResult {
+    async fn concurrent_charges_allow_exactly_the_budget(fixture: &StoreFixture) -> TestResult {
         for key in keys()? {
             let charges = (0..64).map(|_| {
                 let budgets = fixture.stores.rate_limits.clone();

@@ -82,7 +82,7 @@ store_rules! {
     }
 
     /// A delivery that was queued again and is dead again is queued again.
-    async fn what_is_queued_again_may_die_again(fixture: &StoreFixture) -> TestResult {
+    async fn a_requeued_delivery_can_die_again(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         let id = fixture.end(1, &endpoint, DeliveryState::Dead, 0).await?;
         for now in 1..4 {
@@ -95,7 +95,7 @@ store_rules! {
     }
 
     /// Of any number of retries at once, one is made.
-    async fn of_retries_at_once_one_is_made(fixture: &StoreFixture) -> TestResult {
+    async fn one_of_concurrent_retries_succeeds(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         let id = fixture.end(1, &endpoint, DeliveryState::Dead, 0).await?;
         let retries = repeat_n((fixture.webhooks.deliveries.clone(), id.clone()), 20)
@@ -129,7 +129,7 @@ store_rules! {
     }
 
     /// A ping goes only to its endpoint, whatever topics that has, and is a delivery like any other.
-    async fn a_ping_goes_to_one_endpoint_alone(fixture: &StoreFixture) -> TestResult {
+    async fn a_ping_is_queued_for_one_endpoint_only(fixture: &StoreFixture) -> TestResult {
         let topics = TopicSet { all: false, named: [].into() };
         let silent = Endpoint { topics, ..endpoint(1)? };
         fixture.webhooks.endpoints.add(&silent).await?;
@@ -145,7 +145,7 @@ store_rules! {
     }
 
     /// A ping to a disabled or unknown endpoint is refused, and not stored.
-    async fn a_ping_that_nobody_gets_is_not_kept(fixture: &StoreFixture) -> TestResult {
+    async fn an_undeliverable_ping_is_not_stored(fixture: &StoreFixture) -> TestResult {
         let disabled = Endpoint { enabled: false, ..endpoint(1)? };
         fixture.webhooks.endpoints.add(&disabled).await?;
         for to in [&disabled, &endpoint(2)?] {

@@ -10,7 +10,7 @@ store_rules! {
     mod sweeps;
 
     /// A delivery that is delivered, gone or withheld is removed at the given time after its end.
-    async fn what_ended_long_ago_is_swept(fixture: &StoreFixture) -> TestResult {
+    async fn deliveries_that_ended_long_ago_are_swept(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         for (number, state) in (1..).zip([DeliveryState::Delivered, DeliveryState::Gone, DeliveryState::Withheld]) {
             let id = fixture.queue(number, &endpoint, 0).await?;
@@ -25,7 +25,7 @@ store_rules! {
     }
 
     /// A dead or unfinished delivery is kept however old it is.
-    async fn what_is_pending_or_dead_is_kept(fixture: &StoreFixture) -> TestResult {
+    async fn pending_and_dead_deliveries_are_not_swept(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         let dead = fixture.end(1, &endpoint, DeliveryState::Dead, 0).await?;
         let retrying = fixture.queue(2, &endpoint, 0).await?;
@@ -42,7 +42,7 @@ store_rules! {
     }
 
     /// A gone delivery that was queued again is kept until it ends again.
-    async fn what_is_queued_again_is_not_swept(fixture: &StoreFixture) -> TestResult {
+    async fn requeued_deliveries_are_not_swept(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         let id = fixture.end(1, &endpoint, DeliveryState::Gone, 0).await?;
         fixture.webhooks.deliveries.retry(&id, at(1)).await?;
@@ -72,7 +72,7 @@ store_rules! {
     }
 
     /// The deliveries of a removed endpoint are removed in batches, whatever their state and age; then its id is free.
-    async fn what_a_removed_endpoint_left_is_swept(fixture: &StoreFixture) -> TestResult {
+    async fn deliveries_of_a_removed_endpoint_are_swept(fixture: &StoreFixture) -> TestResult {
         let (removed, other) = (fixture.add(1).await?, fixture.add(2).await?);
         fixture.end(1, &removed, DeliveryState::Dead, 0).await?;
         fixture.end(2, &removed, DeliveryState::Delivered, 0).await?;

@@ -8,7 +8,7 @@ store_rules! {
     mod tokens;
 
     /// Every field is stored.
-    async fn what_is_created_is_found_whole(fixture: &StoreFixture) -> TestResult {
+    async fn a_created_token_is_found_unchanged(fixture: &StoreFixture) -> TestResult {
         let every_field = TokenRecord {
             digest: SecretDigest::new(std::array::from_fn(|place| place as u8)),
             owner: UserId::parse("a_Member-01").unwrap_or(UserId::from(4)),
@@ -37,7 +37,7 @@ store_rules! {
     }
 
     /// Of any number of tokens with one lookup at once, one is created.
-    async fn a_lookup_is_taken_once_however_many_race(fixture: &StoreFixture) -> TestResult {
+    async fn concurrent_creations_take_a_lookup_once(fixture: &StoreFixture) -> TestResult {
         let token = token(1)?;
         let calls = repeat_n((fixture.stores.tokens.clone(), token.clone()), 20)
             .map(|(tokens, token)| async move { tokens.create(&token).await });
@@ -49,13 +49,13 @@ store_rules! {
     }
 
     /// An unknown token is absent, which is not an error.
-    async fn what_was_never_created_is_absent(fixture: &StoreFixture) -> TestResult {
+    async fn an_unknown_token_is_not_found(fixture: &StoreFixture) -> TestResult {
         create(fixture, &token(1)?).await?;
         check_eq!(find(fixture, &lookup(2)?).await?, None)
     }
 
     /// A second revocation keeps the first time, whatever the order of the times.
-    async fn the_first_revocation_stands(fixture: &StoreFixture) -> TestResult {
+    async fn the_first_revocation_time_is_kept(fixture: &StoreFixture) -> TestResult {
         create(fixture, &token(1)?).await?;
         create(fixture, &token(2)?).await?;
         for time in [10, 5, 20] {
@@ -67,7 +67,7 @@ store_rules! {
     }
 
     /// The revocation of an unknown token reports that it is absent, and creates nothing.
-    async fn what_is_absent_is_not_revoked(fixture: &StoreFixture) -> TestResult {
+    async fn an_unknown_token_cannot_be_revoked(fixture: &StoreFixture) -> TestResult {
         check!(!fixture.stores.tokens.revoke(&lookup(1)?, at(10)).await?)?;
         check_eq!(find(fixture, &lookup(1)?).await?, None)
     }
