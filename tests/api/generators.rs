@@ -56,7 +56,7 @@ fn what_may_be_left_out_of_a_body_has_its_default_in_words() {
             assert!(property.get("default").is_none(), "{name}.{field}");
         }
     }
-    let subscribe = &document["components"]["schemas"]["Reply"]["properties"]["subscribe"];
+    let subscribe = &document["components"]["schemas"]["NewPost"]["properties"]["subscribe"];
     let says = subscribe["description"].as_str().unwrap();
     assert!(says.ends_with("Default: `false`."), "{says}");
 }
@@ -68,7 +68,7 @@ fn choices_are_enumerations() {
     for (path, part) in parts(&document) {
         assert!(part.get("oneOf").is_none(), "{path}");
     }
-    let state = &document["components"]["schemas"]["State"];
+    let state = &document["components"]["schemas"]["ContentState"];
     let says = state["description"].as_str().unwrap();
     for value in state["enum"].as_array().unwrap() {
         assert!(

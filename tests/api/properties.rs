@@ -95,7 +95,7 @@ fn the_input_of_a_handler_can_be_made_by_a_host() {
         (format!("{:?}", NewVote::default()), "option_ids: []"),
         (
             format!("{:?}", ListThreadsParams::default()),
-            "limit: Limit(20)",
+            "limit: PageLimit(20)",
         ),
         (format!("{:?}", ListPostsParams::default()), "body: Both"),
         (
