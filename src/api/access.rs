@@ -89,7 +89,7 @@ pub(super) fn can_see(caller: &Caller, forum: &ForumId, operation_id: &str) -> b
         tracing::warn!(
             command = operation_id,
             %forum,
-            "the board answered what the caller may not see; it was withheld"
+            "the board returned a result from a hidden forum; result dropped"
         );
     }
     is_visible
@@ -100,7 +100,7 @@ fn warn_forum_unknown(operation_id: &str, refusal: &BoardError) {
     if let BoardError::NotImplemented = refusal {
         tracing::info!(
             command = operation_id,
-            "not tried: `Board::containing_forum` does not say where such a thing is"
+            "`Board::containing_forum` is not implemented; write rejected"
         );
     }
 }

@@ -40,7 +40,7 @@ pub struct ErrorMessages {
     pub field_missing: Text,
     /// 400 `bad_request`, after a name and a colon: it is there more than once.
     pub field_repeated: Text,
-    /// 400 `bad_request`, after a name and a colon: it is not known here.
+    /// 400 `bad_request`, after a name and a colon: it is unknown field or parameter.
     pub field_unknown: Text,
     /// The language of the library's own phrases: what is expected of a field.
     pub language: Language,
@@ -96,22 +96,22 @@ impl ErrorMessages {
 
 fn english() -> ErrorMessages {
     ErrorMessages {
-        unauthenticated: "A valid bearer token is needed.".into(),
-        missing_scope: "The token lacks the scope of this endpoint.".into(),
-        owner_unavailable: "The token's owner can no longer act.".into(),
-        no_such_route: "There is no such endpoint.".into(),
-        not_found: "There is no such thing here.".into(),
-        rate_limited: "The budget of this window is spent.".into(),
-        internal_error: "Something went wrong on the board's side.".into(),
-        not_implemented: "This board does not offer this endpoint yet.".into(),
+        unauthenticated: "A valid bearer token is required.".into(),
+        missing_scope: "The token lacks the scope required by this endpoint.".into(),
+        owner_unavailable: "The token owner's account can no longer be used.".into(),
+        no_such_route: "Unknown endpoint.".into(),
+        not_found: "Not found.".into(),
+        rate_limited: "Rate limit exceeded.".into(),
+        internal_error: "Internal error.".into(),
+        not_implemented: "This board does not implement this endpoint.".into(),
         board_offline: "The board is offline.".into(),
-        idempotency_in_progress: "The first request with this Idempotency-Key is still running.".into(),
-        idempotency_outcome_unknown: "The first request with this Idempotency-Key was cut off, and its outcome is unknown: look whether it was carried out.".into(),
-        idempotency_key_reused: "This Idempotency-Key belongs to another request.".into(),
+        idempotency_in_progress: "A request with this Idempotency-Key is still in progress.".into(),
+        idempotency_outcome_unknown: "The outcome of the first request with this Idempotency-Key is unknown. Check whether it took effect before you retry with a new key.".into(),
+        idempotency_key_reused: "This Idempotency-Key was already used for a different request.".into(),
         expected_prefix: "expected".into(),
         field_missing: "required".into(),
         field_repeated: "given more than once".into(),
-        field_unknown: "not known here".into(),
+        field_unknown: "unknown field or parameter".into(),
         language: Language::English,
         translations: Cow::Borrowed(&[]),
     }
@@ -119,22 +119,22 @@ fn english() -> ErrorMessages {
 
 fn german() -> ErrorMessages {
     ErrorMessages {
-        unauthenticated: "Ein gültiges Bearer-Token ist nötig.".into(),
-        missing_scope: "Dem Token fehlt das Recht (scope) für diesen Endpunkt.".into(),
-        owner_unavailable: "Das Konto, dem das Token gehört, kann nicht mehr handeln.".into(),
-        no_such_route: "Diesen Endpunkt gibt es nicht.".into(),
-        not_found: "Das gibt es hier nicht.".into(),
-        rate_limited: "Das Budget dieses Zeitfensters ist verbraucht.".into(),
-        internal_error: "Auf der Seite des Forums ist etwas schiefgegangen.".into(),
-        not_implemented: "Dieses Forum bietet diesen Endpunkt noch nicht an.".into(),
+        unauthenticated: "Ein gültiges Bearer-Token ist erforderlich.".into(),
+        missing_scope: "Dem Token fehlt der Scope, den dieser Endpunkt verlangt.".into(),
+        owner_unavailable: "Das Konto des Token-Besitzers kann nicht mehr verwendet werden.".into(),
+        no_such_route: "Unbekannter Endpunkt.".into(),
+        not_found: "Nicht gefunden.".into(),
+        rate_limited: "Das Anfragelimit ist überschritten.".into(),
+        internal_error: "Interner Fehler.".into(),
+        not_implemented: "Dieses Forum unterstützt diesen Endpunkt nicht.".into(),
         board_offline: "Das Forum ist offline.".into(),
-        idempotency_in_progress: "Die erste Anfrage mit diesem Idempotency-Key läuft noch.".into(),
-        idempotency_outcome_unknown: "Die erste Anfrage mit diesem Idempotency-Key wurde unterbrochen, ihr Ausgang ist unbekannt: Bitte nachsehen, ob sie ausgeführt wurde.".into(),
-        idempotency_key_reused: "Dieser Idempotency-Key gehört zu einer anderen Anfrage.".into(),
+        idempotency_in_progress: "Eine Anfrage mit diesem Idempotency-Key wird noch bearbeitet.".into(),
+        idempotency_outcome_unknown: "Das Ergebnis der ersten Anfrage mit diesem Idempotency-Key ist unbekannt. Prüfen Sie, ob sie wirksam wurde, bevor Sie sie mit einem neuen Schlüssel wiederholen.".into(),
+        idempotency_key_reused: "Dieser Idempotency-Key wurde bereits für eine andere Anfrage verwendet.".into(),
         expected_prefix: "erwartet wird".into(),
         field_missing: "fehlt".into(),
         field_repeated: "mehrfach angegeben".into(),
-        field_unknown: "hier nicht bekannt".into(),
+        field_unknown: "unbekanntes Feld oder unbekannter Parameter".into(),
         language: Language::German,
         translations: Cow::Borrowed(GERMAN_PHRASES),
     }

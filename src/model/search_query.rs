@@ -31,7 +31,7 @@ impl SearchQuery {
 
     /// What is expected of it, as a refusal says it.
     pub const EXPECTED_FORMAT: &str =
-        "1 to 200 characters, with a word to look for and at most 32 in all";
+        "1 to 200 characters with at least one word to search for, and at most 32 words";
 
     /// `None` when it is too long, or has no word to look for.
     pub fn parse(text: &str) -> Option<Self> {

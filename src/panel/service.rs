@@ -78,12 +78,12 @@ impl PanelInner {
             pipeline,
         )
         .await;
-        let late = || Err(PanelError::internal("the request took too long"));
+        let late = || Err(PanelError::internal("the request timed out"));
         let response = match ended.unwrap_or_else(late) {
             Ok(response) => response,
             Err(error) => error.into_response(&self.settings.base_path),
         };
-        tracing::info!(status = response.status.as_u16(), "answered");
+        tracing::info!(status = response.status.as_u16(), "request completed");
         response.into_response(head)
     }
 

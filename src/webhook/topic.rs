@@ -91,7 +91,7 @@ pub struct TopicSet {
 
 /// No endpoint can subscribe to a topic of this name, of which up to 64 characters are kept.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("there is no topic {0:?} to subscribe to")]
+#[error("unknown topic {0:?}")]
 pub struct UnknownTopicError(pub String);
 
 impl TopicSet {

@@ -30,7 +30,7 @@ pub struct WebhookAdmin {
 pub struct NewEndpoint {
     /// Where deliveries are sent.
     pub url: String,
-    /// What it is told of.
+    /// Topics.
     pub topics: TopicSet,
     /// The member for whom it acts.
     pub owner: UserId,

@@ -11,7 +11,7 @@ use crate::webhook::{AddressError, KeyMismatch, NoPendingSecretError, UnknownTop
 #[non_exhaustive]
 pub enum WebhookAdminError {
     /// There is no endpoint with this id.
-    #[error("there is no endpoint with this id")]
+    #[error("unknown endpoint")]
     EndpointNotFound,
     /// Nothing may be sent to this address.
     #[error(transparent)]
@@ -20,10 +20,10 @@ pub enum WebhookAdminError {
     #[error(transparent)]
     UnknownTopic(#[from] UnknownTopicError),
     /// There is no secret to activate.
-    #[error("no new secret waits to be activated")]
+    #[error("no secret is pending")]
     NoPendingSecret,
     /// A disabled endpoint is not pinged.
-    #[error("the endpoint is disabled: enable it first")]
+    #[error("the endpoint is disabled; enable it first")]
     EndpointDisabled,
     /// The store's secrets are encrypted with another key.
     #[error(transparent)]

@@ -69,7 +69,7 @@ impl Batchers {
         let begun = self.starts.submit(context, claimed.clone()).await;
         begun.unwrap_or_else(|| {
             Err(BackendError::new(
-                "the start of sending was not recorded in time",
+                "timed out recording the start of the attempt",
             ))
         })
     }

@@ -83,7 +83,7 @@ fn a_secret_has_16_characters() {
     }
     assert_eq!(
         SecretTooShortError.to_string(),
-        "a secret has at least 16 characters"
+        "the secret must have at least 16 characters"
     );
 }
 
@@ -217,7 +217,10 @@ fn a_key_has_16_bytes_and_an_id_that_depends_on_it_alone() {
         let refused = AeadCipher::new(short, Arc::new(SeededRandom::new(5))).err();
         assert_eq!(refused, Some(KeyTooShortError));
     }
-    assert_eq!(KeyTooShortError.to_string(), "a key has at least 16 bytes");
+    assert_eq!(
+        KeyTooShortError.to_string(),
+        "the key must have at least 16 bytes"
+    );
     let id = cipher(&[7; 16]).key_id();
     assert_eq!(id, cipher(&[7; 16]).key_id());
     assert_ne!(id, cipher(&[7; 17]).key_id());

@@ -128,7 +128,7 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
 }
 
 async fn listen(address: SocketAddr) -> BoardResult<(TcpListener, SocketAddr)> {
-    let refused = |error| BoardError::internal(format!("{address} cannot be listened on: {error}"));
+    let refused = |error| BoardError::internal(format!("cannot listen on {address}: {error}"));
     let listener = TcpListener::bind(address).await.map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
     Ok((listener, address))

@@ -7,7 +7,9 @@ use std::time::Duration;
 use clap::Args;
 use forum_api::Environment;
 use forum_api::host::{BoardError, BoardResult};
-use forum_api::webhook::{AddressError, Backoff, HttpTransport, HttpTransportSettings, KeyId};
+use forum_api::webhook::{
+    AddressError, Backoff, HttpTransport, HttpTransportSettings, KeyId, Topic,
+};
 use forum_api::webhook_admin::{WebhookAdmin, WebhookAdminError};
 use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
 
@@ -18,7 +20,7 @@ use crate::shutdown::Shutdown;
 /// Options of registering endpoints and sending to them.
 #[derive(Clone, Debug, Args)]
 pub struct WebhookOptions {
-    /// Let webhooks go to loopback, private and unique-local addresses
+    /// Allow webhooks to loopback, private and unique-local addresses
     #[arg(long)]
     pub allow_private_webhooks: bool,
     /// Encrypt webhook secrets with the key in this file, of 16 bytes or more [default: with SQLite the file DATABASE.key,
@@ -30,16 +32,16 @@ pub struct WebhookOptions {
 /// Options of retries.
 #[derive(Clone, Debug, Args)]
 pub struct RetryOptions {
-    /// How long to wait after a delivery's first failure; doubles with each
+    /// Delay after the first failed attempt; doubles after each failure
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     webhook_initial_backoff: Duration,
-    /// The longest wait between two attempts
+    /// Longest delay between two attempts
     #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = seconds)]
     webhook_max_backoff: Duration,
-    /// How long one attempt may take
+    /// Time limit of an attempt
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     webhook_timeout: Duration,
-    /// How long deliveries are kept that were delivered, gone or withheld
+    /// Retention of delivered, gone and withheld deliveries
     #[arg(long, value_name = "SECONDS", default_value = "604800", value_parser = seconds)]
     webhook_keep: Duration,
 }
@@ -107,15 +109,19 @@ pub fn refusal(declined: WebhookAdminError) -> BoardError {
         WebhookAdminError::Backend(source) => BoardError::Internal(source),
         WebhookAdminError::Address(private @ AddressError::Private(..)) => BoardError::invalid(
             "url",
-            format!("{private}: --allow-private-webhooks turns it on"),
+            format!("{private}; pass --allow-private-webhooks to allow it"),
         ),
+        WebhookAdminError::UnknownTopic(unknown) => {
+            let known = Topic::STANDARD.map(|topic| topic.to_string()).join(", ");
+            BoardError::invalid("topics", format!("{unknown}; expected `*` or {known}"))
+        }
         WebhookAdminError::Key(mismatch) => {
             let remedy = if mismatch.stored == KeyId::plaintext() {
-                "`webhook reseal --new-key FILE` encrypts them"
+                "run `webhook reseal --new-key FILE` to encrypt them"
             } else {
-                "--secret-key-file names the file of their key"
+                "pass the file of their key with --secret-key-file"
             };
-            BoardError::invalid("key", format!("{mismatch}: {remedy}"))
+            BoardError::invalid("key", format!("{mismatch}; {remedy}"))
         }
         other => BoardError::invalid("endpoint", other.to_string()),
     }

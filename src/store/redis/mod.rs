@@ -166,8 +166,7 @@ impl RedisRateLimitStore {
     }
 }
 
-const EXPECTED: &str =
-    "expected the address of a Redis as redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]";
+const EXPECTED: &str = "expected a Redis URL: redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]";
 
 #[async_trait]
 impl RateLimitStore for RedisRateLimitStore {

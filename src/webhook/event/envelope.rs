@@ -75,7 +75,7 @@ impl EventContext<'_> {
     }
 }
 
-/// A forum, beside what is in it.
+/// Id and title of a forum.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ForumSummary {

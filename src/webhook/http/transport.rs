@@ -144,7 +144,7 @@ impl HttpTransport {
         *request.method_mut() = Method::POST;
         *request.uri_mut() = target.path().clone();
         let host = HeaderValue::from_str(target.authority());
-        let host = host.map_err(|_| TransportError("the name of the host is not valid".into()))?;
+        let host = host.map_err(|_| TransportError("the host name is invalid".into()))?;
         let headers = request.headers_mut();
         headers.insert(HOST, host);
         if self.settings.idle_timeout.is_zero() {
@@ -165,7 +165,7 @@ impl Transport for HttpTransport {
             (Some(capture), _) => Ok(capture.into()),
             (None, Ok(Err(error))) => Err(error),
             (None, Ok(Ok(())) | Err(_)) => {
-                Err(TransportError(format!("no answer within {limit:?}")))
+                Err(TransportError(format!("no response within {limit:?}")))
             }
         }
     }

@@ -172,7 +172,7 @@ impl Club {
 /// The numbers of a place in a list.
 fn after<const N: usize>(place: Option<&PageKey>) -> BoardResult<Option<[i64; N]>> {
     let numbers = place.map(PageKey::parse_ints).transpose();
-    numbers.map_err(|_| BoardError::InvalidParameter("after", "a cursor that this list gave"))
+    numbers.map_err(|_| BoardError::InvalidParameter("after", "a cursor returned by this list"))
 }
 
 fn millis(since: Option<Timestamp>) -> i64 {

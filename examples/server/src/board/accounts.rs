@@ -18,7 +18,8 @@ pub async fn add(
     now: Timestamp,
 ) -> BoardResult<i64> {
     if !is_name(name) {
-        let rule = "a name is 1 to 64 of a-z, A-Z, 0-9, dot, hyphen and underscore";
+        let rule =
+            "a username must have 1 to 64 characters of a-z, A-Z, 0-9, dot, hyphen and underscore";
         return Err(BoardError::invalid("username", rule));
     }
     let insert = "
@@ -26,7 +27,7 @@ pub async fn add(
         ON CONFLICT DO NOTHING RETURNING id";
     let parameters = bind! { ":name": name, ":groups": groups.to_string(), ":now": now };
     let id = tx.first(insert, parameters, |row| row.value()).await?;
-    id.ok_or_else(|| BoardError::Conflict(format!("the name {name:?} is taken")))
+    id.ok_or_else(|| BoardError::Conflict(format!("the username {name:?} is already taken")))
 }
 
 fn is_name(text: &str) -> bool {
@@ -39,7 +40,7 @@ pub async fn named(connection: &Connection<'_>, name: &str) -> BoardResult<i64> 
     let id = connection
         .first(find, bind![name.to_ascii_lowercase()], |row| row.value())
         .await;
-    id?.ok_or_else(|| BoardError::NotFound(format!("there is no member {name:?}")))
+    id?.ok_or_else(|| BoardError::NotFound(format!("unknown member {name:?}")))
 }
 
 pub async fn name(connection: &Connection<'_>, member: i64) -> BoardResult<Option<String>> {
@@ -119,7 +120,7 @@ pub async fn administrators_password(
     match found? {
         Some((hash, Some(groups))) if Groups::contains(groups, Group::Administrators) => Ok(hash),
         _ => Err(BoardError::Forbidden(format!(
-            "{name:?} is no administrator with a password"
+            "{name:?} is not an administrator with a password"
         ))),
     }
 }

@@ -40,7 +40,7 @@ pub async fn restore(
 }
 
 async fn found(tx: &Transaction<'_>, post: i64) -> BoardResult<PostRow> {
-    let absent = || BoardError::NotFound(format!("there is no post {post}"));
+    let absent = || BoardError::NotFound(format!("unknown post \"{post}\""));
     PostRow::load(tx, post).await?.ok_or_else(absent)
 }
 
@@ -71,7 +71,7 @@ impl Mark {
 /// Sets or removes a flag of a thread. Its version changes with the flag.
 pub async fn mark(tx: &Transaction<'_>, thread: i64, mark: Mark, on: bool) -> BoardResult<()> {
     match tx.change(mark.update(), bind![thread, on]).await? {
-        0 => Err(BoardError::NotFound(format!("there is no thread {thread}"))),
+        0 => Err(BoardError::NotFound(format!("unknown thread \"{thread}\""))),
         _ => Ok(()),
     }
 }

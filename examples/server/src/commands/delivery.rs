@@ -27,26 +27,26 @@ const PAGE: u32 = 100;
 /// Deliveries of webhooks.
 #[derive(Debug, Subcommand)]
 pub enum DeliveryCommand {
-    /// List deliveries, the newest first
+    /// List deliveries, newest first
     List {
-        /// Only those in this state
+        /// Only deliveries in this state
         #[arg(long, value_name = "S", value_parser = state)]
         state: Option<DeliveryState>,
-        /// Only those to this endpoint
+        /// Only deliveries to this endpoint
         #[arg(long, value_name = "ID", value_parser = endpoint)]
         endpoint: Option<EndpointId>,
     },
     /// Show a delivery and its attempts
     Show {
-        /// The delivery's id
+        /// Delivery id
         #[arg(value_parser = delivery)]
         id: DeliveryId,
     },
-    /// Queue a finished delivery again, or send a retrying one at once
+    /// Retry a finished delivery, or send a retrying one at once
     Retry(RetryArgs),
-    /// Remove a delivery, in any state
+    /// Remove a delivery in any state
     Remove {
-        /// The delivery's id
+        /// Delivery id
         #[arg(value_parser = delivery)]
         id: DeliveryId,
     },
@@ -54,13 +54,13 @@ pub enum DeliveryCommand {
 
 #[derive(Debug, Args)]
 pub struct RetryArgs {
-    /// The delivery's id
+    /// Delivery id
     #[arg(required_unless_present = "dead", conflicts_with_all = ["dead", "endpoint"], value_parser = delivery)]
     id: Option<DeliveryId>,
-    /// All dead ones of an endpoint
+    /// Retry all dead deliveries of an endpoint
     #[arg(long, requires = "endpoint")]
     dead: bool,
-    /// The endpoint's id
+    /// Endpoint id
     #[arg(long, value_name = "ID", requires = "dead", value_parser = endpoint)]
     endpoint: Option<EndpointId>,
 }
@@ -78,17 +78,21 @@ impl DeliveryCommand {
             }
             Self::Retry(RetryArgs { id: Some(id), .. }) => retry(&webhooks, &id).await,
             Self::Retry(RetryArgs { endpoint, .. }) => {
-                if let Some(endpoint) = endpoint {
-                    let retried = WebhookAdmin::new(webhooks, TokioRuntime)
-                        .retry_dead(&endpoint)
-                        .await;
-                    retried.map_err(refusal)?;
-                }
-                Output::done()
+                let Some(endpoint) = endpoint else {
+                    return Output::done();
+                };
+                let retried = WebhookAdmin::new(webhooks, TokioRuntime)
+                    .retry_dead(&endpoint)
+                    .await;
+                let count = retried.map_err(refusal)?;
+                let noun = if count == 1 { "delivery" } else { "deliveries" };
+                Output::done_with(format_args!(
+                    "Queued {count} dead {noun} of endpoint {endpoint} again."
+                ))
             }
             Self::Remove { id } => {
                 if webhooks.deliveries.remove(&id).await? {
-                    return Output::done();
+                    return Output::done_with(format_args!("Removed delivery {id}."));
                 }
                 Err(not_found(&id))
             }
@@ -130,21 +134,21 @@ async fn list(
 
 async fn retry(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> {
     if webhooks.deliveries.retry(id, SystemClock.now()).await? {
-        return Output::done();
+        return Output::done_with(format_args!("Queued delivery {id} again."));
     }
     let found = webhooks.deliveries.find(id).await?;
     let (found, _) = found.ok_or_else(|| not_found(id))?;
     let state = found.progress.state.as_str();
-    let reason = format!("the delivery is {state}: it waits for an attempt, or one is under way");
+    let reason = format!("the delivery is {state}: an attempt is already due or in progress");
     Err(BoardError::Conflict(reason))
 }
 
 fn delivery(id: &str) -> BoardResult<DeliveryId, &'static str> {
-    DeliveryId::parse(id).ok_or("not a delivery's id")
+    DeliveryId::parse(id).ok_or("not a delivery id")
 }
 
 fn not_found(id: &DeliveryId) -> BoardError {
-    BoardError::NotFound(format!("there is no delivery \"{id}\""))
+    BoardError::NotFound(format!("unknown delivery \"{id}\""))
 }
 
 fn state(name: &str) -> BoardResult<DeliveryState, String> {
@@ -250,7 +254,7 @@ impl WorkerCommand {
         registry.check_key().await.map_err(refusal)?;
         secrets.warn_of_plaintext(url);
         let worker = webhooks::start(database, board, &environment, &self.webhooks, &self.retries)?;
-        tracing::info!("webhooks are sent");
+        tracing::info!("webhook worker started");
         shutdown.requested().await;
         webhooks::stop(&worker).await;
         Output::done()

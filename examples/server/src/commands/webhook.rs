@@ -29,33 +29,33 @@ pub struct WebhookCommand {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Register an endpoint, and print its id and its secret, once
+    /// Add an endpoint and print its id and secret once
     Add(AddArgs),
     /// List all endpoints
     List,
-    /// Remove an endpoint with its deliveries
+    /// Remove an endpoint and its deliveries
     Remove {
         #[command(flatten)]
         id: Id,
         #[command(flatten)]
         confirm: Confirm,
     },
-    /// Make a new secret and print it, once; it signs from its activation on, or in 24 hours
+    /// Rotate the secret and print the new one, once; it becomes active on `activate` or after 24 hours
     Rotate(Id),
-    /// Sign with the new secret from now on
+    /// Activate the new secret
     Activate(Id),
-    /// Send a ping, and print its delivery's id
+    /// Send a ping and print the id of its delivery
     Ping(Id),
-    /// Send to an endpoint again, what waited for it too
+    /// Enable an endpoint; queued deliveries are sent
     Enable(Id),
-    /// Queue nothing new for an endpoint; what is queued waits
+    /// Disable an endpoint; queued deliveries are kept
     Disable(Id),
-    /// Encrypt all secrets with another key; servers and workers are then started with that key
+    /// Encrypt all secrets with a new key; restart servers and workers with that key
     Reseal {
-        /// The file of the key that encrypts the secrets now; absent when they are stored in plain text
+        /// File of the current key; omit it if the secrets are stored in plain text
         #[arg(long, value_name = "FILE")]
         old_key: Option<PathBuf>,
-        /// The file of the new key, of 16 bytes or more
+        /// File of the new key (at least 16 bytes)
         #[arg(long, value_name = "FILE")]
         new_key: PathBuf,
     },
@@ -63,23 +63,23 @@ enum Action {
 
 #[derive(Debug, Args)]
 struct Id {
-    /// The endpoint's id
+    /// Endpoint id
     #[arg(value_parser = endpoint)]
     id: EndpointId,
 }
 
 #[derive(Debug, Args)]
 struct AddArgs {
-    /// Where deliveries are sent
+    /// URL to which deliveries are sent
     #[arg(long)]
     url: String,
-    /// The topics that it receives; * means all except message.sent
+    /// Comma-separated topics; * is all except message.sent
     #[arg(long, value_name = "a,b|*", default_value = "*")]
     topics: String,
-    /// The member for whom it acts
+    /// Owner's username
     #[arg(long, value_name = "NAME", default_value = "admin")]
     owner: String,
-    /// Read the secret from the first line of standard input, instead of making one
+    /// Read the secret from the first line of standard input instead of generating one
     #[arg(long)]
     secret_stdin: bool,
 }
@@ -94,7 +94,7 @@ impl WebhookCommand {
         if !(self.action.needs_no_secret() && secrets.are_plaintext()) {
             registry.check_key().await.map_err(refusal)?;
         }
-        match self.action {
+        let text = match self.action {
             Action::Add(args) => return args.add(&registry, board).await,
             Action::List => return list(&database.webhooks(), board).await,
             Action::Remove {
@@ -105,23 +105,32 @@ impl WebhookCommand {
                 let found = found.ok_or_else(|| refusal(WebhookAdminError::EndpointNotFound))?;
                 let what = format!("Removes {id} ({}) with its deliveries.", found.url);
                 confirm.ask(&what)?;
-                registry.remove(&id).await.map(drop)
+                let removed = registry.remove(&id).await;
+                removed.map(|()| format!("Removed endpoint {id}."))
             }
             Action::Rotate(Id { id }) => {
                 let rotated = registry.rotate(&id).await;
                 return reveal(rotated.map_err(refusal)?, board).await;
             }
-            Action::Activate(Id { id }) => registry.activate(&id).await.map(drop),
+            Action::Activate(Id { id }) => {
+                let activated = registry.activate(&id).await;
+                activated.map(|_| format!("Activated the new secret of endpoint {id}."))
+            }
             Action::Ping(Id { id }) => {
                 let sent = registry.ping(&id).await;
                 return Output::done_with(sent.map_err(refusal)?);
             }
-            Action::Enable(Id { id }) => registry.set_enabled(&id, true).await.map(drop),
-            Action::Disable(Id { id }) => registry.set_enabled(&id, false).await.map(drop),
-            Action::Reseal { .. } => Ok(()),
-        }
-        .map_err(refusal)?;
-        Output::done()
+            Action::Enable(Id { id }) => {
+                let enabled = registry.set_enabled(&id, true).await;
+                enabled.map(|_| format!("Enabled endpoint {id}."))
+            }
+            Action::Disable(Id { id }) => {
+                let disabled = registry.set_enabled(&id, false).await;
+                disabled.map(|_| format!("Disabled endpoint {id}."))
+            }
+            Action::Reseal { .. } => return Output::done(),
+        };
+        Output::done_with(text.map_err(refusal)?)
     }
 }
 
@@ -139,7 +148,7 @@ async fn reseal(
     new_key: &Path,
 ) -> BoardResult<Output> {
     if options.secret_key_file.is_some() {
-        let reason = "reseal takes --old-key and --new-key instead of --secret-key-file";
+        let reason = "use --old-key and --new-key instead of --secret-key-file";
         return Err(BoardError::invalid("key", reason));
     }
     let (old, new) = (
@@ -153,7 +162,7 @@ async fn reseal(
         if count == 1 { "endpoint" } else { "endpoints" },
     );
     Output::done_with(format_args!(
-        "The secrets of {count} {noun} are encrypted with the key {id}: start servers and workers with it."
+        "Encrypted the secrets of {count} {noun} with the key {id}. Restart servers and workers with this key."
     ))
 }
 
@@ -201,7 +210,7 @@ async fn reveal(
 
 /// Parses an endpoint's id.
 pub fn endpoint(id: &str) -> BoardResult<EndpointId, &'static str> {
-    EndpointId::parse(id).ok_or("not an endpoint's id")
+    EndpointId::parse(id).ok_or("not an endpoint id")
 }
 
 /// An endpoint in the output. `secret` is present when it was just made.
@@ -242,7 +251,7 @@ impl EndpointListing {
 impl fmt::Display for EndpointListing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (id, url, topics) = (&self.id, &self.url, self.topics.join(","));
-        let owner = self.owner.as_deref().unwrap_or("(gone)");
+        let owner = self.owner.as_deref().unwrap_or("(deleted)");
         let state = if self.enabled { "enabled" } else { "disabled" };
         write!(f, "{id}  {state:8}  {owner:16}  {topics}  {url}")
     }

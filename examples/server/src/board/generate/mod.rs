@@ -35,7 +35,7 @@ pub async fn run(
     report: impl Fn(u64),
 ) -> BoardResult<()> {
     if amount.threads > amount.posts {
-        let reason = "there cannot be more threads than posts: each begins with one";
+        let reason = "the number of threads must not exceed the number of posts";
         return Err(BoardError::invalid("threads", reason));
     }
     let begin = board.write(move |tx, events| {
