@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use forum_api::webhook::{Refused, Verdict, verdict};
+use forum_api::webhook::{AddressClass, AddressError, classify_address};
 use proptest::prelude::*;
 
 /// Addresses to which webhooks go.
@@ -37,14 +37,14 @@ pub(crate) const FORBIDDEN: &[(&str, &[&str])] = &[
         "fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254", "fd00:c1::a9fe:a9fe", "fd00:42::42",
     ]),
     ("unspecified", &["0.0.0.0", "0.1.2.3", "0.255.255.255", "::", "::ffff:0.0.0.0", "64:ff9b::"]),
-    ("shared by a carrier's customers", &["100.64.0.0", "100.64.0.1", "100.127.255.255", "::ffff:100.64.0.1"]),
+    ("in a carrier-grade NAT range", &["100.64.0.0", "100.64.0.1", "100.127.255.255", "::ffff:100.64.0.1"]),
     ("link-local", &["169.254.0.1", "169.254.255.255", "::ffff:169.254.0.1", "fe80::1", "febf::1"]),
     ("site-local", &["fec0::1", "feff::1"]),
-    ("for documentation", &[
+    ("reserved for documentation", &[
         "192.0.2.1", "198.51.100.1", "203.0.113.1", "2001:db8::1", "3fff::1", "3fff:fff::1",
     ]),
-    ("for benchmarks", &["198.18.0.1", "198.19.255.255", "2001:2::1"]),
-    ("for discarding", &["100::1"]),
+    ("reserved for benchmarks", &["198.18.0.1", "198.19.255.255", "2001:2::1"]),
+    ("a discard-only address", &["100::1"]),
     ("multicast", &["224.0.0.1", "239.255.255.250", "ff02::1", "ff0e::1", "::ffff:224.0.0.1"]),
     ("broadcast", &["255.255.255.255", "::ffff:255.255.255.255"]),
     ("reserved", &[
@@ -81,24 +81,24 @@ pub(crate) const NOTATIONS: &[(&str, &[&str])] = &[
 
 /// URLs that no endpoint may have.
 #[rustfmt::skip]
-pub(crate) const INVALID: &[(Refused, &[&str])] = &[
-    (Refused::Malformed, &[
+pub(crate) const INVALID: &[(AddressError, &[&str])] = &[
+    (AddressError::Malformed, &[
         "", "hook", "//example.org/", "example.org/hook", "https://", "https:///", "https://:80/", "https://[::1%25lo]/",
         "https://[::1", "https://256.256.256.256/", "https://1.2.3.4.5/", "https://08.1/", "https://xn--a/",
         "https://a%00b/", "https://a b/", " https://example.org/", "https://exa\nmple.org/", "https://exa\tmple.org/",
         "https://example.org/\u{7f}", "https://example.org/\u{3000}", "https://example.org:65536/", "https://ex^ample/",
     ]),
-    (Refused::Scheme, &[
+    (AddressError::Scheme, &[
         "ftp://example.org/", "file:///etc/passwd", "gopher://example.org/", "javascript:alert(1)", "localhost:80/",
         "ws://example.org/", "data:,x", "unix:/run/docker.sock",
     ]),
-    (Refused::Credentials, &[
+    (AddressError::Credentials, &[
         "https://user@example.org/", "https://user:word@example.org/", "https://:word@example.org/",
         "https://good@127.0.0.1/", "https://1.1.1.1&@127.0.0.1/", "https://example.org%2f@127.0.0.1/",
         "https://@example.org/", "https://:@example.org/", "https:@example.org/", "https:\\\\@example.org/", "https://@@example.org/",
     ]),
-    (Refused::Fragment, &["https://example.org/#", "https://good#@127.0.0.1/"]),
-    (Refused::Port, &["https://example.org:0/", "http://127.0.0.1:0/"]),
+    (AddressError::Fragment, &["https://example.org/#", "https://good#@127.0.0.1/"]),
+    (AddressError::Port, &["https://example.org:0/", "http://127.0.0.1:0/"]),
 ];
 
 /// URLs of public endpoints.
@@ -111,19 +111,25 @@ pub(crate) const VALID: &[&str] = &[
 
 #[test]
 fn an_address_has_the_class_of_its_range() {
-    let public = PUBLIC.iter().map(|address| (*address, Verdict::Public));
-    let of_kind = |&(kind, addresses): &(&'static str, &'static [&str]), verdict: fn(_) -> _| {
-        let verdict = verdict(kind);
-        addresses.iter().map(move |address| (*address, verdict))
+    let public = PUBLIC
+        .iter()
+        .map(|address| (*address, AddressClass::Public));
+    let of_kind = |&(kind, addresses): &(&'static str, &'static [&str]), class: fn(_) -> _| {
+        let class = class(kind);
+        addresses.iter().map(move |address| (*address, class))
     };
     let private = PRIVATE
         .iter()
-        .flat_map(|kind| of_kind(kind, Verdict::Private));
+        .flat_map(|kind| of_kind(kind, AddressClass::Private));
     let forbidden = FORBIDDEN
         .iter()
-        .flat_map(|kind| of_kind(kind, Verdict::Forbidden));
+        .flat_map(|kind| of_kind(kind, AddressClass::Forbidden));
     for (address, expected) in public.chain(private).chain(forbidden) {
-        assert_eq!(verdict(address.parse().unwrap()), expected, "{address}");
+        assert_eq!(
+            classify_address(address.parse().unwrap()),
+            expected,
+            "{address}"
+        );
     }
 }
 
@@ -147,8 +153,8 @@ fn ending_in(prefix: [u16; 6], v4: Ipv4Addr) -> IpAddr {
 proptest! {
     #[test]
     fn a_mapped_address_has_the_class_of_its_ipv4_address(v4 in v4()) {
-        prop_assert_eq!(verdict(v4.to_ipv6_mapped().into()), verdict(v4.into()));
-        prop_assert_eq!(verdict(ending_in([0x64, 0xff9b, 0, 0, 0, 0], v4)), verdict(v4.into()));
+        prop_assert_eq!(classify_address(v4.to_ipv6_mapped().into()), classify_address(v4.into()));
+        prop_assert_eq!(classify_address(ending_in([0x64, 0xff9b, 0, 0, 0, 0], v4)), classify_address(v4.into()));
     }
 
     #[test]
@@ -164,7 +170,7 @@ proptest! {
             ending_in([0x2001, 0, p, q, r, s], v4),
             Ipv6Addr::new(0x2002, high, low, p, q, r, s, 0).into(),
         ] {
-            prop_assert!(matches!(verdict(address), Verdict::Forbidden(_) | Verdict::Private("loopback")), "{}", address);
+            prop_assert!(matches!(classify_address(address), AddressClass::Forbidden(_) | AddressClass::Private("loopback")), "{}", address);
         }
     }
 }

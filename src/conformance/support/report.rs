@@ -3,14 +3,14 @@
 use std::fmt;
 use std::future::Future;
 
-use super::{Host, Suite, TestFailure, TestResult};
+use super::{BoardFactory, Suite, TestFailure, TestResult};
 use crate::conformance::CASES;
 use crate::runtime::BoxFuture;
 
-/// A rule, as something to try: on a board's [`Suite`], or on a [`Shelf`](crate::conformance::stores::Shelf) of stores.
+/// A rule, as something to try: on a board's [`Suite`], or on a [`StoreFixture`](crate::conformance::stores::StoreFixture) of stores.
 #[derive(Debug)]
 pub struct Case<S = Suite> {
-    /// The file that it is in, and the rule: `visibility::a_hidden_thread_is_absent`.
+    /// The file that it is in, and the rule: `visibility::a_hidden_thread_is_not_found`.
     pub name: &'static str,
     run: Run<S>,
 }
@@ -39,21 +39,21 @@ impl<S> Case<S> {
     #[expect(
         clippy::panic,
         clippy::print_stdout,
-        reason = "this is how a test speaks"
+        reason = "a test reports its result this way"
     )]
     pub async fn run_or_panic(&self, subject: impl Future<Output = TestResult<S>>) {
         match self.check(subject).await {
             Ok(()) => {}
             Err(TestFailure::Unsupported(part)) => {
-                println!("skipped {}: the host lacks {part}", self.name)
+                println!("skipped {}: the host does not support {part}", self.name)
             }
-            Err(TestFailure::Failed(text)) => panic!("the rule {} is broken: {text}", self.name),
+            Err(TestFailure::Failed(text)) => panic!("the rule {} failed: {text}", self.name),
         }
     }
 }
 
 /// Tries every rule on `host`, each on a board of its own.
-pub async fn run_all(host: &dyn Host) -> Report {
+pub async fn run_all(host: &dyn BoardFactory) -> Report {
     Report::of(CASES, || Suite::new(host)).await
 }
 
@@ -107,12 +107,12 @@ impl fmt::Display for Report {
                 Err(failure @ TestFailure::Unsupported(_)) => {
                     writeln!(f, "skipped  {name}: {failure}")?;
                 }
-                Err(failure) => writeln!(f, "BROKEN   {name}: {failure}")?,
+                Err(failure) => writeln!(f, "FAILED   {name}: {failure}")?,
             }
         }
         let passed = self.passed().count();
         let (skipped, failed) = (self.skipped().count(), self.failed().count());
-        write!(f, "{passed} passed, {skipped} skipped, {failed} broken")
+        write!(f, "{passed} passed, {skipped} skipped, {failed} failed")
     }
 }
 

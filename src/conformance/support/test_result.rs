@@ -3,7 +3,7 @@
 use std::fmt::{self, Debug, Display};
 
 use super::Part;
-use crate::host::{BoxError, Fault};
+use crate::host::{BackendError, BoxError};
 
 /// The result of a rule or of a step of it. `?` ends the rule at the first failure.
 pub type TestResult<T = ()> = Result<T, TestFailure>;
@@ -36,7 +36,7 @@ impl TestFailure {
 impl Display for TestFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unsupported(part) => write!(f, "the host lacks {part}"),
+            Self::Unsupported(part) => write!(f, "the host does not support {part}"),
             Self::Failed(text) => f.write_str(text),
         }
     }
@@ -48,8 +48,8 @@ impl From<BoxError> for TestFailure {
     }
 }
 
-impl From<Fault> for TestFailure {
-    fn from(fault: Fault) -> Self {
+impl From<BackendError> for TestFailure {
+    fn from(fault: BackendError) -> Self {
         Self::Failed(format!("the backend failed: {fault}"))
     }
 }
@@ -80,6 +80,6 @@ pub fn check_eq<T: PartialEq<U> + Debug, U: Debug>(
 pub fn check(what: impl Display, condition: bool) -> TestResult {
     match condition {
         true => Ok(()),
-        false => Err(TestFailure::Failed(format!("not true: {what}"))),
+        false => Err(TestFailure::Failed(format!("check failed: {what}"))),
     }
 }
