@@ -10,20 +10,20 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// Result of a store operation.
 pub type BackendResult<T> = Result<T, BackendError>;
 
-/// A store or another backend failed. The API answers 500 `internal_error` and writes one line to the log.
+/// Error of a store or another backend. The response is a 500 `internal_error`; the source is logged.
 ///
-/// `?` makes it from the errors of the database drivers ([`IntoFault`]).
+/// `?` converts the errors of database drivers ([`IntoBackendError`]).
 #[derive(Debug, Error)]
 #[error(transparent)]
 pub struct BackendError(BoxError);
 
 impl BackendError {
-    /// A failure because of `source`.
+    /// Creates an error with this source.
     pub fn new(source: impl Into<BoxError>) -> Self {
         Self(source.into())
     }
 
-    /// Returns the reason.
+    /// Returns the source.
     pub fn into_inner(self) -> BoxError {
         self.0
     }
@@ -33,24 +33,24 @@ impl BackendError {
     }
 }
 
-/// An error of a database or its driver, which `?` turns into a [`Fault`] and a
+/// Error of a database or its driver, which `?` converts to a [`BackendError`] and a
 /// [`BoardError`](crate::host::BoardError).
-pub trait IntoFault {
-    /// The failure that it causes. It prints as one sentence without values.
-    fn into_fault(self) -> BackendError;
+pub trait IntoBackendError {
+    /// Converts the error. The result prints as one sentence without values.
+    fn into_backend_error(self) -> BackendError;
 }
 
-impl<E: IntoFault> From<E> for BackendError {
+impl<E: IntoBackendError> From<E> for BackendError {
     fn from(error: E) -> Self {
-        error.into_fault()
+        error.into_backend_error()
     }
 }
 
-/// The backend refused an operation because too many wait already. The operation was not run.
+/// Error of an operation that was rejected, and not run, because too many operations are waiting.
 ///
-/// The source of a [`Fault`] or of [`BoardError::Failed`](crate::host::BoardError::Failed), at any depth. The API then answers
-/// 503 `internal_error` with `retry-after` instead of 500. A command that returns it has changed nothing: the
-/// `Idempotency-Key` of the request stays usable.
+/// It can be a source of a [`BackendError`] or of [`BoardError::Internal`](crate::host::BoardError::Internal), at any
+/// depth. The response is then a 503 `internal_error` with `retry-after` instead of a 500. The command has changed nothing:
+/// the `Idempotency-Key` of the request stays usable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the backend is overloaded")]
 pub struct Overloaded {

@@ -13,7 +13,7 @@ impl EventId {
     /// When the source of randomness does not answer.
     pub fn generate(entropy: &dyn RandomSource) -> Result<Self, RandomError> {
         let id = spell("evt_", base62::random(entropy)?);
-        Ok(Self::parse(&id).unwrap_or_else(Self::nothing))
+        Ok(Self::parse(&id).unwrap_or_else(Self::empty))
     }
 }
 
@@ -24,7 +24,7 @@ impl EndpointId {
     /// When the source of randomness does not answer.
     pub fn generate(entropy: &dyn RandomSource) -> Result<Self, RandomError> {
         let id = spell("whe_", base62::random(entropy)?);
-        Ok(Self::parse(&id).unwrap_or_else(Self::nothing))
+        Ok(Self::parse(&id).unwrap_or_else(Self::empty))
     }
 }
 
@@ -35,7 +35,7 @@ impl DeliveryId {
         let digest: [u8; 32] = Sha256::digest(format!("{event} {endpoint}")).into();
         let half = digest.first_chunk::<16>().copied().unwrap_or_default();
         let id = spell("dlv_", base62::encode(half));
-        Self::parse(&id).unwrap_or_else(Self::nothing)
+        Self::parse(&id).unwrap_or_else(Self::empty)
     }
 }
 

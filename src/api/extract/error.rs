@@ -72,7 +72,7 @@ impl de::Error for InputError {
     }
 
     fn invalid_value(unexpected: Unexpected<'_>, wanted: &dyn de::Expected) -> Self {
-        match Expected::of_error(unexpected) {
+        match Expected::from_error(unexpected) {
             Some(expected) => Self::expected("", expected),
             None => Self::custom(wanted),
         }

@@ -140,7 +140,7 @@ board_rules! {
         ] {
             poll.edit(&poll.alice, &edit).await.expect_validation_error(field)?;
         }
-        for stranger in [OptionId::from(i64::MAX), OptionId::nothing()] {
+        for stranger in [OptionId::from(i64::MAX), OptionId::empty()] {
             let edit = to_options(&[(Some(green), "Green"), (Some(&stranger), "Black")]);
             poll.edit(&poll.alice, &edit).await.expect_not_found()?;
         }

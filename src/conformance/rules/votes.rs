@@ -59,7 +59,7 @@ board_rules! {
         let (alice, bob, forum) = (poll.alice.clone(), poll.bob.clone(), poll.forum.clone());
         let other = PollFixture::by(alice, bob, forum, &with_poll(suite, tea())?).await?;
         let [elsewhere, ..] = other.options;
-        for stranger in [elsewhere, OptionId::from(i64::MAX), OptionId::nothing()] {
+        for stranger in [elsewhere, OptionId::from(i64::MAX), OptionId::empty()] {
             let vote = with(poll.vote(&[0]), |vote| vote.option_ids.push(stranger));
             poll.bob.vote(&poll.id, &vote).await.expect_not_found()?;
         }

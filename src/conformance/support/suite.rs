@@ -262,7 +262,7 @@ impl Suite {
     }
 
     pub(crate) async fn forums<const N: usize>(&self) -> TestResult<[ForumId; N]> {
-        let mut forums = std::array::from_fn(|_| ForumId::nothing());
+        let mut forums = std::array::from_fn(|_| ForumId::empty());
         for forum in &mut forums {
             *forum = self.forum(Audience::Guests).await?;
         }

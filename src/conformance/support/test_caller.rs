@@ -136,7 +136,7 @@ impl TestCaller {
 
     /// The id; for the guest the empty one, which no resource has.
     pub fn id(&self) -> UserId {
-        self.user.clone().unwrap_or_else(UserId::nothing)
+        self.user.clone().unwrap_or_else(UserId::empty)
     }
 
     /// A client's reference by id.

@@ -49,7 +49,7 @@ pub(super) fn find_claimable(
     endpoints.retain(|endpoint| endpoint.enabled);
     let mut pending = Vec::new();
     for endpoint in &endpoints {
-        let first = params![endpoint.id, claim.room_at(&endpoint.id)];
+        let first = params![endpoint.id, claim.capacity_for(&endpoint.id)];
         pending.extend(all(connection, PENDING, first, read_position)?);
     }
     let (claimable, next) = claim.pick(pending, now);
