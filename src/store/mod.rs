@@ -7,28 +7,8 @@
 //!
 //! The suite [`conformance`](crate::conformance) checks other implementations of the traits.
 
-/// Types that SQL databases store as text, each with its decoder and its encoder.
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
-macro_rules! text_columns {
-    ($backend:ident) => {
-        $backend! {
-            DeliveryId: DeliveryId::parse, ToString::to_string;
-            EndpointId: EndpointId::parse, ToString::to_string;
-            EventId: EventId::parse, ToString::to_string;
-            ForumId: ForumId::parse, ToString::to_string;
-            KeyId: KeyId::new, KeyId::as_str;
-            Lookup: Lookup::parse, Lookup::as_str;
-            PostId: PostId::parse, ToString::to_string;
-            DeliveryState: DeliveryState::parse, |state: &DeliveryState| state.as_str();
-            ThreadId: ThreadId::parse, ToString::to_string;
-            Topic: Topic::parse, Topic::as_str;
-            TopicSet: TopicSet::from_json, TopicSet::to_json;
-            UserId: UserId::parse, ToString::to_string;
-        }
-    };
-}
-
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
+#[macro_use]
 mod decode;
 mod deliveries;
 mod endpoints;
@@ -50,7 +30,7 @@ mod tokens;
 
 pub use crate::error::{BackendError, BackendResult, IntoBackendError, Overloaded};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
-use decode::{decode_event, report_unreadable, scopes_from_json, scopes_to_json};
+use decode::{ScopeList, decode_event, report_unreadable};
 use deliveries::ended_at;
 pub use deliveries::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
