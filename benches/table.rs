@@ -1,4 +1,4 @@
-//! Writes the tables of the README and of the guide from the file that `FIGURES` names:
+//! Writes the table of docs/performance.md from the file that `FIGURES` names:
 //! `FIGURES=benches/figures.tsv cargo bench -p forum-benches --bench table`, which `benches/run` does at its end.
 
 use std::{env, fs, thread};
@@ -21,28 +21,14 @@ fn main() {
             None => rows.push(row),
         }
     }
-    let short = rows
-        .iter()
-        .map(|[what, unit, against, goal, _, median, ..]| {
-            format!("| {what} | {against} | {goal} {unit} | {median} |\n")
-        });
-    let head = "| what | against | goal | median |\n|---|---|---|---|\n";
-    replace(
-        "README.md",
-        "figures",
-        &(head.to_owned() + &short.collect::<String>()),
-    );
-    let full = rows
-        .iter()
-        .map(|row| format!("| {} |\n", row[..7].join(" | ")));
-    let head =
-        "| what | unit | against | goal | least | median | most |\n|---|---|---|---|---|---|---|\n";
-    replace(
-        "src/guide/figures.md",
-        "figures",
-        &(head.to_owned() + &full.collect::<String>()),
-    );
-    replace("src/guide/figures.md", "machine", &machine());
+    let lines = rows.iter().map(|[figures @ .., met]| {
+        let result = if *met == "yes" { "met" } else { "missed" };
+        format!("| {} | {result} |\n", figures.join(" | "))
+    });
+    let head = "| what | unit | against | goal | least | median | most | result |\n\
+                |---|---|---|---|---|---|---|---|\n";
+    replace("figures", &(head.to_owned() + &lines.collect::<String>()));
+    replace("machine", &machine());
 }
 
 /// The number of cores, and their model where Linux knows it.
@@ -56,7 +42,8 @@ fn machine() -> String {
 }
 
 /// Replaces the text between the two marks of this name.
-fn replace(path: &str, name: &str, new: &str) {
+fn replace(name: &str, new: &str) {
+    let path = "docs/performance.md";
     let marks = [format!("<!-- {name} -->\n"), format!("<!-- /{name} -->")];
     let text = fs::read_to_string(path).unwrap();
     let (before, rest) = text.split_once(&marks[0]).expect("it has the first mark");
