@@ -29,7 +29,7 @@ pub trait Entropy: Debug + Send + Sync + 'static {
 
 /// The source of randomness did not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the source of randomness did not answer")]
+#[error("the random source failed")]
 pub struct NoEntropy;
 
 /// The host's executor: what a write and a deadline need of it.

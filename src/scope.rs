@@ -43,10 +43,10 @@ scopes! {
     MessagesWrite "messages:write" [Full] "Send private messages."
     PollsWrite "polls:write" [Full] "Vote in polls and edit them."
     ReputationWrite "reputation:write" [Full] "Rate members."
-    SubscriptionsRead "subscriptions:read" [Full] "List what the owner follows."
-    SubscriptionsWrite "subscriptions:write" [Full] "Follow and unfollow threads and forums."
-    SearchRead "search:read" [Full, Compact] "Search."
-    AdminRead "admin:read" [Compact] "Nothing: no endpoint asks for it."
+    SubscriptionsRead "subscriptions:read" [Full] "List the owner's subscriptions."
+    SubscriptionsWrite "subscriptions:write" [Full] "Subscribe to threads and forums, and unsubscribe."
+    SearchRead "search:read" [Full, Compact] "Search threads and posts."
+    AdminRead "admin:read" [Compact] "No endpoint requires this scope."
 }
 
 impl fmt::Display for Scope {

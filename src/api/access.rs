@@ -87,7 +87,7 @@ pub(super) fn can_see(caller: &Caller, forum: &ForumId, operation_id: &str) -> b
         tracing::warn!(
             command = operation_id,
             %forum,
-            "the board answered what the caller may not see; it was withheld"
+            "the board returned a result from a hidden forum; result dropped"
         );
     }
     is_visible
@@ -98,7 +98,7 @@ fn warn_forum_unknown(operation_id: &str, refusal: &Refusal) {
     if let Refusal::NotImplemented = refusal {
         tracing::info!(
             command = operation_id,
-            "not tried: `Board::forum_of` does not say where such a thing is"
+            "`Board::containing_forum` is not implemented; write rejected"
         );
     }
 }

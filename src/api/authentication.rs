@@ -68,7 +68,7 @@ async fn record_use(record: &TokenRecord, tokens: &dyn Tokens, now: Timestamp) {
     }
     if let Err(fault) = tokens.used(&record.lookup, now).await {
         recorder::record_store_error(STORE);
-        tracing::warn!(token = %record.lookup, %fault, "the use of a token was not noted");
+        tracing::warn!(token = %record.lookup, error = %fault, "failed to record token use");
     }
 }
 

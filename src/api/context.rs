@@ -68,7 +68,7 @@ impl ApiInner {
         let peer = (self.peer)(&head.extensions);
         if peer.is_none() && !self.warned_no_peer_ip.swap(true, Ordering::Relaxed) {
             tracing::warn!(
-                "a request came without an address: all such guests share one budget (see Builder::peer)"
+                "client IP unknown; all such guests share one budget (see ForumApiBuilder::peer_ip)"
             );
         }
         let guest_key = budget_key(peer, &head.headers, &self.settings);

@@ -21,16 +21,16 @@ pub(super) fn endpoints(surface: Surface) -> impl Iterator<Item = &'static ApiEn
 static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::GET, path: "/me", operation_id: "getMe", tag: "me",
-        summary: "Returns the token's owner and the scopes that the token carries.",
-        notes: "Begin with it: it tells what the token may be used for.",
+        summary: "Returns the token's owner, scopes and expiry.",
+        notes: "Call it first: it returns the token's owner and scopes.",
         scope: MembersRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::NoStore, has_side_effects: false, board_errors: &[],
         handler: &Handler::ok(|b, m: &Member, (), NoParams {}| b.me(m)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/forums", operation_id: "listForums", tag: "forums",
-        summary: "Lists the forums that the caller sees, each with its parent's id.",
-        notes: "",
+        summary: "Lists the forums that the caller can see.",
+        notes: "Each forum has the id of its parent. Parents come before their children.",
         scope: ForumsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
         handler: &Handler::ok(|b, c: &Caller, (), NoParams {}| b.forums(c)),
@@ -38,23 +38,22 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::GET, path: "/forums/{forumId}/threads", operation_id: "listThreads", tag: "forums",
         summary: "Lists the threads of a forum, newest activity first.",
-        notes: "Pinned threads are not lifted: `pinned` says which ones they are.",
+        notes: "Pinned threads are not sorted first; `pinned` marks them.",
         scope: ThreadsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
         handler: &Handler::ok(|b, c: &Caller, at, list| b.threads(c, at, list)),
     },
     ApiEndpoint {
-        method: Method::POST, path: "/forums/{forumId}/threads", operation_id: "startThread", tag: "forums",
+        method: Method::POST, path: "/forums/{forumId}/threads", operation_id: "createThread", tag: "forums",
         summary: "Starts a thread.",
-        notes: "With `poll` it carries one from the start. The `state` of the answer says whether the thread awaits \
-            approval.",
+        notes: "`poll` creates a poll with the thread. `state` in the response shows whether the thread awaits approval.",
         scope: ThreadsWrite, field_scope: Some(("subscribe", SubscriptionsWrite)), cost: 10, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::created(|b, m: &Member, at, new| b.start_thread(m, at, new)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/threads/{threadId}", operation_id: "getThread", tag: "threads",
-        summary: "Returns one thread's metadata.",
+        summary: "Returns a thread's metadata.",
         notes: "",
         scope: ThreadsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
@@ -63,35 +62,34 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::GET, path: "/threads/{threadId}/posts", operation_id: "listPosts", tag: "threads",
         summary: "Lists the posts of a thread, oldest first.",
-        notes: "To read what is new, send the time of the last post that you have as `since`; to start at a post \
-            that somebody linked to, its id as `from`.",
+        notes: "To read new posts only, send the creation time of the last post that you have as `since`. To start \
+            at a certain post, send its id as `from`.",
         scope: PostsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
         handler: &Handler::ok(|b, c: &Caller, at, list| b.posts(c, at, list)),
     },
     ApiEndpoint {
-        method: Method::POST, path: "/threads/{threadId}/posts", operation_id: "reply", tag: "threads",
+        method: Method::POST, path: "/threads/{threadId}/posts", operation_id: "createPost", tag: "threads",
         summary: "Posts a reply.",
-        notes: "The `state` of the answer says whether the post awaits approval.",
+        notes: "`state` in the response shows whether the post awaits approval.",
         scope: PostsWrite, field_scope: Some(("subscribe", SubscriptionsWrite)), cost: 5, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::created(|b, m: &Member, at, reply| b.reply(m, at, reply)),
     },
     ApiEndpoint {
-        method: Method::PATCH, path: "/threads/{threadId}/posts/{postId}", operation_id: "editPost", tag: "threads",
+        method: Method::PATCH, path: "/threads/{threadId}/posts/{postId}", operation_id: "updatePost", tag: "threads",
         summary: "Edits a post.",
-        notes: "`canEdit` of the post says whether the caller may. Send the `version` that you read as \
-            `expectedVersion`: should somebody else have changed the post meanwhile, the answer is a 409, and \
-            nothing is lost.",
+        notes: "The post's `canEdit` shows whether the caller may edit it. Send the `version` that you read as \
+            `expectedVersion`: if the post has changed since then, the response is 409 and the post stays as it is.",
         scope: PostsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::ok(|b, m: &Member, at, edit| b.edit_post(m, at, edit)),
     },
     ApiEndpoint {
         method: Method::DELETE, path: "/threads/{threadId}/posts/{postId}", operation_id: "deletePost", tag: "threads",
-        summary: "Soft-deletes a post; the first one with its whole thread.",
-        notes: "`canDelete` of the post says whether the caller may. A moderator can bring it back, but not through \
-            this API. Once it is gone it is a 404 to delete it again, and a 409 for who still sees it.",
+        summary: "Soft-deletes a post. Deleting the first post deletes the thread.",
+        notes: "The post's `canDelete` shows whether the caller may delete it. A moderator can restore it, but not \
+            through this API. Deleting it again is a 404, or a 409 for callers who can still see it.",
         scope: PostsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::no_content(|b, m: &Member, at, NoParams {}| b.delete_post(m, at)),
@@ -107,15 +105,15 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::POST, path: "/members/{userId}/reputation", operation_id: "rateMember", tag: "members",
         summary: "Rates a member, optionally against one of their posts.",
-        notes: "The board's settings bound `points`, and say whether they may be negative and the comment empty. 0 \
-            points are a 422, and so is what the settings refuse.",
+        notes: "The board's settings limit `points` and decide whether negative points and empty comments are \
+            allowed. 0 points, and ratings that the settings do not allow, are a 422.",
         scope: ReputationWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::created(|b, m: &Member, at, rating| b.rate(m, at, rating)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/messages", operation_id: "listMessages", tag: "messages",
-        summary: "Lists one folder of the caller's private messages. Marks nothing read.",
+        summary: "Lists one folder of the caller's private messages. Marks nothing as read.",
         notes: "",
         scope: MessagesRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::NoStore, has_side_effects: false, board_errors: &[],
@@ -124,15 +122,15 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::POST, path: "/messages", operation_id: "sendMessage", tag: "messages",
         summary: "Sends a private message.",
-        notes: "The answer is the sender's own copy. Each party has one, with an id of its own.",
+        notes: "The response is the sender's copy. The sender and each recipient have their own copy with its own id.",
         scope: MessagesWrite, field_scope: None, cost: 10, surfaces: &[Full],
         privacy: Privacy::NoStore, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::created(|b, m: &Member, (), new| b.send_message(m, new)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/messages/{messageId}", operation_id: "openMessage", tag: "messages",
-        summary: "Opens a private message: marks it read, and sends the receipt that was asked for.",
-        notes: "It is carried out each time, so it has no `etag`. HEAD marks nothing read.",
+        summary: "Opens a private message: marks it as read and sends the receipt if one was requested.",
+        notes: "Each request reaches the board, so the response has no `etag`. HEAD does not mark the message as read.",
         scope: MessagesRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::NoStore, has_side_effects: true, board_errors: &[],
         handler: &Handler::ok(|b, m: &Member, at, params: OpenMessage| b.message(m, at, params.opening)),
@@ -148,53 +146,54 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::POST, path: "/polls/{pollId}/votes", operation_id: "vote", tag: "polls",
         summary: "Votes in a thread's poll.",
-        notes: "Voting again is a 409, unless `canChangeVote`. In a closed poll it is a 403; with no options, the \
-            same one twice or more than `maxChoices` a 422; with one that is not there a 404.",
+        notes: "Voting again is a 409, unless the poll has `canChangeVote`. Voting in a closed poll is a 403. No \
+            option, a repeated option, or more options than `maxChoices` are a 422. An unknown option is a 404.",
         scope: PollsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::created(|b, m: &Member, at, vote| b.vote(m, at, vote)),
     },
     ApiEndpoint {
-        method: Method::PATCH, path: "/polls/{pollId}", operation_id: "editPoll", tag: "polls",
-        summary: "Edits a poll that the caller wrote or moderates.",
-        notes: "What is left out stays; naming no change at all is a 400. The options may be changed by the poll's \
-            writer while nobody has voted (a 409 afterwards), and by a moderator always. Fewer than two, doubled \
-            texts, or a `maxChoices` above their number are a 422. A `closesAt` in the past closes the poll. Send \
-            the `version` that you read as `expectedVersion`, so as not to undo somebody else's edit.",
+        method: Method::PATCH, path: "/polls/{pollId}", operation_id: "updatePoll", tag: "polls",
+        summary: "Edits a poll that the caller created or moderates.",
+        notes: "Omitted fields keep their value; a body without changes is a 400. The poll's author may change the \
+            question and the options until the first vote (a 409 afterwards); a moderator always may. Fewer than two \
+            options, duplicate texts, or a `maxChoices` above the number of options are a 422. A `closesAt` in the \
+            past closes the poll. Send the `version` that you read as `expectedVersion`, so that you do not overwrite \
+            another edit.",
         scope: PollsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::ok(|b, m: &Member, at, edit| b.edit_poll(m, at, edit)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/subscriptions", operation_id: "listSubscriptions", tag: "subscriptions",
-        summary: "Lists what the caller follows in forums that they still see, newest first.",
-        notes: "What the caller may not see now is left out, and comes back when they may.",
+        summary: "Lists the caller's subscriptions, newest first.",
+        notes: "Subscriptions to content the caller may no longer see are omitted until access is restored.",
         scope: SubscriptionsRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
         handler: &Handler::ok(|b, m: &Member, (), list| b.subscriptions(m, list)),
     },
     ApiEndpoint {
-        method: Method::POST, path: "/subscriptions", operation_id: "follow", tag: "subscriptions",
-        summary: "Follows a thread or a forum.",
-        notes: "201 for a new subscription; 200 with the one that was there. A target that is absent or hidden is a \
-            404.",
+        method: Method::POST, path: "/subscriptions", operation_id: "subscribe", tag: "subscriptions",
+        summary: "Subscribes to a thread or a forum.",
+        notes: "The response is 201 for a new subscription, and 200 with the existing one otherwise. A target that does not \
+            exist or is hidden is a 404.",
         scope: SubscriptionsWrite, field_scope: None, cost: 2, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::created(|b, m: &Member, (), follow: Follow| b.follow(m, follow.into())),
     },
     ApiEndpoint {
-        method: Method::DELETE, path: "/subscriptions/{target}/{targetId}", operation_id: "unfollow", tag: "subscriptions",
-        summary: "Stops following a thread or a forum.",
-        notes: "It works even where the target is hidden by now. What is not followed is a 404.",
+        method: Method::DELETE, path: "/subscriptions/{target}/{targetId}", operation_id: "unsubscribe", tag: "subscriptions",
+        summary: "Removes a subscription to a thread or a forum.",
+        notes: "The target may be hidden by now. A subscription that does not exist is a 404.",
         scope: SubscriptionsWrite, field_scope: None, cost: 2, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::no_content(|b, m: &Member, at, NoParams {}| b.unfollow(m, at)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/search", operation_id: "search", tag: "search",
-        summary: "Searches what the caller may read.",
-        notes: "All words of `q` are required; those of `\"a phrase\"` side by side, and those of `-word` must be \
-            absent. A forum or member that is absent or hidden gives no hits.",
+        summary: "Searches the threads and posts that the caller can read.",
+        notes: "All words of `q` are required. `\"a phrase\"` matches adjacent words; `-word` excludes a word. A forum or \
+            member that does not exist or is hidden gives no hits.",
         scope: SearchRead, field_scope: None, cost: 10, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
         handler: &Handler::ok(|b, c: &Caller, (), search| b.search(c, search)),

@@ -48,21 +48,21 @@ macro_rules! codes {
 }
 
 codes! {
-    BadRequest BAD_REQUEST "bad_request" [Full, Compact] "A query parameter, header or field was missing or unusable."
-    Unauthenticated UNAUTHORIZED "unauthenticated" [Full, Compact] "No bearer token, or the token is not valid."
-    MissingScope FORBIDDEN "missing_scope" [Full, Compact] "The token lacks the endpoint's scope."
-    OwnerUnavailable FORBIDDEN "owner_unavailable" [Full, Compact] "The token's owner account can no longer act."
-    NoSuchRoute NOT_FOUND "no_such_route" [Full, Compact] "No such endpoint."
-    NotFound NOT_FOUND "not_found" [Full] "No such resource, or none this caller may see."
-    RateLimited TOO_MANY_REQUESTS "rate_limited" [Full, Compact] "Over the window budget; retry-after is sent."
-    InternalError INTERNAL_SERVER_ERROR "internal_error" [Full, Compact] "The board failed; its log knows why, under the request id."
-    NotImplemented NOT_IMPLEMENTED "not_implemented" [Full, Compact] "Declared, but not offered by this board yet."
+    BadRequest BAD_REQUEST "bad_request" [Full, Compact] "A query parameter, header or field is missing or invalid."
+    Unauthenticated UNAUTHORIZED "unauthenticated" [Full, Compact] "The bearer token is missing or not valid."
+    MissingScope FORBIDDEN "missing_scope" [Full, Compact] "The token lacks the scope required by this endpoint."
+    OwnerUnavailable FORBIDDEN "owner_unavailable" [Full, Compact] "The token owner's account can no longer be used."
+    NoSuchRoute NOT_FOUND "no_such_route" [Full, Compact] "Unknown endpoint."
+    NotFound NOT_FOUND "not_found" [Full] "The resource does not exist, or the caller may not see it."
+    RateLimited TOO_MANY_REQUESTS "rate_limited" [Full, Compact] "Rate limit exceeded. Retry after `retry-after` seconds."
+    InternalError INTERNAL_SERVER_ERROR "internal_error" [Full, Compact] "Internal error. The board's log has the cause under the request id."
+    NotImplemented NOT_IMPLEMENTED "not_implemented" [Full, Compact] "This board does not implement this endpoint."
     BoardOffline SERVICE_UNAVAILABLE "board_offline" [Full] "The board is offline and the caller may not see it."
-    Forbidden FORBIDDEN "FORBIDDEN" [Full] "The owner's permissions do not allow it, whatever the token carries."
-    BoardNotFound NOT_FOUND "NOT_FOUND" [Full] "The thing named in the request is not there."
-    Conflict CONFLICT "CONFLICT" [Full] "Something else changed underneath the request."
-    Validation UNPROCESSABLE_ENTITY "VALIDATION" [Full] "Posting rules refused the contents (too long, too soon, subject missing)."
-    BoardRateLimited TOO_MANY_REQUESTS "RATE_LIMITED" [Full] "Over one of the board's anti-flood limits, separate from the API budget."
+    Forbidden FORBIDDEN "FORBIDDEN" [Full] "The owner's permissions do not allow the operation, whatever scopes the token has."
+    BoardNotFound NOT_FOUND "NOT_FOUND" [Full] "A resource named in the request does not exist, or the caller may not see it."
+    Conflict CONFLICT "CONFLICT" [Full] "The request conflicts with the current state of the resource."
+    Validation UNPROCESSABLE_ENTITY "VALIDATION" [Full] "The board's rules do not allow the content (too long, too soon, subject missing)."
+    BoardRateLimited TOO_MANY_REQUESTS "RATE_LIMITED" [Full] "One of the board's anti-flood limits is exceeded. They are separate from the API's rate limit."
 }
 
 impl ErrorCode {

@@ -40,7 +40,7 @@ pub struct Messages {
     pub missing: Text,
     /// 400 `bad_request`, after a name and a colon: it is there more than once.
     pub repeated: Text,
-    /// 400 `bad_request`, after a name and a colon: it is not known here.
+    /// 400 `bad_request`, after a name and a colon: it is unknown field or parameter.
     pub unknown: Text,
     /// The language of the library's own phrases: what is expected of a field.
     pub language: Language,
@@ -96,22 +96,22 @@ impl Messages {
 
 fn english() -> Messages {
     Messages {
-        unauthenticated: "A valid bearer token is needed.".into(),
-        missing_scope: "The token lacks the scope of this endpoint.".into(),
-        owner_unavailable: "The token's owner can no longer act.".into(),
-        no_such_route: "There is no such endpoint.".into(),
-        not_found: "There is no such thing here.".into(),
-        rate_limited: "The budget of this window is spent.".into(),
-        internal_error: "Something went wrong on the board's side.".into(),
-        not_implemented: "This board does not offer this endpoint yet.".into(),
+        unauthenticated: "A valid bearer token is required.".into(),
+        missing_scope: "The token lacks the scope required by this endpoint.".into(),
+        owner_unavailable: "The token owner's account can no longer be used.".into(),
+        no_such_route: "Unknown endpoint.".into(),
+        not_found: "Not found.".into(),
+        rate_limited: "Rate limit exceeded.".into(),
+        internal_error: "Internal error.".into(),
+        not_implemented: "This board does not implement this endpoint.".into(),
         board_offline: "The board is offline.".into(),
-        key_running: "The first request with this Idempotency-Key is still running.".into(),
-        key_unknown: "The first request with this Idempotency-Key was cut off, and its outcome is unknown: look whether it was carried out.".into(),
-        key_reused: "This Idempotency-Key belongs to another request.".into(),
+        key_running: "A request with this Idempotency-Key is still in progress.".into(),
+        key_unknown: "The outcome of the first request with this Idempotency-Key is unknown. Check whether it took effect before you retry with a new key.".into(),
+        key_reused: "This Idempotency-Key was already used for a different request.".into(),
         expected: "expected".into(),
         missing: "required".into(),
         repeated: "given more than once".into(),
-        unknown: "not known here".into(),
+        unknown: "unknown field or parameter".into(),
         language: Language::English,
         phrases: Cow::Borrowed(&[]),
     }
@@ -119,22 +119,22 @@ fn english() -> Messages {
 
 fn german() -> Messages {
     Messages {
-        unauthenticated: "Ein gültiges Bearer-Token ist nötig.".into(),
-        missing_scope: "Dem Token fehlt das Recht (scope) für diesen Endpunkt.".into(),
-        owner_unavailable: "Das Konto, dem das Token gehört, kann nicht mehr handeln.".into(),
-        no_such_route: "Diesen Endpunkt gibt es nicht.".into(),
-        not_found: "Das gibt es hier nicht.".into(),
-        rate_limited: "Das Budget dieses Zeitfensters ist verbraucht.".into(),
-        internal_error: "Auf der Seite des Forums ist etwas schiefgegangen.".into(),
-        not_implemented: "Dieses Forum bietet diesen Endpunkt noch nicht an.".into(),
+        unauthenticated: "Ein gültiges Bearer-Token ist erforderlich.".into(),
+        missing_scope: "Dem Token fehlt der Scope, den dieser Endpunkt verlangt.".into(),
+        owner_unavailable: "Das Konto des Token-Besitzers kann nicht mehr verwendet werden.".into(),
+        no_such_route: "Unbekannter Endpunkt.".into(),
+        not_found: "Nicht gefunden.".into(),
+        rate_limited: "Das Anfragelimit ist überschritten.".into(),
+        internal_error: "Interner Fehler.".into(),
+        not_implemented: "Dieses Forum unterstützt diesen Endpunkt nicht.".into(),
         board_offline: "Das Forum ist offline.".into(),
-        key_running: "Die erste Anfrage mit diesem Idempotency-Key läuft noch.".into(),
-        key_unknown: "Die erste Anfrage mit diesem Idempotency-Key wurde unterbrochen, ihr Ausgang ist unbekannt: Bitte nachsehen, ob sie ausgeführt wurde.".into(),
-        key_reused: "Dieser Idempotency-Key gehört zu einer anderen Anfrage.".into(),
+        key_running: "Eine Anfrage mit diesem Idempotency-Key wird noch bearbeitet.".into(),
+        key_unknown: "Das Ergebnis der ersten Anfrage mit diesem Idempotency-Key ist unbekannt. Prüfen Sie, ob sie wirksam wurde, bevor Sie sie mit einem neuen Schlüssel wiederholen.".into(),
+        key_reused: "Dieser Idempotency-Key wurde bereits für eine andere Anfrage verwendet.".into(),
         expected: "erwartet wird".into(),
         missing: "fehlt".into(),
         repeated: "mehrfach angegeben".into(),
-        unknown: "hier nicht bekannt".into(),
+        unknown: "unbekanntes Feld oder unbekannter Parameter".into(),
         language: Language::German,
         phrases: Cow::Borrowed(GERMAN_PHRASES),
     }

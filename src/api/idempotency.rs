@@ -74,7 +74,7 @@ pub(super) async fn complete(
 ) {
     if let Err(fault) = store.settle(ticket, completion_of(result)).await {
         recorder::record_store_error(STORE);
-        tracing::error!(%fault, request_id, "the outcome of an Idempotency-Key was not noted");
+        tracing::error!(error = %fault, request_id, "failed to record idempotency outcome");
     }
 }
 

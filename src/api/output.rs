@@ -272,10 +272,10 @@ impl ToWire for () {
     }
 }
 
-/// The list of forums, which is one without pages.
+/// The list of forums. It has no pages.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ForumList {
-    /// The forums, parents before children, by position.
+    /// The forums. Parents come before their children, siblings are ordered by position.
     items: Vec<Forum>,
 }
 

@@ -35,7 +35,7 @@ impl RequestIdGenerator {
     pub(super) fn new(entropy: &dyn Entropy) -> Self {
         let mut seed = [0; 8];
         if let Err(none) = entropy.fill(&mut seed) {
-            tracing::error!(%none, "request ids are not random");
+            tracing::error!(error = %none, "no randomness for request ids; using the clock");
         }
         Self {
             seed: u64::from_le_bytes(seed),

@@ -53,22 +53,22 @@ pub(super) struct ApiResponse {
     pub(super) resource: ResourceIds,
 }
 
-/// The body of every refusal.
+/// Body of an error response.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ErrorBody<'a> {
-    /// What was refused, and why.
+    /// The error.
     error: ErrorObject<'a>,
 }
 
-/// What was refused, and why.
+/// Code and message of an error.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ErrorObject<'a> {
-    /// Stable and machine-readable: one of those in the table of errors.
+    /// Stable, machine-readable code; see the table of errors.
     code: &'static str,
-    /// For humans, in the board's language.
+    /// Text for people, in the board's language.
     message: &'a str,
-    /// The id under which the board's log knows this request.
+    /// Id of the request in the board's log.
     request_id: &'a str,
 }
 

@@ -70,5 +70,5 @@ pub(super) fn on_response(
         code = code,
         elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
     );
-    tracing::info!("answered");
+    tracing::info!("request completed");
 }

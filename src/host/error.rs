@@ -14,7 +14,7 @@ use crate::model::{NoSuchId, NoSuchPosition};
 #[non_exhaustive]
 pub enum Refusal {
     /// What the *path* names is not there, or not for this caller: 404 `not_found`, the same for both.
-    #[error("what the path names is not there for this caller")]
+    #[error("the resource named by the path does not exist or is hidden from the caller")]
     Absent,
     /// A query parameter that only the board can judge is unusable: 400 `bad_request`.
     ///
@@ -44,7 +44,7 @@ pub enum Refusal {
     #[error("{0}")]
     TooFast(String, Option<Duration>),
     /// The host has not written this command: 501 `not_implemented`.
-    #[error("the board has not written this command")]
+    #[error("the board does not implement this method")]
     NotImplemented,
     /// The board's backend failed: 500 `internal_error`. The source goes to the log alone.
     #[error(transparent)]
@@ -74,7 +74,7 @@ impl From<NoSuchId> for Refusal {
 
 impl From<NoSuchPosition> for Refusal {
     fn from(_: NoSuchPosition) -> Self {
-        Self::Unusable("after", "a cursor that this list gave")
+        Self::Unusable("after", "a cursor returned by this list")
     }
 }
 

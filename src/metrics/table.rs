@@ -48,25 +48,25 @@ macro_rules! metrics {
 
 metrics! {
     REQUESTS Counter Count "forum_api_requests_total" ["method", "route", "status", "code"]
-        "Requests that were answered."
+        "Completed requests."
     REQUEST_SECONDS Histogram Seconds "forum_api_request_duration_seconds" ["method", "route"]
-        "How long answers took."
+        "Request duration."
     UNITS Counter Count "forum_api_units_charged_total" ["budget"]
-        "Units that were charged to budgets."
+        "Units charged."
     REFUSALS Counter Count "forum_api_budget_refusals_total" ["budget"]
-        "Requests that were refused because a budget had too few units left."
+        "Requests refused for lack of units."
     DELIVERIES Counter Count "forum_api_deliveries_total" ["topic", "state"]
-        "Attempts of deliveries, by the state that each led to."
+        "Delivery attempts by resulting state."
     ATTEMPT_SECONDS Histogram Seconds "forum_api_delivery_attempt_duration_seconds" []
-        "How long attempts took that sent something."
+        "Duration of attempts that sent a request."
     QUEUE_DEPTH Gauge Count "forum_api_delivery_queue_depth" []
-        "Deliveries that are due and that no worker has taken; 10001 means at least as many."
+        "Due deliveries not yet claimed; counted up to 10001."
     QUEUE_SECONDS Gauge Seconds "forum_api_delivery_queue_age_seconds" []
-        "For how long the oldest of them has been due."
+        "Age of the oldest due delivery."
     UNREADABLE Counter Count "forum_api_unreadable_rows_total" ["table"]
-        "Rows of events, endpoints and deliveries that could not be decoded and were set aside."
+        "Rows of events, endpoints and deliveries that could not be decoded."
     STORE_ERRORS Counter Count "forum_api_store_errors_total" ["store"]
-        "Operations that a store failed to do."
+        "Failed store operations."
 }
 
 /// Tells the recorder that is installed the kind, the unit and the meaning of [`ALL`].

@@ -1,20 +1,20 @@
-//! Who wrote, sent or edited something.
+//! Authors, senders and editors.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::UserId;
 
-/// A member beside what they wrote. Where the account is gone, `null` stands in its place.
+/// The author, sender or editor of a resource. A field of this type is null if the account no longer exists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = Author::example())]
 pub struct Author {
     /// The member's id.
     pub user_id: UserId,
-    /// The member's name.
+    /// The username.
     pub username: String,
-    /// The address of the member's picture.
+    /// URL of the member's picture.
     pub avatar_url: Option<String>,
 }
 

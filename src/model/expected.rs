@@ -38,27 +38,27 @@ macro_rules! phrases {
 
 phrases! {
     Boolean "true or false", "true oder false";
-    Change "at least one change", "wenigstens eine Änderung";
-    CompleteBody "a whole body", "ein vollständiger Inhalt";
-    CompleteBodyInTime "a whole body in time", "ein vollständiger Inhalt in der gegebenen Zeit";
-    Cursor "a cursor that this list gave", "ein Cursor, den diese Liste gab";
-    DateRange "24h, 7d, 30d, 1y, or dates as 2026-01-01..2026-02-01",
-        "24h, 7d, 30d, 1y oder Daten wie 2026-01-01..2026-02-01";
-    ForumIds "forum ids, with commas between them", "forumIds, mit Kommas dazwischen";
+    Change "at least one change", "mindestens eine Änderung";
+    CompleteBody "a complete body", "ein vollständiger Inhalt";
+    CompleteBodyInTime "a complete body before the request timeout", "ein vollständiger Inhalt vor Ablauf der Zeitgrenze";
+    Cursor "a cursor returned by this list", "ein Cursor, den diese Liste zurückgegeben hat";
+    DateRange "24h, 7d, 30d, 1y, or a date range, for example 2026-01-01..2026-02-01",
+        "24h, 7d, 30d, 1y oder ein Zeitraum, zum Beispiel 2026-01-01..2026-02-01";
+    ForumIds "comma-separated forum ids", "durch Kommas getrennte forumIds";
     IdempotencyKey "1 to 64 visible ASCII characters", "1 bis 64 sichtbare ASCII-Zeichen";
     Json "JSON", "JSON";
     JsonType "application/json", "application/json";
     Limit "1 to 100", "1 bis 100";
     List "a list", "eine Liste";
-    NoAfter "to stand without after", "ein Aufruf ohne after";
+    NoAfter "not to be combined with after", "keine Kombination mit after";
     Object "an object", "ein Objekt";
     PercentEncoding "percent-encoded UTF-8", "prozentkodiertes UTF-8";
     SearchQuery Query::EXPECTED,
-        "1 bis 200 Zeichen, mit einem Wort, nach dem zu suchen ist, und höchstens 32 im Ganzen";
+        "1 bis 200 Zeichen mit mindestens einem Suchwort und höchstens 32 Wörtern";
     SmallerBody "a smaller body", "ein kleinerer Inhalt";
     Text "text", "Text";
-    Timestamp "a time, as 2026-01-31T12:00:00Z", "eine Zeit wie 2026-01-31T12:00:00Z";
-    TypedText "text without U+0000 and byte-order marks", "Text ohne U+0000 und Byte Order Mark";
+    Timestamp "an RFC 3339 time, for example 2026-01-31T12:00:00Z", "eine Zeit nach RFC 3339, zum Beispiel 2026-01-31T12:00:00Z";
+    TypedText "text without U+0000 or a byte-order mark", "Text ohne U+0000 und ohne Byte Order Mark";
     UserRef "a userId or @username", "eine userId oder @username";
     WholeNumber "a whole number", "eine ganze Zahl";
 }

@@ -5,32 +5,34 @@ use serde::Serialize;
 
 use super::{ForumId, Timestamp};
 
-/// A forum, as one caller sees it. Counts are of its own visible content, without its sub-forums.
+/// A forum. Counts include visible content of the forum itself, without its sub-forums.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = Forum::example())]
 pub struct Forum {
     /// The forum's id.
     pub forum_id: ForumId,
-    /// The nearest forum above that this caller sees.
+    /// Id of the nearest ancestor that the caller can see.
     ///
     /// A host that leaves hidden forums out of its list finds that one itself: a parent that is not in the list
     /// becomes null. The library skips those that are in the list but not in the caller's standing.
-    #[schemars(description = "The nearest forum above that the caller sees.")]
+    #[schemars(
+        description = "Id of the nearest ancestor that the caller can see; null for a top-level forum."
+    )]
     pub parent_id: Option<ForumId>,
     /// The forum's title.
     pub title: String,
-    /// What the forum is about; may be empty.
+    /// Description; can be empty.
     pub description: String,
-    /// Its place among its siblings, from 1.
+    /// Position among the sibling forums, from 1.
     pub position: u32,
-    /// How many visible threads it has.
+    /// Number of visible threads.
     pub thread_count: u64,
-    /// How many visible posts it has, first posts included.
+    /// Number of visible posts, including first posts.
     pub post_count: u64,
-    /// When something visible was last posted in it.
+    /// Time of the newest visible post.
     pub last_activity_at: Option<Timestamp>,
-    /// Whether this caller may start a thread in it.
+    /// Whether the caller may start a thread in the forum.
     pub can_start_thread: bool,
 }
 

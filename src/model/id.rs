@@ -134,8 +134,8 @@ ids! {
     PollId: "The id of a poll.";
     OptionId: "The id of a poll's option.";
     RatingId: "The id of a reputation rating.";
-    MessageId: "The id of one party's copy of a private message.";
-    TargetId: "The id of a thread or a forum that is followed.";
+    MessageId: "The id of one member's copy of a private message.";
+    TargetId: "The id of a subscription's target: a thread or a forum.";
     EventId: "The id of a webhook event.";
     EndpointId: "The id of an endpoint that receives webhooks.";
     DeliveryId: "The id of a webhook delivery: the same on each of its attempts.";

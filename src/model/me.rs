@@ -5,39 +5,39 @@ use serde::Serialize;
 
 use super::{Profile, Timestamp};
 
-/// What the host answers for `GET /me`; the library adds what it knows of the token.
+/// The host's part of `GET /me`. The library adds scopes and token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
     /// The owner's profile.
     pub owner: Profile,
-    /// How many messages of the inbox are unread; `None` on a board without messages.
+    /// Number of unread messages in the inbox; `None` on boards without messages.
     pub unread_messages: Option<u64>,
 }
 
-/// The token that was presented.
+/// The token of the request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenInfo {
-    /// What its issuer called it; may be empty.
+    /// Label of the token; can be empty.
     pub label: String,
-    /// When it was issued.
+    /// Time of issue.
     pub created_at: Timestamp,
-    /// When it expires; null for never.
+    /// Expiry time; null if the token never expires.
     pub expires_at: Option<Timestamp>,
 }
 
-/// The token's owner, and what the token carries.
+/// The token's owner, scopes and expiry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = Me::example())]
 pub struct Me {
     /// The token's owner.
     pub owner: Profile,
-    /// The scopes that the token carries.
+    /// The token's scopes.
     pub scopes: Vec<String>,
     /// The token.
     pub token: TokenInfo,
-    /// How many messages of the inbox are unread; null without `messages:read`.
+    /// Number of unread messages in the inbox; null without the scope `messages:read`.
     pub unread_messages: Option<u64>,
 }
 

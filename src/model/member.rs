@@ -12,19 +12,19 @@ use super::{Timestamp, UserId};
 pub struct Profile {
     /// The member's id.
     pub user_id: UserId,
-    /// The member's name.
+    /// The username.
     pub username: String,
-    /// A title beside the name.
+    /// Title shown with the username.
     pub title: Option<String>,
-    /// The address of the member's picture.
+    /// URL of the member's picture.
     pub avatar_url: Option<String>,
-    /// When the member joined.
+    /// Time of registration.
     pub joined_at: Timestamp,
-    /// When the member was last seen; noted at most every five minutes.
+    /// Time of the member's last activity, updated at most every five minutes.
     pub last_seen_at: Option<Timestamp>,
-    /// How many visible posts they wrote where every member may read; the same number for every caller.
+    /// Number of visible posts in forums that every member can read; the same for every caller.
     pub post_count: u64,
-    /// The sum of their reputation ratings.
+    /// Sum of the member's ratings.
     pub reputation: i64,
 }
 

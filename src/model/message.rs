@@ -11,31 +11,31 @@ use super::{Author, Limit, MessageId, Position, Timestamp, UserRef};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Folder {
-    /// What the caller received.
+    /// Messages that the caller received.
     #[default]
     Inbox,
-    /// What the caller sent.
+    /// Messages that the caller sent.
     Sent,
 }
 
-/// A private message without its text. Each party has its own copy with its own id.
+/// A private message without its text. The sender and each recipient have their own copy with its own id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = MessageSummary::example())]
 pub struct MessageSummary {
     /// The id of the caller's copy.
     pub message_id: MessageId,
-    /// The folder it is in.
+    /// The folder of the copy.
     pub folder: Folder,
-    /// Its subject.
+    /// The subject.
     pub subject: String,
-    /// Who sent it; null when the account is gone.
+    /// The sender; null if the account no longer exists.
     pub sender: Option<Author>,
-    /// To whom it was sent.
+    /// The recipients.
     pub recipients: Vec<Author>,
-    /// When it was sent.
+    /// Time of sending.
     pub sent_at: Timestamp,
-    /// When it was first opened; a sent copy is read from the start.
+    /// Time at which the copy was first opened; null if unread. A sent copy is read from the start.
     pub read_at: Option<Timestamp>,
     /// Whether the sender asked for a read receipt.
     pub receipt_requested: bool,
@@ -61,12 +61,12 @@ impl MessageSummary {
 #[serde(rename_all = "camelCase")]
 #[schemars(example = Message::example())]
 pub struct Message {
-    /// All but the text.
+    /// Everything except the text.
     #[serde(flatten)]
     pub summary: MessageSummary,
     /// The source markup.
     pub body: String,
-    /// The source rendered and sanitised.
+    /// The markup rendered to sanitised HTML.
     pub body_html: String,
 }
 
@@ -80,49 +80,49 @@ impl Message {
     }
 }
 
-/// What opening a message does to it.
+/// Effect of opening a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
-    /// `GET`: it is read from now on, and its sender gets the receipt that was asked for.
+    /// `GET`: marks the message as read and sends the receipt if one was requested.
     Read,
-    /// `HEAD`: nothing.
+    /// `HEAD`: changes nothing.
     Peek,
 }
 
-/// What `GET /messages` takes.
+/// Query parameters of `GET /messages`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ListMessages {
-    /// Which folder to list.
+    /// Folder to list.
     pub folder: Folder,
-    /// Only unread ones, or only read ones.
+    /// `true` lists unread messages only, `false` read ones only.
     #[serde(deserialize_with = "non_null")]
     pub unread: Option<bool>,
-    /// How many to return.
+    /// Number of items per page, 1 to 100.
     #[serde(skip_serializing)]
     pub limit: Limit,
-    /// The `next` of the page before.
+    /// `next` of the previous page.
     #[serde(skip_serializing)]
     pub after: Option<Position>,
 }
 
-/// What `POST /messages` takes.
+/// Body of `POST /messages`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("required" = ["to", "subject", "body"]))]
 #[schemars(example = json!({"to": ["@bob"], "subject": "Tea", "body": "At five?", "requestReceipt": true}))]
 #[non_exhaustive]
 pub struct SendMessage {
-    /// The recipients; one who is named twice counts once.
+    /// The recipients. A recipient that is named twice counts once.
     pub to: Vec<UserRef>,
-    /// The subject; empty when it was left out, and the board refuses that.
+    /// The subject. A missing subject counts as empty, which the board refuses.
     #[serde(default)]
     pub subject: String,
-    /// The source markup; empty when it was left out, and the board refuses that.
+    /// The source markup. A missing text counts as empty, which the board refuses.
     #[serde(default)]
     pub body: String,
-    /// Whether each recipient's first reading sends the caller a receipt.
+    /// Whether the caller receives a receipt when a recipient first opens the message.
     #[serde(default)]
     pub request_receipt: bool,
 }

@@ -9,13 +9,13 @@ use thiserror::Error;
 use super::Expected;
 use super::serde_helpers::inline_schema;
 
-/// One page of a list.
+/// A page of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "{T}Page")]
 pub struct Page<T> {
     /// The items, in the list's order.
     pub items: Vec<T>,
-    /// Where the next page begins; null exactly when nothing follows. Send it back as `after`.
+    /// Cursor of the next page, to be sent as `after`; null on the last page.
     pub next: Option<Position>,
 }
 
@@ -41,7 +41,7 @@ pub struct Position(String);
 ///
 /// `?` in a command turns it into [`Refusal::Unusable`](crate::host::Refusal::Unusable), of `after`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("no list of this board has this position")]
+#[error("the page key is invalid")]
 pub struct NoSuchPosition;
 
 impl Position {
@@ -89,7 +89,7 @@ inline_schema!(
     json_schema!({
         "type": "string",
         "maxLength": 200,
-        "description": "An opaque cursor, good for the list that gave it.",
+        "description": "An opaque cursor, valid only for the list that returned it.",
     })
 );
 

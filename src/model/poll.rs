@@ -13,9 +13,9 @@ use super::{Author, OptionId, PollId, ThreadId, Timestamp};
 pub struct PollOption {
     /// The option's id.
     pub option_id: OptionId,
-    /// What it says.
+    /// Text of the option.
     pub text: String,
-    /// How many voted for it.
+    /// Number of votes for the option.
     pub votes: u64,
 }
 
@@ -26,27 +26,27 @@ pub struct PollOption {
 pub struct Poll {
     /// The poll's id.
     pub poll_id: PollId,
-    /// The thread that carries it.
+    /// The thread of the poll.
     pub thread_id: ThreadId,
-    /// What it asks.
+    /// The question.
     pub question: String,
-    /// Who wrote it; null when the account is gone.
+    /// The poll's author; null if the account no longer exists.
     pub author: Option<Author>,
-    /// The choices, in order.
+    /// The options, in order.
     pub options: Vec<PollOption>,
-    /// How many members voted.
+    /// Number of voters.
     pub total_votes: u64,
-    /// How many options one vote may name.
+    /// Maximum number of options in one vote.
     pub max_choices: u32,
     /// Whether a vote may be changed.
     pub can_change_vote: bool,
-    /// When it closes by itself.
+    /// Time at which the poll closes; null if it does not close by itself.
     pub closes_at: Option<Timestamp>,
-    /// Whether it is closed now.
+    /// Whether the poll is closed.
     pub closed: bool,
-    /// The caller's vote; null for a guest and for who has not voted.
+    /// The caller's vote; null for guests and for members who have not voted.
     pub own_vote: Option<Vec<OptionId>>,
-    /// Counts the changes to it, from 1. A board that does not count them answers 1.
+    /// Number of the current version, from 1. Always 1 on boards without versions.
     pub version: i64,
 }
 
@@ -74,30 +74,30 @@ impl Poll {
     }
 }
 
-/// A poll that a new thread is to carry.
+/// The poll of a new thread.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("required" = ["question", "options"]))]
 #[non_exhaustive]
 pub struct NewPoll {
-    /// What it asks; empty when it was left out, and the board refuses that.
+    /// The question. A missing question counts as empty, which the board refuses.
     #[serde(default)]
     pub question: String,
-    /// The choices, in order.
+    /// The options, in order.
     pub options: Vec<String>,
-    /// How many options one vote may name.
+    /// Maximum number of options in one vote.
     #[serde(default = "one")]
     pub max_choices: i64,
     /// Whether a vote may be changed.
     #[serde(default)]
     pub can_change_vote: bool,
-    /// When it closes by itself.
+    /// Time at which the poll closes; null if it does not close by itself.
     #[serde(default)]
     pub closes_at: Option<Timestamp>,
 }
 
 impl NewPoll {
-    /// A poll with these choices, of which a vote names one, that stands for ever.
+    /// Creates a single-choice poll that never closes.
     pub fn new(question: impl Into<String>, options: Vec<String>) -> Self {
         Self {
             question: question.into(),
@@ -113,30 +113,30 @@ fn one() -> i64 {
     1
 }
 
-/// What `POST /polls/{pollId}/votes` takes.
+/// Body of `POST /polls/{pollId}/votes`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({"optionIds": ["1"]}))]
 #[non_exhaustive]
 pub struct Vote {
-    /// The options to vote for.
+    /// Options to vote for.
     pub option_ids: Vec<OptionId>,
 }
 
-/// An option in an edit: an old one by its id, or a new one without.
+/// An option of an edited poll: an existing one with its id, or a new one without an id.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct EditOption {
-    /// The option to keep; null for a new one.
+    /// Id of an existing option; null for a new one.
     #[serde(default)]
     pub option_id: Option<OptionId>,
-    /// What it says.
+    /// Text of the option.
     pub text: String,
 }
 
 impl EditOption {
-    /// An option that says `text`: the old one with this id, or a new one for `None`.
+    /// Creates an option with this text: the existing one with this id, or a new one for `None`.
     pub fn new(option_id: Option<OptionId>, text: impl Into<String>) -> Self {
         Self {
             option_id,
@@ -145,22 +145,22 @@ impl EditOption {
     }
 }
 
-/// What `PATCH /polls/{pollId}` takes; a field left out stays.
+/// Body of `PATCH /polls/{pollId}`. Omitted fields keep their value.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(example = json!({"question": "Which tea, then?", "expectedVersion": 1}))]
 #[schemars(extend("not" = {"propertyNames": {"const": "expectedVersion"}}))]
 #[non_exhaustive]
 pub struct EditPoll {
-    /// What it asks.
+    /// The question.
     #[serde(deserialize_with = "non_null")]
     #[schemars(with = "String")]
     pub question: Option<String>,
-    /// All options, in order; votes of one that is missing go with it.
+    /// All options, in order. An option that is missing is removed with its votes.
     #[serde(deserialize_with = "non_null")]
     #[schemars(with = "Vec<EditOption>")]
     pub options: Option<Vec<EditOption>>,
-    /// How many options one vote may name.
+    /// Maximum number of options in one vote.
     #[serde(deserialize_with = "non_null")]
     #[schemars(with = "i64")]
     pub max_choices: Option<i64>,
@@ -168,14 +168,14 @@ pub struct EditPoll {
     #[serde(deserialize_with = "non_null")]
     #[schemars(with = "bool")]
     pub can_change_vote: Option<bool>,
-    /// When it closes by itself; null takes the end away (`Some(None)`).
+    /// Time at which the poll closes; null (`Some(None)`) removes the closing time.
     #[serde(deserialize_with = "double_option")]
     #[schemars(
         with = "Option<Timestamp>",
-        description = "When it closes by itself; null takes the end away."
+        description = "Time at which the poll closes; null removes the closing time."
     )]
     pub closes_at: Option<Option<Timestamp>>,
-    /// The version that the caller read; `CONFLICT` when it is no longer that one.
+    /// The version that the caller has read. If it is stale, the response is a 409 `CONFLICT`.
     #[serde(deserialize_with = "non_null")]
     #[schemars(with = "i64")]
     pub expected_version: Option<i64>,

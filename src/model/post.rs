@@ -6,37 +6,36 @@ use serde_json::json;
 
 use super::{Author, Limit, Position, PostId, State, ThreadId, Timestamp};
 
-/// A post, as one caller sees it.
+/// A post.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = Post::example())]
 pub struct Post {
     /// The post's id.
     pub post_id: PostId,
-    /// The thread it is in.
+    /// The thread of the post.
     pub thread_id: ThreadId,
-    /// Its number in the thread, from 1; stable, may have gaps.
+    /// Number in the thread, from 1. Numbers are stable and can have gaps.
     pub number: u64,
-    /// Who wrote it; null when the account is gone.
+    /// The author; null if the account no longer exists.
     pub author: Option<Author>,
-    /// Whether it is there for everybody.
+    /// Publication state.
     pub state: State,
-    /// When it was written.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// When it was last edited.
+    /// Time of the last edit.
     pub edited_at: Option<Timestamp>,
-    /// Who last edited it.
+    /// The last editor.
     pub edited_by: Option<Author>,
-    /// The source markup; null in a list that was asked for `html`, and in the event of the post's deletion.
+    /// The source markup; null in lists with `body=html` and in events of deletions.
     pub body: Option<String>,
-    /// The source rendered and sanitised; null in a list that was asked for `source`, and in the event of the post's
-    /// deletion.
+    /// The markup rendered to sanitised HTML; null in lists with `body=source` and in events of deletions.
     pub body_html: Option<String>,
-    /// Whether this caller may edit it.
+    /// Whether the caller may edit the post.
     pub can_edit: bool,
-    /// Whether this caller may delete it.
+    /// Whether the caller may delete the post.
     pub can_delete: bool,
-    /// Counts the changes to it, from 1. A board that does not count them answers 1.
+    /// Number of the current version, from 1. Always 1 on boards without versions.
     pub version: i64,
 }
 
@@ -60,64 +59,64 @@ impl Post {
     }
 }
 
-/// Where a post is: a path names both, and they must belong together.
+/// Path of a post. The post must belong to the thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostAt {
     /// The thread.
     pub thread: ThreadId,
-    /// The post in it.
+    /// The post.
     pub post: PostId,
 }
 
-/// Which forms of a body a list of posts carries.
+/// Formats of post bodies in a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BodyFormat {
     /// Source markup and HTML.
     #[default]
     Both,
-    /// The source markup alone.
+    /// Source markup only.
     Source,
-    /// The HTML alone.
+    /// HTML only.
     Html,
 }
 
-/// What `GET /threads/{threadId}/posts` takes.
+/// Query parameters of `GET /threads/{threadId}/posts`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ListPosts {
-    /// How many to return.
+    /// Number of items per page, 1 to 100.
     #[serde(skip_serializing)]
     pub limit: Limit,
-    /// The `next` of the page before.
+    /// `next` of the previous page.
     #[serde(skip_serializing)]
     pub after: Option<Position>,
-    /// Only posts that were made later than this.
+    /// Only posts that were created later than this time.
     pub since: Option<Timestamp>,
-    /// Start at this post. Not together with `after`.
+    /// Start the list at this post. Cannot be combined with `after`.
     #[serde(skip_serializing)]
     pub from: Option<PostId>,
-    /// Which forms of the bodies to return; the other field is null.
+    /// Formats of the bodies to return. The field of the other format is null.
     #[serde(skip_serializing)]
     #[schemars(extend("default" = "both"))]
     pub body: BodyFormat,
 }
 
-/// What `POST /threads/{threadId}/posts` takes.
+/// Body of `POST /threads/{threadId}/posts`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(extend("required" = ["body"]))]
 #[schemars(example = json!({"body": "Green, *always*."}))]
 #[non_exhaustive]
 pub struct Reply {
-    /// The source markup; empty when it was left out, and the board refuses that.
+    /// The source markup. A missing text counts as empty, which the board refuses.
     pub body: String,
-    /// Whether the author follows the thread from now on. `true` also needs the scope `subscriptions:write`.
+    /// Whether the author subscribes to the thread. `true` also requires the scope `subscriptions:write`.
     pub subscribe: bool,
 }
 
-/// What `PATCH /threads/{threadId}/posts/{postId}` takes.
+/// Body of `PATCH /threads/{threadId}/posts/{postId}`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({"body": "Green, always.", "expectedVersion": 1}))]
@@ -125,10 +124,10 @@ pub struct Reply {
 pub struct EditPost {
     /// The new source markup.
     pub body: String,
-    /// Why it was edited.
+    /// Reason for the edit.
     #[serde(default)]
     pub reason: Option<String>,
-    /// The version that the caller read; `CONFLICT` when it is no longer that one.
+    /// The version that the caller has read. If it is stale, the response is a 409 `CONFLICT`.
     #[serde(default)]
     pub expected_version: Option<i64>,
 }

@@ -6,16 +6,16 @@ use serde_json::json;
 
 use super::{ForumId, PostId, RatingId, Timestamp, UserId};
 
-/// A rating that a member was given.
+/// A reputation rating of a member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = Rating::example())]
 pub struct Rating {
     /// The rating's id.
     pub rating_id: RatingId,
-    /// The member who was rated.
+    /// The rated member.
     pub user_id: UserId,
-    /// The post that it is about, if any.
+    /// The rated post; null for a rating without a post.
     pub post_id: Option<PostId>,
     /// The forum of that post, which is not sent to the client: the library checks that the caller can see it. `None`
     /// without a post.
@@ -23,11 +23,11 @@ pub struct Rating {
     pub forum_id: Option<ForumId>,
     /// The points given.
     pub points: i64,
-    /// Why; may be empty where the board allows it.
+    /// Comment; can be empty if the board allows it.
     pub comment: String,
-    /// When it was given.
+    /// Time of the rating.
     pub created_at: Timestamp,
-    /// The member's new total.
+    /// The member's new reputation.
     pub reputation: i64,
 }
 
@@ -46,18 +46,18 @@ impl Rating {
     }
 }
 
-/// What `POST /members/{userId}/reputation` takes.
+/// Body of `POST /members/{userId}/reputation`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({"points": 1, "comment": "Well said.", "postId": "40"}))]
 #[non_exhaustive]
 pub struct Rate {
-    /// The points to give; the board's settings bound them.
+    /// Points; the board's settings limit them.
     pub points: i64,
-    /// Why.
+    /// Comment; some boards require one.
     #[serde(default)]
     pub comment: String,
-    /// A post of that member that it is about.
+    /// The rated post, which must be by that member.
     #[serde(default)]
     pub post_id: Option<PostId>,
 }

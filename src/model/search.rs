@@ -8,7 +8,7 @@ use super::{
     Author, Expected, ForumId, Limit, Position, PostId, Query, ThreadId, Timestamp, UserRef, When,
 };
 
-/// What was found.
+/// Kind of the hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HitKind {
@@ -23,28 +23,28 @@ pub enum HitKind {
 #[serde(rename_all = "camelCase")]
 #[schemars(example = SearchHit::example())]
 pub struct SearchHit {
-    /// What was found.
+    /// Kind of the hit.
     pub kind: HitKind,
-    /// The forum that it is in.
+    /// The forum of the hit.
     pub forum_id: ForumId,
-    /// The thread that it is, or is in.
+    /// The thread itself, or the thread of the post.
     pub thread_id: ThreadId,
     /// The post that matched.
     pub post_id: PostId,
     /// The thread's title.
     pub title: String,
-    /// Who wrote the post; null when the account is gone.
+    /// The post's author; null if the account no longer exists.
     pub author: Option<Author>,
-    /// When the post was written.
+    /// Creation time of the post.
     pub created_at: Timestamp,
-    /// Some plain text around the match.
+    /// Plain text around the match.
     pub excerpt: String,
-    /// How well it matches; higher is better.
+    /// Relevance; higher is better.
     #[serde(serialize_with = "serialize_finite")]
     pub score: f64,
 }
 
-/// JSON has no word for any other number, and a score is never null.
+/// Rejects scores that JSON cannot represent. A score is never null.
 fn serialize_finite<S: Serializer>(score: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     if score.is_finite() {
         serializer.serialize_f64(*score)
@@ -69,20 +69,20 @@ impl SearchHit {
     }
 }
 
-/// Where to look.
+/// Text to search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchIn {
     /// Titles and posts.
     #[default]
     All,
-    /// Titles alone.
+    /// Titles only.
     Titles,
-    /// Posts alone.
+    /// Posts only.
     Posts,
 }
 
-/// What a hit stands for.
+/// Unit of the results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Show {
@@ -93,11 +93,11 @@ pub enum Show {
     Threads,
 }
 
-/// The order of the hits.
+/// Order of the hits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sort {
-    /// Best first, among the newest matches.
+    /// Best matches first, among the newest matches.
     #[default]
     Relevance,
     /// Newest first.
@@ -106,37 +106,37 @@ pub enum Sort {
     Oldest,
 }
 
-/// What `GET /search` takes.
+/// Query parameters of `GET /search`.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Search {
-    /// The words to look for: all are required; `"a phrase"`, `-word`.
+    /// Words to search for; all are required. `"a phrase"` matches adjacent words, `-word` excludes a word.
     pub q: Query,
-    /// Only in these forums and their sub-forums; several with commas between them. A forum that is absent or hidden has
-    /// no hits.
+    /// Only posts in this forum and its sub-forums. Several ids are separated by commas. A forum that does not exist or
+    /// is hidden has no hits.
     #[serde(default, deserialize_with = "forum_ids")]
     #[schemars(with = "String", extend("pattern" = FORUM_IDS, "examples" = ["17", "17,18"]))]
     pub forum: Vec<ForumId>,
-    /// Only by this member. A member who is absent has no hits.
+    /// Only posts by this member. An unknown member has no hits.
     #[serde(default, deserialize_with = "user_ref")]
     pub by: Option<UserRef>,
-    /// Only from this span of time.
+    /// Only posts from this period: `24h`, `7d`, `30d`, `1y`, or a date range with an exclusive end.
     #[serde(default, deserialize_with = "non_null")]
     pub when: Option<When>,
-    /// Where to look.
+    /// Text to search.
     #[serde(default, rename = "in")]
     pub within: SearchIn,
-    /// What a hit stands for.
+    /// Unit of the results.
     #[serde(default)]
     pub show: Show,
-    /// The order of the hits.
+    /// Order of the hits.
     #[serde(default)]
     pub sort: Sort,
-    /// How many to return.
+    /// Number of items per page, 1 to 100.
     #[serde(default, skip_serializing)]
     pub limit: Limit,
-    /// The `next` of the page before.
+    /// `next` of the previous page.
     #[serde(default, skip_serializing)]
     pub after: Option<Position>,
 }
@@ -160,14 +160,14 @@ impl Search {
 
 const FORUM_IDS: &str = "^[A-Za-z0-9_-]{1,64}(,[A-Za-z0-9_-]{1,64})*$";
 
-/// Rejects an empty list, and one with a text that cannot be an id.
+/// Rejects an empty list and values that cannot be ids.
 fn forum_ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ForumId>, D::Error> {
     let text = String::deserialize(deserializer)?;
     let ids: Option<Vec<_>> = text.split(',').map(ForumId::new).collect();
     ids.ok_or_else(|| Expected::ForumIds.error())
 }
 
-/// Rejects a text that can be neither an id nor `@username`.
+/// Rejects a text that is neither an id nor `@username`.
 fn user_ref<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<UserRef>, D::Error> {
     let text = String::deserialize(deserializer)?;
     let user = UserRef::new(&text).ok_or_else(|| Expected::UserRef.error())?;

@@ -30,7 +30,8 @@ impl Query {
     pub const TERMS: usize = 32;
 
     /// What is expected of it, as a refusal says it.
-    pub const EXPECTED: &str = "1 to 200 characters, with a word to look for and at most 32 in all";
+    pub const EXPECTED: &str =
+        "1 to 200 characters with at least one word to search for, and at most 32 words";
 
     /// `None` when it is too long, or has no word to look for.
     pub fn parse(text: &str) -> Option<Self> {

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::serde_helpers::non_null;
 use super::{ForumId, Limit, Position, TargetId, ThreadId, Timestamp};
 
-/// What kind of thing is followed.
+/// Kind of the subscription's target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetKind {
@@ -17,7 +17,7 @@ pub enum TargetKind {
     Forum,
 }
 
-/// What is followed.
+/// Target of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A thread.
@@ -26,20 +26,20 @@ pub enum Target {
     Forum(ForumId),
 }
 
-/// A follow of a thread or a forum.
+/// A subscription to a thread or a forum.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = Subscription::example())]
 pub struct Subscription {
-    /// What kind of thing is followed.
+    /// Kind of the subscription's target.
     pub target: TargetKind,
-    /// Its id.
+    /// Id of the target.
     pub target_id: TargetId,
-    /// The forum it is, or is in.
+    /// The forum itself, or the forum of the thread.
     pub forum_id: ForumId,
-    /// Its title.
+    /// Title of the target.
     pub title: String,
-    /// Since when it is followed.
+    /// Time of the subscription.
     pub created_at: Timestamp,
 }
 
@@ -55,39 +55,39 @@ impl Subscription {
     }
 }
 
-/// The outcome of following: 201 for a new subscription, 200 for one that was there.
+/// Outcome of subscribing: 201 for a new subscription, 200 for an existing one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Followed {
-    /// It was not followed before.
+    /// A new subscription.
     New(Subscription),
-    /// It was followed already: the same subscription.
+    /// The subscription that existed before.
     Already(Subscription),
 }
 
-/// What `GET /subscriptions` takes.
+/// Query parameters of `GET /subscriptions`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ListSubscriptions {
-    /// Only this kind.
+    /// Only targets of this kind.
     #[serde(deserialize_with = "non_null")]
     pub target: Option<TargetKind>,
-    /// How many to return.
+    /// Number of items per page, 1 to 100.
     #[serde(skip_serializing)]
     pub limit: Limit,
-    /// The `next` of the page before.
+    /// `next` of the previous page.
     #[serde(skip_serializing)]
     pub after: Option<Position>,
 }
 
-/// What `POST /subscriptions` takes.
+/// Body of `POST /subscriptions`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "Follow", example = json!({"target": "thread", "targetId": "17"}))]
 pub(crate) struct Follow {
-    /// What kind of thing to follow.
+    /// Kind of the target.
     target: TargetKind,
-    /// Its id.
+    /// Id of the target.
     target_id: TargetId,
 }
 

@@ -6,27 +6,27 @@ use serde_json::json;
 
 use super::{Author, ForumId, Limit, NewPoll, PollId, Position, PostId, ThreadId, Timestamp};
 
-/// Whether a thread or post is there for everybody.
+/// Publication state of a thread or post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// For everybody who sees the forum.
+    /// Visible to every caller who can see the forum.
     Visible,
-    /// Its author and moderators see it.
+    /// Visible to its author and to moderators.
     AwaitingApproval,
-    /// Soft-deleted: moderators see it.
+    /// Soft-deleted; visible to moderators.
     Deleted,
 }
 
-/// The newest post of a thread; the first one when there is no reply.
+/// The newest visible post of a thread; the first post if there is no reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LastPost {
     /// The post's id.
     pub post_id: PostId,
-    /// Who wrote it; null when the account is gone.
+    /// The author; null if the account no longer exists.
     pub author: Option<Author>,
-    /// When it was written.
+    /// Creation time.
     pub created_at: Timestamp,
 }
 
@@ -37,33 +37,33 @@ pub struct LastPost {
 pub struct Thread {
     /// The thread's id.
     pub thread_id: ThreadId,
-    /// The forum it is in.
+    /// The forum of the thread.
     pub forum_id: ForumId,
-    /// Its title.
+    /// The title.
     pub title: String,
-    /// Who started it; null when the account is gone.
+    /// The author; null if the account no longer exists.
     pub author: Option<Author>,
-    /// Whether it is there for everybody.
+    /// Publication state.
     pub state: State,
-    /// When it was started.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// When something visible was last posted in it.
+    /// Time of the newest visible post.
     pub last_activity_at: Timestamp,
-    /// Its newest visible post.
+    /// The newest visible post.
     pub last_post: Option<LastPost>,
-    /// How many visible posts it has, without the first.
+    /// Number of visible replies; the first post does not count.
     pub reply_count: u64,
-    /// Whether the board's own pages lift it to the top. Lists of this API do not.
+    /// Whether the thread is pinned. Lists of this API do not sort pinned threads first.
     pub pinned: bool,
-    /// Whether only moderators may post in it.
+    /// Whether only moderators may post in the thread.
     pub locked: bool,
-    /// Its first post.
+    /// Id of the first post.
     pub first_post_id: PostId,
-    /// Its poll, if it carries one.
+    /// Id of the thread's poll; null for a thread without a poll.
     pub poll_id: Option<PollId>,
-    /// Whether this caller may reply.
+    /// Whether the caller may reply.
     pub can_reply: bool,
-    /// Counts the changes to it, from 1. A board that does not count them answers 1.
+    /// Number of the current version, from 1. Always 1 on boards without versions.
     pub version: i64,
 }
 
@@ -94,34 +94,34 @@ impl Thread {
     }
 }
 
-/// What `GET /forums/{forumId}/threads` takes.
+/// Query parameters of `GET /forums/{forumId}/threads`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ListThreads {
-    /// How many to return.
+    /// Number of items per page, 1 to 100.
     #[serde(skip_serializing)]
     pub limit: Limit,
-    /// The `next` of the page before.
+    /// `next` of the previous page.
     #[serde(skip_serializing)]
     pub after: Option<Position>,
-    /// Only threads that were active later than this.
+    /// Only threads with activity later than this time.
     pub since: Option<Timestamp>,
 }
 
-/// What `POST /forums/{forumId}/threads` takes.
+/// Body of `POST /forums/{forumId}/threads`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(extend("required" = ["title", "body"]))]
 #[schemars(example = json!({"title": "Which tea?", "body": "Green or *black*?"}))]
 #[non_exhaustive]
 pub struct StartThread {
-    /// The thread's title; empty when it was left out, and the board refuses that.
+    /// The title. A missing title counts as empty, which the board refuses.
     pub title: String,
-    /// The first post's source markup; empty when it was left out, and the board refuses that.
+    /// Source markup of the first post. A missing text counts as empty, which the board refuses.
     pub body: String,
-    /// A poll to carry.
+    /// Poll to create with the thread.
     pub poll: Option<NewPoll>,
-    /// Whether the author follows the thread from now on. `true` also needs the scope `subscriptions:write`.
+    /// Whether the author subscribes to the thread. `true` also requires the scope `subscriptions:write`.
     pub subscribe: bool,
 }

@@ -17,7 +17,7 @@ const AREAS: [(&str, &str); 4] = [
 /// A page of one of the areas.
 pub(super) fn area_document(context: &PageContext, title: &str, main: Markup) -> Markup {
     let body = html! {
-        a.skip href="#main" { "Skip to the content" }
+        a.skip href="#main" { "Skip to content" }
         header {
             div.bar {
                 p.name { a href=(context.url("/tokens")) { "Control panel" } }
@@ -82,16 +82,16 @@ fn area_link(context: &PageContext, (path, name): (&str, &str)) -> Markup {
 /// The text that a page shows after a form. The address holds only its name, so that nothing typed there is shown.
 fn flash(name: &str) -> Option<&'static str> {
     Some(match name {
-        "revoked" => "The token was revoked. Requests with it get 401 from now on.",
-        "subscribed" => "The topics were changed.",
-        "activated" => "The new secret is in force.",
-        "enabled" => "The endpoint is enabled. What waited for it is sent.",
-        "disabled" => "The endpoint is disabled. What is queued for it waits.",
-        "pinged" => "A ping was queued. Reload this page to see how it fared.",
-        "retried" => "The delivery was queued again.",
-        "all-retried" => "All dead deliveries of the endpoint were queued again.",
-        "endpoint-removed" => "The endpoint was removed, and its deliveries with it.",
-        "delivery-removed" => "The delivery was removed.",
+        "revoked" => "Token revoked. Requests that use it now return 401.",
+        "subscribed" => "Topics saved.",
+        "activated" => "The new secret is active.",
+        "enabled" => "Endpoint enabled. Queued deliveries are sent now.",
+        "disabled" => "Endpoint disabled. Queued deliveries are kept.",
+        "pinged" => "Ping queued. Reload this page to see the result.",
+        "retried" => "Delivery queued again.",
+        "all-retried" => "All dead deliveries of the endpoint are queued again.",
+        "endpoint-removed" => "Endpoint deleted with its deliveries.",
+        "delivery-removed" => "Delivery removed.",
         _ => return None,
     })
 }

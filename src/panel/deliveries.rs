@@ -28,8 +28,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
         .iter()
         .map(|delivery| row(context, delivery, Some(&endpoints)));
     let main = html! {
-        p.lead { "What was told, or is still to be told, to whom. After six failed attempts a delivery is dead until \
-                  you retry it." }
+        p.lead { "All webhook deliveries and their states. After six failed attempts a delivery is dead until you redeliver it." }
         (quarantine(context).await?)
         (filter_form(context, &filter, &endpoints))
         @if let Some(endpoint) = &filter.endpoint { (retry_dead(context, endpoint, &endpoints)) }
@@ -146,7 +145,7 @@ pub(super) async fn quarantine(context: &PageContext) -> Result<Markup, PanelErr
         @if let Some(latest) = quarantine.latest.first() {
             p.quarantine {
                 @if is_capped { "At least " }
-                (quarantine.count) " " (events) " cannot be read and will not be delivered. The latest is "
+                (quarantine.count) " " (events) " cannot be read and will not be delivered. Latest: "
                 code { (breakable(&latest.id)) } ": " (latest.reason) "."
             }
         }
@@ -156,12 +155,13 @@ pub(super) async fn quarantine(context: &PageContext) -> Result<Markup, PanelErr
 fn no_deliveries(context: &PageContext, filter: &Filter, endpoints: &[Endpoint]) -> Markup {
     let is_filtered = filter.state.is_some() || filter.endpoint.is_some() || filter.topic.is_some();
     if endpoints.is_empty() {
-        let add = html! { a href=(context.url("/webhooks")) { "Add an endpoint" } " to have the board tell it things." };
+        let add =
+            html! { a href=(context.url("/webhooks")) { "Add an endpoint" } " to receive events." };
         return empty("There are no deliveries yet.", add);
     }
     if is_filtered {
         let all = html! { a href=(context.url("/deliveries")) { "Show all deliveries" } "." };
-        return empty("No delivery is like this.", all);
+        return empty("No deliveries match these filters.", all);
     }
     let ping = html! { "Send a ping to one of the " a href=(context.url("/webhooks")) { "endpoints" } " to see one." };
     empty("There are no deliveries yet.", ping)
@@ -173,7 +173,7 @@ fn retry_dead(context: &PageContext, id: &EndpointId, endpoints: &[Endpoint]) ->
     let path = format!("/webhooks/{id}/retry-dead");
     html! {
         @if exists {
-            div.actions { (context.button(&path, "Retry all dead deliveries of this endpoint", "", "quiet")) }
+            div.actions { (context.button(&path, "Redeliver all failed", "", "quiet")) }
         }
     }
 }
@@ -236,13 +236,13 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
             div { dt { "Event" } dd { code { (delivery.event) } } }
         }
         div.actions {
-            @if progress.state != State::Queued { (context.button(&retry, "Retry", "this delivery", "")) }
+            @if progress.state != State::Queued { (context.button(&retry, "Redeliver", "this delivery", "")) }
             (context.button(&remove, "Remove", "this delivery", "danger"))
         }
         section aria-labelledby="attempts" {
             h2 id="attempts" { "Attempts" }
             @if attempts.is_empty() {
-                p { "There was none yet." }
+                p { "No attempts yet." }
             } @else {
                 (table(attempts.iter().map(|attempt| attempt_row(context, attempt))))
             }
@@ -258,7 +258,7 @@ fn attempt_row(context: &PageContext, attempt: &Attempted) -> TableRow {
         ("Began", context.time(attempt.at)),
         ("Status", html! { (status.as_deref().unwrap_or("none")) }),
         ("Took", html! { (attempt.duration_ms) "\u{a0}ms" }),
-        ("What came of it", result_cell(attempt)),
+        ("Result", result_cell(attempt)),
     ]
 }
 
@@ -269,7 +269,7 @@ fn result_cell(attempt: &Attempted) -> Markup {
         @if let Some(error) = &attempt.error { p { (error) } }
         @match answer.filter(|answer| !answer.is_empty()) {
             Some(answer) => pre tabindex="0" { (answer) },
-            None if attempt.error.is_none() => "an empty answer",
+            None if attempt.error.is_none() => "empty response",
             None => {}
         }
     }
@@ -289,8 +289,7 @@ pub(super) async fn retry(context: &PageContext) -> PageResult {
     }
     let (delivery, _) = find(context).await?;
     let state = delivery.progress.state.as_str();
-    let reason =
-        format!("The delivery is {state} by now: it waits for an attempt, or one is under way.");
+    let reason = format!("The delivery is {state}: an attempt is already due or in progress.");
     context.conflict(&reason, &path)
 }
 
@@ -300,7 +299,7 @@ pub(super) async fn remove(context: &PageContext) -> PageResult {
     if !context.webhooks().deliveries.remove(&id).await? {
         return Err(PanelError::NotFound);
     }
-    tracing::info!(delivery = %id, by = %context.session.member, "a delivery was removed");
+    tracing::info!(delivery = %id, admin = %context.session.member, "delivery removed");
     context.redirect_with_flash("/deliveries", "delivery-removed")
 }
 

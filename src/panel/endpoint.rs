@@ -17,7 +17,7 @@ use crate::webhook_admin::Declined;
 /// Deliveries that the page shows.
 const LATEST: u32 = 5;
 
-const REPEATED: &str = "This form was sent before: its secret was made then and shown once. Make another if it is lost.";
+const REPEATED: &str = "This form was already submitted. Its secret was generated and shown once. If you have lost the secret, rotate it again.";
 
 /// `GET /webhooks/{id}`
 pub(super) async fn show(context: &PageContext) -> PageResult {
@@ -41,11 +41,11 @@ async fn show_with_errors_of(context: &PageContext, status: StatusCode, form: Fo
         (subscription(context, &endpoint, &form))
         (secret(context, &endpoint)?)
         section aria-labelledby="removal" {
-            h2 id="removal" { "Remove" }
+            h2 id="removal" { "Delete" }
             details {
-                summary { "Remove this endpoint…" }
-                p { "Its deliveries go with it, those that still wait too. To stop for a while, disable it instead." }
-                (button(context, &endpoint, "remove", "Remove it with its deliveries", "danger"))
+                summary { "Delete this endpoint…" }
+                p { "This also removes its deliveries, including queued ones. Disable the endpoint to pause it." }
+                (button(context, &endpoint, "remove", "Delete endpoint", "danger"))
             }
         }
     };
@@ -65,7 +65,7 @@ async fn facts(context: &PageContext, endpoint: &Endpoint) -> Result<Markup, Pan
         }
         div.actions {
             @if endpoint.enabled {
-                (button(context, endpoint, "ping", "Send a ping", ""))
+                (button(context, endpoint, "ping", "Send ping", ""))
                 (button(context, endpoint, "disable", "Disable", "quiet"))
             } @else {
                 (button(context, endpoint, "enable", "Enable", "quiet"))
@@ -89,10 +89,10 @@ async fn latest(context: &PageContext, endpoint: &Endpoint) -> Result<Markup, Pa
         section aria-labelledby="latest" {
             h2 id="latest" { "Latest deliveries" }
             @if latest.is_empty() {
-                p { "Nothing was sent to it yet." }
+                p { "No deliveries yet." }
             } @else {
                 (table(rows))
-                p { a href=(all) { "All its deliveries" } }
+                p { a href=(all) { "All deliveries of this endpoint" } }
             }
         }
     })
@@ -102,11 +102,11 @@ fn subscription(context: &PageContext, endpoint: &Endpoint, form: &Form) -> Mark
     let path = format!("/webhooks/{}/topics", endpoint.id);
     html! {
         section aria-labelledby="subscription" {
-            h2 id="subscription" { "What it is told of" }
+            h2 id="subscription" { "Topics" }
             form.fields method="post" action=(context.url(&path)) {
                 (context.csrf())
                 (topic_boxes(context, form))
-                div.actions { button type="submit" { "Save the topics" } }
+                div.actions { button type="submit" { "Save changes" } }
             }
         }
     }
@@ -120,11 +120,11 @@ fn secret(context: &PageContext, endpoint: &Endpoint) -> Result<Markup, PanelErr
             h2 id="secret" { "Secret" }
             p { (rotation(context, pending)) }
             div.actions {
-                @if pending.is_some() { (button(context, endpoint, "activate", "Activate the new secret", "")) }
+                @if pending.is_some() { (button(context, endpoint, "activate", "Activate new secret", "")) }
                 form method="post" action=(context.url(&format!("/webhooks/{}/rotate", endpoint.id))) {
                     (context.csrf())
                     (context.form_nonce()?)
-                    button.quiet type="submit" { "Make a new secret" }
+                    button.quiet type="submit" { "Rotate secret" }
                 }
             }
         }
@@ -134,13 +134,11 @@ fn secret(context: &PageContext, endpoint: &Endpoint) -> Result<Markup, PanelErr
 fn rotation(context: &PageContext, pending: Option<&Pending>) -> Markup {
     match pending {
         Some(pending) => html! {
-            "A new secret is pending. Deliveries are still signed with the old one until you activate it; by itself it \
-             comes into force "
+            "A new secret is pending. Deliveries are signed with the old one until you activate the new one. It becomes active automatically "
             (context.time(pending.from)) "."
         },
         None => html! {
-            "A new secret is shown once and pends, so that you can give it to the receiver before you activate it; \
-             after 24 hours it comes into force by itself."
+            "Rotating creates a new secret and shows it once. Deliveries are signed with the old secret until you activate the new one, for at most 24 hours."
         },
     }
 }
@@ -178,13 +176,12 @@ pub(super) async fn rotate(context: &PageContext, form: Form) -> PageResult {
 
 async fn show_rotated(context: &PageContext, id: &EndpointId, back: &str) -> PageResult {
     let rotated = context.panel.registry.rotate(id).await?;
-    tracing::info!(endpoint = %id, by = %context.session.member, "an endpoint has a new secret");
+    tracing::info!(endpoint = %id, admin = %context.session.member, "endpoint secret rotated");
     let main = html! {
-        p.notice role="status" { "The new secret is pending. Copy it now: it is shown this once." }
+        p.notice role="status" { "The new secret is pending. Copy it now; it is not shown again." }
         (secret_field("secret", "New secret", rotated.secret.reveal()))
         p {
-            "Give it to the receiver, then activate it: until then, or for 24 hours, deliveries are signed with the \
-             old one."
+            "Configure it at the receiver, then activate it. Deliveries are signed with the old secret until then, for at most 24 hours."
         }
     };
     context.show_secret("The endpoint's new secret", main, back)
@@ -219,7 +216,7 @@ pub(super) async fn ping(context: &PageContext) -> PageResult {
 pub(super) async fn remove(context: &PageContext) -> PageResult {
     let id = context.endpoint()?;
     context.panel.registry.remove(&id).await?;
-    tracing::info!(endpoint = %id, by = %context.session.member, "an endpoint was removed");
+    tracing::info!(endpoint = %id, admin = %context.session.member, "endpoint removed");
     context.redirect_with_flash("/webhooks", "endpoint-removed")
 }
 
@@ -247,6 +244,6 @@ fn conflict_page(context: &PageContext, declined: Declined) -> PageResult {
     if !matches!(declined, Declined::NothingPending | Declined::Disabled) {
         return Err(declined.into());
     }
-    let reason = format!("This was not done: {declined}.");
+    let reason = format!("The change failed: {declined}.");
     context.conflict(&reason, &format!("/webhooks/{}", context.id))
 }

@@ -16,26 +16,25 @@ use crate::webhook_admin::{Declined, Registration, Revealed};
 const TITLE: &str = "Webhooks";
 
 const REPEATED: &str =
-    "This form was sent before: its endpoint was added then, and its secret shown once.";
+    "This form was already submitted. Its endpoint was added and the secret shown once.";
 
 const URL: TextField = TextField::text(
     "url",
     "URL",
-    "Where deliveries are sent, as https://example.org/hook.",
+    "URL to which deliveries are sent, for example https://example.org/hook.",
 )
 .inputmode("url");
 
 const OWNER: TextField = TextField::text(
     "owner",
     "Owner",
-    "The username of the member for whom the endpoint acts: it is told of nothing that this member may not see. \
-     Nothing for yourself.",
+    "Username of the endpoint's owner. The endpoint only receives events that its owner may see. Leave empty for your own account.",
 );
 
 const SECRET: TextField = TextField::text(
     "secret",
     "Secret",
-    "What signs the deliveries: 16 characters or more that the receiver has already, or nothing for a new one.",
+    "Signing secret of at least 16 characters. Leave empty to generate one.",
 )
 .password("new-password");
 
@@ -52,10 +51,10 @@ async fn list_with_form(context: &PageContext, form: &Form) -> Result<Markup, Pa
     let owners = endpoints.iter().map(|endpoint| &endpoint.owner);
     let names = context.names(owners).await?;
     Ok(html! {
-        p.lead { "An endpoint is an address that the board tells what happens, signed with the endpoint's secret." }
+        p.lead { "The board sends a signed POST request to each endpoint when an event occurs." }
         @if endpoints.is_empty() {
             (empty("There are no endpoints yet.", html! {
-                "Add the address of a receiver below, and try it with a ping."
+                "Add a receiver's URL below and send it a ping."
             }))
         } @else {
             (table(endpoints.iter().map(|endpoint| row(context, endpoint, &names))))
@@ -99,7 +98,7 @@ fn add_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> {
                 (OWNER.render(form))
                 (topic_boxes(context, form))
                 (SECRET.render(form))
-                div.actions { button type="submit" { "Add the endpoint" } }
+                div.actions { button type="submit" { "Add endpoint" } }
             }
         }
     })
@@ -109,11 +108,11 @@ fn add_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> {
 pub(super) fn topic_boxes(context: &PageContext, form: &Form) -> Markup {
     let all = (
         "*".to_owned(),
-        "everything but message.sent, topics to come included",
+        "All topics except message.sent, including future ones",
     );
     let known = context.panel.registry.known_topics();
     let named = known.map(|topic| (topic.to_string(), ""));
-    let text = ("topics", "Topics", "What the endpoint is told of.");
+    let text = ("topics", "Topics", "The topics sent to this endpoint.");
     checkboxes(text, std::iter::once(all).chain(named), form)
 }
 
@@ -121,7 +120,7 @@ pub(super) fn topic_boxes(context: &PageContext, form: &Form) -> Markup {
 pub(super) fn checked_topics(form: &mut Form) -> Option<Topics> {
     let names: Vec<_> = form.all("topics").collect();
     if names.is_empty() {
-        form.add_error("topics", "Choose one topic at least.");
+        form.add_error("topics", "Choose at least one topic.");
         return None;
     }
     let topics = names.join(",").parse();
@@ -165,7 +164,7 @@ async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
 
 async fn refused(context: &PageContext, form: &Form) -> PageResult {
     let main = html! {
-        p.alert role="alert" { "No endpoint was added. What is wrong stands beside each field." }
+        p.alert role="alert" { "The endpoint was not added. Correct the fields marked below." }
         (list_with_form(context, form).await?)
     };
     Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, TITLE, main))
@@ -173,11 +172,11 @@ async fn refused(context: &PageContext, form: &Form) -> PageResult {
 
 fn show_added(context: &PageContext, added: &Revealed) -> PageResult {
     let id = &added.endpoint.id;
-    tracing::info!(endpoint = %id, by = %context.session.member, "an endpoint was added");
+    tracing::info!(endpoint = %id, admin = %context.session.member, "endpoint added");
     let main = html! {
-        p.notice role="status" { "The endpoint was added. Copy its secret now: it is shown this once." }
+        p.notice role="status" { "Endpoint added. Copy its secret now; it is not shown again." }
         (secret_field("secret", "Secret", added.secret.reveal()))
-        p { "Give it to the receiver, which checks with it that a delivery comes from this board." }
+        p { "The receiver needs it to verify signatures." }
     };
     context.show_secret("Your new endpoint", main, &format!("/webhooks/{id}"))
 }

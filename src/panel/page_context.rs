@@ -52,7 +52,7 @@ impl PageContext {
     pub(super) fn show_secret(&self, title: &str, main: Markup, back: &str) -> PageResult {
         let main = html! {
             (main)
-            p { a.button href=(self.url(back)) { "I have copied it" } }
+            p { a.button href=(self.url(back)) { "Done" } }
         };
         self.show(title, main)
     }
@@ -113,12 +113,12 @@ impl PageContext {
             Begin::First(ticket) => ticket,
             Begin::Repeat(_) | Begin::OtherRequest => return self.conflict(reason, back),
             Begin::Running => {
-                let reason = "This form was sent twice. The first request is still running.";
+                let reason =
+                    "This form was submitted twice. The first request is still in progress.";
                 return self.conflict(reason, back);
             }
             Begin::Unknown => {
-                let reason = "This form was sent before and its outcome is unknown. Check the list \
-                              before you send a new form.";
+                let reason = "This form was already submitted, and its outcome is unknown. Check the list before you submit a new form.";
                 return self.conflict(reason, back);
             }
         };
@@ -166,7 +166,7 @@ impl PageContext {
     pub(super) async fn owner(&self, form: &mut Form) -> Result<Option<UserId>, PanelError> {
         let found = self.panel.operator.find(form.get("owner").trim()).await?;
         if found.is_none() {
-            form.add_error("owner", "There is no member of this name.");
+            form.add_error("owner", "No member has this username.");
         }
         Ok(found)
     }
@@ -179,7 +179,7 @@ impl PageContext {
         let members: BTreeSet<_> = members.collect();
         let ids: Vec<_> = members.iter().copied().cloned().collect();
         let mut found = self.panel.operator.names(&ids).await?;
-        let mut name = |member| found.remove(member).unwrap_or_else(|| "(gone)".into());
+        let mut name = |member| found.remove(member).unwrap_or_else(|| "(deleted)".into());
         Ok(members
             .into_iter()
             .map(|member| (member, name(member)))

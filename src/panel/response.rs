@@ -125,23 +125,22 @@ impl PanelError {
             Self::NotFound => (
                 StatusCode::NOT_FOUND,
                 "Not found",
-                "There is no such page here.",
+                "This page does not exist.",
             ),
             Self::Forbidden => (
                 StatusCode::FORBIDDEN,
-                "Refused",
-                "This form did not come from a page of your present session, so nothing was changed. Go back, reload \
-                 the page, and send it again.",
+                "Form rejected",
+                "The form does not belong to your current session. Nothing was changed. Go back, reload the page and submit it again.",
             ),
             Self::BadForm => (
                 StatusCode::BAD_REQUEST,
-                "Not understood",
-                "The form could not be read, so nothing was changed. Go back and send it again.",
+                "Invalid form",
+                "The form could not be read. Nothing was changed. Go back and submit it again.",
             ),
             Self::Internal(_) => (
                 StatusCode::INTERNAL_SERVER_ERROR,
-                "Something went wrong",
-                "The board could not do this now. The reason is in its log.",
+                "Internal error",
+                "An internal error occurred. See the server log.",
             ),
         }
     }

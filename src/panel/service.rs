@@ -73,12 +73,12 @@ impl PanelInner {
     async fn handle(self: Arc<Self>, head: &Parts, body: UnreadBody) -> Response<Full<Bytes>> {
         let pipeline = self.run_pipeline(head, body);
         let ended = run(&*self.environment.runtime, self.settings.deadline, pipeline).await;
-        let late = || Err(PanelError::internal("the request took too long"));
+        let late = || Err(PanelError::internal("the request timed out"));
         let response = match ended.unwrap_or_else(late) {
             Ok(response) => response,
             Err(error) => error.into_response(&self.settings.mount),
         };
-        tracing::info!(status = response.status.as_u16(), "answered");
+        tracing::info!(status = response.status.as_u16(), "request completed");
         response.into_response(head)
     }
 

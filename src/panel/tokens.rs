@@ -19,36 +19,35 @@ const PAGE: usize = 50;
 
 const ISSUE: &str = "Issue a token";
 
-const REPEATED: &str = "This form was sent before: its token was issued then and shown once. If it is lost, revoke it \
-                        and issue another.";
+const REPEATED: &str = "This form was already submitted. Its token was issued and shown once. If you have lost the token, revoke it and issue another.";
 
-const OWNER: TextField = TextField::text(
-    "owner",
-    "Owner",
-    "The username of the member for whom the token acts.",
-);
+const OWNER: TextField = TextField::text("owner", "Owner", "Username of the token owner.");
 
 const LABEL: TextField = TextField::text(
     "label",
     "Label",
-    "What to call it in the list, such as the program that is to use it. May be empty.",
+    "A name for this token, for example the application that uses it. Optional.",
 );
 
 const SCOPES: (&str, &str, &str) = (
     "scopes",
     "Scopes",
-    "What the token carries. It never reaches what its owner may not do.",
+    "Scopes restrict the token; they never extend its owner's permissions.",
 );
 
 const EXPIRY: TextField = TextField::text(
     "expires_in_days",
     "Expires in (days)",
-    "A whole number of days, or nothing: then it never expires.",
+    "A whole number of days. Leave empty for a token that never expires.",
 )
 .inputmode("numeric");
 
-const PASSWORD: TextField = TextField::text("password", "Your password", "Your own, once more.")
-    .password("current-password");
+const PASSWORD: TextField = TextField::text(
+    "password",
+    "Your password",
+    "Re-enter your password to confirm.",
+)
+.password("current-password");
 
 /// `GET /tokens`
 pub(super) async fn list(context: &PageContext) -> PageResult {
@@ -67,12 +66,12 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
         .await?;
     let main = html! {
         p.lead {
-            "A token lets a program act for a member, no further than its scopes and never beyond what the member may do."
+            "An API token lets an application act on behalf of a member. It can never do more than its scopes and its owner's permissions allow."
         }
         p { a.button href=(context.url("/tokens/new")) { "Issue a token" } }
         @if tokens.is_empty() {
             (empty("There are no tokens yet.", html! {
-                "Issue one for the member whose program is to use the API. It is shown once."
+                "Issue a token for a member. It is shown only once."
             }))
         } @else {
             (table(tokens.iter().map(|token| row(context, token, &names))))
@@ -147,7 +146,7 @@ pub(super) async fn revoke(context: &PageContext) -> PageResult {
     {
         return Err(PanelError::NotFound);
     }
-    tracing::info!(%lookup, by = %context.session.member, "a token was revoked");
+    tracing::info!(%lookup, admin = %context.session.member, "token revoked");
     context.redirect_with_flash("/tokens", "revoked")
 }
 
@@ -170,7 +169,7 @@ fn issue_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> 
             (EXPIRY.render(form))
             (PASSWORD.render(form))
             div.actions {
-                button type="submit" { "Issue the token" }
+                button type="submit" { "Create token" }
                 a href=(context.url("/tokens")) { "Cancel" }
             }
         }
@@ -195,8 +194,8 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
         .is_password(&context.session, form.get("password"))
         .await;
     if let Ok(false) = is_right {
-        tracing::warn!(%member, "a wrong password was typed to issue a token");
-        form.add_error("password", "This is not your password.");
+        tracing::warn!(%member, "token not issued: incorrect password");
+        form.add_error("password", "Incorrect password.");
     } else if let Err(error) = throttle.release(&slot, context.now).await {
         tracing::error!(%error, "password attempt not refunded");
     }
@@ -246,7 +245,7 @@ fn add_error(form: &mut Form, error: IssueError) -> Result<(), PanelError> {
 
 fn refused(context: &PageContext, form: &Form) -> PageResult {
     let main = html! {
-        p.alert role="alert" { "No token was issued. What is wrong stands beside each field." }
+        p.alert role="alert" { "The token was not issued. Correct the fields marked below." }
         (issue_form(context, form)?)
     };
     Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, ISSUE, main))
@@ -257,7 +256,7 @@ fn locked(context: &PageContext, form: &Form, wait: Duration) -> PageResult {
     let plural = if minutes == 1 { "" } else { "s" };
     let main = html! {
         p.alert role="alert" {
-            "No token was issued: there were too many wrong passwords. Try again in "
+            "The token was not issued: too many incorrect passwords. Try again in "
             (minutes) " minute" (plural) "."
         }
         (issue_form(context, form)?)
@@ -267,11 +266,11 @@ fn locked(context: &PageContext, form: &Form, wait: Duration) -> PageResult {
 }
 
 fn issued(context: &PageContext, token: &PlainToken, record: &TokenRecord) -> PageResult {
-    tracing::info!(lookup = %record.lookup, by = %context.session.member, "a token was issued");
+    tracing::info!(lookup = %record.lookup, admin = %context.session.member, "token issued");
     let main = html! {
-        p.notice role="status" { "The token was issued. Copy it now: it is shown this once." }
+        p.notice role="status" { "Token issued. Copy it now; it is not shown again." }
         (secret_field("token", "Token", token.reveal()))
-        p { "Programs send it as " code { "Authorization: Bearer …" } " with each request." }
+        p { "Send it in the header " code { "Authorization: Bearer …" } " of each request." }
     };
     context.show_secret("Your new token", main, "/tokens")
 }

@@ -55,18 +55,18 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
     let times = DURATIONS.iter().zip(usage.attempt_times);
     let times = times.map(|(label, count)| Bar::new(html! { (label) }, "plain", count));
     let main = html! {
-        p.lead { "The deliveries that were queued in the last 24 hours, by their state now." }
+        p.lead { "Deliveries queued in the last 24 hours, by current state." }
         (quarantine(context).await?)
         @if usage.deliveries.is_empty() {
-            (empty("There were none.", html! {
+            (empty("No deliveries in the last 24 hours.", html! {
                 "Send a ping to one of the " a href=(context.url("/webhooks")) { "endpoints" } " to see one here."
             }))
         } @else {
             (columns("by-hour", "By hour", &by_hour(&usage.deliveries)))
             (bars("by-state", "By state", "State", "Deliveries", states))
             (bars("by-endpoint", "By endpoint", "Endpoint", "Deliveries", receivers))
-            (bars("times", "Attempt times", "An attempt took", "Attempts", times))
-            p.hint { "Attempt times are those of all attempts of the last 24 hours." }
+            (bars("times", "Attempt times", "Duration", "Attempts", times))
+            p.hint { "Includes all attempts of the last 24 hours." }
         }
     };
     context.show("Usage", main)
@@ -187,7 +187,7 @@ fn columns(id: &str, title: &str, hours: &[Hour; 24]) -> Markup {
     let (width, height) = (COLUMN_STEP * 24, COLUMN_HEIGHT);
     let total: u64 = hours.iter().map(Hour::total).sum();
     let noun = if total == 1 { "delivery" } else { "deliveries" };
-    let says = format!("{total} {noun} in 24 hours, {most} at most in one");
+    let says = format!("{total} {noun} in 24 hours · busiest hour: {most}");
     html! {
         section aria-labelledby=(id) {
             h2 id=(id) { (title) }
@@ -201,7 +201,7 @@ fn columns(id: &str, title: &str, hours: &[Hour; 24]) -> Markup {
                 figcaption {
                     span { (says) }
                     span.key.of-delivered { "delivered" }
-                    span.key.of-queued { "still to be sent" }
+                    span.key.of-queued { "queued or retrying" }
                     span.key.of-dead { "dead, gone or withheld" }
                 }
             }

@@ -12,7 +12,7 @@ pub struct Expiry(Option<u16>);
 
 /// The text is neither empty nor a whole number from 1 to 36500. No token is created then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the expiry is a whole number of days from 1 to 36500, or nothing for never")]
+#[error("the expiry must be a whole number of days from 1 to 36500, or empty for no expiry")]
 pub struct BadExpiry;
 
 impl Expiry {

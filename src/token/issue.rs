@@ -35,14 +35,14 @@ pub enum IssueError {
     #[error("a token needs at least one scope")]
     NoScope,
     /// The surface does not know this scope.
-    #[error("there is no scope {0:?}")]
+    #[error("unknown scope {0:?}")]
     UnknownScope(String),
     /// The expiry is not whole days.
     #[error(transparent)]
     Expiry(#[from] BadExpiry),
     /// The label has more than 100 characters or is not a [single-line text](is_single_line).
     #[error(
-        "the label has at most 100 characters and no control characters, line breaks or bidirectional overrides"
+        "the label must have at most 100 characters and no control characters, line breaks or bidirectional overrides"
     )]
     InvalidLabel,
     /// The store, or the source of randomness, failed.

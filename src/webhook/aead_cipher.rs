@@ -34,7 +34,7 @@ const ID_DIGITS: usize = 16;
 
 /// A key has at least 16 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("a key has at least 16 bytes")]
+#[error("the key must have at least 16 bytes")]
 pub struct KeyTooShort;
 
 impl KeyBox {

@@ -14,7 +14,7 @@ pub struct Endpoint {
     pub id: EndpointId,
     /// Where deliveries are sent.
     pub url: String,
-    /// What it is told of.
+    /// Topics.
     pub topics: Topics,
     /// The member for whom it acts: it is told of nothing that this member may not see.
     pub owner: UserId,

@@ -17,7 +17,7 @@ pub struct Secret(Zeroizing<String>);
 
 /// A secret has at least 16 characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("a secret has at least 16 characters")]
+#[error("the secret must have at least 16 characters")]
 pub struct TooShort;
 
 impl Secret {

@@ -51,16 +51,16 @@ pub struct Verified<'a> {
 #[non_exhaustive]
 pub enum Unverified {
     /// The header of this name is missing, doubled or malformed.
-    #[error("the header {0} is missing, doubled or malformed")]
+    #[error("the header {0} is missing, repeated or malformed")]
     Header(&'static str),
     /// None of the secrets gives its signature.
-    #[error("no secret gives this signature")]
+    #[error("the signature matches none of the secrets")]
     Signature,
     /// It was signed more than five minutes ago.
-    #[error("it was signed more than five minutes ago")]
+    #[error("the timestamp is more than five minutes old")]
     TooOld,
     /// It says to be signed more than five minutes from now.
-    #[error("it says to be signed more than five minutes from now")]
+    #[error("the timestamp is more than five minutes in the future")]
     TooNew,
 }
 

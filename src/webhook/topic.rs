@@ -91,7 +91,7 @@ pub struct Topics {
 
 /// No endpoint can subscribe to a topic of this name, of which up to 64 characters are kept.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("there is no topic {0:?} to subscribe to")]
+#[error("unknown topic {0:?}")]
 pub struct UnknownTopic(pub String);
 
 impl Topics {

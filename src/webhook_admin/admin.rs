@@ -30,7 +30,7 @@ pub struct Registry {
 pub struct Registration {
     /// Where deliveries are sent.
     pub url: String,
-    /// What it is told of.
+    /// Topics.
     pub topics: Topics,
     /// The member for whom it acts.
     pub owner: UserId,

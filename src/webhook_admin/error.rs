@@ -11,7 +11,7 @@ use crate::webhook::{KeyMismatch, NothingPending, Refused, UnknownTopic};
 #[non_exhaustive]
 pub enum Declined {
     /// There is no endpoint with this id.
-    #[error("there is no endpoint with this id")]
+    #[error("unknown endpoint")]
     NoSuchEndpoint,
     /// Nothing may be sent to this address.
     #[error(transparent)]
@@ -20,10 +20,10 @@ pub enum Declined {
     #[error(transparent)]
     Topic(#[from] UnknownTopic),
     /// There is no secret to activate.
-    #[error("no new secret waits to be activated")]
+    #[error("no secret is pending")]
     NothingPending,
     /// A disabled endpoint is not pinged.
-    #[error("the endpoint is disabled: enable it first")]
+    #[error("the endpoint is disabled; enable it first")]
     Disabled,
     /// The store's secrets are encrypted with another key.
     #[error(transparent)]

@@ -61,10 +61,10 @@ impl Attempt<'_> {
             Ok(Ended::Settled(result)) => self.settle(&result).await,
             Ok(Ended::NotSent) => self.release(Duration::ZERO).await,
             Ok(Ended::LeaseLost) => {
-                tracing::warn!("the lease expired before sending began, and nothing was sent");
+                tracing::warn!("lease expired before the attempt; nothing sent");
             }
             Err(fault) => {
-                tracing::error!(%fault, "a delivery could not be attempted, and waits");
+                tracing::error!(error = %fault, "delivery attempt not started; rescheduled");
                 self.release(RECOVERY).await;
                 self.context.sleep(RECOVERY).await;
             }
@@ -114,7 +114,7 @@ impl Attempt<'_> {
 
     /// The worker of an earlier attempt began to send, and never recorded the end.
     fn lease_expired(&self) -> AttemptResult {
-        let why = "the worker that had it never said how it ended";
+        let why = "the lease expired and the worker reported no result";
         AttemptResult {
             outcome: Outcome::LeaseExpired,
             record: Some(self.not_sent(why.into())),
@@ -127,10 +127,10 @@ impl Attempt<'_> {
         let (now, backoff) = (self.context.now(), &self.context.settings.backoff);
         let age = now.since(self.claimed.delivery.created_at);
         let wait = backoff.bounded(age, self.context.random());
-        tracing::warn!(%fault, ?wait, "a delivery waits: the secret of its endpoint cannot be decrypted");
+        tracing::warn!(error = %fault, ?wait, "failed to decrypt endpoint secret; delivery rescheduled");
         AttemptResult {
             outcome: Outcome::Postponed(wait),
-            record: Some(self.not_sent(format!("nothing was sent: {fault}"))),
+            record: Some(self.not_sent(format!("not sent: {fault}"))),
         }
     }
 
@@ -188,10 +188,10 @@ impl Attempt<'_> {
         match self.batchers.settle(self.context, settlement).await {
             Some(true) => self.log(result, &progress),
             Some(false) => {
-                tracing::warn!("an attempt ended after its lease, or its delivery was removed");
+                tracing::warn!("attempt result ignored: lease expired or delivery removed");
             }
             None => {
-                tracing::error!("the end of an attempt was not recorded, which counts as failed");
+                tracing::error!("attempt result not recorded; counts as failed");
             }
         }
         if progress.due_at.is_some() {
@@ -203,9 +203,7 @@ impl Attempt<'_> {
         let (context, one) = (self.context, std::slice::from_ref(self.claimed));
         let release = || context.stores.deliveries.release(one, wait, context.now());
         if context.retry_with_backoff(release).await.is_none() {
-            tracing::error!(
-                "a delivery was not returned to the queue: it waits for the end of its lease"
-            );
+            tracing::error!("failed to release delivery; waiting for its lease to expire");
         }
     }
 
@@ -220,6 +218,6 @@ impl Attempt<'_> {
             span.record("status", record.status);
             span.record("elapsed_ms", record.duration_ms);
         }
-        tracing::info!("attempted");
+        tracing::info!("delivery attempt completed");
     }
 }

@@ -67,7 +67,7 @@ impl Batchers {
         claimed: &Claimed,
     ) -> Stored<bool> {
         let begun = self.starts.submit(context, claimed.clone()).await;
-        begun.unwrap_or_else(|| Err(Fault::new("the start of sending was not recorded in time")))
+        begun.unwrap_or_else(|| Err(Fault::new("timed out recording the start of the attempt")))
     }
 
     /// Records how an attempt ended; `false` when its lease was not in force any more, and `None` when it is not known to

@@ -85,7 +85,7 @@ impl WorkerContext {
         work: impl Future<Output = Stored<T>>,
     ) -> Stored<T> {
         let ended = self.within(self.settings.step, catch_panic(work)).await;
-        ended.unwrap_or_else(|| Err(Fault::new("there was no answer in time")))
+        ended.unwrap_or_else(|| Err(Fault::new("the operation timed out")))
     }
 
     /// Calls a store again while it fails and the step lasts; `None` when no call succeeded.
@@ -113,7 +113,7 @@ impl WorkerContext {
     /// Counts and logs a failed call of a store that is repeated.
     pub(super) fn store_failed(&self, fault: &Fault, failed: u32) {
         recorder::record_store_error("webhooks");
-        tracing::warn!(%fault, failed, "a store failed, and is called again");
+        tracing::warn!(error = %fault, consecutive_failures = failed, "store operation failed; retrying");
     }
 
     /// The wait after the `failed`th failure in a row.

@@ -108,13 +108,15 @@ async fn standings(
         for owner in owners {
             match catch_panic(async { context.authority.member(&owner).await }).await {
                 Ok(standing) => drop(standings.insert(owner, standing)),
-                Err(fault) => tracing::error!(%fault, %owner, "what an owner may see is not known"),
+                Err(fault) => {
+                    tracing::error!(error = %fault, %owner, "failed to load endpoint owner's access")
+                }
             }
         }
     };
     let asked = context.within(context.settings.step, ask).await;
     if asked.is_none() {
-        tracing::error!("the authority did not answer in time for all owners");
+        tracing::error!("timed out loading endpoint owners' access");
     }
     standings
 }

@@ -54,7 +54,7 @@ mod queue_metrics {
             }
             Err(fault) => {
                 recorder::record_store_error("webhooks");
-                tracing::warn!(%fault, "the length of the queue is not known");
+                tracing::warn!(error = %fault, "failed to read queue statistics");
             }
         }
     }

@@ -54,7 +54,7 @@ impl PollLoop {
                 Err(fault) => {
                     let failed = self.count_failure();
                     recorder::record_store_error("webhooks");
-                    tracing::error!(%fault, failed, "the webhook worker could not go on, and tries again");
+                    tracing::error!(error = %fault, consecutive_failures = failed, "webhook worker iteration failed; retrying");
                     context.sleep(context.retry_delay(failed)).await;
                 }
             }

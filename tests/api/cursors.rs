@@ -143,7 +143,7 @@ async fn a_cursor_is_good_for_its_own_list_alone() {
         let answer = server.send(&ask.bearer(token)).await;
         let expected = match is_valid {
             true => (200, ""),
-            false => (400, "after: expected a cursor that this list gave"),
+            false => (400, "after: expected a cursor returned by this list"),
         };
         assert_eq!((answer.status, &*message(&answer)), expected, "{path}");
     }

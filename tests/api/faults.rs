@@ -14,7 +14,7 @@ const OVERLOADED: Overloaded = Overloaded {
     retry_after: Duration::from_secs(7),
 };
 
-const SENTENCE: &str = "Something went wrong on the board's side.";
+const SENTENCE: &str = "Internal error.";
 
 fn reply() -> Ask {
     Ask::post("/threads/open-1/posts", r#"{"body":"Green."}"#)

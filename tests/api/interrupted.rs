@@ -145,7 +145,10 @@ async fn a_body_that_never_ends_is_the_clients_fault_and_runs_nothing() {
     let body = Endless::default();
     let answer = server.call(ask.request().map(|_| body.clone())).await;
     assert_eq!(outcome(&answer), BAD_REQUEST);
-    assert_eq!(message(&answer), "body: expected a whole body in time");
+    assert_eq!(
+        message(&answer),
+        "body: expected a complete body before the request timeout"
+    );
     assert!(body.0.load(Ordering::SeqCst) && server.board.calls().is_empty());
 }
 

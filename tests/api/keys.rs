@@ -7,8 +7,8 @@ use tokio::task::JoinSet;
 
 use crate::support::*;
 
-const RUNNING: &str = "The first request with this Idempotency-Key is still running.";
-const REUSED: &str = "This Idempotency-Key belongs to another request.";
+const RUNNING: &str = "A request with this Idempotency-Key is still in progress.";
+const REUSED: &str = "This Idempotency-Key was already used for a different request.";
 
 pub(crate) fn is_unknown(answer: &Answer) -> bool {
     let asks = "its outcome is unknown: look whether it was carried out.";

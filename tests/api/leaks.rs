@@ -19,7 +19,7 @@ async fn neither_tokens_nor_cookies_nor_what_was_written() {
     let server = Server::new().listening().await;
     let alice = server.token("alice").await;
     let ways = [
-        ("answered", Mood::Well),
+        ("request completed", Mood::Well),
         (
             "quotes",
             Mood::Refuses(|| panic_any(format!("no `{MARK}`"))),
@@ -40,7 +40,10 @@ async fn neither_tokens_nor_cookies_nor_what_was_written() {
             for token in [&alice, &forged] {
                 server.board.be(mood.clone());
                 let answer = server.send(&ask.clone().bearer(token)).await;
-                assert!(log::of(&answer).contains("answered"), "{way} {row:?}");
+                assert!(
+                    log::of(&answer).contains("request completed"),
+                    "{way} {row:?}"
+                );
                 server.board.be(Mood::Well);
             }
             let broken = ask

@@ -6,9 +6,9 @@ const POSTS: &str = "/threads/open-1/posts";
 
 #[rustfmt::skip]
 pub(crate) const REFUSED: &[(&str, &str)] = &[
-    ("/forums?limit=5", "limit: not known here"),
-    ("/me?x=", "x: not known here"),
-    ("/threads/open-1/posts?Limit=5", "Limit: not known here"),
+    ("/forums?limit=5", "limit: unknown field or parameter"),
+    ("/me?x=", "x: unknown field or parameter"),
+    ("/threads/open-1/posts?Limit=5", "Limit: unknown field or parameter"),
     ("/threads/open-1/posts?limit=5&limit=5", "limit: given more than once"),
     ("/threads/open-1/posts?limit=5&%6cimit=5", "limit: given more than once"),
     ("/threads/open-1/posts?limit=-1", "limit: expected 1 to 100"),
@@ -23,17 +23,17 @@ pub(crate) const REFUSED: &[(&str, &str)] = &[
     ("/threads/open-1/posts?limit=99999999999999999999", "limit: expected 1 to 100"),
     ("/threads/open-1/posts?limit=", "limit: expected 1 to 100"),
     ("/threads/open-1/posts?limit", "limit: expected 1 to 100"),
-    ("/threads/open-1/posts?since=yesterday", "since: expected a time, as 2026-01-31T12:00:00Z"),
-    ("/threads/open-1/posts?since=", "since: expected a time, as 2026-01-31T12:00:00Z"),
-    ("/threads/open-1/posts?since=1767225600", "since: expected a time, as 2026-01-31T12:00:00Z"),
-    ("/threads/open-1/posts?since=2026-01-31", "since: expected a time, as 2026-01-31T12:00:00Z"),
-    ("/forums/open/threads?after=x&since=9999-12-31T23:59:59-01:00", "since: expected a time, as 2026-01-31T12:00:00Z"),
-    ("/threads/open-1/posts?since=0000-01-01T00:00:00%2B01:00", "since: expected a time, as 2026-01-31T12:00:00Z"),
-    ("/threads/open-1/posts?since=2026-01-31T12:00Z", "since: expected a time, as 2026-01-31T12:00:00Z"),
-    ("/threads/open-1/posts?since=20260131T120000Z", "since: expected a time, as 2026-01-31T12:00:00Z"),
-    ("/threads/open-1/posts?since=2026-01-31T12:00:00", "since: expected a time, as 2026-01-31T12:00:00Z"),
-    ("/threads/open-1/posts?since=2026-01-31T12:00:00Z[UTC]", "since: expected a time, as 2026-01-31T12:00:00Z"),
-    ("/threads/open-1/posts?since=2026-02-30T12:00:00Z", "since: expected a time, as 2026-01-31T12:00:00Z"),
+    ("/threads/open-1/posts?since=yesterday", "since: expected an RFC 3339 time, for example 2026-01-31T12:00:00Z"),
+    ("/threads/open-1/posts?since=", "since: expected an RFC 3339 time, for example 2026-01-31T12:00:00Z"),
+    ("/threads/open-1/posts?since=1767225600", "since: expected an RFC 3339 time, for example 2026-01-31T12:00:00Z"),
+    ("/threads/open-1/posts?since=2026-01-31", "since: expected an RFC 3339 time, for example 2026-01-31T12:00:00Z"),
+    ("/forums/open/threads?after=x&since=9999-12-31T23:59:59-01:00", "since: expected an RFC 3339 time, for example 2026-01-31T12:00:00Z"),
+    ("/threads/open-1/posts?since=0000-01-01T00:00:00%2B01:00", "since: expected an RFC 3339 time, for example 2026-01-31T12:00:00Z"),
+    ("/threads/open-1/posts?since=2026-01-31T12:00Z", "since: expected an RFC 3339 time, for example 2026-01-31T12:00:00Z"),
+    ("/threads/open-1/posts?since=20260131T120000Z", "since: expected an RFC 3339 time, for example 2026-01-31T12:00:00Z"),
+    ("/threads/open-1/posts?since=2026-01-31T12:00:00", "since: expected an RFC 3339 time, for example 2026-01-31T12:00:00Z"),
+    ("/threads/open-1/posts?since=2026-01-31T12:00:00Z[UTC]", "since: expected an RFC 3339 time, for example 2026-01-31T12:00:00Z"),
+    ("/threads/open-1/posts?since=2026-02-30T12:00:00Z", "since: expected an RFC 3339 time, for example 2026-01-31T12:00:00Z"),
     ("/threads/open-1/posts?body=Both", "body: expected both, source, html"),
     ("/threads/open-1/posts?from=other", "from: expected a post of this thread"),
     ("/threads/open-1/posts?from=no+id", "from: expected a post of this thread"),
@@ -41,8 +41,8 @@ pub(crate) const REFUSED: &[(&str, &str)] = &[
     ("/threads/open-1/posts?after=%zz", "after: expected percent-encoded UTF-8"),
     ("/threads/open-1/posts?after=%ff", "after: expected percent-encoded UTF-8"),
     ("/threads/open-1/posts?%ff=1", "query: expected percent-encoded UTF-8"),
-    ("/threads/open-1/posts?after=%00", "after: expected text without U+0000 and byte-order marks"),
-    ("/forums/open/threads?from=open-1-1", "from: not known here"),
+    ("/threads/open-1/posts?after=%00", "after: expected text without U+0000 or a byte-order mark"),
+    ("/forums/open/threads?from=open-1-1", "from: unknown field or parameter"),
     ("/messages?folder=trash", "folder: expected inbox, sent"),
     ("/messages?folder=", "folder: expected inbox, sent"),
     ("/messages?unread=yes", "unread: expected true or false"),
@@ -50,34 +50,34 @@ pub(crate) const REFUSED: &[(&str, &str)] = &[
     ("/messages?unread=TRUE", "unread: expected true or false"),
     ("/messages?unread=null", "unread: expected true or false"),
     ("/messages?unread", "unread: expected true or false"),
-    ("/messages/alice-1?peek=true", "peek: not known here"),
+    ("/messages/alice-1?peek=true", "peek: unknown field or parameter"),
     ("/subscriptions?target=post", "target: expected thread, forum"),
     ("/search", "q: required"),
-    ("/search?q=", "q: expected 1 to 200 characters, with a word to look for and at most 32 in all"),
-    ("/search?q=-tea", "q: expected 1 to 200 characters, with a word to look for and at most 32 in all"),
-    ("/search?q=!?", "q: expected 1 to 200 characters, with a word to look for and at most 32 in all"),
-    ("/search?q=tea%EF%BB%BF", "q: expected text without U+0000 and byte-order marks"),
-    ("/search?q=tea&when=25h", "when: expected 24h, 7d, 30d, 1y, or dates as 2026-01-01..2026-02-01"),
-    ("/search?q=tea&when=..", "when: expected 24h, 7d, 30d, 1y, or dates as 2026-01-01..2026-02-01"),
+    ("/search?q=", "q: expected 1 to 200 characters with at least one word to search for, and at most 32 words"),
+    ("/search?q=-tea", "q: expected 1 to 200 characters with at least one word to search for, and at most 32 words"),
+    ("/search?q=!?", "q: expected 1 to 200 characters with at least one word to search for, and at most 32 words"),
+    ("/search?q=tea%EF%BB%BF", "q: expected text without U+0000 or a byte-order mark"),
+    ("/search?q=tea&when=25h", "when: expected 24h, 7d, 30d, 1y, or a date range, for example 2026-01-01..2026-02-01"),
+    ("/search?q=tea&when=..", "when: expected 24h, 7d, 30d, 1y, or a date range, for example 2026-01-01..2026-02-01"),
     ("/search?q=tea&in=everywhere", "in: expected all, titles, posts"),
     ("/search?q=tea&show=members", "show: expected posts, threads"),
     ("/search?q=tea&sort=score", "sort: expected relevance, newest, oldest"),
-    ("/search?q=tea&forum=", "forum: expected forum ids, with commas between them"),
-    ("/search?q=tea&forum", "forum: expected forum ids, with commas between them"),
-    ("/search?q=tea&forum=,", "forum: expected forum ids, with commas between them"),
-    ("/search?q=tea&forum=open,", "forum: expected forum ids, with commas between them"),
-    ("/search?q=tea&forum=,open", "forum: expected forum ids, with commas between them"),
-    ("/search?q=tea&forum=open,,staff", "forum: expected forum ids, with commas between them"),
-    ("/search?q=tea&forum=open,no%20id", "forum: expected forum ids, with commas between them"),
+    ("/search?q=tea&forum=", "forum: expected comma-separated forum ids"),
+    ("/search?q=tea&forum", "forum: expected comma-separated forum ids"),
+    ("/search?q=tea&forum=,", "forum: expected comma-separated forum ids"),
+    ("/search?q=tea&forum=open,", "forum: expected comma-separated forum ids"),
+    ("/search?q=tea&forum=,open", "forum: expected comma-separated forum ids"),
+    ("/search?q=tea&forum=open,,staff", "forum: expected comma-separated forum ids"),
+    ("/search?q=tea&forum=open,no%20id", "forum: expected comma-separated forum ids"),
     ("/search?q=tea&by=", "by: expected a userId or @username"),
     ("/search?q=tea&by=@", "by: expected a userId or @username"),
     ("/search?q=tea&by=a%20b", "by: expected a userId or @username"),
     ("/search?q=tea&by=j%C3%BCrgen", "by: expected a userId or @username"),
-    ("/search?q=tea&by=@%00", "by: expected text without U+0000 and byte-order marks"),
-    ("/search?q=tea&when=", "when: expected 24h, 7d, 30d, 1y, or dates as 2026-01-01..2026-02-01"),
+    ("/search?q=tea&by=@%00", "by: expected text without U+0000 or a byte-order mark"),
+    ("/search?q=tea&when=", "when: expected 24h, 7d, 30d, 1y, or a date range, for example 2026-01-01..2026-02-01"),
     ("/search?q=tea&forum=1&forum=2", "forum: given more than once"),
-    ("/search?q=tea&within=all", "within: not known here"),
-    ("/threads/open-1/posts?%3Cscript%3E=1", "?: not known here"),
+    ("/search?q=tea&within=all", "within: unknown field or parameter"),
+    ("/threads/open-1/posts?%3Cscript%3E=1", "?: unknown field or parameter"),
 ];
 
 #[tokio::test]
@@ -88,9 +88,9 @@ async fn an_invalid_query_is_a_400_whose_message_names_the_parameter() {
     let after = page["next"].as_str().unwrap();
     let both = format!("{POSTS}?from=open-1-3&after={after}");
     let long = format!("/search?q={}", "x".repeat(201));
-    let text = "q: expected 1 to 200 characters, with a word to look for and at most 32 in all";
+    let text = "q: expected 1 to 200 characters with at least one word to search for, and at most 32 words";
     let more = [
-        (&*both, "from: expected to stand without after"),
+        (&*both, "from: expected not to be combined with after"),
         (&long, text),
     ];
     for (path, expected) in REFUSED.iter().copied().chain(more) {
@@ -103,7 +103,7 @@ async fn an_invalid_query_is_a_400_whose_message_names_the_parameter() {
         let ask = Ask::at(row, &format!("{}?x=1", row.path));
         let answer = server.send(&ask.bearer(&alice)).await;
         assert_eq!(outcome(&answer), BAD_REQUEST, "{row:?}");
-        assert_eq!(message(&answer), "x: not known here");
+        assert_eq!(message(&answer), "x: unknown field or parameter");
     }
     assert_eq!(server.board.calls().len(), calls, "no command was run");
 }
@@ -167,12 +167,15 @@ async fn names_that_are_long_unprintable_or_tokens_are_not_repeated() {
         let body = Ask::post(POSTS, &format!(r#"{{"{name}":1}}"#));
         for ask in [query, body] {
             let answer = server.send(&ask.bearer(&alice)).await;
-            assert_eq!(message(&answer), "?: not known here", "{name}");
+            assert_eq!(message(&answer), "?: unknown field or parameter", "{name}");
         }
     }
     let longest = "x".repeat(64);
     let answer = server
         .send(&Ask::get(&format!("{POSTS}?{longest}=1")))
         .await;
-    assert_eq!(message(&answer), format!("{longest}: not known here"));
+    assert_eq!(
+        message(&answer),
+        format!("{longest}: unknown field or parameter")
+    );
 }

@@ -208,7 +208,7 @@ async fn lists_hold_the_items_that_the_caller_sees() {
     }
 }
 
-const FAULT: &str = "the board answered what the caller may not see; it was withheld";
+const FAULT: &str = "the board returned a result from a hidden forum; result dropped";
 
 #[tokio::test]
 async fn hidden_resources_that_a_faulty_board_returns_are_withheld_and_logged() {

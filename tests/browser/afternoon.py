@@ -69,7 +69,7 @@ def issue(page: Page, server: Server, look: Look) -> None:
     before = server.command("token", "list")
     for number, days in enumerate(BAD):
         fill_in_token(page, server.password, label=f"bad {number}", days=days)
-        send(page, "Issue the token", 422)
+        send(page, "Create token", 422)
         assert "36500" in reason(page, EXPIRES), reason(page, EXPIRES)
         expect(page.get_by_label(EXPIRES, exact=True)).to_have_value(days)
         expect(page.get_by_label("Label", exact=True)).to_have_value(f"bad {number}")
@@ -78,15 +78,15 @@ def issue(page: Page, server: Server, look: Look) -> None:
     look(page, "tokens-new-bad-expiry")
     fill_in_token(page, "wrong", owner="nobody")
     page.get_by_role("checkbox", name="members:read").uncheck()
-    send(page, "Issue the token", 422)
-    assert reason(page, PASSWORD) == "This is not your password."
-    assert reason(page, "Owner") == "There is no member of this name."
+    send(page, "Create token", 422)
+    assert reason(page, PASSWORD) == "Incorrect password."
+    assert reason(page, "Owner") == "No member has this username."
     look(page, "tokens-new-all-wrong")
     assert server.command("token", "list") == before, "no token was issued"
     for days, expected in GOOD.items():
         go(page, "/panel/tokens/new")
         fill_in_token(page, server.password, label=f"for {days.strip() or 'ever'}", days=days)
-        send(page, "Issue the token", 200)
+        send(page, "Create token", 200)
         assert lifetime(server, revealed(page)) == expected, days
         look(page, "tokens-issued")
     with page.expect_navigation() as again:
@@ -109,13 +109,13 @@ def revoke(page: Page, server: Server, look: Look) -> None:
     """A token that is revoked opens nothing any more."""
     go(page, "/panel/tokens/new")
     fill_in_token(page, server.password, label="lost phone", days="30")
-    send(page, "Issue the token", 200)
+    send(page, "Create token", 200)
     token = revealed(page)
-    page.get_by_role("link", name="I have copied it").click()
+    page.get_by_role("link", name="Done").click()
     look(page, "tokens")
     assert server.me(token).status == 200
     send(page, "Revoke lost phone", 200)
-    expect(page.get_by_role("status")).to_contain_text("The token was revoked.")
+    expect(page.get_by_role("status")).to_contain_text("Token revoked.")
     assert state_of(page, "lost phone") == "revoked"
     assert server.me(token).status == 401
     look(page, "tokens-revoked")
@@ -126,16 +126,16 @@ def deliver(page: Page, receiver: Receiver, look: Look) -> None:
     go(page, "/panel/webhooks")
     page.get_by_label("URL", exact=True).fill("http://169.254.169.254/")
     page.get_by_label("Secret", exact=True).fill("short")
-    send(page, "Add the endpoint", 422)
+    send(page, "Add endpoint", 422)
     assert "16" in reason(page, "Secret")
     look(page, "webhooks-wrong-secret")
     page.get_by_label("Secret", exact=True).fill("")
-    send(page, "Add the endpoint", 422)
+    send(page, "Add endpoint", 422)
     assert reason(page, "URL")
     look(page, "webhooks-wrong-address")
     receiver.secret = add_endpoint(page, f"{receiver.address}/hook")
     look(page, "endpoint-new")
-    send(page, "Send a ping", 200)
+    send(page, "Send ping", 200)
     expect(page.get_by_role("heading", level=1)).to_have_text("Delivery")
     receiver.next_ping(receiver.secret)
     delivery_becomes(page, "delivered")
@@ -146,7 +146,7 @@ def bring_back(page: Page, receiver: Receiver, look: Look) -> None:
     """A delivery that died is found, sent again, and arrives."""
     receiver.answers(500, "<script>alert(1)</script> out of order")
     open_endpoint(page, receiver)
-    send(page, "Send a ping", 200)
+    send(page, "Send ping", 200)
     first = receiver.next_ping(receiver.secret)
     for _ in range(5):
         assert receiver.next_ping(receiver.secret) == first
@@ -162,7 +162,7 @@ def bring_back(page: Page, receiver: Receiver, look: Look) -> None:
     expect(page.locator("tbody pre").first).to_have_text("<script>alert(1)</script> out of order")
     look(page, "delivery-dead")
     receiver.answers(200, "thank you")
-    send(page, "Retry this delivery", 200)
+    send(page, "Redeliver this delivery", 200)
     assert receiver.next_ping(receiver.secret) == first
     delivery_becomes(page, "delivered")
     look(page, "delivery-after-all")
@@ -171,17 +171,17 @@ def bring_back(page: Page, receiver: Receiver, look: Look) -> None:
 def rotate(page: Page, receiver: Receiver, look: Look) -> None:
     """A new secret pends until it is activated."""
     open_endpoint(page, receiver)
-    send(page, "Make a new secret", 200)
+    send(page, "Rotate secret", 200)
     new = revealed(page)
     look(page, "endpoint-new-secret")
-    page.get_by_role("link", name="I have copied it").click()
+    page.get_by_role("link", name="Done").click()
     look(page, "endpoint-pending")
-    send(page, "Send a ping", 200)
+    send(page, "Send ping", 200)
     receiver.next_ping(receiver.secret, not_by=new)
     open_endpoint(page, receiver)
-    send(page, "Activate the new secret", 200)
-    expect(page.get_by_role("status")).to_have_text("The new secret is in force.")
-    send(page, "Send a ping", 200)
+    send(page, "Activate new secret", 200)
+    expect(page.get_by_role("status")).to_have_text("The new secret is active.")
+    send(page, "Send ping", 200)
     receiver.next_ping(new, not_by=receiver.secret)
     receiver.secret = new
 
@@ -191,14 +191,14 @@ def tidy(page: Page, receiver: Receiver, look: Look) -> None:
     open_endpoint(page, receiver)
     for box in page.get_by_role("checkbox").all():
         box.uncheck()
-    send(page, "Save the topics", 422)
+    send(page, "Save changes", 422)
     look(page, "endpoint-no-topic")
     page.get_by_role("checkbox", name="poll.voted").check()
-    send(page, "Save the topics", 200)
+    send(page, "Save changes", 200)
     receiver.answers(500, "")
     for _ in range(2):
         open_endpoint(page, receiver)
-        send(page, "Send a ping", 200)
+        send(page, "Send ping", 200)
         delivery_becomes(page, "dead")
     open_endpoint(page, receiver)
     send(page, "Disable", 200)
@@ -208,17 +208,17 @@ def tidy(page: Page, receiver: Receiver, look: Look) -> None:
     look(page, "usage")
     receiver.answers(200, "")
     open_endpoint(page, receiver)
-    page.get_by_role("link", name="All its deliveries").click()
+    page.get_by_role("link", name="All deliveries of this endpoint").click()
     look(page, "deliveries-of-endpoint")
-    send(page, "Retry all dead deliveries of this endpoint", 200)
+    send(page, "Redeliver all failed", 200)
     page.locator("tbody a").first.click()
     delivery_becomes(page, "delivered")
     send(page, "Remove this delivery", 200)
-    expect(page.get_by_role("status")).to_have_text("The delivery was removed.")
+    expect(page.get_by_role("status")).to_have_text("Delivery removed.")
     open_endpoint(page, receiver)
-    page.get_by_text("Remove this endpoint").click()
+    page.get_by_text("Delete this endpoint").click()
     look(page, "endpoint-removal")
-    send(page, "Remove it with its deliveries", 200)
+    send(page, "Delete endpoint", 200)
     expect(page.locator("tbody tr")).to_have_count(0)
 
 
@@ -233,9 +233,9 @@ def guess(page: Page, server: Server, look: Look) -> None:
     go(page, "/panel/tokens/new")
     for _ in range(4):
         fill_in_token(page, "wrong")
-        send(page, "Issue the token", 422)
+        send(page, "Create token", 422)
     fill_in_token(page, server.password)
-    headers = send(page, "Issue the token", 429)
+    headers = send(page, "Create token", 429)
     assert 1 <= int(headers["retry-after"]) <= 300
     expect(page.get_by_role("alert")).to_contain_text("Try again in ")
     assert server.command("token", "list") == before

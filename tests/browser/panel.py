@@ -55,9 +55,9 @@ def add_endpoint(page: Page, address: str) -> str:
     """Adds an endpoint of all topics, and goes to its page; gives its secret."""
     go(page, "/panel/webhooks")
     page.get_by_label("URL", exact=True).fill(address)
-    send(page, "Add the endpoint", 200)
+    send(page, "Add endpoint", 200)
     secret = revealed(page)
-    page.get_by_role("link", name="I have copied it").click()
+    page.get_by_role("link", name="Done").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Endpoint")
     return secret
 

@@ -10,7 +10,7 @@ from full.api.forums import list_forums, list_threads
 from full.api.me import get_me
 from full.api.polls import vote
 from full.api.search import search
-from full.api.threads import edit_post, get_poll, get_thread, list_posts, reply
+from full.api.threads import create_post, get_poll, get_thread, list_posts, update_post
 from full.models.body_format import BodyFormat
 from full.models.edit_post import EditPost
 from full.models.error_body import ErrorBody
@@ -79,16 +79,16 @@ assert voted.total_votes == poll.total_votes + 1
 
 # A reply, sent twice and posted once.
 key, text = str(uuid4()), Reply(body="Marmalade, *obviously*.")
-post = given(Post, reply.sync_detailed(thread_id, client=board, body=text, idempotency_key=key))
-again = reply.sync_detailed(thread_id, client=board, body=text, idempotency_key=key)
+post = given(Post, create_post.sync_detailed(thread_id, client=board, body=text, idempotency_key=key))
+again = create_post.sync_detailed(thread_id, client=board, body=text, idempotency_key=key)
 assert again.headers["idempotency-replayed"] == "true"
 assert given(Post, again) == post
 
 # An edit, and one that comes too late.
 edit = EditPost(body="Marmalade, of course.", expected_version=post.version)
-edited = given(Post, edit_post.sync_detailed(thread_id, post.post_id, client=board, body=edit))
+edited = given(Post, update_post.sync_detailed(thread_id, post.post_id, client=board, body=edit))
 assert edited.version == post.version + 1
-refused(edit_post.sync_detailed(thread_id, post.post_id, client=board, body=edit), 409, "CONFLICT")
+refused(update_post.sync_detailed(thread_id, post.post_id, client=board, body=edit), 409, "CONFLICT")
 
 # What was posted is the thread's last post, and found.
 recent = list_posts.sync_detailed(thread_id, client=board, from_=post.post_id, body=BodyFormat.SOURCE)
@@ -100,9 +100,9 @@ assert found.items[0].post_id == post.post_id
 
 # Refusals.
 refused(get_thread.sync_detailed("nowhere", client=board), 404, "not_found")
-refused(reply.sync_detailed(thread_id, client=board, body=Reply(body=" ")), 422, "VALIDATION")
+refused(create_post.sync_detailed(thread_id, client=board, body=Reply(body=" ")), 422, "VALIDATION")
 
-# A budget is spent at last; when it is time, work goes on.
+# The budget is exhausted. After the window has ended, requests succeed again.
 answers = (search.sync_detailed(client=board, q="marmalade") for _ in range(100))
 tired = next(answer for answer in answers if answer.status_code != 200)
 wait = int(refused(tired, 429, "rate_limited").headers["retry-after"])

@@ -99,7 +99,7 @@ const nowhere = { params: { path: { threadId: "nowhere" } } };
 refused(await board.GET("/threads/{threadId}", nowhere), 404, "not_found");
 refused(await board.POST("/threads/{threadId}/posts", { params: { path }, body: { body: " " } }), 422, "VALIDATION");
 
-// A budget is spent at last; when it is time, work goes on.
+// The budget is exhausted. After the window has ended, requests succeed again.
 let tired = await board.GET("/search", search);
 for (let tries = 0; tries < 100 && !tired.error; tries += 1) {
     tired = await board.GET("/search", search);

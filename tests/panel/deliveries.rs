@@ -23,11 +23,11 @@ async fn every_delivery_that_is_not_queued_can_be_retried() {
     ] {
         assert!(fixture.get(&path).await.contains(&button));
         let (_, page) = fixture.post_and_follow(&retry).await;
-        assert!(page.contains("The delivery was queued again.") && page.contains("queued</span>"));
+        assert!(page.contains("Delivery queued again.") && page.contains("queued</span>"));
         assert!(!page.contains(&button));
         assert_eq!(fixture.state().await, Some(State::Queued));
         let (status, again) = fixture.post_and_follow(&retry).await;
-        assert!(status == 409 && again.contains("The delivery is queued by now"));
+        assert!(status == 409 && again.contains("The delivery is queued:"));
         fixture.end_attempt(state).await;
         assert_eq!(fixture.state().await, Some(state));
     }
@@ -43,7 +43,7 @@ async fn all_dead_deliveries_of_an_endpoint_are_retried_together() {
     let path = format!("/panel/webhooks/{}/retry-dead", fixture.endpoint);
     assert!(list.contains(&format!("action=\"{path}\"")));
     let (_, page) = fixture.post_and_follow(&path).await;
-    assert!(page.contains("All dead deliveries of the endpoint were queued again."));
+    assert!(page.contains("All dead deliveries of the endpoint are queued again."));
     assert_eq!(fixture.state().await, Some(State::Queued));
 }
 
@@ -127,6 +127,6 @@ async fn the_usage_counts_every_delivery_of_the_last_day() {
         fixture
             .get("/panel/usage")
             .await
-            .contains("There were none.")
+            .contains("No deliveries in the last 24 hours.")
     );
 }

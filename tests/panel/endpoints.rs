@@ -84,7 +84,7 @@ async fn topics_are_changed() {
     let form = [("topics", "post.created"), ("topics", "poll.voted")];
     let done = fixture.post(&path, &form).await;
     let page = fixture.get(done.header("location")).await;
-    assert!(page.contains("The topics were changed."));
+    assert!(page.contains("Topics saved."));
     assert!(page.contains("value=\"poll.voted\" checked") && !page.contains("value=\"*\" checked"));
     for form in [&[][..], &[("topics", "no.such")]] {
         let refused = fixture.post(&path, form).await;
@@ -110,22 +110,22 @@ async fn a_secret_is_rotated_once_and_activated() {
     assert_eq!(rotated.secret, before.secret);
     assert_ne!(rotated.pending, before.pending);
     let (status, page) = fixture.act("activate").await;
-    assert!(status == 303 && page.contains("The new secret is in force."));
+    assert!(status == 303 && page.contains("The new secret is active."));
     let activated = fixture.stored_endpoint().await.unwrap();
     assert_eq!(activated.secret, rotated.pending.unwrap().secret);
     let (status, page) = fixture.act("activate").await;
-    assert!(status == 409 && page.contains("no new secret waits to be activated"));
+    assert!(status == 409 && page.contains("no secret is pending"));
 }
 
 #[tokio::test]
 async fn a_disabled_endpoint_is_not_pinged() {
     let fixture = PanelFixture::furnished().await;
     let (_, page) = fixture.act("disable").await;
-    assert!(page.contains("The endpoint is disabled.") && !page.contains("/ping\""));
+    assert!(page.contains("Endpoint disabled.") && !page.contains("/ping\""));
     let (status, page) = fixture.act("ping").await;
     assert!(status == 409 && page.contains("the endpoint is disabled"));
     let (_, page) = fixture.act("enable").await;
-    assert!(page.contains("The endpoint is enabled."));
+    assert!(page.contains("Endpoint enabled."));
     let (status, page) = fixture.act("ping").await;
     assert!(status == 303 && page.contains("A ping was queued.") && page.contains("queued</span>"));
 }
@@ -134,7 +134,7 @@ async fn a_disabled_endpoint_is_not_pinged() {
 async fn an_endpoint_is_removed_with_its_deliveries() {
     let fixture = PanelFixture::furnished().await;
     let (status, page) = fixture.act("remove").await;
-    assert!(status == 303 && page.contains("The endpoint was removed"));
+    assert!(status == 303 && page.contains("Endpoint deleted"));
     assert_eq!(
         (fixture.stored_endpoint().await, fixture.state().await),
         (None, None)

@@ -93,8 +93,8 @@ async fn text_of_members_and_receivers_is_escaped() {
 async fn an_empty_page_says_what_to_do() {
     let fixture = PanelFixture::new().await;
     for (path, next) in [
-        ("/panel/tokens", "Issue one for the member"),
-        ("/panel/webhooks", "Add the address of a receiver"),
+        ("/panel/tokens", "Issue a token for a member."),
+        ("/panel/webhooks", "Add a receiver&#39;s URL"),
         ("/panel/deliveries", "Add an endpoint"),
         ("/panel/usage", "Send a ping"),
     ] {

@@ -49,7 +49,7 @@ async fn an_unreadable_event_is_quarantined_and_delays_no_other(sql: Sql) {
     thread_log::record();
     assert_eq!(outbox.waiting(9).await.unwrap(), [event(1)]);
     let lines = thread_log::take();
-    let line = "a row cannot be decoded and is set aside";
+    let line = "failed to decode row; row skipped";
     assert_eq!(lines.matches(line).count(), 3, "{lines}");
     let reason = r#"table="events" id="evt_a" reason="the topic is malformed""#;
     assert!(lines.contains("ERROR") && lines.contains(reason), "{lines}");

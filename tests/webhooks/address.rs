@@ -164,7 +164,7 @@ async fn turn(sender: Sender, answers: &[&[&str]], receiver: &Receiver) -> [Stri
 #[tokio::test]
 async fn a_name_is_checked_at_each_attempt() {
     let trap = Receiver::new(OK).await;
-    let loopback = "the address 127.0.0.1 is loopback, and allow_private is off";
+    let loopback = "the address 127.0.0.1 is loopback, and private addresses are not allowed";
     let metadata = "the address 169.254.169.254 is cloud metadata";
 
     let turned = turn(Sender::new(false), &[&["8.8.8.8"], &["127.0.0.1"]], &trap).await;
@@ -176,7 +176,7 @@ async fn a_name_is_checked_at_each_attempt() {
     // In between an address that nobody has: 2d00::/8 has not been given to anybody.
     let answers: &[&[&str]] = &[&["8.8.8.8"], &["2d00::1"], &["127.0.0.1"]];
     let [first, second] = turn(Sender::new(false), answers, &trap).await;
-    assert!(first.starts_with("no connection"), "{first}");
+    assert!(first.starts_with("cannot connect"), "{first}");
     assert_eq!((second.as_str(), trap.connections()), (loopback, 0));
 
     let answers: &[&[&str]] = &[&["127.0.0.1"], &["127.0.0.1"], &["169.254.169.254"]];

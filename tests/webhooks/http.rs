@@ -123,24 +123,24 @@ async fn without_a_head_in_time_there_is_no_response() {
         Trickle(b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
         Flood(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
     ];
-    let rows = rows.map(|act| (act, "no answer within 300ms"));
+    let rows = rows.map(|act| (act, "no response within 300ms"));
     check(SHORT, &rows, is_unsent).await;
 }
 
 #[tokio::test]
 #[rustfmt::skip]
 async fn an_invalid_response_is_an_error_with_a_reason() {
-    let cut = "no answer: connection closed before message completed";
-    let large = "no answer: message head is too large";
+    let cut = "no response: connection closed before message completed";
+    let large = "no response: message head is too large";
     let rows = [
         (Say(b""), cut),
         (Say(b"HTTP/1.1 200 OK\r\n"), cut),
         (Say(b"HTTP/1.1 100 Continue\r\n\r\n"), cut),
-        (Reset, "no answer: connection reset"),
+        (Reset, "no response: connection reset"),
         (Flood(b"HTTP/1.1 200 OK\r\n", b"x: y\r\n"), large),
         (Flood(b"HTTP/1.1 200 OK\r\nx: ", KIB), large),
-        (Say(b"220 mail.test ESMTP\r\n\r\n"), "no answer: invalid HTTP version parsed"),
-        (Say(b"HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n"), "no answer: invalid content-length parsed"),
+        (Say(b"220 mail.test ESMTP\r\n\r\n"), "no response: invalid HTTP version parsed"),
+        (Say(b"HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n"), "no response: invalid content-length parsed"),
     ];
     check(LONG, &rows, is_unsent).await;
 }
@@ -187,7 +187,7 @@ async fn a_refused_connection_is_an_error() {
     let closed = Receiver::deaf();
     let address = closed.address();
     let url = format!("http://{address}/hook");
-    let why = format!("no connection to {address}: connection refused");
+    let why = format!("cannot connect to {address}: connection refused");
     is_unsent(&why, loopback(LONG).post(outgoing(&url)).await);
 }
 
@@ -200,7 +200,7 @@ async fn resolution_and_connection_have_a_time_limit_of_their_own() {
     for (names, why) in [
         (
             Names::leading_to(&[]),
-            "the name receiver.test does not resolve",
+            "the host name \"receiver.test\" does not resolve",
         ),
         (Names::silent(), late),
         (Names::leading_to(&["127.0.0.1"]), late),
@@ -250,7 +250,7 @@ async fn a_certificate_is_verified() {
         ("receiver", rooted, AUTHORITY, Ok(200)),
         ("receiver", name, "", untrusted),
         ("stranger", name, AUTHORITY, untrusted),
-        ("receiver", other, AUTHORITY, Err("the certificate is for another name")),
+        ("receiver", other, AUTHORITY, Err("the certificate is for another host name")),
         ("expired", name, AUTHORITY, Err("the certificate has expired")),
         ("early", name, AUTHORITY, Err("the certificate is not valid yet")),
     ] {
@@ -277,10 +277,10 @@ async fn a_receiver_without_tls_1_2_is_sent_nothing() {
     for (act, why) in [
         (
             Blurt(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
-            "no TLS: received corrupt message",
+            "TLS handshake failed: received corrupt message",
         ),
-        (old_alert, "no TLS: received fatal alert"),
-        (Reset, "no TLS: connection reset"),
+        (old_alert, "TLS handshake failed: received fatal alert"),
+        (Reset, "TLS handshake failed: connection reset"),
     ] {
         let mut receiver = Receiver::new(act).await;
         let url = receiver.url("https://receiver.test");

@@ -81,7 +81,10 @@ fn a_secret_has_16_characters() {
     ] {
         assert_eq!(Secret::new(text).err(), expected, "{text}");
     }
-    assert_eq!(TooShort.to_string(), "a secret has at least 16 characters");
+    assert_eq!(
+        TooShort.to_string(),
+        "the secret must have at least 16 characters"
+    );
 }
 
 #[test]
@@ -212,7 +215,10 @@ fn a_key_has_16_bytes_and_an_id_that_depends_on_it_alone() {
         let refused = KeyBox::new(short, Arc::new(SeededEntropy::new(5))).err();
         assert_eq!(refused, Some(KeyTooShort));
     }
-    assert_eq!(KeyTooShort.to_string(), "a key has at least 16 bytes");
+    assert_eq!(
+        KeyTooShort.to_string(),
+        "the key must have at least 16 bytes"
+    );
     let id = cipher(&[7; 16]).key_id();
     assert_eq!(id, cipher(&[7; 16]).key_id());
     assert_ne!(id, cipher(&[7; 17]).key_id());

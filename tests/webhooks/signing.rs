@@ -166,7 +166,7 @@ fn a_refusal_names_the_failed_check() {
     );
     assert_eq!(
         Unverified::Signature.to_string(),
-        "no secret gives this signature"
+        "the signature matches none of the secrets"
     );
 }
 

@@ -78,7 +78,7 @@ fn a_topic_set_is_parsed_and_formatted() {
         );
     }
     let refused = UnknownTopic("post.eaten".into()).to_string();
-    assert_eq!(refused, "there is no topic \"post.eaten\" to subscribe to");
+    assert_eq!(refused, "unknown topic \"post.eaten\"");
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub fn password(options: &ServeArgs, is_board: bool) -> Result<Option<Password>>
     if is_board {
         if given {
             tracing::warn!(
-                "--admin-password-stdin is ignored: the board has its administrator already"
+                "--admin-password-stdin ignored: the board already has an administrator"
             );
         }
         return Ok(None);

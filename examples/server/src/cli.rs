@@ -25,7 +25,7 @@ use crate::output::Output;
 use crate::serve;
 use crate::webhooks::{RetryOptions, WebhookOptions};
 
-/// A discussion board with a JSON API; without a command, it is served.
+/// A forum server with a JSON API. Without a command, starts the server.
 #[derive(Debug, Parser)]
 #[command(name = "server", version)]
 pub struct Cli {
@@ -40,7 +40,7 @@ pub struct Cli {
 /// Options of every command.
 #[derive(Debug, Args)]
 pub struct Common {
-    /// Where the board is kept: sqlite:PATH, sqlite::memory: or postgres://…
+    /// Database URL: sqlite:PATH, sqlite::memory: or postgres://…
     #[arg(
         long,
         global = true,
@@ -55,13 +55,13 @@ pub struct Common {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve the board and send webhooks: the default
+    /// Start the server and send webhooks (default)
     Serve(Box<ServeArgs>),
     #[command(flatten)]
     Database(DatabaseCommand),
     /// Print the OpenAPI document
     Openapi {
-        /// Which interface to describe
+        /// API surface to describe
         #[arg(long, value_enum, default_value = "full")]
         surface: SurfaceArg,
     },
@@ -73,35 +73,35 @@ enum DatabaseCommand {
     /// Issue, list and revoke API tokens
     #[command(subcommand)]
     Token(TokenCommand),
-    /// Take the board offline, or online again
+    /// Take the board offline or online
     #[command(subcommand)]
     Board(BoardCommand),
-    /// Add and ban members, put them into groups, and give them passwords
+    /// Add and ban members, set groups and passwords
     #[command(subcommand)]
     Member(MemberCommand),
-    /// Add forums, and name their moderators
+    /// Add forums and moderators
     #[command(subcommand)]
     Forum(ForumCommand),
-    /// Lock and pin threads
+    /// Lock, unlock, pin and unpin threads
     #[command(subcommand)]
     Thread(ThreadCommand),
     /// Approve and restore posts
     #[command(subcommand)]
     Post(PostCommand),
-    /// Register endpoints that receive webhooks, and change them
+    /// Add, list, change and remove webhook endpoints
     Webhook(WebhookCommand),
-    /// List deliveries of webhooks, retry and remove them
+    /// List, show, retry and remove webhook deliveries
     #[command(subcommand)]
     Delivery(DeliveryCommand),
-    /// Send webhooks, and do nothing else
+    /// Send webhooks without serving the API
     Worker(WorkerCommand),
-    /// List the board's settings, or change one
+    /// List or change the board's settings
     Setting(SettingCommand),
-    /// Fill the forums General, Help and Members with made-up content
+    /// Fill the forums General, Help and Members with generated content
     Generate(GenerateCommand),
-    /// Apply the migrations that the database lacks
+    /// Apply pending migrations to the database
     Migrate {
-        /// Apply nothing; exit with status 1 if the database lacks migrations
+        /// Only check: exit with status 1 if migrations are pending
         #[arg(long)]
         check: bool,
     },
@@ -198,50 +198,50 @@ fn options_behind_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options for serving")]
 pub struct ServeArgs {
-    /// The address to listen on; port 0 picks a free one
+    /// Address to listen on; port 0 picks a free port
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
-    /// The Redis in which several servers share budgets; while it is out of reach, each meters by itself
+    /// Redis URL for budgets shared by several servers; if Redis is unreachable, each server meters on its own
     #[arg(long, value_name = "URL")]
     pub redis: Option<String>,
-    /// Which interface to serve
+    /// API surface to serve
     #[arg(long, value_enum, default_value = "full")]
     pub surface: SurfaceArg,
-    /// Under which address clients reach the server [default: http://ADDR]
+    /// Public URL of the server [default: http://ADDR]
     #[arg(long, value_name = "URL", value_parser = base_url)]
     pub base_url: Option<String>,
-    /// The units that a token has in one window
+    /// Units per token and window
     #[arg(long, value_name = "N", default_value = "600", value_parser = value_parser!(u32).range(1..))]
     pub token_budget: u32,
-    /// The units that the guests of one address prefix have in one window
+    /// Units per address prefix and window for requests without a token
     #[arg(long, value_name = "N", default_value = "120", value_parser = value_parser!(u32).range(1..))]
     pub guest_budget: u32,
-    /// How many seconds a window lasts
+    /// Length of a window in seconds
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = value_parser!(u32).range(1..))]
     pub window: u32,
-    /// The proxies whose x-forwarded-for is believed
+    /// Proxies whose x-forwarded-for header is trusted
     #[arg(long, value_name = "CIDR,…", value_delimiter = ',', value_parser = network)]
     pub trusted_proxies: Vec<IpNet>,
-    /// Maximum number of open connections, up to 1000000; further ones wait. Lowered if too few files can be open
+    /// Maximum number of open connections, up to 1000000; further connections wait. Lowered to fit the limit of open files
     #[arg(long, value_name = "N", default_value = "10000", value_parser = max_connections)]
     pub max_connections: usize,
-    /// A web page's origin that may call the API, or * for any; repeatable
+    /// Origin allowed to call the API from a browser, or * for any; repeatable
     #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     pub cors_origin: Vec<HeaderValue>,
-    /// The language of messages
+    /// Language of messages
     #[arg(long, value_enum, default_value = "en")]
     pub language: LanguageArg,
     #[command(flatten)]
     pub webhooks: WebhookOptions,
     #[command(flatten)]
     pub retries: RetryOptions,
-    /// Serve without sending webhooks
+    /// Do not send webhooks from this process
     #[arg(long)]
     pub no_worker: bool,
     /// Read the administrator's password for a new database from the first line of standard input
     #[arg(long)]
     pub admin_password_stdin: bool,
-    /// Give a new database its groups and the administrator, and nothing else
+    /// Create a new database with groups and the administrator only
     #[arg(long)]
     pub empty: bool,
     #[command(flatten)]
@@ -251,10 +251,10 @@ pub struct ServeArgs {
 /// Options of the log.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct LogOptions {
-    /// How to write the log to standard error; RUST_LOG filters it
+    /// Format of the log on standard error; RUST_LOG filters it
     #[arg(long, value_enum, default_value = "text")]
     pub log: LogFormat,
-    /// Log formatted panic messages in full; they may quote posts and messages
+    /// Log formatted panic messages in full; they can quote posts and private messages
     #[arg(long)]
     pub log_panics: bool,
 }
@@ -277,7 +277,7 @@ impl From<SurfaceArg> for scope::Surface {
     }
 }
 
-/// The language of messages.
+/// Language of messages.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum LanguageArg {
     /// English
@@ -298,9 +298,9 @@ impl From<LanguageArg> for forum_api::Language {
 /// The format of the log.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum LogFormat {
-    /// A line for people
+    /// One line per event
     Text,
-    /// A JSON object per line
+    /// One JSON object per line
     Json,
 }
 
@@ -310,7 +310,7 @@ fn base_url(text: &str) -> Result<String, &'static str> {
     let is_web = matches!(parsed.scheme_str(), Some("http" | "https"));
     let fits = is_web && !url.contains(['?', '#', '@']);
     fits.then(|| url.into())
-        .ok_or("expected http://… or https://… without user, query and fragment")
+        .ok_or("expected http://… or https://… without username, query and fragment")
 }
 
 /// An origin as a browser sends it, or `*`.
@@ -320,7 +320,7 @@ fn origin(text: &str) -> Result<HeaderValue, &'static str> {
     let written = host.map(|host| format!("{scheme}://{host}"));
     let is_origin = text == "*" || written.as_deref() == Some(text) && !text.contains('@');
     let value = HeaderValue::from_str(text).ok().filter(|_| is_origin);
-    value.ok_or("expected an origin as https://board.example:8443, or *")
+    value.ok_or("expected an origin, for example https://board.example:8443, or *")
 }
 
 fn max_connections(text: &str) -> Result<usize, &'static str> {
@@ -335,5 +335,5 @@ fn network(text: &str) -> Result<IpNet, &'static str> {
     let single = || IpAddr::from_str(text).map(IpNet::from);
     IpNet::from_str(text)
         .or_else(|_| single())
-        .map_err(|_| "expected a network as 10.0.0.0/8, or an address")
+        .map_err(|_| "expected a network, for example 10.0.0.0/8, or an address")
 }

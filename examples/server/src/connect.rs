@@ -41,7 +41,7 @@ pub enum Migrations {
 pub async fn existing(url: &str, migrations: Migrations) -> Result<(Database, Board)> {
     let parsed = DatabaseUrl::parse(url, false)?;
     if parsed.holds_board().await? == Some(false) {
-        let reason = "the database holds no board: serve it first";
+        let reason = "the database contains no board; run `forum-server serve` first";
         return Err(Refusal::NotFound(reason.into()));
     }
     let (database, board) = parsed.open(Language::English, migrations).await?;
@@ -56,10 +56,10 @@ fn must_be_current(status: SchemaStatus) -> Result<()> {
     let reason = match status {
         SchemaStatus::UpToDate => return Ok(()),
         SchemaStatus::Pending => {
-            "the database's schema is older than this program: run the command migrate, or serve it"
+            "the database's schema is older than this program; run `forum-server migrate` first"
         }
         SchemaStatus::Newer => {
-            "the database's schema is newer than this program: use the newer program"
+            "the database's schema is newer than this program; use the newer program"
         }
     };
     Err(Refusal::Conflict(reason.into()))
@@ -79,8 +79,7 @@ impl DatabaseUrl {
             }
             _ => Err(Refusal::invalid(
                 "database",
-                "the database is none that this server can use: \
-                 expected sqlite:PATH, sqlite::memory: or postgres://…",
+                "unsupported database URL: use sqlite:PATH, sqlite::memory: or postgres://…",
             )),
         }
     }

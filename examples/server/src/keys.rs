@@ -52,7 +52,7 @@ impl Secrets {
     pub fn or_created(self, database: &str) -> Result<Self> {
         match beside(database) {
             Some(path) if self.are_plaintext() => {
-                let refused = |error| format!("{} cannot be created: {error}", path.display());
+                let refused = |error| format!("cannot create {}: {error}", path.display());
                 create(&path).map_err(|error| Refusal::failed(refused(error)))?;
                 Self::read(&path)
             }
@@ -69,7 +69,7 @@ impl Secrets {
     pub fn warn_of_plaintext(&self, database: &str) {
         if self.are_plaintext() && database != "sqlite::memory:" {
             tracing::warn!(
-                "webhook secrets are stored in plain text: a key file (--secret-key-file) encrypts them"
+                "webhook secrets are stored in plain text; use --secret-key-file to encrypt them"
             );
         }
     }

@@ -13,7 +13,7 @@ pub fn password(what: &str, from_stdin: bool) -> Result<String> {
         return first_line_of_stdin();
     }
     if !io::stdin().is_terminal() {
-        let reason = "standard input is not a terminal: add --password-stdin, and write the password to its first line";
+        let reason = "standard input is not a terminal; pass --password-stdin and write the password to its first line";
         return Err(Refusal::invalid("password", reason));
     }
     let password = rpassword::prompt_password(format!("{what}: ")).map_err(Refusal::failed)?;
@@ -24,7 +24,10 @@ pub fn password(what: &str, from_stdin: bool) -> Result<String> {
 pub fn first_line_of_stdin() -> Result<String> {
     let line = line_of_stdin()?;
     let line = line.trim_end_matches(['\r', '\n']).into();
-    not_empty(line, "expected a password on standard input")
+    not_empty(
+        line,
+        "expected a password on the first line of standard input",
+    )
 }
 
 fn line_of_stdin() -> Result<String> {
@@ -62,14 +65,14 @@ impl Confirm {
             return Ok(());
         }
         if !io::stdin().is_terminal() {
-            return Err(Refusal::Conflict(format!("{what} Add --yes to confirm.")));
+            return Err(Refusal::Conflict(format!("{what} Pass --yes to confirm.")));
         }
         drop(write!(io::stderr(), "{what} Continue? [y/N] "));
         if matches!(line_of_stdin()?.trim(), "y" | "Y" | "yes") {
             return Ok(());
         }
         Err(Refusal::Conflict(
-            "not confirmed: nothing was changed".into(),
+            "not confirmed; nothing was changed".into(),
         ))
     }
 }

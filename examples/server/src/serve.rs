@@ -127,7 +127,7 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> Result<()> {
 }
 
 async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr)> {
-    let refused = |error| Refusal::failed(format!("{address} cannot be listened on: {error}"));
+    let refused = |error| Refusal::failed(format!("cannot listen on {address}: {error}"));
     let listener = TcpListener::bind(address).await.map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
     Ok((listener, address))

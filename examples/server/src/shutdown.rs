@@ -41,7 +41,7 @@ impl Shutdown {
     /// Waits for the end of `what` is in flight, for at most 10 s.
     pub async fn drain(what: &str, end: impl Future<Output = ()>) {
         if timeout(DRAIN_TIMEOUT, end).await.is_err() {
-            tracing::warn!("{what} were cut off that took longer than 10 s to finish");
+            tracing::warn!("{what} aborted after the 10 s drain timeout");
         }
     }
 }

@@ -79,7 +79,7 @@ impl fmt::Display for StartupBanner {
         writeln!(f, "panel     {}", self.at(PANEL))?;
         writeln!(f, "health    {}", self.at("/health"))?;
         let Some(new) = &self.new else { return Ok(()) };
-        let password = new.password.as_deref().unwrap_or("as it was given");
+        let password = new.password.as_deref().unwrap_or("as given");
         writeln!(f, "log-in    {ADMIN}, password {password}")?;
         let Some(calls) = &new.example_calls else {
             return Ok(());

@@ -18,7 +18,7 @@ use crate::shutdown::Shutdown;
 /// Options of registering endpoints and sending to them.
 #[derive(Clone, Debug, Args)]
 pub struct WebhookOptions {
-    /// Let webhooks go to loopback, private and unique-local addresses
+    /// Allow webhooks to loopback, private and unique-local addresses
     #[arg(long)]
     pub allow_private_webhooks: bool,
     /// Encrypt webhook secrets with the key in this file, of 16 bytes or more [default: with SQLite the file DATABASE.key,
@@ -30,16 +30,16 @@ pub struct WebhookOptions {
 /// Options of retries.
 #[derive(Clone, Debug, Args)]
 pub struct RetryOptions {
-    /// How long to wait after a delivery's first failure; doubles with each
+    /// Delay after the first failed attempt; doubles after each failure
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     webhook_initial_backoff: Duration,
-    /// The longest wait between two attempts
+    /// Longest delay between two attempts
     #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = seconds)]
     webhook_max_backoff: Duration,
-    /// How long one attempt may take
+    /// Time limit of an attempt
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     webhook_timeout: Duration,
-    /// How long deliveries are kept that were delivered, gone or withheld
+    /// Retention of delivered, gone and withheld deliveries
     #[arg(long, value_name = "SECONDS", default_value = "604800", value_parser = seconds)]
     webhook_keep: Duration,
 }
@@ -104,15 +104,15 @@ pub fn refusal(declined: Declined) -> Refusal {
         Declined::Failed(source) => Refusal::Failed(source),
         Declined::Address(private @ Refused::Private(..)) => Refusal::invalid(
             "url",
-            format!("{private}: --allow-private-webhooks turns it on"),
+            format!("{private}; pass --allow-private-webhooks to allow it"),
         ),
         Declined::Key(mismatch) => {
             let remedy = if mismatch.stored == KeyId::plaintext() {
-                "`webhook reseal --new-key FILE` encrypts them"
+                "run `webhook reseal --new-key FILE` to encrypt them"
             } else {
-                "--secret-key-file names the file of their key"
+                "pass the file of their key with --secret-key-file"
             };
-            Refusal::invalid("key", format!("{mismatch}: {remedy}"))
+            Refusal::invalid("key", format!("{mismatch}; {remedy}"))
         }
         other => Refusal::invalid("endpoint", other.to_string()),
     }

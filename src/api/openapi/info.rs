@@ -18,7 +18,7 @@ pub(super) fn introduction(settings: &Settings, surface: Surface) -> String {
         ]
     });
     let budgets = format!(
-        "A token has {}. All who send none from one range of addresses share {}.",
+        "A token has {}. Requests without a token share {} per IP prefix.",
         budget(settings.token_window),
         budget(settings.guest_window),
     );

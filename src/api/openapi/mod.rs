@@ -88,12 +88,12 @@ fn tags(surface: Surface) -> Vec<Value> {
 
 const TAGS: &[(&str, &str)] = &[
     ("me", "The token and its owner."),
-    ("forums", "Forums, and the threads in them."),
-    ("threads", "Threads, and the posts and polls in them."),
-    ("members", "Members' public profiles and their reputation."),
+    ("forums", "Forums and their threads."),
+    ("threads", "Threads with their posts and polls."),
+    ("members", "Public profiles and reputation."),
     ("messages", "The caller's private messages."),
-    ("polls", "Voting, and editing polls."),
-    ("subscriptions", "What the caller follows."),
+    ("polls", "Votes and edits of polls."),
+    ("subscriptions", "The caller's subscriptions."),
     ("search", "Full-text search."),
 ];
 

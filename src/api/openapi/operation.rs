@@ -53,8 +53,8 @@ fn description(endpoint: &ApiEndpoint, surface: Surface) -> String {
     } = endpoint;
     let unit = if *cost == 1 { "unit" } else { "units" };
     let token = match endpoint.handler.needs_token() {
-        true => "Needs a token that carries",
-        false => "Needs no token; one that is sent must carry",
+        true => "Requires a token with the scope",
+        false => "Requires no token; a token that is sent needs the scope",
     };
     let rules = format!("{token} `{scope}`. Costs {cost} {unit}.");
     let field = field_rule(endpoint, surface);
@@ -76,11 +76,11 @@ fn field_rule(endpoint: &ApiEndpoint, surface: Surface) -> String {
     match (endpoint.field_scope, field_scope(endpoint, surface)) {
         (None, _) => String::new(),
         (_, Some((field, scope))) => format!(
-            "`{field}: true` also needs the scope `{scope}`. Without it the answer is 403 `missing_scope` and nothing \
+            "`{field}: true` also requires the scope `{scope}`. Without it the response is 403 `missing_scope` and nothing \
              is written."
         ),
         (Some((field, _)), None) => {
-            format!("`{field}: true` is always refused here with 403 `missing_scope`.")
+            format!("`{field}: true` is always refused with 403 `missing_scope`.")
         }
     }
 }
@@ -134,12 +134,12 @@ fn header(endpoint: &ApiEndpoint) -> Option<Value> {
     let (name, description, schema) = match endpoint.method {
         Method::POST => (
             "Idempotency-Key",
-            "Chosen by the client, such as a UUID. Makes this request safe to repeat: for 24 hours after a success the same request with the same key receives the stored response.",
+            "A key chosen by the client, for example a UUID. It makes the request safe to retry: for 24 hours after a success the same request with the same key receives the stored response.",
             json!({ "type": "string", "pattern": "^[!-~]{1,64}$", "examples": ["5e5c1a52-31d6-4d4e-a0a4-1c6b0f0e7a11"] }),
         ),
         Method::GET if !endpoint.has_side_effects => (
             "If-None-Match",
-            "The etag of an answer that the client still has.",
+            "ETag of a cached response.",
             json!({ "type": "string" }),
         ),
         _ => return None,

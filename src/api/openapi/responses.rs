@@ -12,19 +12,19 @@ use crate::scope::Surface;
 /// Headers, by their names in lower case: what they say, their type, and whether every response carries them.
 #[rustfmt::skip]
 const HEADERS: &[(&str, &str, &str, bool)] = &[
-    ("cache-control", "Who may keep the answer: only the caller, or nobody.", "string", true),
-    ("vary", "That answers differ from token to token.", "string", true),
-    ("x-content-type-options", "nosniff: the content type is to be believed.", "string", true),
-    ("x-ratelimit-limit", "The budget of the window, in units.", "integer", true),
-    ("x-ratelimit-remaining", "What is left of it after this request, in units.", "integer", true),
-    ("x-ratelimit-reset", "When the window ends: Unix time in seconds.", "integer", true),
-    ("x-request-id", "The id of this request in the board's log.", "string", true),
-    ("retry-after", "How many seconds to wait before the request is sent again.", "integer", false),
-    ("www-authenticate", "The scheme to authenticate with: Bearer.", "string", false),
-    ("etag", "A strong tag of the body, to be sent as if-none-match.", "string", false),
-    ("link", "The path of the next page, rel=\"next\"; absent when nothing follows.", "string", false),
-    ("location", "The path of what was created.", "string", false),
-    ("idempotency-replayed", "true when this is a stored response; absent otherwise.", "string", false),
+    ("cache-control", "Caching policy of the response.", "string", true),
+    ("vary", "Always `authorization`: responses depend on the token.", "string", true),
+    ("x-content-type-options", "Always `nosniff`.", "string", true),
+    ("x-ratelimit-limit", "Budget of the window, in units.", "integer", true),
+    ("x-ratelimit-remaining", "Units that remain after this request.", "integer", true),
+    ("x-ratelimit-reset", "End of the window as Unix time in seconds.", "integer", true),
+    ("x-request-id", "Id of this request in the board's log.", "string", true),
+    ("retry-after", "Seconds to wait before you retry the request.", "integer", false),
+    ("www-authenticate", "Authentication scheme: Bearer.", "string", false),
+    ("etag", "Strong validator of the body, for `if-none-match`.", "string", false),
+    ("link", "Path of the next page with `rel=\"next\"`; absent on the last page.", "string", false),
+    ("location", "Path of the created resource.", "string", false),
+    ("idempotency-replayed", "`true` if this is a stored response; absent otherwise.", "string", false),
 ];
 
 /// The headers that these parts of the document refer to.
@@ -76,7 +76,7 @@ pub(super) fn responses(
             StatusCode::NOT_MODIFIED,
             schemas,
         ));
-        let unchanged = "What the client has is still right.";
+        let unchanged = "Not modified.";
         responses.insert(
             "304".into(),
             json!({ "description": unchanged, "headers": headers }),
@@ -86,7 +86,7 @@ pub(super) fn responses(
         responses.insert(status.as_str().to_owned(), refusal(&codes, shared));
     }
     if surface == Surface::Compact {
-        let other = json!({ "description": "Any other refusal.", "headers": header_refs(&[]), "content": error_content(&[]) });
+        let other = json!({ "description": "Any other error.", "headers": header_refs(&[]), "content": error_content(&[]) });
         responses.insert("default".into(), other);
     }
     responses

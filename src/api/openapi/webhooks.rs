@@ -11,20 +11,20 @@ pub(super) const TAG: (&str, &str) = ("webhooks", DESCRIPTION);
 
 const DESCRIPTION: &str = include_str!("webhooks.md");
 
-const SEE: &str = "How deliveries are signed, and what to answer, stands at the tag.";
+const SEE: &str = "The description of the tag `webhooks` explains signatures and responses.";
 
 /// A header of a delivery: its name, the name of its parameter, what it says, and its schema.
 type Header = (&'static str, &'static str, &'static str, fn() -> Value);
 
 #[rustfmt::skip]
 const HEADERS: &[Header] = &[
-    (EVENT, "Event", "The topic of the event.",
+    (EVENT, "Event", "Topic of the event.",
         || json!({ "type": "string", "maxLength": 64 })),
-    (DELIVERY, "Delivery", "The id of the delivery, the same on each of its attempts.",
+    (DELIVERY, "Delivery", "Id of the delivery, the same on each attempt.",
         || json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$" })),
-    (TIMESTAMP, "Timestamp", "When this attempt was made: Unix time in seconds.",
+    (TIMESTAMP, "Timestamp", "Time of this attempt as Unix time in seconds.",
         || json!({ "type": "integer", "format": "int64" })),
-    (SIGNATURE, "Signature", "The HMAC-SHA-256 of timestamp, dot and body, keyed with the endpoint's secret.",
+    (SIGNATURE, "Signature", "HMAC-SHA-256 of timestamp, dot and body, keyed with the endpoint's secret.",
         || json!({ "type": "string", "pattern": "^sha256=[0-9a-f]{64}$" })),
 ];
 
@@ -33,9 +33,9 @@ type ReceiverResponse = (&'static str, &'static str, &'static str);
 
 #[rustfmt::skip]
 const RESPONSES: &[ReceiverResponse] = &[
-    ("2XX", "Received", "The receiver has it."),
-    ("410", "NoLongerWanted", "The receiver never wants this delivery: it is not tried again."),
-    ("default", "NotReceived", "Anything else is a failure: it is tried again, six times in all."),
+    ("2XX", "Received", "The receiver accepted the delivery."),
+    ("410", "NoLongerWanted", "The receiver rejects the delivery for good. It is not retried."),
+    ("default", "NotReceived", "Any other response is a failure. The delivery is retried, up to six attempts in total."),
 ];
 
 /// A webhook for each topic.

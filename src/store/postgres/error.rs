@@ -23,9 +23,9 @@ enum Cause {
     Unusable(String),
     #[error("{0}")]
     Malformed(&'static str),
-    #[error("no connection to Postgres was free in time")]
+    #[error("timed out waiting for a free Postgres connection")]
     PoolTimeout,
-    #[error("Postgres did not answer in time")]
+    #[error("timed out connecting to Postgres")]
     ConnectTimeout,
 }
 

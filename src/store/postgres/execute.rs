@@ -68,7 +68,7 @@ impl Postgres {
 
     /// A connection that knows the statement. The log shows its text, without parameters.
     async fn prepare(&self, sql: &str) -> Result<(Client, Statement)> {
-        tracing::trace!(sql, "run");
+        tracing::trace!(sql, "executing statement");
         let client = self.pool.get().await?;
         let statement = client.prepare_cached(sql).await?;
         Ok((client, statement))

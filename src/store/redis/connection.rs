@@ -134,7 +134,7 @@ impl ReconnectingConnection {
         answer.inspect_err(|fault| {
             self.failures.fetch_add(1, Ordering::Relaxed);
             recorder::record_store_error("budgets");
-            tracing::debug!(%fault, "Redis failed");
+            tracing::debug!(error = %fault, "Redis request failed");
         })
     }
 }
@@ -145,7 +145,7 @@ async fn reconnect_loop(connection: Weak<ReconnectingConnection>, _turn: OwnedMu
         .filter(|connection| connection.is_away())
     {
         if connection.attempt().await.is_ok() {
-            return tracing::info!("Redis is back: this node shares budgets again");
+            return tracing::info!("Redis recovered; rate limits are shared");
         }
         drop(connection);
         tokio::time::sleep(RECONNECT_INTERVAL).await;
@@ -153,5 +153,5 @@ async fn reconnect_loop(connection: Weak<ReconnectingConnection>, _turn: OwnedMu
 }
 
 fn log_unreachable(fault: &Fault) {
-    tracing::error!(%fault, "Redis is out of reach: this node shares no budgets until it is back");
+    tracing::error!(error = %fault, "Redis unreachable; rate limits are local until it recovers");
 }

@@ -160,8 +160,7 @@ impl RedisBudgets {
     }
 }
 
-const EXPECTED: &str =
-    "expected the address of a Redis as redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]";
+const EXPECTED: &str = "expected a Redis URL: redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]";
 
 #[async_trait]
 impl Budgets for RedisBudgets {

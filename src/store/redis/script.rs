@@ -27,7 +27,7 @@ pub(super) struct ChargeRequest<'a> {
     pub(super) known: Option<Budget>,
 }
 
-/// What came of it.
+/// Result.
 #[derive(Clone, Copy)]
 pub(super) struct ChargeReply {
     granted: bool,

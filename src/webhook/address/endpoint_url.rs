@@ -26,25 +26,25 @@ const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(5);
 #[non_exhaustive]
 pub enum Refused {
     /// It is no URL, or holds what no URL should.
-    #[error("a URL is expected, as https://example.org/hook")]
+    #[error("expected a URL, for example https://example.org/hook")]
     Malformed,
     /// Its scheme is neither `https` nor `http`.
-    #[error("the URL begins neither with https: nor with http:")]
+    #[error("the URL must begin with https: or http:")]
     Scheme,
     /// It names a user or a password.
-    #[error("the URL names a user or a password")]
+    #[error("the URL must not contain a username or password")]
     Credentials,
     /// It has a fragment, which would never be sent.
-    #[error("the URL has a fragment (#), which would never be sent")]
+    #[error("the URL must not have a fragment (#)")]
     Fragment,
     /// It names port 0, which no receiver has.
-    #[error("the URL names port 0")]
+    #[error("the URL must not use port 0")]
     Port,
     /// Its name resolves to no address now.
-    #[error("the name {0} does not resolve")]
+    #[error("the host name {0:?} does not resolve")]
     Unresolved(String),
     /// Its host is of this kind, and the setting `allow_private` would allow it.
-    #[error("the address {0} is {1}, and allow_private is off")]
+    #[error("the address {0} is {1}, and private addresses are not allowed")]
     Private(String, &'static str),
     /// Its host is of this kind, and no setting allows it.
     #[error("the address {0} is {1}")]

@@ -13,13 +13,13 @@ use crate::webhook::Topic;
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Body<'a, T> {
-    /// The event's id, the same in all of its deliveries.
+    /// Id of the event, the same in all of its deliveries.
     event: &'a EventId,
-    /// What it is about.
+    /// Topic of the event.
     topic: &'a str,
-    /// When it happened.
+    /// Time of the event.
     occurred_at: Timestamp,
-    /// What happened, as it was when the change was committed.
+    /// The resources, as of the commit of the change.
     data: Data<T>,
 }
 
@@ -31,7 +31,7 @@ enum Data<T> {
     Truncated(Truncated),
 }
 
-/// The ids of an event that would be larger than 256 KiB, in their places.
+/// The ids of an event that would be larger than 256 KiB, in their fields.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename = "TruncatedEvent")]
 struct Truncated {

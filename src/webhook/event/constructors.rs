@@ -51,7 +51,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    "A thread is there; the event of its first post follows."
+    "A thread was created. The event of its first post follows."
     THREAD_CREATED thread_created(around: Surroundings<'_> = example(&THREAD))
         in Some(&around.thread.forum_id) => ThreadEvent, ThreadEvent::new(around);
 
@@ -59,11 +59,11 @@ kinds! {
     THREAD_DELETED thread_deleted(around: Surroundings<'_> = example(&DELETED_THREAD))
         in Some(&around.thread.forum_id) => ThreadEvent, ThreadEvent::new(around);
 
-    "A thread is there again with its posts."
+    "A thread was restored with its posts."
     THREAD_RESTORED thread_restored(around: Surroundings<'_> = example(&THREAD))
         in Some(&around.thread.forum_id) => ThreadEvent, ThreadEvent::new(around);
 
-    "A post is there: a reply, or the first post of a thread."
+    "A post was created: a reply, or the first post of a thread."
     POST_CREATED post_created(post: &Post = &Post::example(), around: Surroundings<'_> = example(&THREAD))
         in Some(&around.thread.forum_id) => PostEvent, PostEvent { post: public(post), around: ThreadEvent::new(around) };
 
@@ -71,15 +71,15 @@ kinds! {
     POST_UPDATED post_updated(post: &Post = &Post::example(), around: Surroundings<'_> = example(&THREAD))
         in Some(&around.thread.forum_id) => PostEvent, PostEvent { post: public(post), around: ThreadEvent::new(around) };
 
-    "A reply was deleted. Its text is not told again."
+    "A reply was deleted. The event does not contain its text."
     POST_DELETED post_deleted(post: &Post = &deleted_post(), around: Surroundings<'_> = example(&THREAD))
         in Some(&around.thread.forum_id) => PostEvent, PostEvent { post: without_text(post), around: ThreadEvent::new(around) };
 
-    "A reply is there again."
+    "A reply was restored."
     POST_RESTORED post_restored(post: &Post = &Post::example(), around: Surroundings<'_> = example(&THREAD))
         in Some(&around.thread.forum_id) => PostEvent, PostEvent { post: public(post), around: ThreadEvent::new(around) };
 
-    "Somebody voted, or changed the vote. Nobody is told who."
+    "A member voted or changed a vote. The event does not name the voter."
     POLL_VOTED poll_voted(poll: &Poll = &Poll::example(), around: Surroundings<'_> = example(&THREAD))
         in Some(&around.thread.forum_id) => VoteEvent, VoteEvent { poll: public(poll), around: ThreadEvent::by((), around) };
 
@@ -87,7 +87,7 @@ kinds! {
     POLL_UPDATED poll_updated(poll: &Poll = &Poll::example(), around: Surroundings<'_> = example(&THREAD))
         in Some(&around.thread.forum_id) => PollEvent, PollEvent { poll: public(poll), around: ThreadEvent::new(around) };
 
-    "A member was rated, for a post in `forum` if it is given."
+    "A member was rated. For the rating of a post, `forum` is the post's forum."
     MEMBER_RATED member_rated(
         rating: &Rating = &Rating::example(),
         member: &Author = &AUTHOR,
@@ -95,7 +95,7 @@ kinds! {
         actor: Option<&Author> = Some(&AUTHOR)
     ) in forum.map(|forum| &forum.forum_id) => RatingEvent, RatingEvent { rating, member, forum, actor };
 
-    "A private message was sent: its ids and nothing of its text."
+    "A private message was sent. The event contains ids only."
     MESSAGE_SENT message_sent(
         message: &MessageId = &MessageId::from(9),
         sender: &UserId = &AUTHOR.user_id,
@@ -105,7 +105,7 @@ kinds! {
             actor: (),
         };
 
-    "An operator tries an endpoint."
+    "An operator sent a ping to test the endpoint."
     PING ping() in None => PingEvent, PingEvent {};
 }
 

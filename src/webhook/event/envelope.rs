@@ -72,7 +72,7 @@ impl Surroundings<'_> {
     }
 }
 
-/// A forum, beside what is in it.
+/// Id and title of a forum.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ForumName {

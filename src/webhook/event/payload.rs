@@ -10,18 +10,16 @@ use serde_json::{Map, Value};
 use super::{Event, ForumName, Surroundings};
 use crate::model::{Author, MessageId, Poll, Post, Rating, Thread, UserId};
 
-/// Something happened to a thread, or to what is in it. `A` is the actor: a member if any, or none that is published.
+/// An event of a thread or of its content. `A` is the type of the actor: an optional member, or `()` for topics that
+/// publish no actor.
 #[derive(Serialize, JsonSchema)]
-#[schemars(
-    rename = "ThreadEvent",
-    description = "Something happened to a thread."
-)]
+#[schemars(rename = "ThreadEvent", description = "An event of a thread.")]
 pub(super) struct ThreadEvent<'a, A = Option<&'a Author>> {
     /// The thread.
     pub(super) thread: PublicView<'a, Thread>,
-    /// The forum that it is in.
+    /// The forum of the thread.
     pub(super) forum: ForumName,
-    /// Who did it; null when no member did, and where nobody is told who.
+    /// The member who made the change; null if no member did, or if the topic does not name one.
     pub(super) actor: A,
 }
 
@@ -41,7 +39,7 @@ impl<'a, A> ThreadEvent<'a, A> {
     }
 }
 
-/// Something happened to a post.
+/// An event of a post.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct PostEvent<'a> {
     /// The post.
@@ -50,7 +48,7 @@ pub(super) struct PostEvent<'a> {
     pub(super) around: ThreadEvent<'a>,
 }
 
-/// Something happened to a poll.
+/// An event of a poll.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct PollEvent<'a> {
     /// The poll.
@@ -59,7 +57,7 @@ pub(super) struct PollEvent<'a> {
     pub(super) around: ThreadEvent<'a>,
 }
 
-/// Somebody voted.
+/// A vote in a poll. It does not name the voter.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct VoteEvent<'a> {
     /// The poll, with its totals.
@@ -73,36 +71,36 @@ pub(super) struct VoteEvent<'a> {
 pub(super) struct RatingEvent<'a> {
     /// The rating.
     pub(super) rating: &'a Rating,
-    /// Who was rated.
+    /// The rated member.
     pub(super) member: &'a Author,
-    /// The forum of the post that it is about, if any.
+    /// The forum of the rated post; null for a rating without a post.
     pub(super) forum: Option<&'a ForumName>,
-    /// Who rated; null when the account is gone.
+    /// The member who gave the rating; null if the account no longer exists.
     pub(super) actor: Option<&'a Author>,
 }
 
 /// A private message was sent.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct MessageEvent<'a> {
-    /// The message's ids, and nothing else of it.
+    /// Ids of the message, without its content.
     pub(super) message: MessageIds<'a>,
     /// Always null.
     pub(super) actor: (),
 }
 
-/// Which message, from whom and to whom.
+/// Ids of a message, its sender and its recipients.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct MessageIds<'a> {
     /// The id of the sender's copy.
     pub(super) message_id: &'a MessageId,
-    /// Who sent it.
+    /// Id of the sender.
     pub(super) sender_id: &'a UserId,
-    /// To whom it was sent.
+    /// Ids of the recipients.
     pub(super) recipient_ids: &'a [UserId],
 }
 
-/// Nothing happened: an endpoint is tried.
+/// The data of a ping, which is empty.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct PingEvent {}
 
@@ -112,7 +110,7 @@ impl Event {
     pub const OF_A_READER: [&str; 5] = ["canEdit", "canDelete", "canReply", "canStartThread", "ownVote"];
 }
 
-/// A resource as it was when the change was committed, without what depends on a reader.
+/// A resource as of the commit of the change, without the fields that depend on the reader.
 pub(super) struct PublicView<'a, T: Clone>(pub(super) Cow<'a, T>);
 
 impl<T: Clone + Serialize> Serialize for PublicView<'_, T> {
@@ -137,7 +135,7 @@ impl<T: Clone + JsonSchema> JsonSchema for PublicView<'_, T> {
         if let Some(names) = required.and_then(Value::as_array_mut) {
             names.retain(|name| Event::OF_A_READER.iter().all(|field| name != field));
         }
-        let says = "As it was when the change was committed, without what depends on a reader.";
+        let says = "The resource as of the commit of the change, without fields that depend on the reader.";
         schema.insert("description".into(), says.into());
         schema
     }

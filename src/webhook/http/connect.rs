@@ -47,7 +47,7 @@ where
 {
     let mut waiting = addresses.iter();
     let mut running = JoinSet::new();
-    let mut failed = Unsent("the host has no address".into());
+    let mut failed = Unsent("the host name has no addresses".into());
     loop {
         if let Some(address) = waiting.next() {
             running.spawn(open(*address));
@@ -99,12 +99,12 @@ fn server_name(target: &Target) -> Result<ServerName<'static>, Unsent> {
         Host::Ipv4(address) => Ok(ServerName::from(IpAddr::from(*address))),
         Host::Ipv6(address) => Ok(ServerName::from(IpAddr::from(*address))),
         Host::Domain(name) => ServerName::try_from(name.clone())
-            .map_err(|_| Unsent("the name of the host is not valid".into())),
+            .map_err(|_| Unsent("the host name is invalid".into())),
     }
 }
 
 fn connect_error(address: SocketAddr, error: &io::Error) -> Unsent {
-    Unsent(format!("no connection to {address}: {}", error.kind()))
+    Unsent(format!("cannot connect to {address}: {}", error.kind()))
 }
 
 /// The receiver does not speak TLS, or its certificate is refused.
@@ -112,8 +112,8 @@ fn tls_error(error: &io::Error) -> Unsent {
     let cause = error.get_ref().and_then(|source| source.downcast_ref());
     Unsent(match cause {
         Some(TlsError::InvalidCertificate(error)) => certificate_error(error).into(),
-        Some(error) => format!("no TLS: {error}"),
-        None => format!("no TLS: {}", error.kind()),
+        Some(error) => format!("TLS handshake failed: {error}"),
+        None => format!("TLS handshake failed: {}", error.kind()),
     })
 }
 
@@ -123,7 +123,7 @@ const fn certificate_error(error: &CertificateError) -> &'static str {
         Is::Expired | Is::ExpiredContext { .. } => "the certificate has expired",
         Is::NotValidYet | Is::NotValidYetContext { .. } => "the certificate is not valid yet",
         Is::NotValidForName | Is::NotValidForNameContext { .. } => {
-            "the certificate is for another name"
+            "the certificate is for another host name"
         }
         _ => "the certificate is not trusted",
     }
@@ -144,7 +144,7 @@ fn roots(pem: &str) -> Result<RootCertStore, BoxError> {
     let mut roots = RootCertStore::empty();
     let system = rustls_native_certs::load_native_certs();
     for error in system.errors {
-        tracing::warn!(%error, "certificates that the system trusts could not be read");
+        tracing::warn!(%error, "failed to read system root certificates");
     }
     roots.add_parsable_certificates(system.certs);
     let before = roots.len();
@@ -152,7 +152,7 @@ fn roots(pem: &str) -> Result<RootCertStore, BoxError> {
         roots.add(certificate?)?;
     }
     if roots.len() == before && !pem.is_empty() {
-        return Err("the trusted certificates are not in PEM".into());
+        return Err("the extra root certificates are not valid PEM".into());
     }
     Ok(roots)
 }
@@ -211,6 +211,6 @@ mod tests {
             assert_eq!(*started.lock().unwrap(), *starts, "{behaviours:?}");
         }
         let none = race(&[], |_| async { Ok(()) }).await;
-        assert_eq!(none, Err(Unsent("the host has no address".into())));
+        assert_eq!(none, Err(Unsent("the host name has no addresses".into())));
     }
 }

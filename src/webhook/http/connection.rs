@@ -128,7 +128,7 @@ pub(super) fn was_closed(error: &Error) -> bool {
 pub(super) fn response_error(error: &Error) -> Unsent {
     let kind = cause(error).map(|cause| cause.kind().to_string());
     let why = kind.unwrap_or_else(|| error.to_string());
-    Unsent(format!("no answer: {why}"))
+    Unsent(format!("no response: {why}"))
 }
 
 fn cause(error: &Error) -> Option<&io::Error> {

@@ -134,7 +134,7 @@ impl HttpTransport {
         *request.method_mut() = Method::POST;
         *request.uri_mut() = target.path().clone();
         let host = HeaderValue::from_str(target.authority());
-        let host = host.map_err(|_| Unsent("the name of the host is not valid".into()))?;
+        let host = host.map_err(|_| Unsent("the host name is invalid".into()))?;
         let headers = request.headers_mut();
         headers.insert(HOST, host);
         if self.settings.keep.is_zero() {
@@ -154,7 +154,7 @@ impl Transport for HttpTransport {
         match (capture, ended) {
             (Some(capture), _) => Ok(capture.into()),
             (None, Ok(Err(error))) => Err(error),
-            (None, Ok(Ok(())) | Err(_)) => Err(Unsent(format!("no answer within {limit:?}"))),
+            (None, Ok(Ok(())) | Err(_)) => Err(Unsent(format!("no response within {limit:?}"))),
         }
     }
 }

@@ -36,10 +36,10 @@ async fn an_unreachable_server_is_an_error_in_time() {
         refused.contains("refused") && !refused.contains("secret"),
         "{refused}"
     );
-    assert_eq!(fault(&silence).await, "Postgres did not answer in time");
+    assert_eq!(fault(&silence).await, "timed out connecting to Postgres");
     let full = pool(&schema().await, 1);
     let _taken = full.get().await.unwrap();
-    let expected = "no connection to Postgres was free in time";
+    let expected = "timed out waiting for a free Postgres connection";
     assert_eq!(fault(&full).await, expected);
 }
 

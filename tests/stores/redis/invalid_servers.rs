@@ -95,7 +95,7 @@ async fn a_malformed_address_is_refused_without_the_password() {
     ] {
         let refused = RedisBudgets::connect(url, Settings::default()).await;
         let sentence = refused.unwrap_err().to_string();
-        let expected = "expected the address of a Redis";
+        let expected = "expected a Redis URL";
         assert!(sentence.starts_with(expected), "{url}: {sentence}");
         assert!(!sentence.contains("hush"));
     }

@@ -64,7 +64,7 @@ fn an_attempt_is_recorded_with_its_response_or_its_error() {
     let expected = [
         (Some(500), None, 120),
         (None, Some("connection refused"), 0),
-        (None, Some("there was no answer in time"), 15_000),
+        (None, Some("the operation timed out"), 15_000),
         (Some(204), None, 0),
     ];
     assert_eq!(ends.collect::<Vec<_>>(), expected);
@@ -161,7 +161,7 @@ fn deliveries_whose_secret_cannot_be_decrypted_wait_uncounted_and_ever_longer() 
     fixture.secrets = Arc::new(LostKey);
     let handle = fixture.start();
     let log = fixture.only().1;
-    assert_eq!(log[0].error.as_deref(), Some("nothing was sent: no key"));
+    assert_eq!(log[0].error.as_deref(), Some("not sent: no key"));
     fixture.pass(HOUR * 24);
     let (delivery, log) = fixture.only();
     let tried = log

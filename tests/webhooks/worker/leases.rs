@@ -113,6 +113,9 @@ fn a_lease_that_expires_after_sending_began_is_a_failed_attempt() {
     assert_eq!(fixture.progress(), (State::Delivered, 2));
     let (_, attempts) = fixture.only();
     let lost = attempts[0].error.as_deref();
-    assert_eq!(lost, Some("the worker that had it never said how it ended"));
+    assert_eq!(
+        lost,
+        Some("the lease expired and the worker reported no result")
+    );
     assert_eq!(attempts.len(), 2);
 }

@@ -19,7 +19,7 @@ fn each_attempt_is_a_span_with_its_end() {
     let log = log(&fixture);
     let ends: Vec<_> = log
         .lines()
-        .filter(|line| line.contains("attempted"))
+        .filter(|line| line.contains("delivery attempt completed"))
         .collect();
     assert_eq!(ends.len(), 3, "{log}");
     let (delivery, _) = fixture.only();

@@ -156,7 +156,7 @@ impl Club {
 /// The numbers of a place in a list.
 fn after<const N: usize>(place: Option<&Position>) -> Result<Option<[i64; N]>> {
     let numbers = place.map(Position::numbers).transpose();
-    numbers.map_err(|_| Refusal::Unusable("after", "a cursor that this list gave"))
+    numbers.map_err(|_| Refusal::Unusable("after", "a cursor returned by this list"))
 }
 
 fn millis(since: Option<Timestamp>) -> i64 {

@@ -13,7 +13,8 @@ use super::sessions;
 /// Adds a member and returns the id. Names are unique without regard to case.
 pub async fn add(tx: &Transaction<'_>, name: &str, groups: Groups, now: Timestamp) -> Result<i64> {
     if !is_name(name) {
-        let rule = "a name is 1 to 64 of a-z, A-Z, 0-9, dot, hyphen and underscore";
+        let rule =
+            "a username must have 1 to 64 characters of a-z, A-Z, 0-9, dot, hyphen and underscore";
         return Err(Refusal::invalid("username", rule));
     }
     let insert = "
@@ -21,7 +22,7 @@ pub async fn add(tx: &Transaction<'_>, name: &str, groups: Groups, now: Timestam
         ON CONFLICT DO NOTHING RETURNING id";
     let parameters = bind! { ":name": name, ":groups": groups.to_string(), ":now": now };
     let id = tx.first(insert, parameters, |row| row.value()).await?;
-    id.ok_or_else(|| Refusal::Conflict(format!("the name {name:?} is taken")))
+    id.ok_or_else(|| Refusal::Conflict(format!("the username {name:?} is already taken")))
 }
 
 fn is_name(text: &str) -> bool {
@@ -34,7 +35,7 @@ pub async fn named(connection: &Connection<'_>, name: &str) -> Result<i64> {
     let id = connection
         .first(find, bind![name.to_ascii_lowercase()], |row| row.value())
         .await;
-    id?.ok_or_else(|| Refusal::NotFound(format!("there is no member {name:?}")))
+    id?.ok_or_else(|| Refusal::NotFound(format!("unknown member {name:?}")))
 }
 
 pub async fn name(connection: &Connection<'_>, member: i64) -> Result<Option<String>> {
@@ -111,7 +112,7 @@ pub async fn administrators_password(connection: &Connection<'_>, name: &str) ->
     match found? {
         Some((hash, Some(groups))) if Groups::contains(groups, Group::Administrators) => Ok(hash),
         _ => Err(Refusal::Forbidden(format!(
-            "{name:?} is no administrator with a password"
+            "{name:?} is not an administrator with a password"
         ))),
     }
 }

@@ -85,7 +85,7 @@ pub struct NewForum {
 /// Adds a forum as the last of its siblings and returns its id.
 pub async fn add(tx: &Transaction<'_>, new: &NewForum) -> Result<i64> {
     if is_blank(&new.title) || !is_single_line(&new.title) {
-        let rule = "a forum needs a title of one line, without control characters";
+        let rule = "the title must be one line without control characters";
         return Err(Refusal::invalid("title", rule));
     }
     if let Some(parent) = new.parent {
@@ -118,7 +118,9 @@ pub async fn name_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> Re
     if !actor.is_some_and(|actor| actor.access(forum).read) {
         return Err(Refusal::invalid(
             "member",
-            format!("a moderator has to be able to read forum {forum}"),
+            format!(
+                "the member cannot read forum \"{forum}\"; moderators must be able to read their forum"
+            ),
         ));
     }
     let insert =
@@ -130,6 +132,6 @@ pub async fn name_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> Re
 async fn must_exist(connection: &Connection<'_>, forum: i64) -> Result<()> {
     let find = "SELECT 1 FROM forum WHERE id = ?1";
     let found = connection.any(find, bind![forum]).await?;
-    let absent = || Refusal::NotFound(format!("there is no forum {forum}"));
+    let absent = || Refusal::NotFound(format!("unknown forum \"{forum}\""));
     found.then_some(()).ok_or_else(absent)
 }

@@ -61,7 +61,7 @@ impl Groups {
     /// Parses a set of at least one group.
     pub fn named(text: &str) -> host::Result<Self> {
         let groups: Self = text.parse()?;
-        let none = || Refusal::invalid("groups", "name one group or more");
+        let none = || Refusal::invalid("groups", "expected at least one group");
         (groups != Self::default())
             .then_some(groups)
             .ok_or_else(none)
@@ -104,7 +104,7 @@ pub struct UnknownGroupError(String);
 impl fmt::Display for UnknownGroupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = Group::ALL.map(Group::name).join(", ");
-        write!(f, "there is no group {:?}, but {all}", self.0)
+        write!(f, "unknown group {:?}; expected one of {all}", self.0)
     }
 }
 

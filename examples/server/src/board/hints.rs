@@ -99,7 +99,7 @@ impl Board {
             })
         });
         if let Err(error) = write.await {
-            tracing::error!(?error, "hints were not written to the database");
+            tracing::error!(?error, "failed to write hints to the database");
         }
     }
 

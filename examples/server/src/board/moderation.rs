@@ -32,7 +32,7 @@ pub async fn restore(tx: &Transaction<'_>, events: &mut EventRecorder, post: i64
 }
 
 async fn found(tx: &Transaction<'_>, post: i64) -> Result<PostRow> {
-    let absent = || Refusal::NotFound(format!("there is no post {post}"));
+    let absent = || Refusal::NotFound(format!("unknown post \"{post}\""));
     PostRow::load(tx, post).await?.ok_or_else(absent)
 }
 
@@ -63,7 +63,7 @@ impl Mark {
 /// Sets or removes a flag of a thread. Its version changes with the flag.
 pub async fn mark(tx: &Transaction<'_>, thread: i64, mark: Mark, on: bool) -> Result<()> {
     match tx.change(mark.update(), bind![thread, on]).await? {
-        0 => Err(Refusal::NotFound(format!("there is no thread {thread}"))),
+        0 => Err(Refusal::NotFound(format!("unknown thread \"{thread}\""))),
         _ => Ok(()),
     }
 }

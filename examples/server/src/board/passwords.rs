@@ -10,7 +10,7 @@ const MIN: usize = 8;
 
 pub fn must_be_long_enough(password: &str) -> Result<(), Refusal> {
     let long_enough = password.chars().count() >= MIN;
-    let rule = || format!("a password has at least {MIN} characters");
+    let rule = || format!("the password must have at least {MIN} characters");
     long_enough
         .then_some(())
         .ok_or_else(|| Refusal::invalid("password", rule()))

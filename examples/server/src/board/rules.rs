@@ -238,7 +238,7 @@ mod tests {
             panic!("the fourth post is allowed");
         };
         assert_eq!(wait, Duration::from_secs(1));
-        assert_eq!(text, "No more than 3 posts an hour are allowed.");
+        assert_eq!(text, "No more than 3 posts per hour are allowed.");
     }
 
     #[test]

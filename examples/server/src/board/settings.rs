@@ -22,7 +22,7 @@ pub struct Setting<T> {
 pub const TITLE_MAX: Setting<u32> = Setting::new("thread.title_max", 120, 1);
 /// How many characters a post may have, a message, and the comment of a rating.
 pub const BODY_MAX: Setting<u32> = Setting::new("post.body_max", 20_000, 1);
-/// How many seconds have to pass between two posts of a member who is not staff; 0 for none.
+/// How many seconds must pass between two posts of a member who is not staff; 0 for none.
 pub const POST_INTERVAL: Setting<u32> = Setting::new("post.interval_seconds", 15, 0);
 /// How many posts a member may write in an hour.
 pub const POSTS_PER_HOUR: Setting<u32> = Setting::new("post.per_hour", 60, 1);
@@ -120,7 +120,7 @@ pub trait SettingType:
 
 impl SettingType for u32 {
     fn rule(least: Self) -> String {
-        format!("a whole number from {least}")
+        format!("a whole number of at least {least}")
     }
 }
 
@@ -132,7 +132,7 @@ impl SettingType for bool {
 
 impl SettingType for EditWindow {
     fn rule(least: Self) -> String {
-        format!("a whole number from {least}, or unlimited")
+        format!("a whole number of at least {least}, or unlimited")
     }
 }
 

@@ -19,9 +19,9 @@ use crate::prompt::Confirm;
 /// The whole board.
 #[derive(Debug, Subcommand)]
 pub enum BoardCommand {
-    /// Let nobody but administrators see it
+    /// Take the board offline
     Offline,
-    /// Let everybody see it again
+    /// Bring the board online
     Online,
 }
 
@@ -39,31 +39,31 @@ impl BoardCommand {
 /// The board's forums.
 #[derive(Debug, Subcommand)]
 pub enum ForumCommand {
-    /// Add a forum, and print its id
+    /// Add a forum and print its id
     Add(AddForumArgs),
-    /// Name a member as a moderator of a forum
+    /// Make a member moderator of a forum
     Moderator {
-        /// The forum's id
+        /// Forum id
         id: i64,
-        /// The member's name
+        /// Username
         name: String,
     },
 }
 
 #[derive(Debug, Args)]
 pub struct AddForumArgs {
-    /// The forum's title
+    /// Title of the forum
     title: String,
-    /// The id of the forum above
+    /// Id of the parent forum
     #[arg(long, value_name = "ID")]
     parent: Option<i64>,
-    /// Who may read it; as the forum above when left out, like the other two
+    /// Groups that may read [default: the parent's]
     #[arg(long, value_name = "g,…")]
     read: Option<String>,
-    /// Who may start threads
+    /// Groups that may start threads [default: the parent's]
     #[arg(long, value_name = "g,…")]
     start: Option<String>,
-    /// Who may reply
+    /// Groups that may reply [default: the parent's]
     #[arg(long, value_name = "g,…")]
     reply: Option<String>,
 }
@@ -108,19 +108,19 @@ impl AddForumArgs {
 /// The board's threads.
 #[derive(Debug, Subcommand)]
 pub enum ThreadCommand {
-    /// Let nobody but moderators post in a thread, or change its posts
+    /// Lock a thread
     Lock(Id),
-    /// Let everybody post in a thread again
+    /// Unlock a thread
     Unlock(Id),
-    /// Lift a thread to the top of the board's own pages
+    /// Pin a thread
     Pin(Id),
-    /// Let a thread go its way again
+    /// Unpin a thread
     Unpin(Id),
 }
 
 #[derive(Debug, Args)]
 pub struct Id {
-    /// The id of the thread or post
+    /// Id of the thread or post
     id: i64,
 }
 
@@ -138,12 +138,12 @@ impl ThreadCommand {
     }
 }
 
-/// The board's posts; a thread's first post stands for the thread.
+/// The board's posts. The first post of a thread represents the thread.
 #[derive(Debug, Subcommand)]
 pub enum PostCommand {
-    /// Let everybody see a post that awaits approval
+    /// Approve a post
     Approve(Id),
-    /// Bring a deleted post back
+    /// Restore a deleted post
     Restore(Id),
 }
 
@@ -168,10 +168,10 @@ impl PostCommand {
 pub struct SettingCommand {
     #[command(subcommand)]
     list: Option<SettingList>,
-    /// The setting's name
+    /// Key of the setting
     #[arg(required = true)]
     key: Option<String>,
-    /// Its new value
+    /// New value
     #[arg(required = true, allow_hyphen_values = true)]
     value: Option<String>,
 }
@@ -202,30 +202,32 @@ impl SettingCommand {
 
 async fn set(board: &Board, key: String, value: String) -> Result<Output> {
     let setting = settings::named(&key)
-        .ok_or_else(|| Refusal::NotFound(format!("there is no setting {key:?}")))?;
+        .ok_or_else(|| Refusal::NotFound(format!("unknown setting {key:?}")))?;
     let set = board.write(move |tx, _| {
         Box::pin(async move {
             let set = setting.set(tx, &value).await?;
-            set.ok_or_else(|| Refusal::invalid("value", format!("{key} is {}", setting.rule())))
+            set.ok_or_else(|| {
+                Refusal::invalid("value", format!("{key} must be {}", setting.rule()))
+            })
         })
     });
     set.await?;
     Output::done()
 }
 
-/// Bulk content: half of the threads in General, and half of the replies in one of them.
+/// Generates content: half of the threads are in General, and half of the replies in one of its threads.
 #[derive(Debug, Args)]
 pub struct GenerateCommand {
-    /// How many members
+    /// Number of members
     #[arg(long, value_name = "N", default_value = "100", value_parser = value_parser!(u64).range(1..=MAX))]
     members: u64,
-    /// How many threads [default: a tenth of the posts]
+    /// Number of threads [default: a tenth of the posts]
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=MAX))]
     threads: Option<u64>,
-    /// How many posts, the first ones of the threads among them
+    /// Number of posts, including first posts
     #[arg(long, value_name = "N", default_value = "1000", value_parser = value_parser!(u64).range(1..=MAX))]
     posts: u64,
-    /// The same number makes the same content
+    /// Random seed
     #[arg(long, default_value = "1")]
     seed: u64,
     #[command(flatten)]
@@ -238,8 +240,7 @@ impl GenerateCommand {
     pub async fn run(self, board: &Board) -> Result<Output> {
         let fresh = board.read(|connection| Box::pin(demo::is_fresh(connection)));
         if !fresh.await? {
-            let what =
-                "This board holds more than the demo content. Generated content cannot be removed.";
+            let what = "The board contains more than the demo content. Generated content cannot be removed.";
             self.confirm.ask(what)?;
         }
         let amount = Amount {

@@ -27,26 +27,26 @@ const PAGE: u32 = 100;
 /// Deliveries of webhooks.
 #[derive(Debug, Subcommand)]
 pub enum DeliveryCommand {
-    /// List deliveries, the newest first
+    /// List deliveries, newest first
     List {
-        /// Only those in this state
+        /// Only deliveries in this state
         #[arg(long, value_name = "S", value_parser = state)]
         state: Option<State>,
-        /// Only those to this endpoint
+        /// Only deliveries to this endpoint
         #[arg(long, value_name = "ID", value_parser = endpoint)]
         endpoint: Option<EndpointId>,
     },
     /// Show a delivery and its attempts
     Show {
-        /// The delivery's id
+        /// Delivery id
         #[arg(value_parser = delivery)]
         id: DeliveryId,
     },
-    /// Queue a finished delivery again, or send a retrying one at once
+    /// Retry a finished delivery, or send a retrying one at once
     Retry(RetryArgs),
-    /// Remove a delivery, in any state
+    /// Remove a delivery in any state
     Remove {
-        /// The delivery's id
+        /// Delivery id
         #[arg(value_parser = delivery)]
         id: DeliveryId,
     },
@@ -54,13 +54,13 @@ pub enum DeliveryCommand {
 
 #[derive(Debug, Args)]
 pub struct RetryArgs {
-    /// The delivery's id
+    /// Delivery id
     #[arg(required_unless_present = "dead", conflicts_with_all = ["dead", "endpoint"], value_parser = delivery)]
     id: Option<DeliveryId>,
-    /// All dead ones of an endpoint
+    /// Retry all dead deliveries of an endpoint
     #[arg(long, requires = "endpoint")]
     dead: bool,
-    /// The endpoint's id
+    /// Endpoint id
     #[arg(long, value_name = "ID", requires = "dead", value_parser = endpoint)]
     endpoint: Option<EndpointId>,
 }
@@ -135,16 +135,16 @@ async fn retry(webhooks: &Webhooks, id: &DeliveryId) -> Result<Output> {
     let found = webhooks.deliveries.find(id).await?;
     let (found, _) = found.ok_or_else(|| not_found(id))?;
     let state = found.progress.state.as_str();
-    let reason = format!("the delivery is {state}: it waits for an attempt, or one is under way");
+    let reason = format!("the delivery is {state}: an attempt is already due or in progress");
     Err(Refusal::Conflict(reason))
 }
 
 fn delivery(id: &str) -> Result<DeliveryId, &'static str> {
-    DeliveryId::new(id).ok_or("not a delivery's id")
+    DeliveryId::new(id).ok_or("not a delivery id")
 }
 
 fn not_found(id: &DeliveryId) -> Refusal {
-    Refusal::NotFound(format!("there is no delivery \"{id}\""))
+    Refusal::NotFound(format!("unknown delivery \"{id}\""))
 }
 
 fn state(name: &str) -> Result<State, String> {
@@ -250,7 +250,7 @@ impl WorkerCommand {
         registry.check_key().await.map_err(refusal)?;
         secrets.warn_of_plaintext(url);
         let worker = webhooks::start(database, board, &environment, &self.webhooks, &self.retries)?;
-        tracing::info!("webhooks are sent");
+        tracing::info!("webhook worker started");
         shutdown.requested().await;
         webhooks::stop(&worker).await;
         Output::done()

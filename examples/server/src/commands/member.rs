@@ -12,31 +12,31 @@ use crate::prompt;
 /// The board's members.
 #[derive(Debug, Subcommand)]
 pub enum MemberCommand {
-    /// Add a member, and print the id
+    /// Add a member and print the id
     Add {
-        /// The member's name
+        /// Username
         name: String,
-        /// The groups, with commas between them
+        /// Comma-separated groups
         #[arg(long, value_name = "g,…")]
         groups: String,
     },
-    /// Give a member a password
+    /// Set a member's password
     Password {
-        /// The member's name
+        /// Username
         name: String,
         /// Read the password from the first line of standard input [default: ask at the terminal]
         #[arg(long)]
         password_stdin: bool,
     },
-    /// Ban a member, whose tokens open nothing from then on
+    /// Ban a member; their tokens stop working
     Ban(Name),
-    /// Take a ban back
+    /// Lift a ban
     Unban(Name),
-    /// Put a member into these groups and no others
+    /// Set a member's groups
     Groups {
-        /// The member's name
+        /// Username
         name: String,
-        /// The groups, with commas between them
+        /// Comma-separated groups
         #[arg(value_name = "g,…")]
         groups: String,
     },
@@ -44,7 +44,7 @@ pub enum MemberCommand {
 
 #[derive(Debug, Args)]
 pub struct Name {
-    /// The member's name
+    /// Username
     name: String,
 }
 

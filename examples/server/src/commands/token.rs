@@ -25,13 +25,13 @@ const PAGE: u32 = 100;
 /// API tokens.
 #[derive(Debug, Subcommand)]
 pub enum TokenCommand {
-    /// Issue a token and print it, once
+    /// Issue a token and print it once
     Issue(IssueArgs),
     /// List all tokens
     List,
     /// Revoke a token
     Revoke {
-        /// The token's public part, between the second and the third underscore
+        /// Lookup of the token: the part between the second and the third underscore
         #[arg(value_parser = lookup)]
         lookup: Lookup,
     },
@@ -39,13 +39,13 @@ pub enum TokenCommand {
 
 #[derive(Debug, Args)]
 pub struct IssueArgs {
-    /// The member for whom it acts
+    /// Owner's username
     #[arg(long, value_name = "NAME")]
     owner: String,
-    /// What it carries, or all that the surface knows
+    /// Comma-separated scopes, or `all`
     #[arg(long, value_name = "a,b|all")]
     scopes: String,
-    /// In how many whole days it expires; never when left out
+    /// Days until it expires [default: never]
     #[arg(
         long,
         value_name = "TEXT",
@@ -53,7 +53,7 @@ pub struct IssueArgs {
         allow_hyphen_values = true
     )]
     expires_in_days: String,
-    /// What to call it: one line of at most 100 characters
+    /// Label: one line of at most 100 characters
     #[arg(
         long,
         value_name = "TEXT",
@@ -61,10 +61,10 @@ pub struct IssueArgs {
         allow_hyphen_values = true
     )]
     label: String,
-    /// The administrator who issues it
+    /// Administrator who issues the token
     #[arg(long, value_name = "NAME", default_value = "admin")]
     admin: String,
-    /// For which interface
+    /// API surface that defines the scopes
     #[arg(long, value_enum, default_value = "full")]
     surface: SurfaceArg,
     /// Read the administrator's password from the first line of standard input [default: ask at the terminal]
@@ -82,7 +82,7 @@ impl TokenCommand {
                 if tokens.revoke(&lookup, SystemClock.now()).await? {
                     return Output::done();
                 }
-                let reason = format!("there is no token \"{lookup}\"");
+                let reason = format!("unknown token \"{lookup}\"");
                 Err(Refusal::NotFound(reason))
             }
         }
@@ -131,7 +131,7 @@ async fn check_password(board: &Board, admin: String, password: String) -> Resul
     });
     let right = passwords::is_right(password, hash.await?).await?;
     if !right {
-        return Err(Refusal::Forbidden("the password is wrong".into()));
+        return Err(Refusal::Forbidden("incorrect password".into()));
     }
     Ok(())
 }
@@ -153,7 +153,7 @@ async fn list(tokens: &dyn Tokens, board: &Board) -> Result<Output> {
 }
 
 fn lookup(text: &str) -> Result<Lookup, &'static str> {
-    Lookup::parse(text).ok_or("expected 16 letters and digits")
+    Lookup::parse(text).ok_or("expected a lookup of 16 letters and digits")
 }
 
 /// A token in the output. `token` is present when it was just issued.
@@ -189,7 +189,7 @@ impl TokenListing {
 /// A line of the list. The label is quoted and escaped: it may have been stored before labels were checked.
 impl fmt::Display for TokenListing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let owner = self.owner.as_deref().unwrap_or("(gone)");
+        let owner = self.owner.as_deref().unwrap_or("(deleted)");
         let expires = self.expires_at.map(|time| time.to_string());
         let expires = expires.as_deref().unwrap_or("never");
         let Self {

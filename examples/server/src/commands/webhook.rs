@@ -29,33 +29,33 @@ pub struct WebhookCommand {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Register an endpoint, and print its id and its secret, once
+    /// Add an endpoint and print its id and secret once
     Add(AddArgs),
     /// List all endpoints
     List,
-    /// Remove an endpoint with its deliveries
+    /// Remove an endpoint and its deliveries
     Remove {
         #[command(flatten)]
         id: Id,
         #[command(flatten)]
         confirm: Confirm,
     },
-    /// Make a new secret and print it, once; it signs from its activation on, or in 24 hours
+    /// Rotate the secret and print the new one, once; it becomes active on `activate` or after 24 hours
     Rotate(Id),
-    /// Sign with the new secret from now on
+    /// Activate the new secret
     Activate(Id),
-    /// Send a ping, and print its delivery's id
+    /// Send a ping and print the id of its delivery
     Ping(Id),
-    /// Send to an endpoint again, what waited for it too
+    /// Enable an endpoint; queued deliveries are sent
     Enable(Id),
-    /// Queue nothing new for an endpoint; what is queued waits
+    /// Disable an endpoint; queued deliveries are kept
     Disable(Id),
-    /// Encrypt all secrets with another key; servers and workers are then started with that key
+    /// Encrypt all secrets with a new key; restart servers and workers with that key
     Reseal {
-        /// The file of the key that encrypts the secrets now; absent when they are stored in plain text
+        /// File of the current key; omit it if the secrets are stored in plain text
         #[arg(long, value_name = "FILE")]
         old_key: Option<PathBuf>,
-        /// The file of the new key, of 16 bytes or more
+        /// File of the new key (at least 16 bytes)
         #[arg(long, value_name = "FILE")]
         new_key: PathBuf,
     },
@@ -63,23 +63,23 @@ enum Action {
 
 #[derive(Debug, Args)]
 struct Id {
-    /// The endpoint's id
+    /// Endpoint id
     #[arg(value_parser = endpoint)]
     id: EndpointId,
 }
 
 #[derive(Debug, Args)]
 struct AddArgs {
-    /// Where deliveries are sent
+    /// URL to which deliveries are sent
     #[arg(long)]
     url: String,
-    /// The topics that it receives; * means all except message.sent
+    /// Comma-separated topics; * is all except message.sent
     #[arg(long, value_name = "a,b|*", default_value = "*")]
     topics: String,
-    /// The member for whom it acts
+    /// Owner's username
     #[arg(long, value_name = "NAME", default_value = "admin")]
     owner: String,
-    /// Read the secret from the first line of standard input, instead of making one
+    /// Read the secret from the first line of standard input instead of generating one
     #[arg(long)]
     secret_stdin: bool,
 }
@@ -139,7 +139,7 @@ async fn reseal(
     new_key: &Path,
 ) -> Result<Output> {
     if options.secret_key_file.is_some() {
-        let reason = "reseal takes --old-key and --new-key instead of --secret-key-file";
+        let reason = "use --old-key and --new-key instead of --secret-key-file";
         return Err(Refusal::invalid("key", reason));
     }
     let (old, new) = (
@@ -153,7 +153,7 @@ async fn reseal(
         if count == 1 { "endpoint" } else { "endpoints" },
     );
     Output::done_with(format_args!(
-        "The secrets of {count} {noun} are encrypted with the key {id}: start servers and workers with it."
+        "Encrypted the secrets of {count} {noun} with the key {id}. Restart servers and workers with this key."
     ))
 }
 
@@ -198,7 +198,7 @@ async fn reveal(Revealed { endpoint, secret }: Revealed, board: &Board) -> Resul
 
 /// Parses an endpoint's id.
 pub fn endpoint(id: &str) -> Result<EndpointId, &'static str> {
-    EndpointId::new(id).ok_or("not an endpoint's id")
+    EndpointId::new(id).ok_or("not an endpoint id")
 }
 
 /// An endpoint in the output. `secret` is present when it was just made.
@@ -239,7 +239,7 @@ impl EndpointListing {
 impl fmt::Display for EndpointListing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (id, url, topics) = (&self.id, &self.url, self.topics.join(","));
-        let owner = self.owner.as_deref().unwrap_or("(gone)");
+        let owner = self.owner.as_deref().unwrap_or("(deleted)");
         let state = if self.enabled { "enabled" } else { "disabled" };
         write!(f, "{id}  {state:8}  {owner:16}  {topics}  {url}")
     }

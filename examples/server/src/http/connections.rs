@@ -194,7 +194,8 @@ pub fn raise_file_limit(connections: usize) -> usize {
     if allowed < connections {
         tracing::warn!(
             files,
-            "--max-connections lowered to {allowed}: too few files can be open"
+            allowed,
+            "--max-connections lowered: the limit of open files is too low"
         );
     }
     allowed

@@ -44,7 +44,7 @@ impl LogBuffer {
                 // There is no other place to report an error.
                 drop(output.write_all(&lines));
                 if lost > 0 {
-                    tracing::warn!(lost, "lines of the log were lost: nobody read it in time");
+                    tracing::warn!(lost, "log lines dropped: output too slow");
                 }
             }
         });

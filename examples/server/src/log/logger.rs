@@ -37,7 +37,7 @@ impl Log {
         panic::set_hook(Box::new(move |panic| {
             let place = panic.location().map(tracing::field::display);
             let reason = panic_message(panic.payload(), options.log_panics);
-            tracing::error!(place, ?reason, "panicked");
+            tracing::error!(place, ?reason, "panic");
         }));
         buffer.write_to(io::stderr());
         Self(buffer)

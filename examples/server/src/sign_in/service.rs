@@ -222,7 +222,7 @@ impl SignInError {
         let (status, reason) = match &self {
             Self::ForeignForm => (
                 StatusCode::FORBIDDEN,
-                "This form did not come from this page. Try again from here.",
+                "The form does not belong to your current session. Try again.",
             ),
             Self::UnreadableForm => (
                 StatusCode::BAD_REQUEST,
@@ -230,19 +230,18 @@ impl SignInError {
             ),
             Self::Throttled(_) => (
                 StatusCode::TOO_MANY_REQUESTS,
-                "There were too many tries. Wait five minutes before the next one.",
+                "Too many attempts. Try again in five minutes.",
             ),
             Self::Busy => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 "Too many members are signing in. Try again in a moment.",
             ),
-            Self::InvalidCredentials => (
-                StatusCode::UNAUTHORIZED,
-                "No member who can sign in has this name and this password.",
-            ),
+            Self::InvalidCredentials => {
+                (StatusCode::UNAUTHORIZED, "Incorrect username or password.")
+            }
             Self::Failed(_) => (
                 StatusCode::INTERNAL_SERVER_ERROR,
-                "The board cannot sign you in or out now. The reason is in its log.",
+                "An internal error occurred. See the server log.",
             ),
         };
         let mut response = sign_in_page(status, form, Some(reason));
@@ -255,8 +254,8 @@ impl SignInError {
                 retry_after(seconds.max(1));
             }
             Self::Busy => retry_after(1),
-            Self::Failed(error) => tracing::error!(%error, "signing in or out failed"),
-            Self::InvalidCredentials => tracing::warn!("a log-in was wrong"),
+            Self::Failed(error) => tracing::error!(%error, "sign-in or sign-out failed"),
+            Self::InvalidCredentials => tracing::warn!("sign-in failed: invalid credentials"),
             Self::ForeignForm | Self::UnreadableForm => {}
         }
         response

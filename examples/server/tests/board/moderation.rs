@@ -83,5 +83,8 @@ async fn refusals_are_in_the_language_of_the_board() {
     let demo = Demo::that_speaks(Language::German).await;
     let bob = demo.as_member("bob").await;
     let refused = bob.delete("/subscriptions/thread/1").await.json();
-    assert_eq!(refused["error"]["message"], "Dem folgen Sie nicht.");
+    assert_eq!(
+        refused["error"]["message"],
+        "Sie haben dieses Thema oder Forum nicht abonniert."
+    );
 }

@@ -20,11 +20,11 @@ const EXAMPLES: &[Example] = &[
     ("getMe", "bob", "/me", ""),
     ("listForums", "bob", "/forums", ""),
     ("listThreads", "bob", "/forums/2/threads", ""),
-    ("startThread", "alice", "/forums/2/threads", r#"{"title":"Sugar","body":"White?"}"#),
+    ("createThread", "alice", "/forums/2/threads", r#"{"title":"Sugar","body":"White?"}"#),
     ("getThread", "bob", "/threads/1", ""),
     ("listPosts", "bob", "/threads/1/posts", ""),
-    ("reply", "carol", "/threads/1/posts", r#"{"body":"Brown."}"#),
-    ("editPost", "mod", "/threads/{thread}/posts/{post}", r#"{"body":"None."}"#),
+    ("createPost", "carol", "/threads/1/posts", r#"{"body":"Brown."}"#),
+    ("updatePost", "mod", "/threads/{thread}/posts/{post}", r#"{"body":"None."}"#),
     ("deletePost", "mod", "/threads/{thread}/posts/{post}", ""),
     ("getMember", "bob", "/members/@alice", ""),
     ("rateMember", "bob", "/members/@alice/reputation", r#"{"points":1,"comment":"Well said."}"#),
@@ -33,10 +33,10 @@ const EXAMPLES: &[Example] = &[
     ("openMessage", "bob", "/messages/{message}", ""),
     ("getPoll", "bob", "/threads/{thread}/poll", ""),
     ("vote", "carol", "/polls/{poll}/votes", r#"{"optionIds":["{option}"]}"#),
-    ("editPoll", "mod", "/polls/{poll}", r#"{"question":"Which?"}"#),
+    ("updatePoll", "mod", "/polls/{poll}", r#"{"question":"Which?"}"#),
     ("listSubscriptions", "bob", "/subscriptions", ""),
-    ("follow", "bob", "/subscriptions", r#"{"target":"forum","targetId":"2"}"#),
-    ("unfollow", "alice", "/subscriptions/forum/2", ""),
+    ("subscribe", "bob", "/subscriptions", r#"{"target":"forum","targetId":"2"}"#),
+    ("unsubscribe", "alice", "/subscriptions/forum/2", ""),
     ("search", "bob", "/search?q=tea", ""),
 ];
 
@@ -192,7 +192,7 @@ async fn produced(
     let scope = [&*operation.scope];
     let caller = Some((operation.caller, &scope[..]));
     let request = operation.request(&operation.path);
-    if operation.id == "unfollow" {
+    if operation.id == "unsubscribe" {
         let follow = (
             "POST",
             "/subscriptions",
@@ -217,7 +217,7 @@ async fn produced(
                 .await,
         );
     }
-    if operation.id == "follow" {
+    if operation.id == "subscribe" {
         answers.push(fixture.send(caller, request, &[]).await);
     }
     let mark = if operation.path.contains('?') {

@@ -63,11 +63,14 @@ fn every_program_refuses_another_key() {
     let id = id(&endpoint);
     let list = || server.done("webhook list --json").json();
     let before = list();
-    let other = "--secret-key-file names the file of their key";
+    let other = "pass the file of their key with --secret-key-file";
     for (options, reason) in [
         ("", "no key was given: --secret-key-file"),
         (" --secret-key-file other", other),
-        (" --secret-key-file short", "a key has at least 16 bytes"),
+        (
+            " --secret-key-file short",
+            "the key must have at least 16 bytes",
+        ),
         (" --secret-key-file none", "none"),
     ] {
         let serve = format!("--listen 127.0.0.1:0{options}");
@@ -136,7 +139,10 @@ fn reseal_encrypts_readable_secrets_and_changes_the_key() {
     let reseal = |keys: &str| run(&directory, &format!("webhook reseal {keys}"));
     let serve = |options: &str| run(&directory, &format!("--listen 127.0.0.1:0{options}"));
     assert_refused(&reseal("--old-key other --new-key key"), "plain text");
-    assert_refused(&reseal("--new-key short"), "a key has at least 16 bytes");
+    assert_refused(
+        &reseal("--new-key short"),
+        "the key must have at least 16 bytes",
+    );
     assert_refused(&reseal("--new-key key --secret-key-file key"), "instead of");
     let done = reseal("--new-key key").out;
     assert!(done.starts_with("The secrets of 1 endpoint are encrypted with the key "));

@@ -9,7 +9,7 @@ use crate::panel::{FORM, cookie, hidden_field, page, sign_in};
 use crate::program::{ExitedProcess, Server, ServerDirectory, signal, start, wait};
 use crate::receiver::Receiver;
 
-const LOST: &str = "lines of the log were lost: nobody read it in time";
+const LOST: &str = "log lines dropped: output too slow";
 
 fn lines(log: &str) -> Vec<Value> {
     let lines = log.lines().map(serde_json::from_str);
@@ -40,7 +40,7 @@ fn each_request_is_a_line_with_every_field() {
     let lines = lines(&log);
     let mut spans = lines
         .iter()
-        .filter(|line| line["fields"]["message"] == "answered")
+        .filter(|line| line["fields"]["message"] == "request completed")
         .map(|line| &line["span"]);
     for (_, expected) in expected {
         let span = spans.next().unwrap();
@@ -198,7 +198,13 @@ impl Scenario {
             let line = line.unwrap_or_else(|| panic!("no line of {reason}"));
             assert!(line.contains("WARN") && line.contains(reason), "{line}");
         }
-        for part in ["TRACE", "answered", "attempted", "INSERT", "retrying"] {
+        for part in [
+            "TRACE",
+            "request completed",
+            "delivery attempt completed",
+            "INSERT",
+            "retrying",
+        ] {
             assert!(log.contains(part), "{part}");
         }
         self.secrets.assert_absent(&log);

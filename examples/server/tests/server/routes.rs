@@ -94,9 +94,9 @@ fn options_change_rate_limits_proxies_and_language() {
     let me = server.get(&token, "/me");
     assert_eq!(me.header("x-ratelimit-limit"), Some("70"));
     let posted = server.post(&token, "/nowhere", &json!({})).json();
-    assert_eq!(posted["error"]["message"], "Diesen Endpunkt gibt es nicht.");
+    assert_eq!(posted["error"]["message"], "Unbekannter Endpunkt.");
     let posted = server.post(&token, "/forums/2/threads", &json!({})).json();
-    let message = "title: Ein Thema braucht einen Titel.";
+    let message = "title: Ein Titel ist erforderlich.";
     assert_eq!(posted["error"]["message"], message);
     let from = |address| {
         let headers = [("x-forwarded-for", address)];
@@ -157,7 +157,7 @@ fn a_server_whose_redis_is_unreachable_meters_on_its_own() {
     let server = Server::new(&["--redis", "redis://:hush@127.0.0.1:1"]);
     assert_eq!([remaining(&server), remaining(&server)], [119, 118]);
     let (_, log) = server.stop_with_log();
-    assert_eq!(log.matches("Redis is out of reach").count(), 1, "{log}");
+    assert_eq!(log.matches("Redis unreachable").count(), 1, "{log}");
     assert!(!log.contains("hush"), "{log}");
 }
 

@@ -185,7 +185,7 @@ fn an_unusable_postgres_is_refused_without_showing_the_password() {
         let listed = run(directory.path(), &["--database", &url, "token", "list"], "");
         assert_eq!(
             listed.refusal(),
-            "the database holds no board: serve it first"
+            "the database contains no board; run `forum-server serve` first"
         );
         let tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'";
         assert!(database.ask(tables).is_empty());

@@ -57,7 +57,7 @@ impl Checkpoint {
                 tracing::warn!(
                     size,
                     ?outcome,
-                    "write-ahead log not truncated: a read holds it"
+                    "write-ahead log not truncated: a read transaction holds it"
                 );
                 self.due = size.saturating_add(LIMIT);
             }

@@ -86,7 +86,7 @@ fn trace(event: TraceEvent<'_>) {
     if let TraceEvent::Stmt(statement, text) = event
         && statement.sql() == text
     {
-        tracing::trace!(sql = text, "run");
+        tracing::trace!(sql = text, "executing statement");
     }
 }
 

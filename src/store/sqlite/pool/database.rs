@@ -200,6 +200,6 @@ async fn recv_reply<T, E: From<SqliteError>>(
 
 fn log_error<E: fmt::Display>(outcome: Result<(), E>) {
     if let Err(error) = outcome {
-        tracing::error!(%error, "a note was not written to the database");
+        tracing::error!(%error, "background write failed");
     }
 }

@@ -23,7 +23,7 @@ pub(super) enum Cause {
     Sqlite(rusqlite::Error),
     #[error("{0}")]
     Unusable(String),
-    #[error("the database's threads do not start: {0}")]
+    #[error("failed to start the database threads: {0}")]
     Thread(io::Error),
     #[error("the database operation panicked")]
     Panicked,

@@ -123,7 +123,7 @@ impl Postgres<'_> {
     }
 
     async fn change(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> Result<u64> {
-        tracing::trace!(sql, "run");
+        tracing::trace!(sql, "executing statement");
         let tx = self.tx()?;
         let statement = tx.prepare_cached(sql).await?;
         Ok(tx.execute(&statement, values).await?)
@@ -148,7 +148,7 @@ async fn query(
     sql: &str,
     values: &[&(dyn ToSql + Sync)],
 ) -> Result<Vec<Row>> {
-    tracing::trace!(sql, "run");
+    tracing::trace!(sql, "executing statement");
     let statement = client.prepare_cached(sql).await?;
     Ok(client.query(&statement, values).await?)
 }

@@ -131,7 +131,7 @@ async fn forum(connection: &Connection<'_>, title: &str) -> Result<Forum> {
     let id: Option<i64> = connection
         .first(find, bind![title], |row| row.value())
         .await?;
-    let id = id.ok_or_else(|| Refusal::NotFound(format!("there is no forum {title:?} to fill")))?;
+    let id = id.ok_or_else(|| Refusal::NotFound(format!("unknown forum {title:?}")))?;
     let guest = Actor::load(connection, None).await?;
     let counts = guest.is_some_and(|guest| guest.access(id).counts);
     Ok(Forum { id, counts })

@@ -30,7 +30,7 @@ const BATCH: u64 = 5_000;
 /// Fills the forums General, Help and Members, and calls `report` with the amount written so far.
 pub async fn run(board: &Board, amount: Amount, seed: u64, report: impl Fn(u64)) -> Result<()> {
     if amount.threads > amount.posts {
-        let reason = "there cannot be more threads than posts: each begins with one";
+        let reason = "the number of threads must not exceed the number of posts";
         return Err(Refusal::invalid("threads", reason));
     }
     let begin = board.write(move |tx, events| {

@@ -133,7 +133,7 @@ const fn folder(is_inbox: bool) -> Folder {
 /// Parses a list of members.
 fn authors(list: &str) -> db::Result<Vec<Author>> {
     let members: Vec<(i64, String, Option<String>)> = serde_json::from_str(list)
-        .map_err(|_| db::Error::Invalid("the recipients of a message are no list"))?;
+        .map_err(|_| db::Error::Invalid("the recipients of a message are malformed"))?;
     let authors = members
         .into_iter()
         .map(|(id, username, avatar_url)| Author {

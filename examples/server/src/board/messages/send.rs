@@ -313,6 +313,9 @@ mod tests {
         let full = bob(10, false).take(10, TEXTS).unwrap_err();
         assert_eq!(full.to_string(), "to: the inbox of bob is full.");
         let ignored = bob(10, true).take(10, TEXTS).unwrap_err();
-        assert_eq!(ignored.to_string(), "bob takes no messages from you.");
+        assert_eq!(
+            ignored.to_string(),
+            "bob does not accept messages from you."
+        );
     }
 }
