@@ -378,6 +378,25 @@ fn the_guide_lists_every_rule_of_boards() {
 }
 
 #[test]
+fn the_log_messages_of_the_guide_exist() {
+    let sources = ["src", "examples/server/src"].into_iter().flat_map(files);
+    let sources: String = sources.map(|file| read(&file)).collect();
+    let chapter = read("src/guide/observability.md");
+    let section = chapter.split("\n# Log lines\n").nth(1).unwrap();
+    let section = section.split("\n# ").next().unwrap();
+    let cells = section.lines().filter_map(|line| line.split(" | ").nth(1));
+    let messages = cells.skip(1).flat_map(|cell| cell.split("`, `"));
+    let messages = messages.filter_map(|message| message.split("` (").next());
+    let messages: Vec<_> = messages
+        .map(|message| message.trim_matches(['`', ' ']))
+        .collect();
+    assert!(messages.len() > 20);
+    for message in messages {
+        assert!(sources.contains(message), "{message}");
+    }
+}
+
+#[test]
 fn the_core_has_few_crates_without_runtime_sql_and_tls() {
     let tree = tree(&["--no-default-features", "-e", "normal", "--format", "{p}"]);
     let crates: BTreeSet<_> = tree
