@@ -386,7 +386,6 @@ fn the_log_messages_of_the_guide_exist() {
     let section = section.split("\n# ").next().unwrap();
     let cells = section.lines().filter_map(|line| line.split(" | ").nth(1));
     let messages = cells.skip(1).flat_map(|cell| cell.split("`, `"));
-    let messages = messages.filter_map(|message| message.split("` (").next());
     let messages: Vec<_> = messages
         .map(|message| message.trim_matches(['`', ' ']))
         .collect();
