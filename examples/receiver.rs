@@ -67,7 +67,8 @@ fn empty(status: StatusCode) -> Result<Response<String>, Infallible> {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let secrets = std::env::var("WEBHOOK_SECRETS").map_err(|_| "set WEBHOOK_SECRETS")?;
+    let secrets = std::env::var("WEBHOOK_SECRETS")
+        .map_err(|_| "set WEBHOOK_SECRETS to the endpoint's secret")?;
     let receiver = Arc::new(Receiver {
         secrets: secrets
             .split(',')

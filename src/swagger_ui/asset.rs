@@ -72,7 +72,7 @@ fn page(links: &str, api: &str) -> String {
 {links}</head>
 <body>
 <div id="reference" data-api="{api}"></div>
-<noscript>This page needs JavaScript. What it shows is in <a href="{api}/openapi.json">the document</a>.</noscript>
+<noscript>This page needs JavaScript. Without it, read the <a href="{api}/openapi.json">OpenAPI document</a>.</noscript>
 </body>
 </html>
 "#

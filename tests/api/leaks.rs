@@ -19,7 +19,7 @@ async fn neither_tokens_nor_cookies_nor_what_was_written() {
     let server = Server::new().listening().await;
     let alice = server.token("alice").await;
     let ways = [
-        ("request completed", Mood::Well),
+        ("answered", Mood::Well),
         (
             "quotes",
             Mood::Refuses(|| panic_any(format!("no `{MARK}`"))),

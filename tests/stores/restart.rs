@@ -38,12 +38,12 @@ async fn tokens_and_responses_survive_a_restart_and_an_interrupted_request_is_un
     let before = Stores::in_sqlite(&database);
     before.tokens.create(&token).await.unwrap();
     before.tokens.used(&lookup(1), at(90_000)).await.unwrap();
-    for key in ["request completed", "cut"] {
+    for key in ["answered", "cut"] {
         let begun = before.idempotency.begin(&attempt(key), at(0)).await;
         let Ok(Begin::First(ticket)) = begun else {
             panic!("{begun:?}");
         };
-        if key == "request completed" {
+        if key == "answered" {
             let outcome = Outcome::Answered(kept.clone());
             before.idempotency.settle(&ticket, outcome).await.unwrap();
         }
@@ -57,7 +57,7 @@ async fn tokens_and_responses_survive_a_restart_and_an_interrupted_request_is_un
     };
     assert_eq!(after.tokens.find(&lookup(1)).await.unwrap(), Some(token));
     for (key, now, expected) in [
-        ("request completed", 59_999, Begin::Repeat(kept)),
+        ("answered", 59_999, Begin::Repeat(kept)),
         ("cut", 59_999, Begin::Running),
         ("cut", 60_000, Begin::Unknown),
     ] {

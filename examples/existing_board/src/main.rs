@@ -14,7 +14,9 @@ use forum_api::token::{Issue, issue};
 #[tokio::main]
 async fn main() -> Result<(), BoxError> {
     let mut arguments = std::env::args().skip(1);
-    let database = arguments.next().ok_or("say which database: postgres://…")?;
+    let database = arguments
+        .next()
+        .ok_or("usage: existing_board DATABASE_URL [ADDRESS] [RECEIVER_URL]")?;
     let address = arguments.next().unwrap_or("127.0.0.1:8080".into());
     let receiver = arguments.next();
     let club = Club::open(connect(&database)?, Duration::from_secs(15)).await?;

@@ -27,7 +27,7 @@ use crate::webhooks::{RetryOptions, WebhookOptions};
 
 /// A forum server with a JSON API. Without a command, starts the server.
 #[derive(Debug, Parser)]
-#[command(name = "server", version)]
+#[command(name = "forum-server", version)]
 pub struct Cli {
     #[command(flatten)]
     pub common: Common,

@@ -75,19 +75,22 @@ impl fmt::Display for StartupBanner {
         let api = self.at(API);
         writeln!(f, "API       {api}")?;
         writeln!(f, "docs      {}", self.at(DOCS))?;
-        writeln!(f, "document  {api}/openapi.json")?;
+        writeln!(f, "OpenAPI   {api}/openapi.json")?;
         writeln!(f, "panel     {}", self.at(PANEL))?;
         writeln!(f, "health    {}", self.at("/health"))?;
         let Some(new) = &self.new else { return Ok(()) };
         let password = new.password.as_deref().unwrap_or("as given");
-        writeln!(f, "log-in    {ADMIN}, password {password}")?;
+        writeln!(f, "sign-in   {ADMIN}, password {password}")?;
         let Some(calls) = &new.example_calls else {
             return Ok(());
         };
         let token = calls.token.reveal();
         let posts = format!("{api}/threads/{}/posts", calls.thread);
         writeln!(f, "token     {token} ({}, all scopes)", calls.owner)?;
-        writeln!(f, "\nThey are shown this once. Try:\n")?;
+        writeln!(
+            f,
+            "\nThe sign-in data and the token are not shown again. Try:\n"
+        )?;
         writeln!(f, "curl {api}/forums")?;
         writeln!(f, "curl {posts}")?;
         writeln!(

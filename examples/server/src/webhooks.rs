@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use forum_api::Environment;
 use forum_api::host::{Refusal, Result};
-use forum_api::webhook::{Backoff, HttpSettings, HttpTransport, KeyId, Refused};
+use forum_api::webhook::{Backoff, HttpSettings, HttpTransport, KeyId, Refused, Topic};
 use forum_api::webhook_admin::{Declined, Registry};
 use forum_api::worker::{Settings, Worker, WorkerHandle};
 
@@ -106,6 +106,10 @@ pub fn refusal(declined: Declined) -> Refusal {
             "url",
             format!("{private}; pass --allow-private-webhooks to allow it"),
         ),
+        Declined::Topic(unknown) => {
+            let known = Topic::STANDARD.map(|topic| topic.to_string()).join(", ");
+            Refusal::invalid("topics", format!("{unknown}; expected `*` or {known}"))
+        }
         Declined::Key(mismatch) => {
             let remedy = if mismatch.stored == KeyId::plaintext() {
                 "run `webhook reseal --new-key FILE` to encrypt them"

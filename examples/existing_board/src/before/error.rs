@@ -10,7 +10,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum ReplyError {
     /// There is no such topic, or none for this member.
-    #[error("There is no such topic.")]
+    #[error("Topic not found.")]
     NoTopic,
     /// The account can no longer write.
     #[error("Your account is banned.")]
@@ -28,7 +28,7 @@ pub enum ReplyError {
     #[error("Please wait for {} seconds.", .0.as_secs())]
     TooSoon(Duration),
     /// The database failed.
-    #[error("Something is wrong with the board.")]
+    #[error("Internal error.")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 

@@ -37,7 +37,7 @@ fn refusal(because: &'static str, status: u16, code: &'static str, says: &'stati
 #[rustfmt::skip]
 fn refusals() -> Vec<Refusal> {
     let nothing = "SELECT";
-    let no_topic = "There is no such topic.";
+    let no_topic = "Topic not found.";
     let long = "ü".repeat(10_001);
     vec![
         Refusal { topic: 17, ..refusal(nothing, 404, "not_found", no_topic) },
@@ -47,7 +47,7 @@ fn refusals() -> Vec<Refusal> {
         Refusal { body: " \n".into(), ..refusal(nothing, 422, "VALIDATION", "The body is empty.") },
         Refusal { body: long, ..refusal(nothing, 422, "VALIDATION", "The body is longer than 10,000 characters.") },
         refusal("UPDATE member SET wrote_at = club_now() + 60000", 429, "RATE_LIMITED", "Please wait for 15 seconds."),
-        refusal("DROP VIEW topic_view", 500, "internal_error", "Something is wrong with the board."),
+        refusal("DROP VIEW topic_view", 500, "internal_error", "Internal error."),
     ]
 }
 

@@ -183,6 +183,12 @@ pub async fn all(connection: &Connection<'_>) -> Result<Vec<(&'static str, Value
     Ok(values)
 }
 
+/// Returns the keys of all settings, separated by commas.
+pub fn keys() -> String {
+    let keys: Vec<_> = ALL.iter().map(|setting| setting.key()).collect();
+    keys.join(", ")
+}
+
 pub fn named(key: &str) -> Option<&'static dyn AnySetting> {
     ALL.iter().copied().find(|setting| setting.key() == key)
 }

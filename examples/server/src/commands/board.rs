@@ -32,7 +32,11 @@ impl BoardCommand {
             Box::pin(async move { Ok(settings::set_offline(tx, offline).await?) })
         });
         set.await?;
-        Output::done()
+        Output::done_with(if offline {
+            "The board is offline."
+        } else {
+            "The board is online."
+        })
     }
 }
 
@@ -73,6 +77,7 @@ impl ForumCommand {
         match self {
             Self::Add(args) => args.add(board).await,
             Self::Moderator { id, name } => {
+                let text = format!("Made {name:?} a moderator of forum {id}.");
                 let set = board.write(move |tx, _| {
                     Box::pin(async move {
                         let member = accounts::named(tx, &name).await?;
@@ -80,7 +85,7 @@ impl ForumCommand {
                     })
                 });
                 set.await?;
-                Output::done()
+                Output::done_with(text)
             }
         }
     }
@@ -126,15 +131,15 @@ pub struct Id {
 
 impl ThreadCommand {
     pub async fn run(self, board: &Board) -> Result<Output> {
-        let (thread, mark, on) = match self {
-            Self::Lock(Id { id }) => (id, Mark::Locked, true),
-            Self::Unlock(Id { id }) => (id, Mark::Locked, false),
-            Self::Pin(Id { id }) => (id, Mark::Pinned, true),
-            Self::Unpin(Id { id }) => (id, Mark::Pinned, false),
+        let (thread, mark, on, done) = match self {
+            Self::Lock(Id { id }) => (id, Mark::Locked, true, "Locked"),
+            Self::Unlock(Id { id }) => (id, Mark::Locked, false, "Unlocked"),
+            Self::Pin(Id { id }) => (id, Mark::Pinned, true, "Pinned"),
+            Self::Unpin(Id { id }) => (id, Mark::Pinned, false, "Unpinned"),
         };
         let set = board.write(move |tx, _| Box::pin(moderation::mark(tx, thread, mark, on)));
         set.await?;
-        Output::done()
+        Output::done_with(format_args!("{done} thread {thread}."))
     }
 }
 
@@ -149,6 +154,10 @@ pub enum PostCommand {
 
 impl PostCommand {
     pub async fn run(self, board: &Board) -> Result<Output> {
+        let text = match &self {
+            Self::Approve(Id { id }) => format!("Approved post {id}."),
+            Self::Restore(Id { id }) => format!("Restored post {id}."),
+        };
         let change = board.write(move |tx, events| {
             Box::pin(async move {
                 match self {
@@ -158,7 +167,7 @@ impl PostCommand {
             })
         });
         change.await?;
-        Output::done()
+        Output::done_with(text)
     }
 }
 
@@ -201,8 +210,13 @@ impl SettingCommand {
 }
 
 async fn set(board: &Board, key: String, value: String) -> Result<Output> {
-    let setting = settings::named(&key)
-        .ok_or_else(|| Refusal::NotFound(format!("unknown setting {key:?}")))?;
+    let setting = settings::named(&key).ok_or_else(|| {
+        Refusal::NotFound(format!(
+            "unknown setting {key:?}; expected one of {}",
+            settings::keys()
+        ))
+    })?;
+    let text = format!("Set {key} to {value}.");
     let set = board.write(move |tx, _| {
         Box::pin(async move {
             let set = setting.set(tx, &value).await?;
@@ -212,7 +226,7 @@ async fn set(board: &Board, key: String, value: String) -> Result<Output> {
         })
     });
     set.await?;
-    Output::done()
+    Output::done_with(text)
 }
 
 /// Generates content: half of the threads are in General, and half of the replies in one of its threads.
@@ -254,6 +268,13 @@ impl GenerateCommand {
         let bar = ProgressBar::new(amount.total()).with_style(style);
         generate::run(board, amount, self.seed, |made| bar.set_position(made)).await?;
         bar.finish_and_clear();
-        Output::done()
+        let Amount {
+            members,
+            threads,
+            posts,
+        } = amount;
+        Output::done_with(format_args!(
+            "Generated content: members {members}, threads {threads}, posts {posts}."
+        ))
     }
 }

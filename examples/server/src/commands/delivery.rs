@@ -78,17 +78,21 @@ impl DeliveryCommand {
             }
             Self::Retry(RetryArgs { id: Some(id), .. }) => retry(&webhooks, &id).await,
             Self::Retry(RetryArgs { endpoint, .. }) => {
-                if let Some(endpoint) = endpoint {
-                    let retried = Registry::new(webhooks, TokioRuntime)
-                        .retry_dead(&endpoint)
-                        .await;
-                    retried.map_err(refusal)?;
-                }
-                Output::done()
+                let Some(endpoint) = endpoint else {
+                    return Output::done();
+                };
+                let retried = Registry::new(webhooks, TokioRuntime)
+                    .retry_dead(&endpoint)
+                    .await;
+                let count = retried.map_err(refusal)?;
+                let noun = if count == 1 { "delivery" } else { "deliveries" };
+                Output::done_with(format_args!(
+                    "Queued {count} dead {noun} of endpoint {endpoint} again."
+                ))
             }
             Self::Remove { id } => {
                 if webhooks.deliveries.remove(&id).await? {
-                    return Output::done();
+                    return Output::done_with(format_args!("Removed delivery {id}."));
                 }
                 Err(not_found(&id))
             }
@@ -130,7 +134,7 @@ async fn list(
 
 async fn retry(webhooks: &Webhooks, id: &DeliveryId) -> Result<Output> {
     if webhooks.deliveries.retry(id, SystemClock.now()).await? {
-        return Output::done();
+        return Output::done_with(format_args!("Queued delivery {id} again."));
     }
     let found = webhooks.deliveries.find(id).await?;
     let (found, _) = found.ok_or_else(|| not_found(id))?;

@@ -85,6 +85,12 @@ async fn add(board: &Board, name: String, groups: String) -> Result<Output> {
 }
 
 async fn change(board: &Board, name: String, new: Change) -> Result<Output> {
+    let text = match &new {
+        Change::PasswordHash(_) => format!("Set the password of {name:?}."),
+        Change::Banned(true) => format!("Banned {name:?}."),
+        Change::Banned(false) => format!("Lifted the ban of {name:?}."),
+        Change::Groups(groups) => format!("Set the groups of {name:?} to {groups}."),
+    };
     let set = board.write(move |tx, _| {
         Box::pin(async move {
             let member = accounts::named(tx, &name).await?;
@@ -102,5 +108,5 @@ async fn change(board: &Board, name: String, new: Change) -> Result<Output> {
         })
     });
     set.await?;
-    Output::done()
+    Output::done_with(text)
 }

@@ -9,7 +9,7 @@ use forum_api::model::{Timestamp, UserId};
 use forum_api::runtime::{Clock, SystemClock, SystemEntropy};
 use forum_api::scope::Surface;
 use forum_api::store::Tokens;
-use forum_api::token::{Issue, Lookup, TokenRecord, issue};
+use forum_api::token::{Issue, IssueError, Lookup, TokenRecord, issue};
 use serde::Serialize;
 
 use crate::board::db::Database;
@@ -80,7 +80,7 @@ impl TokenCommand {
             Self::List => list(tokens, board).await,
             Self::Revoke { lookup } => {
                 if tokens.revoke(&lookup, SystemClock.now()).await? {
-                    return Output::done();
+                    return Output::done_with(format_args!("Revoked token {lookup}."));
                 }
                 let reason = format!("unknown token \"{lookup}\"");
                 Err(Refusal::NotFound(reason))
@@ -106,8 +106,7 @@ impl IssueArgs {
         };
         let now = SystemClock.now();
         let issued = issue(tokens, &SystemEntropy, surface, wanted, now).await;
-        let (token, record) =
-            issued.map_err(|error| Refusal::invalid("token", error.to_string()))?;
+        let (token, record) = issued.map_err(|error| refusal(&error, surface))?;
         let names = member_names(board, vec![record.owner.clone()]).await?;
         let shown = TokenListing {
             token: Some(token.reveal().into()),
@@ -115,6 +114,18 @@ impl IssueArgs {
         };
         Output::new(token.reveal(), shown)
     }
+}
+
+/// Translates the error for the operator. The error of an unknown scope lists the known scopes.
+fn refusal(error: &IssueError, surface: Surface) -> Refusal {
+    let reason = match error {
+        IssueError::UnknownScope(_) => {
+            let known = scopes("all", surface).join(", ");
+            format!("{error}; expected `all` or {known}")
+        }
+        _ => error.to_string(),
+    };
+    Refusal::invalid("token", reason)
 }
 
 /// Splits the names of scopes; `all` stands for those of the surface.

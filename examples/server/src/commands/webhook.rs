@@ -94,7 +94,7 @@ impl WebhookCommand {
         if !(self.action.needs_no_secret() && secrets.are_plaintext()) {
             registry.check_key().await.map_err(refusal)?;
         }
-        match self.action {
+        let text = match self.action {
             Action::Add(args) => return args.add(&registry, board).await,
             Action::List => return list(&database.webhooks(), board).await,
             Action::Remove {
@@ -105,23 +105,32 @@ impl WebhookCommand {
                 let found = found.ok_or_else(|| refusal(Declined::NoSuchEndpoint))?;
                 let what = format!("Removes {id} ({}) with its deliveries.", found.url);
                 confirm.ask(&what)?;
-                registry.remove(&id).await.map(drop)
+                let removed = registry.remove(&id).await;
+                removed.map(|()| format!("Removed endpoint {id}."))
             }
             Action::Rotate(Id { id }) => {
                 let rotated = registry.rotate(&id).await;
                 return reveal(rotated.map_err(refusal)?, board).await;
             }
-            Action::Activate(Id { id }) => registry.activate(&id).await.map(drop),
+            Action::Activate(Id { id }) => {
+                let activated = registry.activate(&id).await;
+                activated.map(|_| format!("Activated the new secret of endpoint {id}."))
+            }
             Action::Ping(Id { id }) => {
                 let sent = registry.ping(&id).await;
                 return Output::done_with(sent.map_err(refusal)?);
             }
-            Action::Enable(Id { id }) => registry.enable(&id, true).await.map(drop),
-            Action::Disable(Id { id }) => registry.enable(&id, false).await.map(drop),
-            Action::Reseal { .. } => Ok(()),
-        }
-        .map_err(refusal)?;
-        Output::done()
+            Action::Enable(Id { id }) => {
+                let enabled = registry.enable(&id, true).await;
+                enabled.map(|_| format!("Enabled endpoint {id}."))
+            }
+            Action::Disable(Id { id }) => {
+                let disabled = registry.enable(&id, false).await;
+                disabled.map(|_| format!("Disabled endpoint {id}."))
+            }
+            Action::Reseal { .. } => return Output::done(),
+        };
+        Output::done_with(text.map_err(refusal)?)
     }
 }
 

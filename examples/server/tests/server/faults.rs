@@ -94,7 +94,7 @@ impl Board {
             server,
             answered: BTreeSet::new(),
         };
-        assert_eq!(board.reply("request completed", "first").status, 201);
+        assert_eq!(board.reply("answered", "first").status, 201);
         board
     }
 

@@ -65,7 +65,10 @@ fn every_program_refuses_another_key() {
     let before = list();
     let other = "pass the file of their key with --secret-key-file";
     for (options, reason) in [
-        ("", "no key was given: --secret-key-file"),
+        (
+            "",
+            "no key was given; pass the file of their key with --secret-key-file",
+        ),
         (" --secret-key-file other", other),
         (
             " --secret-key-file short",
@@ -107,7 +110,7 @@ fn another_key_is_refused_before_migrations_are_applied() {
     };
     let before = steps();
     let refused = run(&directory, "--listen 127.0.0.1:0 --secret-key-file other");
-    assert_refused(&refused, "names the file of their key");
+    assert_refused(&refused, "pass the file of their key");
     assert_eq!(steps(), before);
 }
 
@@ -145,14 +148,14 @@ fn reseal_encrypts_readable_secrets_and_changes_the_key() {
     );
     assert_refused(&reseal("--new-key key --secret-key-file key"), "instead of");
     let done = reseal("--new-key key").out;
-    assert!(done.starts_with("The secrets of 1 endpoint are encrypted with the key "));
+    assert!(done.starts_with("Encrypted the secrets of 1 endpoint with the key "));
     assert!(!directory.stores_readable(secret(&endpoint)));
     assert_refused(&serve(""), "no key was given");
     assert_refused(&reseal("--new-key other"), "no key was given");
     let done = reseal("--old-key key --new-key other --json");
     assert_eq!(done.json(), json!({ "ok": true }));
     let old = serve(" --secret-key-file key");
-    assert_refused(&old, "names the file of their key");
+    assert_refused(&old, "pass the file of their key");
     let path = directory.path();
     fs::rename(path.join("other"), path.join("forum.db.key")).unwrap();
     let server = Server::start(directory, &[PRIVATE]);

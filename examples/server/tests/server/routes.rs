@@ -259,7 +259,7 @@ fn metrics_count_requests_units_refusals_and_deliveries() {
         assert_eq!(found, Some(expected), "{sample}\n{}", metrics.body);
     }
     for line in [
-        "# HELP forum_api_requests_total Requests that were answered.",
+        "# HELP forum_api_requests_total Completed requests.",
         "# TYPE forum_api_requests_total counter",
         "# TYPE forum_api_request_duration_seconds histogram",
         "# TYPE forum_server_tasks gauge",
