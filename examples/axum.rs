@@ -16,7 +16,7 @@ use axum::Router;
 use axum::extract::{ConnectInfo, OriginalUri};
 use axum::http::{HeaderName, HeaderValue, Method};
 use axum::routing::get;
-use forum_api::host::{Authority, Board, Forums, Standing, Stored};
+use forum_api::host::{Access, Authorizer, BackendResult, Board, VisibleForums};
 use forum_api::model::UserId;
 use forum_api::runtime::TokioRuntime;
 use forum_api::store::Stores;
@@ -27,12 +27,12 @@ use tower_http::cors::CorsLayer;
 struct Empty;
 
 #[async_trait]
-impl Authority for Empty {
-    async fn guest(&self) -> Stored<Standing> {
-        Ok(Standing::new(Forums::none()))
+impl Authorizer for Empty {
+    async fn guest_access(&self) -> BackendResult<Access> {
+        Ok(Access::new(VisibleForums::none()))
     }
 
-    async fn member(&self, _: &UserId) -> Stored<Option<Standing>> {
+    async fn member_access(&self, _: &UserId) -> BackendResult<Option<Access>> {
         Ok(None)
     }
 }
@@ -64,7 +64,7 @@ async fn main() -> std::io::Result<()> {
     let board = Arc::new(Empty);
     let api = ForumApi::builder(board.clone(), board, Stores::in_memory(), TokioRuntime)
         .original_uri(|extensions| extensions.get::<OriginalUri>().map(|uri| &uri.0))
-        .peer(|extensions| {
+        .peer_ip(|extensions| {
             extensions
                 .get::<ConnectInfo<SocketAddr>>()
                 .map(|info| info.0.ip())

@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use forum_api::host::{Authority, Board, Forums, Standing, Stored};
+use forum_api::host::{Access, Authorizer, BackendResult, Board, VisibleForums};
 use forum_api::model::UserId;
 use forum_api::runtime::TokioRuntime;
 use forum_api::store::Stores;
@@ -27,12 +27,12 @@ use tower::ServiceExt;
 struct Empty;
 
 #[async_trait]
-impl Authority for Empty {
-    async fn guest(&self) -> Stored<Standing> {
-        Ok(Standing::new(Forums::none()))
+impl Authorizer for Empty {
+    async fn guest_access(&self) -> BackendResult<Access> {
+        Ok(Access::new(VisibleForums::none()))
     }
 
-    async fn member(&self, _: &UserId) -> Stored<Option<Standing>> {
+    async fn member_access(&self, _: &UserId) -> BackendResult<Option<Access>> {
         Ok(None)
     }
 }

@@ -11,12 +11,14 @@
 
 use std::sync::Arc;
 
-use forum_api::host::{Authority, Board, Caller, Forums, Result, Standing, Stored};
+use forum_api::host::{
+    Access, Authorizer, BackendResult, Board, BoardResult, Caller, VisibleForums,
+};
 use forum_api::model::{Forum, ForumId, UserId};
-use forum_api::runtime::{Clock, SystemClock, SystemEntropy, TokioRuntime};
+use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
-use forum_api::token::{Issue, issue};
+use forum_api::token::{TokenRequest, issue_token};
 use forum_api::{ForumApi, async_trait};
 
 /// A board that has forums and members, and nothing else yet.
@@ -29,24 +31,24 @@ pub struct Toy {
 }
 
 #[async_trait]
-impl Authority for Toy {
-    async fn guest(&self) -> Stored<Standing> {
+impl Authorizer for Toy {
+    async fn guest_access(&self) -> BackendResult<Access> {
         let open = (1..).zip(&self.forums).filter(|(_, (_, open))| *open);
-        Ok(Standing::new(Forums::of(
+        Ok(Access::new(VisibleForums::from_ids(
             open.map(|(id, _)| ForumId::from(id)),
         )))
     }
 
-    async fn member(&self, owner: &UserId) -> Stored<Option<Standing>> {
+    async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
         let members = 1..=self.members;
-        let known = owner.number().is_ok_and(|number| members.contains(&number));
-        Ok(known.then(|| Standing::new(Forums::all())))
+        let known = owner.to_i64().is_ok_and(|number| members.contains(&number));
+        Ok(known.then(|| Access::new(VisibleForums::all())))
     }
 }
 
 #[async_trait]
 impl Board for Toy {
-    async fn forums(&self, caller: &Caller) -> Result<Vec<Forum>> {
+    async fn list_forums(&self, caller: &Caller) -> BoardResult<Vec<Forum>> {
         let all = (1..).zip(&self.forums).map(|(position, (title, _))| Forum {
             forum_id: ForumId::from(i64::from(position)),
             parent_id: None,
@@ -58,7 +60,7 @@ impl Board for Toy {
             last_activity_at: None,
             can_start_thread: false,
         });
-        let visible = caller.standing().forums();
+        let visible = caller.access().visible_forums();
         Ok(all
             .filter(|forum| visible.contains(&forum.forum_id))
             .collect())
@@ -66,27 +68,27 @@ impl Board for Toy {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> BoardResult<(), Box<dyn std::error::Error>> {
     let board = Arc::new(Toy {
         forums: vec![("Open".into(), true), ("Members".into(), false)],
         members: 1,
     });
     let stores = Stores::in_memory();
     let (owner, scopes) = (&UserId::from(1), &["forums:read".to_owned()]);
-    let wanted = Issue {
+    let wanted = TokenRequest {
         owner,
         label: "",
         scopes,
         expires_in_days: "",
     };
     let now = SystemClock.now();
-    let (token, _) = issue(&*stores.tokens, &SystemEntropy, Surface::Full, wanted, now).await?;
+    let (token, _) = issue_token(&*stores.tokens, &OsRandom, Surface::Full, wanted, now).await?;
     let address = std::env::args().nth(1);
     let address = address.as_deref().unwrap_or("127.0.0.1:8080");
     let listener = tokio::net::TcpListener::bind(address).await?;
     println!(
         "curl -H 'authorization: Bearer {}' http://{}/api/v1/forums",
-        token.reveal(),
+        token.expose_secret(),
         listener.local_addr()?
     );
 

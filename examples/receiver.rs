@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use forum_api::model::DeliveryId;
 use forum_api::runtime::{Clock, SystemClock};
-use forum_api::webhook::{Event, Secret, Verified, verify};
+use forum_api::webhook::{Event, Verified, WebhookSecret, verify};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -26,7 +26,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 
 struct Receiver {
-    secrets: Vec<Secret>,
+    secrets: Vec<WebhookSecret>,
     seen: Mutex<HashSet<DeliveryId>>,
 }
 
@@ -72,7 +72,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let receiver = Arc::new(Receiver {
         secrets: secrets
             .split(',')
-            .map(Secret::new)
+            .map(WebhookSecret::parse)
             .collect::<Result<_, _>>()?,
         seen: Mutex::default(),
     });

@@ -1,6 +1,6 @@
 //! Numbers and random text in the alphabet `0-9A-Za-z`.
 
-use crate::runtime::{Entropy, NoEntropy};
+use crate::runtime::{RandomError, RandomSource};
 
 const ALPHABET: [u8; 62] = *b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -23,7 +23,7 @@ fn divide_by_62(number: &mut [u8]) -> u16 {
 }
 
 /// `N` random characters, each as likely as any other.
-pub(crate) fn random<const N: usize>(entropy: &dyn Entropy) -> Result<[u8; N], NoEntropy> {
+pub(crate) fn random<const N: usize>(entropy: &dyn RandomSource) -> Result<[u8; N], RandomError> {
     let mut text = [0; N];
     let mut filled = 0;
     while filled < N {

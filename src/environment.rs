@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::runtime::{Clock, Entropy, Runtime, SystemClock, SystemEntropy};
+use crate::runtime::{Clock, OsRandom, RandomSource, Runtime, SystemClock};
 use crate::scope::Surface;
 #[cfg(feature = "webhooks")]
-use crate::webhook::{Plain, SecretBox};
+use crate::webhook::{PlaintextCipher, SecretCipher};
 
 /// Clock, random source, runtime, surface, public origin and secret cipher of a board.
 ///
@@ -26,12 +26,12 @@ use crate::webhook::{Plain, SecretBox};
 #[derive(Clone)]
 pub struct Environment {
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) random: Arc<dyn Entropy>,
+    pub(crate) random: Arc<dyn RandomSource>,
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) surface: Surface,
     pub(crate) public_origin: String,
     #[cfg(feature = "webhooks")]
-    pub(crate) secrets: Arc<dyn SecretBox>,
+    pub(crate) secrets: Arc<dyn SecretCipher>,
 }
 
 impl Environment {
@@ -42,12 +42,12 @@ impl Environment {
     pub fn new(runtime: impl Runtime) -> Self {
         Self {
             clock: Arc::new(SystemClock),
-            random: Arc::new(SystemEntropy),
+            random: Arc::new(OsRandom),
             runtime: Arc::new(runtime),
             surface: Surface::Full,
             public_origin: String::new(),
             #[cfg(feature = "webhooks")]
-            secrets: Arc::new(Plain),
+            secrets: Arc::new(PlaintextCipher),
         }
     }
 
@@ -57,9 +57,9 @@ impl Environment {
         Self { clock, ..self }
     }
 
-    /// Takes random bytes from `random`. Default: [`SystemEntropy`].
+    /// Takes random bytes from `random`. Default: [`OsRandom`].
     #[must_use]
-    pub fn random(self, random: Arc<dyn Entropy>) -> Self {
+    pub fn random(self, random: Arc<dyn RandomSource>) -> Self {
         Self { random, ..self }
     }
 
@@ -83,7 +83,7 @@ impl Environment {
     /// Encrypts the secrets of webhooks with `secrets` (feature `webhooks`). Default: [`Plain`].
     #[cfg(feature = "webhooks")]
     #[must_use]
-    pub fn secrets(self, secrets: Arc<dyn SecretBox>) -> Self {
+    pub fn secrets(self, secrets: Arc<dyn SecretCipher>) -> Self {
         Self { secrets, ..self }
     }
 }

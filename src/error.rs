@@ -8,23 +8,23 @@ use thiserror::Error;
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Result of a store operation.
-pub type Stored<T> = Result<T, Fault>;
+pub type BackendResult<T> = Result<T, BackendError>;
 
 /// A store or another backend failed. The API answers 500 `internal_error` and writes one line to the log.
 ///
 /// `?` makes it from the errors of the database drivers ([`IntoFault`]).
 #[derive(Debug, Error)]
 #[error(transparent)]
-pub struct Fault(BoxError);
+pub struct BackendError(BoxError);
 
-impl Fault {
+impl BackendError {
     /// A failure because of `source`.
     pub fn new(source: impl Into<BoxError>) -> Self {
         Self(source.into())
     }
 
     /// Returns the reason.
-    pub fn into_source(self) -> BoxError {
+    pub fn into_inner(self) -> BoxError {
         self.0
     }
 
@@ -34,13 +34,13 @@ impl Fault {
 }
 
 /// An error of a database or its driver, which `?` turns into a [`Fault`] and a
-/// [`Refusal`](crate::host::Refusal).
+/// [`BoardError`](crate::host::BoardError).
 pub trait IntoFault {
     /// The failure that it causes. It prints as one sentence without values.
-    fn into_fault(self) -> Fault;
+    fn into_fault(self) -> BackendError;
 }
 
-impl<E: IntoFault> From<E> for Fault {
+impl<E: IntoFault> From<E> for BackendError {
     fn from(error: E) -> Self {
         error.into_fault()
     }
@@ -48,7 +48,7 @@ impl<E: IntoFault> From<E> for Fault {
 
 /// The backend refused an operation because too many wait already. The operation was not run.
 ///
-/// The source of a [`Fault`] or of [`Refusal::Failed`](crate::host::Refusal::Failed), at any depth. The API then answers
+/// The source of a [`Fault`] or of [`BoardError::Failed`](crate::host::BoardError::Failed), at any depth. The API then answers
 /// 503 `internal_error` with `retry-after` instead of 500. A command that returns it has changed nothing: the
 /// `Idempotency-Key` of the request stays usable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

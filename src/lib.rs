@@ -1,6 +1,6 @@
 //! Gives any forum board a complete, safe JSON REST API.
 //!
-//! A host program implements [`Authority`](host::Authority) and [`Board`](host::Board) over its own data; the library
+//! A host program implements [`Authorizer`](host::Authorizer) and [`Board`](host::Board) over its own data; the library
 //! gives it a [`tower_service::Service`] with every v1 endpoint, scoped tokens, unit-metered budgets, safe repeats, a
 //! live OpenAPI document and webhooks. What the host has not written yet answers 501, so that it grows into the traits:
 //!
@@ -11,12 +11,12 @@
 //! struct MyBoard; // holds your pool
 //!
 //! #[async_trait]
-//! impl Authority for MyBoard {
-//!     async fn guest(&self) -> Stored<Standing> {
-//!         Ok(Standing::new(Forums::none())) // what may a guest see?
+//! impl Authorizer for MyBoard {
+//!     async fn guest(&self) -> Stored<Access> {
+//!         Ok(Access::new(Forums::none())) // what may a guest see?
 //!     }
-//!     async fn member(&self, _owner: &UserId) -> Stored<Option<Standing>> {
-//!         Ok(Some(Standing::new(Forums::all()))) // what may this member see, now?
+//!     async fn member(&self, _owner: &UserId) -> Stored<Option<Access>> {
+//!         Ok(Some(Access::new(Forums::all()))) // what may this member see, now?
 //!     }
 //! }
 //!
@@ -142,7 +142,8 @@ pub mod webhook_admin;
 pub mod worker;
 
 pub use api::{
-    Builder, ForumApi, Language, Malformed, Messages, Settings, client_address, openapi,
+    ApiSettings, ErrorMessages, ForumApi, ForumApiBuilder, Language, Malformed, client_ip,
+    openapi_document,
 };
 pub use async_trait::async_trait;
 pub use environment::Environment;

@@ -10,36 +10,36 @@ use crate::token::Lookup;
 
 /// How many units may be spent in how long a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct Budget {
     /// The units of one window.
     pub units: u32,
     /// How long it lasts.
-    pub length: Duration,
+    pub window: Duration,
 }
 
 /// The running window of one budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
+pub struct WindowState {
     /// When it ends: from this instant on it is over.
-    pub ends: Timestamp,
+    pub ends_at: Timestamp,
     /// How many of its units are spent.
     pub used: u32,
 }
 
 /// Whose budget it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum BudgetKey {
+pub enum RateLimitKey {
     /// A token's.
     Token(Lookup),
     /// That of all guests whose address begins alike: the address with the rest zeroed, IPv4 as IPv4-mapped IPv6.
     Prefix(u128),
     /// That of all guests without any address.
-    NoAddress,
-    /// Budget of failed password attempts. Holds a hash, see [`BudgetKey::attempts`].
+    UnknownAddress,
+    /// Budget of failed password attempts. Holds a hash, see [`RateLimitKey::attempts`].
     Attempts(u128),
 }
 
-impl BudgetKey {
+impl RateLimitKey {
     /// Returns the key of a budget of failed password attempts: the first 128 bits of the SHA-256 of `purpose` and
     /// `subject`. No store sees a name or an address.
     ///
@@ -58,32 +58,37 @@ impl BudgetKey {
 
 /// The outcome of a charge, and what the `x-ratelimit-*` headers show of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Charge {
+pub struct RateLimitDecision {
     /// Whether it was within the budget. If not, nothing was spent.
-    pub granted: bool,
+    pub allowed: bool,
     /// The window's budget.
     pub limit: u32,
     /// What is left after this charge.
     pub remaining: u32,
     /// When the window ends.
-    pub reset: Timestamp,
+    pub resets_at: Timestamp,
     /// When it was charged, by the clock that [`reset`](Self::reset) goes by.
-    pub at: Timestamp,
+    pub charged_at: Timestamp,
 }
 
-impl Window {
+impl Budget {
     /// Returns whether the window of `budget` still runs at `now`.
     ///
     /// One that ends later than a whole window from now counts as ended: the clock was set back since it started.
-    pub fn is_running(self, budget: &Budget, now: Timestamp) -> bool {
-        now < budget.ends && budget.ends <= now.plus(self.length)
+    pub fn is_running(self, budget: &WindowState, now: Timestamp) -> bool {
+        now < budget.ends_at && budget.ends_at <= now.saturating_add(self.window)
     }
 
     /// Returns `budget` after `cost` of its units were given back; `None` while no window runs.
-    pub fn refund(self, budget: Option<Budget>, cost: u32, now: Timestamp) -> Option<Budget> {
+    pub fn refund(
+        self,
+        budget: Option<WindowState>,
+        cost: u32,
+        now: Timestamp,
+    ) -> Option<WindowState> {
         let running = budget.filter(|budget| self.is_running(budget, now))?;
         let used = running.used.saturating_sub(cost);
-        (used > 0).then_some(Budget { used, ..running })
+        (used > 0).then_some(WindowState { used, ..running })
     }
 
     /// Charges `cost` units to a budget, all of them or none; a cost of 0 looks without starting a window.
@@ -91,28 +96,31 @@ impl Window {
     /// Gives the budget as it is afterwards, `None` while no window runs.
     pub fn charge(
         self,
-        budget: Option<Budget>,
+        budget: Option<WindowState>,
         cost: u32,
         now: Timestamp,
-    ) -> (Option<Budget>, Charge) {
+    ) -> (Option<WindowState>, RateLimitDecision) {
         let running = budget.filter(|budget| self.is_running(budget, now));
-        let Budget { ends, used } = running.unwrap_or(Budget {
-            ends: now.plus(self.length),
+        let WindowState {
+            ends_at: ends,
+            used,
+        } = running.unwrap_or(WindowState {
+            ends_at: now.saturating_add(self.window),
             used: 0,
         });
         let left = self.units.saturating_sub(used);
         let granted = cost <= left;
         let spent = if granted { cost } else { 0 };
-        let after = Budget {
-            ends,
+        let after = WindowState {
+            ends_at: ends,
             used: used + spent,
         };
-        let charge = Charge {
-            granted,
+        let charge = RateLimitDecision {
+            allowed: granted,
             limit: self.units,
             remaining: left - spent,
-            reset: ends,
-            at: now,
+            resets_at: ends,
+            charged_at: now,
         };
         let runs = running.is_some() || spent > 0;
         (runs.then_some(after), charge)

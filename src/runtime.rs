@@ -19,18 +19,18 @@ pub trait Clock: Debug + Send + Sync + 'static {
 }
 
 /// Gives bytes that nobody can guess.
-pub trait Entropy: Debug + Send + Sync + 'static {
+pub trait RandomSource: Debug + Send + Sync + 'static {
     /// Fills `bytes` with random ones.
     ///
     /// # Errors
     /// When the source of randomness does not answer.
-    fn fill(&self, bytes: &mut [u8]) -> Result<(), NoEntropy>;
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError>;
 }
 
 /// The source of randomness did not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the random source failed")]
-pub struct NoEntropy;
+pub struct RandomError;
 
 /// The host's executor: what a write and a deadline need of it.
 ///
@@ -39,7 +39,7 @@ pub struct NoEntropy;
 pub trait Runtime: Debug + Send + Sync + 'static {
     /// Starts `work`, which runs to its end even when the future that is returned is dropped. That future is ready
     /// when the work has ended.
-    fn detach(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()>;
+    fn spawn(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()>;
 
     /// Is ready after `duration`.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
@@ -54,7 +54,7 @@ impl Clock for SystemClock {
         let since = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
-        Timestamp::default().plus(since)
+        Timestamp::default().saturating_add(since)
     }
 }
 
@@ -64,7 +64,7 @@ pub struct ManualClock(AtomicI64);
 
 impl ManualClock {
     /// A clock that stands at `now`.
-    pub const fn at(now: Timestamp) -> Self {
+    pub const fn new(now: Timestamp) -> Self {
         Self(AtomicI64::new(now.as_millis()))
     }
 
@@ -88,27 +88,27 @@ impl Clock for ManualClock {
 
 /// The system's source of randomness.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct SystemEntropy;
+pub struct OsRandom;
 
-impl Entropy for SystemEntropy {
-    fn fill(&self, bytes: &mut [u8]) -> Result<(), NoEntropy> {
-        getrandom::fill(bytes).map_err(|_| NoEntropy)
+impl RandomSource for OsRandom {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
+        getrandom::fill(bytes).map_err(|_| RandomError)
     }
 }
 
 /// The same bytes in the same order each time, which anybody can guess: for tests.
 #[derive(Debug, Default)]
-pub struct SeededEntropy(AtomicU64);
+pub struct SeededRandom(AtomicU64);
 
-impl SeededEntropy {
+impl SeededRandom {
     /// Bytes that follow from `seed`.
     pub const fn new(seed: u64) -> Self {
         Self(AtomicU64::new(seed))
     }
 }
 
-impl Entropy for SeededEntropy {
-    fn fill(&self, bytes: &mut [u8]) -> Result<(), NoEntropy> {
+impl RandomSource for SeededRandom {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
         for chunk in bytes.chunks_mut(8) {
             let step = self.0.fetch_add(1, Ordering::SeqCst);
             let word = xxhash_rust::xxh3::xxh3_64(&step.to_le_bytes()).to_le_bytes();
@@ -126,10 +126,10 @@ impl Entropy for SeededEntropy {
 /// A client that hangs up cuts a write off between two awaits. For synchronous tests, and for hosts whose server
 /// never drops a request's future.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Inline;
+pub struct InlineRuntime;
 
-impl Runtime for Inline {
-    fn detach(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
+impl Runtime for InlineRuntime {
+    fn spawn(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
         work
     }
 
@@ -145,7 +145,7 @@ pub struct TokioRuntime;
 
 #[cfg(feature = "tokio")]
 impl Runtime for TokioRuntime {
-    fn detach(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
+    fn spawn(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
         let task = tokio::spawn(work);
         Box::pin(async move { drop(task.await) })
     }

@@ -3,16 +3,16 @@
 use std::fmt;
 
 macro_rules! scopes {
-    ($($name:ident $text:literal [$($surface:ident),+] $allows:literal)+) => {
+    ($($name:ident $text:literal [$($surface:ident),+] $description:literal)+) => {
         /// What a token lets its bearer do, as far as its owner may.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum Scope {
-            $(#[doc = concat!("`", $text, "`: ", $allows)] $name,)+
+            $(#[doc = concat!("`", $text, "`: ", $description)] $name,)+
         }
 
         impl Scope {
-            const EVERY: &'static [Self] = &[$(Self::$name,)+];
+            const ALL: &'static [Self] = &[$(Self::$name,)+];
 
             /// The scope as it is written, such as `forums:read`.
             pub const fn as_str(self) -> &'static str {
@@ -20,8 +20,8 @@ macro_rules! scopes {
             }
 
             /// What the scope allows, in a sentence.
-            pub const fn allows(self) -> &'static str {
-                match self { $(Self::$name => $allows,)+ }
+            pub const fn description(self) -> &'static str {
+                match self { $(Self::$name => $description,)+ }
             }
 
             /// The surfaces that know it.
@@ -68,14 +68,14 @@ pub enum Surface {
 impl Surface {
     /// The scopes that this surface knows. Any other is refused when a token is issued, and dropped when one is read.
     pub fn scopes(self) -> impl Iterator<Item = Scope> {
-        Scope::EVERY
+        Scope::ALL
             .iter()
             .copied()
             .filter(move |scope| scope.surfaces().contains(&self))
     }
 
     /// The scope that `text` spells on this surface.
-    pub fn scope(self, text: &str) -> Option<Scope> {
+    pub fn parse_scope(self, text: &str) -> Option<Scope> {
         self.scopes().find(|scope| scope.as_str() == text)
     }
 }
@@ -88,8 +88,8 @@ mod tests {
     fn thirteen_and_eight() {
         assert_eq!(Surface::Full.scopes().count(), 13);
         assert_eq!(Surface::Compact.scopes().count(), 8);
-        assert!(Surface::Full.scope("admin:read").is_none());
-        assert!(Surface::Compact.scope("admin:read").is_some());
-        assert!(Surface::Compact.scope("admin:write").is_none());
+        assert!(Surface::Full.parse_scope("admin:read").is_none());
+        assert!(Surface::Compact.parse_scope("admin:read").is_some());
+        assert!(Surface::Compact.parse_scope("admin:write").is_none());
     }
 }

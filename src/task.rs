@@ -11,7 +11,7 @@ use std::time::Duration;
 use thiserror::Error;
 use tracing::Instrument;
 
-use crate::host::Fault;
+use crate::host::BackendError;
 use crate::runtime::Runtime;
 
 /// The host's code panicked, with this text if it is a literal. A formatted text may quote what somebody wrote; only the
@@ -27,7 +27,7 @@ impl PanicError {
     }
 }
 
-impl From<PanicError> for Fault {
+impl From<PanicError> for BackendError {
     fn from(panicked: PanicError) -> Self {
         Self::new(panicked)
     }
@@ -76,6 +76,6 @@ pub(crate) async fn spawn_and_join<T: Send + 'static>(
         let value = future.await;
         *filled.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
     };
-    runtime.detach(Box::pin(work.in_current_span())).await;
+    runtime.spawn(Box::pin(work.in_current_span())).await;
     slot.lock().unwrap_or_else(PoisonError::into_inner).take()
 }

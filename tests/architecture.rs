@@ -46,7 +46,7 @@ const RESTRICTED_CALLS: &[(&str, &[&str])] = &[
     ("delete from ", SQL),
     ("rusqlite", &["src/store/sqlite", "examples/server"]),
     ("tokio_postgres", &["src/store/postgres", "examples"]),
-    ("MemoryBudgets", &["src/store", "examples"]),
+    ("MemoryRateLimitStore", &["src/store", "examples"]),
     ("rustls", &["src/webhook/http"]),
     (" Url::parse", &["src/webhook/address/"]),
     ("lookup_host", &["src/webhook/address/"]),

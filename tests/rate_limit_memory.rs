@@ -3,17 +3,22 @@
 use std::time::Duration;
 
 use forum_api::model::Timestamp;
-use forum_api::rate_limit::{BudgetKey, Charge, Window};
-use forum_api::store::Budgets;
-use forum_api::store::memory::MemoryBudgets;
+use forum_api::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
+use forum_api::store::RateLimitStore;
+use forum_api::store::memory::MemoryRateLimitStore;
 
-const WINDOW: Window = Window {
+const WINDOW: Budget = Budget {
     units: 120,
-    length: Duration::from_secs(300),
+    window: Duration::from_secs(300),
 };
 
-async fn charge(budgets: &MemoryBudgets, number: u32, cost: u32, now: i64) -> Charge {
-    let prefix = BudgetKey::Prefix(0x2001_0db8 << 96 | u128::from(number) << 64);
+async fn charge(
+    budgets: &MemoryRateLimitStore,
+    number: u32,
+    cost: u32,
+    now: i64,
+) -> RateLimitDecision {
+    let prefix = RateLimitKey::Prefix(0x2001_0db8 << 96 | u128::from(number) << 64);
     let now = Timestamp::from_millis(now);
     budgets.charge(&prefix, cost, WINDOW, now).await.unwrap()
 }
@@ -21,7 +26,7 @@ async fn charge(budgets: &MemoryBudgets, number: u32, cost: u32, now: i64) -> Ch
 #[tokio::test]
 async fn a_million_prefixes_are_metered_apart_in_64_mb_however_long_it_lasts() {
     const SPENT: u32 = u32::MAX;
-    let budgets = MemoryBudgets::default();
+    let budgets = MemoryRateLimitStore::default();
     charge(&budgets, SPENT, 120, 0).await;
     let before = resident_bytes();
 
@@ -34,7 +39,7 @@ async fn a_million_prefixes_are_metered_apart_in_64_mb_however_long_it_lasts() {
         let charge = charge(&budgets, number, 1, 299_999).await;
         assert_eq!(charge.remaining, 118, "prefix {number}");
     }
-    assert!(!charge(&budgets, SPENT, 1, 299_999).await.granted);
+    assert!(!charge(&budgets, SPENT, 1, 299_999).await.allowed);
 
     // Windows that end one after another leave gaps in the tables, which must not make them grow.
     for number in 1_000_000..4_000_000 {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use forum_api::runtime::{Clock, SystemClock, SystemEntropy};
-use forum_api::webhook::{Event, Occasion, Topic};
+use forum_api::runtime::{Clock, OsRandom, SystemClock};
+use forum_api::webhook::{Event, EventMeta, Topic};
 use serde_json::json;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep};
@@ -71,8 +71,8 @@ async fn put(cluster: &Cluster) {
     let transaction = client.transaction().await.unwrap();
     let insert = transaction.prepare(Event::INSERT).await.unwrap();
     for _ in 0..EVENTS {
-        let on = Occasion::new(&SystemEntropy, SystemClock.now()).unwrap();
-        let topic = Topic::new("post.created").unwrap();
+        let on = EventMeta::new(&OsRandom, SystemClock.now()).unwrap();
+        let topic = Topic::parse("post.created").unwrap();
         let event = Event::new(topic, on, None, &json!({ "text": "x".repeat(890) }));
         let parameters = event.parameters();
         let texts = parameters

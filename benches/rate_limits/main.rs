@@ -9,24 +9,24 @@ use std::env;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use forum_api::rate_limit::{BudgetKey, Window};
+use forum_api::rate_limit::{Budget, RateLimitKey};
 use forum_api::runtime::{Clock, SystemClock};
-use forum_api::store::Budgets;
-use forum_api::store::memory::MemoryBudgets;
-use forum_api::store::redis::{RedisBudgets, Settings};
+use forum_api::store::RateLimitStore;
+use forum_api::store::memory::MemoryRateLimitStore;
+use forum_api::store::redis::{RedisRateLimitStore, RedisSettings};
 use forum_api::token::Lookup;
 
 const AT_ONCE: u64 = 64;
 const EACH: u64 = 5_000;
-const WINDOW: Window = Window {
+const WINDOW: Budget = Budget {
     units: u32::MAX,
-    length: Duration::from_secs(300),
+    window: Duration::from_secs(300),
 };
 
 #[tokio::main]
 async fn main() {
     memory::measure().await;
-    measure("in memory", Arc::new(MemoryBudgets::default())).await;
+    measure("in memory", Arc::new(MemoryRateLimitStore::default())).await;
     match env::var("FORUM_API_REDIS") {
         Ok(url) => measure("in Redis", redis(&url).await).await,
         Err(_) => println!("left out: in Redis, as FORUM_API_REDIS names none"),
@@ -35,16 +35,16 @@ async fn main() {
     measure("while Redis is out of reach", nowhere).await;
 }
 
-async fn redis(url: &str) -> Arc<RedisBudgets> {
+async fn redis(url: &str) -> Arc<RedisRateLimitStore> {
     let prefix = format!("forum_api_bench_{}:", std::process::id());
-    let settings = Settings {
+    let settings = RedisSettings {
         prefix,
-        ..Settings::default()
+        ..RedisSettings::default()
     };
-    Arc::new(RedisBudgets::connect(url, settings).await.unwrap())
+    Arc::new(RedisRateLimitStore::connect(url, settings).await.unwrap())
 }
 
-async fn measure(place: &str, budgets: Arc<dyn Budgets>) {
+async fn measure(place: &str, budgets: Arc<dyn RateLimitStore>) {
     let start = Instant::now();
     let callers = (0..AT_ONCE).map(|caller| tokio::spawn(call(caller, budgets.clone())));
     let mut times = Vec::new();
@@ -62,15 +62,15 @@ async fn measure(place: &str, budgets: Arc<dyn Budgets>) {
 }
 
 /// Charges the budgets of ten tokens in turn, and gives how long each charge took.
-async fn call(caller: u64, budgets: Arc<dyn Budgets>) -> Vec<Duration> {
+async fn call(caller: u64, budgets: Arc<dyn RateLimitStore>) -> Vec<Duration> {
     let mut times = Vec::new();
     for number in 0..EACH {
         let lookup = Lookup::parse(&format!("{:016}", caller * 10 + number % 10));
-        let key = BudgetKey::Token(lookup.unwrap());
+        let key = RateLimitKey::Token(lookup.unwrap());
         let start = Instant::now();
         let charge = budgets.charge(&key, 1, WINDOW, SystemClock.now()).await;
         times.push(start.elapsed());
-        assert!(charge.unwrap().granted);
+        assert!(charge.unwrap().allowed);
     }
     times
 }

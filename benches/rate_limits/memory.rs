@@ -5,10 +5,10 @@ use std::fs;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use forum_api::rate_limit::BudgetKey;
+use forum_api::rate_limit::RateLimitKey;
 use forum_api::runtime::{Clock, SystemClock};
-use forum_api::store::Budgets;
-use forum_api::store::memory::MemoryBudgets;
+use forum_api::store::RateLimitStore;
+use forum_api::store::memory::MemoryRateLimitStore;
 
 use crate::WINDOW;
 use crate::measurements::{Goal, Samples, row};
@@ -24,7 +24,7 @@ pub async fn measure() {
     let mut all = Vec::new();
     for _ in 0..ROUNDS {
         let before = resident_megabytes();
-        let budgets = MemoryBudgets::default();
+        let budgets = MemoryRateLimitStore::default();
         first.add(charge_each(&budgets).await);
         memory.add(resident_megabytes() - before);
         again.add(charge_each(&budgets).await);
@@ -50,13 +50,13 @@ pub async fn measure() {
 }
 
 /// How many nanoseconds a charge takes.
-async fn charge_each(budgets: &dyn Budgets) -> f64 {
+async fn charge_each(budgets: &dyn RateLimitStore) -> f64 {
     let now = SystemClock.now();
     let begun = Instant::now();
     for number in 0..PREFIXES {
-        let prefix = BudgetKey::Prefix(0x2001_0db8 << 96 | u128::from(number) << 64);
+        let prefix = RateLimitKey::Prefix(0x2001_0db8 << 96 | u128::from(number) << 64);
         let charge = budgets.charge(&prefix, 1, WINDOW, now).await;
-        assert!(charge.unwrap().granted);
+        assert!(charge.unwrap().allowed);
     }
     begun.elapsed().as_secs_f64() * 1e9 / f64::from(PREFIXES)
 }

@@ -1,7 +1,7 @@
 //! Replies a second on a board whose replies ten endpoints are told of, against one that has no endpoint.
 
 use forum_api::webhook::Topic;
-use forum_api::worker::{Settings, WorkerHandle};
+use forum_api::worker::{WorkerHandle, WorkerSettings};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::fixture::BenchFixture;
@@ -59,7 +59,7 @@ async fn per_second(endpoints: usize, worker: Worker) -> (f64, f64) {
     }
     let writers = Writers::on(&rig).await;
     let worker = match worker {
-        Worker::Here => Some(rig.work(Settings::default())),
+        Worker::Here => Some(rig.work(WorkerSettings::default())),
         Worker::Elsewhere => None,
     };
     let told = worker.clone();

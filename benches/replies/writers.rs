@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use forum_api::model::UserId;
-use forum_api::rate_limit::Window;
-use forum_api::runtime::{Clock, SystemClock, SystemEntropy, TokioRuntime};
+use forum_api::rate_limit::Budget;
+use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
-use forum_api::token::{Issue, issue};
-use forum_api::{ForumApi, Settings};
+use forum_api::token::{TokenRequest, issue_token};
+use forum_api::{ApiSettings, ForumApi};
 use http::{Request, StatusCode};
 use http_body_util::Full;
 use serde_json::json;
@@ -81,9 +81,12 @@ pub fn api(rig: &BenchFixture, board: Board) -> ForumApi {
     let (board, stores) = (Arc::new(board), rig.place.database.stores());
     let units = u32::MAX;
     let length = Duration::from_secs(300);
-    let settings = Settings {
-        token_window: Window { units, length },
-        ..Settings::default()
+    let settings = ApiSettings {
+        token_budget: Budget {
+            units,
+            window: length,
+        },
+        ..ApiSettings::default()
     };
     ForumApi::builder(board.clone(), board, stores, TokioRuntime)
         .settings(settings)
@@ -117,15 +120,15 @@ async fn people(rig: &BenchFixture) -> (i64, Vec<UserId>) {
 async fn token(stores: &Stores, owner: &UserId) -> String {
     let surface = Surface::Full;
     let scopes: Vec<_> = surface.scopes().map(|scope| scope.to_string()).collect();
-    let wanted = Issue {
+    let wanted = TokenRequest {
         owner,
         label: "",
         scopes: &scopes,
         expires_in_days: "",
     };
     let now = SystemClock.now();
-    let issued = issue(&*stores.tokens, &SystemEntropy, surface, wanted, now);
-    issued.await.unwrap().0.reveal().to_owned()
+    let issued = issue_token(&*stores.tokens, &OsRandom, surface, wanted, now);
+    issued.await.unwrap().0.expose_secret().to_owned()
 }
 
 async fn reply(api: &ForumApi, path: &str, token: &str) {

@@ -4,8 +4,8 @@
 use std::hint::black_box;
 
 use bytes::Bytes;
-use forum_api::host::Authority as _;
-use forum_api::rate_limit::{BudgetKey, Window};
+use forum_api::host::Authorizer as _;
+use forum_api::rate_limit::{Budget, RateLimitKey};
 use forum_api::runtime::{Clock as _, SystemClock};
 use forum_api::store::Stores;
 use forum_api::token::{Lookup, PlainToken};
@@ -20,7 +20,7 @@ pub struct Parts<'a> {
     stores: Stores,
     token: String,
     headers: HeaderMap,
-    window: Window,
+    window: Budget,
 }
 
 impl<'a> Parts<'a> {
@@ -52,10 +52,10 @@ impl<'a> Parts<'a> {
         let found = self.stores.tokens.find(&lookup).await.unwrap().unwrap();
         assert!(found.digest == token.digest());
         let now = SystemClock.now();
-        let key = BudgetKey::Token(lookup);
-        let charge = self.stores.budgets.charge(&key, 1, self.window, now);
-        assert!(charge.await.unwrap().granted);
-        let standing = self.board.member(&found.owner).await.unwrap();
+        let key = RateLimitKey::Token(lookup);
+        let charge = self.stores.rate_limits.charge(&key, 1, self.window, now);
+        assert!(charge.await.unwrap().allowed);
+        let standing = self.board.member_access(&found.owner).await.unwrap();
         black_box(standing.unwrap());
     }
 }

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use forum_api::Language;
 use forum_api::model::{EndpointId, UserId};
-use forum_api::runtime::{Clock, SystemClock, SystemEntropy, TokioRuntime};
-use forum_api::store::{FanOut, Webhooks};
-use forum_api::webhook::{Event, HttpSettings, HttpTransport, Occasion, Topic, Topics};
-use forum_api::webhook_admin::{Registration, Registry};
-use forum_api::worker::{Settings, Worker, WorkerHandle};
+use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
+use forum_api::store::{FanOut, WebhookStores};
+use forum_api::webhook::{Event, EventMeta, HttpTransport, HttpTransportSettings, Topic, TopicSet};
+use forum_api::webhook_admin::{NewEndpoint, WebhookAdmin};
+use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
 use serde_json::json;
 
 use crate::place::Place;
@@ -24,7 +24,7 @@ const BATCH: usize = 1_000;
 #[expect(missing_debug_implementations, reason = "a fixture")]
 pub struct BenchFixture {
     pub board: Board,
-    pub webhooks: Webhooks,
+    pub webhooks: WebhookStores,
     /// For whom endpoints act.
     owner: UserId,
     pub place: Place,
@@ -55,23 +55,23 @@ impl BenchFixture {
 
     /// Adds an endpoint that is told of this topic.
     pub async fn endpoint(&self, url: &str, topic: &Topic) -> EndpointId {
-        let registry = Registry::new(self.webhooks.clone(), TokioRuntime).allow_private(true);
-        let topics = Topics {
+        let registry = WebhookAdmin::new(self.webhooks.clone(), TokioRuntime).allow_private(true);
+        let topics = TopicSet {
             all: false,
             named: [topic.clone()].into(),
         };
-        let new = Registration {
+        let new = NewEndpoint {
             url: url.into(),
             topics: topics.clone(),
             owner: self.owner.clone(),
             secret: None,
         };
         let registry = registry.topics(topics.named.into_iter().collect());
-        registry.register(new).await.unwrap().endpoint.id
+        registry.add(new).await.unwrap().endpoint.id
     }
 
     /// A worker with these settings.
-    pub fn work(&self, settings: Settings) -> WorkerHandle {
+    pub fn work(&self, settings: WorkerSettings) -> WorkerHandle {
         let authority = Arc::new(self.board.clone());
         Worker::new(self.webhooks.clone(), authority, transport(), TokioRuntime)
             .settings(settings)
@@ -95,7 +95,7 @@ impl BenchFixture {
             };
             let fan_out: Vec<_> = events.iter().map(to).collect();
             self.write(events).await;
-            let now = SystemClock.now().minus(Duration::from_secs(1));
+            let now = SystemClock.now().saturating_sub(Duration::from_secs(1));
             self.webhooks.outbox.fan_out(&fan_out, now).await.unwrap();
         }
     }
@@ -115,16 +115,16 @@ impl BenchFixture {
 
 /// A transport that sends to loopback, too.
 pub fn transport() -> HttpTransport {
-    let settings = HttpSettings {
+    let settings = HttpTransportSettings {
         allow_private: true,
-        ..HttpSettings::default()
+        ..HttpTransportSettings::default()
     };
     HttpTransport::new(settings).unwrap()
 }
 
 /// An event of 1 KB.
 pub fn event(topic: &Topic) -> Event {
-    let on = Occasion::new(&SystemEntropy, SystemClock.now()).unwrap();
+    let on = EventMeta::new(&OsRandom, SystemClock.now()).unwrap();
     let event = |letters| json!({ "text": "x".repeat(letters) });
     Event::new(topic.clone(), on, None, &event(890))
 }

@@ -5,7 +5,7 @@ use std::env;
 use std::path::PathBuf;
 
 use forum_api::store::postgres::{connect, migrate};
-use forum_api::store::sqlite::{self, Location};
+use forum_api::store::sqlite::{self, DatabasePath};
 
 use forum_server::board::db::Database;
 use forum_test_support::databases;
@@ -46,7 +46,7 @@ fn in_sqlite() -> Place {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("forum.db");
     let file = Some(path.clone());
-    let database = sqlite::Database::open(&Location::File { path, create: true }).unwrap();
+    let database = sqlite::Database::open(&DatabasePath::File { path, create: true }).unwrap();
     Place {
         database: database.into(),
         file,

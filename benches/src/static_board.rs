@@ -6,16 +6,19 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use forum_api::host::{Authority, Board, Caller, Forums, In, Refusal, Result, Standing, Stored};
-use forum_api::model::{
-    Author, ForumId, ListPosts, Page, Post, PostId, State, ThreadId, Timestamp, UserId,
+use forum_api::host::{
+    Access, Authorizer, BackendResult, Board, BoardError, BoardResult, Caller, InForum,
+    VisibleForums,
 };
-use forum_api::rate_limit::Window;
-use forum_api::runtime::{Clock, SystemClock, SystemEntropy, TokioRuntime};
+use forum_api::model::{
+    Author, ContentState, ForumId, ListPostsParams, Page, Post, PostId, ThreadId, Timestamp, UserId,
+};
+use forum_api::rate_limit::Budget;
+use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
-use forum_api::token::{Issue, issue};
-use forum_api::{ForumApi, Settings, async_trait};
+use forum_api::token::{TokenRequest, issue_token};
+use forum_api::{ApiSettings, ForumApi, async_trait};
 use http::header::{ACCEPT, AUTHORIZATION, HOST};
 use http::{Request, Response};
 use http_body_util::{Empty, Full};
@@ -63,7 +66,7 @@ fn post(thread: i64, number: u64, body: &str) -> Post {
             username: "alice".into(),
             avatar_url: None,
         }),
-        state: State::Visible,
+        state: ContentState::Visible,
         created_at: Timestamp::from_millis(1_769_860_800_000),
         edited_at: None,
         edited_by: None,
@@ -76,27 +79,32 @@ fn post(thread: i64, number: u64, body: &str) -> Post {
 }
 
 #[async_trait]
-impl Authority for StaticBoard {
-    async fn guest(&self) -> Stored<Standing> {
-        Ok(Standing::new(Forums::none()))
+impl Authorizer for StaticBoard {
+    async fn guest_access(&self) -> BackendResult<Access> {
+        Ok(Access::new(VisibleForums::none()))
     }
 
-    async fn member(&self, _: &UserId) -> Stored<Option<Standing>> {
-        Ok(Some(Standing::new(Forums::all())))
+    async fn member_access(&self, _: &UserId) -> BackendResult<Option<Access>> {
+        Ok(Some(Access::new(VisibleForums::all())))
     }
 }
 
 #[async_trait]
 impl Board for StaticBoard {
-    async fn posts(&self, _: &Caller, thread: ThreadId, _: ListPosts) -> Result<In<Page<Post>>> {
-        let page = match thread.number()? {
+    async fn list_posts(
+        &self,
+        _: &Caller,
+        thread: ThreadId,
+        _: ListPostsParams,
+    ) -> BoardResult<InForum<Page<Post>>> {
+        let page = match thread.to_i64()? {
             1 => &self.small,
             2 => &self.large,
-            _ => return Err(Refusal::Absent),
+            _ => return Err(BoardError::PathNotFound),
         };
-        Ok(In {
-            forum: ForumId::from(1),
-            it: page.clone(),
+        Ok(InForum {
+            forum_id: ForumId::from(1),
+            value: page.clone(),
         })
     }
 }
@@ -108,7 +116,7 @@ pub struct BenchFixture {
     /// What stands in the `authorization` header.
     pub bearer: String,
     /// Its budget.
-    pub window: Window,
+    pub window: Budget,
 }
 
 impl BenchFixture {
@@ -119,9 +127,9 @@ impl BenchFixture {
     /// The same over stores that may hold something.
     pub fn with(board: Arc<StaticBoard>, stores: Stores) -> Self {
         let bearer = format!("Bearer {}", token(&stores));
-        let mut settings = Settings::default();
-        settings.token_window.units = u32::MAX;
-        let window = settings.token_window;
+        let mut settings = ApiSettings::default();
+        settings.token_budget.units = u32::MAX;
+        let window = settings.token_budget;
         let builder = ForumApi::builder(board.clone(), board, stores, TokioRuntime);
         let api = builder.settings(settings).build();
         Self {
@@ -150,15 +158,15 @@ impl BenchFixture {
 
 /// A token that carries what lists of posts need.
 pub fn token(stores: &Stores) -> String {
-    let wanted = Issue {
+    let wanted = TokenRequest {
         owner: &UserId::from(3),
         label: "bench",
         scopes: &["threads:read".into(), "posts:read".into()],
         expires_in_days: "",
     };
     let (tokens, now) = (&*stores.tokens, SystemClock.now());
-    let issued = at_once(issue(tokens, &SystemEntropy, Surface::Full, wanted, now));
-    issued.unwrap().0.reveal().to_owned()
+    let issued = at_once(issue_token(tokens, &OsRandom, Surface::Full, wanted, now));
+    issued.unwrap().0.expose_secret().to_owned()
 }
 
 /// What comes of something for which nothing has to be waited.

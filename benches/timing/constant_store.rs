@@ -1,9 +1,9 @@
 //! A store that knows every other name there could be, and takes the same to say so as to say no.
 
 use forum_api::async_trait;
-use forum_api::host::Stored;
+use forum_api::host::BackendResult;
 use forum_api::model::Timestamp;
-use forum_api::store::Tokens;
+use forum_api::store::TokenStore;
 use forum_api::token::{Lookup, TokenRecord};
 
 /// What it says of each name that it knows.
@@ -18,24 +18,28 @@ impl ConstantStore {
 }
 
 #[async_trait]
-impl Tokens for ConstantStore {
-    async fn find(&self, lookup: &Lookup) -> Stored<Option<TokenRecord>> {
+impl TokenStore for ConstantStore {
+    async fn find(&self, lookup: &Lookup) -> BackendResult<Option<TokenRecord>> {
         Ok(Self::knows(lookup).then(|| self.0.clone()))
     }
 
-    async fn create(&self, _: &TokenRecord) -> Stored<bool> {
+    async fn create(&self, _: &TokenRecord) -> BackendResult<bool> {
         Ok(true)
     }
 
-    async fn revoke(&self, _: &Lookup, _: Timestamp) -> Stored<bool> {
+    async fn revoke(&self, _: &Lookup, _: Timestamp) -> BackendResult<bool> {
         Ok(false)
     }
 
-    async fn used(&self, _: &Lookup, _: Timestamp) -> Stored<()> {
+    async fn record_use(&self, _: &Lookup, _: Timestamp) -> BackendResult<()> {
         Ok(())
     }
 
-    async fn list(&self, _: Option<(Timestamp, Lookup)>, _: u32) -> Stored<Vec<TokenRecord>> {
+    async fn list(
+        &self,
+        _: Option<(Timestamp, Lookup)>,
+        _: u32,
+    ) -> BackendResult<Vec<TokenRecord>> {
         Ok(Vec::new())
     }
 }

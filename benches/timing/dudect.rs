@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use forum_api::runtime::{Entropy, SystemEntropy};
+use forum_api::runtime::{OsRandom, RandomSource};
 
 use crate::measurements::{Goal, Samples, row};
 
@@ -63,7 +63,7 @@ fn report(what: &str, crops: &[[Moments; 2]]) {
 /// The class of each input of a batch, and how many nanoseconds it took.
 fn batch<T, R>(make: impl Fn(bool) -> T, work: impl Fn(T) -> R) -> Vec<(bool, f64)> {
     let mut classes = [0; BATCH];
-    SystemEntropy.fill(&mut classes).unwrap();
+    OsRandom.fill(&mut classes).unwrap();
     let inputs: Vec<_> = classes
         .iter()
         .map(|class| (class % 2 == 1, make(class % 2 == 1)))

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 
 use forum_api::model::Timestamp;
-use forum_api::runtime::SystemEntropy;
-use forum_api::webhook::{Secret, verify};
+use forum_api::runtime::OsRandom;
+use forum_api::webhook::{WebhookSecret, verify};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::{HeaderMap, HeaderValue};
 use sha2::Sha256;
@@ -23,8 +23,8 @@ struct Delivery {
 }
 
 pub fn measure() {
-    let secrets = [(); 2].map(|()| Secret::mint(&SystemEntropy).unwrap());
-    let foreign = Secret::mint(&SystemEntropy).unwrap();
+    let secrets = [(); 2].map(|()| WebhookSecret::generate(&OsRandom).unwrap());
+    let foreign = WebhookSecret::generate(&OsRandom).unwrap();
     let [first, second] = &secrets;
     let now = Timestamp::from_millis(SENT * 1000);
     let check = |delivery: Delivery| {
@@ -32,7 +32,7 @@ pub fn measure() {
         (right, delivery)
     };
     let events = Cell::new(0);
-    let in_first: (&Secret, Wrong) = (first, Some(0));
+    let in_first: (&WebhookSecret, Wrong) = (first, Some(0));
     let in_last = (first, Some(63));
     for (what, classes, right) in [
         (
@@ -64,7 +64,7 @@ pub fn measure() {
 }
 
 impl Delivery {
-    fn new(event: u64, secret: &Secret, wrong: Wrong) -> Self {
+    fn new(event: u64, secret: &WebhookSecret, wrong: Wrong) -> Self {
         let body = format!(r#"{{"event":"evt_{event:010}","topic":"thread.created","data":{{}}}}"#);
         let mut digits = signature(secret, &body).into_bytes();
         if let Some(wrong) = wrong {
@@ -87,8 +87,8 @@ impl Delivery {
     }
 }
 
-fn signature(secret: &Secret, body: &str) -> String {
-    let mac = Hmac::<Sha256>::new_from_slice(secret.reveal().as_bytes()).unwrap();
+fn signature(secret: &WebhookSecret, body: &str) -> String {
+    let mac = Hmac::<Sha256>::new_from_slice(secret.expose_secret().as_bytes()).unwrap();
     let mac = mac.chain_update(format!("{SENT}.{body}")).finalize();
     let digits = mac.into_bytes();
     digits.iter().map(|byte| format!("{byte:02x}")).collect()

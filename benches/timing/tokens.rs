@@ -5,9 +5,9 @@ use std::iter;
 use std::sync::Arc;
 
 use forum_api::model::UserId;
-use forum_api::runtime::{Clock, SystemClock, SystemEntropy};
+use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::store::Stores;
-use forum_api::token::{Digest, PlainToken, TokenRecord};
+use forum_api::token::{PlainToken, SecretDigest, TokenRecord};
 use http::HeaderValue;
 use http::header::AUTHORIZATION;
 
@@ -47,7 +47,7 @@ pub fn lookups() {
     refused("in the store in memory", stores, |class| {
         next.set((next.get() + 1) % NAMES);
         let token = &classes[usize::from(class)][next.get()];
-        PlainToken::parse(token.reveal()).unwrap()
+        PlainToken::parse(token.expose_secret()).unwrap()
     });
 }
 
@@ -55,7 +55,7 @@ pub fn lookups() {
 fn refused(place: &str, stores: Stores, token: impl Fn(bool) -> PlainToken) {
     let rig = BenchFixture::with(Arc::new(StaticBoard::default()), stores);
     let request = |class: bool| {
-        let bearer = format!("Bearer {}", token(class).reveal());
+        let bearer = format!("Bearer {}", token(class).expose_secret());
         let mut request = rig.request(SMALL);
         let bearer = HeaderValue::from_str(&bearer).unwrap();
         request.headers_mut().insert(AUTHORIZATION, bearer);
@@ -75,7 +75,7 @@ pub fn secrets() {
         |class| {
             let (wrong, token) = (mint(), mint());
             let stored = if class { &token } else { &wrong }.digest();
-            (token.reveal().to_owned(), stored)
+            (token.expose_secret().to_owned(), stored)
         },
         |(text, stored)| {
             let token = PlainToken::parse(&text).unwrap();
@@ -88,21 +88,21 @@ pub fn secrets() {
             let stored = mint().digest();
             let mut bytes = *stored.as_bytes();
             bytes[if class { 31 } else { 0 }] ^= 1;
-            Box::new((Digest::new(bytes), stored))
+            Box::new((SecretDigest::new(bytes), stored))
         },
         |digests| (digests.0 == digests.1, digests),
     );
 }
 
 fn mint() -> PlainToken {
-    PlainToken::mint(&SystemEntropy).unwrap()
+    PlainToken::generate(&OsRandom).unwrap()
 }
 
 fn minted() -> Vec<PlainToken> {
     (0..NAMES).map(|_| mint()).collect()
 }
 
-fn record(token: &PlainToken, digest: Digest) -> TokenRecord {
+fn record(token: &PlainToken, digest: SecretDigest) -> TokenRecord {
     TokenRecord {
         lookup: *token.lookup(),
         digest,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use forum_api::model::EndpointId;
 use forum_api::runtime::{Clock, SystemClock};
-use forum_api::store::Claim;
+use forum_api::store::ClaimRequest;
 use forum_api::webhook::Topic;
 
 use crate::fixture::BenchFixture;
@@ -78,7 +78,7 @@ impl BenchScenario {
     async fn new(queued: usize) -> Self {
         let (rig, topic) = (
             BenchFixture::new().await,
-            Topic::new("bench.event").unwrap(),
+            Topic::parse("bench.event").unwrap(),
         );
         let full = rig.endpoint("http://127.0.0.1:9/", &topic).await;
         let endpoint = rig.endpoint("http://127.0.0.1:10/", &topic).await;
@@ -99,17 +99,17 @@ impl BenchScenario {
 
     /// The other one hangs with all that it has room for.
     async fn claim(&self) -> Duration {
-        let claim = Claim {
-            room: 252,
+        let claim = ClaimRequest {
+            limit: 252,
             per_endpoint: ROOM,
-            running: HashMap::from([(self.full.clone(), ROOM)]),
+            in_flight: HashMap::from([(self.full.clone(), ROOM)]),
             lease: Duration::from_secs(3600),
         };
         let start = Instant::now();
         let deliveries = &self.rig.webhooks.deliveries;
         let claims = deliveries.claim(&claim, SystemClock.now()).await.unwrap();
         let took = start.elapsed();
-        assert_eq!(claims.taken.len(), ROOM as usize);
+        assert_eq!(claims.deliveries.len(), ROOM as usize);
         took
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use forum_api::webhook::Topic;
-use forum_api::worker::{Settings, WorkerHandle};
+use forum_api::worker::{WorkerHandle, WorkerSettings};
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{MissedTickBehavior, interval};
@@ -52,7 +52,7 @@ impl BenchScenario {
     async fn new(what: &'static str, hangs: bool) -> Self {
         let (rig, topic) = (
             BenchFixture::new().await,
-            Topic::new("bench.event").unwrap(),
+            Topic::parse("bench.event").unwrap(),
         );
         let (url, receipts) = fast();
         rig.endpoint(&url, &topic).await;
@@ -62,7 +62,7 @@ impl BenchScenario {
         }
         Self {
             what,
-            worker: rig.work(Settings::default()),
+            worker: rig.work(WorkerSettings::default()),
             rig,
             topic,
             receipts,
@@ -79,7 +79,7 @@ impl BenchScenario {
             ticks.tick().await;
             let event = event(&self.topic);
             happened.insert(event.id.to_string(), Instant::now());
-            self.rig.webhooks.outbox.put(&event).await.unwrap();
+            self.rig.webhooks.outbox.insert(&event).await.unwrap();
             self.worker.wake();
         }
         let mut times = Vec::new();

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use forum_api::webhook::{Outgoing, Topic, Transport as _};
-use forum_api::worker::Settings;
+use forum_api::webhook::{SignedRequest, Topic, Transport as _};
+use forum_api::worker::WorkerSettings;
 use http::HeaderMap;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
@@ -30,10 +30,10 @@ pub async fn measure() {
         (Samples::default(), Samples::default(), Samples::default());
     for _ in 0..ROUNDS {
         bare.add(alone().await);
-        default.add(worker(Settings::default()).await);
-        let settings = Settings {
-            per_endpoint: AT_ONCE,
-            ..Settings::default()
+        default.add(worker(WorkerSettings::default()).await);
+        let settings = WorkerSettings {
+            max_in_flight_per_endpoint: AT_ONCE,
+            ..WorkerSettings::default()
         };
         wide.add(worker(settings).await);
     }
@@ -53,9 +53,9 @@ pub async fn measure() {
 
 /// The same bytes to the same receiver, with no queue.
 async fn alone() -> f64 {
-    let (transport, topic) = (transport(), Topic::new("bench.event").unwrap());
+    let (transport, topic) = (transport(), Topic::parse("bench.event").unwrap());
     let (url, _receipts) = fast();
-    let outgoing = Outgoing {
+    let outgoing = SignedRequest {
         url,
         headers: HeaderMap::new(),
         body: Bytes::from(event(&topic).body),
@@ -66,7 +66,7 @@ async fn alone() -> f64 {
         let (transport, outgoing) = (transport.clone(), outgoing.clone());
         senders.spawn(async move {
             for _ in 0..COUNT / AT_ONCE as usize {
-                transport.post(outgoing.clone()).await.unwrap();
+                transport.send(outgoing.clone()).await.unwrap();
             }
         });
     }
@@ -75,10 +75,10 @@ async fn alone() -> f64 {
 }
 
 /// From the outbox to the receiver, and noted as delivered.
-async fn worker(settings: Settings) -> f64 {
+async fn worker(settings: WorkerSettings) -> f64 {
     let (rig, topic) = (
         BenchFixture::new().await,
-        Topic::new("bench.event").unwrap(),
+        Topic::parse("bench.event").unwrap(),
     );
     let (url, receipts) = fast();
     rig.endpoint(&url, &topic).await;
@@ -86,7 +86,7 @@ async fn worker(settings: Settings) -> f64 {
     let start = Instant::now();
     let worker = rig.work(settings);
     all(receipts).await;
-    while worker.health().under_way > 0 {
+    while worker.health().in_flight > 0 {
         sleep(Duration::from_millis(1)).await;
     }
     let per_second = per_second(start);

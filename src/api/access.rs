@@ -4,13 +4,15 @@
 use super::authentication::AuthenticatedToken;
 use super::error::ApiError;
 use super::extract::value::InputValue;
-use crate::host::{Authority, Board, Caller, Member, Place, Presented, Refusal};
+use crate::host::{
+    Authorizer, Board, BoardError, Caller, MemberCaller, PresentedToken, ResourceRef,
+};
 use crate::model::{ForumId, UserRef};
 use crate::scope::Scope;
 use crate::store::ResourceIds;
 
 /// A token needs the endpoint's scope, even where a guest needs no token.
-pub(super) fn require_scope(token: Option<&Presented>, scope: Scope) -> Result<(), ApiError> {
+pub(super) fn require_scope(token: Option<&PresentedToken>, scope: Scope) -> Result<(), ApiError> {
     match token {
         Some(token) if !token.scopes.contains(&scope) => Err(ApiError::MissingScope),
         _ => Ok(()),
@@ -25,7 +27,7 @@ pub(super) fn require_field_scope(
 ) -> Result<(), ApiError> {
     match field_scope {
         Some((field, scope)) if body.is_true(field) => {
-            require_scope(caller.member().and_then(Member::presented), scope)
+            require_scope(caller.as_member().and_then(MemberCaller::presented), scope)
         }
         _ => Ok(()),
     }
@@ -34,19 +36,19 @@ pub(super) fn require_field_scope(
 /// The caller with the access that the board grants now; nothing of it is kept.
 pub(super) async fn resolve_caller(
     token: Option<AuthenticatedToken>,
-    authority: &dyn Authority,
+    authority: &dyn Authorizer,
 ) -> Result<Caller, ApiError> {
     let Some(AuthenticatedToken { owner, presented }) = token else {
-        return Ok(Caller::Guest(authority.guest().await?));
+        return Ok(Caller::Guest(authority.guest_access().await?));
     };
-    let standing = authority.member(&owner).await?;
+    let standing = authority.member_access(&owner).await?;
     let standing = standing.ok_or(ApiError::OwnerUnavailable)?;
     Ok(Caller::bearer(owner, standing, presented))
 }
 
 /// An offline board answers the callers who may see it.
 pub(super) fn require_online(caller: &Caller) -> Result<(), ApiError> {
-    if caller.standing().locked_out {
+    if caller.access().deny_offline {
         return Err(ApiError::BoardOffline);
     }
     Ok(())
@@ -59,16 +61,16 @@ pub(super) fn require_online(caller: &Caller) -> Result<(), ApiError> {
 pub(super) async fn require_visible(
     board: &dyn Board,
     caller: &Caller,
-    place: Place<'_>,
+    place: ResourceRef<'_>,
     operation_id: &str,
     is_read: bool,
 ) -> Result<(), ApiError> {
     let is_visible = match place {
-        Place::Nowhere => true,
-        Place::Forum(forum) => sees(caller, forum),
+        ResourceRef::Global => true,
+        ResourceRef::Forum(forum) => sees(caller, forum),
         _ if is_read => true,
         place => {
-            let forum = board.forum_of(caller, place).await;
+            let forum = board.containing_forum(caller, place).await;
             let forum = forum.inspect_err(|refusal| warn_forum_unknown(operation_id, refusal))?;
             can_see(caller, &forum, operation_id)
         }
@@ -77,7 +79,7 @@ pub(super) async fn require_visible(
 }
 
 fn sees(caller: &Caller, forum: &ForumId) -> bool {
-    caller.standing().forums.contains(forum)
+    caller.access().visible_forums.contains(forum)
 }
 
 /// Returns whether the caller sees the forum of what the board answered. If not, the board is at fault.
@@ -94,8 +96,8 @@ pub(super) fn can_see(caller: &Caller, forum: &ForumId, operation_id: &str) -> b
 }
 
 /// Without this line a host that has written the method would look for the 501 there.
-fn warn_forum_unknown(operation_id: &str, refusal: &Refusal) {
-    if let Refusal::NotImplemented = refusal {
+fn warn_forum_unknown(operation_id: &str, refusal: &BoardError) {
+    if let BoardError::NotImplemented = refusal {
         tracing::info!(
             command = operation_id,
             "`Board::containing_forum` is not implemented; write rejected"
@@ -107,35 +109,35 @@ fn warn_forum_unknown(operation_id: &str, refusal: &Refusal) {
 /// exists.
 ///
 /// The path never names the thread or post that was created, nor the thread that is followed. If the board does not
-/// implement `forum_of`, only the forum is checked.
+/// implement `containing_forum`, only the forum is checked.
 pub(super) async fn require_replay_visible(
     board: &dyn Board,
     caller: &Caller,
     resource: &ResourceIds,
-    place: Place<'_>,
+    place: ResourceRef<'_>,
     member: Option<&UserRef>,
 ) -> Result<(), ApiError> {
     if let Some(member) = member {
-        match board.profile(caller, member.clone()).await {
-            Ok(_) | Err(Refusal::NotImplemented) => {}
+        match board.get_member(caller, member.clone()).await {
+            Ok(_) | Err(BoardError::NotImplemented) => {}
             Err(refusal) => return Err(refusal.into()),
         }
     }
     if !resource.forum_id.as_ref().is_none_or(|id| sees(caller, id)) {
         return Err(match place {
-            Place::Nowhere => ApiError::ReplayNotFound,
+            ResourceRef::Global => ApiError::ReplayNotFound,
             _ => ApiError::NotFound,
         });
     }
     let place = match (&resource.thread_id, &resource.post_id) {
-        (Some(thread), Some(post)) => Place::Post(thread, post),
-        (Some(thread), None) => Place::Thread(thread),
+        (Some(thread), Some(post)) => ResourceRef::Post(thread, post),
+        (Some(thread), None) => ResourceRef::Thread(thread),
         (None, _) => return Ok(()),
     };
-    match board.forum_of(caller, place).await {
+    match board.containing_forum(caller, place).await {
         Ok(forum) if sees(caller, &forum) => Ok(()),
-        Ok(_) | Err(Refusal::Absent) => Err(ApiError::ReplayNotFound),
-        Err(Refusal::NotImplemented) => Ok(()),
+        Ok(_) | Err(BoardError::PathNotFound) => Err(ApiError::ReplayNotFound),
+        Err(BoardError::NotImplemented) => Ok(()),
         Err(refusal) => Err(refusal.into()),
     }
 }

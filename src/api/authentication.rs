@@ -6,12 +6,12 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
 use super::error::{ApiError, AuthFailure};
-use crate::host::Presented;
+use crate::host::PresentedToken;
 use crate::metrics::recorder;
 use crate::model::{Timestamp, TokenInfo, UserId};
 use crate::scope::Surface;
-use crate::store::Tokens;
-use crate::token::{self, Digest, Lookup, TokenRecord, TokenState};
+use crate::store::TokenStore;
+use crate::token::{self, Lookup, SecretDigest, TokenRecord, TokenState};
 
 /// The store's label in the metrics.
 const STORE: &str = "tokens";
@@ -19,7 +19,7 @@ const STORE: &str = "tokens";
 /// Replaces the record of an unknown token, so that the comparison takes the same time. No secret has its digest.
 static DUMMY_RECORD: LazyLock<TokenRecord> = LazyLock::new(|| TokenRecord {
     lookup: Lookup::DUMMY,
-    digest: Digest::new([0; 32]),
+    digest: SecretDigest::new([0; 32]),
     owner: UserId::from(0),
     label: "nobody's".into(),
     scopes: Arc::default(),
@@ -33,13 +33,13 @@ static DUMMY_RECORD: LazyLock<TokenRecord> = LazyLock::new(|| TokenRecord {
 #[derive(Debug)]
 pub(super) struct AuthenticatedToken {
     pub(super) owner: UserId,
-    pub(super) presented: Presented,
+    pub(super) presented: PresentedToken,
 }
 
 /// The valid token of a request; `None` for a request without an `authorization` header.
 pub(super) async fn authenticate(
     headers: &HeaderMap,
-    tokens: &dyn Tokens,
+    tokens: &dyn TokenStore,
     surface: Surface,
     now: Timestamp,
 ) -> Result<Option<AuthenticatedToken>, ApiError> {
@@ -62,18 +62,18 @@ pub(super) async fn authenticate(
 }
 
 /// A failure to record the use does not refuse the request.
-async fn record_use(record: &TokenRecord, tokens: &dyn Tokens, now: Timestamp) {
-    if !record.use_is_news(now) {
+async fn record_use(record: &TokenRecord, tokens: &dyn TokenStore, now: Timestamp) {
+    if !record.should_record_use(now) {
         return;
     }
-    if let Err(fault) = tokens.used(&record.lookup, now).await {
+    if let Err(fault) = tokens.record_use(&record.lookup, now).await {
         recorder::record_store_error(STORE);
         tracing::warn!(token = %record.lookup, error = %fault, "failed to record token use");
     }
 }
 
 /// Exactly one `authorization` header that reads `Bearer`, one blank, a token.
-fn parse_header(headers: &HeaderMap) -> Result<Option<(Lookup, Digest)>, AuthFailure> {
+fn parse_header(headers: &HeaderMap) -> Result<Option<(Lookup, SecretDigest)>, AuthFailure> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let Some(value) = values.next() else {
         return Ok(None);
@@ -89,7 +89,9 @@ impl AuthenticatedToken {
     /// A scope that this surface does not know is dropped; the others stay usable.
     fn new(record: TokenRecord, surface: Surface) -> Self {
         let scopes = record.scopes.iter();
-        let scopes = scopes.filter_map(|scope| surface.scope(scope)).collect();
+        let scopes = scopes
+            .filter_map(|scope| surface.parse_scope(scope))
+            .collect();
         let token = TokenInfo {
             label: record.label,
             created_at: record.created_at,
@@ -97,7 +99,7 @@ impl AuthenticatedToken {
         };
         Self {
             owner: record.owner,
-            presented: Presented {
+            presented: PresentedToken {
                 lookup: record.lookup,
                 scopes,
                 token,

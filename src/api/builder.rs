@@ -9,13 +9,13 @@ use http::{Extensions, Uri};
 use super::context::ApiInner;
 use super::request_id::RequestIdGenerator;
 use super::service::ForumApi;
-use super::{Settings, client_ip, openapi};
+use super::{ApiSettings, client_ip, openapi};
 use crate::environment::Environment;
-use crate::host::{Authority, Board};
+use crate::host::{Authorizer, Board};
 use crate::store::Stores;
 
 /// Puts a [`ForumApi`] together; what is mandatory was said in [`ForumApi::builder`].
-pub struct Builder(ApiInner);
+pub struct ForumApiBuilder(ApiInner);
 
 impl ForumApi {
     /// A service over a host's board: all that it cannot do without. The rest has a default.
@@ -24,19 +24,19 @@ impl ForumApi {
     /// [`Stores::in_memory`] forgets tokens when the process ends.
     /// `environment` may be the [`Runtime`](crate::runtime::Runtime) that the host's server runs on.
     pub fn builder(
-        authority: Arc<dyn Authority>,
+        authority: Arc<dyn Authorizer>,
         board: Arc<dyn Board>,
         stores: Stores,
         environment: impl Into<Environment>,
-    ) -> Builder {
+    ) -> ForumApiBuilder {
         let environment = environment.into();
-        Builder(ApiInner {
+        ForumApiBuilder(ApiInner {
             authority,
             board,
             stores,
             request_ids: RequestIdGenerator::new(&*environment.random),
             environment,
-            settings: Settings::default(),
+            settings: ApiSettings::default(),
             document: bytes::Bytes::new(),
             peer: client_ip::peer_ip,
             original_uri: |_| None,
@@ -45,10 +45,10 @@ impl ForumApi {
     }
 }
 
-impl Builder {
+impl ForumApiBuilder {
     /// Takes these settings. Default: [`Settings::default`].
     #[must_use]
-    pub fn settings(mut self, settings: Settings) -> Self {
+    pub fn settings(mut self, settings: ApiSettings) -> Self {
         self.0.settings = settings;
         self
     }
@@ -57,7 +57,7 @@ impl Builder {
     ///
     /// Under axum: `.peer(|e| e.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip()))`.
     #[must_use]
-    pub fn peer(mut self, peer: fn(&Extensions) -> Option<IpAddr>) -> Self {
+    pub fn peer_ip(mut self, peer: fn(&Extensions) -> Option<IpAddr>) -> Self {
         self.0.peer = peer;
         self
     }
@@ -75,8 +75,8 @@ impl Builder {
     #[must_use]
     pub fn build(self) -> ForumApi {
         let mut inner = self.0;
-        let mount = inner.settings.mount.trim_end_matches('/').len();
-        inner.settings.mount.truncate(mount);
+        let mount = inner.settings.base_path.trim_end_matches('/').len();
+        inner.settings.base_path.truncate(mount);
         inner.document =
             serde_json::to_vec(&openapi::document(&inner.settings, &inner.environment))
                 .unwrap_or_default()
@@ -85,4 +85,4 @@ impl Builder {
     }
 }
 
-settings_debug!(Builder);
+settings_debug!(ForumApiBuilder);

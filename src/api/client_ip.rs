@@ -5,8 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use http::{Extensions, HeaderMap};
 use ipnet::IpNet;
 
-use super::Settings;
-use crate::rate_limit::BudgetKey;
+use super::ApiSettings;
+use crate::rate_limit::RateLimitKey;
 
 const FORWARDED: &str = "x-forwarded-for";
 
@@ -20,17 +20,17 @@ pub(super) fn peer_ip(extensions: &Extensions) -> Option<IpAddr> {
 pub(super) fn budget_key(
     peer: Option<IpAddr>,
     headers: &HeaderMap,
-    settings: &Settings,
-) -> BudgetKey {
-    let client = peer.map(|peer| client_address(peer, headers, &settings.trusted_proxies));
-    client.map_or(BudgetKey::NoAddress, |client| {
-        BudgetKey::Prefix(settings.address_prefix(client))
+    settings: &ApiSettings,
+) -> RateLimitKey {
+    let client = peer.map(|peer| client_ip(peer, headers, &settings.trusted_proxies));
+    client.map_or(RateLimitKey::UnknownAddress, |client| {
+        RateLimitKey::Prefix(settings.address_prefix(client))
     })
 }
 
 /// Where a request comes from (contract, section 3): its peer or, when that is a trusted proxy, the right-most address
 /// in `x-forwarded-for` that none has. What is no address ends the walk at the last trusted hop.
-pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
+pub fn client_ip(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let peer = peer.to_canonical();
     let is_trusted = |address: &IpAddr| trusted.iter().any(|net| net.contains(address));
     if !is_trusted(&peer) {
@@ -61,14 +61,14 @@ fn address(text: &str) -> Option<IpAddr> {
         .map(|address| address.to_canonical())
 }
 
-impl Settings {
+impl ApiSettings {
     /// Returns the prefix of `address` whose clients share a budget: the address with all but its first
     /// [`v4_prefix`](Self::v4_prefix) or [`v6_prefix`](Self::v6_prefix) bits zeroed. IPv4 is IPv4-mapped IPv6.
     pub fn address_prefix(&self, address: IpAddr) -> u128 {
         let address = address.to_canonical();
         let kept = match address {
-            IpAddr::V4(_) => self.v4_prefix,
-            IpAddr::V6(_) => self.v6_prefix,
+            IpAddr::V4(_) => self.ipv4_prefix_len,
+            IpAddr::V6(_) => self.ipv6_prefix_len,
         };
         match IpNet::new(address, kept).map_or(address, |net| net.network()) {
             IpAddr::V4(v4) => v4.to_ipv6_mapped().into(),
@@ -83,16 +83,16 @@ mod tests {
 
     use super::*;
 
-    fn settings() -> Settings {
+    fn settings() -> ApiSettings {
         let trusted_proxies = vec!["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()];
-        Settings {
+        ApiSettings {
             trusted_proxies,
-            ..Settings::default()
+            ..ApiSettings::default()
         }
     }
 
     /// `forwarded` has a line of the header between bars.
-    fn key(peer: &str, forwarded: &str) -> BudgetKey {
+    fn key(peer: &str, forwarded: &str) -> RateLimitKey {
         let mut headers = HeaderMap::new();
         for line in forwarded.split('|') {
             headers.append(FORWARDED, line.parse().unwrap());
@@ -129,7 +129,7 @@ mod tests {
             ("10.0.0.1", "10.2.2.2, 10.1.1.1", "::ffff:10.2.2.0"),
         ] {
             let expected: Ipv6Addr = prefix.parse().unwrap();
-            let expected = BudgetKey::Prefix(expected.into());
+            let expected = RateLimitKey::Prefix(expected.into());
             assert_eq!(key(peer, forwarded), expected, "{peer} {forwarded}");
         }
     }
@@ -138,8 +138,8 @@ mod tests {
     fn a_prefix_has_any_number_of_bits() {
         let address = Ipv6Addr::from(u128::MAX);
         for (v6_prefix, expected) in [(0, 0), (1, 1 << 127), (128, u128::MAX), (200, u128::MAX)] {
-            let settings = Settings {
-                v6_prefix,
+            let settings = ApiSettings {
+                ipv6_prefix_len: v6_prefix,
                 ..settings()
             };
             assert_eq!(settings.address_prefix(address.into()), expected);

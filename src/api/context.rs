@@ -8,24 +8,24 @@ use bytes::Bytes;
 use http::Extensions;
 use http::request::Parts;
 
-use super::Settings;
+use super::ApiSettings;
 use super::client_ip::budget_key;
 use super::endpoint::ApiEndpoint;
 use super::request_id::{Hex128, RequestIdGenerator};
 use crate::environment::Environment;
-use crate::host::{Authority, Board};
+use crate::host::{Authorizer, Board};
 use crate::http_util::{OriginalUri, restore_uri};
 use crate::model::Timestamp;
-use crate::rate_limit::{BudgetKey, Charge};
+use crate::rate_limit::{RateLimitDecision, RateLimitKey};
 use crate::store::Stores;
 
 /// What the service is made of.
 pub(super) struct ApiInner {
-    pub(super) authority: Arc<dyn Authority>,
+    pub(super) authority: Arc<dyn Authorizer>,
     pub(super) board: Arc<dyn Board>,
     pub(super) stores: Stores,
     pub(super) environment: Environment,
-    pub(super) settings: Settings,
+    pub(super) settings: ApiSettings,
     pub(super) request_ids: RequestIdGenerator,
     pub(super) document: Bytes,
     pub(super) peer: fn(&Extensions) -> Option<IpAddr>,
@@ -39,12 +39,12 @@ pub(super) struct RequestContext<'h> {
     pub(super) head: &'h Parts,
     pub(super) id: Hex128,
     /// The budget of the address that the request comes from.
-    pub(super) guest_key: BudgetKey,
+    pub(super) guest_key: RateLimitKey,
     pub(super) received_at: Timestamp,
     pub(super) endpoint: Option<&'static ApiEndpoint>,
     /// The template of the path, if there is such an endpoint.
     pub(super) route: Option<&'static str>,
-    pub(super) charge: Option<Charge>,
+    pub(super) charge: Option<RateLimitDecision>,
     /// The units that were charged, once that is known.
     pub(super) charged_units: Option<u32>,
     /// True while the body is read: a timeout is the client's fault then.

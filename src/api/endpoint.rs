@@ -13,7 +13,7 @@ use super::extract::value::InputValue;
 use super::output::{RenderContext, Rendered, ToWire};
 use super::pagination::CursorScope;
 use super::response::ApiResponse;
-use crate::host::{Board, Caller, Member, Place, Result as BoardResult};
+use crate::host::{Board, BoardResult, Caller, MemberCaller, ResourceRef};
 use crate::model::{UserId, UserRef};
 use crate::runtime::BoxFuture;
 use crate::scope::{Scope, Surface};
@@ -87,11 +87,11 @@ impl CallerKind for Caller {
     }
 }
 
-impl CallerKind for Member {
+impl CallerKind for MemberCaller {
     const NEEDS_TOKEN: bool = true;
 
     fn of(caller: &Caller) -> Option<&Self> {
-        caller.member()
+        caller.as_member()
     }
 }
 
@@ -160,7 +160,7 @@ pub(super) trait ErasedHandler: Sync {
 /// A handler with its decoded input.
 pub(super) trait Invocation: Send + Sync {
     /// The place that the path names.
-    fn place(&self) -> Place<'_>;
+    fn place(&self) -> ResourceRef<'_>;
     /// The member that the path names.
     fn member(&self) -> Option<&UserRef>;
     /// Step 10: calls the board, and renders its result.
@@ -219,7 +219,7 @@ impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> ErasedHandler for Handl
             None => query::parse(head.uri.query())?,
         };
         let mut params = A::decode(value, &head.method)?;
-        let owner = caller.user().filter(|_| C::NEEDS_TOKEN);
+        let owner = caller.user_id().filter(|_| C::NEEDS_TOKEN);
         let cursor_scope = bind_cursor(&mut params, head.uri.path(), owner)?;
         Ok(Box::new(TypedInvocation {
             handler: self,
@@ -258,7 +258,7 @@ struct TypedInvocation<C: 'static, P: 'static, A: 'static, T: 'static> {
 impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> Invocation
     for TypedInvocation<C, P, A, T>
 {
-    fn place(&self) -> Place<'_> {
+    fn place(&self) -> ResourceRef<'_> {
         self.path.place()
     }
 

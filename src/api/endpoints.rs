@@ -5,8 +5,8 @@ use http::Method;
 use super::endpoint::{ApiEndpoint, Handler, Privacy};
 use super::error::ErrorCode;
 use super::extract::params::{NoParams, OpenMessage};
-use crate::host::{Caller, Member};
-use crate::model::Follow;
+use crate::host::{Caller, MemberCaller};
+use crate::model::NewSubscription;
 use crate::scope::Scope::*;
 use crate::scope::Surface::{self, Compact, Full};
 
@@ -25,7 +25,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "Call it first: it returns the token's owner and scopes.",
         scope: MembersRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::NoStore, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, m: &Member, (), NoParams {}| b.me(m)),
+        handler: &Handler::ok(|b, m: &MemberCaller, (), NoParams {}| b.get_me(m)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/forums", operation_id: "listForums", tag: "forums",
@@ -33,7 +33,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "Each forum has the id of its parent. Parents come before their children.",
         scope: ForumsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, (), NoParams {}| b.forums(c)),
+        handler: &Handler::ok(|b, c: &Caller, (), NoParams {}| b.list_forums(c)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/forums/{forumId}/threads", operation_id: "listThreads", tag: "forums",
@@ -41,7 +41,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "Pinned threads are not sorted first; `pinned` marks them.",
         scope: ThreadsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, at, list| b.threads(c, at, list)),
+        handler: &Handler::ok(|b, c: &Caller, at, list| b.list_threads(c, at, list)),
     },
     ApiEndpoint {
         method: Method::POST, path: "/forums/{forumId}/threads", operation_id: "createThread", tag: "forums",
@@ -49,7 +49,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "`poll` creates a poll with the thread. `state` in the response shows whether the thread awaits approval.",
         scope: ThreadsWrite, field_scope: Some(("subscribe", SubscriptionsWrite)), cost: 10, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::created(|b, m: &Member, at, new| b.start_thread(m, at, new)),
+        handler: &Handler::created(|b, m: &MemberCaller, at, new| b.create_thread(m, at, new)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/threads/{threadId}", operation_id: "getThread", tag: "threads",
@@ -57,7 +57,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "",
         scope: ThreadsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, at, NoParams {}| b.thread(c, at)),
+        handler: &Handler::ok(|b, c: &Caller, at, NoParams {}| b.get_thread(c, at)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/threads/{threadId}/posts", operation_id: "listPosts", tag: "threads",
@@ -66,7 +66,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             at a certain post, send its id as `from`.",
         scope: PostsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, at, list| b.posts(c, at, list)),
+        handler: &Handler::ok(|b, c: &Caller, at, list| b.list_posts(c, at, list)),
     },
     ApiEndpoint {
         method: Method::POST, path: "/threads/{threadId}/posts", operation_id: "createPost", tag: "threads",
@@ -74,7 +74,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "`state` in the response shows whether the post awaits approval.",
         scope: PostsWrite, field_scope: Some(("subscribe", SubscriptionsWrite)), cost: 5, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::created(|b, m: &Member, at, reply| b.reply(m, at, reply)),
+        handler: &Handler::created(|b, m: &MemberCaller, at, reply| b.create_post(m, at, reply)),
     },
     ApiEndpoint {
         method: Method::PATCH, path: "/threads/{threadId}/posts/{postId}", operation_id: "updatePost", tag: "threads",
@@ -83,7 +83,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             `expectedVersion`: if the post has changed since then, the response is 409 and the post stays as it is.",
         scope: PostsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::ok(|b, m: &Member, at, edit| b.edit_post(m, at, edit)),
+        handler: &Handler::ok(|b, m: &MemberCaller, at, edit| b.update_post(m, at, edit)),
     },
     ApiEndpoint {
         method: Method::DELETE, path: "/threads/{threadId}/posts/{postId}", operation_id: "deletePost", tag: "threads",
@@ -92,7 +92,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             through this API. Deleting it again is a 404, or a 409 for callers who can still see it.",
         scope: PostsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::no_content(|b, m: &Member, at, NoParams {}| b.delete_post(m, at)),
+        handler: &Handler::no_content(|b, m: &MemberCaller, at, NoParams {}| b.delete_post(m, at)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/members/{userId}", operation_id: "getMember", tag: "members",
@@ -100,7 +100,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "",
         scope: MembersRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, at, NoParams {}| b.profile(c, at)),
+        handler: &Handler::ok(|b, c: &Caller, at, NoParams {}| b.get_member(c, at)),
     },
     ApiEndpoint {
         method: Method::POST, path: "/members/{userId}/reputation", operation_id: "rateMember", tag: "members",
@@ -109,7 +109,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             allowed. 0 points, and ratings that the settings do not allow, are a 422.",
         scope: ReputationWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::created(|b, m: &Member, at, rating| b.rate(m, at, rating)),
+        handler: &Handler::created(|b, m: &MemberCaller, at, rating| b.rate_member(m, at, rating)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/messages", operation_id: "listMessages", tag: "messages",
@@ -117,7 +117,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "",
         scope: MessagesRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::NoStore, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, m: &Member, (), list| b.messages(m, list)),
+        handler: &Handler::ok(|b, m: &MemberCaller, (), list| b.list_messages(m, list)),
     },
     ApiEndpoint {
         method: Method::POST, path: "/messages", operation_id: "sendMessage", tag: "messages",
@@ -125,7 +125,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "The response is the sender's copy. The sender and each recipient have their own copy with its own id.",
         scope: MessagesWrite, field_scope: None, cost: 10, surfaces: &[Full],
         privacy: Privacy::NoStore, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::created(|b, m: &Member, (), new| b.send_message(m, new)),
+        handler: &Handler::created(|b, m: &MemberCaller, (), new| b.send_message(m, new)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/messages/{messageId}", operation_id: "openMessage", tag: "messages",
@@ -133,7 +133,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "Each request reaches the board, so the response has no `etag`. HEAD does not mark the message as read.",
         scope: MessagesRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::NoStore, has_side_effects: true, board_errors: &[],
-        handler: &Handler::ok(|b, m: &Member, at, params: OpenMessage| b.message(m, at, params.opening)),
+        handler: &Handler::ok(|b, m: &MemberCaller, at, params: OpenMessage| b.open_message(m, at, params.opening)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/threads/{threadId}/poll", operation_id: "getPoll", tag: "threads",
@@ -141,7 +141,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "A thread without a poll is a 404.",
         scope: ThreadsRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, at, NoParams {}| b.poll(c, at)),
+        handler: &Handler::ok(|b, c: &Caller, at, NoParams {}| b.get_poll(c, at)),
     },
     ApiEndpoint {
         method: Method::POST, path: "/polls/{pollId}/votes", operation_id: "vote", tag: "polls",
@@ -150,7 +150,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             option, a repeated option, or more options than `maxChoices` are a 422. An unknown option is a 404.",
         scope: PollsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::created(|b, m: &Member, at, vote| b.vote(m, at, vote)),
+        handler: &Handler::created(|b, m: &MemberCaller, at, vote| b.vote(m, at, vote)),
     },
     ApiEndpoint {
         method: Method::PATCH, path: "/polls/{pollId}", operation_id: "updatePoll", tag: "polls",
@@ -162,7 +162,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             another edit.",
         scope: PollsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::ok(|b, m: &Member, at, edit| b.edit_poll(m, at, edit)),
+        handler: &Handler::ok(|b, m: &MemberCaller, at, edit| b.update_poll(m, at, edit)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/subscriptions", operation_id: "listSubscriptions", tag: "subscriptions",
@@ -170,7 +170,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "Subscriptions to content the caller may no longer see are omitted until access is restored.",
         scope: SubscriptionsRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, m: &Member, (), list| b.subscriptions(m, list)),
+        handler: &Handler::ok(|b, m: &MemberCaller, (), list| b.list_subscriptions(m, list)),
     },
     ApiEndpoint {
         method: Method::POST, path: "/subscriptions", operation_id: "subscribe", tag: "subscriptions",
@@ -179,7 +179,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             exist or is hidden is a 404.",
         scope: SubscriptionsWrite, field_scope: None, cost: 2, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::created(|b, m: &Member, (), follow: Follow| b.follow(m, follow.into())),
+        handler: &Handler::created(|b, m: &MemberCaller, (), follow: NewSubscription| b.subscribe(m, follow.into())),
     },
     ApiEndpoint {
         method: Method::DELETE, path: "/subscriptions/{target}/{targetId}", operation_id: "unsubscribe", tag: "subscriptions",
@@ -187,7 +187,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "The target may be hidden by now. A subscription that does not exist is a 404.",
         scope: SubscriptionsWrite, field_scope: None, cost: 2, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::no_content(|b, m: &Member, at, NoParams {}| b.unfollow(m, at)),
+        handler: &Handler::no_content(|b, m: &MemberCaller, at, NoParams {}| b.unsubscribe(m, at)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/search", operation_id: "search", tag: "search",

@@ -10,9 +10,9 @@ use std::time::Duration;
 use http::StatusCode;
 use thiserror::Error;
 
-use super::Messages;
+use super::ErrorMessages;
 use super::extract::error::InputError;
-use crate::host::{BoxError, Fault, Overloaded, Refusal};
+use crate::host::{BackendError, BoardError, BoxError, Overloaded};
 use crate::scope::Surface;
 use crate::task::PanicError;
 
@@ -153,7 +153,7 @@ impl ApiError {
     }
 
     /// The code and the message that the client gets.
-    pub(super) fn describe<'a>(&'a self, messages: &'a Messages) -> (ErrorCode, Cow<'a, str>) {
+    pub(super) fn describe<'a>(&'a self, messages: &'a ErrorMessages) -> (ErrorCode, Cow<'a, str>) {
         let (code, text) = match self {
             Self::BadRequest(error) => {
                 return (ErrorCode::BadRequest, messages.render(error).into());
@@ -173,9 +173,9 @@ impl ApiError {
             }
             Self::Idempotency(conflict) => {
                 let text = match conflict {
-                    IdempotencyConflict::Running => &messages.key_running,
-                    IdempotencyConflict::Unknown => &messages.key_unknown,
-                    IdempotencyConflict::OtherRequest => &messages.key_reused,
+                    IdempotencyConflict::Running => &messages.idempotency_in_progress,
+                    IdempotencyConflict::Unknown => &messages.idempotency_outcome_unknown,
+                    IdempotencyConflict::OtherRequest => &messages.idempotency_key_reused,
                 };
                 (ErrorCode::Conflict, &**text)
             }
@@ -190,26 +190,28 @@ impl From<PanicError> for ApiError {
     }
 }
 
-impl From<Fault> for ApiError {
-    fn from(fault: Fault) -> Self {
-        Self::internal(fault.into_source())
+impl From<BackendError> for ApiError {
+    fn from(fault: BackendError) -> Self {
+        Self::internal(fault.into_inner())
     }
 }
 
-impl From<Refusal> for ApiError {
-    fn from(refusal: Refusal) -> Self {
+impl From<BoardError> for ApiError {
+    fn from(refusal: BoardError) -> Self {
         match refusal {
-            Refusal::Absent => Self::NotFound,
-            Refusal::Unusable(name, phrase) => InputError::phrase(name, phrase).into(),
-            Refusal::Forbidden(text) => Self::Board(ErrorCode::Forbidden, text, None),
-            Refusal::NotFound(text) => Self::Board(ErrorCode::BoardNotFound, text, None),
-            Refusal::Conflict(text) => Self::Board(ErrorCode::Conflict, text, None),
-            Refusal::Invalid { field, message } => {
+            BoardError::PathNotFound => Self::NotFound,
+            BoardError::InvalidParameter(name, phrase) => InputError::phrase(name, phrase).into(),
+            BoardError::Forbidden(text) => Self::Board(ErrorCode::Forbidden, text, None),
+            BoardError::NotFound(text) => Self::Board(ErrorCode::BoardNotFound, text, None),
+            BoardError::Conflict(text) => Self::Board(ErrorCode::Conflict, text, None),
+            BoardError::Validation { field, message } => {
                 Self::Board(ErrorCode::Validation, format!("{field}: {message}"), None)
             }
-            Refusal::TooFast(text, after) => Self::Board(ErrorCode::BoardRateLimited, text, after),
-            Refusal::NotImplemented => Self::NotImplemented,
-            Refusal::Failed(source) => Self::internal(source),
+            BoardError::RateLimited(text, after) => {
+                Self::Board(ErrorCode::BoardRateLimited, text, after)
+            }
+            BoardError::NotImplemented => Self::NotImplemented,
+            BoardError::Internal(source) => Self::internal(source),
         }
     }
 }

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use super::extract::error::{InputError, InputErrorKind};
-use crate::model::{Expected, Query};
+use crate::model::{Expected, SearchQuery};
 
 type Text = Cow<'static, str>;
 
 /// What the library itself says to clients (contract, section 4). A board's commands bring their own texts.
 #[derive(Clone, Debug)]
-pub struct Messages {
+pub struct ErrorMessages {
     /// 401 `unauthenticated`: one sentence, the same for every reason.
     pub unauthenticated: Text,
     /// 403 `missing_scope`.
@@ -29,24 +29,24 @@ pub struct Messages {
     /// 503 `board_offline`.
     pub board_offline: Text,
     /// 409 `CONFLICT`: the first request with this `Idempotency-Key` still runs.
-    pub key_running: Text,
+    pub idempotency_in_progress: Text,
     /// 409 `CONFLICT`: the first request with this `Idempotency-Key` was cut off.
-    pub key_unknown: Text,
+    pub idempotency_outcome_unknown: Text,
     /// 409 `CONFLICT`: the `Idempotency-Key` belongs to another request.
-    pub key_reused: Text,
+    pub idempotency_key_reused: Text,
     /// 400 `bad_request`, after a name and a colon: what was expected; the phrase follows.
-    pub expected: Text,
+    pub expected_prefix: Text,
     /// 400 `bad_request`, after a name and a colon: it is missing.
-    pub missing: Text,
+    pub field_missing: Text,
     /// 400 `bad_request`, after a name and a colon: it is there more than once.
-    pub repeated: Text,
+    pub field_repeated: Text,
     /// 400 `bad_request`, after a name and a colon: it is unknown field or parameter.
-    pub unknown: Text,
+    pub field_unknown: Text,
     /// The language of the library's own phrases: what is expected of a field.
     pub language: Language,
     /// Phrases and what replaces them, for those of the host and of its HTTP server, and for a language that the library
     /// does not know. A phrase that is not listed stays.
-    pub phrases: Cow<'static, [(&'static str, &'static str)]>,
+    pub translations: Cow<'static, [(&'static str, &'static str)]>,
 }
 
 /// A language of the library's own messages.
@@ -59,9 +59,9 @@ pub enum Language {
     German,
 }
 
-impl Messages {
+impl ErrorMessages {
     /// The sentences that the library ships.
-    pub fn of(language: Language) -> Self {
+    pub fn for_language(language: Language) -> Self {
         match language {
             Language::English => english(),
             Language::German => german(),
@@ -70,14 +70,14 @@ impl Messages {
 
     pub(super) fn render(&self, error: &InputError) -> String {
         let name = error.safe_name();
-        let expected = |phrase: &str| format!("{name}: {} {phrase}", self.expected);
+        let expected = |phrase: &str| format!("{name}: {} {phrase}", self.expected_prefix);
         match &error.kind {
             InputErrorKind::Expected(phrase) => expected(self.replaced(self.translate(*phrase))),
             InputErrorKind::OneOf(words) => expected(&words.join(", ")),
             InputErrorKind::Phrase(phrase) => expected(self.replaced(phrase)),
-            InputErrorKind::Missing => format!("{name}: {}", self.missing),
-            InputErrorKind::Repeated => format!("{name}: {}", self.repeated),
-            InputErrorKind::Unknown => format!("{name}: {}", self.unknown),
+            InputErrorKind::Missing => format!("{name}: {}", self.field_missing),
+            InputErrorKind::Repeated => format!("{name}: {}", self.field_repeated),
+            InputErrorKind::Unknown => format!("{name}: {}", self.field_unknown),
         }
     }
 
@@ -89,13 +89,13 @@ impl Messages {
     }
 
     fn replaced<'a>(&'a self, phrase: &'a str) -> &'a str {
-        let found = self.phrases.iter().find(|(known, _)| *known == phrase);
+        let found = self.translations.iter().find(|(known, _)| *known == phrase);
         found.map_or(phrase, |(_, replacement)| replacement)
     }
 }
 
-fn english() -> Messages {
-    Messages {
+fn english() -> ErrorMessages {
+    ErrorMessages {
         unauthenticated: "A valid bearer token is required.".into(),
         missing_scope: "The token lacks the scope required by this endpoint.".into(),
         owner_unavailable: "The token owner's account can no longer be used.".into(),
@@ -105,20 +105,20 @@ fn english() -> Messages {
         internal_error: "Internal error.".into(),
         not_implemented: "This board does not implement this endpoint.".into(),
         board_offline: "The board is offline.".into(),
-        key_running: "A request with this Idempotency-Key is still in progress.".into(),
-        key_unknown: "The outcome of the first request with this Idempotency-Key is unknown. Check whether it took effect before you retry with a new key.".into(),
-        key_reused: "This Idempotency-Key was already used for a different request.".into(),
-        expected: "expected".into(),
-        missing: "required".into(),
-        repeated: "given more than once".into(),
-        unknown: "unknown field or parameter".into(),
+        idempotency_in_progress: "A request with this Idempotency-Key is still in progress.".into(),
+        idempotency_outcome_unknown: "The outcome of the first request with this Idempotency-Key is unknown. Check whether it took effect before you retry with a new key.".into(),
+        idempotency_key_reused: "This Idempotency-Key was already used for a different request.".into(),
+        expected_prefix: "expected".into(),
+        field_missing: "required".into(),
+        field_repeated: "given more than once".into(),
+        field_unknown: "unknown field or parameter".into(),
         language: Language::English,
-        phrases: Cow::Borrowed(&[]),
+        translations: Cow::Borrowed(&[]),
     }
 }
 
-fn german() -> Messages {
-    Messages {
+fn german() -> ErrorMessages {
+    ErrorMessages {
         unauthenticated: "Ein gültiges Bearer-Token ist erforderlich.".into(),
         missing_scope: "Dem Token fehlt der Scope, den dieser Endpunkt verlangt.".into(),
         owner_unavailable: "Das Konto des Token-Besitzers kann nicht mehr verwendet werden.".into(),
@@ -128,21 +128,21 @@ fn german() -> Messages {
         internal_error: "Interner Fehler.".into(),
         not_implemented: "Dieses Forum unterstützt diesen Endpunkt nicht.".into(),
         board_offline: "Das Forum ist offline.".into(),
-        key_running: "Eine Anfrage mit diesem Idempotency-Key wird noch bearbeitet.".into(),
-        key_unknown: "Das Ergebnis der ersten Anfrage mit diesem Idempotency-Key ist unbekannt. Prüfen Sie, ob sie wirksam wurde, bevor Sie sie mit einem neuen Schlüssel wiederholen.".into(),
-        key_reused: "Dieser Idempotency-Key wurde bereits für eine andere Anfrage verwendet.".into(),
-        expected: "erwartet wird".into(),
-        missing: "fehlt".into(),
-        repeated: "mehrfach angegeben".into(),
-        unknown: "unbekanntes Feld oder unbekannter Parameter".into(),
+        idempotency_in_progress: "Eine Anfrage mit diesem Idempotency-Key wird noch bearbeitet.".into(),
+        idempotency_outcome_unknown: "Das Ergebnis der ersten Anfrage mit diesem Idempotency-Key ist unbekannt. Prüfen Sie, ob sie wirksam wurde, bevor Sie sie mit einem neuen Schlüssel wiederholen.".into(),
+        idempotency_key_reused: "Dieser Idempotency-Key wurde bereits für eine andere Anfrage verwendet.".into(),
+        expected_prefix: "erwartet wird".into(),
+        field_missing: "fehlt".into(),
+        field_repeated: "mehrfach angegeben".into(),
+        field_unknown: "unbekanntes Feld oder unbekannter Parameter".into(),
         language: Language::German,
-        phrases: Cow::Borrowed(GERMAN_PHRASES),
+        translations: Cow::Borrowed(GERMAN_PHRASES),
     }
 }
 
 /// Phrases that boards and HTTP servers use.
 const GERMAN_PHRASES: &[(&str, &str)] = &[
-    (Query::EXPECTED, Expected::SearchQuery.german()),
+    (SearchQuery::EXPECTED_FORMAT, Expected::SearchQuery.german()),
     (Expected::Cursor.english(), Expected::Cursor.german()),
     ("a post of this thread", "ein Beitrag dieses Themas"),
     ("exactly one", "genau einer"),

@@ -9,7 +9,9 @@ use super::extract::error::InputError;
 use super::response::ApiResponse;
 use crate::metrics::recorder;
 use crate::model::{Expected, Timestamp};
-use crate::store::{Attempt, Begin, Idempotency, Kept, Outcome, Ticket};
+use crate::store::{
+    BeginOutcome, Completion, IdempotencyStore, IdempotentRequest, Reservation, StoredResponse,
+};
 use crate::token::Lookup;
 
 const HEADER: &str = "idempotency-key";
@@ -33,7 +35,12 @@ pub(super) fn parse_key(headers: &HeaderMap) -> Result<Option<String>, InputErro
 }
 
 /// The request as its key knows it: method, path and body, byte for byte.
-pub(super) fn fingerprint(token: Lookup, key: String, head: &Parts, body: &[u8]) -> Attempt {
+pub(super) fn fingerprint(
+    token: Lookup,
+    key: String,
+    head: &Parts,
+    body: &[u8],
+) -> IdempotentRequest {
     let (method, path) = (head.method.as_str(), head.uri.path());
     let mut hash = Sha256::new();
     for part in [method.as_bytes(), path.as_bytes(), body] {
@@ -41,48 +48,48 @@ pub(super) fn fingerprint(token: Lookup, key: String, head: &Parts, body: &[u8])
         hash.update(part);
     }
     let request = hash.finalize().into();
-    Attempt {
+    IdempotentRequest {
         token,
         key,
-        request,
+        fingerprint: request,
     }
 }
 
 /// Looks up the key of a request, and claims it if it is new: the ticket, or the stored response.
 pub(super) async fn begin(
-    store: &dyn Idempotency,
-    attempt: &Attempt,
+    store: &dyn IdempotencyStore,
+    attempt: &IdempotentRequest,
     now: Timestamp,
-) -> Result<Result<Ticket, Kept>, ApiError> {
+) -> Result<Result<Reservation, StoredResponse>, ApiError> {
     let begun = store.begin(attempt, now).await;
     let conflict = match begun.inspect_err(|_| recorder::record_store_error(STORE))? {
-        Begin::First(ticket) => return Ok(Ok(ticket)),
-        Begin::Repeat(kept) => return Ok(Err(kept)),
-        Begin::Running => IdempotencyConflict::Running,
-        Begin::Unknown => IdempotencyConflict::Unknown,
-        Begin::OtherRequest => IdempotencyConflict::OtherRequest,
+        BeginOutcome::Reserved(ticket) => return Ok(Ok(ticket)),
+        BeginOutcome::Replay(kept) => return Ok(Err(kept)),
+        BeginOutcome::InProgress => IdempotencyConflict::Running,
+        BeginOutcome::OutcomeUnknown => IdempotencyConflict::Unknown,
+        BeginOutcome::KeyReused => IdempotencyConflict::OtherRequest,
     };
     Err(ApiError::Idempotency(conflict))
 }
 
 /// Records the outcome of a first request.
 pub(super) async fn complete(
-    store: &dyn Idempotency,
-    ticket: &Ticket,
+    store: &dyn IdempotencyStore,
+    ticket: &Reservation,
     result: &Result<ApiResponse, ApiError>,
     request_id: &str,
 ) {
-    if let Err(fault) = store.settle(ticket, completion_of(result)).await {
+    if let Err(fault) = store.complete(ticket, completion_of(result)).await {
         recorder::record_store_error(STORE);
         tracing::error!(error = %fault, request_id, "failed to record idempotency outcome");
     }
 }
 
 /// A refusal changed nothing. After an internal error, or a result that the caller cannot see, the outcome is unknown.
-fn completion_of(result: &Result<ApiResponse, ApiError>) -> Outcome {
+fn completion_of(result: &Result<ApiResponse, ApiError>) -> Completion {
     match result {
-        Ok(response) => Outcome::Answered(response.into()),
-        Err(ApiError::Internal(_) | ApiError::HiddenResult) => Outcome::Unknown,
-        Err(_) => Outcome::DidNotRun,
+        Ok(response) => Completion::Responded(response.into()),
+        Err(ApiError::Internal(_) | ApiError::HiddenResult) => Completion::OutcomeUnknown,
+        Err(_) => Completion::NotExecuted,
     }
 }

@@ -23,12 +23,12 @@ mod service;
 mod settings;
 mod trace;
 
-pub use builder::Builder;
-pub use client_ip::client_address;
+pub use builder::ForumApiBuilder;
+pub use client_ip::client_ip;
 pub use context::Malformed;
 #[cfg(feature = "test-util")]
 pub(crate) use error::ErrorCode;
-pub use error_messages::{Language, Messages};
-pub use openapi::document as openapi;
+pub use error_messages::{ErrorMessages, Language};
+pub use openapi::document as openapi_document;
 pub use service::ForumApi;
-pub use settings::Settings;
+pub use settings::ApiSettings;

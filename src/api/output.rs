@@ -9,10 +9,10 @@ use serde::Serialize;
 use super::access;
 use super::error::ApiError;
 use super::pagination::CursorScope;
-use crate::host::{Caller, HasForum, In, Member};
+use crate::host::{Caller, HasForum, InForum, MemberCaller};
 use crate::model::{
-    Account, Followed, Forum, ForumId, Me, Message, MessageSummary, Page, Poll, Position, Post,
-    Profile, Rating, Subscription, TargetKind, Thread,
+    Forum, ForumId, Me, Member, Message, MessageSummary, OwnAccount, Page, PageKey, Poll, Post,
+    Rating, SubscribeOutcome, Subscription, SubscriptionTargetKind, Thread,
 };
 use crate::scope::Scope;
 use crate::store::ResourceIds;
@@ -94,15 +94,15 @@ pub(super) trait ForumContent: Serialize + JsonSchema + Send + Sized + 'static {
     }
 }
 
-impl<T: ForumContent> ToWire for In<T> {
+impl<T: ForumContent> ToWire for InForum<T> {
     type Wire = T;
 
     const HEADERS: &'static [&'static str] = T::HEADERS;
 
     fn to_wire(self, context: &RenderContext<'_>) -> Result<Rendered<T>, ApiError> {
-        context.require_visible(&self.forum)?;
-        let mut rendered = self.it.render(context)?;
-        rendered.resource.forum_id = Some(self.forum);
+        context.require_visible(&self.forum_id)?;
+        let mut rendered = self.value.render(context)?;
+        rendered.resource.forum_id = Some(self.forum_id);
         Ok(rendered)
     }
 }
@@ -163,12 +163,12 @@ fn encode_cursor<T>(
     let scope = context.cursor_scope;
     let cursor = scope.and_then(|scope| scope.encode(position));
     let cursor = cursor.ok_or_else(|| {
-        let (length, max) = (position.as_str().len(), Position::MAX);
+        let (length, max) = (position.as_str().len(), PageKey::MAX_LEN);
         ApiError::internal(format!(
             "a position has {length} bytes, and {max} at most: make it of the sort key alone"
         ))
     })?;
-    page.next = Some(Position::new(&cursor));
+    page.next = Some(PageKey::new(&cursor));
     Ok(Rendered {
         next: Some(cursor),
         ..page.into()
@@ -203,22 +203,22 @@ impl ToWire for Message {
 }
 
 /// A guest who sees no forum sees no member either.
-impl ToWire for Profile {
+impl ToWire for Member {
     type Wire = Self;
 
     fn to_wire(self, context: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
         match context.caller {
-            Caller::Guest(guest) if guest.forums.is_empty() => Err(ApiError::NotFound),
+            Caller::Guest(guest) if guest.visible_forums.is_empty() => Err(ApiError::NotFound),
             _ => Ok(self.into()),
         }
     }
 }
 
-impl ToWire for Account {
+impl ToWire for OwnAccount {
     type Wire = Me;
 
     fn to_wire(self, context: &RenderContext<'_>) -> Result<Rendered<Me>, ApiError> {
-        let presented = context.caller.member().and_then(Member::presented);
+        let presented = context.caller.as_member().and_then(MemberCaller::presented);
         let presented = presented.ok_or_else(|| ApiError::internal("`me` ran without a token"))?;
         let can_read_messages = presented.scopes.contains(&Scope::MessagesRead);
         let me = Me {
@@ -231,17 +231,17 @@ impl ToWire for Account {
     }
 }
 
-impl ToWire for Followed {
+impl ToWire for SubscribeOutcome {
     type Wire = Subscription;
 
     const STATUSES: &'static [StatusCode] = &[StatusCode::OK];
 
     fn to_wire(self, context: &RenderContext<'_>) -> Result<Rendered<Subscription>, ApiError> {
         let (status, subscription) = match self {
-            Self::New(subscription) => (StatusCode::CREATED, subscription),
-            Self::Already(subscription) => (StatusCode::OK, subscription),
+            Self::Created(subscription) => (StatusCode::CREATED, subscription),
+            Self::Existing(subscription) => (StatusCode::OK, subscription),
         };
-        let is_thread = subscription.target == TargetKind::Thread;
+        let is_thread = subscription.target == SubscriptionTargetKind::Thread;
         let target_id = subscription.target_id.clone();
         let mut rendered = context.in_forum(subscription.forum_id.clone(), subscription)?;
         rendered.status = Some(status);

@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
 use super::extract::error::InputError;
 use super::extract::params::Params;
-use crate::model::{Expected, Position, UserId};
+use crate::model::{Expected, PageKey, UserId};
 
 /// Which list a cursor belongs to: a hash of its path, its filters and its owner.
 #[derive(Clone, Copy, Debug)]
@@ -33,33 +33,33 @@ impl CursorScope {
     }
 
     /// The opaque cursor of a position; `None` for one that is too long.
-    pub(super) fn encode(self, position: &Position) -> Option<String> {
+    pub(super) fn encode(self, position: &PageKey) -> Option<String> {
         let position = position.as_str().as_bytes();
         let cursor = [&self.checksum(position), position].concat();
-        (position.len() <= Position::MAX).then(|| BASE64_URL_SAFE_NO_PAD.encode(cursor))
+        (position.len() <= PageKey::MAX_LEN).then(|| BASE64_URL_SAFE_NO_PAD.encode(cursor))
     }
 
     /// The position in a cursor, if this list made it.
-    pub(super) fn decode(self, cursor: &str) -> Result<Position, InputError> {
+    pub(super) fn decode(self, cursor: &str) -> Result<PageKey, InputError> {
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(cursor).unwrap_or_default();
         let parts = bytes.split_at_checked(CHECKSUM);
         let own = parts.filter(|(checksum, position)| self.checksum(position) == *checksum);
         let text = own.and_then(|(_, position)| std::str::from_utf8(position).ok());
-        text.map(Position::new)
+        text.map(PageKey::new)
             .ok_or_else(|| InputError::expected("after", Expected::Cursor))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CursorScope, Position};
-    use crate::model::ListPosts;
+    use super::{CursorScope, PageKey};
+    use crate::model::ListPostsParams;
 
     #[test]
     fn the_longest_position_fits_into_200_characters() {
-        let list = CursorScope::new("", &ListPosts::default(), None).unwrap();
-        for (length, fits) in [(Position::MAX, true), (Position::MAX + 1, false)] {
-            let cursor = list.encode(&Position::new("x".repeat(length)));
+        let list = CursorScope::new("", &ListPostsParams::default(), None).unwrap();
+        for (length, fits) in [(PageKey::MAX_LEN, true), (PageKey::MAX_LEN + 1, false)] {
+            let cursor = list.encode(&PageKey::new("x".repeat(length)));
             assert_eq!(cursor.is_some_and(|cursor| cursor.len() <= 200), fits);
         }
     }

@@ -21,12 +21,12 @@ use super::request_id::Hex128;
 use super::response::{ApiResponse, ResponseContext};
 use super::router::{self, Route};
 use super::{access, authentication, idempotency, trace};
-use crate::host::{Caller, Member};
+use crate::host::{Caller, MemberCaller};
 use crate::http_util::run;
 use crate::metrics::recorder;
 use crate::model::Expected;
-use crate::rate_limit::BudgetKey;
-use crate::store::{Attempt, Ticket};
+use crate::rate_limit::RateLimitKey;
+use crate::store::{IdempotentRequest, Reservation};
 use crate::task::{catch_panic, spawn_and_join};
 
 /// A request that passed steps 1 to 7.
@@ -35,7 +35,7 @@ struct DecodedRequest {
     caller: Caller,
     invocation: Box<dyn Invocation>,
     /// `None` without an `Idempotency-Key`.
-    attempt: Option<Attempt>,
+    attempt: Option<IdempotentRequest>,
 }
 
 impl ApiInner {
@@ -57,14 +57,19 @@ impl ApiInner {
         let outcome = {
             // Pinned here: a future that is passed on by value would be stored twice.
             let pipeline = pin!(self.run_pipeline(&mut context, body));
-            run(&*self.environment.runtime, self.settings.deadline, pipeline).await
+            run(
+                &*self.environment.runtime,
+                self.settings.request_timeout,
+                pipeline,
+            )
+            .await
         };
         let result = outcome.unwrap_or_else(|| Err(timeout_error(context.reading_body)));
         let response = result.unwrap_or_else(|error| self.refuse(&error, context.id));
         let code = response.code;
         let response = ResponseContext {
             head: context.head,
-            base_path: &self.settings.mount,
+            base_path: &self.settings.base_path,
             request_id: context.id.as_str(),
             charge: context
                 .charge
@@ -76,7 +81,10 @@ impl ApiInner {
         .respond(response);
         let (status, elapsed) = (
             response.status(),
-            self.environment.clock.now().since(context.received_at),
+            self.environment
+                .clock
+                .now()
+                .saturating_duration_since(context.received_at),
         );
         trace::on_response(&context, status, code, elapsed);
         recorder::record_request(&context.head.method, context.route, status, code, elapsed);
@@ -95,7 +103,7 @@ impl ApiInner {
         }
 
         // 1. Routing
-        let (surface, base_path) = (self.environment.surface, &self.settings.mount);
+        let (surface, base_path) = (self.environment.surface, &self.settings.base_path);
         let route = router::match_route(surface, base_path, &head.method, head.uri.path());
         let (endpoint, path) = match route {
             Some(Route::Endpoint(endpoint, path)) => (endpoint, path),
@@ -122,7 +130,7 @@ impl ApiInner {
 
         // 3. Rate limiting
         let presented = token.as_ref().map(|token| &token.presented);
-        let key = presented.map_or(context.guest_key, |token| BudgetKey::Token(token.lookup));
+        let key = presented.map_or(context.guest_key, |token| RateLimitKey::Token(token.lookup));
         self.charge_or_reject(context, &key, endpoint.cost).await?;
 
         // 4. Scope check, 5. access, 6. online check
@@ -178,7 +186,7 @@ impl ApiInner {
     async fn run_request(
         &self,
         request: DecodedRequest,
-        ticket: &mut Option<Ticket>,
+        ticket: &mut Option<Reservation>,
     ) -> Result<ApiResponse, ApiError> {
         let (board, caller, invocation) = (&*self.board, &request.caller, &request.invocation);
         let (place, operation_id) = (invocation.place(), request.endpoint.operation_id);
@@ -201,7 +209,7 @@ impl ApiInner {
     /// The response to a refused request. This is the only place where errors are logged.
     fn refuse(&self, error: &ApiError, id: Hex128) -> ApiResponse {
         trace::log_error(error, id.as_str());
-        ApiResponse::refusal(error, &self.settings.messages, id.as_str())
+        ApiResponse::refusal(error, &self.settings.error_messages, id.as_str())
     }
 }
 
@@ -237,7 +245,7 @@ async fn decode(
     let field_scope = access::require_field_scope(endpoint.field_scope, &value, &caller);
     let invocation = handler.decode(operation_id, head, path, Some(value), &caller)?;
     field_scope?;
-    let token = caller.member().and_then(Member::presented);
+    let token = caller.as_member().and_then(MemberCaller::presented);
     let keyed = token.map(|token| token.lookup).zip(key);
     let attempt = keyed.map(|(token, key)| idempotency::fingerprint(token, key, head, &bytes));
     Ok(DecodedRequest {

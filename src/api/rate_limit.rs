@@ -3,21 +3,25 @@
 use super::context::{ApiInner, RequestContext};
 use super::error::ApiError;
 use crate::metrics::recorder;
-use crate::rate_limit::{BudgetKey, Charge, Window};
+use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 
 impl ApiInner {
     /// Charges all of the cost, or nothing and refuses the request.
     pub(super) async fn charge_or_reject(
         &self,
         context: &mut RequestContext<'_>,
-        key: &BudgetKey,
+        key: &RateLimitKey,
         cost: u32,
     ) -> Result<(), ApiError> {
         let charge = self.charge(context, key, cost).await?;
-        if charge.granted {
+        if charge.allowed {
             return Ok(());
         }
-        Err(ApiError::RateLimited(charge.reset.since(charge.at)))
+        Err(ApiError::RateLimited(
+            charge
+                .resets_at
+                .saturating_duration_since(charge.charged_at),
+        ))
     }
 
     /// Charges a unit to the guest's address for a request that `error` refuses. It is refused with `error` even when the
@@ -36,36 +40,36 @@ impl ApiInner {
     pub(super) async fn charge(
         &self,
         context: &mut RequestContext<'_>,
-        key: &BudgetKey,
+        key: &RateLimitKey,
         cost: u32,
-    ) -> Result<Charge, ApiError> {
+    ) -> Result<RateLimitDecision, ApiError> {
         let (window, now) = (self.window(key), context.received_at);
-        let charge = self.stores.budgets.charge(key, cost, window, now).await;
+        let charge = self.stores.rate_limits.charge(key, cost, window, now).await;
         let charge = charge.inspect_err(|_| recorder::record_store_error("budgets"))?;
-        recorder::record_charge(metric_label(key), cost, charge.granted);
-        context.charged_units = Some(if charge.granted { cost } else { 0 });
+        recorder::record_charge(metric_label(key), cost, charge.allowed);
+        context.charged_units = Some(if charge.allowed { cost } else { 0 });
         context.charge = Some(charge);
         Ok(charge)
     }
 
     /// The headers of a request that was never charged, because a store failed before: those of a whole budget.
-    pub(super) fn untouched_budget(&self, context: &RequestContext<'_>) -> Charge {
+    pub(super) fn untouched_budget(&self, context: &RequestContext<'_>) -> RateLimitDecision {
         let window = self.window(&context.guest_key);
         window.charge(None, 0, context.received_at).1
     }
 
-    fn window(&self, key: &BudgetKey) -> Window {
+    fn window(&self, key: &RateLimitKey) -> Budget {
         match key {
-            BudgetKey::Token(_) => self.settings.token_window,
-            _ => self.settings.guest_window,
+            RateLimitKey::Token(_) => self.settings.token_budget,
+            _ => self.settings.guest_budget,
         }
     }
 }
 
 /// The kind of a budget, without its owner.
-const fn metric_label(key: &BudgetKey) -> &'static str {
+const fn metric_label(key: &RateLimitKey) -> &'static str {
     match key {
-        BudgetKey::Token(_) => "token",
+        RateLimitKey::Token(_) => "token",
         _ => "guest",
     }
 }

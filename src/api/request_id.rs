@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use crate::model::Timestamp;
-use crate::runtime::Entropy;
+use crate::runtime::RandomSource;
 
 /// 128 bits in 32 lower-case hexadecimal digits.
 #[derive(Clone, Copy)]
@@ -32,7 +32,7 @@ pub(super) struct RequestIdGenerator {
 }
 
 impl RequestIdGenerator {
-    pub(super) fn new(entropy: &dyn Entropy) -> Self {
+    pub(super) fn new(entropy: &dyn RandomSource) -> Self {
         let mut seed = [0; 8];
         if let Err(none) = entropy.fill(&mut seed) {
             tracing::error!(error = %none, "no randomness for request ids; using the clock");

@@ -15,11 +15,11 @@ use percent_encoding::{CONTROLS, utf8_percent_encode};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Messages;
+use super::ErrorMessages;
 use super::error::ApiError;
 use crate::http_util::{EntityTag, form_decode, retry_after};
-use crate::rate_limit::Charge;
-use crate::store::{Kept, ResourceIds};
+use crate::rate_limit::RateLimitDecision;
+use crate::store::{ResourceIds, StoredResponse};
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const X_RATELIMIT_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
@@ -80,7 +80,7 @@ impl ApiResponse {
         }
     }
 
-    pub(super) fn refusal(error: &ApiError, messages: &Messages, request_id: &str) -> Self {
+    pub(super) fn refusal(error: &ApiError, messages: &ErrorMessages, request_id: &str) -> Self {
         let (code, message) = error.describe(messages);
         let object = ErrorObject {
             code: code.as_str(),
@@ -98,7 +98,7 @@ impl ApiResponse {
     }
 }
 
-impl From<&ApiResponse> for Kept {
+impl From<&ApiResponse> for StoredResponse {
     fn from(response: &ApiResponse) -> Self {
         Self {
             status: response.status.as_u16(),
@@ -109,8 +109,8 @@ impl From<&ApiResponse> for Kept {
     }
 }
 
-impl From<Kept> for ApiResponse {
-    fn from(kept: Kept) -> Self {
+impl From<StoredResponse> for ApiResponse {
+    fn from(kept: StoredResponse) -> Self {
         Self {
             status: StatusCode::from_u16(kept.status).unwrap_or_default(),
             resource: kept.resource,
@@ -127,7 +127,7 @@ pub(super) struct ResponseContext<'a> {
     pub(super) head: &'a Parts,
     pub(super) base_path: &'a str,
     pub(super) request_id: &'a str,
-    pub(super) charge: Charge,
+    pub(super) charge: RateLimitDecision,
     /// True if not even the client may store the response.
     pub(super) is_private: bool,
     /// True if the response has an `etag`.
@@ -161,7 +161,7 @@ impl ResponseContext<'_> {
         } else {
             PRIVATE_NO_CACHE
         };
-        let reset = self.charge.reset.as_seconds_rounded_up();
+        let reset = self.charge.resets_at.as_secs_ceil();
         headers.map.insert(CACHE_CONTROL, cache);
         headers.map.insert(VARY, VARY_AUTHORIZATION);
         headers.map.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);

@@ -42,7 +42,7 @@ macro_rules! board_rules {
 macro_rules! store_rules {
     (mod $file:ident; $($rules:tt)+) => {
         rules! {
-            $file, $crate::conformance::stores::Shelf, $crate::conformance::stores::CASES; $($rules)+
+            $file, $crate::conformance::stores::StoreFixture, $crate::conformance::stores::CASES; $($rules)+
         }
     };
 }

@@ -11,22 +11,22 @@
 //! use forum_api::async_trait;
 //! use forum_api::runtime::ManualClock;
 //! use forum_api::conformance::{Host, NewForum, Part, Role, Set, Stage, run_all};
-//! use forum_api::host::{Authority, Board, Caller, Forums, Result, Standing, Stored};
+//! use forum_api::host::{Authorizer, Board, Caller, Forums, Result, Access, Stored};
 //! use forum_api::model::{Forum, ForumId, UserId};
 //!
 //! #[derive(Clone, Default)]
 //! struct MyBoard(Arc<Mutex<(Vec<String>, Vec<String>)>>); // the names of members, the titles of forums
 //!
 //! #[async_trait]
-//! impl Authority for MyBoard {
-//!     async fn guest(&self) -> Stored<Standing> {
-//!         Ok(Standing::new(Forums::all()))
+//! impl Authorizer for MyBoard {
+//!     async fn guest(&self) -> Stored<Access> {
+//!         Ok(Access::new(Forums::all()))
 //!     }
 //!
-//!     async fn member(&self, owner: &UserId) -> Stored<Option<Standing>> {
+//!     async fn member(&self, owner: &UserId) -> Stored<Option<Access>> {
 //!         let members = 1..=self.0.lock().unwrap().0.len() as i64;
-//!         let is_one = owner.number().is_ok_and(|number| members.contains(&number));
-//!         Ok(is_one.then(|| Standing::new(Forums::all())))
+//!         let is_one = owner.to_i64().is_ok_and(|number| members.contains(&number));
+//!         Ok(is_one.then(|| Access::new(Forums::all())))
 //!     }
 //! }
 //!
@@ -51,7 +51,7 @@
 //!
 //! #[async_trait]
 //! impl Stage for MyBoard {
-//!     fn board(&self) -> (Arc<dyn Authority>, Arc<dyn Board>) {
+//!     fn board(&self) -> (Arc<dyn Authorizer>, Arc<dyn Board>) {
 //!         (Arc::new(self.clone()), Arc::new(self.clone()))
 //!     }
 //!
@@ -109,7 +109,7 @@
 //! ```
 //! # use forum_api::conformance::{Audience, Suite, TestResult};
 //! /// The poll of a hidden thread is absent.
-//! async fn a_hidden_threads_poll_is_absent(suite: &Suite) -> TestResult {
+//! async fn a_hidden_threads_poll_is_not_found(suite: &Suite) -> TestResult {
 //!     let forum = suite.forum(Audience::Staff).await?;           // skipped if the host cannot hide forums
 //!     let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
 //!     let thread = suite.thread(&sam, &forum).await?.thread;
@@ -135,8 +135,8 @@ mod support;
 
 pub use rules::CASES;
 pub use support::{
-    Audience, CallResult, Case, ForumScoped, Host, NewForum, Part, Report, Role, Set, Stage, Suite,
-    TestCaller, TestFailure, TestResult, check, check_eq, run_all,
+    Audience, BoardFactory, BoardFixture, CallResult, Case, FixtureResult, ForumScoped, NewForum,
+    Part, Report, Role, Suite, TestCaller, TestFailure, TestResult, check, check_eq, run_all,
 };
 
 pub use super::{board_tests, store_tests};

@@ -34,11 +34,11 @@
 //! ```
 
 pub use super::rules::stores::CASES;
-pub use super::support::{Keeper, Shelf};
+pub use super::support::{StoreFactory, StoreFixture};
 
 use super::Report;
 
 /// Tries every rule on `keeper`, each on stores of its own.
-pub async fn run_all(keeper: &dyn Keeper) -> Report {
-    Report::of(CASES, || Shelf::new(keeper)).await
+pub async fn run_all(keeper: &dyn StoreFactory) -> Report {
+    Report::of(CASES, || StoreFixture::new(keeper)).await
 }

@@ -7,54 +7,57 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::Stored;
+use super::BackendResult;
 use crate::model::{ForumId, UserId};
 
 /// The board's authorization component.
 #[async_trait]
-pub trait Authority: Send + Sync + 'static {
+pub trait Authorizer: Send + Sync + 'static {
     /// What the board's guest may see now.
     ///
     /// # Errors
     /// When the board's backend fails.
-    async fn guest(&self) -> Stored<Standing>;
+    async fn guest_access(&self) -> BackendResult<Access>;
 
     /// What this member may see now; `None` when the account can no longer act, whatever the reason: the caller gets
     /// 403 `owner_unavailable`.
     ///
     /// # Errors
     /// When the board's backend fails.
-    async fn member(&self, owner: &UserId) -> Stored<Option<Standing>>;
+    async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>>;
 }
 
 /// What a caller may see at the time of one request, and what the host loaded to know it.
 #[derive(Clone)]
-pub struct Standing {
-    pub(crate) forums: Forums,
-    pub(crate) locked_out: bool,
+pub struct Access {
+    pub(crate) visible_forums: VisibleForums,
+    pub(crate) deny_offline: bool,
     pub(crate) loaded: Option<Arc<dyn Any + Send + Sync>>,
 }
 
-impl Standing {
+impl Access {
     /// The standing of one who sees `forums`, on a board that is online.
-    pub fn new(forums: Forums) -> Self {
+    pub fn new(forums: VisibleForums) -> Self {
         Self {
-            forums,
-            locked_out: false,
+            visible_forums: forums,
+            deny_offline: false,
             loaded: None,
         }
     }
 
     /// Whether the board is offline and this caller may not see it: 503 `board_offline`.
     #[must_use]
-    pub fn locked_out(self, locked_out: bool) -> Self {
-        Self { locked_out, ..self }
+    pub fn deny_offline(self, locked_out: bool) -> Self {
+        Self {
+            deny_offline: locked_out,
+            ..self
+        }
     }
 
     /// Keeps the host's own permissions, so that one query resolves a request: commands read them back with
     /// [`Caller::loaded`](super::Caller::loaded).
     #[must_use]
-    pub fn with<T: Send + Sync + 'static>(self, loaded: T) -> Self {
+    pub fn with_extension<T: Send + Sync + 'static>(self, loaded: T) -> Self {
         Self {
             loaded: Some(Arc::new(loaded)),
             ..self
@@ -62,23 +65,23 @@ impl Standing {
     }
 
     /// The forums that the caller sees.
-    pub fn forums(&self) -> &Forums {
-        &self.forums
+    pub fn visible_forums(&self) -> &VisibleForums {
+        &self.visible_forums
     }
 }
 
-impl Debug for Standing {
+impl Debug for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Standing")
-            .field("forums", &self.forums)
-            .field("locked_out", &self.locked_out)
+        f.debug_struct("Access")
+            .field("forums", &self.visible_forums)
+            .field("locked_out", &self.deny_offline)
             .finish_non_exhaustive()
     }
 }
 
 /// Which forums a caller sees.
 #[derive(Clone)]
-pub struct Forums(Kind);
+pub struct VisibleForums(Kind);
 
 #[derive(Clone)]
 enum Kind {
@@ -87,7 +90,7 @@ enum Kind {
     Where(Arc<dyn Fn(&ForumId) -> bool + Send + Sync>),
 }
 
-impl Forums {
+impl VisibleForums {
     /// All of them.
     pub fn all() -> Self {
         Self(Kind::All)
@@ -95,18 +98,18 @@ impl Forums {
 
     /// None: a guest who sees none sees no member either.
     pub fn none() -> Self {
-        Self::of([])
+        Self::from_ids([])
     }
 
     /// These.
-    pub fn of(forums: impl IntoIterator<Item = ForumId>) -> Self {
+    pub fn from_ids(forums: impl IntoIterator<Item = ForumId>) -> Self {
         Self(Kind::These(forums.into_iter().collect()))
     }
 
     /// Those for which `sees` is true: for a board with more forums than one wants to list at each request.
     ///
     /// Say [`none`](Self::none) instead of a function that is false for all.
-    pub fn by(sees: impl Fn(&ForumId) -> bool + Send + Sync + 'static) -> Self {
+    pub fn from_fn(sees: impl Fn(&ForumId) -> bool + Send + Sync + 'static) -> Self {
         Self(Kind::Where(Arc::new(sees)))
     }
 
@@ -125,7 +128,7 @@ impl Forums {
     }
 }
 
-impl Debug for Forums {
+impl Debug for VisibleForums {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Kind::All => f.write_str("all"),

@@ -2,20 +2,21 @@
 
 use async_trait::async_trait;
 
-use super::{Caller, In, Member, Refusal, Result};
+use super::{BoardError, BoardResult, Caller, InForum, MemberCaller};
 use crate::model::{
-    Account, EditPoll, EditPost, Followed, Forum, ForumId, ListMessages, ListPosts,
-    ListSubscriptions, ListThreads, Message, MessageId, MessageSummary, Opening, Page, Poll,
-    PollId, Post, PostAt, PostId, Profile, Rate, Rating, Reply, Search, SearchHit, SendMessage,
-    StartThread, Subscription, Target, Thread, ThreadId, UserRef, Vote,
+    Forum, ForumId, ListMessagesParams, ListPostsParams, ListSubscriptionsParams,
+    ListThreadsParams, MarkRead, Member, Message, MessageId, MessageSummary, NewMessage, NewPost,
+    NewRating, NewThread, NewVote, OwnAccount, Page, Poll, PollId, PollUpdate, Post, PostId,
+    PostPath, PostUpdate, Rating, SearchHit, SearchParams, SubscribeOutcome, Subscription,
+    SubscriptionTarget, Thread, ThreadId, UserRef,
 };
 
 /// What the path of a write names; the library asks where that is before it writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Place<'a> {
+pub enum ResourceRef<'a> {
     /// Nothing that is in a forum.
-    Nowhere,
+    Global,
     /// A forum.
     Forum(&'a ForumId),
     /// A thread.
@@ -33,7 +34,7 @@ pub enum Place<'a> {
 /// means to be complete turns on `clippy::missing_trait_methods`.
 ///
 /// A command owns the board's rules and decides, inside its own transaction, on what it finds there. What it must not
-/// show it answers with [`Refusal::Absent`]. The library checks the forum of every answer against the caller's
+/// show it answers with [`BoardError::Absent`]. The library checks the forum of every answer against the caller's
 /// standing once more, and drops and logs what should not have been there.
 #[async_trait]
 #[allow(unused_variables, reason = "the defaults use none")]
@@ -44,129 +45,176 @@ pub trait Board: Send + Sync + 'static {
     /// [`Place::Nowhere`] and [`Place::Forum`] never arrive here.
     ///
     /// # Errors
-    /// [`Refusal::Absent`] when it is not there, or hidden from this caller.
-    async fn forum_of(&self, caller: &Caller, place: Place<'_>) -> Result<ForumId> {
-        Err(Refusal::NotImplemented)
+    /// [`BoardError::Absent`] when it is not there, or hidden from this caller.
+    async fn containing_forum(
+        &self,
+        caller: &Caller,
+        place: ResourceRef<'_>,
+    ) -> BoardResult<ForumId> {
+        Err(BoardError::NotImplemented)
     }
 
     /// `GET /me`: the caller's own account.
-    async fn me(&self, by: &Member) -> Result<Account> {
-        Err(Refusal::NotImplemented)
+    async fn get_me(&self, by: &MemberCaller) -> BoardResult<OwnAccount> {
+        Err(BoardError::NotImplemented)
     }
 
     /// `GET /forums`: the forums that the caller sees, parents before children, by position. The library counts positions
     /// anew, so that no gap tells of a forum that is hidden.
-    async fn forums(&self, caller: &Caller) -> Result<Vec<Forum>> {
-        Err(Refusal::NotImplemented)
+    async fn list_forums(&self, caller: &Caller) -> BoardResult<Vec<Forum>> {
+        Err(BoardError::NotImplemented)
     }
 
     /// `GET /forums/{forumId}/threads`: newest activity first. The library has seen that the caller sees the forum.
-    async fn threads(
+    async fn list_threads(
         &self,
         caller: &Caller,
         forum: ForumId,
-        list: ListThreads,
-    ) -> Result<Page<Thread>> {
-        Err(Refusal::NotImplemented)
+        list: ListThreadsParams,
+    ) -> BoardResult<Page<Thread>> {
+        Err(BoardError::NotImplemented)
     }
 
     /// `POST /forums/{forumId}/threads`: starts a thread, with its poll in the same transaction.
-    async fn start_thread(&self, by: &Member, forum: ForumId, new: StartThread) -> Result<Thread> {
-        Err(Refusal::NotImplemented)
+    async fn create_thread(
+        &self,
+        by: &MemberCaller,
+        forum: ForumId,
+        new: NewThread,
+    ) -> BoardResult<Thread> {
+        Err(BoardError::NotImplemented)
     }
 
     /// `GET /threads/{threadId}`: one thread.
-    async fn thread(&self, caller: &Caller, thread: ThreadId) -> Result<Thread> {
-        Err(Refusal::NotImplemented)
+    async fn get_thread(&self, caller: &Caller, thread: ThreadId) -> BoardResult<Thread> {
+        Err(BoardError::NotImplemented)
     }
 
     /// `GET /threads/{threadId}/posts`: oldest first. An empty page of a thread that is there is no absent thread.
-    async fn posts(
+    async fn list_posts(
         &self,
         caller: &Caller,
         thread: ThreadId,
-        list: ListPosts,
-    ) -> Result<In<Page<Post>>> {
-        Err(Refusal::NotImplemented)
+        list: ListPostsParams,
+    ) -> BoardResult<InForum<Page<Post>>> {
+        Err(BoardError::NotImplemented)
     }
 
     /// `POST /threads/{threadId}/posts`: posts a reply.
-    async fn reply(&self, by: &Member, thread: ThreadId, reply: Reply) -> Result<In<Post>> {
-        Err(Refusal::NotImplemented)
+    async fn create_post(
+        &self,
+        by: &MemberCaller,
+        thread: ThreadId,
+        reply: NewPost,
+    ) -> BoardResult<InForum<Post>> {
+        Err(BoardError::NotImplemented)
     }
 
     /// `PATCH /threads/{threadId}/posts/{postId}`: edits a post.
-    async fn edit_post(&self, by: &Member, at: PostAt, edit: EditPost) -> Result<In<Post>> {
-        Err(Refusal::NotImplemented)
+    async fn update_post(
+        &self,
+        by: &MemberCaller,
+        at: PostPath,
+        edit: PostUpdate,
+    ) -> BoardResult<InForum<Post>> {
+        Err(BoardError::NotImplemented)
     }
 
     /// `DELETE /threads/{threadId}/posts/{postId}`: soft-deletes a post, or with the first one the thread.
-    async fn delete_post(&self, by: &Member, at: PostAt) -> Result<()> {
-        Err(Refusal::NotImplemented)
+    async fn delete_post(&self, by: &MemberCaller, at: PostPath) -> BoardResult<()> {
+        Err(BoardError::NotImplemented)
     }
 
     /// `GET /members/{userId}`: a public profile.
-    async fn profile(&self, caller: &Caller, user: UserRef) -> Result<Profile> {
-        Err(Refusal::NotImplemented)
+    async fn get_member(&self, caller: &Caller, user: UserRef) -> BoardResult<Member> {
+        Err(BoardError::NotImplemented)
     }
 
     /// `POST /members/{userId}/reputation`: rates a member. The rating of a post carries the post's forum; without it
     /// the answer is 500.
-    async fn rate(&self, by: &Member, user: UserRef, rating: Rate) -> Result<Rating> {
-        Err(Refusal::NotImplemented)
+    async fn rate_member(
+        &self,
+        by: &MemberCaller,
+        user: UserRef,
+        rating: NewRating,
+    ) -> BoardResult<Rating> {
+        Err(BoardError::NotImplemented)
     }
 
     /// `GET /messages`: one folder, newest first. Marks nothing read.
-    async fn messages(&self, by: &Member, list: ListMessages) -> Result<Page<MessageSummary>> {
-        Err(Refusal::NotImplemented)
+    async fn list_messages(
+        &self,
+        by: &MemberCaller,
+        list: ListMessagesParams,
+    ) -> BoardResult<Page<MessageSummary>> {
+        Err(BoardError::NotImplemented)
     }
 
     /// `POST /messages`: sends a message, and gives the sender's copy.
-    async fn send_message(&self, by: &Member, new: SendMessage) -> Result<Message> {
-        Err(Refusal::NotImplemented)
+    async fn send_message(&self, by: &MemberCaller, new: NewMessage) -> BoardResult<Message> {
+        Err(BoardError::NotImplemented)
     }
 
     /// `GET /messages/{messageId}`: opens a message of the caller's; `HEAD` only peeks. Another's copy is absent.
     ///
     /// The first opening marks it read and sends the receipt that was asked for, in one transaction. Like a write it runs
     /// to its end whoever hangs up.
-    async fn message(&self, by: &Member, message: MessageId, opening: Opening) -> Result<Message> {
-        Err(Refusal::NotImplemented)
+    async fn open_message(
+        &self,
+        by: &MemberCaller,
+        message: MessageId,
+        opening: MarkRead,
+    ) -> BoardResult<Message> {
+        Err(BoardError::NotImplemented)
     }
 
     /// `GET /threads/{threadId}/poll`: the thread's poll.
-    async fn poll(&self, caller: &Caller, thread: ThreadId) -> Result<In<Poll>> {
-        Err(Refusal::NotImplemented)
+    async fn get_poll(&self, caller: &Caller, thread: ThreadId) -> BoardResult<InForum<Poll>> {
+        Err(BoardError::NotImplemented)
     }
 
     /// `POST /polls/{pollId}/votes`: votes.
-    async fn vote(&self, by: &Member, poll: PollId, vote: Vote) -> Result<In<Poll>> {
-        Err(Refusal::NotImplemented)
+    async fn vote(
+        &self,
+        by: &MemberCaller,
+        poll: PollId,
+        vote: NewVote,
+    ) -> BoardResult<InForum<Poll>> {
+        Err(BoardError::NotImplemented)
     }
 
     /// `PATCH /polls/{pollId}`: edits a poll.
-    async fn edit_poll(&self, by: &Member, poll: PollId, edit: EditPoll) -> Result<In<Poll>> {
-        Err(Refusal::NotImplemented)
+    async fn update_poll(
+        &self,
+        by: &MemberCaller,
+        poll: PollId,
+        edit: PollUpdate,
+    ) -> BoardResult<InForum<Poll>> {
+        Err(BoardError::NotImplemented)
     }
 
     /// `GET /subscriptions`: what the caller follows, newest first, without what became invisible.
-    async fn subscriptions(
+    async fn list_subscriptions(
         &self,
-        by: &Member,
-        list: ListSubscriptions,
-    ) -> Result<Page<Subscription>> {
-        Err(Refusal::NotImplemented)
+        by: &MemberCaller,
+        list: ListSubscriptionsParams,
+    ) -> BoardResult<Page<Subscription>> {
+        Err(BoardError::NotImplemented)
     }
 
-    /// `POST /subscriptions`: follows a thread or a forum. One that is absent or hidden: [`Refusal::NotFound`].
-    async fn follow(&self, by: &Member, what: Target) -> Result<Followed> {
-        Err(Refusal::NotImplemented)
+    /// `POST /subscriptions`: follows a thread or a forum. One that is absent or hidden: [`BoardError::NotFound`].
+    async fn subscribe(
+        &self,
+        by: &MemberCaller,
+        what: SubscriptionTarget,
+    ) -> BoardResult<SubscribeOutcome> {
+        Err(BoardError::NotImplemented)
     }
 
     /// `DELETE /subscriptions/{target}/{targetId}`: unfollows, what became invisible too. What was not followed:
-    /// [`Refusal::NotFound`].
-    async fn unfollow(&self, by: &Member, what: Target) -> Result<()> {
-        Err(Refusal::NotImplemented)
+    /// [`BoardError::NotFound`].
+    async fn unsubscribe(&self, by: &MemberCaller, what: SubscriptionTarget) -> BoardResult<()> {
+        Err(BoardError::NotImplemented)
     }
 
     /// `GET /search`: lists the matches that the caller may read.
@@ -176,7 +224,7 @@ pub trait Board: Send + Sync + 'static {
     /// the best under [`Sort::Relevance`](crate::model::Sort::Relevance). The hits are in that order, by time or by
     /// score. [`When::range`](crate::model::When::range) includes its start and excludes its end. A forum or a member
     /// that is absent or hidden gives no hits and no error.
-    async fn search(&self, caller: &Caller, search: Search) -> Result<Page<SearchHit>> {
-        Err(Refusal::NotImplemented)
+    async fn search(&self, caller: &Caller, search: SearchParams) -> BoardResult<Page<SearchHit>> {
+        Err(BoardError::NotImplemented)
     }
 }

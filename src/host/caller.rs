@@ -4,52 +4,52 @@ use crate::model::{TokenInfo, UserId};
 use crate::scope::Scope;
 use crate::token::Lookup;
 
-use super::{Refusal, Result, Standing};
+use super::{Access, BoardError, BoardResult};
 
 /// The one who reads.
 #[derive(Clone, Debug)]
 pub enum Caller {
     /// Nobody in particular.
-    Guest(Standing),
+    Guest(Access),
     /// A member.
-    Member(Member),
+    Member(MemberCaller),
 }
 
 impl Caller {
     /// What the caller may see.
-    pub fn standing(&self) -> &Standing {
+    pub fn access(&self) -> &Access {
         match self {
             Self::Guest(standing) => standing,
-            Self::Member(member) => &member.standing,
+            Self::Member(member) => &member.access,
         }
     }
 
     /// The caller's id; `None` for a guest.
-    pub fn user(&self) -> Option<&UserId> {
-        self.member().map(Member::user)
+    pub fn user_id(&self) -> Option<&UserId> {
+        self.as_member().map(MemberCaller::user_id)
     }
 
     /// The caller as a member; `None` for a guest.
-    pub fn member(&self) -> Option<&Member> {
+    pub fn as_member(&self) -> Option<&MemberCaller> {
         match self {
             Self::Guest(_) => None,
             Self::Member(member) => Some(member),
         }
     }
 
-    /// What the host's [`Authority`](super::Authority) loaded for this request with [`Standing::with`].
+    /// What the host's [`Authorizer`](super::Authorizer) loaded for this request with [`Access::with`].
     ///
     /// # Errors
-    /// [`Refusal::Failed`] when it loaded something else.
-    pub fn loaded<T: 'static>(&self) -> Result<&T> {
-        loaded(self.standing())
+    /// [`BoardError::Failed`] when it loaded something else.
+    pub fn extension<T: 'static>(&self) -> BoardResult<&T> {
+        loaded(self.access())
     }
 
     /// The member who presented a token.
-    pub(crate) fn bearer(user: UserId, standing: Standing, presented: Presented) -> Self {
-        Self::Member(Member {
-            user,
-            standing,
+    pub(crate) fn bearer(user: UserId, standing: Access, presented: PresentedToken) -> Self {
+        Self::Member(MemberCaller {
+            user_id: user,
+            access: standing,
             presented: Some(presented),
         })
     }
@@ -57,61 +57,61 @@ impl Caller {
 
 /// The one who writes: a member, never a guest.
 #[derive(Clone, Debug)]
-pub struct Member {
-    user: UserId,
-    standing: Standing,
-    presented: Option<Presented>,
+pub struct MemberCaller {
+    user_id: UserId,
+    access: Access,
+    presented: Option<PresentedToken>,
 }
 
 /// The token that a request came with.
 #[derive(Clone, Debug)]
-pub(crate) struct Presented {
+pub(crate) struct PresentedToken {
     pub(crate) lookup: Lookup,
     pub(crate) scopes: Vec<Scope>,
     pub(crate) token: TokenInfo,
 }
 
-impl Member {
+impl MemberCaller {
     /// A member with this standing. Public, so that a host's web form calls the same command as the API does.
-    pub fn new(user: UserId, standing: Standing) -> Self {
+    pub fn new(user: UserId, standing: Access) -> Self {
         Self {
-            user,
-            standing,
+            user_id: user,
+            access: standing,
             presented: None,
         }
     }
 
     /// The member's id.
-    pub fn user(&self) -> &UserId {
-        &self.user
+    pub fn user_id(&self) -> &UserId {
+        &self.user_id
     }
 
     /// What the member may see.
-    pub fn standing(&self) -> &Standing {
-        &self.standing
+    pub fn access(&self) -> &Access {
+        &self.access
     }
 
-    pub(crate) fn presented(&self) -> Option<&Presented> {
+    pub(crate) fn presented(&self) -> Option<&PresentedToken> {
         self.presented.as_ref()
     }
 
-    /// What the host's [`Authority`](super::Authority) loaded for this request with [`Standing::with`].
+    /// What the host's [`Authorizer`](super::Authorizer) loaded for this request with [`Access::with`].
     ///
     /// # Errors
-    /// [`Refusal::Failed`] when it loaded something else.
-    pub fn loaded<T: 'static>(&self) -> Result<&T> {
-        loaded(&self.standing)
+    /// [`BoardError::Failed`] when it loaded something else.
+    pub fn extension<T: 'static>(&self) -> BoardResult<&T> {
+        loaded(&self.access)
     }
 }
 
-fn loaded<T: 'static>(standing: &Standing) -> Result<&T> {
+fn loaded<T: 'static>(standing: &Access) -> BoardResult<&T> {
     let found = standing
         .loaded
         .as_ref()
         .and_then(|loaded| loaded.downcast_ref());
     found.ok_or_else(|| {
-        Refusal::failed(format!(
-            "the authority did not load a {}: `Standing::with` keeps it for the commands",
+        BoardError::internal(format!(
+            "the authority did not load a {}: `Access::with` keeps it for the commands",
             std::any::type_name::<T>()
         ))
     })

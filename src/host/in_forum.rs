@@ -6,17 +6,20 @@ use crate::model::{ForumId, SearchHit, Subscription, Thread};
 ///
 /// The library drops what the caller's standing does not cover, an empty page included.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct In<T> {
+pub struct InForum<T> {
     /// The forum.
-    pub forum: ForumId,
+    pub forum_id: ForumId,
     /// What is in it.
-    pub it: T,
+    pub value: T,
 }
 
-impl<T> In<T> {
+impl<T> InForum<T> {
     /// `it`, which is in `forum`.
     pub fn new(forum: ForumId, it: T) -> Self {
-        Self { forum, it }
+        Self {
+            forum_id: forum,
+            value: it,
+        }
     }
 }
 
@@ -65,8 +68,8 @@ impl HasForum for Subscription {
     }
 }
 
-impl<T> HasForum for In<T> {
+impl<T> HasForum for InForum<T> {
     fn forum_id(&self) -> &ForumId {
-        &self.forum
+        &self.forum_id
     }
 }

@@ -1,5 +1,5 @@
-//! Every trait that a host implements, in reading order: who may see what ([`Authority`]), what the board does
-//! ([`Board`]), who runs it ([`Operator`]), and how it says no ([`Refusal`]).
+//! Every trait that a host implements, in reading order: who may see what ([`Authorizer`]), what the board does
+//! ([`Board`]), who runs it ([`Operator`]), and how it says no ([`BoardError`]).
 
 #[cfg(feature = "panel")]
 mod admin_auth;
@@ -9,15 +9,15 @@ mod caller;
 mod error;
 mod in_forum;
 
-pub use crate::error::{BoxError, Fault, IntoFault, Overloaded, Stored};
+pub use crate::error::{BackendError, BackendResult, BoxError, IntoFault, Overloaded};
 #[cfg(feature = "panel")]
-pub use admin_auth::{Operator, Session};
-pub use authorizer::{Authority, Forums, Standing};
-pub use board::{Board, Place};
-pub(crate) use caller::Presented;
-pub use caller::{Caller, Member};
-pub use error::Refusal;
-pub use in_forum::{HasForum, In};
+pub use admin_auth::{AdminAuth, Session};
+pub use authorizer::{Access, Authorizer, VisibleForums};
+pub use board::{Board, ResourceRef};
+pub(crate) use caller::PresentedToken;
+pub use caller::{Caller, MemberCaller};
+pub use error::BoardError;
+pub use in_forum::{HasForum, InForum};
 
 /// What a command of the board gives.
-pub type Result<T, E = Refusal> = std::result::Result<T, E>;
+pub type BoardResult<T, E = BoardError> = std::result::Result<T, E>;

@@ -9,4 +9,4 @@ pub(crate) mod recorder;
 mod table;
 
 #[cfg(feature = "metrics")]
-pub use table::{ALL, Kind, Metric, describe};
+pub use table::{ALL, Metric, MetricKind, describe};

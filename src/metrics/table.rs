@@ -4,7 +4,7 @@ use ::metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 
 /// How a metric is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MetricKind {
     /// It only grows.
     Counter,
     /// As it is now.
@@ -19,13 +19,13 @@ pub struct Metric {
     /// Its name, as in `forum_api_requests_total`.
     pub name: &'static str,
     /// How it is read.
-    pub kind: Kind,
+    pub kind: MetricKind,
     /// Of what unit its values are.
     pub unit: Unit,
     /// The names of its labels.
     pub labels: &'static [&'static str],
     /// What it tells, in one sentence.
-    pub help: &'static str,
+    pub description: &'static str,
 }
 
 macro_rules! metrics {
@@ -34,10 +34,10 @@ macro_rules! metrics {
             #[doc = $help]
             pub(super) const $id: Metric = Metric {
                 name: $name,
-                kind: Kind::$kind,
+                kind: MetricKind::$kind,
                 unit: Unit::$unit,
                 labels: &[$($label),*],
-                help: $help,
+                description: $help,
             };
         )+
 
@@ -73,12 +73,15 @@ metrics! {
 pub fn describe() {
     for metric in ALL {
         let Metric {
-            name, unit, help, ..
+            name,
+            unit,
+            description: help,
+            ..
         } = *metric;
         match metric.kind {
-            Kind::Counter => describe_counter!(name, unit, help),
-            Kind::Gauge => describe_gauge!(name, unit, help),
-            Kind::Histogram => describe_histogram!(name, unit, help),
+            MetricKind::Counter => describe_counter!(name, unit, help),
+            MetricKind::Gauge => describe_gauge!(name, unit, help),
+            MetricKind::Histogram => describe_histogram!(name, unit, help),
         }
     }
 }
@@ -101,7 +104,7 @@ mod tests {
                 metric.name,
                 format!("{:?}", metric.kind).to_lowercase(),
                 labels.join(", "),
-                metric.help
+                metric.description
             );
             assert!(guide.contains(&row), "{row}");
         }

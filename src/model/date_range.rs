@@ -12,7 +12,7 @@ use super::{Expected, Timestamp};
 
 /// `24h`, `7d`, `30d`, `1y`, or two dates of which either may be left out: `2026-01-01..2026-02-01`, the end exclusive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct When {
+pub struct DateRange {
     text: String,
     span: Span,
 }
@@ -26,7 +26,7 @@ enum Span {
 const DAY: Duration = Duration::from_secs(86_400);
 const LAST: [(&str, u32); 4] = [("24h", 1), ("7d", 7), ("30d", 30), ("1y", 365)];
 
-impl When {
+impl DateRange {
     /// `None` for what is no span of time, `..` included.
     pub fn parse(text: &str) -> Option<Self> {
         let last = LAST.iter().find(|(word, _)| *word == text);
@@ -41,9 +41,9 @@ impl When {
     }
 
     /// From when (inclusive) and until when (exclusive), seen from `now`.
-    pub fn range(&self, now: Timestamp) -> (Option<Timestamp>, Option<Timestamp>) {
+    pub fn bounds(&self, now: Timestamp) -> (Option<Timestamp>, Option<Timestamp>) {
         match self.span {
-            Span::Last(duration) => (Some(now.minus(duration)), None),
+            Span::Last(duration) => (Some(now.saturating_sub(duration)), None),
             Span::Between(from, until) => (from, until),
         }
     }
@@ -63,26 +63,26 @@ fn end(text: &str) -> Option<Option<Timestamp>> {
     Timestamp::parse(&format!("{date}T00:00:00Z")).map(Some)
 }
 
-impl fmt::Display for When {
+impl fmt::Display for DateRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.text.fmt(f)
     }
 }
 
-impl Serialize for When {
+impl Serialize for DateRange {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.text)
     }
 }
 
-impl<'de> Deserialize<'de> for When {
+impl<'de> Deserialize<'de> for DateRange {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         Self::parse(&text).ok_or_else(|| Expected::DateRange.error())
     }
 }
 
-inline_schema!(When, "When", schema());
+inline_schema!(DateRange, "When", schema());
 
 fn schema() -> Schema {
     let (long, short) = (
@@ -101,18 +101,18 @@ fn schema() -> Schema {
 
 #[cfg(test)]
 mod tests {
-    use super::{Timestamp, When};
+    use super::{DateRange, Timestamp};
 
     #[test]
     fn spans() {
         let now = Timestamp::from_millis(10_000_000_000);
         let range = |text| {
-            When::parse(text).map(|when: When| {
-                let (a, b) = when.range(now);
+            DateRange::parse(text).map(|when: DateRange| {
+                let (a, b) = when.bounds(now);
                 (a.map(Timestamp::as_millis), b.map(Timestamp::as_millis))
             })
         };
-        assert!(When::parse("..9999-12-31").is_some());
+        assert!(DateRange::parse("..9999-12-31").is_some());
         assert_eq!(range("24h"), Some((Some(9_913_600_000), None)));
         assert_eq!(range("1970-01-02.."), Some((Some(86_400_000), None)));
         assert_eq!(range("..1970-01-02"), Some((None, Some(86_400_000))));

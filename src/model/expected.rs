@@ -2,7 +2,7 @@
 
 use serde::de::{self, Unexpected};
 
-use super::Query;
+use super::SearchQuery;
 
 macro_rules! phrases {
     ($($name:ident $english:expr, $german:literal;)+) => {
@@ -53,7 +53,7 @@ phrases! {
     NoAfter "not to be combined with after", "keine Kombination mit after";
     Object "an object", "ein Objekt";
     PercentEncoding "percent-encoded UTF-8", "prozentkodiertes UTF-8";
-    SearchQuery Query::EXPECTED,
+    SearchQuery SearchQuery::EXPECTED_FORMAT,
         "1 bis 200 Zeichen mit mindestens einem Suchwort und höchstens 32 Wörtern";
     SmallerBody "a smaller body", "ein kleinerer Inhalt";
     Text "text", "Text";

@@ -10,10 +10,10 @@ use super::serde_helpers::{ALLOWED_TEXT_PATTERN, FORBIDDEN_CHARS, inline_schema}
 
 /// An id was asked for its number, and is none in canonical form: nothing on a board with `i64` ids has it.
 ///
-/// `?` in a command turns it into [`Refusal::Absent`](crate::host::Refusal::Absent).
+/// `?` in a command turns it into [`BoardError::Absent`](crate::host::BoardError::Absent).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the id is not a number in canonical form")]
-pub struct NoSuchId;
+pub struct InvalidIdError;
 
 /// A number is kept as one, so that ids of a board with `i64` keys cost no allocation.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,14 +63,14 @@ macro_rules! ids {
     ($($name:ident: $what:literal;)+) => {$(
         #[doc = $what]
         ///
-        /// An opaque string of 1-64 `[A-Za-z0-9_-]`. Made with `From<i64>`, or with [`new`](Self::new) from text.
+        /// An opaque string of 1-64 `[A-Za-z0-9_-]`. Made with `From<i64>`, or with [`parse`](Self::parse) from text.
         /// Whatever else a client sends in a body becomes the empty id, which nothing has.
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(Repr);
 
         impl $name {
             /// The id that `text` spells; `None` unless it is 1-64 `[A-Za-z0-9_-]`.
-            pub fn new(text: &str) -> Option<Self> {
+            pub fn parse(text: &str) -> Option<Self> {
                 Repr::parse(text).map(Self)
             }
 
@@ -82,11 +82,11 @@ macro_rules! ids {
             /// The id as an `i64`.
             ///
             /// # Errors
-            /// [`NoSuchId`] unless it is a number in canonical form ("7", not "007" or "+7").
-            pub fn number(&self) -> Result<i64, NoSuchId> {
+            /// [`InvalidIdError`] unless it is a number in canonical form ("7", not "007" or "+7").
+            pub fn to_i64(&self) -> Result<i64, InvalidIdError> {
                 match self.0 {
                     Repr::Number(number) => Ok(number),
-                    Repr::Text(_) => Err(NoSuchId),
+                    Repr::Text(_) => Err(InvalidIdError),
                 }
             }
         }
@@ -118,7 +118,7 @@ macro_rules! ids {
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = String::deserialize(deserializer)?;
-                Ok(Self::new(&text).unwrap_or_else(Self::nothing))
+                Ok(Self::parse(&text).unwrap_or_else(Self::nothing))
             }
         }
 
@@ -169,9 +169,9 @@ pub enum UserRef {
 
 impl UserRef {
     /// `None` for what can name nobody: no id, and no `@` followed by 1-64 characters that can be typed.
-    pub fn new(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let Some(name) = text.strip_prefix('@') else {
-            return UserId::new(text).map(Self::Id);
+            return UserId::parse(text).map(Self::Id);
         };
         let is_name = (1..=64).contains(&name.chars().count()) && !name.contains(FORBIDDEN_CHARS);
         is_name.then(|| Self::Name(name.into()))
@@ -196,7 +196,7 @@ impl Serialize for UserRef {
 impl<'de> Deserialize<'de> for UserRef {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Ok(Self::new(&text).unwrap_or_else(|| Self::Id(UserId::nothing())))
+        Ok(Self::parse(&text).unwrap_or_else(|| Self::Id(UserId::nothing())))
     }
 }
 
@@ -226,8 +226,12 @@ mod tests {
             ("-0", None),
             ("x", None),
         ] {
-            assert_eq!(ThreadId::new(text).unwrap().number().ok(), number, "{text}");
-            assert_eq!(ThreadId::new(text).unwrap().to_string(), text);
+            assert_eq!(
+                ThreadId::parse(text).unwrap().to_i64().ok(),
+                number,
+                "{text}"
+            );
+            assert_eq!(ThreadId::parse(text).unwrap().to_string(), text);
         }
     }
 
@@ -239,14 +243,14 @@ mod tests {
             ("@a\0", false),
             ("@\u{feff}a", false),
         ] {
-            assert_eq!(UserRef::new(text).is_some(), is_one, "{text:?}");
+            assert_eq!(UserRef::parse(text).is_some(), is_one, "{text:?}");
         }
     }
 
     #[test]
     fn what_is_no_id_is_refused() {
         for text in ["", "+7", "a b", "ä", "a/b", &"x".repeat(65)] {
-            assert_eq!(ThreadId::new(text), None, "{text}");
+            assert_eq!(ThreadId::parse(text), None, "{text}");
         }
     }
 }

@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Profile, Timestamp};
+use super::{Member, Timestamp};
 
 /// The host's part of `GET /me`. The library adds scopes and token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Account {
+pub struct OwnAccount {
     /// The owner's profile.
-    pub owner: Profile,
+    pub owner: Member,
     /// Number of unread messages in the inbox; `None` on boards without messages.
     pub unread_messages: Option<u64>,
 }
@@ -32,7 +32,7 @@ pub struct TokenInfo {
 #[schemars(example = Me::example())]
 pub struct Me {
     /// The token's owner.
-    pub owner: Profile,
+    pub owner: Member,
     /// The token's scopes.
     pub scopes: Vec<String>,
     /// The token.
@@ -45,7 +45,7 @@ impl Me {
     fn example() -> Self {
         let created_at = Timestamp::from_millis(1_735_689_600_000);
         Self {
-            owner: Profile::example(),
+            owner: Member::example(),
             scopes: vec!["forums:read".into(), "members:read".into()],
             token: TokenInfo {
                 label: "laptop".into(),

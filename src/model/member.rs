@@ -8,8 +8,8 @@ use super::{Timestamp, UserId};
 /// A member's public profile; `Member` on the wire.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "Member", description = "A member's public profile.", example = Profile::example())]
-pub struct Profile {
+#[schemars(rename = "Member", description = "A member's public profile.", example = Member::example())]
+pub struct Member {
     /// The member's id.
     pub user_id: UserId,
     /// The username.
@@ -28,7 +28,7 @@ pub struct Profile {
     pub reputation: i64,
 }
 
-impl Profile {
+impl Member {
     pub(crate) fn example() -> Self {
         Self {
             user_id: UserId::from(3),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::serde_helpers::non_null;
-use super::{Author, Limit, MessageId, Position, Timestamp, UserRef};
+use super::{Author, MessageId, PageKey, PageLimit, Timestamp, UserRef};
 
 /// A folder of the caller's private messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -82,18 +82,18 @@ impl Message {
 
 /// Effect of opening a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Opening {
+pub enum MarkRead {
     /// `GET`: marks the message as read and sends the receipt if one was requested.
-    Read,
+    Yes,
     /// `HEAD`: changes nothing.
-    Peek,
+    No,
 }
 
 /// Query parameters of `GET /messages`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
-pub struct ListMessages {
+pub struct ListMessagesParams {
     /// Folder to list.
     pub folder: Folder,
     /// `true` lists unread messages only, `false` read ones only.
@@ -101,10 +101,10 @@ pub struct ListMessages {
     pub unread: Option<bool>,
     /// Number of items per page, 1 to 100.
     #[serde(skip_serializing)]
-    pub limit: Limit,
+    pub limit: PageLimit,
     /// `next` of the previous page.
     #[serde(skip_serializing)]
-    pub after: Option<Position>,
+    pub after: Option<PageKey>,
 }
 
 /// Body of `POST /messages`.
@@ -113,7 +113,7 @@ pub struct ListMessages {
 #[schemars(extend("required" = ["to", "subject", "body"]))]
 #[schemars(example = json!({"to": ["@bob"], "subject": "Tea", "body": "At five?", "requestReceipt": true}))]
 #[non_exhaustive]
-pub struct SendMessage {
+pub struct NewMessage {
     /// The recipients. A recipient that is named twice counts once.
     pub to: Vec<UserRef>,
     /// The subject. A missing subject counts as empty, which the board refuses.

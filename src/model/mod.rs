@@ -1,7 +1,7 @@
 //! The wire types, one file per resource (contract, section 6), used by the host and by the JSON alike.
 //!
 //! What a host *builds* (`Thread`, `Post` …) is exhaustive: a new field is a compile error, so that the compiler
-//! tells of it. What a host *receives* (`ListPosts`, `StartThread` …) is `#[non_exhaustive]` and has a default: a
+//! tells of it. What a host *receives* (`ListPostsParams`, `NewThread` …) is `#[non_exhaustive]` and has a default: a
 //! new parameter breaks nobody.
 
 mod author;
@@ -25,25 +25,28 @@ mod thread;
 mod time;
 
 pub use author::Author;
-pub use date_range::When;
+pub use date_range::DateRange;
 pub(crate) use expected::Expected;
 pub use forum::Forum;
 pub use id::{
-    DeliveryId, EndpointId, EventId, ForumId, MessageId, NoSuchId, OptionId, PollId, PostId,
+    DeliveryId, EndpointId, EventId, ForumId, InvalidIdError, MessageId, OptionId, PollId, PostId,
     RatingId, TargetId, ThreadId, UserId, UserRef,
 };
-pub use me::{Account, Me, TokenInfo};
-pub use member::Profile;
-pub use message::{Folder, ListMessages, Message, MessageSummary, Opening, SendMessage};
-pub use page::{Limit, NoSuchPosition, Page, Position};
-pub use poll::{EditOption, EditPoll, NewPoll, Poll, PollOption, Vote};
-pub use post::{BodyFormat, EditPost, ListPosts, Post, PostAt, Reply};
-pub use rating::{Rate, Rating};
-pub use search::{HitKind, Search, SearchHit, SearchIn, Show, Sort};
-pub use search_query::{Query, Term};
+pub use me::{Me, OwnAccount, TokenInfo};
+pub use member::Member;
+pub use message::{Folder, ListMessagesParams, MarkRead, Message, MessageSummary, NewMessage};
+pub use page::{InvalidPageKeyError, Page, PageKey, PageLimit};
+pub use poll::{NewPoll, NewVote, Poll, PollOption, PollOptionUpdate, PollUpdate};
+pub use post::{BodyFormat, ListPostsParams, NewPost, Post, PostPath, PostUpdate};
+pub use rating::{NewRating, Rating};
+pub use search::{SearchField, SearchHit, SearchHitKind, SearchParams, SearchShow, SearchSort};
+pub use search_query::{SearchQuery, SearchTerm};
 pub(crate) use serde_helpers::{FORBIDDEN_CHARS, text_pattern};
-pub(crate) use subscription::Follow;
-pub use subscription::{Followed, ListSubscriptions, Subscription, Target, TargetKind};
+pub(crate) use subscription::NewSubscription;
+pub use subscription::{
+    ListSubscriptionsParams, SubscribeOutcome, Subscription, SubscriptionTarget,
+    SubscriptionTargetKind,
+};
 pub use text::is_single_line;
-pub use thread::{LastPost, ListThreads, StartThread, State, Thread};
+pub use thread::{ContentState, LastPost, ListThreadsParams, NewThread, Thread};
 pub use time::Timestamp;

@@ -16,12 +16,16 @@ pub struct Page<T> {
     /// The items, in the list's order.
     pub items: Vec<T>,
     /// Cursor of the next page, to be sent as `after`; null on the last page.
-    pub next: Option<Position>,
+    pub next: Option<PageKey>,
 }
 
 impl<T> Page<T> {
     /// A page from up to `limit + 1` items: what was fetched beyond the limit tells that more follows, and is cut.
-    pub fn cut(mut items: Vec<T>, limit: Limit, position: impl FnOnce(&T) -> Position) -> Self {
+    pub fn from_overfetch(
+        mut items: Vec<T>,
+        limit: PageLimit,
+        position: impl FnOnce(&T) -> PageKey,
+    ) -> Self {
         let more = items.len() > limit.get();
         items.truncate(limit.get());
         let next = items.last().filter(|_| more).map(position);
@@ -35,18 +39,18 @@ impl<T> Page<T> {
 /// nothing that the client may not see, and it is the client's word: read it as carefully as any input. At most
 /// 120 bytes; a list with a longer one answers `internal_error`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Position(String);
+pub struct PageKey(String);
 
 /// A position was asked for its numbers, and has others, or none: no list of this board gave it.
 ///
-/// `?` in a command turns it into [`Refusal::Unusable`](crate::host::Refusal::Unusable), of `after`.
+/// `?` in a command turns it into [`BoardError::Unusable`](crate::host::BoardError::Unusable), of `after`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the page key is invalid")]
-pub struct NoSuchPosition;
+pub struct InvalidPageKeyError;
 
-impl Position {
+impl PageKey {
     /// The longest position, in bytes.
-    pub const MAX: usize = 120;
+    pub const MAX_LEN: usize = 120;
 
     /// A position that reads `text`.
     pub fn new(text: impl Display) -> Self {
@@ -61,30 +65,30 @@ impl Position {
     /// The numbers of a position that was made of numbers with dots between them.
     ///
     /// # Errors
-    /// [`NoSuchPosition`] when it holds anything else.
-    pub fn numbers<const N: usize>(&self) -> Result<[i64; N], NoSuchPosition> {
+    /// [`InvalidPageKeyError`] when it holds anything else.
+    pub fn parse_ints<const N: usize>(&self) -> Result<[i64; N], InvalidPageKeyError> {
         let numbers: Result<Vec<i64>, _> = self.0.split('.').map(str::parse).collect();
         numbers
             .ok()
             .and_then(|numbers| numbers.try_into().ok())
-            .ok_or(NoSuchPosition)
+            .ok_or(InvalidPageKeyError)
     }
 }
 
-impl Serialize for Position {
+impl Serialize for PageKey {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.0)
     }
 }
 
-impl<'de> Deserialize<'de> for Position {
+impl<'de> Deserialize<'de> for PageKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer).map(Self)
     }
 }
 
 inline_schema!(
-    Position,
+    PageKey,
     "Cursor",
     json_schema!({
         "type": "string",
@@ -95,9 +99,9 @@ inline_schema!(
 
 /// How many items a page holds: 1-100, 20 by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Limit(u8);
+pub struct PageLimit(u8);
 
-impl Limit {
+impl PageLimit {
     /// `None` unless it is 1-100.
     pub fn new(items: u8) -> Option<Self> {
         (1..=100).contains(&items).then_some(Self(items))
@@ -109,19 +113,19 @@ impl Limit {
     }
 }
 
-impl Default for Limit {
+impl Default for PageLimit {
     fn default() -> Self {
         Self(20)
     }
 }
 
-impl Serialize for Limit {
+impl Serialize for PageLimit {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u8(self.0)
     }
 }
 
-impl<'de> Deserialize<'de> for Limit {
+impl<'de> Deserialize<'de> for PageLimit {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let expected = || Expected::Limit.error();
         let items = u64::deserialize(deserializer).map_err(|_: D::Error| expected())?;
@@ -133,7 +137,7 @@ impl<'de> Deserialize<'de> for Limit {
 }
 
 inline_schema!(
-    Limit,
+    PageLimit,
     "Limit",
     json_schema!({ "type": "integer", "minimum": 1, "maximum": 100, "default": 20 })
 );

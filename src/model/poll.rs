@@ -118,7 +118,7 @@ fn one() -> i64 {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({"optionIds": ["1"]}))]
 #[non_exhaustive]
-pub struct Vote {
+pub struct NewVote {
     /// Options to vote for.
     pub option_ids: Vec<OptionId>,
 }
@@ -127,7 +127,7 @@ pub struct Vote {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
-pub struct EditOption {
+pub struct PollOptionUpdate {
     /// Id of an existing option; null for a new one.
     #[serde(default)]
     pub option_id: Option<OptionId>,
@@ -135,7 +135,7 @@ pub struct EditOption {
     pub text: String,
 }
 
-impl EditOption {
+impl PollOptionUpdate {
     /// Creates an option with this text: the existing one with this id, or a new one for `None`.
     pub fn new(option_id: Option<OptionId>, text: impl Into<String>) -> Self {
         Self {
@@ -151,15 +151,15 @@ impl EditOption {
 #[schemars(example = json!({"question": "Which tea, then?", "expectedVersion": 1}))]
 #[schemars(extend("not" = {"propertyNames": {"const": "expectedVersion"}}))]
 #[non_exhaustive]
-pub struct EditPoll {
+pub struct PollUpdate {
     /// The question.
     #[serde(deserialize_with = "non_null")]
     #[schemars(with = "String")]
     pub question: Option<String>,
     /// All options, in order. An option that is missing is removed with its votes.
     #[serde(deserialize_with = "non_null")]
-    #[schemars(with = "Vec<EditOption>")]
-    pub options: Option<Vec<EditOption>>,
+    #[schemars(with = "Vec<PollOptionUpdate>")]
+    pub options: Option<Vec<PollOptionUpdate>>,
     /// Maximum number of options in one vote.
     #[serde(deserialize_with = "non_null")]
     #[schemars(with = "i64")]

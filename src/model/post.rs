@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Author, Limit, Position, PostId, State, ThreadId, Timestamp};
+use super::{Author, ContentState, PageKey, PageLimit, PostId, ThreadId, Timestamp};
 
 /// A post.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -20,7 +20,7 @@ pub struct Post {
     /// The author; null if the account no longer exists.
     pub author: Option<Author>,
     /// Publication state.
-    pub state: State,
+    pub state: ContentState,
     /// Creation time.
     pub created_at: Timestamp,
     /// Time of the last edit.
@@ -46,7 +46,7 @@ impl Post {
             thread_id: ThreadId::from(17),
             number: 1,
             author: Some(Author::example()),
-            state: State::Visible,
+            state: ContentState::Visible,
             created_at: Timestamp::from_millis(1_769_860_800_000),
             edited_at: None,
             edited_by: None,
@@ -61,11 +61,11 @@ impl Post {
 
 /// Path of a post. The post must belong to the thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PostAt {
+pub struct PostPath {
     /// The thread.
-    pub thread: ThreadId,
+    pub thread_id: ThreadId,
     /// The post.
-    pub post: PostId,
+    pub post_id: PostId,
 }
 
 /// Formats of post bodies in a list.
@@ -85,13 +85,13 @@ pub enum BodyFormat {
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
-pub struct ListPosts {
+pub struct ListPostsParams {
     /// Number of items per page, 1 to 100.
     #[serde(skip_serializing)]
-    pub limit: Limit,
+    pub limit: PageLimit,
     /// `next` of the previous page.
     #[serde(skip_serializing)]
-    pub after: Option<Position>,
+    pub after: Option<PageKey>,
     /// Only posts that were created later than this time.
     pub since: Option<Timestamp>,
     /// Start the list at this post. Cannot be combined with `after`.
@@ -109,7 +109,7 @@ pub struct ListPosts {
 #[schemars(extend("required" = ["body"]))]
 #[schemars(example = json!({"body": "Green, *always*."}))]
 #[non_exhaustive]
-pub struct Reply {
+pub struct NewPost {
     /// The source markup. A missing text counts as empty, which the board refuses.
     pub body: String,
     /// Whether the author subscribes to the thread. `true` also requires the scope `subscriptions:write`.
@@ -121,7 +121,7 @@ pub struct Reply {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({"body": "Green, always.", "expectedVersion": 1}))]
 #[non_exhaustive]
-pub struct EditPost {
+pub struct PostUpdate {
     /// The new source markup.
     pub body: String,
     /// Reason for the edit.

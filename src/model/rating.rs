@@ -51,7 +51,7 @@ impl Rating {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({"points": 1, "comment": "Well said.", "postId": "40"}))]
 #[non_exhaustive]
-pub struct Rate {
+pub struct NewRating {
     /// Points; the board's settings limit them.
     pub points: i64,
     /// Comment; some boards require one.

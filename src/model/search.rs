@@ -5,13 +5,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 
 use super::serde_helpers::non_null;
 use super::{
-    Author, Expected, ForumId, Limit, Position, PostId, Query, ThreadId, Timestamp, UserRef, When,
+    Author, DateRange, Expected, ForumId, PageKey, PageLimit, PostId, SearchQuery, ThreadId,
+    Timestamp, UserRef,
 };
 
 /// Kind of the hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum HitKind {
+pub enum SearchHitKind {
     /// A thread.
     Thread,
     /// A post.
@@ -24,7 +25,7 @@ pub enum HitKind {
 #[schemars(example = SearchHit::example())]
 pub struct SearchHit {
     /// Kind of the hit.
-    pub kind: HitKind,
+    pub kind: SearchHitKind,
     /// The forum of the hit.
     pub forum_id: ForumId,
     /// The thread itself, or the thread of the post.
@@ -56,7 +57,7 @@ fn serialize_finite<S: Serializer>(score: &f64, serializer: S) -> Result<S::Ok, 
 impl SearchHit {
     fn example() -> Self {
         Self {
-            kind: HitKind::Post,
+            kind: SearchHitKind::Post,
             forum_id: ForumId::from(2),
             thread_id: ThreadId::from(17),
             post_id: PostId::from(40),
@@ -72,7 +73,7 @@ impl SearchHit {
 /// Text to search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum SearchIn {
+pub enum SearchField {
     /// Titles and posts.
     #[default]
     All,
@@ -85,7 +86,7 @@ pub enum SearchIn {
 /// Unit of the results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Show {
+pub enum SearchShow {
     /// One hit per post.
     #[default]
     Posts,
@@ -96,7 +97,7 @@ pub enum Show {
 /// Order of the hits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Sort {
+pub enum SearchSort {
     /// Best matches first, among the newest matches.
     #[default]
     Relevance,
@@ -110,9 +111,9 @@ pub enum Sort {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
-pub struct Search {
+pub struct SearchParams {
     /// Words to search for; all are required. `"a phrase"` matches adjacent words, `-word` excludes a word.
-    pub q: Query,
+    pub q: SearchQuery,
     /// Only posts in this forum and its sub-forums. Several ids are separated by commas. A forum that does not exist or
     /// is hidden has no hits.
     #[serde(default, deserialize_with = "forum_ids")]
@@ -123,36 +124,36 @@ pub struct Search {
     pub by: Option<UserRef>,
     /// Only posts from this period: `24h`, `7d`, `30d`, `1y`, or a date range with an exclusive end.
     #[serde(default, deserialize_with = "non_null")]
-    pub when: Option<When>,
+    pub when: Option<DateRange>,
     /// Text to search.
     #[serde(default, rename = "in")]
-    pub within: SearchIn,
+    pub field: SearchField,
     /// Unit of the results.
     #[serde(default)]
-    pub show: Show,
+    pub show: SearchShow,
     /// Order of the hits.
     #[serde(default)]
-    pub sort: Sort,
+    pub sort: SearchSort,
     /// Number of items per page, 1 to 100.
     #[serde(default, skip_serializing)]
-    pub limit: Limit,
+    pub limit: PageLimit,
     /// `next` of the previous page.
     #[serde(default, skip_serializing)]
-    pub after: Option<Position>,
+    pub after: Option<PageKey>,
 }
 
-impl Search {
+impl SearchParams {
     /// A search for `q` with every other parameter at its default.
-    pub fn new(q: Query) -> Self {
+    pub fn new(q: SearchQuery) -> Self {
         Self {
             q,
             forum: Vec::new(),
             by: None,
             when: None,
-            within: SearchIn::default(),
-            show: Show::default(),
-            sort: Sort::default(),
-            limit: Limit::default(),
+            field: SearchField::default(),
+            show: SearchShow::default(),
+            sort: SearchSort::default(),
+            limit: PageLimit::default(),
             after: None,
         }
     }
@@ -163,13 +164,13 @@ const FORUM_IDS: &str = "^[A-Za-z0-9_-]{1,64}(,[A-Za-z0-9_-]{1,64})*$";
 /// Rejects an empty list and values that cannot be ids.
 fn forum_ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ForumId>, D::Error> {
     let text = String::deserialize(deserializer)?;
-    let ids: Option<Vec<_>> = text.split(',').map(ForumId::new).collect();
+    let ids: Option<Vec<_>> = text.split(',').map(ForumId::parse).collect();
     ids.ok_or_else(|| Expected::ForumIds.error())
 }
 
 /// Rejects a text that is neither an id nor `@username`.
 fn user_ref<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<UserRef>, D::Error> {
     let text = String::deserialize(deserializer)?;
-    let user = UserRef::new(&text).ok_or_else(|| Expected::UserRef.error())?;
+    let user = UserRef::parse(&text).ok_or_else(|| Expected::UserRef.error())?;
     Ok(Some(user))
 }

@@ -10,14 +10,14 @@ use super::serde_helpers::inline_schema;
 /// The `q` of a search: 1-200 characters, with at least one word to look for, and at most 32 words and phrases. A board
 /// that counts the words of phrases, too, refuses more of them with [`EXPECTED`](Self::EXPECTED).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Query {
+pub struct SearchQuery {
     text: String,
-    terms: Vec<Term>,
+    terms: Vec<SearchTerm>,
 }
 
 /// A word, or several that must stand side by side.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Term {
+pub struct SearchTerm {
     /// What the client wrote, without `-` and quotes. A letter or a digit is in it, so it has a word; what is neither may
     /// part it into several.
     pub text: String,
@@ -25,12 +25,12 @@ pub struct Term {
     pub excluded: bool,
 }
 
-impl Query {
+impl SearchQuery {
     /// How many words and phrases it may have: each of them costs the board a look.
-    pub const TERMS: usize = 32;
+    pub const MAX_TERMS: usize = 32;
 
     /// What is expected of it, as a refusal says it.
-    pub const EXPECTED: &str =
+    pub const EXPECTED_FORMAT: &str =
         "1 to 200 characters with at least one word to search for, and at most 32 words";
 
     /// `None` when it is too long, or has no word to look for.
@@ -39,7 +39,7 @@ impl Query {
             return None;
         }
         let terms = terms(text);
-        let searchable = terms.len() <= Self::TERMS && terms.iter().any(|term| !term.excluded);
+        let searchable = terms.len() <= Self::MAX_TERMS && terms.iter().any(|term| !term.excluded);
         searchable.then(|| Self {
             text: text.into(),
             terms,
@@ -47,12 +47,12 @@ impl Query {
     }
 
     /// All of these hold for a hit.
-    pub fn terms(&self) -> &[Term] {
+    pub fn terms(&self) -> &[SearchTerm] {
         &self.terms
     }
 }
 
-fn terms(mut rest: &str) -> Vec<Term> {
+fn terms(mut rest: &str) -> Vec<SearchTerm> {
     let mut terms = Vec::new();
     loop {
         rest = rest.trim_start();
@@ -65,7 +65,7 @@ fn terms(mut rest: &str) -> Vec<Term> {
         rest = after;
         if chunk.contains(char::is_alphanumeric) {
             let text = chunk.into();
-            terms.push(Term { text, excluded });
+            terms.push(SearchTerm { text, excluded });
         }
     }
 }
@@ -83,13 +83,13 @@ fn chunk(text: &str) -> (&str, &str) {
     }
 }
 
-impl Serialize for Query {
+impl Serialize for SearchQuery {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.text)
     }
 }
 
-impl<'de> Deserialize<'de> for Query {
+impl<'de> Deserialize<'de> for SearchQuery {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         Self::parse(&text).ok_or_else(|| Expected::SearchQuery.error())
@@ -97,21 +97,21 @@ impl<'de> Deserialize<'de> for Query {
 }
 
 inline_schema!(
-    Query,
+    SearchQuery,
     "Query",
     json_schema!({ "type": "string", "minLength": 1, "maxLength": 200, "examples": ["tea \"green leaf\" -bag"] })
 );
 
 #[cfg(test)]
 mod tests {
-    use super::Query;
+    use super::SearchQuery;
 
     fn parsed(text: &str) -> Option<String> {
-        let term = |term: &super::Term| {
+        let term = |term: &super::SearchTerm| {
             let sign = if term.excluded { "-" } else { "" };
             format!("{sign}{}", term.text)
         };
-        Query::parse(text).map(|query| {
+        SearchQuery::parse(text).map(|query| {
             query
                 .terms()
                 .iter()

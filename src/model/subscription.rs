@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::serde_helpers::non_null;
-use super::{ForumId, Limit, Position, TargetId, ThreadId, Timestamp};
+use super::{ForumId, PageKey, PageLimit, TargetId, ThreadId, Timestamp};
 
 /// Kind of the subscription's target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum TargetKind {
+pub enum SubscriptionTargetKind {
     /// A thread.
     Thread,
     /// A forum.
@@ -19,7 +19,7 @@ pub enum TargetKind {
 
 /// Target of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum SubscriptionTarget {
     /// A thread.
     Thread(ThreadId),
     /// A forum.
@@ -32,7 +32,7 @@ pub enum Target {
 #[schemars(example = Subscription::example())]
 pub struct Subscription {
     /// Kind of the subscription's target.
-    pub target: TargetKind,
+    pub target: SubscriptionTargetKind,
     /// Id of the target.
     pub target_id: TargetId,
     /// The forum itself, or the forum of the thread.
@@ -46,7 +46,7 @@ pub struct Subscription {
 impl Subscription {
     fn example() -> Self {
         Self {
-            target: TargetKind::Thread,
+            target: SubscriptionTargetKind::Thread,
             target_id: TargetId::from(17),
             forum_id: ForumId::from(2),
             title: "Which tea?".into(),
@@ -57,45 +57,45 @@ impl Subscription {
 
 /// Outcome of subscribing: 201 for a new subscription, 200 for an existing one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Followed {
+pub enum SubscribeOutcome {
     /// A new subscription.
-    New(Subscription),
+    Created(Subscription),
     /// The subscription that existed before.
-    Already(Subscription),
+    Existing(Subscription),
 }
 
 /// Query parameters of `GET /subscriptions`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
-pub struct ListSubscriptions {
+pub struct ListSubscriptionsParams {
     /// Only targets of this kind.
     #[serde(deserialize_with = "non_null")]
-    pub target: Option<TargetKind>,
+    pub target: Option<SubscriptionTargetKind>,
     /// Number of items per page, 1 to 100.
     #[serde(skip_serializing)]
-    pub limit: Limit,
+    pub limit: PageLimit,
     /// `next` of the previous page.
     #[serde(skip_serializing)]
-    pub after: Option<Position>,
+    pub after: Option<PageKey>,
 }
 
 /// Body of `POST /subscriptions`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "Follow", example = json!({"target": "thread", "targetId": "17"}))]
-pub(crate) struct Follow {
+pub(crate) struct NewSubscription {
     /// Kind of the target.
-    target: TargetKind,
+    target: SubscriptionTargetKind,
     /// Id of the target.
     target_id: TargetId,
 }
 
-impl From<Follow> for Target {
-    fn from(follow: Follow) -> Self {
+impl From<NewSubscription> for SubscriptionTarget {
+    fn from(follow: NewSubscription) -> Self {
         match follow.target {
-            TargetKind::Thread => Self::Thread(follow.target_id.into()),
-            TargetKind::Forum => Self::Forum(follow.target_id.into()),
+            SubscriptionTargetKind::Thread => Self::Thread(follow.target_id.into()),
+            SubscriptionTargetKind::Forum => Self::Forum(follow.target_id.into()),
         }
     }
 }

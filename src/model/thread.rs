@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Author, ForumId, Limit, NewPoll, PollId, Position, PostId, ThreadId, Timestamp};
+use super::{Author, ForumId, NewPoll, PageKey, PageLimit, PollId, PostId, ThreadId, Timestamp};
 
 /// Publication state of a thread or post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum ContentState {
     /// Visible to every caller who can see the forum.
     Visible,
     /// Visible to its author and to moderators.
@@ -44,7 +44,7 @@ pub struct Thread {
     /// The author; null if the account no longer exists.
     pub author: Option<Author>,
     /// Publication state.
-    pub state: State,
+    pub state: ContentState,
     /// Creation time.
     pub created_at: Timestamp,
     /// Time of the newest visible post.
@@ -75,7 +75,7 @@ impl Thread {
             forum_id: ForumId::from(2),
             title: "Which tea?".into(),
             author: Some(Author::example()),
-            state: State::Visible,
+            state: ContentState::Visible,
             created_at: time,
             last_activity_at: time,
             last_post: Some(LastPost {
@@ -98,13 +98,13 @@ impl Thread {
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
-pub struct ListThreads {
+pub struct ListThreadsParams {
     /// Number of items per page, 1 to 100.
     #[serde(skip_serializing)]
-    pub limit: Limit,
+    pub limit: PageLimit,
     /// `next` of the previous page.
     #[serde(skip_serializing)]
-    pub after: Option<Position>,
+    pub after: Option<PageKey>,
     /// Only threads with activity later than this time.
     pub since: Option<Timestamp>,
 }
@@ -115,7 +115,7 @@ pub struct ListThreads {
 #[schemars(extend("required" = ["title", "body"]))]
 #[schemars(example = json!({"title": "Which tea?", "body": "Green or *black*?"}))]
 #[non_exhaustive]
-pub struct StartThread {
+pub struct NewThread {
     /// The title. A missing title counts as empty, which the board refuses.
     pub title: String,
     /// Source markup of the first post. A missing text counts as empty, which the board refuses.

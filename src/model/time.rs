@@ -27,24 +27,24 @@ impl Timestamp {
     }
 
     /// Whole seconds since 1970-01-01T00:00:00Z, rounded up.
-    pub const fn as_seconds_rounded_up(self) -> i64 {
+    pub const fn as_secs_ceil(self) -> i64 {
         self.0.div_euclid(1000) + (self.0.rem_euclid(1000) != 0) as i64
     }
 
     /// This much later; the end of time rather than an overflow.
     #[must_use]
-    pub fn plus(self, duration: Duration) -> Self {
+    pub fn saturating_add(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(millis(duration)))
     }
 
     /// This much earlier; the beginning of time rather than an overflow.
     #[must_use]
-    pub fn minus(self, duration: Duration) -> Self {
+    pub fn saturating_sub(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(millis(duration)))
     }
 
     /// How long after `earlier` this is; zero if it is before.
-    pub fn since(self, earlier: Self) -> Duration {
+    pub fn saturating_duration_since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
@@ -223,10 +223,7 @@ mod tests {
     #[test]
     fn seconds_are_rounded_up() {
         for (millis, seconds) in [(0, 0), (1, 1), (1000, 1), (1001, 2), (-1, 0), (-1000, -1)] {
-            assert_eq!(
-                Timestamp::from_millis(millis).as_seconds_rounded_up(),
-                seconds
-            );
+            assert_eq!(Timestamp::from_millis(millis).as_secs_ceil(), seconds);
         }
     }
 }

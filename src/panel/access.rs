@@ -57,7 +57,7 @@ pub(super) fn require_own_form(
 /// from: by `origin`, `referer` and `sec-fetch-site`. For a host's own forms, such as the one that signs in.
 ///
 /// The same site is where the request was sent to, and `base_url`, such as `https://board.example`; may be empty.
-pub fn is_own_form(head: &Parts, base_url: &str) -> bool {
+pub fn is_same_origin_form(head: &Parts, base_url: &str) -> bool {
     let header = |name| head.headers.get_all(name).iter();
     let own = |value: &HeaderValue| is_own_address(value, head, base_url);
     let same_site = |value: &HeaderValue| value == "same-origin" || value == "none";
@@ -80,7 +80,7 @@ fn is_own_address(value: &HeaderValue, head: &Parts, base_url: &str) -> bool {
 mod tests {
     use http::Request;
 
-    use super::is_own_form;
+    use super::is_same_origin_form;
 
     fn is_own(headers: &[(&str, &str)]) -> bool {
         let mut request = Request::post("/panel/tokens/new").header("host", "board.example:8080");
@@ -88,7 +88,7 @@ mod tests {
             request = request.header(*name, *value);
         }
         let (head, ()) = request.body(()).unwrap().into_parts();
-        is_own_form(&head, "https://public.example")
+        is_same_origin_form(&head, "https://public.example")
     }
 
     #[test]

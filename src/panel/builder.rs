@@ -7,33 +7,33 @@ use http::{Extensions, Uri};
 
 use super::service::{Panel, PanelInner};
 use crate::environment::Environment;
-use crate::host::Operator;
+use crate::host::AdminAuth;
 use crate::store::Stores;
-use crate::webhook_admin::Registry;
+use crate::webhook_admin::WebhookAdmin;
 
 /// The settings of a panel. Take the defaults and change what you need.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct PanelSettings {
     /// The path below which the panel answers. Default: `/panel`.
-    pub mount: String,
+    pub base_path: String,
     /// How much of a form is read, in bytes. Default: 1 MiB.
     pub body_limit: usize,
     /// How long a request may take. Default: 30 s.
-    pub deadline: Duration,
+    pub request_timeout: Duration,
 }
 
-impl Default for Settings {
+impl Default for PanelSettings {
     fn default() -> Self {
         Self {
-            mount: "/panel".into(),
+            base_path: "/panel".into(),
             body_limit: 1 << 20,
-            deadline: Duration::from_secs(30),
+            request_timeout: Duration::from_secs(30),
         }
     }
 }
 
 /// Builds a [`Panel`]. [`Panel::builder`] takes what is mandatory.
-pub struct Builder(PanelInner);
+pub struct PanelBuilder(PanelInner);
 
 impl Panel {
     /// A panel for the host's administrators. Everything else has a default.
@@ -41,26 +41,26 @@ impl Panel {
     /// `stores` are those of the API: tokens, wrong passwords, and the forms that were carried out. `registry` has the
     /// stores of the worker. `environment` may be the [`Runtime`](crate::runtime::Runtime) that the host's server runs on.
     pub fn builder(
-        operator: Arc<dyn Operator>,
+        operator: Arc<dyn AdminAuth>,
         stores: Stores,
-        registry: Registry,
+        registry: WebhookAdmin,
         environment: impl Into<Environment>,
-    ) -> Builder {
-        Builder(PanelInner {
+    ) -> PanelBuilder {
+        PanelBuilder(PanelInner {
             operator,
             stores,
             registry,
             environment: environment.into(),
-            settings: Settings::default(),
+            settings: PanelSettings::default(),
             original_uri: |_| None,
         })
     }
 }
 
-impl Builder {
+impl PanelBuilder {
     /// Takes these settings. Default: [`Settings::default`].
     #[must_use]
-    pub fn settings(mut self, settings: Settings) -> Self {
+    pub fn settings(mut self, settings: PanelSettings) -> Self {
         self.0.settings = settings;
         self
     }
@@ -78,10 +78,10 @@ impl Builder {
     #[must_use]
     pub fn build(self) -> Panel {
         let mut panel = self.0;
-        let mount = panel.settings.mount.trim_end_matches('/').len();
-        panel.settings.mount.truncate(mount);
+        let mount = panel.settings.base_path.trim_end_matches('/').len();
+        panel.settings.base_path.truncate(mount);
         Panel(Arc::new(panel))
     }
 }
 
-settings_debug!(Builder);
+settings_debug!(PanelBuilder);

@@ -33,7 +33,7 @@ pub(super) fn area_document(context: &PageContext, title: &str, main: Markup) ->
             (main)
         }
     };
-    document(&context.panel.settings.mount, title, body)
+    document(&context.panel.settings.base_path, title, body)
 }
 
 /// A page that shows nothing of the panel.
@@ -62,8 +62,8 @@ fn document(mount: &str, title: &str, body: Markup) -> Markup {
 fn signed_in(context: &PageContext) -> Markup {
     html! {
         div.who {
-            span { span.as { "Signed in as " } strong { (context.session.name) } }
-            @if let Some(path) = context.panel.operator.sign_out() {
+            span { span.as { "Signed in as " } strong { (context.session.username) } }
+            @if let Some(path) = context.panel.operator.sign_out_path() {
                 form method="post" action=(path) {
                     (context.csrf())
                     button.quiet type="submit" { "Sign out" }

@@ -7,8 +7,8 @@ use super::form::Form;
 use super::page_context::PageContext;
 use super::response::{PageResult, PanelError};
 use crate::model::{DeliveryId, EndpointId, Timestamp};
-use crate::store::{Filter, Quarantine};
-use crate::webhook::{Attempted, Delivery, Endpoint, State, Topic};
+use crate::store::{DeliveryFilter, Quarantine};
+use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Topic};
 
 /// Deliveries per page.
 const PAGE: u32 = 50;
@@ -19,7 +19,7 @@ const OPTION_LENGTH: usize = 60;
 /// `GET /deliveries`
 pub(super) async fn list(context: &PageContext) -> PageResult {
     let filter = parse_filter(&context.query);
-    let endpoints = context.webhooks().endpoints.all().await?;
+    let endpoints = context.webhooks().endpoints.list().await?;
     let mut deliveries = context.webhooks().deliveries.list(&filter).await?;
     let more = deliveries.len() > PAGE as usize;
     deliveries.truncate(PAGE as usize);
@@ -45,11 +45,11 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
 }
 
 /// The filter in a query. A value that cannot be parsed is ignored.
-fn parse_filter(query: &Form) -> Filter {
-    Filter {
-        state: State::new(query.get("state")),
-        endpoint: EndpointId::new(query.get("endpoint")),
-        topic: Topic::new(query.get("topic")),
+fn parse_filter(query: &Form) -> DeliveryFilter {
+    DeliveryFilter {
+        state: DeliveryState::parse(query.get("state")),
+        endpoint: EndpointId::parse(query.get("endpoint")),
+        topic: Topic::parse(query.get("topic")),
         after: parse_position(query.get("after")),
         limit: PAGE + 1,
     }
@@ -60,21 +60,21 @@ fn parse_position(text: &str) -> Option<(Timestamp, DeliveryId)> {
     let (millis, id) = text.split_once('.')?;
     Some((
         Timestamp::from_millis(millis.parse().ok()?),
-        DeliveryId::new(id)?,
+        DeliveryId::parse(id)?,
     ))
 }
 
 /// The path of the same list behind this delivery. Nothing in it needs to be escaped.
-fn next_page(filter: &Filter, last: &Delivery) -> String {
+fn next_page(filter: &DeliveryFilter, last: &Delivery) -> String {
     let [state, endpoint, topic] = filter_texts(filter);
     let (millis, id) = (last.created_at.as_millis(), &last.id);
     format!("/deliveries?state={state}&endpoint={endpoint}&topic={topic}&after={millis}.{id}")
 }
 
 /// State, endpoint and topic of a filter; empty where it has none.
-fn filter_texts(filter: &Filter) -> [String; 3] {
+fn filter_texts(filter: &DeliveryFilter) -> [String; 3] {
     [
-        filter.state.map_or("", State::as_str).into(),
+        filter.state.map_or("", DeliveryState::as_str).into(),
         filter
             .endpoint
             .as_ref()
@@ -88,9 +88,9 @@ fn filter_texts(filter: &Filter) -> [String; 3] {
     ]
 }
 
-fn filter_form(context: &PageContext, filter: &Filter, endpoints: &[Endpoint]) -> Markup {
+fn filter_form(context: &PageContext, filter: &DeliveryFilter, endpoints: &[Endpoint]) -> Markup {
     let [state, endpoint, topic] = filter_texts(filter);
-    let states = State::ALL.map(|state| (state.as_str().into(), state.as_str().into()));
+    let states = DeliveryState::ALL.map(|state| (state.as_str().into(), state.as_str().into()));
     let endpoints = endpoints.iter();
     let endpoints = endpoints.map(|one| (one.id.to_string(), shortened(&one.url)));
     let topics = context.panel.registry.known_topics().chain([Topic::PING]);
@@ -152,7 +152,7 @@ pub(super) async fn quarantine(context: &PageContext) -> Result<Markup, PanelErr
     })
 }
 
-fn no_deliveries(context: &PageContext, filter: &Filter, endpoints: &[Endpoint]) -> Markup {
+fn no_deliveries(context: &PageContext, filter: &DeliveryFilter, endpoints: &[Endpoint]) -> Markup {
     let is_filtered = filter.state.is_some() || filter.endpoint.is_some() || filter.topic.is_some();
     if endpoints.is_empty() {
         let add =
@@ -236,7 +236,7 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
             div { dt { "Event" } dd { code { (delivery.event) } } }
         }
         div.actions {
-            @if progress.state != State::Queued { (context.button(&retry, "Redeliver", "this delivery", "")) }
+            @if progress.state != DeliveryState::Queued { (context.button(&retry, "Redeliver", "this delivery", "")) }
             (context.button(&remove, "Remove", "this delivery", "danger"))
         }
         section aria-labelledby="attempts" {
@@ -251,7 +251,7 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
     context.show("Delivery", main)
 }
 
-fn attempt_row(context: &PageContext, attempt: &Attempted) -> TableRow {
+fn attempt_row(context: &PageContext, attempt: &AttemptRecord) -> TableRow {
     let status = attempt.status.map(|status| status.to_string());
     vec![
         ("Attempt", html! { (attempt.attempt) }),
@@ -263,8 +263,8 @@ fn attempt_row(context: &PageContext, attempt: &Attempted) -> TableRow {
 }
 
 /// The error, and the answer of the receiver.
-fn result_cell(attempt: &Attempted) -> Markup {
-    let answer = attempt.answer.as_deref();
+fn result_cell(attempt: &AttemptRecord) -> Markup {
+    let answer = attempt.response_excerpt.as_deref();
     html! {
         @if let Some(error) = &attempt.error { p { (error) } }
         @match answer.filter(|answer| !answer.is_empty()) {
@@ -299,15 +299,15 @@ pub(super) async fn remove(context: &PageContext) -> PageResult {
     if !context.webhooks().deliveries.remove(&id).await? {
         return Err(PanelError::NotFound);
     }
-    tracing::info!(delivery = %id, admin = %context.session.member, "delivery removed");
+    tracing::info!(delivery = %id, admin = %context.session.user_id, "delivery removed");
     context.redirect_with_flash("/deliveries", "delivery-removed")
 }
 
 fn parse_id(context: &PageContext) -> Result<DeliveryId, PanelError> {
-    DeliveryId::new(&context.id).ok_or(PanelError::NotFound)
+    DeliveryId::parse(&context.id).ok_or(PanelError::NotFound)
 }
 
-async fn find(context: &PageContext) -> Result<(Delivery, Vec<Attempted>), PanelError> {
+async fn find(context: &PageContext) -> Result<(Delivery, Vec<AttemptRecord>), PanelError> {
     let found = context
         .webhooks()
         .deliveries

@@ -10,9 +10,9 @@ use super::form::Form;
 use super::page_context::PageContext;
 use super::response::{PageResponse, PageResult, PanelError};
 use crate::model::EndpointId;
-use crate::store::Filter;
-use crate::webhook::{Endpoint, Pending};
-use crate::webhook_admin::Declined;
+use crate::store::DeliveryFilter;
+use crate::webhook::{Endpoint, PendingSecret};
+use crate::webhook_admin::WebhookAdminError;
 
 /// Deliveries that the page shows.
 const LATEST: u32 = 5;
@@ -75,10 +75,10 @@ async fn facts(context: &PageContext, endpoint: &Endpoint) -> Result<Markup, Pan
 }
 
 async fn latest(context: &PageContext, endpoint: &Endpoint) -> Result<Markup, PanelError> {
-    let filter = Filter {
+    let filter = DeliveryFilter {
         endpoint: Some(endpoint.id.clone()),
         limit: LATEST,
-        ..Filter::default()
+        ..DeliveryFilter::default()
     };
     let latest = context.webhooks().deliveries.list(&filter).await?;
     let all = context.url(&format!("/deliveries?endpoint={}", endpoint.id));
@@ -113,8 +113,8 @@ fn subscription(context: &PageContext, endpoint: &Endpoint, form: &Form) -> Mark
 }
 
 fn secret(context: &PageContext, endpoint: &Endpoint) -> Result<Markup, PanelError> {
-    let pending = endpoint.pending.as_ref();
-    let pending = pending.filter(|pending| context.now < pending.from);
+    let pending = endpoint.pending_secret.as_ref();
+    let pending = pending.filter(|pending| context.now < pending.activates_at);
     Ok(html! {
         section aria-labelledby="secret" {
             h2 id="secret" { "Secret" }
@@ -131,11 +131,11 @@ fn secret(context: &PageContext, endpoint: &Endpoint) -> Result<Markup, PanelErr
     })
 }
 
-fn rotation(context: &PageContext, pending: Option<&Pending>) -> Markup {
+fn rotation(context: &PageContext, pending: Option<&PendingSecret>) -> Markup {
     match pending {
         Some(pending) => html! {
             "A new secret is pending. Deliveries are signed with the old one until you activate the new one. It becomes active automatically "
-            (context.time(pending.from)) "."
+            (context.time(pending.activates_at)) "."
         },
         None => html! {
             "Rotating creates a new secret and shows it once. Deliveries are signed with the old secret until you activate the new one, for at most 24 hours."
@@ -158,8 +158,8 @@ fn button(
 pub(super) async fn subscribe(context: &PageContext, mut form: Form) -> PageResult {
     if let Some(topics) = checked_topics(&mut form) {
         let registry = &context.panel.registry;
-        match registry.subscribe(&context.endpoint()?, topics).await {
-            Err(Declined::Topic(unknown)) => form.add_error("topics", unknown),
+        match registry.set_topics(&context.endpoint()?, topics).await {
+            Err(WebhookAdminError::UnknownTopic(unknown)) => form.add_error("topics", unknown),
             changed => return redirect_or_conflict(context, changed, "subscribed"),
         }
     }
@@ -176,10 +176,10 @@ pub(super) async fn rotate(context: &PageContext, form: Form) -> PageResult {
 
 async fn show_rotated(context: &PageContext, id: &EndpointId, back: &str) -> PageResult {
     let rotated = context.panel.registry.rotate(id).await?;
-    tracing::info!(endpoint = %id, admin = %context.session.member, "endpoint secret rotated");
+    tracing::info!(endpoint = %id, admin = %context.session.user_id, "endpoint secret rotated");
     let main = html! {
         p.notice role="status" { "The new secret is pending. Copy it now; it is not shown again." }
-        (secret_field("secret", "New secret", rotated.secret.reveal()))
+        (secret_field("secret", "New secret", rotated.secret.expose_secret()))
         p {
             "Configure it at the receiver, then activate it. Deliveries are signed with the old secret until then, for at most 24 hours."
         }
@@ -196,7 +196,7 @@ pub(super) async fn activate(context: &PageContext) -> PageResult {
 /// `POST /webhooks/{id}/enable` and `POST /webhooks/{id}/disable`
 pub(super) async fn enable(context: &PageContext, enabled: bool) -> PageResult {
     let id = context.endpoint()?;
-    let changed = context.panel.registry.enable(&id, enabled).await;
+    let changed = context.panel.registry.set_enabled(&id, enabled).await;
     redirect_or_conflict(
         context,
         changed,
@@ -216,7 +216,7 @@ pub(super) async fn ping(context: &PageContext) -> PageResult {
 pub(super) async fn remove(context: &PageContext) -> PageResult {
     let id = context.endpoint()?;
     context.panel.registry.remove(&id).await?;
-    tracing::info!(endpoint = %id, admin = %context.session.member, "endpoint removed");
+    tracing::info!(endpoint = %id, admin = %context.session.user_id, "endpoint removed");
     context.redirect_with_flash("/webhooks", "endpoint-removed")
 }
 
@@ -230,7 +230,7 @@ pub(super) async fn retry_dead(context: &PageContext) -> PageResult {
 
 fn redirect_or_conflict(
     context: &PageContext,
-    changed: Result<Endpoint, Declined>,
+    changed: Result<Endpoint, WebhookAdminError>,
     flash: &str,
 ) -> PageResult {
     match changed {
@@ -240,8 +240,11 @@ fn redirect_or_conflict(
 }
 
 /// A change by another request is a conflict, not a failure.
-fn conflict_page(context: &PageContext, declined: Declined) -> PageResult {
-    if !matches!(declined, Declined::NothingPending | Declined::Disabled) {
+fn conflict_page(context: &PageContext, declined: WebhookAdminError) -> PageResult {
+    if !matches!(
+        declined,
+        WebhookAdminError::NoPendingSecret | WebhookAdminError::EndpointDisabled
+    ) {
         return Err(declined.into());
     }
     let reason = format!("The change failed: {declined}.");

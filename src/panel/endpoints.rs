@@ -10,8 +10,8 @@ use super::form::{Form, TextField, checkboxes};
 use super::page_context::PageContext;
 use super::response::{PageResult, PanelError};
 use crate::model::UserId;
-use crate::webhook::{Endpoint, Secret, Topics, UnknownTopic};
-use crate::webhook_admin::{Declined, Registration, Revealed};
+use crate::webhook::{Endpoint, TopicSet, UnknownTopicError, WebhookSecret};
+use crate::webhook_admin::{EndpointWithSecret, NewEndpoint, WebhookAdminError};
 
 const TITLE: &str = "Webhooks";
 
@@ -47,7 +47,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
 
 /// The endpoints, and the form that adds one.
 async fn list_with_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> {
-    let endpoints = context.webhooks().endpoints.all().await?;
+    let endpoints = context.webhooks().endpoints.list().await?;
     let owners = endpoints.iter().map(|endpoint| &endpoint.owner);
     let names = context.names(owners).await?;
     Ok(html! {
@@ -117,7 +117,7 @@ pub(super) fn topic_boxes(context: &PageContext, form: &Form) -> Markup {
 }
 
 /// The topics whose boxes are checked.
-pub(super) fn checked_topics(form: &mut Form) -> Option<Topics> {
+pub(super) fn checked_topics(form: &mut Form) -> Option<TopicSet> {
     let names: Vec<_> = form.all("topics").collect();
     if names.is_empty() {
         form.add_error("topics", "Choose at least one topic.");
@@ -125,7 +125,7 @@ pub(super) fn checked_topics(form: &mut Form) -> Option<Topics> {
     }
     let topics = names.join(",").parse();
     topics
-        .map_err(|unknown: UnknownTopic| form.add_error("topics", unknown))
+        .map_err(|unknown: UnknownTopicError| form.add_error("topics", unknown))
         .ok()
 }
 
@@ -138,25 +138,25 @@ pub(super) async fn add(context: &PageContext, form: Form) -> PageResult {
 async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
     let topics = checked_topics(&mut form);
     let owner = match form.get("owner").trim() {
-        "" => Some(context.session.member.clone()),
+        "" => Some(context.session.user_id.clone()),
         _ => context.owner(&mut form).await?,
     };
     let secret = Some(form.get("secret")).filter(|secret| !secret.is_empty());
-    let secret = secret.map(Secret::new).transpose();
+    let secret = secret.map(WebhookSecret::parse).transpose();
     let secret = secret.map_err(|short| form.add_error("secret", short)).ok();
     let (Some(topics), Some(owner), Some(secret)) = (topics, owner, secret) else {
         return refused(context, &form).await;
     };
-    let new = Registration {
+    let new = NewEndpoint {
         url: form.get("url").trim().into(),
         topics,
         owner,
         secret,
     };
-    match context.panel.registry.register(new).await {
+    match context.panel.registry.add(new).await {
         Ok(added) => return show_added(context, &added),
-        Err(Declined::Address(reason)) => form.add_error("url", reason),
-        Err(Declined::Topic(unknown)) => form.add_error("topics", unknown),
+        Err(WebhookAdminError::Address(reason)) => form.add_error("url", reason),
+        Err(WebhookAdminError::UnknownTopic(unknown)) => form.add_error("topics", unknown),
         Err(other) => return Err(other.into()),
     }
     refused(context, &form).await
@@ -170,12 +170,12 @@ async fn refused(context: &PageContext, form: &Form) -> PageResult {
     Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, TITLE, main))
 }
 
-fn show_added(context: &PageContext, added: &Revealed) -> PageResult {
+fn show_added(context: &PageContext, added: &EndpointWithSecret) -> PageResult {
     let id = &added.endpoint.id;
-    tracing::info!(endpoint = %id, admin = %context.session.member, "endpoint added");
+    tracing::info!(endpoint = %id, admin = %context.session.user_id, "endpoint added");
     let main = html! {
         p.notice role="status" { "Endpoint added. Copy its secret now; it is not shown again." }
-        (secret_field("secret", "Secret", added.secret.reveal()))
+        (secret_field("secret", "Secret", added.secret.expose_secret()))
         p { "The receiver needs it to verify signatures." }
     };
     context.show_secret("Your new endpoint", main, &format!("/webhooks/{id}"))

@@ -65,7 +65,7 @@ mod service;
 mod tokens;
 mod usage;
 
-pub use access::is_own_form;
-pub use builder::{Builder, Settings};
-pub use response::page_headers;
+pub use access::is_same_origin_form;
+pub use builder::{PanelBuilder, PanelSettings};
+pub use response::security_headers;
 pub use service::Panel;

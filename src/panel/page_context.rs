@@ -17,7 +17,9 @@ use super::service::PanelInner;
 use crate::base62;
 use crate::host::Session;
 use crate::model::{EndpointId, Timestamp, UserId};
-use crate::store::{Attempt, Begin, Kept, Outcome, ResourceIds, Webhooks};
+use crate::store::{
+    BeginOutcome, Completion, IdempotentRequest, ResourceIds, StoredResponse, WebhookStores,
+};
 use crate::token::Lookup;
 
 /// The name of the field that holds the nonce.
@@ -37,7 +39,7 @@ pub(super) struct PageContext {
 impl PageContext {
     /// The URL of a path below the mount, for links and forms.
     pub(super) fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.panel.settings.mount)
+        format!("{}{path}", self.panel.settings.base_path)
     }
 
     pub(super) fn show(&self, title: &str, main: Markup) -> PageResult {
@@ -103,21 +105,23 @@ impl PageContext {
         let hash = base62::encode::<43, 32>(Sha256::digest(nonce).into());
         let hash: String = hash.map(char::from).iter().collect();
         // No client's key collides with a nonce's: an `Idempotency-Key` contains no space.
-        let attempt = Attempt {
+        let attempt = IdempotentRequest {
             token: Lookup::DUMMY,
             key: format!("panel form {hash}"),
-            request: [0; 32],
+            fingerprint: [0; 32],
         };
         let store = &self.panel.stores.idempotency;
         let ticket = match store.begin(&attempt, self.now).await? {
-            Begin::First(ticket) => ticket,
-            Begin::Repeat(_) | Begin::OtherRequest => return self.conflict(reason, back),
-            Begin::Running => {
+            BeginOutcome::Reserved(ticket) => ticket,
+            BeginOutcome::Replay(_) | BeginOutcome::KeyReused => {
+                return self.conflict(reason, back);
+            }
+            BeginOutcome::InProgress => {
                 let reason =
                     "This form was submitted twice. The first request is still in progress.";
                 return self.conflict(reason, back);
             }
-            Begin::Unknown => {
+            BeginOutcome::OutcomeUnknown => {
                 let reason = "This form was already submitted, and its outcome is unknown. Check the list before you submit a new form.";
                 return self.conflict(reason, back);
             }
@@ -125,15 +129,15 @@ impl PageContext {
         let result = work(form).await;
         let outcome = match &result {
             // The page with the secret is not stored.
-            Ok(response) if response.status.is_success() => Outcome::Answered(Kept {
+            Ok(response) if response.status.is_success() => Completion::Responded(StoredResponse {
                 status: 200,
                 location: None,
                 body: Default::default(),
                 resource: ResourceIds::default(),
             }),
-            _ => Outcome::DidNotRun,
+            _ => Completion::NotExecuted,
         };
-        if let Err(error) = store.settle(&ticket, outcome).await {
+        if let Err(error) = store.complete(&ticket, outcome).await {
             tracing::error!(%error, "form nonce not settled");
         }
         result
@@ -158,13 +162,17 @@ impl PageContext {
         at.map_or_else(|| html! { (none) }, |at| self.time(at))
     }
 
-    pub(super) fn webhooks(&self) -> &Webhooks {
+    pub(super) fn webhooks(&self) -> &WebhookStores {
         self.panel.registry.webhooks()
     }
 
     /// The id of the member in the field `owner`; an error of the field when there is none.
     pub(super) async fn owner(&self, form: &mut Form) -> Result<Option<UserId>, PanelError> {
-        let found = self.panel.operator.find(form.get("owner").trim()).await?;
+        let found = self
+            .panel
+            .operator
+            .user_id_by_name(form.get("owner").trim())
+            .await?;
         if found.is_none() {
             form.add_error("owner", "No member has this username.");
         }
@@ -188,6 +196,6 @@ impl PageContext {
 
     /// The id of the endpoint in the path.
     pub(super) fn endpoint(&self) -> Result<EndpointId, PanelError> {
-        EndpointId::new(&self.id).ok_or(PanelError::NotFound)
+        EndpointId::parse(&self.id).ok_or(PanelError::NotFound)
     }
 }

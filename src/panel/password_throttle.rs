@@ -2,25 +2,25 @@
 
 use std::time::Duration;
 
-use crate::host::Stored;
+use crate::host::BackendResult;
 use crate::model::{Timestamp, UserId};
-use crate::rate_limit::{BudgetKey, Window};
-use crate::store::Budgets;
+use crate::rate_limit::{Budget, RateLimitKey};
+use crate::store::RateLimitStore;
 
 /// Wrong passwords that lock issuing.
 const MAX_ATTEMPTS_PER_WINDOW: u8 = 5;
 
 /// One slot. A wrong password occupies it for five minutes.
-const SLOT: Window = Window {
+const SLOT: Budget = Budget {
     units: 1,
-    length: Duration::from_secs(5 * 60),
+    window: Duration::from_secs(5 * 60),
 };
 
 /// Password attempts of administrators, in the store of budgets that the nodes share.
 ///
 /// Each administrator has [`MAX_ATTEMPTS_PER_WINDOW`] slots. An attempt takes the first free one, and the last only
 /// while all others are taken, so issuing is locked exactly while the last slot is taken.
-pub(super) struct PasswordThrottle<'a>(pub(super) &'a dyn Budgets);
+pub(super) struct PasswordThrottle<'a>(pub(super) &'a dyn RateLimitStore);
 
 impl PasswordThrottle<'_> {
     /// Begins an attempt and returns its slot, or how long issuing is still locked.
@@ -30,28 +30,30 @@ impl PasswordThrottle<'_> {
         &self,
         member: &UserId,
         now: Timestamp,
-    ) -> Stored<Result<BudgetKey, Duration>> {
+    ) -> BackendResult<Result<RateLimitKey, Duration>> {
         let last = slot(member, MAX_ATTEMPTS_PER_WINDOW);
         let mut charge = self.0.charge(&last, 0, SLOT, now).await?;
         if charge.remaining > 0 {
             for number in 1..=MAX_ATTEMPTS_PER_WINDOW {
                 let slot = slot(member, number);
                 charge = self.0.charge(&slot, 1, SLOT, now).await?;
-                if charge.granted {
+                if charge.allowed {
                     return Ok(Ok(slot));
                 }
             }
         }
-        Ok(Err(charge.reset.since(charge.at)))
+        Ok(Err(charge
+            .resets_at
+            .saturating_duration_since(charge.charged_at)))
     }
 
     /// Frees the slot of an attempt that was not wrong.
-    pub(super) async fn release(&self, slot: &BudgetKey, now: Timestamp) -> Stored<()> {
+    pub(super) async fn release(&self, slot: &RateLimitKey, now: Timestamp) -> BackendResult<()> {
         self.0.refund(slot, 1, SLOT, now).await
     }
 }
 
-fn slot(member: &UserId, number: u8) -> BudgetKey {
+fn slot(member: &UserId, number: u8) -> RateLimitKey {
     let subject = format!("{number} {member}");
-    BudgetKey::attempts("panel password", subject.as_bytes())
+    RateLimitKey::attempts("panel password", subject.as_bytes())
 }

@@ -10,10 +10,10 @@ use http_body_util::Full;
 use maud::Markup;
 
 use super::components::bare_document;
-use crate::host::{BoxError, Fault, Overloaded};
+use crate::host::{BackendError, BoxError, Overloaded};
 use crate::http_util::{self, Content};
 use crate::task::PanicError;
-use crate::webhook_admin::Declined;
+use crate::webhook_admin::WebhookAdminError;
 
 /// Pages load scripts, style sheets and images of their own origin only.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; \
@@ -34,7 +34,7 @@ pub(super) struct PageResponse {
 
 impl PageResponse {
     fn new(status: StatusCode, cache: &'static str, content: Option<Content>) -> Self {
-        let mut headers = page_headers();
+        let mut headers = security_headers();
         headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
         Self {
             status,
@@ -80,7 +80,7 @@ impl PageResponse {
 
 /// Returns the headers of every page of the panel: scripts, style sheets and images of the same origin only, and no frame.
 /// For a host's own pages that look like the panel, such as the sign-in page.
-pub fn page_headers() -> HeaderMap {
+pub fn security_headers() -> HeaderMap {
     http_util::page_headers(POLICY)
 }
 
@@ -146,9 +146,9 @@ impl PanelError {
     }
 }
 
-impl From<Fault> for PanelError {
-    fn from(fault: Fault) -> Self {
-        Self::Internal(fault.into_source())
+impl From<BackendError> for PanelError {
+    fn from(fault: BackendError) -> Self {
+        Self::Internal(fault.into_inner())
     }
 }
 
@@ -159,11 +159,11 @@ impl From<PanicError> for PanelError {
 }
 
 /// The errors that no page shows beside a field.
-impl From<Declined> for PanelError {
-    fn from(declined: Declined) -> Self {
+impl From<WebhookAdminError> for PanelError {
+    fn from(declined: WebhookAdminError) -> Self {
         match declined {
-            Declined::NoSuchEndpoint => Self::NotFound,
-            Declined::Failed(source) => Self::Internal(source),
+            WebhookAdminError::EndpointNotFound => Self::NotFound,
+            WebhookAdminError::Backend(source) => Self::Internal(source),
             other => Self::internal(other),
         }
     }

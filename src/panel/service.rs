@@ -12,18 +12,18 @@ use http_body_util::Full;
 use tower_service::Service;
 use tracing::Instrument;
 
-use super::access::{is_own_form, require_own_form};
-use super::builder::Settings;
+use super::access::{is_same_origin_form, require_own_form};
+use super::builder::PanelSettings;
 use super::form::Form;
 use super::page_context::PageContext;
 use super::response::{PageResponse, PageResult, PanelError, STYLE_SHEET};
 use super::router::{self, RouteHandler};
 use crate::environment::Environment;
-use crate::host::{BoxError, Operator};
+use crate::host::{AdminAuth, BoxError};
 use crate::http_util::{BodyError, OriginalUri, read_body, restore_uri, run, run_write};
 use crate::runtime::BoxFuture;
 use crate::store::Stores;
-use crate::webhook_admin::Registry;
+use crate::webhook_admin::WebhookAdmin;
 
 /// The control panel: a [`Service`] that answers every request below its mount, and never fails.
 ///
@@ -32,11 +32,11 @@ use crate::webhook_admin::Registry;
 pub struct Panel(pub(super) Arc<PanelInner>);
 
 pub(super) struct PanelInner {
-    pub(super) operator: Arc<dyn Operator>,
+    pub(super) operator: Arc<dyn AdminAuth>,
     pub(super) stores: Stores,
-    pub(super) registry: Registry,
+    pub(super) registry: WebhookAdmin,
     pub(super) environment: Environment,
-    pub(super) settings: Settings,
+    pub(super) settings: PanelSettings,
     pub(super) original_uri: OriginalUri,
 }
 
@@ -72,11 +72,16 @@ settings_debug!(Panel);
 impl PanelInner {
     async fn handle(self: Arc<Self>, head: &Parts, body: UnreadBody) -> Response<Full<Bytes>> {
         let pipeline = self.run_pipeline(head, body);
-        let ended = run(&*self.environment.runtime, self.settings.deadline, pipeline).await;
+        let ended = run(
+            &*self.environment.runtime,
+            self.settings.request_timeout,
+            pipeline,
+        )
+        .await;
         let late = || Err(PanelError::internal("the request timed out"));
         let response = match ended.unwrap_or_else(late) {
             Ok(response) => response,
-            Err(error) => error.into_response(&self.settings.mount),
+            Err(error) => error.into_response(&self.settings.base_path),
         };
         tracing::info!(status = response.status.as_u16(), "request completed");
         response.into_response(head)
@@ -84,17 +89,17 @@ impl PanelInner {
 
     /// Session, administrator, route, and for a form its origin and CSRF token. The first check that fails decides.
     async fn run_pipeline(self: &Arc<Self>, head: &Parts, body: UnreadBody) -> PageResult {
-        let below = head.uri.path().strip_prefix(&self.settings.mount);
+        let below = head.uri.path().strip_prefix(&self.settings.base_path);
         let below = below.filter(|below| below.is_empty() || below.starts_with('/'));
         let below = below.ok_or(PanelError::NotFound)?;
         if below == STYLE_SHEET {
             return Ok(PageResponse::style_sheet());
         }
-        let Some(session) = self.operator.signed_in(head).await? else {
-            let sign_in = self.operator.sign_in(&self.return_path(head));
+        let Some(session) = self.operator.session(head).await? else {
+            let sign_in = self.operator.sign_in_url(&self.return_path(head));
             return Ok(PageResponse::see_other(&sign_in));
         };
-        if !session.administrator {
+        if !session.is_admin {
             return Err(PanelError::NotFound);
         }
         if matches!(below, "" | "/") {
@@ -113,7 +118,7 @@ impl PanelInner {
             RouteHandler::Get(handler) => return handler(&context).await,
             RouteHandler::Post(handler) => handler,
         };
-        if !is_own_form(head, &self.environment.public_origin) {
+        if !is_same_origin_form(head, &self.environment.public_origin) {
             return Err(PanelError::Forbidden);
         }
         let form = require_own_form(body.await, &context.session)?;
@@ -123,7 +128,7 @@ impl PanelInner {
     }
 
     fn start_path(&self) -> String {
-        format!("{}/tokens", self.settings.mount)
+        format!("{}/tokens", self.settings.base_path)
     }
 
     /// Where a member returns after signing in: always a page of this host.

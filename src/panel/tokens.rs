@@ -12,7 +12,9 @@ use super::page_context::PageContext;
 use super::password_throttle::PasswordThrottle;
 use super::response::{PageResult, PanelError};
 use crate::model::{Timestamp, UserId};
-use crate::token::{self, Expiry, Issue, IssueError, Lookup, PlainToken, TokenRecord, TokenState};
+use crate::token::{
+    self, Expiry, IssueError, Lookup, PlainToken, TokenRecord, TokenRequest, TokenState,
+};
 
 /// Tokens per page.
 const PAGE: usize = 50;
@@ -146,7 +148,7 @@ pub(super) async fn revoke(context: &PageContext) -> PageResult {
     {
         return Err(PanelError::NotFound);
     }
-    tracing::info!(%lookup, admin = %context.session.member, "token revoked");
+    tracing::info!(%lookup, admin = %context.session.user_id, "token revoked");
     context.redirect_with_flash("/tokens", "revoked")
 }
 
@@ -158,7 +160,7 @@ pub(super) async fn new(context: &PageContext) -> PageResult {
 
 fn issue_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> {
     let scopes = context.panel.environment.surface.scopes();
-    let scopes = scopes.map(|scope| (scope.to_string(), scope.allows()));
+    let scopes = scopes.map(|scope| (scope.to_string(), scope.description()));
     Ok(html! {
         form.fields method="post" action=(context.url("/tokens/new")) {
             (context.csrf())
@@ -183,15 +185,15 @@ pub(super) async fn issue(context: &PageContext, form: Form) -> PageResult {
 }
 
 async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
-    let (panel, member) = (&context.panel, &context.session.member);
-    let throttle = PasswordThrottle(&*panel.stores.budgets);
+    let (panel, member) = (&context.panel, &context.session.user_id);
+    let throttle = PasswordThrottle(&*panel.stores.rate_limits);
     let slot = match throttle.begin(member, context.now).await? {
         Ok(slot) => slot,
         Err(wait) => return locked(context, &form, wait),
     };
     let is_right = panel
         .operator
-        .is_password(&context.session, form.get("password"))
+        .verify_password(&context.session, form.get("password"))
         .await;
     if let Ok(false) = is_right {
         tracing::warn!(%member, "token not issued: incorrect password");
@@ -203,7 +205,7 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
     let owner = context.owner(&mut form).await?;
     let scopes: Vec<String> = form.all("scopes").map(Into::into).collect();
     if scopes.is_empty() {
-        add_error(&mut form, IssueError::NoScope)?;
+        add_error(&mut form, IssueError::NoScopes)?;
     }
     // Several values are joined to a text that is not a number.
     let expires_in_days = form.all("expires_in_days").collect::<Vec<_>>().join(",");
@@ -216,14 +218,14 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
     let Some(owner) = owner.filter(|_| !form.has_errors()) else {
         return refused(context, &form);
     };
-    let wanted = Issue {
+    let wanted = TokenRequest {
         owner: &owner,
         label: form.get("label"),
         scopes: &scopes,
         expires_in_days: &expires_in_days,
     };
     let (random, surface) = (&*panel.environment.random, panel.environment.surface);
-    match token::issue(&*panel.stores.tokens, random, surface, wanted, context.now).await {
+    match token::issue_token(&*panel.stores.tokens, random, surface, wanted, context.now).await {
         Ok((token, record)) => issued(context, &token, &record),
         Err(error) => {
             add_error(&mut form, error)?;
@@ -235,7 +237,7 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
 /// Adds an error to its field. A failure of the store is not an error of a field.
 fn add_error(form: &mut Form, error: IssueError) -> Result<(), PanelError> {
     match error {
-        IssueError::Failed(fault) => return Err(fault.into()),
+        IssueError::Backend(fault) => return Err(fault.into()),
         IssueError::Expiry(bad) => form.add_error("expires_in_days", bad),
         IssueError::InvalidLabel => form.add_error("label", error),
         scope => form.add_error("scopes", scope),
@@ -266,10 +268,10 @@ fn locked(context: &PageContext, form: &Form, wait: Duration) -> PageResult {
 }
 
 fn issued(context: &PageContext, token: &PlainToken, record: &TokenRecord) -> PageResult {
-    tracing::info!(lookup = %record.lookup, admin = %context.session.member, "token issued");
+    tracing::info!(lookup = %record.lookup, admin = %context.session.user_id, "token issued");
     let main = html! {
         p.notice role="status" { "Token issued. Copy it now; it is not shown again." }
-        (secret_field("token", "Token", token.reveal()))
+        (secret_field("token", "Token", token.expose_secret()))
         p { "Send it in the header " code { "Authorization: Bearer …" } " of each request." }
     };
     context.show_secret("Your new token", main, "/tokens")

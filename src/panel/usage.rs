@@ -11,7 +11,7 @@ use super::page_context::PageContext;
 use super::response::PageResult;
 use crate::model::EndpointId;
 use crate::store::DeliveryCount;
-use crate::webhook::State;
+use crate::webhook::DeliveryState;
 
 /// Period of the statistics.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -35,9 +35,9 @@ const COLUMN_STEP: u64 = 30;
 /// `GET /usage`
 pub(super) async fn show(context: &PageContext) -> PageResult {
     let webhooks = context.webhooks();
-    let since = context.now.minus(DAY);
+    let since = context.now.saturating_sub(DAY);
     let usage = webhooks.deliveries.usage(since, context.now).await?;
-    let endpoints = webhooks.endpoints.all().await?;
+    let endpoints = webhooks.endpoints.list().await?;
     let states = by_state(&usage.deliveries)
         .into_iter()
         .map(|(state, count)| {
@@ -73,8 +73,8 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
 }
 
 /// Number of deliveries in each state.
-fn by_state(counts: &[DeliveryCount]) -> [(State, u64); 6] {
-    State::ALL.map(|state| {
+fn by_state(counts: &[DeliveryCount]) -> [(DeliveryState, u64); 6] {
+    DeliveryState::ALL.map(|state| {
         let in_it = counts.iter().filter(|one| one.state == state);
         (state, in_it.map(|one| one.count).sum())
     })
@@ -114,9 +114,11 @@ fn by_hour(counts: &[DeliveryCount]) -> [Hour; 24] {
         let ago = usize::try_from(one.hours_ago).unwrap_or(usize::MAX);
         if let Some(hour) = hours.iter_mut().rev().nth(ago) {
             let sum = match one.state {
-                State::Delivered => &mut hour.delivered,
-                State::Queued | State::Retrying => &mut hour.pending,
-                State::Dead | State::Gone | State::Withheld => &mut hour.failed,
+                DeliveryState::Delivered => &mut hour.delivered,
+                DeliveryState::Queued | DeliveryState::Retrying => &mut hour.pending,
+                DeliveryState::Dead | DeliveryState::Gone | DeliveryState::Withheld => {
+                    &mut hour.failed
+                }
             };
             *sum += one.count;
         }
@@ -241,7 +243,7 @@ fn scaled(count: u64, most: u64, length: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn count(hours_ago: u64, state: State, endpoint: i64, count: u64) -> DeliveryCount {
+    fn count(hours_ago: u64, state: DeliveryState, endpoint: i64, count: u64) -> DeliveryCount {
         DeliveryCount {
             hours_ago,
             endpoint: EndpointId::from(endpoint),
@@ -253,16 +255,16 @@ mod tests {
     #[test]
     fn deliveries_are_summed_by_state_endpoint_and_hour() {
         let all = [
-            count(0, State::Queued, 2, 1),
-            count(0, State::Dead, 2, 20_000),
-            count(1, State::Delivered, 1, 7),
-            count(23, State::Delivered, 2, 2),
+            count(0, DeliveryState::Queued, 2, 1),
+            count(0, DeliveryState::Dead, 2, 20_000),
+            count(1, DeliveryState::Delivered, 1, 7),
+            count(23, DeliveryState::Delivered, 2, 2),
         ];
         let states = by_state(&all).map(|(_, count)| count);
         assert_eq!(states, [1, 0, 9, 20_000, 0, 0]);
         let endpoints = by_endpoint(&all).into_iter();
         let endpoints: Vec<_> = endpoints
-            .map(|(id, count)| (id.number().unwrap(), count))
+            .map(|(id, count)| (id.to_i64().unwrap(), count))
             .collect();
         assert_eq!(endpoints, [(2, 20_003), (1, 7)]);
         let hours = by_hour(&all);

@@ -23,11 +23,11 @@ pub(crate) fn decode_event(
     body: &str,
 ) -> Result<Event, &'static str> {
     Ok(Event {
-        id: EventId::new(id).ok_or("the id is malformed")?,
-        topic: Topic::new(topic).ok_or("the topic is malformed")?,
+        id: EventId::parse(id).ok_or("the id is malformed")?,
+        topic: Topic::parse(topic).ok_or("the topic is malformed")?,
         occurred_at,
         forum: match forum {
-            Some(forum) => Some(ForumId::new(forum).ok_or("the forum is malformed")?),
+            Some(forum) => Some(ForumId::parse(forum).ok_or("the forum is malformed")?),
             None => None,
         },
         body: body.into(),

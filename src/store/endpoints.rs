@@ -2,33 +2,33 @@
 
 use async_trait::async_trait;
 
-use crate::error::Stored;
+use crate::error::BackendResult;
 use crate::model::EndpointId;
 use crate::webhook::{Endpoint, KeyId};
 
 /// Stores the endpoints of webhooks, at most some hundreds.
 #[async_trait]
-pub trait Endpoints: Send + Sync + 'static {
+pub trait EndpointStore: Send + Sync + 'static {
     /// Adds an endpoint. Returns `false`, and changes nothing, when its id is taken, or deliveries of a removed endpoint
     /// with this id are not swept yet.
-    async fn add(&self, endpoint: &Endpoint) -> Stored<bool>;
+    async fn add(&self, endpoint: &Endpoint) -> BackendResult<bool>;
 
     /// Finds the endpoint with this id.
-    async fn find(&self, id: &EndpointId) -> Stored<Option<Endpoint>>;
+    async fn find(&self, id: &EndpointId) -> BackendResult<Option<Endpoint>>;
 
     /// Replaces the endpoint of the same id and `version`, and increments the version. Returns `false`, and changes
     /// nothing, when that version is not stored.
-    async fn update(&self, endpoint: &Endpoint) -> Stored<bool>;
+    async fn update(&self, endpoint: &Endpoint) -> BackendResult<bool>;
 
     /// Removes an endpoint with its deliveries. Returns `false` when it does not exist. Its deliveries are neither listed
     /// nor claimed afterwards; [`sweep`](super::Deliveries::sweep) frees their space.
-    async fn remove(&self, id: &EndpointId) -> Stored<bool>;
+    async fn remove(&self, id: &EndpointId) -> BackendResult<bool>;
 
     /// Lists all endpoints in the order in which they were added.
-    async fn all(&self) -> Stored<Vec<Endpoint>>;
+    async fn list(&self) -> BackendResult<Vec<Endpoint>>;
 
     /// Returns the id of the key that encrypts the secrets; `None` until one is recorded.
-    async fn key_id(&self) -> Stored<Option<KeyId>>;
+    async fn key_id(&self) -> BackendResult<Option<KeyId>>;
 
     /// Records `key` in the place of `former`, and replaces the secrets of `endpoints`, which differ from the stored ones
     /// in their secrets only. Each of them becomes the successor of its stored version, as with
@@ -41,5 +41,5 @@ pub trait Endpoints: Send + Sync + 'static {
         former: Option<&KeyId>,
         key: &KeyId,
         endpoints: &[Endpoint],
-    ) -> Stored<bool>;
+    ) -> BackendResult<bool>;
 }

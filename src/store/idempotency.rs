@@ -5,35 +5,35 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use crate::error::Stored;
+use crate::error::BackendResult;
 use crate::model::{ForumId, PostId, ThreadId, Timestamp};
 use crate::token::Lookup;
 
 /// A request with an `Idempotency-Key`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attempt {
+pub struct IdempotentRequest {
     /// The token of the request: keys are per token.
     pub token: Lookup,
     /// The key, 1-64 visible ASCII characters.
     pub key: String,
     /// The SHA-256 of the request's method, path and body.
-    pub request: [u8; 32],
+    pub fingerprint: [u8; 32],
 }
 
-impl Attempt {
+impl IdempotentRequest {
     /// The reservation of a first run that began at `began`.
-    pub fn ticket(&self, began: Timestamp) -> Ticket {
-        Ticket {
+    pub fn reservation(&self, began: Timestamp) -> Reservation {
+        Reservation {
             token: self.token,
             key: self.key.clone(),
-            began,
+            started_at: began,
         }
     }
 }
 
 /// A successful response, which a repeat receives again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredResponse {
     /// Its status, 200 to 299.
     pub status: u16,
     /// Its `location`, if it has one.
@@ -57,81 +57,85 @@ pub struct ResourceIds {
 
 /// Result of the look-up of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Begin {
+pub enum BeginOutcome {
     /// The key is new and reserved: run the command, then settle it.
-    First(Ticket),
+    Reserved(Reservation),
     /// The first run succeeded; the response to replay.
-    Repeat(Kept),
+    Replay(StoredResponse),
     /// The first run has not ended.
-    Running,
+    InProgress,
     /// The first run was interrupted: its outcome is unknown.
-    Unknown,
+    OutcomeUnknown,
     /// The key belongs to another request.
-    OtherRequest,
+    KeyReused,
 }
 
 /// The right to settle a key's first run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ticket {
+pub struct Reservation {
     /// The token.
     pub token: Lookup,
     /// The key.
     pub key: String,
     /// When the run began.
-    pub began: Timestamp,
+    pub started_at: Timestamp,
 }
 
 /// Outcome of a first run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Completion {
     /// It succeeded, with this response.
-    Answered(Kept),
+    Responded(StoredResponse),
     /// It was refused and changed nothing: the key is free again.
-    DidNotRun,
+    NotExecuted,
     /// The outcome is unknown.
-    Unknown,
+    OutcomeUnknown,
 }
 
 /// Record of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct IdempotencyRecord {
     /// The request that it belongs to.
-    pub request: [u8; 32],
+    pub fingerprint: [u8; 32],
     /// When its first run began.
-    pub began: Timestamp,
+    pub started_at: Timestamp,
     /// Its end; `None` while it runs, and permanently when a crash interrupted it.
-    pub ended: Option<Option<Kept>>,
+    pub completion: Option<Option<StoredResponse>>,
 }
 
-impl Entry {
+impl IdempotencyRecord {
     /// Duration of the storage of a key.
-    pub const LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+    pub const TTL: Duration = Duration::from_secs(24 * 60 * 60);
     /// Duration after which the outcome of a run without end is unknown.
     pub const LEASE: Duration = Duration::from_secs(60);
 
     /// Returns whether the key is expired at `now`.
-    pub fn is_over(&self, now: Timestamp) -> bool {
-        now >= self.began.plus(Self::LIFE)
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        now >= self.started_at.saturating_add(Self::TTL)
     }
 
     /// Result of the look-up by a later request.
-    pub fn says(self, request: &[u8; 32], now: Timestamp) -> Begin {
-        match self.ended {
-            _ if self.request != *request => Begin::OtherRequest,
-            Some(Some(kept)) => Begin::Repeat(kept),
-            None if now < self.began.plus(Self::LEASE) => Begin::Running,
-            None | Some(None) => Begin::Unknown,
+    pub fn outcome_for(self, request: &[u8; 32], now: Timestamp) -> BeginOutcome {
+        match self.completion {
+            _ if self.fingerprint != *request => BeginOutcome::KeyReused,
+            Some(Some(kept)) => BeginOutcome::Replay(kept),
+            None if now < self.started_at.saturating_add(Self::LEASE) => BeginOutcome::InProgress,
+            None | Some(None) => BeginOutcome::OutcomeUnknown,
         }
     }
 }
 
 /// Stores successful responses and unknown outcomes for 24 hours.
 #[async_trait]
-pub trait Idempotency: Send + Sync + 'static {
+pub trait IdempotencyStore: Send + Sync + 'static {
     /// Reserves the key for this request, or returns its record, in one atomic operation: of concurrent requests only one is
     /// the first.
-    async fn begin(&self, attempt: &Attempt, now: Timestamp) -> Stored<Begin>;
+    async fn begin(
+        &self,
+        attempt: &IdempotentRequest,
+        now: Timestamp,
+    ) -> BackendResult<BeginOutcome>;
 
     /// Records the outcome of the first run. An outdated reservation changes nothing.
-    async fn settle(&self, ticket: &Ticket, outcome: Outcome) -> Stored<()>;
+    async fn complete(&self, ticket: &Reservation, outcome: Completion) -> BackendResult<()>;
 }

@@ -8,18 +8,18 @@
 macro_rules! text_columns {
     ($backend:ident) => {
         $backend! {
-            DeliveryId: DeliveryId::new, ToString::to_string;
-            EndpointId: EndpointId::new, ToString::to_string;
-            EventId: EventId::new, ToString::to_string;
-            ForumId: ForumId::new, ToString::to_string;
+            DeliveryId: DeliveryId::parse, ToString::to_string;
+            EndpointId: EndpointId::parse, ToString::to_string;
+            EventId: EventId::parse, ToString::to_string;
+            ForumId: ForumId::parse, ToString::to_string;
             KeyId: KeyId::new, KeyId::as_str;
             Lookup: Lookup::parse, Lookup::as_str;
-            PostId: PostId::new, ToString::to_string;
-            State: State::new, |state: &State| state.as_str();
-            ThreadId: ThreadId::new, ToString::to_string;
-            Topic: Topic::new, Topic::as_str;
-            Topics: Topics::from_json, Topics::to_json;
-            UserId: UserId::new, ToString::to_string;
+            PostId: PostId::parse, ToString::to_string;
+            DeliveryState: DeliveryState::parse, |state: &DeliveryState| state.as_str();
+            ThreadId: ThreadId::parse, ToString::to_string;
+            Topic: Topic::parse, Topic::as_str;
+            TopicSet: TopicSet::from_json, TopicSet::to_json;
+            UserId: UserId::parse, ToString::to_string;
         }
     };
 }
@@ -44,40 +44,43 @@ mod tokens;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub use crate::error::{Fault, IntoFault, Overloaded, Stored};
+pub use crate::error::{BackendError, BackendResult, IntoFault, Overloaded};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 use decode::{decode_event, report_unreadable, scopes_from_json, scopes_to_json};
 use deliveries::ended_at;
 pub use deliveries::{
-    ATTEMPTS_KEPT, Backlog, Claim, Claimed, Claims, Deliveries, DeliveryCount, Filter, Settlement,
-    Usage,
+    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
+    MAX_STORED_ATTEMPTS, QueueStats, Settlement, Usage,
 };
-pub use endpoints::Endpoints;
-pub use idempotency::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, ResourceIds, Ticket};
+pub use endpoints::EndpointStore;
+pub use idempotency::{
+    BeginOutcome, Completion, IdempotencyRecord, IdempotencyStore, IdempotentRequest, Reservation,
+    ResourceIds, StoredResponse,
+};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub use migrations::{Migration, MigrationError, Migrations, SchemaStatus};
-pub use outbox::{FanOut, Outbox, Quarantine, QuarantinedEvent};
-pub use rate_limits::Budgets;
-pub use tokens::Tokens;
+pub use outbox::{FanOut, OutboxStore, Quarantine, QuarantinedEvent};
+pub use rate_limits::RateLimitStore;
+pub use tokens::TokenStore;
 
 /// The stores of an API.
 #[derive(Clone)]
 pub struct Stores {
     /// Tokens.
-    pub tokens: Arc<dyn Tokens>,
+    pub tokens: Arc<dyn TokenStore>,
     /// Budgets.
-    pub budgets: Arc<dyn Budgets>,
+    pub rate_limits: Arc<dyn RateLimitStore>,
     /// Responses by `Idempotency-Key`.
-    pub idempotency: Arc<dyn Idempotency>,
+    pub idempotency: Arc<dyn IdempotencyStore>,
 }
 
 impl Stores {
     /// Stores in memory, whose contents are lost when the process ends.
     pub fn in_memory() -> Self {
         Self {
-            tokens: Arc::new(memory::MemoryTokens::default()),
-            budgets: Arc::new(memory::MemoryBudgets::default()),
-            idempotency: Arc::new(memory::MemoryIdempotency::default()),
+            tokens: Arc::new(memory::MemoryTokenStore::default()),
+            rate_limits: Arc::new(memory::MemoryRateLimitStore::default()),
+            idempotency: Arc::new(memory::MemoryIdempotencyStore::default()),
         }
     }
 }
@@ -86,23 +89,23 @@ opaque_debug!(Stores);
 
 /// The stores of webhooks: three views of one store.
 #[derive(Clone)]
-pub struct Webhooks {
+pub struct WebhookStores {
     /// Events that wait to be fanned out.
-    pub outbox: Arc<dyn Outbox>,
+    pub outbox: Arc<dyn OutboxStore>,
     /// Endpoints.
-    pub endpoints: Arc<dyn Endpoints>,
+    pub endpoints: Arc<dyn EndpointStore>,
     /// Deliveries.
-    pub deliveries: Arc<dyn Deliveries>,
+    pub deliveries: Arc<dyn DeliveryStore>,
 }
 
-impl Webhooks {
+impl WebhookStores {
     /// Stores in memory, whose contents are lost when the process ends.
     pub fn in_memory() -> Self {
-        Self::in_one(memory::MemoryWebhooks::default())
+        Self::from_store(memory::MemoryWebhookStore::default())
     }
 
     /// One store that implements all three traits.
-    pub fn in_one<T: Outbox + Endpoints + Deliveries>(store: T) -> Self {
+    pub fn from_store<T: OutboxStore + EndpointStore + DeliveryStore>(store: T) -> Self {
         let store = Arc::new(store);
         Self {
             outbox: store.clone(),
@@ -112,7 +115,7 @@ impl Webhooks {
     }
 }
 
-opaque_debug!(Webhooks);
+opaque_debug!(WebhookStores);
 
 /// No code that could panic runs under the lock of a store, so a poisoned lock protects no partial change.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use crate::error::Stored;
+use crate::error::BackendResult;
 use crate::model::{EndpointId, EventId, Timestamp};
 use crate::webhook::Event;
 
@@ -42,9 +42,9 @@ pub struct QuarantinedEvent {
 ///
 /// A host with transactions of its own writes the event there, beside the change that caused it.
 #[async_trait]
-pub trait Outbox: Send + Sync + 'static {
+pub trait OutboxStore: Send + Sync + 'static {
     /// Adds an event. One whose id is there already is left as it is.
-    async fn put(&self, event: &Event) -> Stored<()>;
+    async fn insert(&self, event: &Event) -> BackendResult<()>;
 
     /// Returns up to `limit` events that were not fanned out yet, the oldest first; those of one moment in the order in
     /// which they were put.
@@ -52,13 +52,13 @@ pub trait Outbox: Send + Sync + 'static {
     /// Events are found by their state, not by their position, so an event that is committed late is found as well. Each is
     /// decoded on its own. One that cannot be decoded goes to the [`quarantine`](Self::quarantined) with its reason, is
     /// logged with its id and counted, and delays no other event.
-    async fn waiting(&self, limit: u32) -> Stored<Vec<Event>>;
+    async fn pending(&self, limit: u32) -> BackendResult<Vec<Event>>;
 
     /// Returns the events that could not be decoded, up to `limit` of them with their reasons. They stay until an
     /// operator repairs or deletes their rows.
-    async fn quarantined(&self, limit: u32) -> Stored<Quarantine>;
+    async fn quarantined(&self, limit: u32) -> BackendResult<Quarantine>;
 
     /// Queues a delivery to each endpoint that is there and enabled by then, all of it or nothing. An event that was
     /// fanned out already is left alone, so that twice is once. An event without a recipient is not kept.
-    async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> Stored<()>;
+    async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> BackendResult<()>;
 }

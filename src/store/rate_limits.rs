@@ -2,26 +2,26 @@
 
 use async_trait::async_trait;
 
-use crate::error::Stored;
+use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::rate_limit::{BudgetKey, Charge, Window};
+use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 
 /// Stores budgets.
 #[async_trait]
-pub trait Budgets: Send + Sync + 'static {
+pub trait RateLimitStore: Send + Sync + 'static {
     /// Charges `cost` units to the budget of `key`, all of them or none, atomically: [`Window::charge`] under any
     /// concurrency. A store with its own clock uses that; the others use `now`.
     ///
     /// # Errors
     /// When the store fails. The request is then refused with 500. A store behind a network can fall back to a
-    /// [`MemoryBudgets`](super::memory::MemoryBudgets) while it is unreachable.
+    /// [`MemoryRateLimitStore`](super::memory::MemoryRateLimitStore) while it is unreachable.
     async fn charge(
         &self,
-        key: &BudgetKey,
+        key: &RateLimitKey,
         cost: u32,
-        window: Window,
+        window: Budget,
         now: Timestamp,
-    ) -> Stored<Charge>;
+    ) -> BackendResult<RateLimitDecision>;
 
     /// Gives back `cost` units that were charged to the running window of `key`, as [`Window::refund`] does. Changes
     /// nothing when no window runs.
@@ -33,9 +33,9 @@ pub trait Budgets: Send + Sync + 'static {
     /// When the store fails. The units stay charged until the window ends.
     async fn refund(
         &self,
-        key: &BudgetKey,
+        key: &RateLimitKey,
         cost: u32,
-        window: Window,
+        window: Budget,
         now: Timestamp,
-    ) -> Stored<()>;
+    ) -> BackendResult<()>;
 }

@@ -19,4 +19,4 @@
 mod asset;
 mod service;
 
-pub use service::Docs;
+pub use service::SwaggerUi;

@@ -27,7 +27,7 @@ const FOR_GOOD: &str = "public, max-age=31536000, immutable";
 ///
 /// It is cheap to clone. Large files are always sent compressed with gzip.
 #[derive(Clone, Debug)]
-pub struct Docs(Arc<Site>);
+pub struct SwaggerUi(Arc<Site>);
 
 #[derive(Debug)]
 struct Site {
@@ -35,7 +35,7 @@ struct Site {
     assets: Vec<Asset>,
 }
 
-impl Docs {
+impl SwaggerUi {
     /// The reference that is found at `mount`, as `/docs`, of the API below `api`, as `/api/v1`: both as a browser sees
     /// them, and on the same host. A router may cut the mount off or leave it.
     pub fn new(mount: &str, api: &str) -> Self {
@@ -47,7 +47,7 @@ impl Docs {
     }
 }
 
-impl<B> Service<Request<B>> for Docs {
+impl<B> Service<Request<B>> for SwaggerUi {
     type Response = Response<Full<Bytes>>;
     type Error = Infallible;
     type Future = Ready<Result<Self::Response, Infallible>>;

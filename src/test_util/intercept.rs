@@ -8,17 +8,18 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::error::{Fault, Stored};
+use crate::error::{BackendError, BackendResult};
 use crate::model::{DeliveryId, EndpointId, Timestamp};
-use crate::rate_limit::{BudgetKey, Charge, Window};
+use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use crate::runtime::BoxFuture;
 use crate::store::{
-    Attempt, Backlog, Begin, Budgets, Claim, Claimed, Claims, Deliveries, Endpoints, FanOut,
-    Filter, Idempotency, Outbox, Outcome, Quarantine, Settlement, Stores, Ticket, Tokens, Usage,
-    Webhooks,
+    BeginOutcome, ClaimBatch, ClaimRequest, ClaimedDelivery, Completion, DeliveryFilter,
+    DeliveryStore, EndpointStore, FanOut, IdempotencyStore, IdempotentRequest, OutboxStore,
+    Quarantine, QueueStats, RateLimitStore, Reservation, Settlement, Stores, TokenStore, Usage,
+    WebhookStores,
 };
 use crate::token::{Lookup, TokenRecord};
-use crate::webhook::{Attempted, Delivery, Endpoint, Event, KeyId};
+use crate::webhook::{AttemptRecord, Delivery, Endpoint, Event, KeyId};
 
 /// Wraps stores, so that a test can observe, delay, change or fail each call.
 ///
@@ -62,7 +63,7 @@ pub enum Intervention {
 }
 
 type OnCall = Arc<dyn Fn(&str, u32) -> Intervention + Send + Sync>;
-type OnArguments = Arc<dyn Fn(&mut dyn Any) -> Stored<()> + Send + Sync>;
+type OnArguments = Arc<dyn Fn(&mut dyn Any) -> BackendResult<()> + Send + Sync>;
 type OnResult = Arc<dyn Fn(&dyn Any, &mut dyn Any) + Send + Sync>;
 
 #[derive(Default)]
@@ -78,14 +79,14 @@ impl StoreInterceptor {
     pub fn stores(&self, inner: &Stores) -> Stores {
         Stores {
             tokens: self.wrap(&inner.tokens),
-            budgets: self.wrap(&inner.budgets),
+            rate_limits: self.wrap(&inner.rate_limits),
             idempotency: self.wrap(&inner.idempotency),
         }
     }
 
     /// Wraps the stores of webhooks.
-    pub fn webhooks(&self, inner: &Webhooks) -> Webhooks {
-        Webhooks {
+    pub fn webhooks(&self, inner: &WebhookStores) -> WebhookStores {
+        WebhookStores {
             outbox: self.wrap(&inner.outbox),
             endpoints: self.wrap(&inner.endpoints),
             deliveries: self.wrap(&inner.deliveries),
@@ -113,7 +114,7 @@ impl StoreInterceptor {
     pub fn on_arguments<A: 'static>(
         &self,
         method: &'static str,
-        change: impl Fn(&mut A) -> Stored<()> + Send + Sync + 'static,
+        change: impl Fn(&mut A) -> BackendResult<()> + Send + Sync + 'static,
     ) {
         let change = move |arguments: &mut dyn Any| change(typed(method, arguments.downcast_mut()));
         self.hooks().on_arguments.insert(method, Arc::new(change));
@@ -165,7 +166,7 @@ impl StoreInterceptor {
         &self,
         method: &'static str,
         arguments: &mut (dyn Any + Send),
-    ) -> Stored<Option<BoxFuture<'static, ()>>> {
+    ) -> BackendResult<Option<BoxFuture<'static, ()>>> {
         let (calls, on_call, on_arguments) = {
             let mut hooks = self.hooks();
             let calls = hooks.counts.values().sum();
@@ -179,7 +180,7 @@ impl StoreInterceptor {
         }
         match intervention {
             Intervention::Proceed => Ok(None),
-            Intervention::Fail => Err(Fault::new("the store is out of reach")),
+            Intervention::Fail => Err(BackendError::new("the store is out of reach")),
             Intervention::Panic => panic!("the store panics"),
             Intervention::Hang => std::future::pending().await,
             Intervention::Delay(delay) => {
@@ -237,7 +238,7 @@ macro_rules! intercepted {
     )+}) => {
         #[async_trait]
         impl $trait for Intercepted<dyn $trait> {$(
-            async fn $method(&self, $($argument: $type),*) -> Stored<$result> {
+            async fn $method(&self, $($argument: $type),*) -> BackendResult<$result> {
                 const METHOD: &str = concat!(stringify!($field), ".", stringify!($method));
                 let mut arguments = ($($owned,)*);
                 let delay = self.interceptor.before(METHOD, &mut arguments).await?;
@@ -254,47 +255,47 @@ macro_rules! intercepted {
 }
 
 intercepted! {
-    tokens: Tokens {
+    tokens: TokenStore {
         create(token: &TokenRecord) -> bool: (token.clone()) => (token);
         find(lookup: &Lookup) -> Option<TokenRecord>: (*lookup) => (lookup);
         revoke(lookup: &Lookup, at: Timestamp) -> bool: (*lookup, at) => (lookup, *at);
-        used(lookup: &Lookup, at: Timestamp) -> (): (*lookup, at) => (lookup, *at);
+        record_use(lookup: &Lookup, at: Timestamp) -> (): (*lookup, at) => (lookup, *at);
         list(after: Option<(Timestamp, Lookup)>, limit: u32) -> Vec<TokenRecord>: (after, limit) => (*after, *limit);
     }
 }
 
 intercepted! {
-    budgets: Budgets {
-        charge(key: &BudgetKey, cost: u32, window: Window, now: Timestamp) -> Charge:
+    rate_limits: RateLimitStore {
+        charge(key: &RateLimitKey, cost: u32, window: Budget, now: Timestamp) -> RateLimitDecision:
             (*key, cost, window, now) => (key, *cost, *window, *now);
-        refund(key: &BudgetKey, cost: u32, window: Window, now: Timestamp) -> ():
+        refund(key: &RateLimitKey, cost: u32, window: Budget, now: Timestamp) -> ():
             (*key, cost, window, now) => (key, *cost, *window, *now);
     }
 }
 
 intercepted! {
-    idempotency: Idempotency {
-        begin(attempt: &Attempt, now: Timestamp) -> Begin: (attempt.clone(), now) => (attempt, *now);
-        settle(ticket: &Ticket, outcome: Outcome) -> (): (ticket.clone(), outcome) => (ticket, outcome.clone());
+    idempotency: IdempotencyStore {
+        begin(attempt: &IdempotentRequest, now: Timestamp) -> BeginOutcome: (attempt.clone(), now) => (attempt, *now);
+        complete(ticket: &Reservation, outcome: Completion) -> (): (ticket.clone(), outcome) => (ticket, outcome.clone());
     }
 }
 
 intercepted! {
-    outbox: Outbox {
-        put(event: &Event) -> (): (event.clone()) => (event);
-        waiting(limit: u32) -> Vec<Event>: (limit) => (*limit);
+    outbox: OutboxStore {
+        insert(event: &Event) -> (): (event.clone()) => (event);
+        pending(limit: u32) -> Vec<Event>: (limit) => (*limit);
         quarantined(limit: u32) -> Quarantine: (limit) => (*limit);
         fan_out(events: &[FanOut], now: Timestamp) -> (): (events.to_vec(), now) => (events, *now);
     }
 }
 
 intercepted! {
-    endpoints: Endpoints {
+    endpoints: EndpointStore {
         add(endpoint: &Endpoint) -> bool: (endpoint.clone()) => (endpoint);
         find(id: &EndpointId) -> Option<Endpoint>: (id.clone()) => (id);
         update(endpoint: &Endpoint) -> bool: (endpoint.clone()) => (endpoint);
         remove(id: &EndpointId) -> bool: (id.clone()) => (id);
-        all() -> Vec<Endpoint>: () => ();
+        list() -> Vec<Endpoint>: () => ();
         key_id() -> Option<KeyId>: () => ();
         replace_key(former: Option<&KeyId>, key: &KeyId, endpoints: &[Endpoint]) -> bool:
             (former.cloned(), key.clone(), endpoints.to_vec()) => (former.as_ref(), key, endpoints);
@@ -302,24 +303,24 @@ intercepted! {
 }
 
 intercepted! {
-    deliveries: Deliveries {
-        claim(claim: &Claim, now: Timestamp) -> Claims: (claim.clone(), now) => (claim, *now);
-        begin_sending(claimed: &[Claimed], now: Timestamp) -> HashSet<DeliveryId>:
+    deliveries: DeliveryStore {
+        claim(claim: &ClaimRequest, now: Timestamp) -> ClaimBatch: (claim.clone(), now) => (claim, *now);
+        begin_sending(claimed: &[ClaimedDelivery], now: Timestamp) -> HashSet<DeliveryId>:
             (claimed.to_vec(), now) => (claimed, *now);
         settle(settlements: &[Settlement], now: Timestamp) -> HashSet<DeliveryId>:
             (settlements.to_vec(), now) => (settlements, *now);
-        release(claimed: &[Claimed], wait: Duration, now: Timestamp) -> ():
+        release(claimed: &[ClaimedDelivery], wait: Duration, now: Timestamp) -> ():
             (claimed.to_vec(), wait, now) => (claimed, *wait, *now);
-        backlog(now: Timestamp) -> Backlog: (now) => (*now);
+        queue_stats(now: Timestamp) -> QueueStats: (now) => (*now);
         usage(since: Timestamp, now: Timestamp) -> Usage: (since, now) => (*since, *now);
-        send(event: &Event, endpoint: &EndpointId, now: Timestamp) -> Option<DeliveryId>:
+        enqueue(event: &Event, endpoint: &EndpointId, now: Timestamp) -> Option<DeliveryId>:
             (event.clone(), endpoint.clone(), now) => (event, endpoint, *now);
         retry(id: &DeliveryId, now: Timestamp) -> bool: (id.clone(), now) => (id, *now);
         retry_dead(endpoint: &EndpointId, now: Timestamp, limit: u32) -> u64:
             (endpoint.clone(), now, limit) => (endpoint, *now, *limit);
         remove(id: &DeliveryId) -> bool: (id.clone()) => (id);
-        find(id: &DeliveryId) -> Option<(Delivery, Vec<Attempted>)>: (id.clone()) => (id);
-        list(filter: &Filter) -> Vec<Delivery>: (filter.clone()) => (filter);
+        find(id: &DeliveryId) -> Option<(Delivery, Vec<AttemptRecord>)>: (id.clone()) => (id);
+        list(filter: &DeliveryFilter) -> Vec<Delivery>: (filter.clone()) => (filter);
         sweep(before: Timestamp, limit: u32) -> u64: (before, limit) => (*before, *limit);
     }
 }

@@ -65,7 +65,7 @@ impl ManualRuntime {
     /// # Panics
     /// When they go round and round without ever sleeping.
     #[expect(clippy::panic, reason = "a test whose tasks spin is to fail")]
-    pub fn run(&self) {
+    pub fn run_until_idle(&self) {
         for _ in 0..POLLS {
             self.0.wake_sleepers();
             let Some(task) = lock(&self.0.ready).pop_front() else {
@@ -77,28 +77,30 @@ impl ManualRuntime {
     }
 
     /// Lets time pass: it stops whenever a task wakes, and goes on when all that can have run.
-    pub fn pass(&self, duration: Duration) {
-        self.run();
-        let end = self.0.clock.now().plus(duration);
-        while self.wake_by(end) {
-            self.run();
+    pub fn advance(&self, duration: Duration) {
+        self.run_until_idle();
+        let end = self.0.clock.now().saturating_add(duration);
+        while self.advance_to_next_timer(end) {
+            self.run_until_idle();
         }
     }
 
     /// Lets time pass until the next task wakes, or until `end` if that is sooner. Returns whether one does.
-    pub fn wake_by(&self, end: Timestamp) -> bool {
-        let next = self.asleep_until().filter(|next| *next <= end);
+    pub fn advance_to_next_timer(&self, end: Timestamp) -> bool {
+        let next = self.next_timer().filter(|next| *next <= end);
         let now = self.0.clock.now();
-        self.0.clock.advance(next.unwrap_or(end).since(now));
+        self.0
+            .clock
+            .advance(next.unwrap_or(end).saturating_duration_since(now));
         next.is_some()
     }
 
     /// Runs all tasks until `done`, and waits in between for whatever wakes them that is outside: a socket, or a
     /// thread. No time passes.
-    pub async fn until(&self, done: impl Fn() -> bool) {
+    pub async fn run_until(&self, done: impl Fn() -> bool) {
         let run = |context: &mut Context<'_>| {
             *lock(&self.0.watcher) = Some(context.waker().clone());
-            self.run();
+            self.run_until_idle();
             if done() {
                 Poll::Ready(())
             } else {
@@ -109,13 +111,13 @@ impl ManualRuntime {
     }
 
     /// When the next task wakes by itself; `None` when none sleeps.
-    pub fn asleep_until(&self) -> Option<Timestamp> {
+    pub fn next_timer(&self) -> Option<Timestamp> {
         let sleepers = lock(&self.0.sleepers);
         sleepers.first_key_value().map(|((at, _), _)| *at)
     }
 
     /// How many sleeps have not ended.
-    pub fn asleep(&self) -> usize {
+    pub fn pending_timers(&self) -> usize {
         lock(&self.0.sleepers).len()
     }
 
@@ -131,14 +133,14 @@ impl ManualRuntime {
             if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
                 return value;
             }
-            self.run();
+            self.run_until_idle();
         }
         panic!("all tasks sleep, and the future waits for one of them");
     }
 }
 
 impl Runtime for ManualRuntime {
-    fn detach(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
+    fn spawn(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
         let end = Arc::new(Mutex::new(End::default()));
         let ended = Arc::clone(&end);
         let task = Task {
@@ -153,7 +155,7 @@ impl Runtime for ManualRuntime {
     }
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
-        let at = self.0.clock.now().plus(duration);
+        let at = self.0.clock.now().saturating_add(duration);
         let sleep = Sleep {
             home: Arc::clone(&self.0),
             key: (at, self.0.slept.fetch_add(1, Ordering::Relaxed)),
@@ -165,7 +167,7 @@ impl Runtime for ManualRuntime {
 impl fmt::Debug for ManualRuntime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ManualRuntime")
-            .field("asleep_until", &self.asleep_until())
+            .field("asleep_until", &self.next_timer())
             .finish_non_exhaustive()
     }
 }

@@ -6,9 +6,9 @@
 //! # use forum_api::{async_trait, host::*, model::*};
 //! # struct Closed;
 //! # #[async_trait]
-//! # impl Authority for Closed {
-//! #     async fn guest(&self) -> Stored<Standing> { Ok(Standing::new(Forums::none())) }
-//! #     async fn member(&self, _: &UserId) -> Stored<Option<Standing>> { Ok(Some(Standing::new(Forums::all()))) }
+//! # impl Authorizer for Closed {
+//! #     async fn guest(&self) -> Stored<Access> { Ok(Access::new(Forums::none())) }
+//! #     async fn member(&self, _: &UserId) -> Stored<Option<Access>> { Ok(Some(Access::new(Forums::all()))) }
 //! # }
 //! # impl Board for Closed {}
 //! # let (authority, board) = (Arc::new(Closed), Arc::new(Closed));
@@ -32,54 +32,54 @@ use http_body_util::{BodyExt, Full};
 use serde_json::Value;
 use tower_service::Service;
 
-use crate::api::{ForumApi, Settings};
+use crate::api::{ApiSettings, ForumApi};
 use crate::environment::Environment;
-use crate::host::{Authority, Board};
+use crate::host::{Authorizer, Board};
 use crate::model::{Timestamp, UserId};
-use crate::runtime::{BoxFuture, Clock, Inline, ManualClock, SeededEntropy};
+use crate::runtime::{BoxFuture, Clock, InlineRuntime, ManualClock, SeededRandom};
 use crate::scope::Surface;
 use crate::store::Stores;
-use crate::token::{Issue, PlainToken, issue};
+use crate::token::{PlainToken, TokenRequest, issue_token};
 
 pub use intercept::{Intervention, StoreInterceptor};
 pub use manual_runtime::ManualRuntime;
 
 /// A host's board behind the API, with stores in memory and a manual clock.
 #[derive(Clone, Debug)]
-pub struct TestBoard {
+pub struct TestApi {
     api: ForumApi,
     stores: Stores,
-    settings: Settings,
+    settings: ApiSettings,
     surface: Surface,
-    entropy: Arc<SeededEntropy>,
+    entropy: Arc<SeededRandom>,
     /// The clock that the API goes by. It begins at 2026-01-01T00:00:00Z.
     pub clock: Arc<ManualClock>,
 }
 
-impl TestBoard {
+impl TestApi {
     /// `board` with the default settings.
-    pub fn new(authority: Arc<dyn Authority>, board: Arc<dyn Board>) -> Self {
+    pub fn new(authority: Arc<dyn Authorizer>, board: Arc<dyn Board>) -> Self {
         Self::with(
             authority,
             board,
             Stores::in_memory(),
-            Settings::default(),
+            ApiSettings::default(),
             |environment| environment,
         )
     }
 
     /// `board` with these stores and settings, in the environment that `change` gives. Tokens have to be in memory.
     pub fn with(
-        authority: Arc<dyn Authority>,
+        authority: Arc<dyn Authorizer>,
         board: Arc<dyn Board>,
         stores: Stores,
-        settings: Settings,
+        settings: ApiSettings,
         change: impl FnOnce(Environment) -> Environment,
     ) -> Self {
-        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
-        let entropy = Arc::new(SeededEntropy::default());
+        let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
+        let entropy = Arc::new(SeededRandom::default());
         let own_clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(&clock);
-        let environment = change(Environment::new(Inline).clock(own_clock));
+        let environment = change(Environment::new(InlineRuntime).clock(own_clock));
         let api = ForumApi::builder(authority, board, stores.clone(), &environment);
         Self {
             api: api.settings(settings.clone()).build(),
@@ -97,7 +97,7 @@ impl TestBoard {
     }
 
     /// A caller without a token.
-    pub fn as_guest(&self) -> Client<'_> {
+    pub fn as_guest(&self) -> TestClient<'_> {
         self.client(None)
     }
 
@@ -105,7 +105,7 @@ impl TestBoard {
     ///
     /// # Panics
     /// When the id is none.
-    pub fn as_member(&self, user: &str) -> Client<'_> {
+    pub fn as_member(&self, user: &str) -> TestClient<'_> {
         let scopes = self.surface.scopes();
         let scopes: Vec<_> = scopes.map(|scope| scope.as_str()).collect();
         self.with_scopes(user, &scopes)
@@ -115,8 +115,10 @@ impl TestBoard {
     ///
     /// # Panics
     /// When the id is none, or the surface does not know a scope.
-    pub fn with_scopes(&self, user: &str, scopes: &[&str]) -> Client<'_> {
-        self.client(Some(self.token(user, scopes, "").reveal().to_owned()))
+    pub fn with_scopes(&self, user: &str, scopes: &[&str]) -> TestClient<'_> {
+        self.client(Some(
+            self.token(user, scopes, "").expose_secret().to_owned(),
+        ))
     }
 
     /// A token of the member with this id.
@@ -128,15 +130,15 @@ impl TestBoard {
         reason = "a test that asks for what cannot be is to fail"
     )]
     pub fn token(&self, user: &str, scopes: &[&str], expires_in_days: &str) -> PlainToken {
-        let owner = UserId::new(user).expect("a member's id");
+        let owner = UserId::parse(user).expect("a member's id");
         let scopes: Vec<_> = scopes.iter().map(ToString::to_string).collect();
-        let wanted = Issue {
+        let wanted = TokenRequest {
             owner: &owner,
             label: "test",
             scopes: &scopes,
             expires_in_days,
         };
-        let issued = issue(
+        let issued = issue_token(
             &*self.stores.tokens,
             &*self.entropy,
             self.surface,
@@ -147,19 +149,19 @@ impl TestBoard {
     }
 
     /// A caller with this `authorization` header.
-    pub fn client(&self, token: Option<String>) -> Client<'_> {
-        Client {
+    pub fn client(&self, token: Option<String>) -> TestClient<'_> {
+        TestClient {
             board: self,
             authorization: token.map(|token| format!("Bearer {token}")),
         }
     }
 
     /// Sends a request as it is.
-    pub async fn send(&self, request: Request<Full<Bytes>>) -> Answer {
+    pub async fn send(&self, request: Request<Full<Bytes>>) -> TestResponse {
         let Ok(response) = self.api.clone().call(request).await;
         let (head, body) = response.into_parts();
         let Ok(body) = body.collect().await;
-        Answer {
+        TestResponse {
             status: head.status.as_u16(),
             headers: head.headers,
             body: body.to_bytes(),
@@ -179,39 +181,39 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 
 /// One caller of a [`TestBoard`].
 #[derive(Clone, Debug)]
-pub struct Client<'a> {
-    board: &'a TestBoard,
+pub struct TestClient<'a> {
+    board: &'a TestApi,
     authorization: Option<String>,
 }
 
-impl<'a> Client<'a> {
+impl<'a> TestClient<'a> {
     /// `GET` of a path below the mount.
-    pub fn get(&self, path: &str) -> Ask<'a> {
-        self.ask(Method::GET, path)
+    pub fn get(&self, path: &str) -> TestRequest<'a> {
+        self.request(Method::GET, path)
     }
 
     /// `POST` of JSON.
-    pub fn post(&self, path: &str, body: &Value) -> Ask<'a> {
-        self.ask(Method::POST, path).json(body)
+    pub fn post(&self, path: &str, body: &Value) -> TestRequest<'a> {
+        self.request(Method::POST, path).json(body)
     }
 
     /// `PATCH` with JSON.
-    pub fn patch(&self, path: &str, body: &Value) -> Ask<'a> {
-        self.ask(Method::PATCH, path).json(body)
+    pub fn patch(&self, path: &str, body: &Value) -> TestRequest<'a> {
+        self.request(Method::PATCH, path).json(body)
     }
 
     /// `DELETE` of a path below the mount.
-    pub fn delete(&self, path: &str) -> Ask<'a> {
-        self.ask(Method::DELETE, path)
+    pub fn delete(&self, path: &str) -> TestRequest<'a> {
+        self.request(Method::DELETE, path)
     }
 
     /// Any method on a path below the mount.
-    pub fn ask(&self, method: Method, path: &str) -> Ask<'a> {
-        let mount = &self.board.settings.mount;
+    pub fn request(&self, method: Method, path: &str) -> TestRequest<'a> {
+        let mount = &self.board.settings.base_path;
         let request = Request::builder()
             .method(method)
             .uri(format!("{mount}{path}"));
-        let ask = Ask {
+        let ask = TestRequest {
             board: self.board,
             request,
             body: Bytes::new(),
@@ -226,13 +228,13 @@ impl<'a> Client<'a> {
 /// A request that is sent when it is awaited.
 #[derive(Debug)]
 #[must_use = "it is sent when it is awaited"]
-pub struct Ask<'a> {
-    board: &'a TestBoard,
+pub struct TestRequest<'a> {
+    board: &'a TestApi,
     request: http::request::Builder,
     body: Bytes,
 }
 
-impl Ask<'_> {
+impl TestRequest<'_> {
     /// Adds a header.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.request = self.request.header(name, value);
@@ -257,15 +259,15 @@ impl Ask<'_> {
     }
 }
 
-impl<'a> IntoFuture for Ask<'a> {
-    type Output = Answer;
-    type IntoFuture = BoxFuture<'a, Answer>;
+impl<'a> IntoFuture for TestRequest<'a> {
+    type Output = TestResponse;
+    type IntoFuture = BoxFuture<'a, TestResponse>;
 
     #[expect(
         clippy::expect_used,
         reason = "a test that asks for what cannot be is to fail"
     )]
-    fn into_future(self) -> BoxFuture<'a, Answer> {
+    fn into_future(self) -> BoxFuture<'a, TestResponse> {
         let request = self.request.body(Full::new(self.body)).expect("a request");
         Box::pin(self.board.send(request))
     }
@@ -273,7 +275,7 @@ impl<'a> IntoFuture for Ask<'a> {
 
 /// What came back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct TestResponse {
     /// The status.
     pub status: u16,
     /// The headers.
@@ -282,7 +284,7 @@ pub struct Answer {
     pub body: Bytes,
 }
 
-impl Answer {
+impl TestResponse {
     /// The body as JSON; null when it is none.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()

@@ -13,7 +13,7 @@ pub struct Expiry(Option<u16>);
 /// The text is neither empty nor a whole number from 1 to 36500. No token is created then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the expiry must be a whole number of days from 1 to 36500, or empty for no expiry")]
-pub struct BadExpiry;
+pub struct ParseExpiryError;
 
 impl Expiry {
     /// It never expires.
@@ -22,25 +22,25 @@ impl Expiry {
     /// Reads what was typed into the field.
     ///
     /// # Errors
-    /// [`BadExpiry`] for anything but blanks, or ASCII digits that say 1 to 36500.
-    pub fn parse(text: &str) -> Result<Self, BadExpiry> {
+    /// [`ParseExpiryError`] for anything but blanks, or ASCII digits that say 1 to 36500.
+    pub fn parse(text: &str) -> Result<Self, ParseExpiryError> {
         let digits = text.trim();
         if digits.is_empty() {
             return Ok(Self::NEVER);
         }
         if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(BadExpiry);
+            return Err(ParseExpiryError);
         }
         let days = digits.trim_start_matches('0').parse().ok();
         days.filter(|days| (1..=36_500).contains(days))
             .map(|days| Self(Some(days)))
-            .ok_or(BadExpiry)
+            .ok_or(ParseExpiryError)
     }
 
     /// When a token that is issued at `now` expires.
-    pub fn at(self, now: Timestamp) -> Option<Timestamp> {
+    pub fn expires_at(self, now: Timestamp) -> Option<Timestamp> {
         self.0
-            .map(|days| now.plus(Duration::from_secs(86_400) * days.into()))
+            .map(|days| now.saturating_add(Duration::from_secs(86_400) * days.into()))
     }
 }
 
@@ -55,7 +55,7 @@ mod tests {
             Expiry::parse(text)
                 .map(|expiry: Expiry| {
                     expiry
-                        .at(Timestamp::default())
+                        .expires_at(Timestamp::default())
                         .map(|end| end.as_millis() / 86_400_000)
                 })
                 .ok()

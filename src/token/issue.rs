@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use super::{BadExpiry, Expiry, PlainToken, TokenRecord};
-use crate::host::Fault;
+use super::{Expiry, ParseExpiryError, PlainToken, TokenRecord};
+use crate::host::BackendError;
 use crate::model::{Timestamp, UserId, is_single_line};
-use crate::runtime::Entropy;
+use crate::runtime::RandomSource;
 use crate::scope::Surface;
-use crate::store::Tokens;
+use crate::store::TokenStore;
 
 /// Longest label, in characters.
 const MAX_LABEL_CHARS: usize = 100;
 
 /// What a token is to be.
 #[derive(Clone, Debug)]
-pub struct Issue<'a> {
+pub struct TokenRequest<'a> {
     /// For whom it acts.
     pub owner: &'a UserId,
     /// Name of the token for its owner: a single-line text of at most 100 characters, which may be empty.
@@ -33,13 +33,13 @@ pub struct Issue<'a> {
 pub enum IssueError {
     /// No scope was named.
     #[error("a token needs at least one scope")]
-    NoScope,
+    NoScopes,
     /// The surface does not know this scope.
     #[error("unknown scope {0:?}")]
     UnknownScope(String),
     /// The expiry is not whole days.
     #[error(transparent)]
-    Expiry(#[from] BadExpiry),
+    Expiry(#[from] ParseExpiryError),
     /// The label has more than 100 characters or is not a [single-line text](is_single_line).
     #[error(
         "the label must have at most 100 characters and no control characters, line breaks or bidirectional overrides"
@@ -47,25 +47,25 @@ pub enum IssueError {
     InvalidLabel,
     /// The store, or the source of randomness, failed.
     #[error(transparent)]
-    Failed(#[from] Fault),
+    Backend(#[from] BackendError),
 }
 
 /// Issues a token and stores its record. The token is shown once; only its hash is kept.
 ///
 /// # Errors
 /// [`IssueError`]; no token is created then.
-pub async fn issue(
-    tokens: &dyn Tokens,
-    entropy: &dyn Entropy,
+pub async fn issue_token(
+    tokens: &dyn TokenStore,
+    entropy: &dyn RandomSource,
     surface: Surface,
-    wanted: Issue<'_>,
+    wanted: TokenRequest<'_>,
     now: Timestamp,
 ) -> Result<(PlainToken, TokenRecord), IssueError> {
     check_label(wanted.label)?;
     let expiry = Expiry::parse(wanted.expires_in_days)?;
     let scopes: Arc<[String]> = checked(surface, wanted.scopes)?.into();
     loop {
-        let token = PlainToken::mint(entropy).map_err(Fault::new)?;
+        let token = PlainToken::generate(entropy).map_err(BackendError::new)?;
         let record = TokenRecord {
             lookup: *token.lookup(),
             digest: token.digest(),
@@ -73,7 +73,7 @@ pub async fn issue(
             label: wanted.label.into(),
             scopes: Arc::clone(&scopes),
             created_at: now,
-            expires_at: expiry.at(now),
+            expires_at: expiry.expires_at(now),
             revoked_at: None,
             last_used_at: None,
         };
@@ -95,9 +95,12 @@ pub(crate) fn check_label(label: &str) -> Result<(), IssueError> {
 /// The scopes in the surface's own order, each once.
 fn checked(surface: Surface, wanted: &[String]) -> Result<Vec<String>, IssueError> {
     if wanted.is_empty() {
-        return Err(IssueError::NoScope);
+        return Err(IssueError::NoScopes);
     }
-    if let Some(unknown) = wanted.iter().find(|scope| surface.scope(scope).is_none()) {
+    if let Some(unknown) = wanted
+        .iter()
+        .find(|scope| surface.parse_scope(scope).is_none())
+    {
         return Err(IssueError::UnknownScope(unknown.clone()));
     }
     let scopes = surface.scopes().map(|scope| scope.as_str().to_owned());

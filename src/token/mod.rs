@@ -5,10 +5,10 @@ mod issue;
 mod plain_token;
 mod record;
 
-pub use expiry::{BadExpiry, Expiry};
+pub use expiry::{Expiry, ParseExpiryError};
 #[cfg(feature = "panel")]
 pub(crate) use issue::check_label;
-pub use issue::{Issue, IssueError, issue};
+pub use issue::{IssueError, TokenRequest, issue_token};
 pub(crate) use plain_token::parse_presented;
-pub use plain_token::{Lookup, Malformed, PlainToken};
-pub use record::{Digest, TokenRecord, TokenState};
+pub use plain_token::{Lookup, ParseTokenError, PlainToken};
+pub use record::{SecretDigest, TokenRecord, TokenState};

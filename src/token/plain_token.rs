@@ -6,9 +6,9 @@ use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 use zeroize::Zeroizing;
 
-use super::Digest;
+use super::SecretDigest;
 use crate::base62;
-use crate::runtime::{Entropy, NoEntropy};
+use crate::runtime::{RandomError, RandomSource};
 
 const PREFIX: &str = "forum_pat_";
 const LOOKUP: usize = 16;
@@ -64,14 +64,14 @@ pub struct PlainToken {
 /// The text is no token: a wrong prefix, length or character, or a checksum that does not match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the text is not a token")]
-pub struct Malformed;
+pub struct ParseTokenError;
 
 impl PlainToken {
     /// A new token: a random lookup, 256 random bits, and their checksum.
     ///
     /// # Errors
     /// When the source of randomness does not answer.
-    pub fn mint(entropy: &dyn Entropy) -> Result<Self, NoEntropy> {
+    pub fn generate(entropy: &dyn RandomSource) -> Result<Self, RandomError> {
         let lookup = Lookup(base62::random(entropy)?);
         let mut bits = Zeroizing::new([0; 32]);
         entropy.fill(&mut *bits)?;
@@ -90,7 +90,7 @@ impl PlainToken {
     ///
     /// # Errors
     /// [`Malformed`] when it cannot be one, which needs no look-up to know.
-    pub fn parse(text: &str) -> Result<Self, Malformed> {
+    pub fn parse(text: &str) -> Result<Self, ParseTokenError> {
         let (lookup, _) = split(text)?;
         Ok(Self {
             lookup,
@@ -104,43 +104,43 @@ impl PlainToken {
     }
 
     /// What is stored instead of the secret: its SHA-256.
-    pub fn digest(&self) -> Digest {
+    pub fn digest(&self) -> SecretDigest {
         let secret = self.text.get(LENGTH - RANDOM - CHECKSUM..);
         digest(secret.unwrap_or_default())
     }
 
     /// The whole token, secret included: to be shown once, and never logged.
-    pub fn reveal(&self) -> &str {
+    pub fn expose_secret(&self) -> &str {
         &self.text
     }
 }
 
 /// What a presented token is found by, and what has to be stored of it: no copy of it is made.
-pub(crate) fn parse_presented(text: &str) -> Result<(Lookup, Digest), Malformed> {
+pub(crate) fn parse_presented(text: &str) -> Result<(Lookup, SecretDigest), ParseTokenError> {
     split(text).map(|(lookup, secret)| (lookup, digest(secret)))
 }
 
 /// The lookup and the secret of what reads like a token.
-fn split(text: &str) -> Result<(Lookup, &str), Malformed> {
+fn split(text: &str) -> Result<(Lookup, &str), ParseTokenError> {
     let (lookup, secret) = text
         .strip_prefix(PREFIX)
         .and_then(|rest| rest.split_at_checked(LOOKUP))
         .and_then(|(lookup, rest)| Some((lookup, rest.strip_prefix('_')?)))
-        .ok_or(Malformed)?;
-    let lookup = Lookup::parse(lookup).ok_or(Malformed)?;
+        .ok_or(ParseTokenError)?;
+    let lookup = Lookup::parse(lookup).ok_or(ParseTokenError)?;
     let whole = secret.len() == RANDOM + CHECKSUM
         && secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let (before, found) = text
         .split_at_checked(LENGTH - CHECKSUM)
         .filter(|_| whole)
-        .ok_or(Malformed)?;
+        .ok_or(ParseTokenError)?;
     (checksum(before) == found.as_bytes())
         .then_some((lookup, secret))
-        .ok_or(Malformed)
+        .ok_or(ParseTokenError)
 }
 
-fn digest(secret: &str) -> Digest {
-    Digest::new(Sha256::digest(secret.as_bytes()).into())
+fn digest(secret: &str) -> SecretDigest {
+    SecretDigest::new(Sha256::digest(secret.as_bytes()).into())
 }
 
 /// CRC-32 (IEEE) of everything before it, so that scanners know a token when they see one.
@@ -152,24 +152,24 @@ opaque_debug!(PlainToken);
 
 #[cfg(test)]
 mod tests {
-    use super::{Malformed, PlainToken};
-    use crate::runtime::SeededEntropy;
+    use super::{ParseTokenError, PlainToken};
+    use crate::runtime::SeededRandom;
 
     #[test]
     fn the_published_vector() {
         let token = format!("forum_pat_0123456789abcdEF_{}3mtIgJ", "A".repeat(43));
         let parsed = PlainToken::parse(&token).unwrap();
         assert_eq!(parsed.lookup().as_str(), "0123456789abcdEF");
-        assert_eq!(parsed.reveal(), token);
+        assert_eq!(parsed.expose_secret(), token);
         assert_eq!(format!("{parsed:?}"), "PlainToken");
     }
 
     #[test]
     fn what_was_minted_is_read_back() {
-        let entropy = SeededEntropy::new(7);
+        let entropy = SeededRandom::new(7);
         for _ in 0..100 {
-            let minted = PlainToken::mint(&entropy).unwrap();
-            let parsed = PlainToken::parse(minted.reveal()).unwrap();
+            let minted = PlainToken::generate(&entropy).unwrap();
+            let parsed = PlainToken::parse(minted.expose_secret()).unwrap();
             assert_eq!(parsed.lookup(), minted.lookup());
             assert_eq!(parsed.digest(), minted.digest());
         }
@@ -177,8 +177,8 @@ mod tests {
 
     #[test]
     fn any_other_text_is_malformed() {
-        let token = PlainToken::mint(&SeededEntropy::new(1)).unwrap();
-        let good = token.reveal();
+        let token = PlainToken::generate(&SeededRandom::new(1)).unwrap();
+        let good = token.expose_secret();
         let mut cases = vec![
             String::new(),
             "forum_pat_".into(),
@@ -194,7 +194,11 @@ mod tests {
             cases.push(String::from_utf8(bytes).unwrap());
         }
         for case in cases {
-            assert_eq!(PlainToken::parse(&case).err(), Some(Malformed), "{case}");
+            assert_eq!(
+                PlainToken::parse(&case).err(),
+                Some(ParseTokenError),
+                "{case}"
+            );
         }
     }
 }

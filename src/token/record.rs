@@ -10,9 +10,9 @@ use crate::model::{Timestamp, UserId};
 
 /// The SHA-256 of a token's secret. It prints as its name only, and compares in constant time.
 #[derive(Clone, Copy, Eq)]
-pub struct Digest([u8; 32]);
+pub struct SecretDigest([u8; 32]);
 
-impl Digest {
+impl SecretDigest {
     /// From the bytes of the hash.
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
@@ -24,13 +24,13 @@ impl Digest {
     }
 }
 
-impl PartialEq for Digest {
+impl PartialEq for SecretDigest {
     fn eq(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }
 }
 
-opaque_debug!(Digest);
+opaque_debug!(SecretDigest);
 
 /// A token as it is stored: never the token itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct TokenRecord {
     /// The public part, by which it is found.
     pub lookup: Lookup,
     /// The SHA-256 of the secret.
-    pub digest: Digest,
+    pub digest: SecretDigest,
     /// For whom it acts.
     pub owner: UserId,
     /// What its issuer called it; may be empty.
@@ -79,7 +79,7 @@ impl TokenState {
 
 impl TokenRecord {
     /// How much later a use has to be than the last that was noted, for a store to note it.
-    pub const USE_GRAIN: Duration = Duration::from_secs(60);
+    pub const LAST_USED_RESOLUTION: Duration = Duration::from_secs(60);
 
     /// The token's state at `now`: expired from the very instant of its expiry on.
     pub fn state(&self, now: Timestamp) -> TokenState {
@@ -91,8 +91,8 @@ impl TokenRecord {
     }
 
     /// Whether a use at `now` is worth noting.
-    pub fn use_is_news(&self, now: Timestamp) -> bool {
+    pub fn should_record_use(&self, now: Timestamp) -> bool {
         self.last_used_at
-            .is_none_or(|last| now >= last.plus(Self::USE_GRAIN))
+            .is_none_or(|last| now >= last.saturating_add(Self::LAST_USED_RESOLUTION))
     }
 }

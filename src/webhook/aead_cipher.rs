@@ -7,20 +7,20 @@ use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 use zeroize::Zeroizing;
 
-use super::{KeyId, Sealed, Secret, SecretBox};
+use super::{EncryptedSecret, KeyId, SecretCipher, WebhookSecret};
 use crate::error::BoxError;
 use crate::model::EndpointId;
-use crate::runtime::Entropy;
+use crate::runtime::RandomSource;
 
 /// Encrypts secrets with ChaCha20-Poly1305 (feature `webhooks`). The ids of the key and of the endpoint are authenticated
 /// with each secret.
 ///
 /// It refuses secrets that are stored in plain text: [`Registry::reencrypt`](crate::webhook_admin::Registry::reencrypt) encrypts those.
 /// It prints as its name only.
-pub struct KeyBox {
+pub struct AeadCipher {
     id: KeyId,
     key: LessSafeKey,
-    entropy: Arc<dyn Entropy>,
+    entropy: Arc<dyn RandomSource>,
 }
 
 const CHANGED: &str =
@@ -35,9 +35,9 @@ const ID_DIGITS: usize = 16;
 /// A key has at least 16 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the key must have at least 16 bytes")]
-pub struct KeyTooShort;
+pub struct KeyTooShortError;
 
-impl KeyBox {
+impl AeadCipher {
     /// The least bytes that a key has.
     const LEAST: usize = 16;
 
@@ -45,15 +45,15 @@ impl KeyBox {
     ///
     /// # Errors
     /// When they are fewer than 16.
-    pub fn new(material: &[u8], entropy: Arc<dyn Entropy>) -> Result<Self, KeyTooShort> {
+    pub fn new(material: &[u8], entropy: Arc<dyn RandomSource>) -> Result<Self, KeyTooShortError> {
         let bits = Zeroizing::new(<[u8; 32]>::from(Sha256::digest(material)));
         let hash = Sha256::new().chain_update(ID_CONTEXT).chain_update(*bits);
         let mut id = base16ct::lower::encode_string(&hash.finalize());
         id.truncate(ID_DIGITS);
-        let id = KeyId::new(&id).ok_or(KeyTooShort)?;
+        let id = KeyId::new(&id).ok_or(KeyTooShortError)?;
         let key = UnboundKey::new(&CHACHA20_POLY1305, &*bits).ok();
         let key = key.filter(|_| material.len() >= Self::LEAST);
-        let key = LessSafeKey::new(key.ok_or(KeyTooShort)?);
+        let key = LessSafeKey::new(key.ok_or(KeyTooShortError)?);
         Ok(Self { id, key, entropy })
     }
 
@@ -63,24 +63,37 @@ impl KeyBox {
     }
 }
 
-impl SecretBox for KeyBox {
+impl SecretCipher for AeadCipher {
     fn key_id(&self) -> KeyId {
         self.id.clone()
     }
 
-    fn seal(&self, secret: &Secret, endpoint: &EndpointId) -> Result<Sealed, BoxError> {
+    fn encrypt(
+        &self,
+        secret: &WebhookSecret,
+        endpoint: &EndpointId,
+    ) -> Result<EncryptedSecret, BoxError> {
         let mut nonce = [0; NONCE_LEN];
         self.entropy.fill(&mut nonce)?;
-        let mut text = Zeroizing::new(secret.reveal().as_bytes().to_vec());
+        let mut text = Zeroizing::new(secret.expose_secret().as_bytes().to_vec());
         let unique = Nonce::assume_unique_for_key(nonce);
         let (key, context) = (&self.key, self.context(endpoint));
         let tag = key.seal_in_place_separate_tag(unique, context, &mut text);
         let tag = tag.map_err(|_| "the secret cannot be encrypted")?;
         let id = self.id.as_str().as_bytes();
-        Ok(Sealed::from_ciphertext(&[id, &nonce, &text, tag.as_ref()]))
+        Ok(EncryptedSecret::from_ciphertext(&[
+            id,
+            &nonce,
+            &text,
+            tag.as_ref(),
+        ]))
     }
 
-    fn open(&self, sealed: &Sealed, endpoint: &EndpointId) -> Result<Secret, BoxError> {
+    fn decrypt(
+        &self,
+        sealed: &EncryptedSecret,
+        endpoint: &EndpointId,
+    ) -> Result<WebhookSecret, BoxError> {
         let bytes = sealed
             .ciphertext()
             .ok_or("the secret is stored in plain text, but a key was given")?;
@@ -92,8 +105,8 @@ impl SecretBox for KeyBox {
         let context = self.context(endpoint);
         let text = self.key.open_in_place(nonce, context, &mut text);
         let text = text.map_err(|_| CHANGED)?;
-        Ok(Secret::new(std::str::from_utf8(text)?)?)
+        Ok(WebhookSecret::parse(std::str::from_utf8(text)?)?)
     }
 }
 
-opaque_debug!(KeyBox);
+opaque_debug!(AeadCipher);

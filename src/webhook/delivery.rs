@@ -8,11 +8,11 @@ use super::Topic;
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 
 /// After so many failed attempts a delivery is dead.
-pub const ATTEMPTS: u32 = 6;
+pub const MAX_ATTEMPTS: u32 = 6;
 
 /// The state of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum State {
+pub enum DeliveryState {
     /// Waits for its first attempt, also after an operator retry.
     Queued,
     /// Failed, or could not be signed, and waits for another attempt.
@@ -27,7 +27,7 @@ pub enum State {
     Withheld,
 }
 
-impl State {
+impl DeliveryState {
     /// Every state.
     pub const ALL: [Self; 6] = [
         Self::Queued,
@@ -56,16 +56,16 @@ impl State {
     }
 
     /// The state of this name.
-    pub fn new(name: &str) -> Option<Self> {
+    pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == name)
     }
 }
 
 /// How far a delivery has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct DeliveryProgress {
     /// Its state.
-    pub state: State,
+    pub state: DeliveryState,
     /// How many attempts have ended since it was queued.
     pub attempts: u32,
     /// When the next one is due; `None` when there is none to come.
@@ -74,11 +74,11 @@ pub struct Progress {
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum AttemptOutcome {
     /// The receiver answered with this status.
-    Answered(u16),
+    Responded(u16),
     /// There was no answer in time.
-    Unanswered,
+    NoResponse,
     /// The worker that had taken it never said how it ended.
     LeaseExpired,
     /// Nothing was sent: the endpoint's owner can no longer act, or no longer sees the forum.
@@ -88,11 +88,11 @@ pub enum Outcome {
     Postponed(Duration),
 }
 
-impl Progress {
+impl DeliveryProgress {
     /// Queued at `now`, for the first time or again.
     pub const fn queued(now: Timestamp) -> Self {
         Self {
-            state: State::Queued,
+            state: DeliveryState::Queued,
             attempts: 0,
             due_at: Some(now),
         }
@@ -101,39 +101,52 @@ impl Progress {
     /// What follows from an attempt that ended so at `now`; `random` (0 to 1, without 1) spreads the wait. Where none
     /// was to come, nothing does.
     #[must_use]
-    pub fn after(self, outcome: Outcome, backoff: &Backoff, now: Timestamp, random: f64) -> Self {
+    pub fn after_attempt(
+        self,
+        outcome: AttemptOutcome,
+        backoff: &Backoff,
+        now: Timestamp,
+        random: f64,
+    ) -> Self {
         if !self.state.is_pending() {
             return self;
         }
-        let is_counted = !matches!(outcome, Outcome::Withheld | Outcome::Postponed(_));
+        let is_counted = !matches!(
+            outcome,
+            AttemptOutcome::Withheld | AttemptOutcome::Postponed(_)
+        );
         let attempts = self.attempts + u32::from(is_counted);
         let (state, wait) = match outcome {
-            Outcome::Withheld => (State::Withheld, None),
-            Outcome::Postponed(wait) => (State::Retrying, Some(wait)),
-            Outcome::Answered(200..=299) => (State::Delivered, None),
-            Outcome::Answered(410) => (State::Gone, None),
-            _ if attempts >= ATTEMPTS => (State::Dead, None),
-            _ => (State::Retrying, Some(backoff.wait(attempts, random))),
+            AttemptOutcome::Withheld => (DeliveryState::Withheld, None),
+            AttemptOutcome::Postponed(wait) => (DeliveryState::Retrying, Some(wait)),
+            AttemptOutcome::Responded(200..=299) => (DeliveryState::Delivered, None),
+            AttemptOutcome::Responded(410) => (DeliveryState::Gone, None),
+            _ if attempts >= MAX_ATTEMPTS => (DeliveryState::Dead, None),
+            _ => (
+                DeliveryState::Retrying,
+                Some(backoff.delay(attempts, random)),
+            ),
         };
         Self {
             state,
             attempts,
-            due_at: wait.map(|wait| now.plus(wait)),
+            due_at: wait.map(|wait| now.saturating_add(wait)),
         }
     }
 
     /// Progress after an operator retry: a finished delivery is queued again with its attempts counted from 0; a retrying
     /// one becomes due at once with its attempts unchanged. `None` when it is queued.
-    pub fn retried(self, now: Timestamp) -> Option<Self> {
+    pub fn requeued(self, now: Timestamp) -> Option<Self> {
         match self.state {
-            State::Queued => None,
-            State::Retrying => Some(Self {
+            DeliveryState::Queued => None,
+            DeliveryState::Retrying => Some(Self {
                 due_at: Some(now),
                 ..self
             }),
-            State::Delivered | State::Dead | State::Gone | State::Withheld => {
-                Some(Self::queued(now))
-            }
+            DeliveryState::Delivered
+            | DeliveryState::Dead
+            | DeliveryState::Gone
+            | DeliveryState::Withheld => Some(Self::queued(now)),
         }
     }
 }
@@ -160,7 +173,7 @@ impl Default for Backoff {
 impl Backoff {
     /// The wait after the `failed`th failure: the initial one, doubled with each failure before, and up to a fifth
     /// longer by `random` (0 to 1, without 1).
-    pub fn wait(&self, failed: u32, random: f64) -> Duration {
+    pub fn delay(&self, failed: u32, random: f64) -> Duration {
         let doubled = 2f64.powi(i32::try_from(failed.saturating_sub(1)).unwrap_or(i32::MAX));
         self.spread(self.initial.as_secs_f64() * doubled, random)
     }
@@ -192,13 +205,13 @@ pub struct Delivery {
     /// When it was first queued.
     pub created_at: Timestamp,
     /// How far it has come.
-    pub progress: Progress,
+    pub progress: DeliveryProgress,
 }
 
 /// An attempt, as it is kept for the operator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Attempted {
+pub struct AttemptRecord {
     /// Which one since the delivery was queued, from 1.
     pub attempt: u32,
     /// When it began.
@@ -210,5 +223,5 @@ pub struct Attempted {
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
     /// The beginning of the answer's body, at most 4 KiB.
-    pub answer: Option<String>,
+    pub response_excerpt: Option<String>,
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::{Sealed, Topics};
+use super::{EncryptedSecret, TopicSet};
 use crate::model::{EndpointId, Timestamp, UserId};
 
 /// An address that receives webhooks, on behalf of its owner.
@@ -15,7 +15,7 @@ pub struct Endpoint {
     /// Where deliveries are sent.
     pub url: String,
     /// Topics.
-    pub topics: Topics,
+    pub topics: TopicSet,
     /// The member for whom it acts: it is told of nothing that this member may not see.
     pub owner: UserId,
     /// A disabled one gets nothing new, and what is queued for it waits.
@@ -23,44 +23,50 @@ pub struct Endpoint {
     /// When it was registered.
     pub created_at: Timestamp,
     /// What signs its deliveries.
-    pub secret: Sealed,
+    pub secret: EncryptedSecret,
     /// The secret that a rotation brought, not in force yet.
-    pub pending: Option<Pending>,
+    pub pending_secret: Option<PendingSecret>,
     /// Counts the changes to it, from 1.
     pub version: i64,
 }
 
 /// A secret that comes into force.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pending {
+pub struct PendingSecret {
     /// The secret.
-    pub secret: Sealed,
+    pub secret: EncryptedSecret,
     /// From when on it is in force by itself.
-    pub from: Timestamp,
+    pub activates_at: Timestamp,
 }
 
 /// There is no secret to activate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("no secret is pending")]
-pub struct NothingPending;
+pub struct NoPendingSecretError;
 
 impl Endpoint {
     /// How long a secret pends unless it is activated: 24 hours.
-    pub const PENDING: Duration = Duration::from_secs(24 * 60 * 60);
+    pub const ROTATION_PERIOD: Duration = Duration::from_secs(24 * 60 * 60);
 
     /// The secret that signs at `now`.
-    pub fn secret_at(&self, now: Timestamp) -> &Sealed {
-        let due = self.pending.as_ref().filter(|pending| now >= pending.from);
+    pub fn secret_at(&self, now: Timestamp) -> &EncryptedSecret {
+        let due = self
+            .pending_secret
+            .as_ref()
+            .filter(|pending| now >= pending.activates_at);
         due.map_or(&self.secret, |pending| &pending.secret)
     }
 
     /// The endpoint with a new secret, which pends. One that pended before is forgotten.
     #[must_use]
-    pub fn rotated(self, secret: Sealed, now: Timestamp) -> Self {
-        let from = now.plus(Self::PENDING);
+    pub fn rotated(self, secret: EncryptedSecret, now: Timestamp) -> Self {
+        let from = now.saturating_add(Self::ROTATION_PERIOD);
         Self {
             secret: self.secret_at(now).clone(),
-            pending: Some(Pending { secret, from }),
+            pending_secret: Some(PendingSecret {
+                secret,
+                activates_at: from,
+            }),
             ..self
         }
     }
@@ -69,12 +75,14 @@ impl Endpoint {
     ///
     /// # Errors
     /// When none pends at `now`.
-    pub fn activated(self, now: Timestamp) -> Result<Self, NothingPending> {
-        let pending = self.pending.filter(|pending| now < pending.from);
-        let secret = pending.ok_or(NothingPending)?.secret;
+    pub fn activated(self, now: Timestamp) -> Result<Self, NoPendingSecretError> {
+        let pending = self
+            .pending_secret
+            .filter(|pending| now < pending.activates_at);
+        let secret = pending.ok_or(NoPendingSecretError)?.secret;
         Ok(Self {
             secret,
-            pending: None,
+            pending_secret: None,
             ..self
         })
     }

@@ -4,16 +4,16 @@ use sha2::{Digest as _, Sha256};
 
 use crate::base62;
 use crate::model::{DeliveryId, EndpointId, EventId};
-use crate::runtime::{Entropy, NoEntropy};
+use crate::runtime::{RandomError, RandomSource};
 
 impl EventId {
     /// A new id, `evt_` and 22 random characters.
     ///
     /// # Errors
     /// When the source of randomness does not answer.
-    pub fn mint(entropy: &dyn Entropy) -> Result<Self, NoEntropy> {
+    pub fn generate(entropy: &dyn RandomSource) -> Result<Self, RandomError> {
         let id = spell("evt_", base62::random(entropy)?);
-        Ok(Self::new(&id).unwrap_or_else(Self::nothing))
+        Ok(Self::parse(&id).unwrap_or_else(Self::nothing))
     }
 }
 
@@ -22,20 +22,20 @@ impl EndpointId {
     ///
     /// # Errors
     /// When the source of randomness does not answer.
-    pub fn mint(entropy: &dyn Entropy) -> Result<Self, NoEntropy> {
+    pub fn generate(entropy: &dyn RandomSource) -> Result<Self, RandomError> {
         let id = spell("whe_", base62::random(entropy)?);
-        Ok(Self::new(&id).unwrap_or_else(Self::nothing))
+        Ok(Self::parse(&id).unwrap_or_else(Self::nothing))
     }
 }
 
 impl DeliveryId {
     /// The id of the delivery of an event to an endpoint: `dlv_` and 22 characters that follow from the two, so that
     /// it is the same however often it is queued.
-    pub fn of(event: &EventId, endpoint: &EndpointId) -> Self {
+    pub fn derive(event: &EventId, endpoint: &EndpointId) -> Self {
         let digest: [u8; 32] = Sha256::digest(format!("{event} {endpoint}")).into();
         let half = digest.first_chunk::<16>().copied().unwrap_or_default();
         let id = spell("dlv_", base62::encode(half));
-        Self::new(&id).unwrap_or_else(Self::nothing)
+        Self::parse(&id).unwrap_or_else(Self::nothing)
     }
 }
 

@@ -20,16 +20,23 @@ mod topic;
 mod transport;
 
 #[cfg(feature = "webhooks")]
-pub use self::http::{HttpSettings, HttpTransport};
+pub use self::http::{HttpTransport, HttpTransportSettings};
 #[cfg(feature = "webhooks")]
-pub use address::{Refused, Resolver, SystemResolver, Target, Verdict, verdict};
+pub use address::{
+    AddressClass, AddressError, EndpointUrl, Resolver, SystemResolver, classify_address,
+};
 #[cfg(feature = "webhooks")]
-pub use aead_cipher::{KeyBox, KeyTooShort};
-pub use delivery::{ATTEMPTS, Attempted, Backoff, Delivery, Outcome, Progress, State};
-pub use endpoint::{Endpoint, NothingPending, Pending};
-pub use event::{Event, ForumName, Occasion, Surroundings};
+pub use aead_cipher::{AeadCipher, KeyTooShortError};
+pub use delivery::{
+    AttemptOutcome, AttemptRecord, Backoff, Delivery, DeliveryProgress, DeliveryState, MAX_ATTEMPTS,
+};
+pub use endpoint::{Endpoint, NoPendingSecretError, PendingSecret};
+pub use event::{Event, EventContext, EventMeta, ForumSummary};
 pub(crate) use event::{KINDS, Kind};
-pub use secret::{KeyId, KeyMismatch, Plain, Sealed, Secret, SecretBox, TooShort};
-pub use signing::{Unverified, Verified, verify};
-pub use topic::{Topic, Topics, UnknownTopic};
-pub use transport::{Answer, Outgoing, Transport, Unsent};
+pub use secret::{
+    EncryptedSecret, KeyId, KeyMismatch, PlaintextCipher, SecretCipher, SecretTooShortError,
+    WebhookSecret,
+};
+pub use signing::{Verified, VerifyError, verify};
+pub use topic::{Topic, TopicSet, UnknownTopicError};
+pub use transport::{ReceiverResponse, SignedRequest, Transport, TransportError};

@@ -8,24 +8,24 @@ use zeroize::Zeroizing;
 use crate::base62;
 use crate::error::BoxError;
 use crate::model::EndpointId;
-use crate::runtime::{Entropy, NoEntropy};
+use crate::runtime::{RandomError, RandomSource};
 
 /// The secret of an endpoint: the bytes of its text are the key of the HMAC. It prints as its name only, and is zeroed
 /// when dropped.
 #[derive(Clone)]
-pub struct Secret(Zeroizing<String>);
+pub struct WebhookSecret(Zeroizing<String>);
 
 /// A secret has at least 16 characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the secret must have at least 16 characters")]
-pub struct TooShort;
+pub struct SecretTooShortError;
 
-impl Secret {
+impl WebhookSecret {
     /// A new secret: `whsec_` and 256 random bits in 43 characters of `[0-9A-Za-z]`.
     ///
     /// # Errors
     /// When the source of randomness does not answer.
-    pub fn mint(entropy: &dyn Entropy) -> Result<Self, NoEntropy> {
+    pub fn generate(entropy: &dyn RandomSource) -> Result<Self, RandomError> {
         let mut bits = Zeroizing::new([0; 32]);
         entropy.fill(&mut *bits)?;
         let characters = Zeroizing::new(base62::encode::<43, _>(*bits));
@@ -39,28 +39,28 @@ impl Secret {
     ///
     /// # Errors
     /// When it has fewer than 16 characters.
-    pub fn new(text: &str) -> Result<Self, TooShort> {
+    pub fn parse(text: &str) -> Result<Self, SecretTooShortError> {
         let long = text.chars().nth(15).is_some();
         long.then(|| Self(Zeroizing::new(text.into())))
-            .ok_or(TooShort)
+            .ok_or(SecretTooShortError)
     }
 
     /// Its text.
-    pub fn reveal(&self) -> &str {
+    pub fn expose_secret(&self) -> &str {
         &self.0
     }
 }
 
-opaque_debug!(Secret);
+opaque_debug!(WebhookSecret);
 
 /// What a secret begins with when a key has sealed it. No text has its first byte, so that no plain secret begins so.
 const SEAL: &[u8] = b"\xffaead1";
 
 /// A secret as it is stored. It prints as its name only, and is zeroed when dropped.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Sealed(Zeroizing<Vec<u8>>);
+pub struct EncryptedSecret(Zeroizing<Vec<u8>>);
 
-impl Sealed {
+impl EncryptedSecret {
     /// From the bytes that are stored.
     pub fn new(bytes: Vec<u8>) -> Self {
         Self(Zeroizing::new(bytes))
@@ -83,12 +83,12 @@ impl Sealed {
     }
 }
 
-opaque_debug!(Sealed);
+opaque_debug!(EncryptedSecret);
 
 /// Encrypts secrets before they are stored, and decrypts them.
 ///
 /// An encrypted secret belongs to one endpoint: a copy of it in the row of another endpoint is refused.
-pub trait SecretBox: Send + Sync + 'static {
+pub trait SecretCipher: Send + Sync + 'static {
     /// Returns the id of the key. A store records it, so that a process with another key is refused.
     fn key_id(&self) -> KeyId;
 
@@ -96,33 +96,45 @@ pub trait SecretBox: Send + Sync + 'static {
     ///
     /// # Errors
     /// When the cipher or its source of randomness fails.
-    fn seal(&self, secret: &Secret, endpoint: &EndpointId) -> Result<Sealed, BoxError>;
+    fn encrypt(
+        &self,
+        secret: &WebhookSecret,
+        endpoint: &EndpointId,
+    ) -> Result<EncryptedSecret, BoxError>;
 
     /// Decrypts the secret of `endpoint`.
     ///
     /// # Errors
     /// When it was encrypted with another key, for another endpoint, or was changed since.
-    fn open(&self, sealed: &Sealed, endpoint: &EndpointId) -> Result<Secret, BoxError>;
+    fn decrypt(
+        &self,
+        sealed: &EncryptedSecret,
+        endpoint: &EndpointId,
+    ) -> Result<WebhookSecret, BoxError>;
 }
 
 /// Stores secrets in plain text, and refuses encrypted ones.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Plain;
+pub struct PlaintextCipher;
 
-impl SecretBox for Plain {
+impl SecretCipher for PlaintextCipher {
     fn key_id(&self) -> KeyId {
         KeyId::plaintext()
     }
 
-    fn seal(&self, secret: &Secret, _: &EndpointId) -> Result<Sealed, BoxError> {
-        Ok(Sealed::new(secret.reveal().as_bytes().to_vec()))
+    fn encrypt(&self, secret: &WebhookSecret, _: &EndpointId) -> Result<EncryptedSecret, BoxError> {
+        Ok(EncryptedSecret::new(
+            secret.expose_secret().as_bytes().to_vec(),
+        ))
     }
 
-    fn open(&self, sealed: &Sealed, _: &EndpointId) -> Result<Secret, BoxError> {
+    fn decrypt(&self, sealed: &EncryptedSecret, _: &EndpointId) -> Result<WebhookSecret, BoxError> {
         if sealed.ciphertext().is_some() {
             return Err("the secret is encrypted, and no key was given".into());
         }
-        Ok(Secret::new(std::str::from_utf8(sealed.as_bytes())?)?)
+        Ok(WebhookSecret::parse(std::str::from_utf8(
+            sealed.as_bytes(),
+        )?)?)
     }
 }
 

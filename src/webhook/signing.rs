@@ -8,7 +8,7 @@ use sha2::Sha256;
 use subtle::{Choice, ConstantTimeEq as _};
 use thiserror::Error;
 
-use super::{Secret, Topic};
+use super::{Topic, WebhookSecret};
 use crate::model::{DeliveryId, Timestamp};
 
 /// The header with the event's topic.
@@ -21,8 +21,12 @@ pub(crate) const TIMESTAMP: &str = "x-forum-timestamp";
 pub(crate) const SIGNATURE: &str = "x-forum-signature";
 
 /// `sha256=` and the HMAC of `<timestamp>.<body>` in small hexadecimal digits. A key may have any length.
-pub(super) fn sign(secret: &Secret, timestamp: &str, body: &[u8]) -> Result<String, InvalidLength> {
-    let mac = Hmac::<Sha256>::new_from_slice(secret.reveal().as_bytes())?
+pub(super) fn sign(
+    secret: &WebhookSecret,
+    timestamp: &str,
+    body: &[u8],
+) -> Result<String, InvalidLength> {
+    let mac = Hmac::<Sha256>::new_from_slice(secret.expose_secret().as_bytes())?
         .chain_update(timestamp)
         .chain_update(".")
         .chain_update(body);
@@ -49,13 +53,13 @@ pub struct Verified<'a> {
 /// Why a delivery is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum Unverified {
+pub enum VerifyError {
     /// The header of this name is missing, doubled or malformed.
     #[error("the header {0} is missing, repeated or malformed")]
-    Header(&'static str),
+    InvalidHeader(&'static str),
     /// None of the secrets gives its signature.
     #[error("the signature matches none of the secrets")]
-    Signature,
+    SignatureMismatch,
     /// It was signed more than five minutes ago.
     #[error("the timestamp is more than five minutes old")]
     TooOld,
@@ -70,25 +74,25 @@ pub enum Unverified {
 /// one and the new one ([example](crate::guide::webhooks)).
 ///
 /// # Errors
-/// [`Unverified`]: answer 401, and have nothing to do with it.
+/// [`VerifyError`]: answer 401, and have nothing to do with it.
 pub fn verify<'a>(
-    secrets: &[Secret],
+    secrets: &[WebhookSecret],
     headers: &HeaderMap,
     body: &'a [u8],
     now: Timestamp,
-) -> Result<Verified<'a>, Unverified> {
-    let topic = read(headers, EVENT, Topic::new)?;
-    let delivery = read(headers, DELIVERY, DeliveryId::new)?;
+) -> Result<Verified<'a>, VerifyError> {
+    let topic = read(headers, EVENT, Topic::parse)?;
+    let delivery = read(headers, DELIVERY, DeliveryId::parse)?;
     let (timestamp, sent_at) = read(headers, TIMESTAMP, |text| Some((text, unix(text)?)))?;
     let signature = read(headers, SIGNATURE, Some)?;
     if !is_by_one_of(secrets, timestamp, body, signature) {
-        return Err(Unverified::Signature);
+        return Err(VerifyError::SignatureMismatch);
     }
-    if now.since(sent_at) > TOLERANCE {
-        return Err(Unverified::TooOld);
+    if now.saturating_duration_since(sent_at) > TOLERANCE {
+        return Err(VerifyError::TooOld);
     }
-    if sent_at.since(now) > TOLERANCE {
-        return Err(Unverified::TooNew);
+    if sent_at.saturating_duration_since(now) > TOLERANCE {
+        return Err(VerifyError::TooNew);
     }
     Ok(Verified {
         topic,
@@ -102,11 +106,11 @@ fn read<'a, T>(
     headers: &'a HeaderMap,
     name: &'static str,
     parse: impl FnOnce(&'a str) -> Option<T>,
-) -> Result<T, Unverified> {
+) -> Result<T, VerifyError> {
     let mut values = headers.get_all(name).iter();
     let only = values.next().filter(|_| values.next().is_none());
     only.and_then(|value| parse(value.to_str().ok()?))
-        .ok_or(Unverified::Header(name))
+        .ok_or(VerifyError::InvalidHeader(name))
 }
 
 /// A Unix time in seconds, in digits alone.
@@ -117,7 +121,7 @@ fn unix(text: &str) -> Option<Timestamp> {
 }
 
 /// Compares with every secret, in a time that does not depend on which it is, nor on where a signature is wrong.
-fn is_by_one_of(secrets: &[Secret], timestamp: &str, body: &[u8], signature: &str) -> bool {
+fn is_by_one_of(secrets: &[WebhookSecret], timestamp: &str, body: &[u8], signature: &str) -> bool {
     let matches = |secret| {
         let expected = sign(secret, timestamp, body);
         expected.map_or(Choice::from(0), |it| {

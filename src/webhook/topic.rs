@@ -57,7 +57,7 @@ impl Topic {
     }
 
     /// The topic of this name: `ping`, or words of `[a-z_]` with dots between; `None` for anything else.
-    pub fn new(name: &str) -> Option<Self> {
+    pub fn parse(name: &str) -> Option<Self> {
         let is_word = |word: &str| {
             !word.is_empty() && word.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'_'))
         };
@@ -82,7 +82,7 @@ const ALL: &str = "*";
 
 /// The topics to which an endpoint subscribes. As text: names with commas between, of which one may be `*`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Topics {
+pub struct TopicSet {
     /// Whether to all topics but `message.sent`: `*`.
     pub all: bool,
     /// Topics by name.
@@ -92,9 +92,9 @@ pub struct Topics {
 /// No endpoint can subscribe to a topic of this name, of which up to 64 characters are kept.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("unknown topic {0:?}")]
-pub struct UnknownTopic(pub String);
+pub struct UnknownTopicError(pub String);
 
-impl Topics {
+impl TopicSet {
     /// Whether an event of this topic is to be sent.
     pub fn contains(&self, topic: &Topic) -> bool {
         let public = ![Topic::MESSAGE_SENT, Topic::PING].contains(topic);
@@ -105,11 +105,11 @@ impl Topics {
     ///
     /// # Errors
     /// [`UnknownTopic`], with the first that it does not send.
-    pub fn checked(self, own: &[Topic]) -> Result<Self, UnknownTopic> {
+    pub fn validated(self, own: &[Topic]) -> Result<Self, UnknownTopicError> {
         let is_sent = |topic: &&Topic| Topic::STANDARD.contains(topic) || own.contains(topic);
         let unknown = self.named.iter().find(|topic| !is_sent(topic));
         match unknown.map(Topic::to_string) {
-            Some(name) => Err(UnknownTopic(name)),
+            Some(name) => Err(UnknownTopicError(name)),
             None => Ok(self),
         }
     }
@@ -122,7 +122,7 @@ impl Topics {
 
 /// The stored form: a JSON array of names.
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
-impl Topics {
+impl TopicSet {
     pub(crate) fn to_json(&self) -> String {
         serde_json::json!(self.names().collect::<Vec<_>>()).to_string()
     }
@@ -131,29 +131,29 @@ impl Topics {
     pub(crate) fn from_json(text: &str) -> Option<Self> {
         let mut names: BTreeSet<String> = serde_json::from_str(text).ok()?;
         let all = names.remove(ALL);
-        let named = names.iter().filter_map(|name| Topic::new(name)).collect();
+        let named = names.iter().filter_map(|name| Topic::parse(name)).collect();
         Some(Self { all, named })
     }
 }
 
-impl FromStr for Topics {
-    type Err = UnknownTopic;
+impl FromStr for TopicSet {
+    type Err = UnknownTopicError;
 
     /// Reads `post.created,post.updated`, `*`, or `*,message.sent`. Blanks around a name do no harm.
-    fn from_str(text: &str) -> Result<Self, UnknownTopic> {
+    fn from_str(text: &str) -> Result<Self, UnknownTopicError> {
         let mut topics = Self::default();
         for name in text.split(',').map(str::trim) {
-            match Topic::new(name).filter(|topic| *topic != Topic::PING) {
+            match Topic::parse(name).filter(|topic| *topic != Topic::PING) {
                 Some(topic) => drop(topics.named.insert(topic)),
                 None if name == ALL => topics.all = true,
-                None => return Err(UnknownTopic(name.chars().take(64).collect())),
+                None => return Err(UnknownTopicError(name.chars().take(64).collect())),
             }
         }
         Ok(topics)
     }
 }
 
-impl fmt::Display for Topics {
+impl fmt::Display for TopicSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.names().collect::<Vec<_>>().join(","))
     }

@@ -7,14 +7,14 @@ use http::{HeaderMap, HeaderValue};
 use thiserror::Error;
 
 use super::signing::{DELIVERY, EVENT, SIGNATURE, TIMESTAMP, sign};
-use super::{Endpoint, Event, Secret};
+use super::{Endpoint, Event, WebhookSecret};
 use crate::model::{DeliveryId, Timestamp};
 
 const AGENT: &str = concat!("forum-api/", env!("CARGO_PKG_VERSION"));
 
 /// An attempt, signed and ready.
 #[derive(Clone, Debug)]
-pub struct Outgoing {
+pub struct SignedRequest {
     /// Where it goes.
     pub url: String,
     /// All of its headers but those of the connection.
@@ -23,18 +23,18 @@ pub struct Outgoing {
     pub body: Bytes,
 }
 
-impl Outgoing {
+impl SignedRequest {
     /// An attempt at `now` to tell `endpoint` of `event`, signed with the secret in force.
     ///
     /// # Errors
     /// When it cannot be signed, which no topic, id and secret that there are bring about.
-    pub fn signed(
+    pub fn sign(
         endpoint: &Endpoint,
         delivery: &DeliveryId,
         event: &Event,
-        secret: &Secret,
+        secret: &WebhookSecret,
         now: Timestamp,
-    ) -> Result<Self, Unsent> {
+    ) -> Result<Self, TransportError> {
         let timestamp = now.as_millis().div_euclid(1000).to_string();
         let signature = sign(secret, &timestamp, event.body.as_bytes()).map_err(unsigned)?;
         let mut headers = HeaderMap::from_iter([
@@ -57,13 +57,13 @@ impl Outgoing {
     }
 }
 
-fn unsigned(why: impl std::fmt::Display) -> Unsent {
-    Unsent(format!("It could not be signed: {why}."))
+fn unsigned(why: impl std::fmt::Display) -> TransportError {
+    TransportError(format!("It could not be signed: {why}."))
 }
 
 /// What the receiver answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct ReceiverResponse {
     /// The status.
     pub status: u16,
     /// The beginning of the body, at most 4 KiB.
@@ -71,7 +71,7 @@ pub struct Answer {
 }
 
 #[cfg(feature = "webhooks")]
-impl Answer {
+impl ReceiverResponse {
     /// The most bytes of an excerpt.
     pub(crate) const MAX_EXCERPT: usize = 4 * 1024;
 
@@ -87,7 +87,7 @@ impl Answer {
 /// Why there was no answer, in one sentence for the log.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
-pub struct Unsent(pub String);
+pub struct TransportError(pub String);
 
 /// Sends one attempt.
 #[async_trait]
@@ -96,5 +96,5 @@ pub trait Transport: Send + Sync + 'static {
     ///
     /// # Errors
     /// When there was no answer, or nothing may be sent there.
-    async fn post(&self, request: Outgoing) -> Result<Answer, Unsent>;
+    async fn send(&self, request: SignedRequest) -> Result<ReceiverResponse, TransportError>;
 }

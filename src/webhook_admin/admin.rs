@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::Declined;
+use super::WebhookAdminError;
 use crate::environment::Environment;
 use crate::error::BoxError;
 use crate::model::{DeliveryId, EndpointId, UserId};
-use crate::store::Webhooks;
+use crate::store::WebhookStores;
 use crate::webhook::{
-    Endpoint, Event, KeyId, KeyMismatch, Occasion, Pending, Plain, Resolver, Sealed, Secret,
-    SecretBox, SystemResolver, Target, Topic, Topics,
+    EncryptedSecret, Endpoint, EndpointUrl, Event, EventMeta, KeyId, KeyMismatch, PendingSecret,
+    PlaintextCipher, Resolver, SecretCipher, SystemResolver, Topic, TopicSet, WebhookSecret,
 };
 
 /// Largest number of dead deliveries that are queued again in one step.
@@ -17,8 +17,8 @@ const RETRY_BATCH: u32 = 500;
 
 /// Registers endpoints and changes them (contract, section 8).
 #[derive(Clone)]
-pub struct Registry {
-    webhooks: Webhooks,
+pub struct WebhookAdmin {
+    webhooks: WebhookStores,
     environment: Environment,
     resolver: Arc<dyn Resolver>,
     own: Vec<Topic>,
@@ -27,29 +27,29 @@ pub struct Registry {
 
 /// An endpoint to be.
 #[derive(Clone, Debug)]
-pub struct Registration {
+pub struct NewEndpoint {
     /// Where deliveries are sent.
     pub url: String,
     /// Topics.
-    pub topics: Topics,
+    pub topics: TopicSet,
     /// The member for whom it acts.
     pub owner: UserId,
     /// What signs its deliveries; `None` for a new one.
-    pub secret: Option<Secret>,
+    pub secret: Option<WebhookSecret>,
 }
 
 /// An endpoint with its new secret, which is shown once.
 #[derive(Clone, Debug)]
-pub struct Revealed {
+pub struct EndpointWithSecret {
     /// The endpoint.
     pub endpoint: Endpoint,
     /// The secret.
-    pub secret: Secret,
+    pub secret: WebhookSecret,
 }
 
-impl Registry {
+impl WebhookAdmin {
     /// Over these stores; only public addresses are taken.
-    pub fn new(webhooks: Webhooks, environment: impl Into<Environment>) -> Self {
+    pub fn new(webhooks: WebhookStores, environment: impl Into<Environment>) -> Self {
         Self {
             webhooks,
             environment: environment.into(),
@@ -88,7 +88,7 @@ impl Registry {
 
     /// Where it keeps what it registers.
     #[cfg(feature = "panel")]
-    pub(crate) fn webhooks(&self) -> &Webhooks {
+    pub(crate) fn webhooks(&self) -> &WebhookStores {
         &self.webhooks
     }
 
@@ -99,7 +99,7 @@ impl Registry {
     /// # Errors
     /// [`Declined::Key`] when another key is recorded; [`Declined::Failed`] when none is, and a stored secret cannot be
     /// decrypted.
-    pub async fn check_key(&self) -> Result<(), Declined> {
+    pub async fn check_key(&self) -> Result<(), WebhookAdminError> {
         let (endpoints, secrets) = (&self.webhooks.endpoints, &*self.environment.secrets);
         loop {
             if let Some(stored) = endpoints.key_id().await? {
@@ -109,7 +109,7 @@ impl Registry {
                 return is_given.then_some(()).ok_or_else(mismatch);
             }
             if self
-                .replace_key(None, endpoints.all().await?, secrets)
+                .replace_key(None, endpoints.list().await?, secrets)
                 .await?
             {
                 return Ok(());
@@ -127,11 +127,11 @@ impl Registry {
     /// [`Declined::Key`] when the recorded key is neither of the two, unless there are no endpoints and this registry has
     /// no key, so that an operator who lost the key can remove the endpoints and record another one.
     /// [`Declined::Failed`] when a secret cannot be decrypted with either. Nothing is changed then.
-    pub async fn reencrypt(&self, new: &dyn SecretBox) -> Result<usize, Declined> {
+    pub async fn reencrypt(&self, new: &dyn SecretCipher) -> Result<usize, WebhookAdminError> {
         let (endpoints, former) = (&self.webhooks.endpoints, self.environment.secrets.key_id());
         loop {
-            let (stored, all) = (endpoints.key_id().await?, endpoints.all().await?);
-            let is_lost = all.is_empty() && former == Plain.key_id();
+            let (stored, all) = (endpoints.key_id().await?, endpoints.list().await?);
+            let is_lost = all.is_empty() && former == PlaintextCipher.key_id();
             if let Some(stored) = &stored
                 && ![&former, &new.key_id()].contains(&stored)
                 && !is_lost
@@ -152,8 +152,8 @@ impl Registry {
         &self,
         former: Option<&KeyId>,
         endpoints: Vec<Endpoint>,
-        new: &dyn SecretBox,
-    ) -> Result<bool, Declined> {
+        new: &dyn SecretCipher,
+    ) -> Result<bool, WebhookAdminError> {
         let endpoints = endpoints.into_iter();
         let endpoints = endpoints.map(|endpoint| self.reencrypted(endpoint, new));
         let endpoints = endpoints.collect::<Result<Vec<_>, _>>()?;
@@ -167,16 +167,16 @@ impl Registry {
     /// # Errors
     /// When the store's secrets have another key, nothing may be sent to the URL's address, or the board never sends one of
     /// the topics.
-    pub async fn register(&self, new: Registration) -> Result<Revealed, Declined> {
-        let topics = new.topics.checked(&self.own)?;
-        Target::register(&new.url, self.allow_private, &*self.resolver).await?;
+    pub async fn add(&self, new: NewEndpoint) -> Result<EndpointWithSecret, WebhookAdminError> {
+        let topics = new.topics.validated(&self.own)?;
+        EndpointUrl::check_registration(&new.url, self.allow_private, &*self.resolver).await?;
         self.check_key().await?;
         let random = &*self.environment.random;
         let secret = match new.secret {
             Some(secret) => secret,
-            None => Secret::mint(random)?,
+            None => WebhookSecret::generate(random)?,
         };
-        let id = EndpointId::mint(random)?;
+        let id = EndpointId::generate(random)?;
         let endpoint = Endpoint {
             secret: self.seal(&secret, &id)?,
             id,
@@ -185,11 +185,11 @@ impl Registry {
             owner: new.owner,
             enabled: true,
             created_at: self.environment.clock.now(),
-            pending: None,
+            pending_secret: None,
             version: 1,
         };
         let added = self.webhooks.endpoints.add(&endpoint).await?;
-        let revealed = added.then_some(Revealed { endpoint, secret });
+        let revealed = added.then_some(EndpointWithSecret { endpoint, secret });
         revealed.ok_or_else(|| failed("the new endpoint's id is taken"))
     }
 
@@ -197,21 +197,21 @@ impl Registry {
     ///
     /// # Errors
     /// When there is no such endpoint.
-    pub async fn rotate(&self, id: &EndpointId) -> Result<Revealed, Declined> {
+    pub async fn rotate(&self, id: &EndpointId) -> Result<EndpointWithSecret, WebhookAdminError> {
         self.check_key().await?;
-        let secret = Secret::mint(&*self.environment.random)?;
+        let secret = WebhookSecret::generate(&*self.environment.random)?;
         let sealed = self.seal(&secret, id)?;
         let now = self.environment.clock.now();
         let rotate = self.change(id, |endpoint| Ok(endpoint.rotated(sealed.clone(), now)));
         let endpoint = rotate.await?;
-        Ok(Revealed { endpoint, secret })
+        Ok(EndpointWithSecret { endpoint, secret })
     }
 
     /// Ends a rotation: the pending secret is in force.
     ///
     /// # Errors
     /// When there is no such endpoint, or nothing pends.
-    pub async fn activate(&self, id: &EndpointId) -> Result<Endpoint, Declined> {
+    pub async fn activate(&self, id: &EndpointId) -> Result<Endpoint, WebhookAdminError> {
         let now = self.environment.clock.now();
         self.change(id, |endpoint| Ok(endpoint.activated(now)?))
             .await
@@ -221,7 +221,11 @@ impl Registry {
     ///
     /// # Errors
     /// When there is no such endpoint.
-    pub async fn enable(&self, id: &EndpointId, enabled: bool) -> Result<Endpoint, Declined> {
+    pub async fn set_enabled(
+        &self,
+        id: &EndpointId,
+        enabled: bool,
+    ) -> Result<Endpoint, WebhookAdminError> {
         let enable = self.change(id, |endpoint| {
             Ok(Endpoint {
                 enabled,
@@ -235,8 +239,12 @@ impl Registry {
     ///
     /// # Errors
     /// When there is no such endpoint, or the board never sends one of the topics.
-    pub async fn subscribe(&self, id: &EndpointId, topics: Topics) -> Result<Endpoint, Declined> {
-        let topics = topics.checked(&self.own)?;
+    pub async fn set_topics(
+        &self,
+        id: &EndpointId,
+        topics: TopicSet,
+    ) -> Result<Endpoint, WebhookAdminError> {
+        let topics = topics.validated(&self.own)?;
         let subscribe = self.change(id, |endpoint| {
             let topics = topics.clone();
             Ok(Endpoint { topics, ..endpoint })
@@ -248,13 +256,16 @@ impl Registry {
     ///
     /// # Errors
     /// When there is no such endpoint, or it is disabled.
-    pub async fn ping(&self, id: &EndpointId) -> Result<DeliveryId, Declined> {
+    pub async fn ping(&self, id: &EndpointId) -> Result<DeliveryId, WebhookAdminError> {
         let now = self.environment.clock.now();
-        let ping = Event::ping(Occasion::new(&*self.environment.random, now)?);
-        let sent = self.webhooks.deliveries.send(&ping, id, now).await?;
+        let ping = Event::ping(EventMeta::new(&*self.environment.random, now)?);
+        let sent = self.webhooks.deliveries.enqueue(&ping, id, now).await?;
         match sent {
             Some(delivery) => Ok(delivery),
-            None => self.find(id).await.and(Err(Declined::Disabled)),
+            None => self
+                .find(id)
+                .await
+                .and(Err(WebhookAdminError::EndpointDisabled)),
         }
     }
 
@@ -262,16 +273,18 @@ impl Registry {
     ///
     /// # Errors
     /// When there is no such endpoint.
-    pub async fn remove(&self, id: &EndpointId) -> Result<(), Declined> {
+    pub async fn remove(&self, id: &EndpointId) -> Result<(), WebhookAdminError> {
         let removed = self.webhooks.endpoints.remove(id).await?;
-        removed.then_some(()).ok_or(Declined::NoSuchEndpoint)
+        removed
+            .then_some(())
+            .ok_or(WebhookAdminError::EndpointNotFound)
     }
 
     /// Queues every dead delivery of an endpoint again, in batches; returns their number.
     ///
     /// # Errors
     /// When there is no such endpoint.
-    pub async fn retry_dead(&self, id: &EndpointId) -> Result<u64, Declined> {
+    pub async fn retry_dead(&self, id: &EndpointId) -> Result<u64, WebhookAdminError> {
         self.find(id).await?;
         let deliveries = &self.webhooks.deliveries;
         let mut retried = 0;
@@ -284,45 +297,61 @@ impl Registry {
         }
     }
 
-    fn seal(&self, secret: &Secret, endpoint: &EndpointId) -> Result<Sealed, Declined> {
-        let sealed = self.environment.secrets.seal(secret, endpoint);
-        sealed.map_err(Declined::Failed)
+    fn seal(
+        &self,
+        secret: &WebhookSecret,
+        endpoint: &EndpointId,
+    ) -> Result<EncryptedSecret, WebhookAdminError> {
+        let sealed = self.environment.secrets.encrypt(secret, endpoint);
+        sealed.map_err(WebhookAdminError::Backend)
     }
 
-    fn reencrypted(&self, endpoint: Endpoint, new: &dyn SecretBox) -> Result<Endpoint, Declined> {
+    fn reencrypted(
+        &self,
+        endpoint: Endpoint,
+        new: &dyn SecretCipher,
+    ) -> Result<Endpoint, WebhookAdminError> {
         let id = &endpoint.id;
-        let reencrypt = |sealed: &Sealed| {
-            if new.open(sealed, id).is_ok() {
+        let reencrypt = |sealed: &EncryptedSecret| {
+            if new.decrypt(sealed, id).is_ok() {
                 return Ok(sealed.clone());
             }
-            let secret = self.environment.secrets.open(sealed, id);
+            let secret = self.environment.secrets.decrypt(sealed, id);
             let unreadable = |error| failed(format!("the secret of {id} cannot be read: {error}"));
             let secret = secret.map_err(unreadable)?;
-            new.seal(&secret, id).map_err(Declined::Failed)
+            new.encrypt(&secret, id).map_err(WebhookAdminError::Backend)
         };
         let secret = reencrypt(&endpoint.secret)?;
-        let pending = endpoint.pending.as_ref().map(|Pending { secret, from }| {
-            let (secret, from) = (reencrypt(secret)?, *from);
-            Ok::<_, Declined>(Pending { secret, from })
-        });
+        let pending = endpoint.pending_secret.as_ref().map(
+            |PendingSecret {
+                 secret,
+                 activates_at: from,
+             }| {
+                let (secret, from) = (reencrypt(secret)?, *from);
+                Ok::<_, WebhookAdminError>(PendingSecret {
+                    secret,
+                    activates_at: from,
+                })
+            },
+        );
         Ok(Endpoint {
             secret,
-            pending: pending.transpose()?,
+            pending_secret: pending.transpose()?,
             ..endpoint
         })
     }
 
-    async fn find(&self, id: &EndpointId) -> Result<Endpoint, Declined> {
+    async fn find(&self, id: &EndpointId) -> Result<Endpoint, WebhookAdminError> {
         let found = self.webhooks.endpoints.find(id).await?;
-        found.ok_or(Declined::NoSuchEndpoint)
+        found.ok_or(WebhookAdminError::EndpointNotFound)
     }
 
     /// Changes an endpoint, and repeats that if it was changed meanwhile. Returns it with its new version.
     async fn change(
         &self,
         id: &EndpointId,
-        change: impl Fn(Endpoint) -> Result<Endpoint, Declined> + Send + Sync,
-    ) -> Result<Endpoint, Declined> {
+        change: impl Fn(Endpoint) -> Result<Endpoint, WebhookAdminError> + Send + Sync,
+    ) -> Result<Endpoint, WebhookAdminError> {
         loop {
             let changed = change(self.find(id).await?)?;
             if self.webhooks.endpoints.update(&changed).await? {
@@ -333,8 +362,8 @@ impl Registry {
     }
 }
 
-opaque_debug!(Registry);
+opaque_debug!(WebhookAdmin);
 
-fn failed(source: impl Into<BoxError>) -> Declined {
-    Declined::Failed(source.into())
+fn failed(source: impl Into<BoxError>) -> WebhookAdminError {
+    WebhookAdminError::Backend(source.into())
 }

@@ -2,51 +2,51 @@
 
 use thiserror::Error;
 
-use crate::error::{BoxError, Fault};
-use crate::runtime::NoEntropy;
-use crate::webhook::{KeyMismatch, NothingPending, Refused, UnknownTopic};
+use crate::error::{BackendError, BoxError};
+use crate::runtime::RandomError;
+use crate::webhook::{AddressError, KeyMismatch, NoPendingSecretError, UnknownTopicError};
 
 /// Why an operation was not carried out. It prints as a sentence.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum Declined {
+pub enum WebhookAdminError {
     /// There is no endpoint with this id.
     #[error("unknown endpoint")]
-    NoSuchEndpoint,
+    EndpointNotFound,
     /// Nothing may be sent to this address.
     #[error(transparent)]
-    Address(#[from] Refused),
+    Address(#[from] AddressError),
     /// The board never sends this topic.
     #[error(transparent)]
-    Topic(#[from] UnknownTopic),
+    UnknownTopic(#[from] UnknownTopicError),
     /// There is no secret to activate.
     #[error("no secret is pending")]
-    NothingPending,
+    NoPendingSecret,
     /// A disabled endpoint is not pinged.
     #[error("the endpoint is disabled; enable it first")]
-    Disabled,
+    EndpointDisabled,
     /// The store's secrets are encrypted with another key.
     #[error(transparent)]
     Key(#[from] KeyMismatch),
     /// A backend failed.
     #[error(transparent)]
-    Failed(BoxError),
+    Backend(BoxError),
 }
 
-impl From<Fault> for Declined {
-    fn from(fault: Fault) -> Self {
-        Self::Failed(fault.into_source())
+impl From<BackendError> for WebhookAdminError {
+    fn from(fault: BackendError) -> Self {
+        Self::Backend(fault.into_inner())
     }
 }
 
-impl From<NothingPending> for Declined {
-    fn from(_: NothingPending) -> Self {
-        Self::NothingPending
+impl From<NoPendingSecretError> for WebhookAdminError {
+    fn from(_: NoPendingSecretError) -> Self {
+        Self::NoPendingSecret
     }
 }
 
-impl From<NoEntropy> for Declined {
-    fn from(error: NoEntropy) -> Self {
-        Self::Failed(error.into())
+impl From<RandomError> for WebhookAdminError {
+    fn from(error: RandomError) -> Self {
+        Self::Backend(error.into())
     }
 }

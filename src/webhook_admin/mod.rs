@@ -3,5 +3,5 @@
 mod admin;
 mod error;
 
-pub use admin::{Registration, Registry, Revealed};
-pub use error::Declined;
+pub use admin::{EndpointWithSecret, NewEndpoint, WebhookAdmin};
+pub use error::WebhookAdminError;

@@ -7,18 +7,20 @@ use tracing::field::Empty;
 
 use super::batcher::Batchers;
 use super::context::WorkerContext;
-use crate::error::{Fault, Stored};
+use crate::error::{BackendError, BackendResult};
 use crate::metrics::recorder;
 use crate::model::Timestamp;
-use crate::store::{Claimed, Settlement};
-use crate::webhook::{Answer, Attempted, Outcome, Outgoing, Progress, Secret};
+use crate::store::{ClaimedDelivery, Settlement};
+use crate::webhook::{
+    AttemptOutcome, AttemptRecord, DeliveryProgress, ReceiverResponse, SignedRequest, WebhookSecret,
+};
 
 /// How long a delivery waits, and its slot with it, when it could not be attempted: what failed is not called again at
 /// once for the other deliveries in the queue.
 const RECOVERY: Duration = Duration::from_secs(5);
 
 /// The span of an attempt; how it ended is recorded later. It has no URL, which may contain a secret.
-pub(super) fn span(claimed: &Claimed) -> Span {
+pub(super) fn span(claimed: &ClaimedDelivery) -> Span {
     tracing::info_span!(
         "delivery",
         delivery = %claimed.delivery.id,
@@ -35,7 +37,7 @@ pub(super) fn span(claimed: &Claimed) -> Span {
 pub(super) struct Attempt<'a> {
     pub(super) context: &'a WorkerContext,
     pub(super) batchers: &'a Batchers,
-    pub(super) claimed: &'a Claimed,
+    pub(super) claimed: &'a ClaimedDelivery,
 }
 
 enum Ended {
@@ -49,14 +51,14 @@ enum Ended {
 
 /// How an attempt ended, and what is kept of it for the operator.
 struct AttemptResult {
-    outcome: Outcome,
-    record: Option<Attempted>,
+    outcome: AttemptOutcome,
+    record: Option<AttemptRecord>,
 }
 
 impl Attempt<'_> {
     /// Attempts the delivery and settles it, or returns it to the queue. `may_receive` is the result of the check of the
     /// endpoint's owner, made after the claim.
-    pub(super) async fn run(self, may_receive: Stored<bool>) {
+    pub(super) async fn run(self, may_receive: BackendResult<bool>) {
         match self.attempt(may_receive).await {
             Ok(Ended::Settled(result)) => self.settle(&result).await,
             Ok(Ended::NotSent) => self.release(Duration::ZERO).await,
@@ -72,14 +74,14 @@ impl Attempt<'_> {
     }
 
     /// Sends within the lease only.
-    async fn attempt(&self, may_receive: Stored<bool>) -> Stored<Ended> {
+    async fn attempt(&self, may_receive: BackendResult<bool>) -> BackendResult<Ended> {
         let (context, claimed) = (self.context, self.claimed);
         if claimed.lease_expired {
             return Ok(Ended::Settled(self.lease_expired()));
         }
         if !may_receive? {
             return Ok(Ended::Settled(AttemptResult {
-                outcome: Outcome::Withheld,
+                outcome: AttemptOutcome::Withheld,
                 record: None,
             }));
         }
@@ -87,8 +89,8 @@ impl Attempt<'_> {
         let open = async {
             let secrets = &context.environment.secrets;
             secrets
-                .open(sealed, &claimed.endpoint.id)
-                .map_err(Fault::new)
+                .decrypt(sealed, &claimed.endpoint.id)
+                .map_err(BackendError::new)
         };
         let secret = match context.with_step_timeout(open).await {
             Ok(secret) => secret,
@@ -108,7 +110,10 @@ impl Attempt<'_> {
 
     /// Whether the worker goes on, and the rest of the lease covers the time limit of sending.
     fn may_send(&self) -> bool {
-        let ends_by = self.context.now().plus(self.context.settings.step);
+        let ends_by = self
+            .context
+            .now()
+            .saturating_add(self.context.settings.step_timeout);
         !self.context.is_stopping() && ends_by <= self.claimed.lease_until
     }
 
@@ -116,44 +121,47 @@ impl Attempt<'_> {
     fn lease_expired(&self) -> AttemptResult {
         let why = "the lease expired and the worker reported no result";
         AttemptResult {
-            outcome: Outcome::LeaseExpired,
+            outcome: AttemptOutcome::LeaseExpired,
             record: Some(self.not_sent(why.into())),
         }
     }
 
     /// Postpones a delivery whose secret cannot be decrypted. Each wait is as long as the delivery has existed, within the
     /// bounds of the backoff, so the waits double without a counter.
-    fn postponed(&self, fault: &Fault) -> AttemptResult {
+    fn postponed(&self, fault: &BackendError) -> AttemptResult {
         let (now, backoff) = (self.context.now(), &self.context.settings.backoff);
-        let age = now.since(self.claimed.delivery.created_at);
+        let age = now.saturating_duration_since(self.claimed.delivery.created_at);
         let wait = backoff.bounded(age, self.context.random());
         tracing::warn!(error = %fault, ?wait, "failed to decrypt endpoint secret; delivery rescheduled");
         AttemptResult {
-            outcome: Outcome::Postponed(wait),
+            outcome: AttemptOutcome::Postponed(wait),
             record: Some(self.not_sent(format!("not sent: {fault}"))),
         }
     }
 
-    async fn send(&self, secret: &Secret) -> AttemptResult {
+    async fn send(&self, secret: &WebhookSecret) -> AttemptResult {
         let (context, claimed) = (self.context, self.claimed);
         let at = context.now();
         let sent = async {
             let (delivery, event) = (&claimed.delivery.id, &claimed.event);
-            let request = Outgoing::signed(&claimed.endpoint, delivery, event, secret, at);
-            let answer = context.transport.post(request.map_err(Fault::new)?).await;
-            answer.map_err(Fault::new)
+            let request = SignedRequest::sign(&claimed.endpoint, delivery, event, secret, at);
+            let answer = context
+                .transport
+                .send(request.map_err(BackendError::new)?)
+                .await;
+            answer.map_err(BackendError::new)
         };
         let answer = context.with_step_timeout(sent).await;
-        let mut record = self.record(at, context.now().since(at));
+        let mut record = self.record(at, context.now().saturating_duration_since(at));
         let outcome = match answer {
             Ok(answer) => {
                 record.status = Some(answer.status);
-                record.answer = Some(Answer::excerpt_of(answer.excerpt));
-                Outcome::Answered(answer.status)
+                record.response_excerpt = Some(ReceiverResponse::excerpt_of(answer.excerpt));
+                AttemptOutcome::Responded(answer.status)
             }
             Err(fault) => {
-                record.error = Some(Answer::excerpt_of(fault.to_string()));
-                Outcome::Unanswered
+                record.error = Some(ReceiverResponse::excerpt_of(fault.to_string()));
+                AttemptOutcome::NoResponse
             }
         };
         AttemptResult {
@@ -162,28 +170,28 @@ impl Attempt<'_> {
         }
     }
 
-    fn not_sent(&self, why: String) -> Attempted {
-        Attempted {
-            error: Some(Answer::excerpt_of(why)),
+    fn not_sent(&self, why: String) -> AttemptRecord {
+        AttemptRecord {
+            error: Some(ReceiverResponse::excerpt_of(why)),
             ..self.record(self.context.now(), Duration::ZERO)
         }
     }
 
-    fn record(&self, at: Timestamp, took: Duration) -> Attempted {
-        Attempted {
+    fn record(&self, at: Timestamp, took: Duration) -> AttemptRecord {
+        AttemptRecord {
             attempt: self.claimed.delivery.progress.attempts + 1,
             at,
             status: None,
             error: None,
             duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            answer: None,
+            response_excerpt: None,
         }
     }
 
     async fn settle(&self, result: &AttemptResult) {
         let (now, backoff) = (self.context.now(), &self.context.settings.backoff);
         let before = self.claimed.delivery.progress;
-        let progress = before.after(result.outcome, backoff, now, self.context.random());
+        let progress = before.after_attempt(result.outcome, backoff, now, self.context.random());
         let settlement = Settlement::new(self.claimed, progress, result.record.clone());
         match self.batchers.settle(self.context, settlement).await {
             Some(true) => self.log(result, &progress),
@@ -207,9 +215,12 @@ impl Attempt<'_> {
         }
     }
 
-    fn log(&self, result: &AttemptResult, progress: &Progress) {
+    fn log(&self, result: &AttemptResult, progress: &DeliveryProgress) {
         let (span, state) = (Span::current(), progress.state.as_str());
-        let was_sent = matches!(result.outcome, Outcome::Answered(_) | Outcome::Unanswered);
+        let was_sent = matches!(
+            result.outcome,
+            AttemptOutcome::Responded(_) | AttemptOutcome::NoResponse
+        );
         let sent = result.record.as_ref().filter(|_| was_sent);
         let took = sent.map(|sent| Duration::from_millis(sent.duration_ms));
         recorder::record_attempt(self.claimed.delivery.topic.as_str(), state, took);

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
 use super::context::WorkerContext;
-use crate::error::{Fault, Stored};
+use crate::error::{BackendError, BackendResult};
 use crate::metrics::recorder;
-use crate::store::{Claimed, Settlement};
+use crate::store::{ClaimedDelivery, Settlement};
 
 /// Largest number of items that are recorded in one call.
 const BATCH: usize = 64;
@@ -41,14 +41,14 @@ impl<T: Send + 'static, R: Send + 'static> Batcher<T, R> {
     async fn submit(&self, context: &WorkerContext, item: T) -> Option<R> {
         let (sender, result) = oneshot::channel();
         self.0.send((item, sender)).ok()?;
-        let result = context.within(context.settings.step, result).await;
+        let result = context.within(context.settings.step_timeout, result).await;
         result?.ok()
     }
 }
 
 /// Records that attempts begin to send, and how they end.
 pub(super) struct Batchers {
-    starts: Batcher<Claimed, Stored<bool>>,
+    starts: Batcher<ClaimedDelivery, BackendResult<bool>>,
     settlements: Batcher<Settlement, bool>,
 }
 
@@ -64,10 +64,14 @@ impl Batchers {
     pub(super) async fn begin_sending(
         &self,
         context: &WorkerContext,
-        claimed: &Claimed,
-    ) -> Stored<bool> {
+        claimed: &ClaimedDelivery,
+    ) -> BackendResult<bool> {
         let begun = self.starts.submit(context, claimed.clone()).await;
-        begun.unwrap_or_else(|| Err(Fault::new("timed out recording the start of the attempt")))
+        begun.unwrap_or_else(|| {
+            Err(BackendError::new(
+                "timed out recording the start of the attempt",
+            ))
+        })
     }
 
     /// Records how an attempt ended; `false` when its lease was not in force any more, and `None` when it is not known to
@@ -81,7 +85,10 @@ impl Batchers {
     }
 }
 
-async fn begin_sending(context: Arc<WorkerContext>, batch: Vec<Submitted<Claimed, Stored<bool>>>) {
+async fn begin_sending(
+    context: Arc<WorkerContext>,
+    batch: Vec<Submitted<ClaimedDelivery, BackendResult<bool>>>,
+) {
     let (claimed, senders): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
     let deliveries = &context.stores.deliveries;
     let begin = async { deliveries.begin_sending(&claimed, context.now()).await };
@@ -92,7 +99,7 @@ async fn begin_sending(context: Arc<WorkerContext>, batch: Vec<Submitted<Claimed
     for (one, sender) in claimed.iter().zip(senders) {
         let begun = match &begun {
             Ok(begun) => Ok(begun.contains(&one.delivery.id)),
-            Err(fault) => Err(Fault::new(fault.to_string())),
+            Err(fault) => Err(BackendError::new(fault.to_string())),
         };
         sender.send(begun).unwrap_or_default();
     }

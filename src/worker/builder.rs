@@ -10,49 +10,49 @@ use super::poll_loop::PollLoop;
 use super::slots::Slots;
 use super::{WorkerHandle, dispatch, fan_out, maintenance};
 use crate::environment::Environment;
-use crate::host::Authority;
-use crate::store::Webhooks;
+use crate::host::Authorizer;
+use crate::store::WebhookStores;
 use crate::webhook::{Backoff, Transport};
 
 /// The settings of a worker. Take the defaults and change what you need.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct WorkerSettings {
     /// The waits between the attempts of a delivery. Default: 30 s, doubling, never more than one hour.
     pub backoff: Backoff,
     /// How many attempts are in progress at once. Default: 256.
-    pub at_once: u32,
+    pub max_in_flight: u32,
     /// How many of them go to one endpoint. Default: 4.
-    pub per_endpoint: u32,
+    pub max_in_flight_per_endpoint: u32,
     /// How long to sleep at most before looking for what other processes have written. Default: 1 s.
-    pub poll: Duration,
+    pub poll_interval: Duration,
     /// Time limit of a step of an attempt: the check of the owner, decrypting the secret, recording that sending begins,
     /// sending, recording the end. Default: 15 s. A transport's own limit has to be shorter.
-    pub step: Duration,
+    pub step_timeout: Duration,
     /// How long deliveries are kept that were delivered, gone or withheld. Default: 7 days.
-    pub keep: Duration,
+    pub retention: Duration,
     /// The time between two sweeps of what is not kept. Default: 1 hour.
-    pub sweep: Duration,
+    pub sweep_interval: Duration,
 }
 
-impl Default for Settings {
+impl Default for WorkerSettings {
     fn default() -> Self {
         Self {
             backoff: Backoff::default(),
-            at_once: 256,
-            per_endpoint: 4,
-            poll: Duration::from_secs(1),
-            step: Duration::from_secs(15),
-            keep: Duration::from_secs(7 * 24 * 60 * 60),
-            sweep: Duration::from_secs(60 * 60),
+            max_in_flight: 256,
+            max_in_flight_per_endpoint: 4,
+            poll_interval: Duration::from_secs(1),
+            step_timeout: Duration::from_secs(15),
+            retention: Duration::from_secs(7 * 24 * 60 * 60),
+            sweep_interval: Duration::from_secs(60 * 60),
         }
     }
 }
 
-impl Settings {
+impl WorkerSettings {
     /// Duration of a lease: four [steps](Self::step), 60 s by default. Nothing is sent unless the rest of the lease covers
     /// a step. The deliveries of a worker that died wait for so long.
-    pub fn lease(&self) -> Duration {
-        self.step.saturating_mul(4)
+    pub fn lease_duration(&self) -> Duration {
+        self.step_timeout.saturating_mul(4)
     }
 }
 
@@ -61,8 +61,8 @@ impl Settings {
 /// ```no_run
 /// # use std::sync::Arc;
 /// # use forum_api::webhook::Transport;
-/// # use forum_api::{runtime::TokioRuntime, host::Authority, store::Webhooks, worker::Worker};
-/// # async fn run(stores: Webhooks, authority: Arc<dyn Authority>, transport: impl Transport) {
+/// # use forum_api::{runtime::TokioRuntime, host::Authorizer, store::Webhooks, worker::Worker};
+/// # async fn run(stores: Webhooks, authority: Arc<dyn Authorizer>, transport: impl Transport) {
 /// let worker = Worker::new(stores, authority, transport, TokioRuntime).start();
 /// worker.wake(); // after each commit that wrote an event
 /// worker.stop().await; // before the process ends
@@ -76,8 +76,8 @@ impl Worker {
     /// `environment` may be the [`Runtime`](crate::runtime::Runtime) on which its loops and attempts run. With
     /// [`Inline`](crate::runtime::Inline), which starts no tasks, nothing is ever sent.
     pub fn new(
-        stores: Webhooks,
-        authority: Arc<dyn Authority>,
+        stores: WebhookStores,
+        authority: Arc<dyn Authorizer>,
         transport: impl Transport,
         environment: impl Into<Environment>,
     ) -> Self {
@@ -86,7 +86,7 @@ impl Worker {
             authority,
             transport: Arc::new(transport),
             environment: environment.into(),
-            settings: Settings::default(),
+            settings: WorkerSettings::default(),
             events: PollLoop::default(),
             deliveries: PollLoop::default(),
             sweep: PollLoop::default(),
@@ -98,7 +98,7 @@ impl Worker {
 
     /// Takes these settings. Default: [`Settings::default`].
     #[must_use]
-    pub fn settings(mut self, settings: Settings) -> Self {
+    pub fn settings(mut self, settings: WorkerSettings) -> Self {
         self.0.settings = settings;
         self
     }

@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::Settings;
+use super::WorkerSettings;
 use super::poll_loop::PollLoop;
 use super::slots::Slots;
 use crate::environment::Environment;
-use crate::error::{Fault, Stored};
-use crate::host::Authority;
+use crate::error::{BackendError, BackendResult};
+use crate::host::Authorizer;
 use crate::metrics::recorder;
 use crate::model::Timestamp;
-use crate::store::Webhooks;
+use crate::store::WebhookStores;
 use crate::task::{catch_panic, timeout};
 use crate::webhook::{Backoff, Transport};
 
@@ -25,11 +25,11 @@ const RETRY: Backoff = Backoff {
 };
 
 pub(super) struct WorkerContext {
-    pub(super) stores: Webhooks,
-    pub(super) authority: Arc<dyn Authority>,
+    pub(super) stores: WebhookStores,
+    pub(super) authority: Arc<dyn Authorizer>,
     pub(super) transport: Arc<dyn Transport>,
     pub(super) environment: Environment,
-    pub(super) settings: Settings,
+    pub(super) settings: WorkerSettings,
     /// Fans events out.
     pub(super) events: PollLoop,
     /// Claims deliveries.
@@ -73,7 +73,7 @@ impl WorkerContext {
         self.tasks.send_modify(|tasks| *tasks += 1);
         let guard = TaskGuard(Arc::clone(self));
         let work = work(Arc::clone(self));
-        drop(self.environment.runtime.detach(Box::pin(async move {
+        drop(self.environment.runtime.spawn(Box::pin(async move {
             let _guard = guard;
             work.await;
         })));
@@ -82,14 +82,16 @@ impl WorkerContext {
     /// Calls code of the host or a store: a panic in it is a fault, and so is one step too long.
     pub(super) async fn with_step_timeout<T>(
         &self,
-        work: impl Future<Output = Stored<T>>,
-    ) -> Stored<T> {
-        let ended = self.within(self.settings.step, catch_panic(work)).await;
-        ended.unwrap_or_else(|| Err(Fault::new("the operation timed out")))
+        work: impl Future<Output = BackendResult<T>>,
+    ) -> BackendResult<T> {
+        let ended = self
+            .within(self.settings.step_timeout, catch_panic(work))
+            .await;
+        ended.unwrap_or_else(|| Err(BackendError::new("the operation timed out")))
     }
 
     /// Calls a store again while it fails and the step lasts; `None` when no call succeeded.
-    pub(super) async fn retry_with_backoff<T, F: Future<Output = Stored<T>>>(
+    pub(super) async fn retry_with_backoff<T, F: Future<Output = BackendResult<T>>>(
         &self,
         work: impl Fn() -> F,
     ) -> Option<T> {
@@ -106,19 +108,19 @@ impl WorkerContext {
             }
             None
         };
-        let ended = self.within(self.settings.step, tries).await;
+        let ended = self.within(self.settings.step_timeout, tries).await;
         ended.flatten()
     }
 
     /// Counts and logs a failed call of a store that is repeated.
-    pub(super) fn store_failed(&self, fault: &Fault, failed: u32) {
+    pub(super) fn store_failed(&self, fault: &BackendError, failed: u32) {
         recorder::record_store_error("webhooks");
         tracing::warn!(error = %fault, consecutive_failures = failed, "store operation failed; retrying");
     }
 
     /// The wait after the `failed`th failure in a row.
     pub(super) fn retry_delay(&self, failed: u32) -> Duration {
-        RETRY.wait(failed, self.random())
+        RETRY.delay(failed, self.random())
     }
 
     /// From 0 to 1, without 1; 0 when the source of randomness fails, so that waits are not spread.

@@ -11,10 +11,10 @@ use super::batcher::Batchers;
 use super::context::WorkerContext;
 use super::fan_out::may_receive;
 use super::slots::Slot;
-use crate::error::{Fault, Stored};
-use crate::host::Standing;
+use crate::error::{BackendError, BackendResult};
+use crate::host::Access;
 use crate::model::UserId;
-use crate::store::Claimed;
+use crate::store::ClaimedDelivery;
 
 pub(super) fn start(context: &Arc<WorkerContext>) {
     let batchers = Arc::new(Batchers::start(context));
@@ -25,17 +25,19 @@ pub(super) fn start(context: &Arc<WorkerContext>) {
 }
 
 /// Claims what can start now, and starts it. When no slot is free, the next slot that becomes free notifies the loop.
-async fn turn(context: &Arc<WorkerContext>, batchers: &Arc<Batchers>) -> Stored<Duration> {
-    let poll = context.settings.poll;
+async fn turn(context: &Arc<WorkerContext>, batchers: &Arc<Batchers>) -> BackendResult<Duration> {
+    let poll = context.settings.poll_interval;
     let Some(claim) = context.slots.claim(&context.settings) else {
         return Ok(poll);
     };
     let deliveries = &context.stores.deliveries;
     let claims = deliveries.claim(&claim, context.now()).await?;
-    let is_idle = claims.taken.is_empty();
-    authorize_owners(context, batchers, claims.taken);
+    let is_idle = claims.deliveries.is_empty();
+    authorize_owners(context, batchers, claims.deliveries);
     context.slots.claimed();
-    let until_next = claims.next.map(|next| next.since(context.now()));
+    let until_next = claims
+        .next_due_at
+        .map(|next| next.saturating_duration_since(context.now()));
     // Deliveries that are due and were not claimed are not asked for again at once.
     let until_next = until_next.filter(|wait| !(is_idle && wait.is_zero()));
     Ok(until_next.map_or(poll, |wait| wait.min(poll)))
@@ -43,7 +45,11 @@ async fn turn(context: &Arc<WorkerContext>, batchers: &Arc<Batchers>) -> Stored<
 
 /// Asks the authority once for each owner, on a task of its own so that no owner waits for another, and then attempts
 /// the owner's deliveries, each on a task of its own.
-fn authorize_owners(context: &Arc<WorkerContext>, batchers: &Arc<Batchers>, taken: Vec<Claimed>) {
+fn authorize_owners(
+    context: &Arc<WorkerContext>,
+    batchers: &Arc<Batchers>,
+    taken: Vec<ClaimedDelivery>,
+) {
     let mut by_owner = HashMap::<UserId, Vec<_>>::new();
     for claimed in taken {
         let slot = Slot::take(context, &claimed.endpoint.id);
@@ -53,7 +59,7 @@ fn authorize_owners(context: &Arc<WorkerContext>, batchers: &Arc<Batchers>, take
     for (owner, owned) in by_owner {
         let batchers = Arc::clone(batchers);
         context.spawn(|context| async move {
-            let standing = context.authority.member(&owner);
+            let standing = context.authority.member_access(&owner);
             let standing = context.with_step_timeout(standing).await;
             for (slot, claimed) in owned {
                 start_attempt(&context, &batchers, slot, claimed, &standing);
@@ -66,15 +72,15 @@ fn start_attempt(
     context: &Arc<WorkerContext>,
     batchers: &Arc<Batchers>,
     slot: Slot,
-    claimed: Claimed,
-    standing: &Stored<Option<Standing>>,
+    claimed: ClaimedDelivery,
+    standing: &BackendResult<Option<Access>>,
 ) {
     let batchers = Arc::clone(batchers);
     let may_receive = match standing {
         Ok(standing) => Ok(standing.as_ref().is_some_and(|standing| {
             may_receive(&claimed.endpoint.owner, standing, &claimed.event)
         })),
-        Err(fault) => Err(Fault::new(fault.to_string())),
+        Err(fault) => Err(BackendError::new(fault.to_string())),
     };
     let span = attempt::span(&claimed);
     context.spawn(|context| {

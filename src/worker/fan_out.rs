@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::context::WorkerContext;
-use crate::error::Stored;
-use crate::host::Standing;
+use crate::error::BackendResult;
+use crate::host::Access;
 use crate::model::UserId;
 use crate::store::FanOut;
 use crate::task::catch_panic;
@@ -23,10 +23,10 @@ pub(super) fn start(context: &Arc<WorkerContext>) {
 }
 
 /// Fans a batch out.
-async fn turn(context: &WorkerContext) -> Stored<Duration> {
-    let events = context.stores.outbox.waiting(BATCH).await?;
+async fn turn(context: &WorkerContext) -> BackendResult<Duration> {
+    let events = context.stores.outbox.pending(BATCH).await?;
     if events.is_empty() {
-        return Ok(context.settings.poll);
+        return Ok(context.settings.poll_interval);
     }
     let filter = EndpointFilter::new(context, &events).await?;
     let fan_outs: Vec<_> = events
@@ -44,7 +44,7 @@ async fn turn(context: &WorkerContext) -> Stored<Duration> {
     Ok(if is_full {
         Duration::ZERO
     } else {
-        context.settings.poll
+        context.settings.poll_interval
     })
 }
 
@@ -52,8 +52,8 @@ async fn turn(context: &WorkerContext) -> Stored<Duration> {
 /// a party of a private message.
 ///
 /// An offline board does not change the result, because a withheld delivery is not sent later.
-pub(super) fn may_receive(owner: &UserId, standing: &Standing, event: &Event) -> bool {
-    let forums = standing.forums();
+pub(super) fn may_receive(owner: &UserId, standing: &Access, event: &Event) -> bool {
+    let forums = standing.visible_forums();
     let forum = event.forum.as_ref();
     forum.is_none_or(|forum| forums.contains(forum)) && event.concerns(owner)
 }
@@ -62,12 +62,12 @@ pub(super) fn may_receive(owner: &UserId, standing: &Standing, event: &Event) ->
 struct EndpointFilter {
     endpoints: Vec<Endpoint>,
     /// Without the owners for whom the authority returned no answer.
-    standings: HashMap<UserId, Option<Standing>>,
+    standings: HashMap<UserId, Option<Access>>,
 }
 
 impl EndpointFilter {
-    async fn new(context: &WorkerContext, events: &[Event]) -> Stored<Self> {
-        let mut endpoints = context.stores.endpoints.all().await?;
+    async fn new(context: &WorkerContext, events: &[Event]) -> BackendResult<Self> {
+        let mut endpoints = context.stores.endpoints.list().await?;
         endpoints.retain(|endpoint| events.iter().any(|event| subscribes_to(endpoint, event)));
         let owners = endpoints.iter().map(|endpoint| endpoint.owner.clone());
         Ok(Self {
@@ -102,11 +102,11 @@ impl EndpointFilter {
 async fn standings(
     context: &WorkerContext,
     owners: HashSet<UserId>,
-) -> HashMap<UserId, Option<Standing>> {
+) -> HashMap<UserId, Option<Access>> {
     let mut standings = HashMap::new();
     let ask = async {
         for owner in owners {
-            match catch_panic(async { context.authority.member(&owner).await }).await {
+            match catch_panic(async { context.authority.member_access(&owner).await }).await {
                 Ok(standing) => drop(standings.insert(owner, standing)),
                 Err(fault) => {
                     tracing::error!(error = %fault, %owner, "failed to load endpoint owner's access")
@@ -114,7 +114,7 @@ async fn standings(
             }
         }
     };
-    let asked = context.within(context.settings.step, ask).await;
+    let asked = context.within(context.settings.step_timeout, ask).await;
     if asked.is_none() {
         tracing::error!("timed out loading endpoint owners' access");
     }

@@ -12,15 +12,15 @@ pub struct WorkerHandle(Arc<WorkerContext>);
 
 /// The health of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Health {
+pub struct WorkerHealth {
     /// How many attempts are in progress.
-    pub under_way: u32,
+    pub in_flight: u32,
     /// When both loops, of events and of deliveries, had last read the store; `None` before the first time. A healthy
     /// worker reads it at least once a [`poll`](super::Settings::poll): an old time means that the store fails or does not
     /// answer.
-    pub looked_at: Option<Timestamp>,
+    pub last_poll_at: Option<Timestamp>,
     /// How often in a row it has failed to.
-    pub failures: u32,
+    pub consecutive_failures: u32,
     /// Whether it has ended.
     pub stopped: bool,
 }
@@ -47,12 +47,12 @@ impl WorkerHandle {
     }
 
     /// The health of the worker.
-    pub fn health(&self) -> Health {
+    pub fn health(&self) -> WorkerHealth {
         let (events, deliveries) = (self.0.events.health(), self.0.deliveries.health());
-        Health {
-            under_way: self.0.slots.count(),
-            looked_at: events.last_success_at.min(deliveries.last_success_at),
-            failures: events
+        WorkerHealth {
+            in_flight: self.0.slots.count(),
+            last_poll_at: events.last_success_at.min(deliveries.last_success_at),
+            consecutive_failures: events
                 .consecutive_failures
                 .max(deliveries.consecutive_failures),
             stopped: *self.0.tasks.borrow() == 0,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::context::WorkerContext;
-use crate::error::Stored;
+use crate::error::BackendResult;
 
 /// Number of deliveries that are removed at a time.
 const BATCH: u32 = 500;
@@ -18,14 +18,14 @@ pub(super) fn start(context: &Arc<WorkerContext>) {
     context.spawn(queue_metrics::run);
 }
 
-async fn sweep(context: &WorkerContext) -> Stored<Duration> {
-    let before = context.now().minus(context.settings.keep);
+async fn sweep(context: &WorkerContext) -> BackendResult<Duration> {
+    let before = context.now().saturating_sub(context.settings.retention);
     let removed = context.stores.deliveries.sweep(before, BATCH).await?;
     let is_full = removed >= u64::from(BATCH);
     Ok(if is_full {
         PAUSE_BETWEEN_BATCHES
     } else {
-        context.settings.sweep
+        context.settings.sweep_interval
     })
 }
 
@@ -40,16 +40,20 @@ mod queue_metrics {
     pub(super) async fn run(context: Arc<WorkerContext>) {
         while !context.is_stopping() {
             record(&context).await;
-            context.sleep(INTERVAL.max(context.settings.poll)).await;
+            context
+                .sleep(INTERVAL.max(context.settings.poll_interval))
+                .await;
         }
     }
 
     async fn record(context: &WorkerContext) {
         let now = context.now();
-        let backlog = context.stores.deliveries.backlog(now);
+        let backlog = context.stores.deliveries.queue_stats(now);
         match context.with_step_timeout(backlog).await {
             Ok(backlog) => {
-                let age = backlog.since.map(|since| now.since(since));
+                let age = backlog
+                    .oldest_due_at
+                    .map(|since| now.saturating_duration_since(since));
                 recorder::record_queue(backlog.depth, age.unwrap_or_default());
             }
             Err(fault) => {

@@ -16,5 +16,5 @@ mod maintenance;
 mod poll_loop;
 mod slots;
 
-pub use builder::{Settings, Worker};
-pub use handle::{Health, WorkerHandle};
+pub use builder::{Worker, WorkerSettings};
+pub use handle::{WorkerHandle, WorkerHealth};

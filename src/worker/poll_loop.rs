@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tokio::task::yield_now;
 
 use super::context::WorkerContext;
-use crate::error::Stored;
+use crate::error::BackendResult;
 use crate::metrics::recorder;
 use crate::model::Timestamp;
 use crate::task::catch_panic;
@@ -37,7 +37,7 @@ impl PollLoop {
 
     /// Takes turns until the worker stops. A turn returns how long to sleep unless the loop is notified. After a failed
     /// turn a notification does not end the sleep, which grows from failure to failure.
-    pub(super) async fn run<F: Future<Output = Stored<Duration>>>(
+    pub(super) async fn run<F: Future<Output = BackendResult<Duration>>>(
         &self,
         context: &WorkerContext,
         turn: impl Fn() -> F,

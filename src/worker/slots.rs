@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::Settings;
+use super::WorkerSettings;
 use super::context::WorkerContext;
 use crate::model::EndpointId;
-use crate::store::Claim;
+use crate::store::ClaimRequest;
 
 #[derive(Debug, Default)]
 pub(super) struct Slots(Mutex<InFlight>);
@@ -20,17 +20,17 @@ struct InFlight {
 
 impl Slots {
     /// What may be claimed now; `None` when all slots are taken.
-    pub(super) fn claim(&self, settings: &Settings) -> Option<Claim> {
+    pub(super) fn claim(&self, settings: &WorkerSettings) -> Option<ClaimRequest> {
         let mut taken = self.lock();
         let room = settings
-            .at_once
+            .max_in_flight
             .saturating_sub(taken.running.values().sum());
         taken.is_claiming = room > 0;
-        taken.is_claiming.then(|| Claim {
-            room,
-            per_endpoint: settings.per_endpoint,
-            running: taken.running.clone(),
-            lease: settings.lease(),
+        taken.is_claiming.then(|| ClaimRequest {
+            limit: room,
+            per_endpoint: settings.max_in_flight_per_endpoint,
+            in_flight: taken.running.clone(),
+            lease: settings.lease_duration(),
         })
     }
 
@@ -44,14 +44,16 @@ impl Slots {
     }
 
     /// Returns whether a delivery may wait for the slot that is free now.
-    fn free(&self, endpoint: &EndpointId, settings: &Settings) -> bool {
+    fn free(&self, endpoint: &EndpointId, settings: &WorkerSettings) -> bool {
         let mut taken = self.lock();
         let all: u32 = taken.running.values().sum();
         let here = taken.running.remove(endpoint).unwrap_or_default();
         if here > 1 {
             taken.running.insert(endpoint.clone(), here - 1);
         }
-        taken.is_claiming || all >= settings.at_once || here >= settings.per_endpoint
+        taken.is_claiming
+            || all >= settings.max_in_flight
+            || here >= settings.max_in_flight_per_endpoint
     }
 
     /// No code that could panic runs under this lock.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use forum_api::runtime::Clock;
 use forum_api::scope::Surface;
-use forum_api::test_util::Answer;
+use forum_api::test_util::TestResponse;
 use forum_api::token::PlainToken;
 
 use crate::support::rows::FULL_SCOPES;
@@ -23,7 +23,7 @@ async fn every_reason_is_the_same_401_and_only_the_log_names_it() {
         .await
         .unwrap();
     server.clock.advance(Duration::from_secs(86_400));
-    let unknown = mint().reveal().to_owned();
+    let unknown = mint().expose_secret().to_owned();
     let wrong = server.guessed_token().await;
     let bearer = |token: &str| format!("Bearer {token}");
     let expected = bare(&server.send(&Ask::get("/me")).await);
@@ -102,7 +102,7 @@ async fn no_token_appears_in_a_log_a_response_or_debug_output() {
         Ask::get(&format!("/search?q={alice}&by={alice}")),
         Ask::get(&format!("/forums?{alice}")),
     ]);
-    let mut answers: Vec<Answer> = Vec::new();
+    let mut answers: Vec<TestResponse> = Vec::new();
     for ask in asks {
         answers.push(server.send(&ask.bearer(&alice)).await);
     }

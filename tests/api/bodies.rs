@@ -118,24 +118,24 @@ async fn an_invalid_body_is_a_400_whose_message_names_the_field() {
 
 #[rustfmt::skip]
 const TAKEN: &[(&str, &str, &str)] = &[
-    (THREAD, "{}", r#"StartThread { title: "", body: "", poll: None, subscribe: false }"#),
+    (THREAD, "{}", r#"NewThread { title: "", body: "", poll: None, subscribe: false }"#),
     (THREAD, r#"{"poll":null}"#, "poll: None"),
     (THREAD, r#"{"poll":{"options":[]}}"#, r#"NewPoll { question: "", options: [], max_choices: 1, can_change_vote: false, closes_at: None }"#),
     (THREAD, r#"{"poll":{"options":[],"closesAt":null,"maxChoices":-5}}"#, "max_choices: -5, can_change_vote: false, closes_at: None"),
-    (REPLY, "{}", r#"Reply { body: "", subscribe: false }"#),
+    (REPLY, "{}", r#"NewPost { body: "", subscribe: false }"#),
     (REPLY, " \n{\"body\" : \"\\n\\ud83c\\udf75\"}\t", r#"body: "\n🍵""#),
-    (EDIT, r#"{"body":"","reason":null,"expectedVersion":null}"#, r#"EditPost { body: "", reason: None, expected_version: None }"#),
+    (EDIT, r#"{"body":"","reason":null,"expectedVersion":null}"#, r#"PostUpdate { body: "", reason: None, expected_version: None }"#),
     (EDIT, r#"{"body":"x","expectedVersion":99999999999999999999}"#, "expected_version: Some(9223372036854775807)"),
     (RATE, r#"{"points":-1e30}"#, "points: -9223372036854775808"),
-    (RATE, r#"{"points":0,"postId":null}"#, r#"Rate { points: 0, comment: "", post_id: None }"#),
+    (RATE, r#"{"points":0,"postId":null}"#, r#"NewRating { points: 0, comment: "", post_id: None }"#),
     (RATE, r#"{"points":1,"postId":"no id"}"#, "post_id: Some(PostId())"),
-    (SEND, r#"{"to":[]}"#, r#"SendMessage { to: [], subject: "", body: "", request_receipt: false }"#),
+    (SEND, r#"{"to":[]}"#, r#"NewMessage { to: [], subject: "", body: "", request_receipt: false }"#),
     (SEND, r#"{"to":["@bob","bob","no id","@"]}"#, r#"to: [Name("bob"), Id(UserId(bob)), Id(UserId()), Id(UserId())]"#),
     (VOTE, r#"{"optionIds":[]}"#, "option_ids: []"),
     (VOTE, r#"{"optionIds":["","1","007"]}"#, "option_ids: [OptionId(), OptionId(1), OptionId(007)]"),
     (POLL, r#"{"closesAt":null}"#, "closes_at: Some(None)"),
     (POLL, r#"{"closesAt":"1970-01-01T00:00:01Z"}"#, "closes_at: Some(Some(Timestamp(1000)))"),
-    (POLL, r#"{"options":[{"optionId":null,"text":"a"},{"optionId":"1","text":"b"}]}"#, r#"[EditOption { option_id: None, text: "a" }, EditOption { option_id: Some(OptionId(1)), text: "b" }]"#),
+    (POLL, r#"{"options":[{"optionId":null,"text":"a"},{"optionId":"1","text":"b"}]}"#, r#"[PollOptionUpdate { option_id: None, text: "a" }, PollOptionUpdate { option_id: Some(OptionId(1)), text: "b" }]"#),
     (FOLLOW, r#"{"target":"forum","targetId":"../x"}"#, "Forum(ForumId())"),
 ];
 

@@ -3,31 +3,31 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use forum_api::Settings;
+use forum_api::ApiSettings;
 use forum_api::runtime::Clock;
-use forum_api::test_util::Answer;
+use forum_api::test_util::TestResponse;
 
 use crate::support::server::settings;
 use crate::support::*;
 
-fn left(answer: &Answer) -> i64 {
+fn left(answer: &TestResponse) -> i64 {
     number(answer, "x-ratelimit-remaining")
 }
 
-fn reset(answer: &Answer) -> i64 {
+fn reset(answer: &TestResponse) -> i64 {
     number(answer, "x-ratelimit-reset")
 }
 
 /// A server whose guests have this many units.
 fn guests_have(units: u32) -> Server {
     let mut settings = settings();
-    settings.guest_window.units = units;
+    settings.guest_budget.units = units;
     Server::with(settings)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn sixty_four_connections_on_one_token_are_granted_exactly_its_budget() {
-    let server = Server::with(Settings::default()).listening().await;
+    let server = Server::with(ApiSettings::default()).listening().await;
     let ask = Ask::get("/forums").bearer(&server.token("alice").await);
     let clients = (0..64).map(|_| {
         let (server, ask) = (server.clone(), ask.clone());
@@ -51,7 +51,7 @@ async fn sixty_four_connections_on_one_token_are_granted_exactly_its_budget() {
 
 #[tokio::test]
 async fn the_defaults_are_the_specifications() {
-    let server = Server::with(Settings::default());
+    let server = Server::with(ApiSettings::default());
     let alice = server.token("alice").await;
     for (token, limit) in [(Some(&alice), 600), (None, 120)] {
         let answer = server.send(&Ask::get("/search?q=tea").by(token)).await;
@@ -105,9 +105,9 @@ async fn neighbours_share_a_budget_and_only_trusted_proxies_are_believed() {
         ((PROXY, &["garbage"]), (PROXY, &["198.51.100.1"]), false),
     ] {
         let trusted_proxies = vec!["10.0.0.0/8".parse().unwrap()];
-        let server = Server::with(Settings {
+        let server = Server::with(ApiSettings {
             trusted_proxies,
-            ..Settings::default()
+            ..ApiSettings::default()
         });
         assert_eq!(left_for(&server, one.0, one.1).await, 119);
         let expected = if shared { 118 } else { 119 };
@@ -168,7 +168,7 @@ async fn every_request_that_passes_the_rate_limit_is_charged() {
         (&scopeless, Ask::get("/forums"), 403, 1),
         (&banned, reply("{}"), 403, 5),
     ] {
-        let before = server.left(token, settings().token_window).await;
+        let before = server.left(token, settings().token_budget).await;
         let answer = server.send(&ask.bearer(token)).await;
         assert_eq!((answer.status, left(&answer)), (status, before - cost));
     }

@@ -193,7 +193,10 @@ async fn it_tells_where_it_is_mounted_and_is_the_one_that_the_command_prints() {
             served["servers"],
             json!([{ "url": "https://board.example/api/v1" }])
         );
-        assert_eq!(served, forum_api::openapi(&settings(), &environment));
+        assert_eq!(
+            served,
+            forum_api::openapi_document(&settings(), &environment)
+        );
     }
 }
 

@@ -100,8 +100,8 @@ async fn each_row_costs_exactly_its_units_and_a_rejected_request_costs_none() {
     for surface in SURFACES {
         for row in rows(surface) {
             let mut settings = settings();
-            settings.token_window.units = 2 * row.cost - 1;
-            settings.guest_window.units = 2 * row.cost - 1;
+            settings.token_budget.units = 2 * row.cost - 1;
+            settings.guest_budget.units = 2 * row.cost - 1;
             let server = Server::within(environment(surface), settings);
             let alice = server.token("alice").await;
             let callers = [Some(&alice), None];

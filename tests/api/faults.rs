@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use forum_api::Settings;
-use forum_api::host::{Fault, Overloaded, Refusal};
+use forum_api::ApiSettings;
+use forum_api::host::{BackendError, BoardError, Overloaded};
 use forum_api::store::Stores;
 use forum_api::test_util::{Intervention, StoreInterceptor};
 
@@ -24,7 +24,7 @@ fn reply() -> Ask {
 async fn a_panic_or_failure_of_the_board_is_a_500_that_only_the_log_explains() {
     let server = Server::new().listening().await;
     let alice = server.token("alice").await;
-    let fails = Mood::Refuses(|| Refusal::failed("the disk is full"));
+    let fails = Mood::Refuses(|| BoardError::internal("the disk is full"));
     for (mood, reason) in [
         (Mood::Panics, "the test board panics"),
         (fails, "the disk is full"),
@@ -46,7 +46,7 @@ async fn a_panic_or_failure_of_the_board_is_a_500_that_only_the_log_explains() {
 #[tokio::test]
 async fn a_validation_message_names_the_field_in_any_language() {
     let server = Server::new();
-    let refuses = || Refusal::invalid("body", "Der Text ist leer.");
+    let refuses = || BoardError::invalid("body", "Der Text ist leer.");
     server.board.be(Mood::Refuses(refuses));
     let answer = server
         .send(&reply().bearer(&server.token("alice").await))
@@ -60,8 +60,8 @@ async fn an_overloaded_backend_is_a_503_that_can_be_repeated() {
     let server = Server::new();
     let alice = server.token("alice").await;
     for mood in [
-        Mood::Refuses(|| Refusal::failed(OVERLOADED)),
-        Mood::Refuses(|| Refusal::failed(Fault::new(Refusal::failed(OVERLOADED)))),
+        Mood::Refuses(|| BoardError::internal(OVERLOADED)),
+        Mood::Refuses(|| BoardError::internal(BackendError::new(BoardError::internal(OVERLOADED)))),
     ] {
         for row in ROWS {
             server.board.be(mood.clone());
@@ -90,8 +90,8 @@ fn with_faults(store: &'static str) -> impl Iterator<Item = (Server, Server)> {
     ];
     faults.into_iter().map(move |fault| {
         let (board, stores) = (FullBoard::new(), Stores::in_memory());
-        let settings = Settings {
-            deadline: Duration::from_millis(20),
+        let settings = ApiSettings {
+            request_timeout: Duration::from_millis(20),
             ..settings()
         };
         let interceptor = StoreInterceptor::default();
@@ -119,7 +119,7 @@ async fn without_the_store_of_tokens_guests_are_served_and_tokens_get_500() {
 
 #[tokio::test]
 async fn without_the_store_of_rate_limits_every_request_is_a_500() {
-    for (_, faulty) in with_faults("budgets.") {
+    for (_, faulty) in with_faults("rate_limits.") {
         for path in ["/forums", "/nothing", "/me", "/openapi.json"] {
             let answer = faulty.send(&Ask::get(path)).await;
             assert_eq!(outcome(&answer), INTERNAL_ERROR, "{path}");

@@ -1,18 +1,18 @@
 //! What generators of clients, and whoever reads what they make, need of the OpenAPI document (contract, section 9).
 
 use forum_api::Environment;
-use forum_api::model::{ForumId, UserRef, When};
-use forum_api::runtime::Inline;
+use forum_api::model::{DateRange, ForumId, UserRef};
+use forum_api::runtime::InlineRuntime;
 use forum_api::scope::Surface;
-use forum_api::{Settings, openapi};
+use forum_api::{ApiSettings, openapi_document};
 use regex_automata::nfa::thompson::pikevm::PikeVM;
 use serde_json::{Value, json};
 
 use crate::support::rows::{COMPACT_SCOPES, FULL_SCOPES};
 
 fn document(surface: Surface) -> Value {
-    let environment = Environment::new(Inline).surface(surface);
-    openapi(&Settings::default(), &environment)
+    let environment = Environment::new(InlineRuntime).surface(surface);
+    openapi_document(&ApiSettings::default(), &environment)
 }
 
 /// Every object and list of the document, with the path to it.
@@ -56,7 +56,7 @@ fn what_may_be_left_out_of_a_body_has_its_default_in_words() {
             assert!(property.get("default").is_none(), "{name}.{field}");
         }
     }
-    let subscribe = &document["components"]["schemas"]["Reply"]["properties"]["subscribe"];
+    let subscribe = &document["components"]["schemas"]["NewPost"]["properties"]["subscribe"];
     let says = subscribe["description"].as_str().unwrap();
     assert!(says.ends_with("Default: `false`."), "{says}");
 }
@@ -68,7 +68,7 @@ fn choices_are_enumerations() {
     for (path, part) in parts(&document) {
         assert!(part.get("oneOf").is_none(), "{path}");
     }
-    let state = &document["components"]["schemas"]["State"];
+    let state = &document["components"]["schemas"]["ContentState"];
     let says = state["description"].as_str().unwrap();
     for value in state["enum"].as_array().unwrap() {
         assert!(
@@ -120,10 +120,11 @@ fn it_tells_of_scopes_errors_and_budgets() {
         (Surface::Full, &FULL_SCOPES[..]),
         (Surface::Compact, &COMPACT_SCOPES),
     ] {
-        let mut settings = Settings::default();
-        settings.token_window.units = 7000;
-        settings.guest_window.units = 90;
-        let document = openapi(&settings, &Environment::new(Inline).surface(surface));
+        let mut settings = ApiSettings::default();
+        settings.token_budget.units = 7000;
+        settings.guest_budget.units = 90;
+        let document =
+            openapi_document(&settings, &Environment::new(InlineRuntime).surface(surface));
         let authentication = document["components"]["securitySchemes"]["bearerAuth"]["description"]
             .as_str()
             .unwrap();
@@ -151,16 +152,16 @@ fn it_tells_of_scopes_errors_and_budgets() {
 fn texts_say_which_characters_are_refused() {
     let document = document(Surface::Full);
     for field in [
-        "StartThread/properties/title",
+        "NewThread/properties/title",
         "NewPoll/properties/options/items",
-        "EditPost/properties/reason",
-        "SendMessage/properties/body",
+        "PostUpdate/properties/reason",
+        "NewMessage/properties/body",
     ] {
         let pattern = format!("/components/schemas/{field}/pattern");
         let pattern = document.pointer(&pattern).and_then(Value::as_str);
         assert_eq!(pattern, Some(r"^[^\u0000\uFEFF]*$"), "{field}");
     }
-    let to = &document["components"]["schemas"]["SendMessage"]["properties"]["to"]["items"];
+    let to = &document["components"]["schemas"]["NewMessage"]["properties"]["to"]["items"];
     assert!(
         to["pattern"]
             .to_string()
@@ -172,7 +173,7 @@ fn texts_say_which_characters_are_refused() {
 /// A version alone is none.
 #[test]
 fn an_edit_of_a_poll_names_a_change() {
-    let edit = &document(Surface::Full)["components"]["schemas"]["EditPoll"];
+    let edit = &document(Surface::Full)["components"]["schemas"]["PollUpdate"];
     let nothing = json!({ "propertyNames": { "const": "expectedVersion" } });
     assert_eq!(edit["not"], nothing);
 }
@@ -208,9 +209,9 @@ fn a_search_takes_what_can_be_an_id() {
         &long,
         &long[1..],
     ] {
-        let is_user = UserRef::new(text).is_some();
+        let is_user = UserRef::parse(text).is_some();
         assert_eq!(matches("by", text), is_user, "{text}");
-        let is_forum = ForumId::new(text).is_some();
+        let is_forum = ForumId::parse(text).is_some();
         for (forums, is_list) in [
             (text.to_owned(), is_forum),
             (format!("17,{text}"), is_forum),
@@ -229,7 +230,7 @@ fn a_span_of_time_ends_on_days_that_the_calendar_has() {
     for year in ["0000", "1900", "1999", "2000", "2024", "2100"] {
         for (month, day) in (0..14).flat_map(|month| (0..33).map(move |day| (month, day))) {
             let span = format!("{year}-{month:02}-{day:02}..");
-            let is_one = When::parse(&span).is_some();
+            let is_one = DateRange::parse(&span).is_some();
             assert_eq!(pattern.is_match(&mut cache, &span), is_one, "{span}");
         }
     }

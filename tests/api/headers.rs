@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use forum_api::host::Refusal;
-use forum_api::test_util::Answer;
+use forum_api::host::BoardError;
+use forum_api::test_util::TestResponse;
 
 use crate::support::server::settings;
 use crate::support::*;
@@ -58,7 +58,7 @@ fn offline(board: &FullBoard) {
     board.go_offline(true);
 }
 
-fn refuses(board: &FullBoard, refusal: fn() -> Refusal) {
+fn refuses(board: &FullBoard, refusal: fn() -> BoardError) {
     board.be(Mood::Refuses(refusal));
 }
 
@@ -102,23 +102,23 @@ fn cases() -> Vec<Case> {
         Case(Guest, well, ask("GET", "/me"), 401, "unauthenticated", NEVER_KEPT, &["www-authenticate"]),
         Case(Scopeless, well, ask("GET", "/me"), 403, "missing_scope", NEVER_KEPT, &[]),
         Case(Banned, well, ask("GET", "/me"), 403, "owner_unavailable", NEVER_KEPT, &[]),
-        Case(Alice, |b| refuses(b, || Refusal::Forbidden("No.".into())), reply(good), 403, "FORBIDDEN", NEVER_KEPT, &[]),
+        Case(Alice, |b| refuses(b, || BoardError::Forbidden("No.".into())), reply(good), 403, "FORBIDDEN", NEVER_KEPT, &[]),
         Case(Guest, well, ask("GET", "/nothing"), 404, "no_such_route", NEVER_KEPT, &[]),
         Case(Guest, well, ask("OPTIONS", "/forums"), 404, "no_such_route", NEVER_KEPT, &[]),
         Case(Guest, well, ask("GET", "/threads/staff-1"), 404, "not_found", NEVER_KEPT, &[]),
-        Case(Alice, |b| refuses(b, || Refusal::NotFound("No.".into())), reply(good), 404, "NOT_FOUND", NEVER_KEPT, &[]),
-        Case(Alice, |b| refuses(b, || Refusal::Conflict("No.".into())), reply(good), 409, "CONFLICT", NEVER_KEPT, &[]),
+        Case(Alice, |b| refuses(b, || BoardError::NotFound("No.".into())), reply(good), 404, "NOT_FOUND", NEVER_KEPT, &[]),
+        Case(Alice, |b| refuses(b, || BoardError::Conflict("No.".into())), reply(good), 409, "CONFLICT", NEVER_KEPT, &[]),
         Case(Alice, well, reply(r#"{"body":"other"}"#).key("k"), 409, "CONFLICT", NEVER_KEPT, &[]),
         Case(Alice, well, reply("{}"), 422, "VALIDATION", NEVER_KEPT, &[]),
         Case(Alice, well, reply("{}").key("v"), 422, "VALIDATION", NEVER_KEPT, &[]),
         Case(Alice, well, reply("{}").key("v"), 422, "VALIDATION", NEVER_KEPT, &[]),
         Case(Spent, well, ask("GET", "/me"), 429, "rate_limited", NEVER_KEPT, &["retry-after"]),
-        Case(Alice, |b| refuses(b, || Refusal::TooFast("No.".into(), Some(Duration::from_millis(1)))), reply(good), 429, "RATE_LIMITED", NEVER_KEPT, &["retry-after"]),
-        Case(Alice, |b| refuses(b, || Refusal::TooFast("No.".into(), None)), reply(good), 429, "RATE_LIMITED", NEVER_KEPT, &[]),
+        Case(Alice, |b| refuses(b, || BoardError::RateLimited("No.".into(), Some(Duration::from_millis(1)))), reply(good), 429, "RATE_LIMITED", NEVER_KEPT, &["retry-after"]),
+        Case(Alice, |b| refuses(b, || BoardError::RateLimited("No.".into(), None)), reply(good), 429, "RATE_LIMITED", NEVER_KEPT, &[]),
         Case(Alice, panics, reply(good), 500, "internal_error", NEVER_KEPT, &[]),
         Case(Guest, panics, ask("GET", "/forums"), 500, "internal_error", NEVER_KEPT, &[]),
-        Case(Alice, |b| refuses(b, || Refusal::failed("the disk is full")), reply(good), 500, "internal_error", NEVER_KEPT, &[]),
-        Case(Guest, |b| refuses(b, || Refusal::NotImplemented), ask("GET", "/forums"), 501, "not_implemented", NEVER_KEPT, &[]),
+        Case(Alice, |b| refuses(b, || BoardError::internal("the disk is full")), reply(good), 500, "internal_error", NEVER_KEPT, &[]),
+        Case(Guest, |b| refuses(b, || BoardError::NotImplemented), ask("GET", "/forums"), 501, "not_implemented", NEVER_KEPT, &[]),
         Case(Guest, offline, ask("GET", "/forums"), 503, "board_offline", NEVER_KEPT, &[]),
         Case(Alice, offline, reply(good), 503, "board_offline", NEVER_KEPT, &[]),
         Case(Guest, well, ask("HEAD", "/forums"), 200, "", KEPT, &["etag"]),
@@ -136,7 +136,7 @@ fn cases() -> Vec<Case> {
 async fn every_response_has_exactly_its_headers() {
     let server = Server::new().listening().await;
     let spent = server.token("alice").await;
-    server.spend(&spent, settings().token_window).await;
+    server.spend(&spent, settings().token_budget).await;
     let (alice, banned) = (server.token("alice").await, server.token("banned").await);
     let scopeless = server.token_with("alice", &[]).await;
     let mut ids = BTreeSet::new();
@@ -203,7 +203,7 @@ async fn the_clients_own_request_id_is_only_logged() {
     }
 }
 
-fn check_values(answer: &Answer, cache: &str) {
+fn check_values(answer: &TestResponse, cache: &str) {
     assert_eq!(answer.header("cache-control"), Some(cache));
     assert_eq!(answer.header("vary"), Some("authorization"));
     assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
@@ -219,7 +219,7 @@ fn check_values(answer: &Answer, cache: &str) {
     assert!(answer.header("retry-after").is_none() || number(answer, "retry-after") >= 1);
 }
 
-fn check_error(answer: &Answer, code: &str) {
+fn check_error(answer: &TestResponse, code: &str) {
     let json = answer.json();
     assert_eq!(answer.body.len() as i64, number(answer, "content-length"));
     if code.is_empty() {

@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use forum_api::Settings;
-use forum_api::test_util::Answer;
+use forum_api::ApiSettings;
+use forum_api::test_util::TestResponse;
 use http_body::{Body, Frame};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -23,8 +23,8 @@ fn reply() -> Ask {
 /// Answers by the time the deadline has rung, for sure.
 async fn impatient() -> Server {
     let deadline = Duration::from_millis(20);
-    Server::with(Settings {
-        deadline,
+    Server::with(ApiSettings {
+        request_timeout: deadline,
         ..settings()
     })
     .listening()
@@ -83,7 +83,7 @@ async fn who_hung_up_gets_the_first_answer_when_asking_again() {
 }
 
 /// The answer when the first request is not running any more.
-async fn settled(server: &Server, ask: &Ask) -> Answer {
+async fn settled(server: &Server, ask: &Ask) -> TestResponse {
     loop {
         let answer = server.send(ask).await;
         if answer.header("retry-after") != Some("1") {
@@ -176,7 +176,7 @@ async fn a_request_that_is_rejected_before_its_body_does_not_wait_for_it() {
         server.token_with("alice", &[]).await,
         server.token("alice").await,
     );
-    server.spend(&spent, settings().token_window).await;
+    server.spend(&spent, settings().token_budget).await;
     let posts = "/threads/open-1/posts";
     for (ask, status) in [
         (Ask::post("/nothing", ""), 404),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forum_api::test_util::Answer;
+use forum_api::test_util::TestResponse;
 use tokio::task::JoinSet;
 
 use crate::support::*;
@@ -10,12 +10,12 @@ use crate::support::*;
 const RUNNING: &str = "A request with this Idempotency-Key is still in progress.";
 const REUSED: &str = "This Idempotency-Key was already used for a different request.";
 
-pub(crate) fn is_unknown(answer: &Answer) -> bool {
+pub(crate) fn is_unknown(answer: &TestResponse) -> bool {
     let asks = "its outcome is unknown: look whether it was carried out.";
     outcome(answer) == CONFLICT && message(answer).ends_with(asks)
 }
 
-pub(crate) fn is_replay(answer: &Answer) -> bool {
+pub(crate) fn is_replay(answer: &TestResponse) -> bool {
     answer.header("idempotency-replayed") == Some("true")
 }
 
@@ -23,7 +23,7 @@ pub(crate) fn reply(body: &str) -> Ask {
     Ask::post("/threads/open-1/posts", &format!(r#"{{"body":"{body}"}}"#)).key("k")
 }
 
-fn fifty(server: &Server, ask: &Ask) -> JoinSet<Answer> {
+fn fifty(server: &Server, ask: &Ask) -> JoinSet<TestResponse> {
     let sent = (0..50).map(|_| {
         let (server, ask) = (server.clone(), ask.clone());
         async move { server.send(&ask).await }

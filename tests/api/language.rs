@@ -2,33 +2,33 @@
 
 use std::borrow::Cow;
 
-use forum_api::host::Refusal;
-use forum_api::{Language, Messages, Settings};
+use forum_api::host::BoardError;
+use forum_api::{ApiSettings, ErrorMessages, Language};
 
 use crate::support::server::settings;
 use crate::support::*;
 use crate::{bodies, queries};
 
 fn german() -> Server {
-    let messages = Messages::of(Language::German);
-    Server::with(Settings {
-        messages,
+    let messages = ErrorMessages::for_language(Language::German);
+    Server::with(ApiSettings {
+        error_messages: messages,
         ..settings()
     })
 }
 
 /// A sentence of the library.
-struct Sentence(fn(&Messages) -> &Cow<'static, str>);
+struct Sentence(fn(&ErrorMessages) -> &Cow<'static, str>);
 
 #[tokio::test]
 async fn every_sentence_has_a_german_translation() {
     let server = german().listening().await;
-    let german = Messages::of(Language::German);
-    let english = Messages::of(Language::English);
+    let german = ErrorMessages::for_language(Language::German);
+    let english = ErrorMessages::for_language(Language::English);
     let (alice, banned) = (server.token("alice").await, server.token("banned").await);
     let scopeless = server.token_with("alice", &[]).await;
     let spent = server.token("alice").await;
-    server.spend(&spent, settings().token_window).await;
+    server.spend(&spent, settings().token_budget).await;
     let me = Ask::get("/me");
     let reply = |body: &str, key: &str| {
         let body = format!(r#"{{"body":"{body}"}}"#);
@@ -36,8 +36,8 @@ async fn every_sentence_has_a_german_translation() {
             .key(key)
             .bearer(&alice)
     };
-    let failing = Mood::Refuses(|| Refusal::failed("no"));
-    let unimplemented = Mood::Refuses(|| Refusal::NotImplemented);
+    let failing = Mood::Refuses(|| BoardError::internal("no"));
+    let unimplemented = Mood::Refuses(|| BoardError::NotImplemented);
     let well = || Mood::Well;
     for (mood, ask, sentence) in [
         (well(), me.clone(), Sentence(|m| &m.unauthenticated)),
@@ -63,13 +63,21 @@ async fn every_sentence_has_a_german_translation() {
             Sentence(|m| &m.not_found),
         ),
         (failing, reply("x", "cut"), Sentence(|m| &m.internal_error)),
-        (well(), reply("x", "cut"), Sentence(|m| &m.key_unknown)),
+        (
+            well(),
+            reply("x", "cut"),
+            Sentence(|m| &m.idempotency_outcome_unknown),
+        ),
         (
             unimplemented,
             me.clone().bearer(&alice),
             Sentence(|m| &m.not_implemented),
         ),
-        (well(), reply("y", "cut"), Sentence(|m| &m.key_reused)),
+        (
+            well(),
+            reply("y", "cut"),
+            Sentence(|m| &m.idempotency_key_reused),
+        ),
     ] {
         server.board.be(mood);
         assert_eq!(message(&server.send(&ask).await), *(sentence.0)(&german));
@@ -81,7 +89,10 @@ async fn every_sentence_has_a_german_translation() {
     let mut connection = server.connection().await;
     let first = tokio::spawn(connection.send_request(ask.request()));
     gate.reached().await;
-    assert_eq!(message(&server.send(&ask).await), german.key_running);
+    assert_eq!(
+        message(&server.send(&ask).await),
+        german.idempotency_in_progress
+    );
     gate.let_one_pass();
     assert_eq!(first.await.unwrap().unwrap().status(), 201);
     server.board.go_offline(true);

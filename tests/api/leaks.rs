@@ -2,7 +2,7 @@
 
 use std::panic::panic_any;
 
-use forum_api::host::Refusal;
+use forum_api::host::BoardError;
 
 use crate::support::{Ask, Mood, ROWS, Server, log};
 
@@ -24,7 +24,10 @@ async fn neither_tokens_nor_cookies_nor_what_was_written() {
             "quotes",
             Mood::Refuses(|| panic_any(format!("no `{MARK}`"))),
         ),
-        ("refuses", Mood::Refuses(|| Refusal::Conflict(MARK.into()))),
+        (
+            "refuses",
+            Mood::Refuses(|| BoardError::Conflict(MARK.into())),
+        ),
         ("leaks", Mood::Leaks),
     ];
     let forged = format!("forum_pat_{MARK}");

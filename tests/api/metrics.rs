@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use forum_api::host::Refusal;
-use forum_api::metrics::{ALL, Kind, describe};
-use forum_api::store::sqlite::{Database, Location, SqliteError};
-use forum_api::store::{Stores, Webhooks};
+use forum_api::host::BoardError;
+use forum_api::metrics::{ALL, MetricKind, describe};
+use forum_api::store::sqlite::{Database, DatabasePath, SqliteError};
+use forum_api::store::{Stores, WebhookStores};
 use forum_api::test_util::{Intervention, StoreInterceptor};
 use metrics::{
     Counter, CounterFn, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit,
@@ -17,7 +17,7 @@ use crate::support::server::settings;
 use crate::support::*;
 
 /// A name, and what was said of it.
-type Described = (String, Kind, Option<Unit>);
+type Described = (String, MetricKind, Option<Unit>);
 
 /// What was counted, by name and labels, and what was described.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +39,7 @@ impl CounterFn for Count {
 }
 
 impl Kept {
-    fn describe(&self, name: &KeyName, kind: Kind, unit: Option<Unit>) {
+    fn describe(&self, name: &KeyName, kind: MetricKind, unit: Option<Unit>) {
         let described = (name.as_str().to_owned(), kind, unit);
         self.described.lock().unwrap().push(described);
     }
@@ -51,7 +51,7 @@ impl Kept {
 }
 
 /// The name and the labels, which have to be those of the table.
-fn sample(key: &Key, kind: Kind) -> String {
+fn sample(key: &Key, kind: MetricKind) -> String {
     let metric = ALL.iter().find(|metric| metric.name == key.name()).unwrap();
     let names: Vec<_> = key.labels().map(|label| label.key()).collect();
     assert_eq!((&*names, kind), (metric.labels, metric.kind), "{key}");
@@ -61,19 +61,19 @@ fn sample(key: &Key, kind: Kind) -> String {
 
 impl Recorder for Kept {
     fn describe_counter(&self, name: KeyName, unit: Option<Unit>, _: SharedString) {
-        self.describe(&name, Kind::Counter, unit);
+        self.describe(&name, MetricKind::Counter, unit);
     }
 
     fn describe_gauge(&self, name: KeyName, unit: Option<Unit>, _: SharedString) {
-        self.describe(&name, Kind::Gauge, unit);
+        self.describe(&name, MetricKind::Gauge, unit);
     }
 
     fn describe_histogram(&self, name: KeyName, unit: Option<Unit>, _: SharedString) {
-        self.describe(&name, Kind::Histogram, unit);
+        self.describe(&name, MetricKind::Histogram, unit);
     }
 
     fn register_counter(&self, key: &Key, _: &Metadata<'_>) -> Counter {
-        let sample = sample(key, Kind::Counter);
+        let sample = sample(key, MetricKind::Counter);
         Counter::from_arc(Arc::new(Count(self.clone(), sample)))
     }
 
@@ -82,7 +82,7 @@ impl Recorder for Kept {
     }
 
     fn register_histogram(&self, key: &Key, _: &Metadata<'_>) -> Histogram {
-        sample(key, Kind::Histogram);
+        sample(key, MetricKind::Histogram);
         Histogram::noop()
     }
 }
@@ -122,7 +122,7 @@ fn each_endpoint_is_counted_by_its_template_and_nothing_of_a_path() {
 fn a_rejection_is_counted_with_its_code_each_time() {
     let kept = counted(async {
         let server = Server::new();
-        let refuses = || Refusal::invalid("body", "too long");
+        let refuses = || BoardError::invalid("body", "too long");
         server.board.be(Mood::Refuses(refuses));
         let ask = Ask::post("/threads/open-1/posts", r#"{"body":"x"}"#).key("k");
         let ask = ask.bearer(&server.token("alice").await);
@@ -139,7 +139,7 @@ fn each_store_that_fails_is_counted() {
         let (board, well) = (FullBoard::new(), Stores::in_memory());
         let over = |stores| Server::over(settings(), stores, &board, board.clone());
         let alice = over(well.clone()).token("alice").await;
-        for store in ["tokens.", "budgets.", "idempotency."] {
+        for store in ["tokens.", "rate_limits.", "idempotency."] {
             let interceptor = StoreInterceptor::default();
             interceptor.on_call(move |method, _| match method.starts_with(store) {
                 true => Intervention::Fail,
@@ -160,7 +160,7 @@ fn each_store_that_fails_is_counted() {
 #[test]
 fn rows_that_cannot_be_decoded_are_counted() {
     let kept = counted(async {
-        let database = Database::open(&Location::Memory).unwrap();
+        let database = Database::open(&DatabasePath::Memory).unwrap();
         let insert = "
             PRAGMA ignore_check_constraints = ON;
             INSERT INTO forum_api_events (id, topic, occurred_at, body)
@@ -169,9 +169,9 @@ fn rows_that_cannot_be_decoded_are_counted() {
             .write::<_, SqliteError>(move |savepoint| Ok(savepoint.execute_batch(insert)?))
             .await
             .unwrap();
-        let outbox = Webhooks::in_sqlite(&database).outbox;
+        let outbox = WebhookStores::in_sqlite(&database).outbox;
         for _ in 0..2 {
-            assert_eq!(outbox.waiting(9).await.unwrap(), []);
+            assert_eq!(outbox.pending(9).await.unwrap(), []);
         }
     });
     assert_eq!(kept.count("forum_api_unreadable_rows_total events"), 2);

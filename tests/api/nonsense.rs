@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::async_trait;
-use forum_api::host::{Board, Caller, In, Place, Refusal, Result};
+use forum_api::host::{Board, BoardError, BoardResult, Caller, InForum, ResourceRef};
 use forum_api::model::*;
 use forum_api::store::Stores;
-use forum_api::test_util::Answer;
+use forum_api::test_util::TestResponse;
 
 use crate::support::server::settings;
 use crate::support::{Ask, FullBoard, Server, outcome, world};
@@ -23,19 +23,24 @@ struct Nonsense;
 
 #[async_trait]
 impl Board for Nonsense {
-    async fn forum_of(&self, _: &Caller, _: Place<'_>) -> Result<ForumId> {
-        Ok(ForumId::new("open").unwrap())
+    async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
+        Ok(ForumId::parse("open").unwrap())
     }
 
-    async fn threads(&self, _: &Caller, _: ForumId, list: ListThreads) -> Result<Page<Thread>> {
+    async fn list_threads(
+        &self,
+        _: &Caller,
+        _: ForumId,
+        list: ListThreadsParams,
+    ) -> BoardResult<Page<Thread>> {
         let mut thread = world::thread("open-1");
         let mut page = Page {
             items: Vec::new(),
             next: None,
         };
         match list.limit.get() {
-            1 => page.next = Some(Position::new("9".repeat(1 << 20))),
-            2 => page.next = Some(Position::new(&ODD[..ODD.len() - 3])),
+            1 => page.next = Some(PageKey::new("9".repeat(1 << 20))),
+            2 => page.next = Some(PageKey::new(&ODD[..ODD.len() - 3])),
             3 => thread.created_at = Timestamp::from_millis(i64::MAX),
             4 => thread.created_at = Timestamp::from_millis(-63_000_000_000_000),
             5 => (thread.version, thread.reply_count) = (i64::MIN, u64::MAX),
@@ -48,16 +53,21 @@ impl Board for Nonsense {
         Ok(page)
     }
 
-    async fn posts(&self, _: &Caller, thread: ThreadId, _: ListPosts) -> Result<In<Page<Post>>> {
+    async fn list_posts(
+        &self,
+        _: &Caller,
+        thread: ThreadId,
+        _: ListPostsParams,
+    ) -> BoardResult<InForum<Page<Post>>> {
         let body = ODD.repeat((MEGABYTES << 20) / ODD.len());
         let page = Page {
             items: vec![world::post(&thread.to_string(), 1, &body)],
             next: None,
         };
-        Ok(In::new(ForumId::new("open").unwrap(), page))
+        Ok(InForum::new(ForumId::parse("open").unwrap(), page))
     }
 
-    async fn search(&self, _: &Caller, search: Search) -> Result<Page<SearchHit>> {
+    async fn search(&self, _: &Caller, search: SearchParams) -> BoardResult<Page<SearchHit>> {
         let score = match search.limit.get() {
             1 => f64::NAN,
             2 => f64::INFINITY,
@@ -70,13 +80,13 @@ impl Board for Nonsense {
         Ok(Page { items, next: None })
     }
 
-    async fn profile(&self, _: &Caller, _: UserRef) -> Result<Profile> {
+    async fn get_member(&self, _: &Caller, _: UserRef) -> BoardResult<Member> {
         let wait = Duration::MAX;
-        Err(Refusal::TooFast(ODD.repeat(1_000), Some(wait)))
+        Err(BoardError::RateLimited(ODD.repeat(1_000), Some(wait)))
     }
 }
 
-async fn ask(server: &Server, path: &str) -> Answer {
+async fn ask(server: &Server, path: &str) -> TestResponse {
     let answer = server.send(&Ask::get(path)).await;
     let next = server.send(&Ask::get("/forums/open/threads?limit=9")).await;
     assert_eq!(next.status, 200, "after {path}");

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use forum_api::host::Refusal;
+use forum_api::host::BoardError;
 use forum_api::runtime::TokioRuntime;
-use forum_api::test_util::Answer;
-use forum_api::{Environment, openapi};
+use forum_api::test_util::TestResponse;
+use forum_api::{Environment, openapi_document};
 use serde_json::Value;
 
 use crate::support::schema::resolved;
@@ -23,7 +23,7 @@ const OPTIONAL: [&str; 6] = [
 ];
 
 fn document() -> Value {
-    openapi(&settings(), &Environment::new(TokioRuntime))
+    openapi_document(&settings(), &Environment::new(TokioRuntime))
 }
 
 /// A new operation fails here until it has a row with a request for it.
@@ -45,7 +45,7 @@ fn every_operation_has_a_row() {
 }
 
 /// Checks the status, the code and the headers of an answer against the row's operation.
-fn check(document: &Value, row: &Row, answer: &Answer) {
+fn check(document: &Value, row: &Row, answer: &TestResponse) {
     let operation = &document["paths"][row.template][row.method.to_lowercase()];
     let case = format!("{row:?} {answer:?}");
     let response = operation["responses"].get(answer.status.to_string());
@@ -72,7 +72,7 @@ async fn every_answer_is_one_of_its_operation() {
     let (alice, banned) = (server.token("alice").await, server.token("banned").await);
     let scopeless = server.token_with("alice", &[]).await;
     let spent = server.token("alice").await;
-    server.spend(&spent, settings().token_window).await;
+    server.spend(&spent, settings().token_budget).await;
     let absent = |row: &Row| row.path.replace("open", "absent").replace("alice-", "no-");
     for row in ROWS {
         let good = Ask::of(row).bearer(&alice);
@@ -89,8 +89,16 @@ async fn every_answer_is_one_of_its_operation() {
             (Mood::Well, Ask::of(row).bearer(&spent), 429),
             (Mood::Well, Ask::at(row, &unknown).bearer(&alice), 400),
             (Mood::Panics, good.clone(), 500),
-            (Mood::Refuses(|| Refusal::failed("no")), good.clone(), 500),
-            (Mood::Refuses(|| Refusal::NotImplemented), good.clone(), 501),
+            (
+                Mood::Refuses(|| BoardError::internal("no")),
+                good.clone(),
+                500,
+            ),
+            (
+                Mood::Refuses(|| BoardError::NotImplemented),
+                good.clone(),
+                501,
+            ),
         ];
         if row.needs_token {
             cases.push((Mood::Well, Ask::of(row), 401));
@@ -107,12 +115,12 @@ async fn every_answer_is_one_of_its_operation() {
             };
             cases.push((Mood::Well, good.header("if-none-match", "*"), status));
         } else {
-            let refusals: [(fn() -> Refusal, u16); 5] = [
-                (|| Refusal::Forbidden("No.".into()), 403),
-                (|| Refusal::NotFound("No.".into()), 404),
-                (|| Refusal::Conflict("No.".into()), 409),
-                (|| Refusal::invalid("body", "No."), 422),
-                (|| Refusal::TooFast("No.".into(), None), 429),
+            let refusals: [(fn() -> BoardError, u16); 5] = [
+                (|| BoardError::Forbidden("No.".into()), 403),
+                (|| BoardError::NotFound("No.".into()), 404),
+                (|| BoardError::Conflict("No.".into()), 409),
+                (|| BoardError::invalid("body", "No."), 422),
+                (|| BoardError::RateLimited("No.".into(), None), 429),
             ];
             let refused = |(refusal, status)| (Mood::Refuses(refusal), good.clone(), status);
             cases.extend(refusals.map(refused));

@@ -52,7 +52,7 @@ async fn with(wrong: &BTreeSet<Wrong>) -> Outcome {
         assert_eq!(server.outcome_for(&token, used).await, (201, None));
     }
     if is(Budget) {
-        server.spend(&token, settings().token_window).await;
+        server.spend(&token, settings().token_budget).await;
     }
     if is(Owner) {
         server.board.ban("alice");

@@ -1,7 +1,7 @@
 //! Rules that are pure functions, held against any input.
 
 use forum_api::model::*;
-use forum_api::runtime::SeededEntropy;
+use forum_api::runtime::SeededRandom;
 use forum_api::token::{Expiry, PlainToken};
 use proptest::prelude::*;
 
@@ -10,8 +10,8 @@ const DAY: i64 = 86_400_000;
 proptest! {
     #[test]
     fn what_was_minted_is_read_back_and_nothing_near_it(seed: u64, place in 0..76_usize, letter in "[0-9A-Za-z_]") {
-        let minted = PlainToken::mint(&SeededEntropy::new(seed)).unwrap();
-        let text = minted.reveal();
+        let minted = PlainToken::generate(&SeededRandom::new(seed)).unwrap();
+        let text = minted.expose_secret();
         let parsed = PlainToken::parse(text).unwrap();
         prop_assert_eq!(parsed.lookup(), minted.lookup());
         prop_assert_eq!(parsed.digest(), minted.digest());
@@ -27,7 +27,7 @@ proptest! {
 
     #[test]
     fn an_expiry_is_whole_days_or_nothing(blanks in " {0,3}", zeros in "0{0,3}", days in 0..50_000_i64) {
-        let ends = Expiry::parse(&format!("{blanks}{zeros}{days}{blanks}")).map(|it| it.at(Timestamp::default()));
+        let ends = Expiry::parse(&format!("{blanks}{zeros}{days}{blanks}")).map(|it| it.expires_at(Timestamp::default()));
         let lawful = (1..=36_500).contains(&days);
         prop_assert_eq!(ends.ok(), lawful.then(|| Some(Timestamp::from_millis(days * DAY))));
     }
@@ -42,8 +42,8 @@ proptest! {
 
     #[test]
     fn a_query_holds_terms_as_they_were_written_and_something_to_look_for(text in ".{0,220}") {
-        let Some(query) = Query::parse(&text) else {
-            let short = text.chars().count() <= 200 && text.split_whitespace().count() <= Query::TERMS;
+        let Some(query) = SearchQuery::parse(&text) else {
+            let short = text.chars().count() <= 200 && text.split_whitespace().count() <= SearchQuery::MAX_TERMS;
             let plain = short && !text.contains(['-', '"']);
             prop_assert!(!plain || !text.contains(char::is_alphanumeric), "{text:?} has words");
             return Ok(());
@@ -68,11 +68,14 @@ proptest! {
 /// A web form calls the method of the board that the API calls, so its input can be made outside of the library.
 #[test]
 fn the_input_of_a_handler_can_be_made_by_a_host() {
-    let mut new = StartThread::default();
+    let mut new = NewThread::default();
     new.poll = Some(NewPoll::new("Which?", vec!["Green".into(), "Black".into()]));
-    let mut edit = EditPoll::default();
-    edit.options = Some(vec![EditOption::new(Some(OptionId::from(1)), "Green")]);
-    let search = Search::new(Query::parse("tea").unwrap());
+    let mut edit = PollUpdate::default();
+    edit.options = Some(vec![PollOptionUpdate::new(
+        Some(OptionId::from(1)),
+        "Green",
+    )]);
+    let search = SearchParams::new(SearchQuery::parse("tea").unwrap());
     for (made, part) in [
         (
             format!("{new:?}"),
@@ -80,21 +83,27 @@ fn the_input_of_a_handler_can_be_made_by_a_host() {
         ),
         (
             format!("{edit:?}"),
-            r#"EditOption { option_id: Some(OptionId(1)), text: "Green" }"#,
+            r#"PollOptionUpdate { option_id: Some(OptionId(1)), text: "Green" }"#,
         ),
-        (format!("{:?}", Reply::default()), r#"body: """#),
+        (format!("{:?}", NewPost::default()), r#"body: """#),
         (
-            format!("{:?}", EditPost::default()),
+            format!("{:?}", PostUpdate::default()),
             "expected_version: None",
         ),
-        (format!("{:?}", Rate::default()), "points: 0"),
-        (format!("{:?}", SendMessage::default()), "to: []"),
-        (format!("{:?}", Vote::default()), "option_ids: []"),
-        (format!("{:?}", ListThreads::default()), "limit: Limit(20)"),
-        (format!("{:?}", ListPosts::default()), "body: Both"),
-        (format!("{:?}", ListMessages::default()), "folder: Inbox"),
+        (format!("{:?}", NewRating::default()), "points: 0"),
+        (format!("{:?}", NewMessage::default()), "to: []"),
+        (format!("{:?}", NewVote::default()), "option_ids: []"),
         (
-            format!("{:?}", ListSubscriptions::default()),
+            format!("{:?}", ListThreadsParams::default()),
+            "limit: PageLimit(20)",
+        ),
+        (format!("{:?}", ListPostsParams::default()), "body: Both"),
+        (
+            format!("{:?}", ListMessagesParams::default()),
+            "folder: Inbox",
+        ),
+        (
+            format!("{:?}", ListSubscriptionsParams::default()),
             "target: None",
         ),
         (format!("{search:?}"), "sort: Relevance"),

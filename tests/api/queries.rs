@@ -110,8 +110,8 @@ async fn an_invalid_query_is_a_400_whose_message_names_the_parameter() {
 
 #[rustfmt::skip]
 const TAKEN: &[(&str, &str)] = &[
-    (POSTS, "limit: Limit(20), after: None, since: None, from: None, body: Both"),
-    ("/threads/open-1/posts?limit=100&body=html", "limit: Limit(100), after: None, since: None, from: None, body: Html"),
+    (POSTS, "limit: PageLimit(20), after: None, since: None, from: None, body: Both"),
+    ("/threads/open-1/posts?limit=100&body=html", "limit: PageLimit(100), after: None, since: None, from: None, body: Html"),
     ("/threads/open-1/posts?from=open-1-3", "from: Some(PostId(open-1-3))"),
     ("/threads/open-1/posts?since=1970-01-01T01:00:00.5%2B01:00", "since: Some(Timestamp(500))"),
     ("/messages", "folder: Inbox, unread: None"),
@@ -122,7 +122,7 @@ const TAKEN: &[(&str, &str)] = &[
     ("/search?q=tea&by=@bob", "by: Some(Name(\"bob\"))"),
     ("/search?q=tea&by=%40j%C3%BCrgen", "by: Some(Name(\"jürgen\"))"),
     ("/search?q=tea&by=999", "by: Some(Id(UserId(999)))"),
-    ("/search?q=tea&when=..2026-02-01&in=titles&show=threads&sort=oldest", "within: Titles, show: Threads, sort: Oldest"),
+    ("/search?q=tea&when=..2026-02-01&in=titles&show=threads&sort=oldest", "field: Titles, show: Threads, sort: Oldest"),
     ("/members/%40bob", "Name(\"bob\")"),
     ("/members/@j%C3%BCrgen", "Name(\"jürgen\")"),
     ("/members/bob", "Id(UserId(bob))"),
@@ -146,10 +146,10 @@ async fn only_a_get_of_a_message_marks_it_as_read() {
     let server = Server::new();
     let alice = server.token("alice").await;
     for (method, path, call) in [
-        ("HEAD", "/messages/alice-1", "message Peek"),
-        ("GET", "/messages", "messages ListMessages"),
+        ("HEAD", "/messages/alice-1", "message No"),
+        ("GET", "/messages", "messages ListMessagesParams"),
         ("GET", "/me", "me ()"),
-        ("GET", "/messages/alice-1", "message Read"),
+        ("GET", "/messages/alice-1", "message Yes"),
     ] {
         let outcome = server.outcome_for(&alice, Ask::new(method, path)).await;
         assert_eq!(outcome, (200, None));

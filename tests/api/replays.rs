@@ -1,6 +1,6 @@
 //! What an `Idempotency-Key` keeps of the first answer (contract, section 5).
 
-use forum_api::host::Refusal;
+use forum_api::host::BoardError;
 
 use crate::keys::{is_replay, is_unknown, reply};
 use crate::support::*;
@@ -29,27 +29,39 @@ async fn a_rejected_request_frees_its_key_and_a_failed_one_leaves_its_outcome_un
     let (free, unknown) = (true, false);
     for (mood, status, then) in [
         (
-            Mood::Refuses(|| Refusal::Forbidden("No.".into())),
+            Mood::Refuses(|| BoardError::Forbidden("No.".into())),
             403,
             free,
         ),
-        (Mood::Refuses(|| Refusal::NotFound("No.".into())), 404, free),
-        (Mood::Refuses(|| Refusal::Conflict("No.".into())), 409, free),
-        (Mood::Refuses(|| Refusal::invalid("body", "No.")), 422, free),
         (
-            Mood::Refuses(|| Refusal::TooFast("No.".into(), None)),
+            Mood::Refuses(|| BoardError::NotFound("No.".into())),
+            404,
+            free,
+        ),
+        (
+            Mood::Refuses(|| BoardError::Conflict("No.".into())),
+            409,
+            free,
+        ),
+        (
+            Mood::Refuses(|| BoardError::invalid("body", "No.")),
+            422,
+            free,
+        ),
+        (
+            Mood::Refuses(|| BoardError::RateLimited("No.".into(), None)),
             429,
             free,
         ),
-        (Mood::Refuses(|| Refusal::NotImplemented), 501, free),
-        (Mood::Refuses(|| Refusal::Absent), 404, free),
+        (Mood::Refuses(|| BoardError::NotImplemented), 501, free),
+        (Mood::Refuses(|| BoardError::PathNotFound), 404, free),
         (
-            Mood::Refuses(|| Refusal::Unusable("body", "text")),
+            Mood::Refuses(|| BoardError::InvalidParameter("body", "text")),
             400,
             free,
         ),
         (
-            Mood::Refuses(|| Refusal::failed("the disk is full")),
+            Mood::Refuses(|| BoardError::internal("the disk is full")),
             500,
             unknown,
         ),

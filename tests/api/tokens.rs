@@ -7,7 +7,7 @@ use forum_api::Environment;
 use forum_api::runtime::{Clock, TokioRuntime};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
-use forum_api::test_util::Answer;
+use forum_api::test_util::TestResponse;
 use serde_json::json;
 
 use crate::support::rows::{COMPACT_SCOPES, rows};
@@ -67,7 +67,7 @@ async fn a_token_stays_valid_without_a_retired_scope() {
             board.clone(),
         )
     };
-    let scopes = |answer: Answer| {
+    let scopes = |answer: TestResponse| {
         let json = answer.json();
         let scopes = json["scopes"].as_array().unwrap().iter();
         scopes
@@ -144,7 +144,7 @@ async fn a_use_is_recorded_at_most_once_a_minute() {
         server.clock.advance(Duration::from_secs(seconds));
         server.send(&Ask::get("/me").bearer(&alice)).await;
         let record = server.stores.tokens.find(&lookup(&alice)).await.unwrap();
-        let expected = start.plus(Duration::from_secs(recorded));
+        let expected = start.saturating_add(Duration::from_secs(recorded));
         assert_eq!(record.unwrap().last_used_at, Some(expected));
     }
 }

@@ -1,7 +1,7 @@
 //! Who sees what: every endpoint, caller and forum (spec, What the service does, 4; contract, section 1).
 
 use forum_api::runtime::TokioRuntime;
-use forum_api::{Environment, openapi};
+use forum_api::{Environment, openapi_document};
 use serde_json::json;
 
 use crate::support::schema::resolved;
@@ -40,7 +40,7 @@ enum Checked {
 
 /// Every list of the document, with how its items are checked.
 fn lists() -> Vec<(&'static Row, Checked)> {
-    let document = openapi(&settings(), &Environment::new(TokioRuntime));
+    let document = openapi_document(&settings(), &Environment::new(TokioRuntime));
     let checked = |row: &'static Row| {
         let operation = &document["paths"][row.template][row.method.to_lowercase()];
         let schema = &operation["responses"]["200"]["content"]["application/json"]["schema"];

@@ -1,19 +1,19 @@
 //! The webhooks of the OpenAPI document (contract, sections 8 and 9).
 
 use forum_api::Environment;
-use forum_api::runtime::Inline;
+use forum_api::runtime::InlineRuntime;
 use std::collections::BTreeSet;
 
 use forum_api::scope::Surface;
 use forum_api::webhook::{Event, Topic};
-use forum_api::{Settings, openapi};
+use forum_api::{ApiSettings, openapi_document};
 use serde_json::{Value, json};
 
 use crate::support::schema::{check, resolved};
 
 fn document(surface: Surface) -> Value {
-    let environment = Environment::new(Inline).surface(surface);
-    openapi(&Settings::default(), &environment)
+    let environment = Environment::new(InlineRuntime).surface(surface);
+    openapi_document(&ApiSettings::default(), &environment)
 }
 
 /// The topic and the operation of each webhook.
@@ -97,7 +97,7 @@ fn no_field_depends_on_a_reader() {
     while let Some(part) = parts.pop() {
         let part = resolved(&document, part);
         if let Some(fields) = part.as_object() {
-            let found = Event::OF_A_READER
+            let found = Event::READER_FIELDS
                 .iter()
                 .find(|name| fields.contains_key(**name));
             assert_eq!(found, None, "{part}");

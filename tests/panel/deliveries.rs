@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use forum_api::store::{Quarantine, QuarantinedEvent};
-use forum_api::webhook::State;
+use forum_api::webhook::DeliveryState;
 
 use crate::fixture::PanelFixture;
 
@@ -16,16 +16,16 @@ async fn every_delivery_that_is_not_queued_can_be_retried() {
     let page = fixture.get(&path).await;
     assert!(page.contains("dead</span>") && page.contains("500") && page.contains("17\u{a0}ms"));
     for state in [
-        State::Delivered,
-        State::Gone,
-        State::Withheld,
-        State::Retrying,
+        DeliveryState::Delivered,
+        DeliveryState::Gone,
+        DeliveryState::Withheld,
+        DeliveryState::Retrying,
     ] {
         assert!(fixture.get(&path).await.contains(&button));
         let (_, page) = fixture.post_and_follow(&retry).await;
         assert!(page.contains("Delivery queued again.") && page.contains("queued</span>"));
         assert!(!page.contains(&button));
-        assert_eq!(fixture.state().await, Some(State::Queued));
+        assert_eq!(fixture.state().await, Some(DeliveryState::Queued));
         let (status, again) = fixture.post_and_follow(&retry).await;
         assert!(status == 409 && again.contains("The delivery is queued:"));
         fixture.end_attempt(state).await;
@@ -44,7 +44,7 @@ async fn all_dead_deliveries_of_an_endpoint_are_retried_together() {
     assert!(list.contains(&format!("action=\"{path}\"")));
     let (_, page) = fixture.post_and_follow(&path).await;
     assert!(page.contains("All dead deliveries of the endpoint are queued again."));
-    assert_eq!(fixture.state().await, Some(State::Queued));
+    assert_eq!(fixture.state().await, Some(DeliveryState::Queued));
 }
 
 #[tokio::test]

@@ -33,7 +33,7 @@ async fn an_endpoint_is_added_and_its_secret_shown_once() {
     let [stored] = fixture
         .webhooks
         .endpoints
-        .all()
+        .list()
         .await
         .unwrap()
         .try_into()
@@ -74,7 +74,7 @@ async fn each_incorrect_field_is_marked() {
     }
     let no_topics = fixture.post("/panel/webhooks", &correct[..2]).await;
     assert!(no_topics.status == 422 && no_topics.contains("id=\"topics-wrong\""));
-    assert!(fixture.webhooks.endpoints.all().await.unwrap().is_empty());
+    assert!(fixture.webhooks.endpoints.list().await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -108,11 +108,11 @@ async fn a_secret_is_rotated_once_and_activated() {
     assert_eq!(fixture.post(&path, &form).await.status, 409);
     let rotated = fixture.stored_endpoint().await.unwrap();
     assert_eq!(rotated.secret, before.secret);
-    assert_ne!(rotated.pending, before.pending);
+    assert_ne!(rotated.pending_secret, before.pending_secret);
     let (status, page) = fixture.act("activate").await;
     assert!(status == 303 && page.contains("The new secret is active."));
     let activated = fixture.stored_endpoint().await.unwrap();
-    assert_eq!(activated.secret, rotated.pending.unwrap().secret);
+    assert_eq!(activated.secret, rotated.pending_secret.unwrap().secret);
     let (status, page) = fixture.act("activate").await;
     assert!(status == 409 && page.contains("no secret is pending"));
 }

@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use forum_api::host::{Operator, Session, Stored};
+use forum_api::host::{AdminAuth, BackendResult, Session};
 use forum_api::model::{DeliveryId, EndpointId, EventId, Timestamp, UserId};
-use forum_api::panel::{Panel, Settings};
-use forum_api::runtime::{Clock, ManualClock, SeededEntropy, TokioRuntime};
-use forum_api::store::{Claim, FanOut, Filter, Settlement, Stores, Webhooks};
+use forum_api::panel::{Panel, PanelSettings};
+use forum_api::runtime::{Clock, ManualClock, SeededRandom, TokioRuntime};
+use forum_api::store::{ClaimRequest, DeliveryFilter, FanOut, Settlement, Stores, WebhookStores};
 use forum_api::test_util::StoreInterceptor;
 use forum_api::token::TokenRecord;
-use forum_api::webhook::{Attempted, Event, Progress, State, Topic};
-use forum_api::webhook_admin::Registry;
+use forum_api::webhook::{AttemptRecord, DeliveryProgress, DeliveryState, Event, Topic};
+use forum_api::webhook_admin::WebhookAdmin;
 use forum_api::{Environment, async_trait};
 use http::request::Parts;
 use http::{HeaderMap, Request};
@@ -48,8 +48,8 @@ fn member(name: &str) -> Option<UserId> {
 }
 
 #[async_trait]
-impl Operator for Members {
-    async fn signed_in(&self, head: &Parts) -> Stored<Option<Session>> {
+impl AdminAuth for Members {
+    async fn session(&self, head: &Parts) -> BackendResult<Option<Session>> {
         let cookie = head
             .headers
             .get("cookie")
@@ -58,30 +58,30 @@ impl Operator for Members {
         Ok(name.and_then(|name| Some(Session::new(member(name)?, name, name == "admin", cookie?))))
     }
 
-    async fn is_password(&self, _: &Session, password: &str) -> Stored<bool> {
+    async fn verify_password(&self, _: &Session, password: &str) -> BackendResult<bool> {
         Ok(password == PASSWORD)
     }
 
-    async fn find(&self, username: &str) -> Stored<Option<UserId>> {
+    async fn user_id_by_name(&self, username: &str) -> BackendResult<Option<UserId>> {
         Ok(member(username))
     }
 
-    async fn name(&self, member: &UserId) -> Stored<Option<String>> {
-        let place = usize::try_from(member.number().unwrap() - 1).unwrap();
+    async fn username(&self, member: &UserId) -> BackendResult<Option<String>> {
+        let place = usize::try_from(member.to_i64().unwrap() - 1).unwrap();
         Ok(NAMES.get(place).map(ToString::to_string))
     }
 
-    async fn names(&self, members: &[UserId]) -> Stored<HashMap<UserId, String>> {
+    async fn names(&self, members: &[UserId]) -> BackendResult<HashMap<UserId, String>> {
         self.names_calls.fetch_add(1, Ordering::Relaxed);
         let names = (1..).map(UserId::from).zip(NAMES.map(String::from));
         Ok(names.filter(|(id, _)| members.contains(id)).collect())
     }
 
-    fn sign_in(&self, back: &str) -> String {
+    fn sign_in_url(&self, back: &str) -> String {
         format!("/sign-in?back={back}")
     }
 
-    fn sign_out(&self) -> Option<&str> {
+    fn sign_out_path(&self) -> Option<&str> {
         Some("/sign-out")
     }
 }
@@ -137,7 +137,7 @@ pub struct PanelFixture {
     pub panel: Panel,
     members: Arc<Members>,
     pub stores: Stores,
-    pub webhooks: Webhooks,
+    pub webhooks: WebhookStores,
     pub interceptor: StoreInterceptor,
     pub clock: Arc<ManualClock>,
     /// The ids of the token, the endpoint and the delivery.
@@ -153,19 +153,19 @@ impl PanelFixture {
     }
 
     pub async fn mounted_at(mount: &str) -> Self {
-        let (stores, webhooks) = (Stores::in_memory(), Webhooks::in_memory());
+        let (stores, webhooks) = (Stores::in_memory(), WebhookStores::in_memory());
         let interceptor = StoreInterceptor::default();
-        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
+        let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
         let members = Arc::new(Members::default());
         let environment = Environment::new(TokioRuntime)
             .clock(clock.clone())
-            .random(Arc::new(SeededEntropy::new(1)));
-        let registry = Registry::new(interceptor.webhooks(&webhooks), &environment);
+            .random(Arc::new(SeededRandom::new(1)));
+        let registry = WebhookAdmin::new(interceptor.webhooks(&webhooks), &environment);
         let intercepted = interceptor.stores(&stores);
         let panel = Panel::builder(members.clone(), intercepted, registry, environment)
-            .settings(Settings {
-                mount: mount.into(),
-                ..Settings::default()
+            .settings(PanelSettings {
+                base_path: mount.into(),
+                ..PanelSettings::default()
             })
             .build();
         Self {
@@ -193,14 +193,14 @@ impl PanelFixture {
         let pinged = fixture.post(&format!("{path}/ping"), &[]).await;
         let delivery = pinged.header("location").strip_suffix("?done=pinged");
         fixture.delivery = delivery.unwrap().rsplit('/').next().unwrap().into();
-        fixture.end_attempt(State::Dead).await;
+        fixture.end_attempt(DeliveryState::Dead).await;
         fixture
     }
 
     /// The panel of another node that shares the stores.
     pub fn other_node(&self) -> Panel {
         let environment = Environment::new(TokioRuntime).clock(self.clock.clone());
-        let registry = Registry::new(self.webhooks.clone(), &environment);
+        let registry = WebhookAdmin::new(self.webhooks.clone(), &environment);
         let (members, stores) = (self.members.clone(), self.stores.clone());
         Panel::builder(members, stores, registry, environment).build()
     }
@@ -302,7 +302,7 @@ impl PanelFixture {
     }
 
     pub fn endpoint_id(&self) -> EndpointId {
-        EndpointId::new(&self.endpoint).unwrap()
+        EndpointId::parse(&self.endpoint).unwrap()
     }
 
     /// Queues this number of events for the endpoint.
@@ -310,13 +310,13 @@ impl PanelFixture {
         let mut fan_outs = Vec::new();
         for number in 0..many {
             let event = Event {
-                id: EventId::new(&format!("evt_{number}")).unwrap(),
+                id: EventId::parse(&format!("evt_{number}")).unwrap(),
                 topic: Topic::POST_CREATED,
                 occurred_at: self.clock.now(),
                 forum: None,
                 body: "{}".into(),
             };
-            self.webhooks.outbox.put(&event).await.unwrap();
+            self.webhooks.outbox.insert(&event).await.unwrap();
             fan_outs.push(FanOut {
                 event: event.id,
                 endpoints: vec![self.endpoint_id()],
@@ -327,30 +327,30 @@ impl PanelFixture {
     }
 
     /// Ends the attempt of the delivery that is due, in this state.
-    pub async fn end_attempt(&self, state: State) {
-        let claim = Claim {
-            room: 1,
+    pub async fn end_attempt(&self, state: DeliveryState) {
+        let claim = ClaimRequest {
+            limit: 1,
             per_endpoint: 1,
-            running: Default::default(),
+            in_flight: Default::default(),
             lease: Duration::from_secs(60),
         };
         let now = self.clock.now();
         let claimed = self.webhooks.deliveries.claim(&claim, now).await.unwrap();
-        let due_at = now.plus(Duration::from_secs(30));
-        let progress = Progress {
+        let due_at = now.saturating_add(Duration::from_secs(30));
+        let progress = DeliveryProgress {
             state,
             attempts: 6,
             due_at: state.is_pending().then_some(due_at),
         };
-        let attempted = Attempted {
+        let attempted = AttemptRecord {
             attempt: 6,
             at: now,
             status: Some(500),
             error: None,
             duration_ms: 17,
-            answer: Some(ANSWER.into()),
+            response_excerpt: Some(ANSWER.into()),
         };
-        let settlement = Settlement::new(&claimed.taken[0], progress, Some(attempted));
+        let settlement = Settlement::new(&claimed.deliveries[0], progress, Some(attempted));
         let settled = self.webhooks.deliveries.settle(&[settlement], now).await;
         assert_eq!(settled.unwrap().len(), 1);
     }
@@ -361,18 +361,18 @@ impl PanelFixture {
 
     /// Everything that is stored, for comparisons.
     pub async fn snapshot(&self) -> String {
-        let endpoints = self.webhooks.endpoints.all().await.unwrap();
-        let filter = Filter {
+        let endpoints = self.webhooks.endpoints.list().await.unwrap();
+        let filter = DeliveryFilter {
             limit: 1_000,
-            ..Filter::default()
+            ..DeliveryFilter::default()
         };
         let deliveries = self.webhooks.deliveries.list(&filter).await.unwrap();
         format!("{:?} {endpoints:?} {deliveries:?}", self.tokens().await)
     }
 
     /// The state of the delivery; `None` when it was removed.
-    pub async fn state(&self) -> Option<State> {
-        let id = DeliveryId::new(&self.delivery).unwrap();
+    pub async fn state(&self) -> Option<DeliveryState> {
+        let id = DeliveryId::parse(&self.delivery).unwrap();
         let found = self.webhooks.deliveries.find(&id).await.unwrap();
         found.map(|(delivery, _)| delivery.progress.state)
     }

@@ -44,7 +44,7 @@ async fn a_refused_endpoint_is_corrected_in_the_same_form() {
         let form = [("once", nonce.as_str()), ("url", url), ("topics", "*")];
         assert_eq!(fixture.post("/panel/webhooks", &form).await.status, status);
     }
-    assert_eq!(fixture.webhooks.endpoints.all().await.unwrap().len(), 1);
+    assert_eq!(fixture.webhooks.endpoints.list().await.unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -4,10 +4,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use forum_api::async_trait;
-use forum_api::conformance::{Part, Set, store_tests, stores::Keeper};
+use forum_api::conformance::{FixtureResult, Part, store_tests, stores::StoreFactory};
 use forum_api::runtime::{Runtime, TokioRuntime};
-use forum_api::store::sqlite::{Database, Location};
-use forum_api::store::{Stores, Webhooks};
+use forum_api::store::sqlite::{Database, DatabasePath};
+use forum_api::store::{Stores, WebhookStores};
 use forum_test_support::postgres::try_in_postgres;
 use tempfile::TempDir;
 
@@ -15,7 +15,7 @@ use crate::fixture::open;
 use crate::postgres::{tables, webhooks};
 use crate::redis::{node, prefix, try_in_redis};
 
-type Empty = Pin<Box<dyn Future<Output = (Stores, Webhooks)> + Send>>;
+type Empty = Pin<Box<dyn Future<Output = (Stores, WebhookStores)> + Send>>;
 
 /// A backend that creates empty stores.
 struct Backend {
@@ -25,12 +25,12 @@ struct Backend {
 }
 
 #[async_trait]
-impl Keeper for Backend {
-    async fn empty(&self) -> Set<(Stores, Webhooks)> {
+impl StoreFactory for Backend {
+    async fn create(&self) -> FixtureResult<(Stores, WebhookStores)> {
         Ok((self.empty)(&self.directory).await)
     }
 
-    fn lacks(&self) -> &[Part] {
+    fn unsupported(&self) -> &[Part] {
         self.lacks
     }
 
@@ -53,7 +53,10 @@ fn block_on(case: impl Future<Output = ()>) {
 }
 
 fn in_sqlite(database: &Database) -> Empty {
-    let stores = (Stores::in_sqlite(database), Webhooks::in_sqlite(database));
+    let stores = (
+        Stores::in_sqlite(database),
+        WebhookStores::in_sqlite(database),
+    );
     Box::pin(async { stores })
 }
 
@@ -62,7 +65,7 @@ mod memory {
 
     store_tests!(
         backend(&[], |_| Box::pin(async {
-            (Stores::in_memory(), Webhooks::in_memory())
+            (Stores::in_memory(), WebhookStores::in_memory())
         })),
         block_on
     );
@@ -73,7 +76,7 @@ mod sqlite_memory {
 
     store_tests!(
         backend(&[], |_| in_sqlite(
-            &Database::open(&Location::Memory).unwrap()
+            &Database::open(&DatabasePath::Memory).unwrap()
         )),
         block_on
     );
@@ -106,10 +109,10 @@ mod redis {
     store_tests!(
         backend(&[Part::SuiteClock], |_| Box::pin(async {
             let stores = Stores {
-                budgets: Arc::new(node(&prefix()).await),
+                rate_limits: Arc::new(node(&prefix()).await),
                 ..Stores::in_memory()
             };
-            (stores, Webhooks::in_memory())
+            (stores, WebhookStores::in_memory())
         })),
         try_in_redis
     );

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 
-use forum_api::host::{Fault, Refusal};
+use forum_api::host::{BackendError, BoardError};
 use forum_api::store::sqlite::rusqlite::Connection;
-use forum_api::store::sqlite::{Database, Location, SqliteError};
+use forum_api::store::sqlite::{Database, DatabasePath, SqliteError};
 
 use crate::fixture::{file, open, path, waits};
 use crate::migrations::{count, migrate_in, notes};
@@ -71,10 +71,10 @@ fn many_may_open_a_new_file_at_once() {
 
 #[tokio::test]
 async fn an_error_of_sqlite_is_a_failure_to_the_host() {
-    let database = Database::open(&Location::Memory).unwrap();
-    let refusal = database.read(|connection| Ok::<_, Refusal>(count(connection)?));
-    assert!(matches!(refusal.await, Err(Refusal::Failed(_))));
-    let unknown = |connection: &Connection| -> Result<(), Fault> {
+    let database = Database::open(&DatabasePath::Memory).unwrap();
+    let refusal = database.read(|connection| Ok::<_, BoardError>(count(connection)?));
+    assert!(matches!(refusal.await, Err(BoardError::Internal(_))));
+    let unknown = |connection: &Connection| -> Result<(), BackendError> {
         Ok(connection.execute_batch("SELECT * FROM notes")?)
     };
     let fault = database.read(unknown).await.unwrap_err().to_string();
@@ -94,7 +94,10 @@ async fn a_read_cannot_write() {
 #[tokio::test]
 async fn a_panic_in_a_read_affects_no_other_read() {
     let directory = tempfile::tempdir().unwrap();
-    for database in [open(&directory), Database::open(&Location::Memory).unwrap()] {
+    for database in [
+        open(&directory),
+        Database::open(&DatabasePath::Memory).unwrap(),
+    ] {
         for _ in 0..2 * thread::available_parallelism().unwrap().get() {
             let error = database.read::<(), SqliteError>(|_| panic!("on purpose"));
             let panicked = "the database operation panicked";
@@ -130,8 +133,9 @@ async fn close_runs_queued_writes_and_accepts_no_more() {
     let directory = tempfile::tempdir().unwrap();
     let database = open(&directory);
     migrate_in(&database, notes(3)).await.unwrap();
-    database
-        .write_later::<SqliteError>(|savepoint| Ok(savepoint.execute_batch("DELETE FROM notes")?));
+    database.write_detached::<SqliteError>(|savepoint| {
+        Ok(savepoint.execute_batch("DELETE FROM notes")?)
+    });
     let other = database.clone();
     database.close().await;
     let closed = "the database is closed";
@@ -158,7 +162,7 @@ async fn close_waits_for_reads_and_leaves_only_the_file() {
         Ok::<_, SqliteError>(())
     }));
     assert!(waits(&mut read).await);
-    database.write_later::<SqliteError>(move |_| {
+    database.write_detached::<SqliteError>(move |_| {
         go.send(()).unwrap();
         Ok(())
     });

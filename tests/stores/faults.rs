@@ -5,18 +5,19 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use forum_api::async_trait;
-use forum_api::conformance::stores::{CASES, Keeper, Shelf};
-use forum_api::conformance::{Case, Set, TestFailure};
+use forum_api::conformance::stores::{CASES, StoreFactory, StoreFixture};
+use forum_api::conformance::{Case, FixtureResult, TestFailure};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::runtime::{Runtime, TokioRuntime};
 use forum_api::store::{
-    Backlog, Claim, Claimed, Claims, FanOut, Filter, Settlement, Stores, Usage, Webhooks,
+    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryFilter, FanOut, QueueStats, Settlement,
+    Stores, Usage, WebhookStores,
 };
 use forum_api::test_util::StoreInterceptor;
-use forum_api::webhook::{Attempted, Delivery, Endpoint, Event, KeyId};
+use forum_api::webhook::{AttemptRecord, Delivery, Endpoint, Event, KeyId};
 
 /// Puts a fault between a test and sound stores.
-type Inject = Box<dyn Fn(&StoreInterceptor, &Webhooks) + Send + Sync>;
+type Inject = Box<dyn Fn(&StoreInterceptor, &WebhookStores) + Send + Sync>;
 
 /// A description of the fault, the fault, and the name of the rule that has to catch it.
 type Fault = (&'static str, Inject, &'static str);
@@ -39,7 +40,7 @@ fn gives<R: 'static>(method: &'static str, change: fn(&mut R)) -> Inject {
 }
 
 /// A change is made to whatever version is stored.
-fn overwrite(interceptor: &StoreInterceptor, stored: &Webhooks) {
+fn overwrite(interceptor: &StoreInterceptor, stored: &WebhookStores) {
     let endpoints = stored.endpoints.clone();
     let version = move |endpoint: &Endpoint| {
         let found = now(endpoints.find(&endpoint.id)).unwrap();
@@ -65,13 +66,13 @@ fn overwrite(interceptor: &StoreInterceptor, stored: &Webhooks) {
 }
 
 /// What is removed stays.
-fn keep_removed(interceptor: &StoreInterceptor, _: &Webhooks) {
+fn keep_removed(interceptor: &StoreInterceptor, _: &WebhookStores) {
     interceptor.on_arguments("endpoints.remove", |(id,): &mut (EndpointId,)| {
-        *id = EndpointId::new("whe_other").unwrap();
+        *id = EndpointId::parse("whe_other").unwrap();
         Ok(())
     });
     interceptor.on_arguments("deliveries.remove", |(id,): &mut (DeliveryId,)| {
-        *id = DeliveryId::new("dlv_other").unwrap();
+        *id = DeliveryId::parse("dlv_other").unwrap();
         Ok(())
     });
     for method in ["endpoints.remove", "deliveries.remove"] {
@@ -80,12 +81,12 @@ fn keep_removed(interceptor: &StoreInterceptor, _: &Webhooks) {
 }
 
 /// The start of sending is not recorded.
-fn forget_sending(interceptor: &StoreInterceptor, _: &Webhooks) {
+fn forget_sending(interceptor: &StoreInterceptor, _: &WebhookStores) {
     let forgotten = Arc::new(Mutex::new(Vec::new()));
     let taken = forgotten.clone();
     interceptor.on_arguments(
         "deliveries.begin_sending",
-        move |(claimed, _): &mut (Vec<Claimed>, Timestamp)| {
+        move |(claimed, _): &mut (Vec<ClaimedDelivery>, Timestamp)| {
             *forgotten.lock().unwrap() = std::mem::take(claimed);
             Ok(())
         },
@@ -99,7 +100,7 @@ fn forget_sending(interceptor: &StoreInterceptor, _: &Webhooks) {
 }
 
 /// Any worker may settle a delivery.
-fn settle_all(interceptor: &StoreInterceptor, _: &Webhooks) {
+fn settle_all(interceptor: &StoreInterceptor, _: &WebhookStores) {
     let believe = |(asked, _): &(Vec<Settlement>, Timestamp), settled: &mut HashSet<DeliveryId>| {
         settled.extend(asked.iter().map(|one| one.delivery.clone()));
     };
@@ -118,87 +119,87 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 #[rustfmt::skip]
 fn faults() -> Vec<Fault> {
     vec![
-    ("an event loses its forum", asks("outbox.put", |(event,): &mut (Event,)| event.forum = None), "outbox::what_is_put_waits_whole"),
-    ("a long body is cut", asks("outbox.put", |(event,): &mut (Event,)| event.body.truncate(65_536)), "outbox::what_is_put_waits_whole"),
+    ("an event loses its forum", asks("outbox.put", |(event,): &mut (Event,)| event.forum = None), "outbox::inserted_events_are_pending_unchanged"),
+    ("a long body is cut", asks("outbox.put", |(event,): &mut (Event,)| event.body.truncate(65_536)), "outbox::inserted_events_are_pending_unchanged"),
     ("the youngest event comes first", gives("outbox.waiting", |events: &mut Vec<Event>| events.reverse()), "outbox::the_oldest_wait_first"),
-    ("events of one moment come by their ids", gives("outbox.waiting", |events: &mut Vec<Event>| events.sort_by_key(|event| event.id.to_string())), "outbox::of_one_moment_the_first_put_waits_first"),
+    ("events of one moment come by their ids", gives("outbox.waiting", |events: &mut Vec<Event>| events.sort_by_key(|event| event.id.to_string())), "outbox::events_of_one_moment_keep_their_insertion_order"),
     ("all that waits comes at once", asks("outbox.waiting", |(limit,): &mut (u32,)| *limit = 999), "outbox::the_oldest_wait_first"),
     (
         "an event that is older than another one that was fanned out is passed over",
         gives("outbox.waiting", |events: &mut Vec<Event>| events.retain(|event| event.occurred_at.as_millis() % 1_000 >= 5)),
-        "outbox::what_comes_late_is_found_as_well",
+        "outbox::late_events_are_pending_as_well",
     ),
     (
         "an event that goes to nobody is not fanned out",
         asks("outbox.fan_out", |(events, _): &mut (Vec<FanOut>, Timestamp)| events.retain(|event| !event.endpoints.is_empty())),
-        "outbox::what_is_fanned_out_waits_no_more",
+        "outbox::fanned_out_events_are_not_pending",
     ),
     (
         "one endpoint alone is told",
         asks("outbox.fan_out", |(events, _): &mut (Vec<FanOut>, Timestamp)| events.iter_mut().for_each(|event| event.endpoints.truncate(1))),
-        "outbox::who_is_away_or_disabled_is_told_nothing",
+        "outbox::removed_and_disabled_endpoints_get_no_delivery",
     ),
-    ("an endpoint loses its new secret", asks("endpoints.add", |(one,): &mut (Endpoint,)| one.pending = None), "endpoints::what_is_added_is_found_whole"),
-    ("every endpoint is enabled", asks("endpoints.add", |(one,): &mut (Endpoint,)| one.enabled = true), "outbox::who_is_away_or_disabled_is_told_nothing"),
+    ("an endpoint loses its new secret", asks("endpoints.add", |(one,): &mut (Endpoint,)| one.pending_secret = None), "endpoints::an_added_endpoint_is_found_unchanged"),
+    ("every endpoint is enabled", asks("endpoints.add", |(one,): &mut (Endpoint,)| one.enabled = true), "outbox::removed_and_disabled_endpoints_get_no_delivery"),
     ("a taken id is not told", gives("endpoints.add", |added: &mut bool| *added = true), "endpoints::an_id_is_taken_once"),
-    ("a change forgets another one", Box::new(overwrite), "endpoints::of_changes_at_once_one_is_made"),
+    ("a change forgets another one", Box::new(overwrite), "endpoints::one_of_concurrent_updates_succeeds"),
     ("a key takes the place of any other", Box::new(overwrite), "endpoints::a_key_is_recorded_in_the_place_of_the_former_one"),
     ("a new key overwrites a change", Box::new(overwrite), "endpoints::a_key_is_replaced_with_the_secrets_or_not_at_all"),
     ("endpoints come in another order", gives("endpoints.all", |all: &mut Vec<Endpoint>| all.reverse()), "endpoints::all_come_in_the_order_in_which_they_were_added"),
-    ("a removed endpoint stays", Box::new(keep_removed), "endpoints::what_is_removed_is_away"),
-    ("what was queued for a removed endpoint is sent", Box::new(keep_removed), "claims::what_a_removed_endpoint_had_queued_is_away"),
-    ("what is due a millisecond later is taken", asks("deliveries.claim", |(_, now): &mut (Claim, Timestamp)| *now = now.plus(MILLI)), "claims::what_is_not_due_waits"),
-    ("what is due now is not", asks("deliveries.claim", |(_, now): &mut (Claim, Timestamp)| *now = now.minus(MILLI)), "claims::what_is_not_due_waits"),
-    ("the room is not asked for", asks("deliveries.claim", |(claim, _): &mut (Claim, Timestamp)| claim.room = 999), "claims::no_more_is_claimed_than_there_is_room_for"),
-    ("an endpoint's room is not asked for", asks("deliveries.claim", |(claim, _): &mut (Claim, Timestamp)| claim.per_endpoint = 999), "claims::no_more_goes_to_one_endpoint_than_it_has_room_for"),
-    ("a flood takes every place", asks("deliveries.claim", |(claim, _): &mut (Claim, Timestamp)| claim.per_endpoint = 999), "claims::a_flooded_endpoint_starves_nobody"),
-    ("what runs does not count", asks("deliveries.claim", |(claim, _): &mut (Claim, Timestamp)| claim.running.clear()), "claims::no_more_goes_to_one_endpoint_than_it_has_room_for"),
-    ("the youngest goes first", gives("deliveries.claim", |claims: &mut Claims| claims.taken.reverse()), "claims::the_oldest_due_is_claimed_first"),
-    ("nobody is told when to come again", gives("deliveries.claim", |claims: &mut Claims| claims.next = None), "claims::the_next_is_the_earliest_that_was_left"),
-    ("a full endpoint's next is told", asks("deliveries.claim", |(claim, _): &mut (Claim, Timestamp)| claim.running.clear()), "claims::the_next_is_the_earliest_that_was_left"),
-    ("another endpoint comes with a delivery", gives("deliveries.claim", |claims: &mut Claims| claims.taken.iter_mut().for_each(|one| one.endpoint.url.clear())), "claims::what_is_claimed_is_told_whole"),
-    ("what is due a millisecond later is in the backlog", asks("deliveries.backlog", |(now,): &mut (Timestamp,)| *now = now.plus(MILLI)), "claims::the_backlog_is_what_could_be_claimed"),
-    ("what is due now is not in the backlog", asks("deliveries.backlog", |(now,): &mut (Timestamp,)| *now = now.minus(MILLI)), "claims::the_backlog_is_what_could_be_claimed"),
-    ("a backlog ends at a hundred", gives("deliveries.backlog", |backlog: &mut Backlog| backlog.depth = backlog.depth.min(100)), "claims::the_backlog_is_what_could_be_claimed"),
-    ("nobody is told since when", gives("deliveries.backlog", |backlog: &mut Backlog| backlog.since = None), "claims::the_backlog_is_what_could_be_claimed"),
-    ("a lease ends too early", asks("deliveries.claim", |(claim, _): &mut (Claim, Timestamp)| claim.lease -= MILLI), "leases::a_lease_in_force_is_respected"),
-    ("a lease ends too late", asks("deliveries.claim", |(claim, _): &mut (Claim, Timestamp)| claim.lease += MILLI), "leases::a_lease_that_ran_out_is_told"),
-    ("a lease that ran out is not told", gives("deliveries.claim", |claims: &mut Claims| claims.taken.iter_mut().for_each(|one| one.lease_expired = false)), "leases::a_lease_that_ran_out_is_told"),
-    ("a lease that ended before sending is an attempt", gives("deliveries.claim", |claims: &mut Claims| claims.taken.iter_mut().for_each(|one| one.lease_expired = true)), "leases::a_lease_that_ends_before_sending_is_not_an_attempt"),
-    ("the start of sending is not recorded", Box::new(forget_sending), "leases::a_lease_that_ran_out_is_told"),
+    ("a removed endpoint stays", Box::new(keep_removed), "endpoints::a_removed_endpoint_is_not_found"),
+    ("what was queued for a removed endpoint is sent", Box::new(keep_removed), "claims::deliveries_of_a_removed_endpoint_are_not_claimed"),
+    ("what is due a millisecond later is taken", asks("deliveries.claim", |(_, now): &mut (ClaimRequest, Timestamp)| *now = now.saturating_add(MILLI)), "claims::deliveries_not_due_are_not_claimed"),
+    ("what is due now is not", asks("deliveries.claim", |(_, now): &mut (ClaimRequest, Timestamp)| *now = now.saturating_sub(MILLI)), "claims::deliveries_not_due_are_not_claimed"),
+    ("the room is not asked for", asks("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.limit = 999), "claims::a_claim_respects_its_limit"),
+    ("an endpoint's room is not asked for", asks("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.per_endpoint = 999), "claims::a_claim_respects_the_limit_per_endpoint"),
+    ("a flood takes every place", asks("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.per_endpoint = 999), "claims::a_flooded_endpoint_starves_no_other"),
+    ("what runs does not count", asks("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.in_flight.clear()), "claims::a_claim_respects_the_limit_per_endpoint"),
+    ("the youngest goes first", gives("deliveries.claim", |claims: &mut ClaimBatch| claims.deliveries.reverse()), "claims::the_oldest_due_is_claimed_first"),
+    ("nobody is told when to come again", gives("deliveries.claim", |claims: &mut ClaimBatch| claims.next_due_at = None), "claims::the_next_is_the_earliest_that_was_left"),
+    ("a full endpoint's next is told", asks("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.in_flight.clear()), "claims::the_next_is_the_earliest_that_was_left"),
+    ("another endpoint comes with a delivery", gives("deliveries.claim", |claims: &mut ClaimBatch| claims.deliveries.iter_mut().for_each(|one| one.endpoint.url.clear())), "claims::a_claim_returns_the_whole_delivery"),
+    ("what is due a millisecond later is in the backlog", asks("deliveries.backlog", |(now,): &mut (Timestamp,)| *now = now.saturating_add(MILLI)), "claims::queue_stats_match_claimable_deliveries"),
+    ("what is due now is not in the backlog", asks("deliveries.backlog", |(now,): &mut (Timestamp,)| *now = now.saturating_sub(MILLI)), "claims::queue_stats_match_claimable_deliveries"),
+    ("a backlog ends at a hundred", gives("deliveries.backlog", |backlog: &mut QueueStats| backlog.depth = backlog.depth.min(100)), "claims::queue_stats_match_claimable_deliveries"),
+    ("nobody is told since when", gives("deliveries.backlog", |backlog: &mut QueueStats| backlog.oldest_due_at = None), "claims::queue_stats_match_claimable_deliveries"),
+    ("a lease ends too early", asks("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.lease -= MILLI), "leases::a_lease_in_force_is_respected"),
+    ("a lease ends too late", asks("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.lease += MILLI), "leases::an_expired_lease_is_reported"),
+    ("a lease that ran out is not told", gives("deliveries.claim", |claims: &mut ClaimBatch| claims.deliveries.iter_mut().for_each(|one| one.lease_expired = false)), "leases::an_expired_lease_is_reported"),
+    ("a lease that ended before sending is an attempt", gives("deliveries.claim", |claims: &mut ClaimBatch| claims.deliveries.iter_mut().for_each(|one| one.lease_expired = true)), "leases::a_lease_that_ends_before_sending_is_not_an_attempt"),
+    ("the start of sending is not recorded", Box::new(forget_sending), "leases::an_expired_lease_is_reported"),
     ("sending begins under any lease", Box::new(forget_sending), "leases::sending_begins_only_while_the_lease_holds"),
-    ("sending begins too late", asks("deliveries.begin_sending", |(_, now): &mut (Vec<Claimed>, Timestamp)| *now = now.minus(MILLI)), "leases::sending_begins_only_while_the_lease_holds"),
-    ("sending ends too early", asks("deliveries.begin_sending", |(_, now): &mut (Vec<Claimed>, Timestamp)| *now = now.plus(MILLI)), "leases::sending_begins_only_while_the_lease_holds"),
-    ("every lease ran out", gives("deliveries.claim", |claims: &mut Claims| claims.taken.iter_mut().for_each(|one| one.lease_expired = true)), "leases::what_is_given_back_was_no_attempt"),
-    ("whoever settles is believed", Box::new(settle_all), "leases::what_is_anothers_by_now_is_not_settled"),
+    ("sending begins too late", asks("deliveries.begin_sending", |(_, now): &mut (Vec<ClaimedDelivery>, Timestamp)| *now = now.saturating_sub(MILLI)), "leases::sending_begins_only_while_the_lease_holds"),
+    ("sending ends too early", asks("deliveries.begin_sending", |(_, now): &mut (Vec<ClaimedDelivery>, Timestamp)| *now = now.saturating_add(MILLI)), "leases::sending_begins_only_while_the_lease_holds"),
+    ("every lease ran out", gives("deliveries.claim", |claims: &mut ClaimBatch| claims.deliveries.iter_mut().for_each(|one| one.lease_expired = true)), "leases::a_release_is_not_an_attempt"),
+    ("whoever settles is believed", Box::new(settle_all), "leases::a_lost_lease_cannot_be_settled"),
     ("an attempt is not counted", asks("deliveries.settle", |(settlements, _): &mut (Vec<Settlement>, Timestamp)| settlements.iter_mut().for_each(|one| one.progress.attempts = 0)), "leases::a_lease_is_settled_once"),
-    ("attempts are not kept", asks("deliveries.settle", |(settlements, _): &mut (Vec<Settlement>, Timestamp)| settlements.iter_mut().for_each(|one| one.attempted = None)), "leases::attempts_are_kept_whole_and_in_their_order"),
-    ("the last attempt comes first", gives("deliveries.find", |found: &mut Option<(Delivery, Vec<Attempted>)>| found.iter_mut().for_each(|(_, log)| log.reverse())), "leases::attempts_are_kept_whole_and_in_their_order"),
-    ("the first attempts are kept", gives("deliveries.find", |found: &mut Option<(Delivery, Vec<Attempted>)>| found.iter_mut().for_each(|(_, log)| log.truncate(59))), "leases::the_latest_attempts_are_kept"),
-    ("what is given back waits for its lease to end", asks("deliveries.release", |(claimed, _, _): &mut (Vec<Claimed>, Duration, Timestamp)| claimed.clear()), "leases::what_is_given_back_was_no_attempt"),
-    ("what is given back is due at once", asks("deliveries.release", |(_, wait, _): &mut (Vec<Claimed>, Duration, Timestamp)| *wait -= MILLI), "leases::what_is_given_back_was_no_attempt"),
-    ("giving back hides a lease that ran out", asks("deliveries.release", |(claimed, _, _): &mut (Vec<Claimed>, Duration, Timestamp)| claimed.iter_mut().for_each(|one| one.lease_expired = false)), "leases::a_lease_that_ran_out_is_told_again_when_given_back"),
-    ("a retry waits", asks("deliveries.retry", |(_, now): &mut (DeliveryId, Timestamp)| *now = now.plus(MILLI)), "retries::a_finished_delivery_is_queued_again"),
+    ("attempts are not kept", asks("deliveries.settle", |(settlements, _): &mut (Vec<Settlement>, Timestamp)| settlements.iter_mut().for_each(|one| one.attempt = None)), "leases::attempts_are_kept_whole_and_in_their_order"),
+    ("the last attempt comes first", gives("deliveries.find", |found: &mut Option<(Delivery, Vec<AttemptRecord>)>| found.iter_mut().for_each(|(_, log)| log.reverse())), "leases::attempts_are_kept_whole_and_in_their_order"),
+    ("the first attempts are kept", gives("deliveries.find", |found: &mut Option<(Delivery, Vec<AttemptRecord>)>| found.iter_mut().for_each(|(_, log)| log.truncate(59))), "leases::the_latest_attempts_are_kept"),
+    ("what is given back waits for its lease to end", asks("deliveries.release", |(claimed, _, _): &mut (Vec<ClaimedDelivery>, Duration, Timestamp)| claimed.clear()), "leases::a_release_is_not_an_attempt"),
+    ("what is given back is due at once", asks("deliveries.release", |(_, wait, _): &mut (Vec<ClaimedDelivery>, Duration, Timestamp)| *wait -= MILLI), "leases::a_release_is_not_an_attempt"),
+    ("giving back hides a lease that ran out", asks("deliveries.release", |(claimed, _, _): &mut (Vec<ClaimedDelivery>, Duration, Timestamp)| claimed.iter_mut().for_each(|one| one.lease_expired = false)), "leases::an_expired_lease_is_reported_again_after_release"),
+    ("a retry waits", asks("deliveries.retry", |(_, now): &mut (DeliveryId, Timestamp)| *now = now.saturating_add(MILLI)), "retries::a_finished_delivery_is_queued_again"),
     ("whatever is retried is queued", gives("deliveries.retry", |retried: &mut bool| *retried = true), "retries::a_queued_delivery_is_left_as_it_is"),
-    ("a second retry is another one", gives("deliveries.retry", |retried: &mut bool| *retried = true), "retries::of_retries_at_once_one_is_made"),
-    ("a retry forgets the attempts", gives("deliveries.find", |found: &mut Option<(Delivery, Vec<Attempted>)>| found.iter_mut().for_each(|(_, log)| log.clear())), "retries::a_finished_delivery_is_queued_again"),
+    ("a second retry is another one", gives("deliveries.retry", |retried: &mut bool| *retried = true), "retries::one_of_concurrent_retries_succeeds"),
+    ("a retry forgets the attempts", gives("deliveries.find", |found: &mut Option<(Delivery, Vec<AttemptRecord>)>| found.iter_mut().for_each(|(_, log)| log.clear())), "retries::a_finished_delivery_is_queued_again"),
     ("a retry of a retrying delivery is refused", gives("deliveries.retry", |retried: &mut bool| *retried = false), "retries::a_retrying_delivery_becomes_due_at_once"),
     ("a batch is larger", asks("deliveries.retry_dead", |(_, _, limit): &mut (EndpointId, Timestamp, u32)| *limit += 1), "retries::the_dead_of_one_endpoint_are_queued_again_in_batches"),
     ("a removed delivery stays", Box::new(keep_removed), "retries::a_delivery_is_removed_in_any_state"),
-    ("nobody learns a ping's id", gives("deliveries.send", |sent: &mut Option<DeliveryId>| *sent = None), "retries::a_ping_goes_to_one_endpoint_alone"),
+    ("nobody learns a ping's id", gives("deliveries.send", |sent: &mut Option<DeliveryId>| *sent = None), "retries::a_ping_is_queued_for_one_endpoint_only"),
     ("the oldest deliveries come first", gives("deliveries.list", |list: &mut Vec<Delivery>| list.reverse()), "lists::the_newest_come_first_and_page_by_page"),
-    ("every page is the first", asks("deliveries.list", |(filter,): &mut (Filter,)| filter.after = None), "lists::the_newest_come_first_and_page_by_page"),
+    ("every page is the first", asks("deliveries.list", |(filter,): &mut (DeliveryFilter,)| filter.after = None), "lists::the_newest_come_first_and_page_by_page"),
     ("a page begins one too late", gives("deliveries.list", |list: &mut Vec<Delivery>| drop(list.drain(..1.min(list.len())))), "lists::the_newest_come_first_and_page_by_page"),
-    ("every state is listed", asks("deliveries.list", |(filter,): &mut (Filter,)| filter.state = None), "lists::a_list_holds_what_its_filter_lets_through"),
-    ("every endpoint is listed", asks("deliveries.list", |(filter,): &mut (Filter,)| filter.endpoint = None), "lists::a_list_holds_what_its_filter_lets_through"),
-    ("every topic is listed", asks("deliveries.list", |(filter,): &mut (Filter,)| filter.topic = None), "lists::a_list_holds_what_its_filter_lets_through"),
-    ("a list has one more", asks("deliveries.list", |(filter,): &mut (Filter,)| filter.limit += 1), "lists::a_list_holds_what_its_filter_lets_through"),
-    ("what ended is swept too early", asks("deliveries.sweep", |(before, _): &mut (Timestamp, u32)| *before = before.plus(MILLI)), "sweeps::what_ended_long_ago_is_swept"),
-    ("what ended is swept too late", asks("deliveries.sweep", |(before, _): &mut (Timestamp, u32)| *before = before.minus(MILLI)), "sweeps::what_ended_long_ago_is_swept"),
+    ("every state is listed", asks("deliveries.list", |(filter,): &mut (DeliveryFilter,)| filter.state = None), "lists::a_list_holds_what_its_filter_lets_through"),
+    ("every endpoint is listed", asks("deliveries.list", |(filter,): &mut (DeliveryFilter,)| filter.endpoint = None), "lists::a_list_holds_what_its_filter_lets_through"),
+    ("every topic is listed", asks("deliveries.list", |(filter,): &mut (DeliveryFilter,)| filter.topic = None), "lists::a_list_holds_what_its_filter_lets_through"),
+    ("a list has one more", asks("deliveries.list", |(filter,): &mut (DeliveryFilter,)| filter.limit += 1), "lists::a_list_holds_what_its_filter_lets_through"),
+    ("what ended is swept too early", asks("deliveries.sweep", |(before, _): &mut (Timestamp, u32)| *before = before.saturating_add(MILLI)), "sweeps::deliveries_that_ended_long_ago_are_swept"),
+    ("what ended is swept too late", asks("deliveries.sweep", |(before, _): &mut (Timestamp, u32)| *before = before.saturating_sub(MILLI)), "sweeps::deliveries_that_ended_long_ago_are_swept"),
     ("all is swept at once", asks("deliveries.sweep", |(_, limit): &mut (Timestamp, u32)| *limit = 999), "sweeps::a_sweep_takes_no_more_than_its_limit"),
-    ("what is dead is swept", asks("deliveries.settle", |(settlements, _): &mut (Vec<Settlement>, Timestamp)| settlements.iter_mut().for_each(|one| one.progress.state = forum_api::webhook::State::Gone)), "sweeps::what_is_pending_or_dead_is_kept"),
-    ("the first millisecond is counted", asks("deliveries.usage", |(since, _): &mut (Timestamp, Timestamp)| *since = since.minus(MILLI)), "usage::deliveries_are_counted_by_hour_endpoint_and_state"),
-    ("hours are counted from another end", asks("deliveries.usage", |(_, now): &mut (Timestamp, Timestamp)| *now = now.plus(MILLI)), "usage::deliveries_are_counted_by_hour_endpoint_and_state"),
+    ("what is dead is swept", asks("deliveries.settle", |(settlements, _): &mut (Vec<Settlement>, Timestamp)| settlements.iter_mut().for_each(|one| one.progress.state = forum_api::webhook::DeliveryState::Gone)), "sweeps::pending_and_dead_deliveries_are_not_swept"),
+    ("the first millisecond is counted", asks("deliveries.usage", |(since, _): &mut (Timestamp, Timestamp)| *since = since.saturating_sub(MILLI)), "usage::deliveries_are_counted_by_hour_endpoint_and_state"),
+    ("hours are counted from another end", asks("deliveries.usage", |(_, now): &mut (Timestamp, Timestamp)| *now = now.saturating_add(MILLI)), "usage::deliveries_are_counted_by_hour_endpoint_and_state"),
     ("an endpoint is left out", gives("deliveries.usage", |usage: &mut Usage| usage.deliveries.truncate(3)), "usage::deliveries_are_counted_by_hour_endpoint_and_state"),
     ("long attempts are not counted", gives("deliveries.usage", |usage: &mut Usage| usage.attempt_times[5] = 0), "usage::attempts_are_counted_by_their_duration"),
     ]
@@ -208,9 +209,9 @@ fn faults() -> Vec<Fault> {
 struct Faulty<'a>(Option<&'a Inject>);
 
 #[async_trait]
-impl Keeper for Faulty<'_> {
-    async fn empty(&self) -> Set<(Stores, Webhooks)> {
-        let (interceptor, sound) = (StoreInterceptor::default(), Webhooks::in_memory());
+impl StoreFactory for Faulty<'_> {
+    async fn create(&self) -> FixtureResult<(Stores, WebhookStores)> {
+        let (interceptor, sound) = (StoreInterceptor::default(), WebhookStores::in_memory());
         if let Some(inject) = self.0 {
             inject(&interceptor, &sound);
         }
@@ -227,13 +228,13 @@ impl Keeper for Faulty<'_> {
 async fn each_fault_is_caught_by_its_rule() {
     for (fault, inject, rule) in faults() {
         let found = CASES.iter().find(|case| case.name == rule);
-        let case: &Case<Shelf> = found.unwrap_or_else(|| panic!("there is no rule {rule}"));
-        let result = case.check(Shelf::new(&Faulty(Some(&inject)))).await;
+        let case: &Case<StoreFixture> = found.unwrap_or_else(|| panic!("there is no rule {rule}"));
+        let result = case.check(StoreFixture::new(&Faulty(Some(&inject)))).await;
         assert!(
             matches!(result, Err(TestFailure::Failed(_))),
             "{fault}: {rule}: {result:?}"
         );
-        let result = case.check(Shelf::new(&Faulty(None))).await;
+        let result = case.check(StoreFixture::new(&Faulty(None))).await;
         assert_eq!(result, Ok(()), "{rule}");
     }
 }

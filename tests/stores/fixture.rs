@@ -7,17 +7,19 @@ use std::task::Poll;
 use std::time::Duration;
 
 use forum_api::model::{EndpointId, EventId, ForumId, Timestamp, UserId};
-use forum_api::store::sqlite::{Database, Location};
-use forum_api::store::{Attempt, Claim, FanOut, Webhooks};
+use forum_api::store::sqlite::{Database, DatabasePath};
+use forum_api::store::{ClaimRequest, FanOut, IdempotentRequest, WebhookStores};
 use forum_api::token::Lookup;
-use forum_api::webhook::{Endpoint, Event, Progress, Sealed, State, Topic, Topics};
+use forum_api::webhook::{
+    DeliveryProgress, DeliveryState, EncryptedSecret, Endpoint, Event, Topic, TopicSet,
+};
 use tempfile::TempDir;
 
 /// Milliseconds of a lease of [`claim`].
 pub(crate) const LEASE: i64 = 60_000;
 
-pub(crate) const DELIVERED: Progress = Progress {
-    state: State::Delivered,
+pub(crate) const DELIVERED: DeliveryProgress = DeliveryProgress {
+    state: DeliveryState::Delivered,
     attempts: 1,
     due_at: None,
 };
@@ -27,8 +29,8 @@ pub(crate) fn path(directory: &TempDir) -> PathBuf {
     directory.path().join("forum.db")
 }
 
-pub(crate) fn file(path: PathBuf, create: bool) -> Location {
-    Location::File { path, create }
+pub(crate) fn file(path: PathBuf, create: bool) -> DatabasePath {
+    DatabasePath::File { path, create }
 }
 
 /// Opens the database in `directory`, or creates it.
@@ -45,34 +47,34 @@ pub(crate) fn at(millis: i64) -> Timestamp {
     Timestamp::from_millis(1_767_225_600_000 + millis)
 }
 
-pub(crate) fn attempt(key: &str) -> Attempt {
-    Attempt {
+pub(crate) fn attempt(key: &str) -> IdempotentRequest {
+    IdempotentRequest {
         token: lookup(1),
         key: key.into(),
-        request: [1; 32],
+        fingerprint: [1; 32],
     }
 }
 
 pub(crate) fn endpoint(number: u64) -> Endpoint {
     Endpoint {
-        id: EndpointId::new(&format!("whe_{number}")).unwrap(),
+        id: EndpointId::parse(&format!("whe_{number}")).unwrap(),
         url: "https://example.com".into(),
-        topics: Topics {
+        topics: TopicSet {
             all: true,
             named: BTreeSet::new(),
         },
         owner: UserId::from(3),
         enabled: true,
         created_at: at(0),
-        secret: Sealed::new(vec![7; 16]),
-        pending: None,
+        secret: EncryptedSecret::new(vec![7; 16]),
+        pending_secret: None,
         version: 1,
     }
 }
 
 pub(crate) fn event(number: u64) -> Event {
     Event {
-        id: EventId::new(&format!("evt_{number}")).unwrap(),
+        id: EventId::parse(&format!("evt_{number}")).unwrap(),
         topic: Topic::POST_CREATED,
         occurred_at: at(-7),
         forum: Some(ForumId::from(4)),
@@ -81,11 +83,11 @@ pub(crate) fn event(number: u64) -> Event {
 }
 
 /// A claim of up to `room` deliveries, `per_endpoint` of each endpoint.
-pub(crate) fn claim(room: u32, per_endpoint: u32) -> Claim {
-    Claim {
-        room,
+pub(crate) fn claim(room: u32, per_endpoint: u32) -> ClaimRequest {
+    ClaimRequest {
+        limit: room,
         per_endpoint,
-        running: HashMap::new(),
+        in_flight: HashMap::new(),
         lease: Duration::from_millis(LEASE.unsigned_abs()),
     }
 }
@@ -97,7 +99,7 @@ pub(crate) fn fan_out(event: &EventId, endpoints: &[Endpoint]) -> FanOut {
     }
 }
 
-pub(crate) async fn add(webhooks: &Webhooks, endpoints: &[Endpoint]) {
+pub(crate) async fn add(webhooks: &WebhookStores, endpoints: &[Endpoint]) {
     for endpoint in endpoints {
         assert!(webhooks.endpoints.add(endpoint).await.unwrap());
     }
@@ -105,13 +107,13 @@ pub(crate) async fn add(webhooks: &Webhooks, endpoints: &[Endpoint]) {
 
 /// Queues the events for all endpoints.
 pub(crate) async fn queue(
-    webhooks: &Webhooks,
+    webhooks: &WebhookStores,
     events: impl Iterator<Item = Event>,
     endpoints: &[Endpoint],
 ) {
     let mut fan_outs = Vec::new();
     for event in events {
-        webhooks.outbox.put(&event).await.unwrap();
+        webhooks.outbox.insert(&event).await.unwrap();
         fan_outs.push(fan_out(&event.id, endpoints));
     }
     webhooks.outbox.fan_out(&fan_outs, at(0)).await.unwrap();

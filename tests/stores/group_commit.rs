@@ -178,8 +178,8 @@ async fn a_write_is_run_after_its_caller_is_gone() {
 #[tokio::test]
 async fn detached_writes_precede_later_writes() {
     let (database, _directory) = notes().await;
-    database.write_later(|savepoint| note(savepoint, "later"));
-    database.write_later::<SqliteError>(|_| panic!("on purpose"));
+    database.write_detached(|savepoint| note(savepoint, "later"));
+    database.write_detached::<SqliteError>(|_| panic!("on purpose"));
     done(&database, |savepoint| note(savepoint, "next")).await;
     assert_eq!(noted(&database).await, ["later", "next"]);
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use forum_api::store::sqlite::rusqlite::Connection;
-use forum_api::store::sqlite::{Database, Location, SqliteError, migrate, schema_status};
+use forum_api::store::sqlite::{Database, DatabasePath, SqliteError, migrate, schema_status};
 use forum_api::store::{Migration, Migrations, SchemaStatus};
 
 use crate::fixture::{file, open, path};
@@ -45,7 +45,7 @@ pub(crate) async fn migrate_in(
 
 #[tokio::test]
 async fn each_migration_is_applied_once() {
-    let database = Database::open(&Location::Memory).unwrap();
+    let database = Database::open(&DatabasePath::Memory).unwrap();
     for (known, had) in [(2, 0), (2, 2), (3, 2), (3, 3)] {
         assert_eq!(migrate_in(&database, notes(known)).await.unwrap(), had);
     }

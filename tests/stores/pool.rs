@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use forum_api::host::Overloaded;
 use forum_api::store::sqlite::rusqlite::{Connection, ErrorCode, Savepoint};
-use forum_api::store::sqlite::{Database, DatabaseSettings, Location, SqliteError};
-use forum_api::store::{Begin, Outcome, Stores};
+use forum_api::store::sqlite::{Database, DatabasePath, DatabaseSettings, SqliteError};
+use forum_api::store::{BeginOutcome, Completion, Stores};
 use tokio::time::timeout;
 
 use crate::fixture::{at, attempt, file, lookup, open, path, waits};
@@ -23,7 +23,7 @@ const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 const ENDLESS: &str =
     "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
 
-fn small(location: &Location) -> Database {
+fn small(location: &DatabasePath) -> Database {
     let settings = DatabaseSettings {
         readers: 1,
         queue_capacity: 2,
@@ -146,7 +146,7 @@ async fn a_full_queue_of_writes_refuses_the_next_but_settles_what_was_admitted()
     let database = small(&file(path(&directory), true));
     let keys = Stores::in_sqlite(&database).idempotency;
     let attempt = attempt("k");
-    let Begin::First(ticket) = keys.begin(&attempt, at(0)).await.unwrap() else {
+    let BeginOutcome::Reserved(ticket) = keys.begin(&attempt, at(0)).await.unwrap() else {
         panic!("the key is new");
     };
     let mut held = vec![Held::write(&database).await];
@@ -155,12 +155,12 @@ async fn a_full_queue_of_writes_refuses_the_next_but_settles_what_was_admitted()
         held.push(Held::write(&database).await);
     }
     assert_overloaded(database.write(|_| Ok(())).await);
-    let mut settled = keys.settle(&ticket, Outcome::DidNotRun);
+    let mut settled = keys.complete(&ticket, Completion::NotExecuted);
     assert!(waits(&mut settled).await);
     end(held).await;
     settled.await.unwrap();
     let again = keys.begin(&attempt, at(1)).await.unwrap();
-    assert!(matches!(again, Begin::First(_)), "{again:?}");
+    assert!(matches!(again, BeginOutcome::Reserved(_)), "{again:?}");
 }
 
 #[tokio::test]
@@ -168,7 +168,7 @@ async fn a_read_is_interrupted_when_its_caller_is_gone() {
     let directory = tempfile::tempdir().unwrap();
     for database in [
         small(&file(path(&directory), true)),
-        small(&Location::Memory),
+        small(&DatabasePath::Memory),
     ] {
         let (begin, begun) = mpsc::channel();
         let (end, ended) = mpsc::channel();

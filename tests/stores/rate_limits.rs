@@ -3,41 +3,46 @@
 use std::time::Duration;
 
 use forum_api::model::Timestamp;
-use forum_api::rate_limit::{Budget, BudgetKey, Charge, Window};
-use forum_api::store::Budgets;
-use forum_api::store::memory::MemoryBudgets;
+use forum_api::rate_limit::{Budget, RateLimitDecision, RateLimitKey, WindowState};
+use forum_api::store::RateLimitStore;
+use forum_api::store::memory::MemoryRateLimitStore;
 use proptest::prelude::*;
 
 use crate::fixture::{at, lookup};
 
-const WINDOW: Window = Window {
+const WINDOW: Budget = Budget {
     units: 120,
-    length: Duration::from_secs(300),
+    window: Duration::from_secs(300),
 };
 
-async fn charge(budgets: &MemoryBudgets, key: BudgetKey, cost: u32, now: Timestamp) -> Charge {
+async fn charge(
+    budgets: &MemoryRateLimitStore,
+    key: RateLimitKey,
+    cost: u32,
+    now: Timestamp,
+) -> RateLimitDecision {
     budgets.charge(&key, cost, WINDOW, now).await.unwrap()
 }
 
 /// The IPv6 prefix of an address of a flood.
-fn prefix(number: u32) -> BudgetKey {
-    BudgetKey::Prefix(0x2001_0db8 << 96 | u128::from(number) << 64)
+fn prefix(number: u32) -> RateLimitKey {
+    RateLimitKey::Prefix(0x2001_0db8 << 96 | u128::from(number) << 64)
 }
 
-fn password(number: u32) -> BudgetKey {
-    BudgetKey::attempts("test", &u32::to_be_bytes(number))
+fn password(number: u32) -> RateLimitKey {
+    RateLimitKey::attempts("test", &u32::to_be_bytes(number))
 }
 
 /// When all capacity is taken, new keys share one budget until windows end. A flood of one kind of key does not affect keys
 /// of the others.
 #[tokio::test]
 async fn the_memory_of_each_kind_of_key_is_bounded() {
-    type Key = fn(u32) -> BudgetKey;
+    type Key = fn(u32) -> RateLimitKey;
     for (key, flood, shares, other) in [
         (prefix as Key, 2_000_000, 500_000..900_000, password as Key),
         (password, 300_000, 100_000..200_000, prefix),
     ] {
-        let budgets = MemoryBudgets::default();
+        let budgets = MemoryRateLimitStore::default();
         let spent = key(u32::MAX);
         charge(&budgets, spent, 120, at(0)).await;
         let mut shared = 0;
@@ -48,11 +53,11 @@ async fn the_memory_of_each_kind_of_key_is_bounded() {
         assert!(
             !charge(&budgets, key(u32::MAX - 1), 120, at(2))
                 .await
-                .granted
+                .allowed
         );
-        assert!(!charge(&budgets, spent, 1, at(2)).await.granted);
+        assert!(!charge(&budgets, spent, 1, at(2)).await.allowed);
         assert_eq!(charge(&budgets, key(0), 1, at(2)).await.remaining, 118);
-        for unaffected in [other(1), BudgetKey::Token(lookup(1))] {
+        for unaffected in [other(1), RateLimitKey::Token(lookup(1))] {
             assert_eq!(charge(&budgets, unaffected, 1, at(2)).await.remaining, 119);
         }
         // After the clock was set back, and after all windows have ended.
@@ -68,12 +73,12 @@ async fn the_memory_of_each_kind_of_key_is_bounded() {
 #[test]
 fn a_smaller_budget_counts_as_spent() {
     let (budget, _) = WINDOW.charge(None, 80, at(0));
-    let smaller = Window {
+    let smaller = Budget {
         units: 50,
         ..WINDOW
     };
     let (after, charge) = smaller.charge(budget, 1, at(1));
-    let shown = (charge.granted, charge.limit, charge.remaining);
+    let shown = (charge.allowed, charge.limit, charge.remaining);
     assert_eq!(shown, (false, 50, 0));
     assert_eq!(after, budget);
 }
@@ -83,9 +88,10 @@ fn a_smaller_budget_counts_as_spent() {
 struct Oracle(Vec<(Timestamp, u32)>);
 
 impl Oracle {
-    fn charge(&mut self, window: Window, cost: u32, now: Timestamp) -> Charge {
+    fn charge(&mut self, window: Budget, cost: u32, now: Timestamp) -> RateLimitDecision {
         let start = self.0.first().map(|(at, _)| *at);
-        let start = start.filter(|start| *start <= now && now < start.plus(window.length));
+        let start =
+            start.filter(|start| *start <= now && now < start.saturating_add(window.window));
         if start.is_none() {
             self.0.clear();
         }
@@ -94,12 +100,12 @@ impl Oracle {
         if granted && cost > 0 {
             self.0.push((now, cost));
         }
-        Charge {
-            granted,
+        RateLimitDecision {
+            allowed: granted,
             limit: window.units,
             remaining: window.units - spent - if granted { cost } else { 0 },
-            reset: start.unwrap_or(now).plus(window.length),
-            at: now,
+            resets_at: start.unwrap_or(now).saturating_add(window.window),
+            charged_at: now,
         }
     }
 }
@@ -112,9 +118,9 @@ proptest! {
         length in 1_u64..100,
         charges in prop::collection::vec((prop_oneof![9 => 0_i64..30, 1 => -1000_i64..0], 0_u32..60), 1..100),
     ) {
-        let window = Window { units, length: Duration::from_millis(length) };
+        let window = Budget { units, window: Duration::from_millis(length) };
         let mut oracle = Oracle::default();
-        let mut budget: Option<Budget> = None;
+        let mut budget: Option<WindowState> = None;
         let mut now = 0;
         for (pause, cost) in charges {
             now += pause;

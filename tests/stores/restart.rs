@@ -7,8 +7,10 @@ use std::process::Command;
 use bytes::Bytes;
 use forum_api::model::UserId;
 use forum_api::store::sqlite::{Database, SqliteError};
-use forum_api::store::{Begin, Kept, Outcome, ResourceIds, Stores, Webhooks};
-use forum_api::token::{Digest, TokenRecord};
+use forum_api::store::{
+    BeginOutcome, Completion, ResourceIds, StoredResponse, Stores, WebhookStores,
+};
+use forum_api::token::{SecretDigest, TokenRecord};
 
 use crate::fixture::{
     LEASE, add, at, attempt, claim, endpoint, event, file, lookup, open, path, queue,
@@ -19,7 +21,7 @@ async fn tokens_and_responses_survive_a_restart_and_an_interrupted_request_is_un
     let directory = tempfile::tempdir().unwrap();
     let token = TokenRecord {
         lookup: lookup(1),
-        digest: Digest::new([7; 32]),
+        digest: SecretDigest::new([7; 32]),
         owner: UserId::from(3),
         label: "laptop".into(),
         scopes: ["forums:read".to_owned()].into(),
@@ -28,7 +30,7 @@ async fn tokens_and_responses_survive_a_restart_and_an_interrupted_request_is_un
         revoked_at: None,
         last_used_at: Some(at(5)),
     };
-    let kept = Kept {
+    let kept = StoredResponse {
         status: 201,
         location: None,
         body: Bytes::from_static(b"{}"),
@@ -37,15 +39,19 @@ async fn tokens_and_responses_survive_a_restart_and_an_interrupted_request_is_un
     let database = open(&directory);
     let before = Stores::in_sqlite(&database);
     before.tokens.create(&token).await.unwrap();
-    before.tokens.used(&lookup(1), at(90_000)).await.unwrap();
+    before
+        .tokens
+        .record_use(&lookup(1), at(90_000))
+        .await
+        .unwrap();
     for key in ["answered", "cut"] {
         let begun = before.idempotency.begin(&attempt(key), at(0)).await;
-        let Ok(Begin::First(ticket)) = begun else {
+        let Ok(BeginOutcome::Reserved(ticket)) = begun else {
             panic!("{begun:?}");
         };
         if key == "answered" {
-            let outcome = Outcome::Answered(kept.clone());
-            before.idempotency.settle(&ticket, outcome).await.unwrap();
+            let outcome = Completion::Responded(kept.clone());
+            before.idempotency.complete(&ticket, outcome).await.unwrap();
         }
     }
     database.close().await;
@@ -57,9 +63,9 @@ async fn tokens_and_responses_survive_a_restart_and_an_interrupted_request_is_un
     };
     assert_eq!(after.tokens.find(&lookup(1)).await.unwrap(), Some(token));
     for (key, now, expected) in [
-        ("answered", 59_999, Begin::Repeat(kept)),
-        ("cut", 59_999, Begin::Running),
-        ("cut", 60_000, Begin::Unknown),
+        ("answered", 59_999, BeginOutcome::Replay(kept)),
+        ("cut", 59_999, BeginOutcome::InProgress),
+        ("cut", 60_000, BeginOutcome::OutcomeUnknown),
     ] {
         let begin = after.idempotency.begin(&attempt(key), at(now)).await;
         assert_eq!(begin.unwrap(), expected, "{key} at {now}");
@@ -89,12 +95,16 @@ const DIES_IN: &str = "FORUM_API_DIES_IN";
 /// Queues a delivery, begins to send it, and dies before the attempt is recorded.
 async fn die(directory: String) -> ! {
     let location = file(PathBuf::from(directory).join("forum.db"), true);
-    let webhooks = Webhooks::in_sqlite(&Database::open(&location).unwrap());
+    let webhooks = WebhookStores::in_sqlite(&Database::open(&location).unwrap());
     add(&webhooks, &[endpoint(1)]).await;
     queue(&webhooks, [event(1)].into_iter(), &[endpoint(1)]).await;
-    webhooks.outbox.put(&event(2)).await.unwrap();
+    webhooks.outbox.insert(&event(2)).await.unwrap();
     let deliveries = &webhooks.deliveries;
-    let taken = deliveries.claim(&claim(9, 9), at(0)).await.unwrap().taken;
+    let taken = deliveries
+        .claim(&claim(9, 9), at(0))
+        .await
+        .unwrap()
+        .deliveries;
     let begun = deliveries.begin_sending(&taken, at(1)).await.unwrap();
     assert_eq!(begun.len(), 1);
     std::process::abort();
@@ -115,16 +125,19 @@ async fn deliveries_of_a_killed_worker_are_claimed_after_their_leases() {
     assert_eq!(died.status.code(), None, "it was aborted: {died:?}");
     assert!(path(&directory).exists());
 
-    let webhooks = Webhooks::in_sqlite(&open(&directory));
-    assert_eq!(webhooks.outbox.waiting(9).await.unwrap(), [event(2)]);
+    let webhooks = WebhookStores::in_sqlite(&open(&directory));
+    assert_eq!(webhooks.outbox.pending(9).await.unwrap(), [event(2)]);
     let deliveries = &webhooks.deliveries;
     let before = deliveries.claim(&claim(9, 9), at(LEASE - 1)).await.unwrap();
-    assert_eq!((before.taken, before.next), (vec![], Some(at(LEASE))));
+    assert_eq!(
+        (before.deliveries, before.next_due_at),
+        (vec![], Some(at(LEASE)))
+    );
     let [claimed] = &deliveries
         .claim(&claim(9, 9), at(LEASE))
         .await
         .unwrap()
-        .taken[..]
+        .deliveries[..]
     else {
         panic!("the delivery is not claimed");
     };

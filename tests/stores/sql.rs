@@ -2,8 +2,8 @@
 //! are deleted with others.
 
 use forum_api::store::sqlite::rusqlite::{Connection, params_from_iter};
-use forum_api::store::{Backlog, Settlement, Webhooks};
-use forum_api::webhook::{Attempted, Event};
+use forum_api::store::{QueueStats, Settlement, WebhookStores};
+use forum_api::webhook::{AttemptRecord, Event};
 use forum_test_support::postgres::try_in_postgres;
 use forum_test_support::thread_log;
 
@@ -45,15 +45,15 @@ async fn an_unreadable_event_is_quarantined_and_delays_no_other(sql: Sql) {
             ('evt_c', 'post.created', 2, 'no forum', '{}')",
     )
     .await;
-    outbox.put(&event(1)).await.unwrap();
+    outbox.insert(&event(1)).await.unwrap();
     thread_log::record();
-    assert_eq!(outbox.waiting(9).await.unwrap(), [event(1)]);
+    assert_eq!(outbox.pending(9).await.unwrap(), [event(1)]);
     let lines = thread_log::take();
     let line = "failed to decode row; row skipped";
     assert_eq!(lines.matches(line).count(), 3, "{lines}");
     let reason = r#"table="events" id="evt_a" reason="the topic is malformed""#;
     assert!(lines.contains("ERROR") && lines.contains(reason), "{lines}");
-    assert_eq!(outbox.waiting(1).await.unwrap(), [event(1)]);
+    assert_eq!(outbox.pending(1).await.unwrap(), [event(1)]);
     let quarantine = outbox.quarantined(2).await.unwrap();
     let latest = quarantine.latest.iter();
     let latest: Vec<_> = latest.map(|one| (&*one.id, &*one.reason)).collect();
@@ -66,7 +66,7 @@ async fn an_unreadable_event_is_quarantined_and_delays_no_other(sql: Sql) {
         "UPDATE forum_api_events SET topic = 'badge.given', quarantine_reason = NULL WHERE id = 'evt_a'",
     )
     .await;
-    let waiting = outbox.waiting(9).await.unwrap();
+    let waiting = outbox.pending(9).await.unwrap();
     assert!(
         waiting
             .iter()
@@ -85,7 +85,7 @@ async fn an_event_with_invalid_text_is_quarantined() {
         VALUES ('evt_1', 'post.created', 3, CAST(x'7b80' AS TEXT))",
     )
     .await;
-    assert_eq!(outbox.waiting(9).await.unwrap(), []);
+    assert_eq!(outbox.pending(9).await.unwrap(), []);
     let quarantine = outbox.quarantined(9).await.unwrap();
     assert!(quarantine.latest[0].reason.contains("utf-8"));
 }
@@ -128,18 +128,23 @@ async fn an_unreadable_delivery_delays_no_other_and_is_not_attempted(sql: Sql) {
     let mut taken = Vec::new();
     for _ in 0..3 {
         let claims = deliveries.claim(&claim(9, 2), at(0)).await.unwrap();
-        if claims.taken.is_empty() && taken.len() < 3 {
-            assert_eq!(claims.next, Some(at(0)), "others are due at once");
+        if claims.deliveries.is_empty() && taken.len() < 3 {
+            assert_eq!(claims.next_due_at, Some(at(0)), "others are due at once");
         }
-        taken.extend(claims.taken.into_iter().map(|one| one.event.id.to_string()));
+        taken.extend(
+            claims
+                .deliveries
+                .into_iter()
+                .map(|one| one.event.id.to_string()),
+        );
     }
     taken.sort();
     assert_eq!(taken, ["evt_3", "evt_4", "evt_5"]);
     sql.run_unchecked("UPDATE forum_api_deliveries SET state = 'queued' WHERE state = 'paused'")
         .await;
     let claims = deliveries.claim(&claim(9, 9), at(LEASE)).await.unwrap();
-    assert_eq!(claims.taken.len(), 4, "all that can be decoded");
-    assert!(claims.taken.iter().all(|one| !one.lease_expired));
+    assert_eq!(claims.deliveries.len(), 4, "all that can be decoded");
+    assert!(claims.deliveries.iter().all(|one| !one.lease_expired));
 }
 
 /// Topics of a newer version are ignored.
@@ -152,10 +157,10 @@ async fn an_unreadable_endpoint_delays_no_other(sql: Sql) {
         UPDATE forum_api_endpoints SET topics = 'all' WHERE id = 'whe_3'",
     )
     .await;
-    assert_eq!(webhooks.endpoints.all().await.unwrap(), endpoints[..2]);
+    assert_eq!(webhooks.endpoints.list().await.unwrap(), endpoints[..2]);
     queue(webhooks, [event(1)].into_iter(), &endpoints).await;
     let claims = webhooks.deliveries.claim(&claim(9, 9), at(0)).await;
-    assert_eq!(claims.unwrap().taken.len(), 2);
+    assert_eq!(claims.unwrap().deliveries.len(), 2);
 }
 
 async fn a_long_queue_is_counted_up_to_a_bound(sql: Sql) {
@@ -168,9 +173,12 @@ async fn a_long_queue_is_counted_up_to_a_bound(sql: Sql) {
         SELECT 'dlv_' || i, 'evt_1', 'post.created', 'whe_' || (i % 2), 0, 'queued', 0, i FROM n",
     )
     .await;
-    let backlog = sql.webhooks().deliveries.backlog(at(0)).await.unwrap();
-    assert_eq!(backlog.depth, Backlog::MAX_DEPTH);
-    assert_eq!(backlog.since.map(|since| since.as_millis()), Some(1));
+    let backlog = sql.webhooks().deliveries.queue_stats(at(0)).await.unwrap();
+    assert_eq!(backlog.depth, QueueStats::MAX_DEPTH);
+    assert_eq!(
+        backlog.oldest_due_at.map(|since| since.as_millis()),
+        Some(1)
+    );
 }
 
 async fn an_event_is_deleted_with_its_last_delivery(sql: Sql) {
@@ -181,20 +189,20 @@ async fn an_event_is_deleted_with_its_last_delivery(sql: Sql) {
     assert_eq!(sql.rows().await, [0, 0, 0]);
     queue(webhooks, [event(1)].into_iter(), &endpoints).await;
     let deliveries = &webhooks.deliveries;
-    let attempted = Attempted {
+    let attempted = AttemptRecord {
         attempt: 1,
         at: at(0),
         status: Some(200),
         error: None,
         duration_ms: 3,
-        answer: None,
+        response_excerpt: None,
     };
     let claims = deliveries.claim(&claim(9, 9), at(0)).await.unwrap();
     let settle = |one| Settlement::new(one, DELIVERED, Some(attempted.clone()));
-    let settlements: Vec<_> = claims.taken.iter().map(settle).collect();
+    let settlements: Vec<_> = claims.deliveries.iter().map(settle).collect();
     let settled = deliveries.settle(&settlements, at(0)).await.unwrap();
     assert_eq!((settled.len(), sql.rows().await), (2, [1, 2, 2]));
-    let first = &claims.taken[0].delivery.id;
+    let first = &claims.deliveries[0].delivery.id;
     assert!(deliveries.remove(first).await.unwrap());
     assert_eq!(sql.rows().await, [1, 1, 1]);
     assert_eq!(deliveries.sweep(at(1), 9).await.unwrap(), 1);
@@ -204,7 +212,7 @@ async fn an_event_is_deleted_with_its_last_delivery(sql: Sql) {
 #[tokio::test]
 async fn a_host_writes_an_event_in_its_own_transaction() {
     let directory = tempfile::tempdir().unwrap();
-    let outbox = Webhooks::in_sqlite(&open(&directory)).outbox;
+    let outbox = WebhookStores::in_sqlite(&open(&directory)).outbox;
     let mut host = Connection::open(path(&directory)).unwrap();
     let without_forum = Event {
         forum: None,
@@ -216,12 +224,12 @@ async fn a_host_writes_an_event_in_its_own_transaction() {
             let parameters = params_from_iter(event.parameters());
             transaction.execute(Event::INSERT, parameters).unwrap();
         }
-        assert!(!outbox.waiting(9).await.unwrap().contains(&event));
+        assert!(!outbox.pending(9).await.unwrap().contains(&event));
         match commits {
             true => transaction.commit().unwrap(),
             false => transaction.rollback().unwrap(),
         }
-        let is_pending = outbox.waiting(9).await.unwrap().contains(&event);
+        let is_pending = outbox.pending(9).await.unwrap().contains(&event);
         assert_eq!(is_pending, commits);
     }
 }
@@ -229,7 +237,7 @@ async fn a_host_writes_an_event_in_its_own_transaction() {
 #[tokio::test]
 async fn an_empty_claim_does_not_write() {
     let directory = tempfile::tempdir().unwrap();
-    let webhooks = Webhooks::in_sqlite(&open(&directory));
+    let webhooks = WebhookStores::in_sqlite(&open(&directory));
     add(&webhooks, &[endpoint(1)]).await;
     queue(&webhooks, [event(1)].into_iter(), &[endpoint(1)]).await;
     let another_process = Connection::open(path(&directory)).unwrap();
@@ -239,5 +247,8 @@ async fn an_empty_claim_does_not_write() {
         .claim(&claim(9, 9), at(-1))
         .await
         .unwrap();
-    assert_eq!((claims.taken, claims.next), (vec![], Some(at(0))));
+    assert_eq!(
+        (claims.deliveries, claims.next_due_at),
+        (vec![], Some(at(0)))
+    );
 }

@@ -1,6 +1,6 @@
 //! Databases whose tables a test changes by SQL.
 
-use forum_api::store::Webhooks;
+use forum_api::store::WebhookStores;
 use forum_api::store::sqlite::rusqlite::Connection;
 use forum_api::webhook::Event;
 use tempfile::TempDir;
@@ -11,14 +11,14 @@ use crate::postgres::{Pool, tables, webhooks};
 
 /// A database whose tables a test changes by SQL.
 pub(crate) enum Sql {
-    Sqlite(TempDir, Webhooks),
-    Postgres(Pool, Webhooks),
+    Sqlite(TempDir, WebhookStores),
+    Postgres(Pool, WebhookStores),
 }
 
 impl Sql {
     pub(crate) fn sqlite() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let webhooks = Webhooks::in_sqlite(&open(&directory));
+        let webhooks = WebhookStores::in_sqlite(&open(&directory));
         Self::Sqlite(directory, webhooks)
     }
 
@@ -28,7 +28,7 @@ impl Sql {
         Self::Postgres(pool, webhooks)
     }
 
-    pub(crate) const fn webhooks(&self) -> &Webhooks {
+    pub(crate) const fn webhooks(&self) -> &WebhookStores {
         match self {
             Self::Sqlite(_, webhooks) | Self::Postgres(_, webhooks) => webhooks,
         }

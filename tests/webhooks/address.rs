@@ -4,7 +4,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use forum_api::webhook::{
-    HttpTransport, Refused, Resolver, Target, Transport as _, Unsent, Verdict, verdict,
+    AddressClass, AddressError, EndpointUrl, HttpTransport, Resolver, Transport as _,
+    TransportError, classify_address,
 };
 use proptest::prelude::*;
 
@@ -34,7 +35,7 @@ struct Sender {
 impl Sender {
     fn new(allow_private: bool) -> Self {
         let mut settings = settings(LONG);
-        settings.connect = SHORT * 3;
+        settings.connect_timeout = SHORT * 3;
         settings.allow_private = allow_private;
         let transport = HttpTransport::new(settings).unwrap();
         Self {
@@ -43,17 +44,17 @@ impl Sender {
         }
     }
 
-    async fn register(&self, url: &str, names: &Names) -> Result<Target, Refused> {
-        Target::register(url, self.allow_private, names).await
+    async fn register(&self, url: &str, names: &Names) -> Result<EndpointUrl, AddressError> {
+        EndpointUrl::check_registration(url, self.allow_private, names).await
     }
 
     /// The status of the answer, or why there is none.
     async fn send(&self, url: &str, names: &Arc<Names>) -> String {
         let names = names.clone() as Arc<dyn Resolver>;
         let transport = self.transport.clone().resolver(names);
-        match transport.post(outgoing(url)).await {
+        match transport.send(outgoing(url)).await {
             Ok(answer) => answer.status.to_string(),
-            Err(Unsent(why)) => why,
+            Err(TransportError(why)) => why,
         }
     }
 
@@ -119,7 +120,7 @@ async fn an_invalid_url_is_refused_without_resolution() {
     }
     let long = format!("https://example.org/{}", "x".repeat(2048));
     let refused = sender.refuses(&long, &names).await;
-    assert_eq!(refused, Refused::Malformed.to_string());
+    assert_eq!(refused, AddressError::Malformed.to_string());
     assert_eq!(names.asked(), 0);
 }
 
@@ -198,7 +199,7 @@ async fn allowed_addresses_among_others_are_used() {
     );
 
     let names = Names::leading_to(&["127.0.0.1", "8.8.8.8", "::1", "10.0.0.1", "::ffff:1.1.1.1"]);
-    let target = Target::parse("http://receiver.test:81", false).unwrap();
+    let target = EndpointUrl::parse("http://receiver.test:81", false).unwrap();
     let expected = ["8.8.8.8:81", "[::ffff:1.1.1.1]:81"];
     let expected = expected.map(|address| address.parse::<SocketAddr>().unwrap());
     assert_eq!(target.resolve(&*names).await.unwrap(), expected);
@@ -210,7 +211,7 @@ async fn of_many_addresses_eight_are_used_with_both_families_in_turn() {
     let four = |number| format!("8.8.8.{number}");
     let addresses: Vec<_> = (1..=9).map(six).chain((1..=9).map(four)).collect();
     let names = Names::leading_to(&addresses.iter().map(String::as_str).collect::<Vec<_>>());
-    let target = Target::parse("http://receiver.test", false).unwrap();
+    let target = EndpointUrl::parse("http://receiver.test", false).unwrap();
     let resolved = target.resolve(&*names).await.unwrap();
     let resolved = resolved.iter().map(|socket| socket.ip().to_string());
     let expected = (1..=4).flat_map(|number| [six(number), four(number)]);
@@ -221,18 +222,18 @@ proptest! {
     #[test]
     fn any_path_and_query_is_accepted(text in "[^#\\s\\p{Cc}]{0,200}") {
         let url = format!("https://example.org/{text}");
-        prop_assert!(Target::parse(&url, false).is_ok());
+        prop_assert!(EndpointUrl::parse(&url, false).is_ok());
     }
 
     #[test]
     fn an_address_as_a_number_has_its_class(number: u32, allow_private: bool) {
-        let expected = match verdict(Ipv4Addr::from(number).into()) {
-            Verdict::Public => true,
-            Verdict::Private(_) => allow_private,
-            Verdict::Forbidden(_) => false,
+        let expected = match classify_address(Ipv4Addr::from(number).into()) {
+            AddressClass::Public => true,
+            AddressClass::Private(_) => allow_private,
+            AddressClass::Forbidden(_) => false,
         };
         for url in [format!("http://{number}"), format!("http://{number:#x}"), format!("http://0{number:o}")] {
-            prop_assert_eq!(Target::parse(&url, allow_private).is_ok(), expected, "{}", url);
+            prop_assert_eq!(EndpointUrl::parse(&url, allow_private).is_ok(), expected, "{}", url);
         }
     }
 }

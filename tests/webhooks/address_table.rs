@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use forum_api::webhook::{Refused, Verdict, verdict};
+use forum_api::webhook::{AddressClass, AddressError, classify_address};
 use proptest::prelude::*;
 
 /// Addresses to which webhooks go.
@@ -81,24 +81,24 @@ pub(crate) const NOTATIONS: &[(&str, &[&str])] = &[
 
 /// URLs that no endpoint may have.
 #[rustfmt::skip]
-pub(crate) const INVALID: &[(Refused, &[&str])] = &[
-    (Refused::Malformed, &[
+pub(crate) const INVALID: &[(AddressError, &[&str])] = &[
+    (AddressError::Malformed, &[
         "", "hook", "//example.org/", "example.org/hook", "https://", "https:///", "https://:80/", "https://[::1%25lo]/",
         "https://[::1", "https://256.256.256.256/", "https://1.2.3.4.5/", "https://08.1/", "https://xn--a/",
         "https://a%00b/", "https://a b/", " https://example.org/", "https://exa\nmple.org/", "https://exa\tmple.org/",
         "https://example.org/\u{7f}", "https://example.org/\u{3000}", "https://example.org:65536/", "https://ex^ample/",
     ]),
-    (Refused::Scheme, &[
+    (AddressError::Scheme, &[
         "ftp://example.org/", "file:///etc/passwd", "gopher://example.org/", "javascript:alert(1)", "localhost:80/",
         "ws://example.org/", "data:,x", "unix:/run/docker.sock",
     ]),
-    (Refused::Credentials, &[
+    (AddressError::Credentials, &[
         "https://user@example.org/", "https://user:word@example.org/", "https://:word@example.org/",
         "https://good@127.0.0.1/", "https://1.1.1.1&@127.0.0.1/", "https://example.org%2f@127.0.0.1/",
         "https://@example.org/", "https://:@example.org/", "https:@example.org/", "https:\\\\@example.org/", "https://@@example.org/",
     ]),
-    (Refused::Fragment, &["https://example.org/#", "https://good#@127.0.0.1/"]),
-    (Refused::Port, &["https://example.org:0/", "http://127.0.0.1:0/"]),
+    (AddressError::Fragment, &["https://example.org/#", "https://good#@127.0.0.1/"]),
+    (AddressError::Port, &["https://example.org:0/", "http://127.0.0.1:0/"]),
 ];
 
 /// URLs of public endpoints.
@@ -111,19 +111,25 @@ pub(crate) const VALID: &[&str] = &[
 
 #[test]
 fn an_address_has_the_class_of_its_range() {
-    let public = PUBLIC.iter().map(|address| (*address, Verdict::Public));
-    let of_kind = |&(kind, addresses): &(&'static str, &'static [&str]), verdict: fn(_) -> _| {
-        let verdict = verdict(kind);
-        addresses.iter().map(move |address| (*address, verdict))
+    let public = PUBLIC
+        .iter()
+        .map(|address| (*address, AddressClass::Public));
+    let of_kind = |&(kind, addresses): &(&'static str, &'static [&str]), class: fn(_) -> _| {
+        let class = class(kind);
+        addresses.iter().map(move |address| (*address, class))
     };
     let private = PRIVATE
         .iter()
-        .flat_map(|kind| of_kind(kind, Verdict::Private));
+        .flat_map(|kind| of_kind(kind, AddressClass::Private));
     let forbidden = FORBIDDEN
         .iter()
-        .flat_map(|kind| of_kind(kind, Verdict::Forbidden));
+        .flat_map(|kind| of_kind(kind, AddressClass::Forbidden));
     for (address, expected) in public.chain(private).chain(forbidden) {
-        assert_eq!(verdict(address.parse().unwrap()), expected, "{address}");
+        assert_eq!(
+            classify_address(address.parse().unwrap()),
+            expected,
+            "{address}"
+        );
     }
 }
 
@@ -147,8 +153,8 @@ fn ending_in(prefix: [u16; 6], v4: Ipv4Addr) -> IpAddr {
 proptest! {
     #[test]
     fn a_mapped_address_has_the_class_of_its_ipv4_address(v4 in v4()) {
-        prop_assert_eq!(verdict(v4.to_ipv6_mapped().into()), verdict(v4.into()));
-        prop_assert_eq!(verdict(ending_in([0x64, 0xff9b, 0, 0, 0, 0], v4)), verdict(v4.into()));
+        prop_assert_eq!(classify_address(v4.to_ipv6_mapped().into()), classify_address(v4.into()));
+        prop_assert_eq!(classify_address(ending_in([0x64, 0xff9b, 0, 0, 0, 0], v4)), classify_address(v4.into()));
     }
 
     #[test]
@@ -164,7 +170,7 @@ proptest! {
             ending_in([0x2001, 0, p, q, r, s], v4),
             Ipv6Addr::new(0x2002, high, low, p, q, r, s, 0).into(),
         ] {
-            prop_assert!(matches!(verdict(address), Verdict::Forbidden(_) | Verdict::Private("loopback")), "{}", address);
+            prop_assert!(matches!(classify_address(address), AddressClass::Forbidden(_) | AddressClass::Private("loopback")), "{}", address);
         }
     }
 }

@@ -4,37 +4,39 @@ use std::sync::Arc;
 
 use forum_api::Environment;
 use forum_api::model::{EndpointId, UserId};
-use forum_api::runtime::{Entropy, Inline, ManualClock, NoEntropy};
-use forum_api::store::sqlite::{Database, Location};
-use forum_api::store::{Claim, Filter, Settlement, Webhooks};
+use forum_api::runtime::{InlineRuntime, ManualClock, RandomError, RandomSource};
+use forum_api::store::sqlite::{Database, DatabasePath};
+use forum_api::store::{ClaimRequest, DeliveryFilter, Settlement, WebhookStores};
 use forum_api::test_util::StoreInterceptor;
-use forum_api::webhook::{Endpoint, KeyId, Outcome, SecretBox as _, State, Topic};
-use forum_api::webhook_admin::{Declined, Registration, Registry};
+use forum_api::webhook::{
+    AttemptOutcome, DeliveryState, Endpoint, KeyId, SecretCipher as _, Topic,
+};
+use forum_api::webhook_admin::{NewEndpoint, WebhookAdmin, WebhookAdminError};
 
 use crate::sample::{after, secret};
 use crate::secret::cipher;
 use crate::wire::Names;
 
-fn registry(webhooks: &Webhooks, environment: Environment) -> Registry {
-    let environment = environment.clock(Arc::new(ManualClock::at(after(0))));
-    Registry::new(webhooks.clone(), environment).resolver(Names::leading_to(&["8.8.8.8"]))
+fn registry(webhooks: &WebhookStores, environment: Environment) -> WebhookAdmin {
+    let environment = environment.clock(Arc::new(ManualClock::new(after(0))));
+    WebhookAdmin::new(webhooks.clone(), environment).resolver(Names::leading_to(&["8.8.8.8"]))
 }
 
-fn plain(webhooks: &Webhooks) -> Registry {
-    registry(webhooks, Environment::new(Inline))
+fn plain(webhooks: &WebhookStores) -> WebhookAdmin {
+    registry(webhooks, Environment::new(InlineRuntime))
 }
 
-async fn register(registry: &Registry, topics: &str) -> Result<EndpointId, Declined> {
-    let new = Registration {
+async fn register(registry: &WebhookAdmin, topics: &str) -> Result<EndpointId, WebhookAdminError> {
+    let new = NewEndpoint {
         url: "https://receiver.example/hook".into(),
         topics: topics.parse().unwrap(),
         owner: UserId::from(1),
         secret: Some(secret("A")),
     };
-    registry.register(new).await.map(|added| added.endpoint.id)
+    registry.add(new).await.map(|added| added.endpoint.id)
 }
 
-async fn stored(webhooks: &Webhooks, id: &EndpointId) -> Endpoint {
+async fn stored(webhooks: &WebhookStores, id: &EndpointId) -> Endpoint {
     webhooks.endpoints.find(id).await.unwrap().unwrap()
 }
 
@@ -42,8 +44,8 @@ async fn stored(webhooks: &Webhooks, id: &EndpointId) -> Endpoint {
 #[derive(Debug)]
 struct Stuck;
 
-impl Entropy for Stuck {
-    fn fill(&self, bytes: &mut [u8]) -> Result<(), NoEntropy> {
+impl RandomSource for Stuck {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
         bytes.fill(7);
         Ok(())
     }
@@ -51,51 +53,57 @@ impl Entropy for Stuck {
 
 #[tokio::test]
 async fn an_endpoint_whose_id_is_taken_is_not_added() {
-    let webhooks = Webhooks::in_memory();
-    let registry = registry(&webhooks, Environment::new(Inline).random(Arc::new(Stuck)));
+    let webhooks = WebhookStores::in_memory();
+    let registry = registry(
+        &webhooks,
+        Environment::new(InlineRuntime).random(Arc::new(Stuck)),
+    );
     register(&registry, "*").await.unwrap();
     let again = register(&registry, "post.created").await;
-    assert!(matches!(again, Err(Declined::Failed(_))));
-    assert_eq!(webhooks.endpoints.all().await.unwrap().len(), 1);
+    assert!(matches!(again, Err(WebhookAdminError::Backend(_))));
+    assert_eq!(webhooks.endpoints.list().await.unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn a_host_has_topics_of_its_own() {
-    let webhooks = Webhooks::in_memory();
+    let webhooks = WebhookStores::in_memory();
     let (registry, own) = (plain(&webhooks), "garden.gate.opened");
     let id = register(&registry, "*").await.unwrap();
     let unknown = register(&registry, own).await;
-    assert!(matches!(unknown, Err(Declined::Topic(_))));
-    let unknown = registry.subscribe(&id, own.parse().unwrap()).await;
-    assert!(matches!(unknown, Err(Declined::Topic(_))));
-    let registry = registry.topics(vec![Topic::new(own).unwrap()]);
-    let changed = registry.subscribe(&id, own.parse().unwrap()).await.unwrap();
+    assert!(matches!(unknown, Err(WebhookAdminError::UnknownTopic(_))));
+    let unknown = registry.set_topics(&id, own.parse().unwrap()).await;
+    assert!(matches!(unknown, Err(WebhookAdminError::UnknownTopic(_))));
+    let registry = registry.topics(vec![Topic::parse(own).unwrap()]);
+    let changed = registry
+        .set_topics(&id, own.parse().unwrap())
+        .await
+        .unwrap();
     assert_eq!(changed.topics.to_string(), own);
     assert_eq!(
         changed,
         stored(&webhooks, &id).await,
         "with its new version"
     );
-    let absent = EndpointId::new("whe_none").unwrap();
-    let refused = registry.subscribe(&absent, "*".parse().unwrap()).await;
-    assert!(matches!(refused, Err(Declined::NoSuchEndpoint)));
+    let absent = EndpointId::parse("whe_none").unwrap();
+    let refused = registry.set_topics(&absent, "*".parse().unwrap()).await;
+    assert!(matches!(refused, Err(WebhookAdminError::EndpointNotFound)));
 }
 
 #[tokio::test]
 async fn concurrent_changes_are_all_made() {
     // Reads and writes run on separate threads, so that all changes read before one writes.
-    let database = Database::open(&Location::Memory).unwrap();
-    let webhooks = Webhooks::in_sqlite(&database);
+    let database = Database::open(&DatabasePath::Memory).unwrap();
+    let webhooks = WebhookStores::in_sqlite(&database);
     let registry = plain(&webhooks);
     let id = register(&registry, "*").await.unwrap();
     let (rotated, disabled, subscribed) = tokio::join!(
         registry.rotate(&id),
-        registry.enable(&id, false),
-        registry.subscribe(&id, "post.created".parse().unwrap()),
+        registry.set_enabled(&id, false),
+        registry.set_topics(&id, "post.created".parse().unwrap()),
     );
     assert!(rotated.is_ok() && disabled.is_ok() && subscribed.is_ok());
     let found = stored(&webhooks, &id).await;
-    assert!(found.pending.is_some() && !found.enabled);
+    assert!(found.pending_secret.is_some() && !found.enabled);
     assert_eq!(found.topics.to_string(), "post.created");
 }
 
@@ -103,7 +111,7 @@ async fn concurrent_changes_are_all_made() {
 async fn all_dead_deliveries_of_an_endpoint_are_retried_in_batches() {
     const MANY: u32 = 1_100;
     let calls = StoreInterceptor::default();
-    let webhooks = calls.webhooks(&Webhooks::in_memory());
+    let webhooks = calls.webhooks(&WebhookStores::in_memory());
     let registry = plain(&webhooks);
     let id = register(&registry, "*").await.unwrap();
     let other = register(&registry, "*").await.unwrap();
@@ -118,28 +126,33 @@ async fn all_dead_deliveries_of_an_endpoint_are_retried_in_batches() {
         4,
         "500 in one step"
     );
-    let dead = Filter {
-        state: Some(State::Dead),
+    let dead = DeliveryFilter {
+        state: Some(DeliveryState::Dead),
         limit: u32::MAX,
-        ..Filter::default()
+        ..DeliveryFilter::default()
     };
     let left = webhooks.deliveries.list(&dead).await.unwrap();
     assert!(left.len() == 1 && left[0].endpoint == other);
 }
 
 /// Lets the last attempt of each queued delivery fail.
-async fn fail_all(webhooks: &Webhooks) {
-    let claim = Claim {
-        room: u32::MAX,
+async fn fail_all(webhooks: &WebhookStores) {
+    let claim = ClaimRequest {
+        limit: u32::MAX,
         per_endpoint: u32::MAX,
-        running: [].into(),
+        in_flight: [].into(),
         lease: std::time::Duration::from_secs(60),
     };
     let claims = webhooks.deliveries.claim(&claim, after(0)).await.unwrap();
-    for claimed in claims.taken {
+    for claimed in claims.deliveries {
         let mut progress = claimed.delivery.progress;
         progress.attempts = 5;
-        let dead = progress.after(Outcome::Unanswered, &Default::default(), after(1), 0.0);
+        let dead = progress.after_attempt(
+            AttemptOutcome::NoResponse,
+            &Default::default(),
+            after(1),
+            0.0,
+        );
         let settlement = Settlement::new(&claimed, dead, None);
         let settled = webhooks.deliveries.settle(&[settlement], after(1)).await;
         assert_eq!(settled.unwrap().len(), 1);
@@ -147,8 +160,8 @@ async fn fail_all(webhooks: &Webhooks) {
 }
 
 /// A registry with this key, or without one.
-fn with_key(webhooks: &Webhooks, key: Option<&[u8]>) -> Registry {
-    let environment = Environment::new(Inline);
+fn with_key(webhooks: &WebhookStores, key: Option<&[u8]>) -> WebhookAdmin {
+    let environment = Environment::new(InlineRuntime);
     match key {
         Some(key) => registry(webhooks, environment.secrets(Arc::new(cipher(key)))),
         None => registry(webhooks, environment),
@@ -161,25 +174,25 @@ const NEW: Option<&[u8]> = Some(&[8; 16]);
 #[tokio::test]
 async fn a_registry_with_another_key_is_refused_and_changes_nothing() {
     for (first, second) in [(OLD, NEW), (OLD, None), (None, OLD)] {
-        let webhooks = Webhooks::in_memory();
+        let webhooks = WebhookStores::in_memory();
         let (before, after) = (with_key(&webhooks, first), with_key(&webhooks, second));
         before.check_key().await.unwrap();
         let added = register(&after, "*").await;
         assert!(
-            matches!(added, Err(Declined::Key(_))),
+            matches!(added, Err(WebhookAdminError::Key(_))),
             "before the first endpoint, too"
         );
         let id = register(&before, "*").await.unwrap();
         let recorded = webhooks.endpoints.key_id().await.unwrap();
         let outcomes = [after.check_key().await, after.rotate(&id).await.map(drop)];
         for outcome in outcomes {
-            let Err(Declined::Key(mismatch)) = outcome else {
+            let Err(WebhookAdminError::Key(mismatch)) = outcome else {
                 panic!("{outcome:?}");
             };
             let id = |key: Option<_>| key.map_or_else(KeyId::plaintext, |key| cipher(key).key_id());
             assert_eq!((mismatch.stored, mismatch.given), (id(first), id(second)));
         }
-        assert_eq!(webhooks.endpoints.all().await.unwrap().len(), 1);
+        assert_eq!(webhooks.endpoints.list().await.unwrap().len(), 1);
         assert_eq!(webhooks.endpoints.key_id().await.unwrap(), recorded);
         before.check_key().await.unwrap();
     }
@@ -188,7 +201,7 @@ async fn a_registry_with_another_key_is_refused_and_changes_nothing() {
 #[tokio::test]
 async fn all_secrets_are_encrypted_with_the_new_key() {
     for (former, new) in [(OLD, NEW), (None, NEW)] {
-        let webhooks = Webhooks::in_memory();
+        let webhooks = WebhookStores::in_memory();
         let before = with_key(&webhooks, former);
         let id = register(&before, "*").await.unwrap();
         let rotated = before.rotate(&id).await.unwrap().secret;
@@ -196,10 +209,10 @@ async fn all_secrets_are_encrypted_with_the_new_key() {
         for call in 0..2 {
             assert_eq!(before.reencrypt(&cipher).await.unwrap(), 1, "call {call}");
             let endpoint = stored(&webhooks, &id).await;
-            let pending = endpoint.pending.unwrap().secret;
+            let pending = endpoint.pending_secret.unwrap().secret;
             for (sealed, expected) in [(endpoint.secret, &secret("A")), (pending, &rotated)] {
-                let opened = cipher.open(&sealed, &id).unwrap();
-                assert_eq!(opened.reveal(), expected.reveal());
+                let opened = cipher.decrypt(&sealed, &id).unwrap();
+                assert_eq!(opened.expose_secret(), expected.expose_secret());
             }
         }
         with_key(&webhooks, new).check_key().await.unwrap();
@@ -209,14 +222,17 @@ async fn all_secrets_are_encrypted_with_the_new_key() {
 
 #[tokio::test]
 async fn a_wrong_old_key_changes_nothing_and_a_lost_one_is_replaced_without_endpoints() {
-    let webhooks = Webhooks::in_memory();
+    let webhooks = WebhookStores::in_memory();
     let id = register(&with_key(&webhooks, OLD), "*").await.unwrap();
     let before = stored(&webhooks, &id).await;
     for wrong in [None, Some([9; 16].as_slice())] {
         let outcome = with_key(&webhooks, wrong)
             .reencrypt(&cipher(&[8; 16]))
             .await;
-        assert!(matches!(outcome, Err(Declined::Key(_))), "{outcome:?}");
+        assert!(
+            matches!(outcome, Err(WebhookAdminError::Key(_))),
+            "{outcome:?}"
+        );
     }
     assert_eq!(stored(&webhooks, &id).await, before);
     with_key(&webhooks, OLD).check_key().await.unwrap();

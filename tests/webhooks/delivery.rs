@@ -2,61 +2,63 @@
 
 use std::time::Duration;
 
-use forum_api::webhook::Outcome::{Answered, LeaseExpired, Postponed, Unanswered, Withheld};
-use forum_api::webhook::{Backoff, Outcome, Progress, State};
+use forum_api::webhook::AttemptOutcome::{
+    LeaseExpired, NoResponse, Postponed, Responded, Withheld,
+};
+use forum_api::webhook::{AttemptOutcome, Backoff, DeliveryProgress, DeliveryState};
 use proptest::prelude::*;
 
 use crate::sample::after;
 
 /// The progress after these outcomes, one after another.
-fn after_outcomes(outcomes: &[Outcome]) -> Progress {
+fn after_outcomes(outcomes: &[AttemptOutcome]) -> DeliveryProgress {
     outcomes
         .iter()
-        .fold(Progress::queued(after(0)), |progress, outcome| {
-            progress.after(*outcome, &Backoff::default(), after(0), 0.0)
+        .fold(DeliveryProgress::queued(after(0)), |progress, outcome| {
+            progress.after_attempt(*outcome, &Backoff::default(), after(0), 0.0)
         })
 }
 
 /// The failures before the last outcome, the outcome, and the state, the attempts and the wait in seconds after it.
 #[rustfmt::skip]
-const TABLE: &[(usize, Outcome, State, u32, Option<i64>)] = &[
-    (0, Answered(200), State::Delivered, 1, None),
-    (0, Answered(299), State::Delivered, 1, None),
-    (2, Answered(204), State::Delivered, 3, None),
-    (5, Answered(200), State::Delivered, 6, None),
-    (0, Answered(500), State::Retrying, 1, Some(30)),
-    (1, Answered(404), State::Retrying, 2, Some(60)),
-    (2, Answered(301), State::Retrying, 3, Some(120)),
-    (3, Answered(199), State::Retrying, 4, Some(240)),
-    (4, Answered(429), State::Retrying, 5, Some(480)),
-    (5, Answered(300), State::Dead, 6, None),
-    (0, Unanswered, State::Retrying, 1, Some(30)),
-    (5, Unanswered, State::Dead, 6, None),
-    (0, LeaseExpired, State::Retrying, 1, Some(30)),
-    (4, LeaseExpired, State::Retrying, 5, Some(480)),
-    (5, LeaseExpired, State::Dead, 6, None),
-    (0, Answered(410), State::Gone, 1, None),
-    (3, Answered(410), State::Gone, 4, None),
-    (5, Answered(410), State::Gone, 6, None),
-    (0, Withheld, State::Withheld, 0, None),
-    (5, Withheld, State::Withheld, 5, None),
-    (0, Postponed(Duration::from_secs(7)), State::Retrying, 0, Some(7)),
-    (5, Postponed(Duration::from_secs(7)), State::Retrying, 5, Some(7)),
+const TABLE: &[(usize, AttemptOutcome, DeliveryState, u32, Option<i64>)] = &[
+    (0, Responded(200), DeliveryState::Delivered, 1, None),
+    (0, Responded(299), DeliveryState::Delivered, 1, None),
+    (2, Responded(204), DeliveryState::Delivered, 3, None),
+    (5, Responded(200), DeliveryState::Delivered, 6, None),
+    (0, Responded(500), DeliveryState::Retrying, 1, Some(30)),
+    (1, Responded(404), DeliveryState::Retrying, 2, Some(60)),
+    (2, Responded(301), DeliveryState::Retrying, 3, Some(120)),
+    (3, Responded(199), DeliveryState::Retrying, 4, Some(240)),
+    (4, Responded(429), DeliveryState::Retrying, 5, Some(480)),
+    (5, Responded(300), DeliveryState::Dead, 6, None),
+    (0, NoResponse, DeliveryState::Retrying, 1, Some(30)),
+    (5, NoResponse, DeliveryState::Dead, 6, None),
+    (0, LeaseExpired, DeliveryState::Retrying, 1, Some(30)),
+    (4, LeaseExpired, DeliveryState::Retrying, 5, Some(480)),
+    (5, LeaseExpired, DeliveryState::Dead, 6, None),
+    (0, Responded(410), DeliveryState::Gone, 1, None),
+    (3, Responded(410), DeliveryState::Gone, 4, None),
+    (5, Responded(410), DeliveryState::Gone, 6, None),
+    (0, Withheld, DeliveryState::Withheld, 0, None),
+    (5, Withheld, DeliveryState::Withheld, 5, None),
+    (0, Postponed(Duration::from_secs(7)), DeliveryState::Retrying, 0, Some(7)),
+    (5, Postponed(Duration::from_secs(7)), DeliveryState::Retrying, 5, Some(7)),
 ];
 
 #[test]
 fn each_row_of_the_table() {
     for (failures, outcome, state, attempts, wait) in TABLE {
-        let before = vec![Unanswered; *failures];
+        let before = vec![NoResponse; *failures];
         let progress = after_outcomes(&[before.as_slice(), &[*outcome]].concat());
-        let expected = Progress {
+        let expected = DeliveryProgress {
             state: *state,
             attempts: *attempts,
             due_at: wait.map(|seconds| after(seconds * 1000)),
         };
         assert_eq!(progress, expected, "{outcome:?} after {failures} failures");
         if !state.is_pending() {
-            let later = progress.after(Answered(500), &Backoff::default(), after(9), 0.0);
+            let later = progress.after_attempt(Responded(500), &Backoff::default(), after(9), 0.0);
             assert_eq!(
                 later, progress,
                 "no attempt changes a delivery that has ended"
@@ -67,27 +69,27 @@ fn each_row_of_the_table() {
 
 #[test]
 fn an_operator_retry_depends_on_the_state() {
-    let queued = Progress::queued(after(7));
-    let retrying = Progress {
+    let queued = DeliveryProgress::queued(after(7));
+    let retrying = DeliveryProgress {
         due_at: Some(after(7)),
-        ..after_outcomes(&[Unanswered; 2])
+        ..after_outcomes(&[NoResponse; 2])
     };
     for (outcomes, expected) in [
         (vec![], None),
-        (vec![Unanswered; 2], Some(retrying)),
-        (vec![Answered(200)], Some(queued)),
+        (vec![NoResponse; 2], Some(retrying)),
+        (vec![Responded(200)], Some(queued)),
         (vec![Withheld], Some(queued)),
-        (vec![Unanswered; 6], Some(queued)),
-        (vec![Unanswered, Answered(410)], Some(queued)),
+        (vec![NoResponse; 6], Some(queued)),
+        (vec![NoResponse, Responded(410)], Some(queued)),
     ] {
         let progress = after_outcomes(&outcomes);
-        assert_eq!(progress.retried(after(7)), expected, "{progress:?}");
+        assert_eq!(progress.requeued(after(7)), expected, "{progress:?}");
     }
 }
 
 #[test]
 fn a_state_is_found_by_its_name() {
-    let names = State::ALL.map(State::as_str);
+    let names = DeliveryState::ALL.map(DeliveryState::as_str);
     let expected = [
         "queued",
         "retrying",
@@ -97,8 +99,11 @@ fn a_state_is_found_by_its_name() {
         "withheld",
     ];
     assert_eq!(names, expected);
-    assert_eq!(names.map(|name| State::new(name).unwrap()), State::ALL);
-    assert_eq!(State::new("Queued"), None);
+    assert_eq!(
+        names.map(|name| DeliveryState::parse(name).unwrap()),
+        DeliveryState::ALL
+    );
+    assert_eq!(DeliveryState::parse("Queued"), None);
 }
 
 #[test]
@@ -108,7 +113,7 @@ fn the_backoff_doubles_up_to_an_hour_and_is_spread_by_a_fifth() {
         max: Duration::from_millis(300),
     };
     let waits = |backoff: Backoff, random| {
-        let waits = (1..=9).map(|failed| backoff.wait(failed, random).as_millis());
+        let waits = (1..=9).map(|failed| backoff.delay(failed, random).as_millis());
         waits.collect::<Vec<_>>()
     };
     let seconds = |seconds: [u128; 9]| seconds.map(|seconds| seconds * 1000);
@@ -130,7 +135,7 @@ proptest! {
         initial in 0..1u64 << 40, max in 0..1u64 << 40, failed: u32, random in 0.0..1.0,
     ) {
         let backoff = Backoff { initial: Duration::from_millis(initial), max: Duration::from_millis(max) };
-        let wait = backoff.wait(failed, random);
+        let wait = backoff.delay(failed, random);
         prop_assert!(wait <= backoff.max);
         prop_assert!(wait >= backoff.initial.min(backoff.max));
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::webhook::{Answer, HttpTransport, Transport as _, Unsent};
+use forum_api::webhook::{HttpTransport, ReceiverResponse, Transport as _, TransportError};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
@@ -25,7 +25,7 @@ const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 async fn check<T: Copy + Send + Sync + 'static>(
     within: Duration,
     rows: &[(Act, T)],
-    expect: fn(T, Result<Answer, Unsent>),
+    expect: fn(T, Result<ReceiverResponse, TransportError>),
 ) {
     let transport = loopback(within);
     let mut attempts = JoinSet::new();
@@ -34,7 +34,7 @@ async fn check<T: Copy + Send + Sync + 'static>(
         attempts.spawn(async move {
             let mut receiver = Receiver::new(act).await;
             let url = receiver.url("http://receiver.test");
-            let answer = transport.post(outgoing(&url)).await;
+            let answer = transport.send(outgoing(&url)).await;
             println!("{act:?} ends as {answer:?}");
             expect(outcome, answer);
             assert_eq!(receiver.ended().await.len(), 1);
@@ -45,13 +45,13 @@ async fn check<T: Copy + Send + Sync + 'static>(
     }
 }
 
-fn is_answer((status, excerpt): (u16, &str), outcome: Result<Answer, Unsent>) {
+fn is_answer((status, excerpt): (u16, &str), outcome: Result<ReceiverResponse, TransportError>) {
     let answer = outcome.unwrap();
     assert_eq!((answer.status, answer.excerpt.as_str()), (status, excerpt));
 }
 
-fn is_unsent(why: &str, outcome: Result<Answer, Unsent>) {
-    assert_eq!(outcome, Err(Unsent(why.into())));
+fn is_unsent(why: &str, outcome: Result<ReceiverResponse, TransportError>) {
+    assert_eq!(outcome, Err(TransportError(why.into())));
 }
 
 #[tokio::test]
@@ -169,7 +169,7 @@ async fn each_byte_of_a_request_is_known() {
     let mut receiver = Receiver::new(Say(OK)).await;
     let authority = format!("receiver.test:{}", receiver.address().port());
     let url = format!("http://{authority}//hook?of={{board}}|^`");
-    is_answer((200, "ok"), loopback(LONG).post(outgoing(&url)).await);
+    is_answer((200, "ok"), loopback(LONG).send(outgoing(&url)).await);
     let expected = format!(
         "POST //hook?of={{board}}|^` HTTP/1.1\r\n\
          host: {authority}\r\n\
@@ -188,7 +188,7 @@ async fn a_refused_connection_is_an_error() {
     let address = closed.address();
     let url = format!("http://{address}/hook");
     let why = format!("cannot connect to {address}: connection refused");
-    is_unsent(&why, loopback(LONG).post(outgoing(&url)).await);
+    is_unsent(&why, loopback(LONG).send(outgoing(&url)).await);
 }
 
 #[tokio::test]
@@ -206,9 +206,9 @@ async fn resolution_and_connection_have_a_time_limit_of_their_own() {
         (Names::leading_to(&["127.0.0.1"]), late),
     ] {
         let mut settings = settings(LONG);
-        settings.connect = SHORT;
+        settings.connect_timeout = SHORT;
         let outgoing = outgoing(&silent.url("https://receiver.test"));
-        is_unsent(why, transport(settings, &names).post(outgoing).await);
+        is_unsent(why, transport(settings, &names).send(outgoing).await);
     }
 }
 
@@ -217,11 +217,11 @@ async fn a_silent_address_does_not_stop_the_next_one() {
     let acts = vec![Blurt(b""), Blurt(b"?"), Say(OK)];
     let receiver = Receiver::acting(acts, Some(acceptor("receiver"))).await;
     let mut settings = settings(LONG);
-    settings.connect = SHORT * 12;
+    settings.connect_timeout = SHORT * 12;
     let names = Names::leading_to(&["127.0.0.1"; 4]);
     let url = receiver.url("https://receiver.test");
     let transport = transport(settings, &names);
-    is_answer((200, "ok"), transport.post(outgoing(&url)).await);
+    is_answer((200, "ok"), transport.send(outgoing(&url)).await);
     assert_eq!((receiver.connections(), names.asked()), (3, 1));
 }
 
@@ -255,12 +255,12 @@ async fn a_certificate_is_verified() {
         ("early", name, AUTHORITY, Err("the certificate is not valid yet")),
     ] {
         let mut settings = settings(LONG);
-        settings.roots = roots.into();
+        settings.extra_roots_pem = roots.into();
         let mut receiver = Receiver::acting(vec![Say(OK)], Some(acceptor(certificate))).await;
         let transport = transport(settings, &Names::leading_to(&["127.0.0.1"]));
-        let answer = transport.post(outgoing(&receiver.url(origin))).await;
+        let answer = transport.send(outgoing(&receiver.url(origin))).await;
         let status = answer.map(|answer| answer.status);
-        let outcome = outcome.map_err(|why: &str| Unsent(why.into()));
+        let outcome = outcome.map_err(|why: &str| TransportError(why.into()));
         assert_eq!(status, outcome, "{certificate} {origin}");
         if outcome.is_ok() && origin == name {
             let seen = receiver.ended().await;
@@ -284,7 +284,7 @@ async fn a_receiver_without_tls_1_2_is_sent_nothing() {
     ] {
         let mut receiver = Receiver::new(act).await;
         let url = receiver.url("https://receiver.test");
-        let Err(Unsent(error)) = loopback(LONG).post(outgoing(&url)).await else {
+        let Err(TransportError(error)) = loopback(LONG).send(outgoing(&url)).await else {
             panic!("{act:?} was answered");
         };
         assert!(error.starts_with(why), "{act:?}: {error}");
@@ -299,7 +299,7 @@ fn extra_roots_must_be_certificates() {
         "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
     ] {
         let mut settings = settings(LONG);
-        settings.roots = roots.into();
+        settings.extra_roots_pem = roots.into();
         assert!(HttpTransport::new(settings).is_err(), "{roots}");
     }
 }
@@ -307,12 +307,12 @@ fn extra_roots_must_be_certificates() {
 /// A transport that keeps connections for so long, and to which the name leads so.
 fn keeping(keep: Duration, within: Duration, names: &Arc<Names>) -> HttpTransport {
     let mut settings = settings(within);
-    settings.keep = keep;
+    settings.idle_timeout = keep;
     transport(settings, names)
 }
 
-async fn status(transport: &HttpTransport, url: &str) -> Result<u16, Unsent> {
-    let answer = transport.post(outgoing(url)).await;
+async fn status(transport: &HttpTransport, url: &str) -> Result<u16, TransportError> {
+    let answer = transport.send(outgoing(url)).await;
     answer.map(|answer| answer.status)
 }
 

@@ -4,14 +4,14 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use forum_api::runtime::{Clock, SystemClock};
-use forum_api::webhook::{Event, Outgoing};
+use forum_api::webhook::{Event, SignedRequest};
 
 use crate::client;
 use crate::program::example;
 use crate::sample::{attempt, secret};
 
 /// The status of the response to a delivery.
-fn status(url: &str, delivery: &Outgoing) -> u16 {
+fn status(url: &str, delivery: &SignedRequest) -> u16 {
     let headers = delivery.headers.iter();
     let headers = headers.map(|(name, value)| (name.as_str(), value.to_str().unwrap()));
     let body = std::str::from_utf8(&delivery.body).unwrap();
@@ -19,13 +19,13 @@ fn status(url: &str, delivery: &Outgoing) -> u16 {
 }
 
 /// A delivery of now, signed with the secret of this letter.
-fn delivery(letter: &str, id: &str, body: &str) -> Outgoing {
+fn delivery(letter: &str, id: &str, body: &str) -> SignedRequest {
     attempt(&secret(letter), id, body, SystemClock.now())
 }
 
 #[test]
 fn a_receiver_accepts_each_verified_delivery_once() {
-    let secrets = ["A", "B"].map(|letter| secret(letter).reveal().to_owned());
+    let secrets = ["A", "B"].map(|letter| secret(letter).expose_secret().to_owned());
     let mut child = Command::new(example("receiver"))
         .arg("127.0.0.1:0")
         .env("WEBHOOK_SECRETS", secrets.join(","))

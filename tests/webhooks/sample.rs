@@ -1,7 +1,9 @@
 //! An endpoint, an event, and its deliveries.
 
 use forum_api::model::{DeliveryId, EndpointId, EventId, Timestamp, UserId};
-use forum_api::webhook::{Endpoint, Event, Outgoing, Plain, Secret, SecretBox, Topic};
+use forum_api::webhook::{
+    Endpoint, Event, PlaintextCipher, SecretCipher, SignedRequest, Topic, WebhookSecret,
+};
 
 /// When everything begins, in seconds.
 pub const START: i64 = 1_700_000_000;
@@ -12,41 +14,46 @@ pub fn after(millis: i64) -> Timestamp {
 }
 
 /// A secret of one letter, 43 times.
-pub fn secret(letter: &str) -> Secret {
-    Secret::new(&format!("whsec_{}", letter.repeat(43))).unwrap()
+pub fn secret(letter: &str) -> WebhookSecret {
+    WebhookSecret::parse(&format!("whsec_{}", letter.repeat(43))).unwrap()
 }
 
 /// An endpoint with the secret of this letter.
 pub fn endpoint(letter: &str) -> Endpoint {
-    let id = EndpointId::new("whe_1").unwrap();
+    let id = EndpointId::parse("whe_1").unwrap();
     Endpoint {
-        secret: Plain.seal(&secret(letter), &id).unwrap(),
+        secret: PlaintextCipher.encrypt(&secret(letter), &id).unwrap(),
         id,
         url: "https://receiver.example/hook".into(),
         topics: "*".parse().unwrap(),
         owner: UserId::from(1),
         enabled: true,
         created_at: after(0),
-        pending: None,
+        pending_secret: None,
         version: 1,
     }
 }
 
 /// An attempt at the beginning to deliver this body, signed with `secret`.
-pub fn signed(secret: &Secret, body: &str) -> Outgoing {
+pub fn signed(secret: &WebhookSecret, body: &str) -> SignedRequest {
     attempt(secret, "dlv_1", body, after(999))
 }
 
 /// An attempt at `now` to deliver this body under this id, signed with `secret`.
-pub fn attempt(secret: &Secret, delivery: &str, body: &str, now: Timestamp) -> Outgoing {
-    let delivery = DeliveryId::new(delivery).unwrap();
-    Outgoing::signed(&endpoint("A"), &delivery, &event(body), secret, now).unwrap()
+pub fn attempt(
+    secret: &WebhookSecret,
+    delivery: &str,
+    body: &str,
+    now: Timestamp,
+) -> SignedRequest {
+    let delivery = DeliveryId::parse(delivery).unwrap();
+    SignedRequest::sign(&endpoint("A"), &delivery, &event(body), secret, now).unwrap()
 }
 
 /// An event with this body, of a little before the beginning.
 pub fn event(body: &str) -> Event {
     Event {
-        id: EventId::new("evt_1").unwrap(),
+        id: EventId::parse("evt_1").unwrap(),
         topic: Topic::THREAD_CREATED,
         occurred_at: after(-5000),
         forum: None,

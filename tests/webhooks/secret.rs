@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use forum_api::model::{DeliveryId, EndpointId, EventId};
-use forum_api::runtime::{Entropy, NoEntropy, SeededEntropy};
+use forum_api::runtime::{RandomError, RandomSource, SeededRandom};
 use forum_api::webhook::{
-    Endpoint, KeyBox, KeyId, KeyTooShort, NothingPending, Plain, Sealed, Secret, SecretBox,
-    TooShort,
+    AeadCipher, EncryptedSecret, Endpoint, KeyId, KeyTooShortError, NoPendingSecretError,
+    PlaintextCipher, SecretCipher, SecretTooShortError, WebhookSecret,
 };
 use proptest::prelude::*;
 
@@ -17,9 +17,9 @@ use crate::sample::{after, endpoint, secret};
 #[derive(Debug)]
 struct NoRandomness;
 
-impl Entropy for NoRandomness {
-    fn fill(&self, _: &mut [u8]) -> Result<(), NoEntropy> {
-        Err(NoEntropy)
+impl RandomSource for NoRandomness {
+    fn fill(&self, _: &mut [u8]) -> Result<(), RandomError> {
+        Err(RandomError)
     }
 }
 
@@ -31,17 +31,17 @@ fn has_form(id: &str, prefix: &str, length: usize) -> bool {
 
 #[test]
 fn ids_and_secrets_are_random() {
-    let entropy = SeededEntropy::new(1);
-    type Generate = fn(&dyn Entropy) -> Result<String, NoEntropy>;
+    let entropy = SeededRandom::new(1);
+    type Generate = fn(&dyn RandomSource) -> Result<String, RandomError>;
     let kinds: [(&str, usize, Generate); 3] = [
         ("evt_", 22, |entropy| {
-            EventId::mint(entropy).map(|id| id.to_string())
+            EventId::generate(entropy).map(|id| id.to_string())
         }),
         ("whe_", 22, |entropy| {
-            EndpointId::mint(entropy).map(|id| id.to_string())
+            EndpointId::generate(entropy).map(|id| id.to_string())
         }),
         ("whsec_", 43, |entropy| {
-            Secret::mint(entropy).map(|secret| secret.reveal().to_owned())
+            WebhookSecret::generate(entropy).map(|secret| secret.expose_secret().to_owned())
         }),
     ];
     for (prefix, length, generate) in kinds {
@@ -49,13 +49,13 @@ fn ids_and_secrets_are_random() {
         let generated: HashSet<_> = generated.collect();
         assert_eq!(generated.len(), 100);
         assert!(generated.iter().all(|text| has_form(text, prefix, length)));
-        assert_eq!(generate(&NoRandomness), Err(NoEntropy));
+        assert_eq!(generate(&NoRandomness), Err(RandomError));
     }
 }
 
 fn delivery_id(event: &str, endpoint: &str) -> String {
-    let (event, endpoint) = (EventId::new(event), EndpointId::new(endpoint));
-    DeliveryId::of(&event.unwrap(), &endpoint.unwrap()).to_string()
+    let (event, endpoint) = (EventId::parse(event), EndpointId::parse(endpoint));
+    DeliveryId::derive(&event.unwrap(), &endpoint.unwrap()).to_string()
 }
 
 proptest! {
@@ -73,16 +73,16 @@ proptest! {
 #[test]
 fn a_secret_has_16_characters() {
     for (text, expected) in [
-        ("", Some(TooShort)),
-        ("123456789012345", Some(TooShort)),
-        ("ääääääää", Some(TooShort)),
+        ("", Some(SecretTooShortError)),
+        ("123456789012345", Some(SecretTooShortError)),
+        ("ääääääää", Some(SecretTooShortError)),
         ("1234567890123456", None),
         ("ä b ä b ä b ä b ä", None),
     ] {
-        assert_eq!(Secret::new(text).err(), expected, "{text}");
+        assert_eq!(WebhookSecret::parse(text).err(), expected, "{text}");
     }
     assert_eq!(
-        TooShort.to_string(),
+        SecretTooShortError.to_string(),
         "the secret must have at least 16 characters"
     );
 }
@@ -95,14 +95,16 @@ fn no_secret_and_no_key_is_printed() {
         !printed.contains("SSS") && !printed.contains("83, 83"),
         "{printed}"
     );
-    assert_eq!(format!("{:?}", cipher(&[7; 16])), "KeyBox");
+    assert_eq!(format!("{:?}", cipher(&[7; 16])), "AeadCipher");
 }
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
 /// The endpoint with a new secret of this letter, so many milliseconds after the start.
 fn rotated(endpoint: Endpoint, letter: &str, millis: i64) -> Endpoint {
-    let sealed = Plain.seal(&secret(letter), &endpoint.id).unwrap();
+    let sealed = PlaintextCipher
+        .encrypt(&secret(letter), &endpoint.id)
+        .unwrap();
     endpoint.rotated(sealed, after(millis))
 }
 
@@ -110,7 +112,7 @@ fn rotated(endpoint: Endpoint, letter: &str, millis: i64) -> Endpoint {
 fn a_rotated_secret_signs_when_it_is_activated_or_after_a_day() {
     let pending = rotated(endpoint("A"), "B", 0);
     let active = pending.clone().activated(after(5)).unwrap();
-    assert_eq!(active.pending, None);
+    assert_eq!(active.pending_secret, None);
     let replaced = rotated(pending.clone(), "C", DAY - 1);
     let next = rotated(pending.clone(), "C", DAY);
     for (endpoint, millis, letter) in [
@@ -127,25 +129,25 @@ fn a_rotated_secret_signs_when_it_is_activated_or_after_a_day() {
         (&next, 2 * DAY, "C"),
     ] {
         let sealed = endpoint.secret_at(after(millis));
-        let signs = Plain.open(sealed, &endpoint.id).unwrap();
-        assert_eq!(&signs.reveal()[6..7], letter, "{millis}");
+        let signs = PlaintextCipher.decrypt(sealed, &endpoint.id).unwrap();
+        assert_eq!(&signs.expose_secret()[6..7], letter, "{millis}");
     }
     for refused in [
         endpoint("A").activated(after(0)),
         pending.activated(after(DAY)),
         active.activated(after(6)),
     ] {
-        assert_eq!(refused, Err(NothingPending));
+        assert_eq!(refused, Err(NoPendingSecretError));
     }
-    assert_eq!(NothingPending.to_string(), "no secret is pending");
+    assert_eq!(NoPendingSecretError.to_string(), "no secret is pending");
 }
 
-pub(crate) fn cipher(material: &[u8]) -> KeyBox {
-    KeyBox::new(material, Arc::new(SeededEntropy::new(5))).unwrap()
+pub(crate) fn cipher(material: &[u8]) -> AeadCipher {
+    AeadCipher::new(material, Arc::new(SeededRandom::new(5))).unwrap()
 }
 
 fn id(name: &str) -> EndpointId {
-    EndpointId::new(&format!("whe_{name}")).unwrap()
+    EndpointId::parse(&format!("whe_{name}")).unwrap()
 }
 
 #[test]
@@ -153,14 +155,14 @@ fn only_the_same_key_decrypts_a_secret_and_only_for_its_endpoint() {
     let foreign = "the secret is encrypted with another key";
     let changed = "the secret belongs to another endpoint, or was changed since it was encrypted";
     let text = "ein Schlüssel aus Text\n".as_bytes();
-    let plain: &dyn SecretBox = &Plain;
+    let plain: &dyn SecretCipher = &PlaintextCipher;
     let key = cipher(&[7; 16]);
     let no_key = "the secret is encrypted, and no key was given";
     let no_encryption = "the secret is stored in plain text, but a key was given";
     for (encrypts, decrypts, endpoint, expected) in [
         (
-            &key as &dyn SecretBox,
-            &cipher(&[7; 16]) as &dyn SecretBox,
+            &key as &dyn SecretCipher,
+            &cipher(&[7; 16]) as &dyn SecretCipher,
             "a",
             None,
         ),
@@ -173,29 +175,29 @@ fn only_the_same_key_decrypts_a_secret_and_only_for_its_endpoint() {
         (&key, plain, "a", Some(no_key)),
         (plain, &key, "a", Some(no_encryption)),
     ] {
-        let sealed = encrypts.seal(&secret("S"), &id("a")).unwrap();
-        let opened = decrypts.open(&sealed, &id(endpoint));
+        let sealed = encrypts.encrypt(&secret("S"), &id("a")).unwrap();
+        let opened = decrypts.decrypt(&sealed, &id(endpoint));
         let refused = opened.as_ref().err().map(ToString::to_string);
         assert_eq!(refused.as_deref(), expected);
         assert!(
-            opened.is_ok_and(|opened| opened.reveal() == secret("S").reveal())
+            opened.is_ok_and(|opened| opened.expose_secret() == secret("S").expose_secret())
                 == expected.is_none()
         );
     }
-    let stored = Plain.seal(&secret("S"), &id("a")).unwrap();
-    assert_eq!(stored.as_bytes(), secret("S").reveal().as_bytes());
+    let stored = PlaintextCipher.encrypt(&secret("S"), &id("a")).unwrap();
+    assert_eq!(stored.as_bytes(), secret("S").expose_secret().as_bytes());
 }
 
 #[test]
 fn an_encrypted_secret_contains_nothing_of_the_secret_and_differs_each_time() {
     let (cipher, secret) = (cipher(&[7; 16]), secret("S"));
-    let sealed = cipher.seal(&secret, &id("a")).unwrap();
-    assert_ne!(sealed, cipher.seal(&secret, &id("a")).unwrap());
-    let mut parts = secret.reveal().as_bytes().windows(4);
+    let sealed = cipher.encrypt(&secret, &id("a")).unwrap();
+    assert_ne!(sealed, cipher.encrypt(&secret, &id("a")).unwrap());
+    let mut parts = secret.expose_secret().as_bytes().windows(4);
     assert!(!parts.any(|part| sealed.as_bytes().windows(4).any(|found| found == part)));
     for length in 0..sealed.as_bytes().len() {
-        let cut = Sealed::new(sealed.as_bytes()[..length].to_vec());
-        assert!(cipher.open(&cut, &id("a")).is_err(), "{length}");
+        let cut = EncryptedSecret::new(sealed.as_bytes()[..length].to_vec());
+        assert!(cipher.decrypt(&cut, &id("a")).is_err(), "{length}");
     }
 }
 
@@ -203,27 +205,27 @@ proptest! {
     #[test]
     fn a_changed_ciphertext_is_not_decrypted(place: prop::sample::Index, change in 1..=255_u8) {
         let cipher = cipher(&[7; 16]);
-        let mut bytes = cipher.seal(&secret("S"), &id("a")).unwrap().as_bytes().to_vec();
+        let mut bytes = cipher.encrypt(&secret("S"), &id("a")).unwrap().as_bytes().to_vec();
         *place.get_mut(&mut bytes) ^= change;
-        prop_assert!(cipher.open(&Sealed::new(bytes), &id("a")).is_err());
+        prop_assert!(cipher.decrypt(&EncryptedSecret::new(bytes), &id("a")).is_err());
     }
 }
 
 #[test]
 fn a_key_has_16_bytes_and_an_id_that_depends_on_it_alone() {
     for short in [&[] as &[u8], &[7; 15]] {
-        let refused = KeyBox::new(short, Arc::new(SeededEntropy::new(5))).err();
-        assert_eq!(refused, Some(KeyTooShort));
+        let refused = AeadCipher::new(short, Arc::new(SeededRandom::new(5))).err();
+        assert_eq!(refused, Some(KeyTooShortError));
     }
     assert_eq!(
-        KeyTooShort.to_string(),
+        KeyTooShortError.to_string(),
         "the key must have at least 16 bytes"
     );
     let id = cipher(&[7; 16]).key_id();
     assert_eq!(id, cipher(&[7; 16]).key_id());
     assert_ne!(id, cipher(&[7; 17]).key_id());
     assert_eq!(id.as_str().len(), 16);
-    assert_eq!(Plain.key_id(), KeyId::plaintext());
+    assert_eq!(PlaintextCipher.key_id(), KeyId::plaintext());
     let (longest, longer) = ("x".repeat(64), "x".repeat(65));
     for (text, is_id) in [
         ("", false),

@@ -1,7 +1,7 @@
 //! Signatures, and which deliveries a receiver accepts (spec, Receiver rules; contract, section 8).
 
 use forum_api::model::Timestamp;
-use forum_api::webhook::{Outgoing, Secret, Topic, Unverified, verify};
+use forum_api::webhook::{SignedRequest, Topic, VerifyError, WebhookSecret, verify};
 use http::HeaderValue;
 use proptest::prelude::*;
 
@@ -17,7 +17,7 @@ const HEADERS: [&str; 4] = [
 ];
 
 /// Verifies the delivery with one secret at this time.
-fn check(delivery: &Outgoing, now: Timestamp) -> Result<(), Unverified> {
+fn check(delivery: &SignedRequest, now: Timestamp) -> Result<(), VerifyError> {
     verify(&[secret("B")], &delivery.headers, &delivery.body, now).map(drop)
 }
 
@@ -59,7 +59,7 @@ fn a_signature_is_the_hmac_of_time_and_body() {
         (&"k".repeat(65), text, "1a82673e51792863a21e475b9a69f6c1f6e5c91aed14703da506ce3e29944e92"),
         (&"ключ🔑".repeat(30), text, "7bcff2e2ca4ea0fa18701bea506f3a1b241e7c98499b6a3200750161e88462ea"),
     ] {
-        let delivery = signed(&Secret::new(key).unwrap(), body);
+        let delivery = signed(&WebhookSecret::parse(key).unwrap(), body);
         assert_eq!(delivery.headers["x-forum-signature"], format!("sha256={digits}"), "{key}");
     }
 }
@@ -77,7 +77,7 @@ fn any_of_several_secrets_verifies() {
     ] {
         let secrets: Vec<_> = letters.split_terminator("").skip(1).map(secret).collect();
         let refused = verify(&secrets, &delivery.headers, &delivery.body, after(0)).err();
-        let expected = (!is_verified).then_some(Unverified::Signature);
+        let expected = (!is_verified).then_some(VerifyError::SignatureMismatch);
         assert_eq!(refused, expected, "{letters}");
     }
 }
@@ -87,11 +87,11 @@ fn a_delivery_is_at_most_five_minutes_old_or_early() {
     let delivery = signed(&secret("B"), BODY);
     for (millis, expected) in [
         (300_000, Ok(())),
-        (300_001, Err(Unverified::TooOld)),
-        (86_400_000, Err(Unverified::TooOld)),
+        (300_001, Err(VerifyError::TooOld)),
+        (86_400_000, Err(VerifyError::TooOld)),
         (-300_000, Ok(())),
-        (-300_001, Err(Unverified::TooNew)),
-        (-86_400_000, Err(Unverified::TooNew)),
+        (-300_001, Err(VerifyError::TooNew)),
+        (-86_400_000, Err(VerifyError::TooNew)),
     ] {
         assert_eq!(check(&delivery, after(millis)), expected, "{millis}");
     }
@@ -103,9 +103,15 @@ fn a_header_that_is_missing_doubled_or_malformed_is_refused() {
         let mut delivery = signed(&secret("B"), BODY);
         let value = delivery.headers[name].clone();
         delivery.headers.append(name, value);
-        assert_eq!(check(&delivery, after(0)), Err(Unverified::Header(name)));
+        assert_eq!(
+            check(&delivery, after(0)),
+            Err(VerifyError::InvalidHeader(name))
+        );
         delivery.headers.remove(name);
-        assert_eq!(check(&delivery, after(0)), Err(Unverified::Header(name)));
+        assert_eq!(
+            check(&delivery, after(0)),
+            Err(VerifyError::InvalidHeader(name))
+        );
     }
     #[rustfmt::skip]
     let malformed: [&[&str]; 3] = [
@@ -119,7 +125,7 @@ fn a_header_that_is_missing_doubled_or_malformed_is_refused() {
             let bytes = HeaderValue::from_bytes(value.as_bytes()).unwrap();
             delivery.headers.insert(name, bytes);
             let refused = check(&delivery, after(0));
-            assert_eq!(refused, Err(Unverified::Header(name)), "{value}");
+            assert_eq!(refused, Err(VerifyError::InvalidHeader(name)), "{value}");
         }
     }
 }
@@ -146,7 +152,7 @@ fn any_other_signature_and_any_other_time_is_refused() {
             .insert("x-forum-signature", other.parse().unwrap());
         assert_eq!(
             check(&forged, after(0)),
-            Err(Unverified::Signature),
+            Err(VerifyError::SignatureMismatch),
             "{other}"
         );
     }
@@ -154,18 +160,18 @@ fn any_other_signature_and_any_other_time_is_refused() {
     later
         .headers
         .insert("x-forum-timestamp", (START + 1).into());
-    assert_eq!(check(&later, after(0)), Err(Unverified::Signature));
+    assert_eq!(check(&later, after(0)), Err(VerifyError::SignatureMismatch));
 }
 
 #[test]
 fn a_refusal_names_the_failed_check() {
-    let header = Unverified::Header("x-forum-event").to_string();
+    let header = VerifyError::InvalidHeader("x-forum-event").to_string();
     assert_eq!(
         header,
         "the header x-forum-event is missing, doubled or malformed"
     );
     assert_eq!(
-        Unverified::Signature.to_string(),
+        VerifyError::SignatureMismatch.to_string(),
         "the signature matches none of the secrets"
     );
 }
@@ -186,7 +192,7 @@ proptest! {
         let mut changed = delivery.body.to_vec();
         *place.get_mut(&mut changed) ^= change;
         delivery.body = changed.into();
-        prop_assert_eq!(check(&delivery, after(0)), Err(Unverified::Signature));
+        prop_assert_eq!(check(&delivery, after(0)), Err(VerifyError::SignatureMismatch));
     }
 
     #[test]

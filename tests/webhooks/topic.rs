@@ -1,9 +1,9 @@
 //! Topics, and the set of topics to which an endpoint subscribes.
 
-use forum_api::webhook::{Topic, Topics, UnknownTopic};
+use forum_api::webhook::{Topic, TopicSet, UnknownTopicError};
 use proptest::prelude::*;
 
-fn parse(text: &str) -> Result<Topics, UnknownTopic> {
+fn parse(text: &str) -> Result<TopicSet, UnknownTopicError> {
     text.parse()
 }
 
@@ -12,18 +12,18 @@ fn parse(text: &str) -> Result<Topics, UnknownTopic> {
 fn a_topic_is_words_with_dots_between() {
     let (longest, longer) = (format!("a.{}", "b".repeat(62)), format!("a.{}", "b".repeat(63)));
     for name in ["post.created", "ping", "a.b", "_._", "a.b.c_d", &longest] {
-        assert_eq!(Topic::new(name).unwrap().to_string(), name);
+        assert_eq!(Topic::parse(name).unwrap().to_string(), name);
     }
     for name in [
         "", "post", ".", "a.", ".b", "a..b", "A.b", "a.b1", "a-b.c", "a.b ", "*", "pings", "ä.b", &longer,
     ] {
-        assert_eq!(Topic::new(name), None, "{name}");
+        assert_eq!(Topic::parse(name), None, "{name}");
     }
 }
 
 #[test]
 fn a_star_is_every_topic_but_private_messages_and_pings() {
-    let own = Topic::new("badge.given").unwrap();
+    let own = Topic::parse("badge.given").unwrap();
     for (text, expected) in [
         ("*", [true, true, false, false]),
         ("*,message.sent", [true, true, true, false]),
@@ -73,17 +73,17 @@ fn a_topic_set_is_parsed_and_formatted() {
         let expected = expected.map(str::to_owned);
         assert_eq!(
             parsed,
-            expected.map_err(|name| UnknownTopic(name.into())),
+            expected.map_err(|name| UnknownTopicError(name.into())),
             "{text}"
         );
     }
-    let refused = UnknownTopic("post.eaten".into()).to_string();
+    let refused = UnknownTopicError("post.eaten".into()).to_string();
     assert_eq!(refused, "unknown topic \"post.eaten\"");
 }
 
 #[test]
 fn a_board_sends_the_standard_topics_and_its_own() {
-    let own = [Topic::new("badge.given").unwrap()];
+    let own = [Topic::parse("badge.given").unwrap()];
     let standard = Topic::STANDARD.map(|topic| topic.to_string()).join(",");
     for (text, own, refused) in [
         ("*", &own[..], None),
@@ -92,10 +92,10 @@ fn a_board_sends_the_standard_topics_and_its_own() {
         ("badge.given", &[], Some("badge.given")),
         ("post.created,post.eaten", &own, Some("post.eaten")),
     ] {
-        let checked = parse(text).unwrap().checked(own);
+        let checked = parse(text).unwrap().validated(own);
         assert_eq!(
             checked.err(),
-            refused.map(|name| UnknownTopic(name.into())),
+            refused.map(|name| UnknownTopicError(name.into())),
             "{text}"
         );
     }

@@ -65,7 +65,7 @@ pub fn start(url: &str) -> String {
 }
 
 fn opened(path: &str) -> sqlite::Database {
-    let location = sqlite::Location::File {
+    let location = sqlite::DatabasePath::File {
         path: path.into(),
         create: false,
     };

@@ -1,7 +1,7 @@
 //! The pages: the board's statements, what is bound to them, and what their rows are on the wire.
 
 use forum_api::model;
-use forum_api::model::{Forum, LastPost, Page, Position, Post};
+use forum_api::model::{Forum, LastPost, Page, PageKey, Post};
 use serde::Serialize;
 
 use super::Row;
@@ -226,6 +226,6 @@ fn beyond<T>(items: &mut Vec<T>, rows: i64) -> Option<&T> {
     items.last().filter(|_| more)
 }
 
-fn place(time: model::Timestamp, id: impl std::fmt::Display) -> Position {
-    Position::new(format_args!("{}.{id}", time.as_millis()))
+fn place(time: model::Timestamp, id: impl std::fmt::Display) -> PageKey {
+    PageKey::new(format_args!("{}.{id}", time.as_millis()))
 }

@@ -1,6 +1,6 @@
 //! What both databases' rows give.
 
-use forum_api::model::{Author, State, UserId};
+use forum_api::model::{Author, ContentState, UserId};
 use rusqlite::types::FromSql;
 use tokio_postgres::types;
 
@@ -29,11 +29,11 @@ pub trait Row {
     }
 
     /// A state.
-    fn state(&self, place: usize) -> State {
+    fn state(&self, place: usize) -> ContentState {
         self.text(place, |state| match state {
-            "visible" => State::Visible,
-            "awaiting_approval" => State::AwaitingApproval,
-            _ => State::Deleted,
+            "visible" => ContentState::Visible,
+            "awaiting_approval" => ContentState::AwaitingApproval,
+            _ => ContentState::Deleted,
         })
     }
 

@@ -6,7 +6,7 @@
 //!
 //! **What was added** is in `added`, a file for each thing that the API has to know:
 //!
-//! - `access`: what a member may see, by the rank that the pages go by (the trait `Authority`);
+//! - `access`: what a member may see, by the rank that the pages go by (the trait `Authorizer`);
 //! - `board`: sections, topics and entries, a query a method (the trait `Board`). `reply` is the command behind the form;
 //!   what this board does not have stays unwritten, and answers 501;
 //! - `convert`: the board's words and those of the API;

@@ -6,10 +6,10 @@ use std::time::Duration;
 use existing_board::added;
 use existing_board::before::{Club, connect, members, pages};
 use forum_api::host::BoxError;
-use forum_api::runtime::{Clock, SystemClock, SystemEntropy};
+use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::Surface;
-use forum_api::store::postgres::Postgres;
-use forum_api::token::{Issue, issue};
+use forum_api::store::postgres::PostgresStore;
+use forum_api::token::{TokenRequest, issue_token};
 
 #[tokio::main]
 async fn main() -> Result<(), BoxError> {
@@ -32,7 +32,7 @@ async fn main() -> Result<(), BoxError> {
     println!("curl -H 'authorization: Bearer {token}' http://{address}/api/v1/forums");
     if let Some(url) = receiver {
         let secret = added::webhooks::register(&club, alice, url).await?;
-        let secret = secret.reveal();
+        let secret = secret.expose_secret();
         println!("WEBHOOK_SECRETS={secret} cargo run --example receiver");
     }
     let service = app.into_make_service_with_connect_info::<SocketAddr>();
@@ -45,14 +45,14 @@ async fn token(club: &Club, member: i64) -> Result<String, BoxError> {
         .scopes()
         .map(|scope| scope.to_string())
         .collect();
-    let wanted = Issue {
+    let wanted = TokenRequest {
         owner: &member.into(),
         label: "first steps",
         scopes: &scopes,
         expires_in_days: "1",
     };
-    let tokens = Postgres::new(club.pool.clone());
+    let tokens = PostgresStore::new(club.pool.clone());
     let now = SystemClock.now();
-    let (token, _) = issue(&tokens, &SystemEntropy, Surface::Full, wanted, now).await?;
-    Ok(token.reveal().to_owned())
+    let (token, _) = issue_token(&tokens, &OsRandom, Surface::Full, wanted, now).await?;
+    Ok(token.expose_secret().to_owned())
 }

@@ -1,9 +1,9 @@
 //! The content of a new database: the administrator's account, the demo board, and a token for first calls.
 
-use forum_api::host::{Refusal, Result};
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::UserId;
-use forum_api::runtime::{Clock, SystemClock, SystemEntropy};
-use forum_api::token::{Issue, issue};
+use forum_api::runtime::{Clock, OsRandom, SystemClock};
+use forum_api::token::{TokenRequest, issue_token};
 
 use crate::board::db::Database;
 use crate::board::demo;
@@ -20,7 +20,7 @@ pub struct Password {
 }
 
 /// Reads or generates the password of a new board; `None` for an existing one.
-pub fn password(options: &ServeArgs, is_board: bool) -> Result<Option<Password>> {
+pub fn password(options: &ServeArgs, is_board: bool) -> BoardResult<Option<Password>> {
     let given = options.admin_password_stdin;
     if is_board {
         if given {
@@ -45,7 +45,7 @@ pub async fn create(
     board: &Board,
     options: &ServeArgs,
     password: Option<Password>,
-) -> Result<Option<NewBoard>> {
+) -> BoardResult<Option<NewBoard>> {
     let Some(Password { text, given }) = password else {
         return board.migrate().await.map(|()| None);
     };
@@ -61,15 +61,15 @@ pub async fn create(
     };
     if let Some(trial) = trial {
         let (tokens, surface) = (database.stores().tokens, options.surface.into());
-        let wanted = Issue {
+        let wanted = TokenRequest {
             owner: &UserId::from(trial.member),
             label: "first steps",
             scopes: &crate::commands::token::scopes("all", surface),
             expires_in_days: "",
         };
-        let issued = issue(&*tokens, &SystemEntropy, surface, wanted, SystemClock.now()).await;
+        let issued = issue_token(&*tokens, &OsRandom, surface, wanted, SystemClock.now()).await;
         new.example_calls = Some(ExampleCalls {
-            token: issued.map_err(Refusal::failed)?.0,
+            token: issued.map_err(BoardError::internal)?.0,
             owner: trial.name,
             thread: trial.thread,
         });

@@ -7,9 +7,9 @@ use std::str::FromStr;
 
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, value_parser};
-use forum_api::host::Result;
+use forum_api::host::BoardResult;
 use forum_api::runtime::TokioRuntime;
-use forum_api::{Environment, IpNet, Settings, openapi, scope};
+use forum_api::{ApiSettings, Environment, IpNet, openapi_document, scope};
 use http::HeaderValue;
 
 use crate::commands::board::{
@@ -120,7 +120,7 @@ impl Cli {
     }
 
     /// Runs the command and prints its output.
-    pub async fn run(self) -> Result<()> {
+    pub async fn run(self) -> BoardResult<()> {
         let common = self.common;
         let output = match self.command {
             None => return serve::serve(&common, &self.serve).await,
@@ -128,7 +128,7 @@ impl Cli {
             Some(Command::Database(command)) => command.run(&common.database).await?,
             Some(Command::Openapi { surface }) => {
                 let environment = Environment::new(TokioRuntime).surface(surface.into());
-                let document = openapi(&Settings::default(), &environment);
+                let document = openapi_document(&ApiSettings::default(), &environment);
                 Output::new(format!("{document:#}"), &document)?
             }
         };
@@ -138,7 +138,7 @@ impl Cli {
 }
 
 impl DatabaseCommand {
-    async fn run(self, url: &str) -> Result<Output> {
+    async fn run(self, url: &str) -> BoardResult<Output> {
         let migrations = match self {
             Self::Worker(_) | Self::Migrate { check: false } => Migrations::Apply,
             _ => Migrations::Require,
@@ -304,7 +304,7 @@ pub enum LogFormat {
     Json,
 }
 
-fn base_url(text: &str) -> Result<String, &'static str> {
+fn base_url(text: &str) -> BoardResult<String, &'static str> {
     let url = text.trim_end_matches('/');
     let parsed: http::Uri = url.parse().map_err(|_| "not a URL")?;
     let is_web = matches!(parsed.scheme_str(), Some("http" | "https"));
@@ -314,7 +314,7 @@ fn base_url(text: &str) -> Result<String, &'static str> {
 }
 
 /// An origin as a browser sends it, or `*`.
-fn origin(text: &str) -> Result<HeaderValue, &'static str> {
+fn origin(text: &str) -> BoardResult<HeaderValue, &'static str> {
     let parsed = text.parse().unwrap_or_else(|_| http::Uri::default());
     let (scheme, host) = (parsed.scheme_str().unwrap_or_default(), parsed.authority());
     let written = host.map(|host| format!("{scheme}://{host}"));
@@ -323,7 +323,7 @@ fn origin(text: &str) -> Result<HeaderValue, &'static str> {
     value.ok_or("expected an origin, for example https://board.example:8443, or *")
 }
 
-fn max_connections(text: &str) -> Result<usize, &'static str> {
+fn max_connections(text: &str) -> BoardResult<usize, &'static str> {
     let number = text.parse().ok();
     // The bound of the semaphore that counts them.
     let fits = number.filter(|number| (1..=1_000_000).contains(number));
@@ -331,7 +331,7 @@ fn max_connections(text: &str) -> Result<usize, &'static str> {
 }
 
 /// A network, or a single address.
-fn network(text: &str) -> Result<IpNet, &'static str> {
+fn network(text: &str) -> BoardResult<IpNet, &'static str> {
     let single = || IpAddr::from_str(text).map(IpNet::from);
     IpNet::from_str(text)
         .or_else(|_| single())

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use deadpool_postgres::Pool;
 use forum_api::Language;
-use forum_api::host::{Refusal, Result};
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::runtime::SystemClock;
-use forum_api::store::memory::MemoryBudgets;
-use forum_api::store::redis::{self, RedisBudgets};
-use forum_api::store::{Budgets, SchemaStatus, postgres, sqlite};
+use forum_api::store::memory::MemoryRateLimitStore;
+use forum_api::store::redis::{self, RedisRateLimitStore};
+use forum_api::store::{RateLimitStore, SchemaStatus, postgres, sqlite};
 use forum_api::webhook::KeyMismatch;
 
 use crate::board::db::Database;
@@ -22,7 +22,7 @@ const CONNECTIONS: usize = 16;
 /// A parsed `--database`. No message about it shows the URL, which can hold a password.
 #[derive(Debug)]
 pub enum DatabaseUrl {
-    Sqlite(sqlite::Location),
+    Sqlite(sqlite::DatabasePath),
     Postgres(Pool),
 }
 
@@ -38,11 +38,11 @@ pub enum Migrations {
 ///
 /// # Errors
 /// When there is no board, or its schema is newer, or it is outdated and `migrations` forbids applying them.
-pub async fn existing(url: &str, migrations: Migrations) -> Result<(Database, Board)> {
+pub async fn existing(url: &str, migrations: Migrations) -> BoardResult<(Database, Board)> {
     let parsed = DatabaseUrl::parse(url, false)?;
     if parsed.holds_board().await? == Some(false) {
         let reason = "the database contains no board; run `forum-server serve` first";
-        return Err(Refusal::NotFound(reason.into()));
+        return Err(BoardError::NotFound(reason.into()));
     }
     let (database, board) = parsed.open(Language::English, migrations).await?;
     match migrations {
@@ -52,7 +52,7 @@ pub async fn existing(url: &str, migrations: Migrations) -> Result<(Database, Bo
     Ok((database, board))
 }
 
-fn must_be_current(status: SchemaStatus) -> Result<()> {
+fn must_be_current(status: SchemaStatus) -> BoardResult<()> {
     let reason = match status {
         SchemaStatus::UpToDate => return Ok(()),
         SchemaStatus::Pending => {
@@ -62,22 +62,22 @@ fn must_be_current(status: SchemaStatus) -> Result<()> {
             "the database's schema is newer than this program; use the newer program"
         }
     };
-    Err(Refusal::Conflict(reason.into()))
+    Err(BoardError::Conflict(reason.into()))
 }
 
 impl DatabaseUrl {
     /// Parses the URL. `create` is whether a missing SQLite file is created.
-    pub fn parse(url: &str, create: bool) -> Result<Self> {
+    pub fn parse(url: &str, create: bool) -> BoardResult<Self> {
         match url.split_once(':') {
-            Some(("sqlite", ":memory:")) => Ok(Self::Sqlite(sqlite::Location::Memory)),
+            Some(("sqlite", ":memory:")) => Ok(Self::Sqlite(sqlite::DatabasePath::Memory)),
             Some(("sqlite", path)) if !path.is_empty() => {
                 let path = path.into();
-                Ok(Self::Sqlite(sqlite::Location::File { path, create }))
+                Ok(Self::Sqlite(sqlite::DatabasePath::File { path, create }))
             }
             Some(("postgres" | "postgresql", _)) => {
                 Ok(Self::Postgres(postgres::connect(url, CONNECTIONS)?))
             }
-            _ => Err(Refusal::invalid(
+            _ => Err(BoardError::invalid(
                 "database",
                 "unsupported database URL: use sqlite:PATH, sqlite::memory: or postgres://…",
             )),
@@ -85,10 +85,10 @@ impl DatabaseUrl {
     }
 
     /// Returns whether the database holds a board; `None` if there is no file, or none that can be read. Changes nothing.
-    pub async fn holds_board(&self) -> Result<Option<bool>> {
+    pub async fn holds_board(&self) -> BoardResult<Option<bool>> {
         match self {
-            Self::Sqlite(sqlite::Location::Memory) => Ok(Some(false)),
-            Self::Sqlite(sqlite::Location::File { path, .. }) => Ok(db::holds_board(path).ok()),
+            Self::Sqlite(sqlite::DatabasePath::Memory) => Ok(Some(false)),
+            Self::Sqlite(sqlite::DatabasePath::File { path, .. }) => Ok(db::holds_board(path).ok()),
             Self::Postgres(pool) => {
                 let board = board(pool.clone(), Language::English);
                 board.is_there().await.map(Some)
@@ -101,7 +101,7 @@ impl DatabaseUrl {
     ///
     /// # Errors
     /// When the database cannot be opened, or has recorded another key.
-    pub async fn check_key(&self, secrets: &Secrets) -> Result<()> {
+    pub async fn check_key(&self, secrets: &Secrets) -> BoardResult<()> {
         let database = match self {
             Self::Sqlite(location) => Database::from(sqlite::Database::open_unmigrated(location)?),
             Self::Postgres(pool) => Database::from(pool.clone()),
@@ -126,7 +126,7 @@ impl DatabaseUrl {
         self,
         language: Language,
         migrations: Migrations,
-    ) -> Result<(Database, Board)> {
+    ) -> BoardResult<(Database, Board)> {
         let database = match (self, migrations) {
             (Self::Sqlite(location), Migrations::Apply) => {
                 Database::from(sqlite::Database::open(&location)?)
@@ -154,9 +154,11 @@ fn board(database: impl Into<Database>, language: Language) -> Board {
 }
 
 /// Returns the rate limits in this Redis, or else in memory.
-pub async fn budgets(redis: Option<&str>) -> Result<Arc<dyn Budgets>> {
+pub async fn budgets(redis: Option<&str>) -> BoardResult<Arc<dyn RateLimitStore>> {
     Ok(match redis {
-        Some(url) => Arc::new(RedisBudgets::connect(url, redis::Settings::default()).await?),
-        None => Arc::new(MemoryBudgets::default()),
+        Some(url) => {
+            Arc::new(RedisRateLimitStore::connect(url, redis::RedisSettings::default()).await?)
+        }
+        None => Arc::new(MemoryRateLimitStore::default()),
     })
 }

@@ -7,21 +7,21 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use forum_api::host::{Refusal, Result};
-use forum_api::runtime::{Entropy, SystemEntropy};
-use forum_api::webhook::{KeyBox, Plain, SecretBox};
+use forum_api::host::{BoardError, BoardResult};
+use forum_api::runtime::{OsRandom, RandomSource};
+use forum_api::webhook::{AeadCipher, PlaintextCipher, SecretCipher};
 
 /// Length of a created key, in bytes.
 const LENGTH: usize = 32;
 
 /// Cipher for the webhook secrets of one database.
 #[derive(Clone)]
-pub struct Secrets(pub Arc<dyn SecretBox>);
+pub struct Secrets(pub Arc<dyn SecretCipher>);
 
 impl Secrets {
     /// Reads the key file that the option names, or else the one beside a SQLite database. Without either, secrets are
     /// stored in plain text.
-    pub fn find(database: &str, option: Option<&Path>) -> Result<Self> {
+    pub fn find(database: &str, option: Option<&Path>) -> BoardResult<Self> {
         let beside = beside(database).filter(|path| path.exists());
         Self::read_or_plaintext(option.or(beside.as_deref()))
     }
@@ -32,28 +32,29 @@ impl Secrets {
     }
 
     /// Reads a key file; without one, secrets are stored in plain text.
-    pub fn read_or_plaintext(path: Option<&Path>) -> Result<Self> {
+    pub fn read_or_plaintext(path: Option<&Path>) -> BoardResult<Self> {
         match path {
             Some(path) => Self::read(path),
-            None => Ok(Self(Arc::new(Plain))),
+            None => Ok(Self(Arc::new(PlaintextCipher))),
         }
     }
 
     /// Reads a key file.
-    pub fn read(path: &Path) -> Result<Self> {
-        let refused = |why: String| Refusal::invalid("key", format!("{}: {why}", path.display()));
+    pub fn read(path: &Path) -> BoardResult<Self> {
+        let refused =
+            |why: String| BoardError::invalid("key", format!("{}: {why}", path.display()));
         let key = fs::read(path).map_err(|error| refused(error.to_string()))?;
-        let key = KeyBox::new(&key, Arc::new(SystemEntropy));
+        let key = AeadCipher::new(&key, Arc::new(OsRandom));
         let key = key.map_err(|error| refused(error.to_string()))?;
         Ok(Self(Arc::new(key)))
     }
 
     /// Creates the key file beside a new SQLite database, unless a key was found.
-    pub fn or_created(self, database: &str) -> Result<Self> {
+    pub fn or_created(self, database: &str) -> BoardResult<Self> {
         match beside(database) {
             Some(path) if self.are_plaintext() => {
                 let refused = |error| format!("cannot create {}: {error}", path.display());
-                create(&path).map_err(|error| Refusal::failed(refused(error)))?;
+                create(&path).map_err(|error| BoardError::internal(refused(error)))?;
                 Self::read(&path)
             }
             _ => Ok(self),
@@ -62,7 +63,7 @@ impl Secrets {
 
     /// Returns whether secrets are stored in plain text.
     pub fn are_plaintext(&self) -> bool {
-        self.0.key_id() == Plain.key_id()
+        self.0.key_id() == PlaintextCipher.key_id()
     }
 
     /// Logs a warning if secrets are stored in plain text in a database that outlives the process.
@@ -85,7 +86,7 @@ fn beside(database: &str) -> Option<PathBuf> {
 /// another process created meanwhile is kept.
 fn create(path: &Path) -> io::Result<()> {
     let mut key = [0; LENGTH];
-    SystemEntropy.fill(&mut key).map_err(io::Error::other)?;
+    OsRandom.fill(&mut key).map_err(io::Error::other)?;
     let mut text: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
     text.push('\n');
     let mut partial = path.as_os_str().to_owned();

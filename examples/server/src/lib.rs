@@ -31,19 +31,21 @@ mod webhooks;
 use std::process::ExitCode;
 
 use cli::Cli;
-use forum_api::host::Refusal;
+use forum_api::host::BoardError;
 use tokio::runtime::Runtime;
 
 /// Runs the command that the process's arguments name.
 pub fn main() -> ExitCode {
     let cli = Cli::read();
     let json = cli.common.json;
-    let outcome = Runtime::new().map_err(Refusal::failed).and_then(|runtime| {
-        let outcome = runtime.block_on(cli.run());
-        // A resolver that hangs must not delay the end.
-        runtime.shutdown_background();
-        outcome
-    });
+    let outcome = Runtime::new()
+        .map_err(BoardError::internal)
+        .and_then(|runtime| {
+            let outcome = runtime.block_on(cli.run());
+            // A resolver that hangs must not delay the end.
+            runtime.shutdown_background();
+            outcome
+        });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(refusal) => output::refuse(refusal, json),

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use forum_api::host::{Refusal, Result};
+use forum_api::host::{BoardError, BoardResult};
 use serde::Serialize;
 use serde_json::json;
 
@@ -17,25 +17,25 @@ pub struct Output {
 
 impl Output {
     /// Prints `text`, or `json` with `--json`.
-    pub fn new(text: impl Display, json: impl Serialize) -> Result<Self> {
+    pub fn new(text: impl Display, json: impl Serialize) -> BoardResult<Self> {
         let text = text.to_string();
-        let json = serde_json::to_string(&json).map_err(Refusal::failed)?;
+        let json = serde_json::to_string(&json).map_err(BoardError::internal)?;
         Ok(Self { text, json })
     }
 
     /// Prints a line for each item, or all of them in an array.
-    pub fn list(all: Vec<impl Display + Serialize>) -> Result<Self> {
+    pub fn list(all: Vec<impl Display + Serialize>) -> BoardResult<Self> {
         let lines: Vec<String> = all.iter().map(ToString::to_string).collect();
         Self::new(lines.join("\n"), all)
     }
 
     /// Prints nothing, or `{"ok":true}`.
-    pub fn done() -> Result<Self> {
+    pub fn done() -> BoardResult<Self> {
         Self::done_with("")
     }
 
     /// Prints `text`, or `{"ok":true}`.
-    pub fn done_with(text: impl Display) -> Result<Self> {
+    pub fn done_with(text: impl Display) -> BoardResult<Self> {
         Self::new(text, json!({ "ok": true }))
     }
 
@@ -49,14 +49,14 @@ impl Output {
 }
 
 /// Prints the reason of a refusal on stderr. Returns status 1.
-pub fn refuse(refusal: Refusal, as_json: bool) -> ExitCode {
+pub fn refuse(refusal: BoardError, as_json: bool) -> ExitCode {
     let reason = match refusal {
-        Refusal::Forbidden(text)
-        | Refusal::NotFound(text)
-        | Refusal::Conflict(text)
-        | Refusal::Invalid { message: text, .. }
-        | Refusal::TooFast(text, _) => text,
-        Refusal::Failed(source) => source.to_string(),
+        BoardError::Forbidden(text)
+        | BoardError::NotFound(text)
+        | BoardError::Conflict(text)
+        | BoardError::Validation { message: text, .. }
+        | BoardError::RateLimited(text, _) => text,
+        BoardError::Internal(source) => source.to_string(),
         other => format!("{other:?}"),
     };
     if as_json {

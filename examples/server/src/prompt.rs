@@ -4,24 +4,24 @@ use std::io::{self, BufRead, IsTerminal, Write};
 
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine};
 use clap::Args;
-use forum_api::host::{Refusal, Result};
-use forum_api::runtime::{Entropy, SystemEntropy};
+use forum_api::host::{BoardError, BoardResult};
+use forum_api::runtime::{OsRandom, RandomSource};
 
 /// Returns the first line of stdin if `from_stdin` is set, and otherwise asks for `what` at the terminal, without echo.
-pub fn password(what: &str, from_stdin: bool) -> Result<String> {
+pub fn password(what: &str, from_stdin: bool) -> BoardResult<String> {
     if from_stdin {
         return first_line_of_stdin();
     }
     if !io::stdin().is_terminal() {
         let reason = "standard input is not a terminal; pass --password-stdin and write the password to its first line";
-        return Err(Refusal::invalid("password", reason));
+        return Err(BoardError::invalid("password", reason));
     }
-    let password = rpassword::prompt_password(format!("{what}: ")).map_err(Refusal::failed)?;
+    let password = rpassword::prompt_password(format!("{what}: ")).map_err(BoardError::internal)?;
     not_empty(password, "expected a password")
 }
 
 /// Returns the first line of stdin, which must not be empty.
-pub fn first_line_of_stdin() -> Result<String> {
+pub fn first_line_of_stdin() -> BoardResult<String> {
     let line = line_of_stdin()?;
     let line = line.trim_end_matches(['\r', '\n']).into();
     not_empty(
@@ -30,23 +30,23 @@ pub fn first_line_of_stdin() -> Result<String> {
     )
 }
 
-fn line_of_stdin() -> Result<String> {
+fn line_of_stdin() -> BoardResult<String> {
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line);
-    read.map(|_| line).map_err(Refusal::failed)
+    read.map(|_| line).map_err(BoardError::internal)
 }
 
-fn not_empty(password: String, otherwise: &str) -> Result<String> {
+fn not_empty(password: String, otherwise: &str) -> BoardResult<String> {
     if password.is_empty() {
-        return Err(Refusal::invalid("password", otherwise));
+        return Err(BoardError::invalid("password", otherwise));
     }
     Ok(password)
 }
 
 /// Generates a password of 120 random bits.
-pub fn random_password() -> Result<String> {
+pub fn random_password() -> BoardResult<String> {
     let mut bytes = [0; 15];
-    SystemEntropy.fill(&mut bytes).map_err(Refusal::failed)?;
+    OsRandom.fill(&mut bytes).map_err(BoardError::internal)?;
     Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
 }
 
@@ -60,18 +60,20 @@ pub struct Confirm {
 
 impl Confirm {
     /// Says what the command does and asks at the terminal whether to continue. Returns at once with `--yes`.
-    pub fn ask(self, what: &str) -> Result<()> {
+    pub fn ask(self, what: &str) -> BoardResult<()> {
         if self.yes {
             return Ok(());
         }
         if !io::stdin().is_terminal() {
-            return Err(Refusal::Conflict(format!("{what} Pass --yes to confirm.")));
+            return Err(BoardError::Conflict(format!(
+                "{what} Pass --yes to confirm."
+            )));
         }
         drop(write!(io::stderr(), "{what} Continue? [y/N] "));
         if matches!(line_of_stdin()?.trim(), "y" | "Y" | "yes") {
             return Ok(());
         }
-        Err(Refusal::Conflict(
+        Err(BoardError::Conflict(
             "not confirmed; nothing was changed".into(),
         ))
     }

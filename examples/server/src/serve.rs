@@ -4,12 +4,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::host::{Refusal, Result};
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::panel::{self, Panel};
-use forum_api::rate_limit::Window;
+use forum_api::rate_limit::Budget;
 use forum_api::store::Stores;
-use forum_api::swagger_ui::Docs;
-use forum_api::{ForumApi, Messages, Settings};
+use forum_api::swagger_ui::SwaggerUi;
+use forum_api::{ApiSettings, ErrorMessages, ForumApi};
 use tokio::net::TcpListener;
 
 use crate::bootstrap;
@@ -28,10 +28,10 @@ use crate::startup_banner::StartupBanner;
 use crate::webhooks::{self, refusal};
 
 /// Serves the board. Everything that can fail is checked before a database is created.
-pub async fn serve(common: &Common, options: &ServeArgs) -> Result<()> {
+pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     let _log = Log::start(options.log);
     let metrics = Metrics::install()?;
-    let shutdown = Shutdown::listen().map_err(Refusal::failed)?;
+    let shutdown = Shutdown::listen().map_err(BoardError::internal)?;
     let (listener, address) = listen(options.listen).await?;
     let url = DatabaseUrl::parse(&common.database, true)?;
     let key_file = options.webhooks.secret_key_file.as_deref();
@@ -75,7 +75,7 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> Result<()> {
         board = board.with_wake(move || worker.wake());
     }
     let stores = Stores {
-        budgets,
+        rate_limits: budgets,
         ..database.stores()
     };
     let settings = settings(options);
@@ -83,14 +83,15 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> Result<()> {
         board.clone(),
         settings.clone(),
         &base_url,
-        stores.budgets.clone(),
+        stores.rate_limits.clone(),
     );
     let host = Arc::new(sign_in.clone());
-    let panel =
-        Panel::builder(host, stores.clone(), registry, &environment).settings(panel::Settings {
-            mount: PANEL.into(),
-            ..panel::Settings::default()
-        });
+    let panel = Panel::builder(host, stores.clone(), registry, &environment).settings(
+        panel::PanelSettings {
+            base_path: PANEL.into(),
+            ..panel::PanelSettings::default()
+        },
+    );
     let host = Arc::new(board.clone());
     let api = ForumApi::builder(host.clone(), host, stores, &environment).settings(settings);
     let router = ServerRouter {
@@ -98,7 +99,7 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> Result<()> {
         cors_origins: options.cors_origin.clone(),
         panel: panel.build(),
         sign_in,
-        docs: Docs::new(DOCS, API),
+        docs: SwaggerUi::new(DOCS, API),
         metrics,
         readiness: Readiness::new(database.clone(), board.clone()),
     };
@@ -126,22 +127,25 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> Result<()> {
     Ok(())
 }
 
-async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr)> {
-    let refused = |error| Refusal::failed(format!("cannot listen on {address}: {error}"));
+async fn listen(address: SocketAddr) -> BoardResult<(TcpListener, SocketAddr)> {
+    let refused = |error| BoardError::internal(format!("cannot listen on {address}: {error}"));
     let listener = TcpListener::bind(address).await.map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
     Ok((listener, address))
 }
 
-fn settings(options: &ServeArgs) -> Settings {
+fn settings(options: &ServeArgs) -> ApiSettings {
     let length = Duration::from_secs(options.window.into());
-    let window = |units| Window { units, length };
-    Settings {
-        mount: API.into(),
-        messages: Messages::of(options.language.into()),
-        token_window: window(options.token_budget),
-        guest_window: window(options.guest_budget),
+    let window = |units| Budget {
+        units,
+        window: length,
+    };
+    ApiSettings {
+        base_path: API.into(),
+        error_messages: ErrorMessages::for_language(options.language.into()),
+        token_budget: window(options.token_budget),
+        guest_budget: window(options.guest_budget),
         trusted_proxies: options.trusted_proxies.clone(),
-        ..Settings::default()
+        ..ApiSettings::default()
     }
 }

@@ -61,7 +61,7 @@ impl StartupBanner {
             panel: self.at(PANEL),
             user: ADMIN,
             password: new.and_then(|new| new.password.as_deref()),
-            token: calls.map(|calls| calls.token.reveal()),
+            token: calls.map(|calls| calls.token.expose_secret()),
         }
     }
 
@@ -84,7 +84,7 @@ impl fmt::Display for StartupBanner {
         let Some(calls) = &new.example_calls else {
             return Ok(());
         };
-        let token = calls.token.reveal();
+        let token = calls.token.expose_secret();
         let posts = format!("{api}/threads/{}/posts", calls.thread);
         writeln!(f, "token     {token} ({}, all scopes)", calls.owner)?;
         writeln!(

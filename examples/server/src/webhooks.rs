@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use clap::Args;
 use forum_api::Environment;
-use forum_api::host::{Refusal, Result};
-use forum_api::webhook::{Backoff, HttpSettings, HttpTransport, KeyId, Refused, Topic};
-use forum_api::webhook_admin::{Declined, Registry};
-use forum_api::worker::{Settings, Worker, WorkerHandle};
+use forum_api::host::{BoardError, BoardResult};
+use forum_api::webhook::{
+    AddressError, Backoff, HttpTransport, HttpTransportSettings, KeyId, Topic,
+};
+use forum_api::webhook_admin::{WebhookAdmin, WebhookAdminError};
+use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
 
 use crate::board::db::Database;
 use crate::board::{Board, OfflineMembers};
@@ -46,8 +48,9 @@ pub struct RetryOptions {
 
 impl WebhookOptions {
     /// Returns the operations on endpoints, in this environment.
-    pub fn registry(&self, database: &Database, environment: &Environment) -> Registry {
-        Registry::new(database.webhooks(), environment).allow_private(self.allow_private_webhooks)
+    pub fn registry(&self, database: &Database, environment: &Environment) -> WebhookAdmin {
+        WebhookAdmin::new(database.webhooks(), environment)
+            .allow_private(self.allow_private_webhooks)
     }
 }
 
@@ -58,28 +61,30 @@ pub fn start(
     environment: &Environment,
     options: &WebhookOptions,
     retries: &RetryOptions,
-) -> Result<WorkerHandle> {
+) -> BoardResult<WorkerHandle> {
     let (timeout, keep) = (retries.webhook_timeout, retries.webhook_keep);
-    let transport = HttpTransport::new(HttpSettings {
+    let transport = HttpTransport::new(HttpTransportSettings {
         allow_private: options.allow_private_webhooks,
-        timeout,
-        ..HttpSettings::default()
+        attempt_timeout: timeout,
+        ..HttpTransportSettings::default()
     });
-    let defaults = Settings::default();
-    let settings = Settings {
+    let defaults = WorkerSettings::default();
+    let settings = WorkerSettings {
         backoff: Backoff {
             initial: retries.webhook_initial_backoff,
             max: retries.webhook_max_backoff,
         },
-        step: defaults.step.max(timeout.mul_f64(1.5)),
-        keep,
-        sweep: defaults.sweep.min(keep.max(Duration::from_secs(1))),
+        step_timeout: defaults.step_timeout.max(timeout.mul_f64(1.5)),
+        retention: keep,
+        sweep_interval: defaults
+            .sweep_interval
+            .min(keep.max(Duration::from_secs(1))),
         ..defaults
     };
     let worker = Worker::new(
         database.webhooks(),
         Arc::new(OfflineMembers(board.clone())),
-        transport.map_err(Refusal::Failed)?,
+        transport.map_err(BoardError::Internal)?,
         environment,
     );
     Ok(worker.settings(settings).start())
@@ -91,7 +96,7 @@ pub async fn stop(worker: &WorkerHandle) {
 }
 
 /// Parses seconds, with or without a fraction, from a millisecond to a year.
-fn seconds(text: &str) -> Result<Duration, &'static str> {
+fn seconds(text: &str) -> BoardResult<Duration, &'static str> {
     let seconds: Option<f64> = text.parse().ok();
     let fits = seconds.filter(|seconds| (0.001..=31_536_000.0).contains(seconds));
     fits.map(Duration::from_secs_f64)
@@ -99,25 +104,25 @@ fn seconds(text: &str) -> Result<Duration, &'static str> {
 }
 
 /// Translates the reason of a refusal for the operator.
-pub fn refusal(declined: Declined) -> Refusal {
+pub fn refusal(declined: WebhookAdminError) -> BoardError {
     match declined {
-        Declined::Failed(source) => Refusal::Failed(source),
-        Declined::Address(private @ Refused::Private(..)) => Refusal::invalid(
+        WebhookAdminError::Backend(source) => BoardError::Internal(source),
+        WebhookAdminError::Address(private @ AddressError::Private(..)) => BoardError::invalid(
             "url",
             format!("{private}; pass --allow-private-webhooks to allow it"),
         ),
-        Declined::Topic(unknown) => {
+        WebhookAdminError::UnknownTopic(unknown) => {
             let known = Topic::STANDARD.map(|topic| topic.to_string()).join(", ");
-            Refusal::invalid("topics", format!("{unknown}; expected `*` or {known}"))
+            BoardError::invalid("topics", format!("{unknown}; expected `*` or {known}"))
         }
-        Declined::Key(mismatch) => {
+        WebhookAdminError::Key(mismatch) => {
             let remedy = if mismatch.stored == KeyId::plaintext() {
                 "run `webhook reseal --new-key FILE` to encrypt them"
             } else {
                 "pass the file of their key with --secret-key-file"
             };
-            Refusal::invalid("key", format!("{mismatch}; {remedy}"))
+            BoardError::invalid("key", format!("{mismatch}; {remedy}"))
         }
-        other => Refusal::invalid("endpoint", other.to_string()),
+        other => BoardError::invalid("endpoint", other.to_string()),
     }
 }

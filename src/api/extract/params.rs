@@ -10,8 +10,9 @@ use serde::de::DeserializeOwned;
 use super::error::{InputError, InputErrorKind};
 use super::value::InputValue;
 use crate::model::{
-    EditPoll, EditPost, Expected, Follow, ListMessages, ListPosts, ListSubscriptions, ListThreads,
-    Opening, Position, Rate, Reply, Search, SendMessage, StartThread, Vote,
+    Expected, ListMessagesParams, ListPostsParams, ListSubscriptionsParams, ListThreadsParams,
+    MarkRead, NewMessage, NewPost, NewRating, NewSubscription, NewThread, NewVote, PageKey,
+    PollUpdate, PostUpdate, SearchParams,
 };
 
 /// Where the parameters are.
@@ -36,7 +37,7 @@ pub(crate) trait Params: DeserializeOwned + JsonSchema + Send + Sync + 'static {
     }
 
     /// The cursor of a list; `None` where there is no list.
-    fn after(&mut self) -> Option<&mut Option<Position>> {
+    fn after(&mut self) -> Option<&mut Option<PageKey>> {
         None
     }
 
@@ -85,18 +86,18 @@ impl Params for NoParams {}
 #[serde(deny_unknown_fields)]
 pub(crate) struct OpenMessage {
     #[serde(skip, default = "read")]
-    pub(crate) opening: Opening,
+    pub(crate) opening: MarkRead,
 }
 
-fn read() -> Opening {
-    Opening::Read
+fn read() -> MarkRead {
+    MarkRead::Yes
 }
 
 impl Params for OpenMessage {
     fn for_method(self, method: &Method) -> Self {
         let opening = match *method {
-            Method::HEAD => Opening::Peek,
-            _ => Opening::Read,
+            Method::HEAD => MarkRead::No,
+            _ => MarkRead::Yes,
         };
         Self { opening }
     }
@@ -110,7 +111,7 @@ macro_rules! list_params {
                 $check(self)
             })?
 
-            fn after(&mut self) -> Option<&mut Option<Position>> {
+            fn after(&mut self) -> Option<&mut Option<PageKey>> {
                 Some(&mut self.after)
             }
 
@@ -122,14 +123,14 @@ macro_rules! list_params {
 }
 
 list_params! {
-    ListThreads;
-    ListPosts, check: reject_from_with_after;
-    ListMessages;
-    ListSubscriptions;
-    Search;
+    ListThreadsParams;
+    ListPostsParams, check: reject_from_with_after;
+    ListMessagesParams;
+    ListSubscriptionsParams;
+    SearchParams;
 }
 
-fn reject_from_with_after(list: &ListPosts) -> Result<(), InputError> {
+fn reject_from_with_after(list: &ListPostsParams) -> Result<(), InputError> {
     if list.from.is_some() && list.after.is_some() {
         return Err(InputError::expected("from", Expected::NoAfter));
     }
@@ -150,18 +151,18 @@ macro_rules! body_params {
 }
 
 body_params! {
-    StartThread;
-    Reply;
-    EditPost;
-    Rate;
-    SendMessage;
-    Vote;
-    EditPoll, check: require_change;
-    Follow;
+    NewThread;
+    NewPost;
+    PostUpdate;
+    NewRating;
+    NewMessage;
+    NewVote;
+    PollUpdate, check: require_change;
+    NewSubscription;
 }
 
-fn require_change(edit: &EditPoll) -> Result<(), InputError> {
-    let EditPoll {
+fn require_change(edit: &PollUpdate) -> Result<(), InputError> {
+    let PollUpdate {
         question,
         options,
         max_choices,

@@ -2,10 +2,11 @@
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use crate::host::Place;
+use crate::host::ResourceRef;
 use crate::http_util::percent_decode;
 use crate::model::{
-    ForumId, MessageId, PollId, PostAt, PostId, Target, TargetId, TargetKind, ThreadId, UserRef,
+    ForumId, MessageId, PollId, PostId, PostPath, SubscriptionTarget, SubscriptionTargetKind,
+    TargetId, ThreadId, UserRef,
 };
 
 /// The variable segments of a path, as they were sent.
@@ -28,8 +29,8 @@ pub(crate) trait PathParams: Send + Sync + Sized + 'static {
     fn parse(raw: RawPathParams<'_>) -> Option<Self>;
 
     /// Where a write to it happens.
-    fn place(&self) -> Place<'_> {
-        Place::Nowhere
+    fn place(&self) -> ResourceRef<'_> {
+        ResourceRef::Global
     }
 
     /// The member that it names, if any.
@@ -60,7 +61,7 @@ macro_rules! path_param {
             const NAMES: &'static [&'static str] = &[$name];
 
             fn parse(raw: RawPathParams<'_>) -> Option<Self> {
-                raw.decode(0, Self::new)
+                raw.decode(0, Self::parse)
             }
 
             $(fn $method(&self) -> $result {
@@ -74,23 +75,26 @@ macro_rules! path_param {
     };
 }
 
-path_param!(ForumId, "forumId", place: Place<'_> = Place::Forum);
-path_param!(ThreadId, "threadId", place: Place<'_> = Place::Thread);
-path_param!(PollId, "pollId", place: Place<'_> = Place::Poll);
+path_param!(ForumId, "forumId", place: ResourceRef<'_> = ResourceRef::Forum);
+path_param!(ThreadId, "threadId", place: ResourceRef<'_> = ResourceRef::Thread);
+path_param!(PollId, "pollId", place: ResourceRef<'_> = ResourceRef::Poll);
 path_param!(UserRef, "userId", member: Option<&UserRef> = Some);
 path_param!(MessageId, "messageId");
 
-impl PathParams for PostAt {
+impl PathParams for PostPath {
     const NAMES: &'static [&'static str] = &["threadId", "postId"];
 
     fn parse(raw: RawPathParams<'_>) -> Option<Self> {
-        let thread = raw.decode(0, ThreadId::new)?;
-        let post = raw.decode(1, PostId::new)?;
-        Some(Self { thread, post })
+        let thread = raw.decode(0, ThreadId::parse)?;
+        let post = raw.decode(1, PostId::parse)?;
+        Some(Self {
+            thread_id: thread,
+            post_id: post,
+        })
     }
 
-    fn place(&self) -> Place<'_> {
-        Place::Post(&self.thread, &self.post)
+    fn place(&self) -> ResourceRef<'_> {
+        ResourceRef::Post(&self.thread_id, &self.post_id)
     }
 
     fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema> {
@@ -102,20 +106,20 @@ impl PathParams for PostAt {
 }
 
 /// It is [`Place::Nowhere`]: a target that became hidden can still be unfollowed.
-impl PathParams for Target {
+impl PathParams for SubscriptionTarget {
     const NAMES: &'static [&'static str] = &["target", "targetId"];
 
     fn parse(raw: RawPathParams<'_>) -> Option<Self> {
         let kind = raw.decode(0, |kind| Some(kind.to_owned()))?;
         match kind.as_str() {
-            "thread" => raw.decode(1, ThreadId::new).map(Self::Thread),
-            "forum" => raw.decode(1, ForumId::new).map(Self::Forum),
+            "thread" => raw.decode(1, ThreadId::parse).map(Self::Thread),
+            "forum" => raw.decode(1, ForumId::parse).map(Self::Forum),
             _ => None,
         }
     }
 
     fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema> {
-        let mut kind = generator.subschema_for::<TargetKind>();
+        let mut kind = generator.subschema_for::<SubscriptionTargetKind>();
         kind.insert(
             "description".into(),
             "What kind of thing is followed.".into(),

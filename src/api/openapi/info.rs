@@ -1,14 +1,14 @@
 //! The description of the whole document: what the author of a client reads first.
 
-use crate::api::Settings;
+use crate::api::ApiSettings;
 use crate::api::error::ErrorCode;
-use crate::rate_limit::Window;
+use crate::rate_limit::Budget;
 use crate::scope::Surface;
 
 const INTRODUCTION: &str = include_str!("introduction.md");
 const AUTHENTICATION: &str = include_str!("authentication.md");
 
-pub(super) fn introduction(settings: &Settings, surface: Surface) -> String {
+pub(super) fn introduction(settings: &ApiSettings, surface: Surface) -> String {
     let errors = ErrorCode::of(surface).map(|code| {
         let status = code.status().as_str().to_owned();
         [
@@ -19,8 +19,8 @@ pub(super) fn introduction(settings: &Settings, surface: Surface) -> String {
     });
     let budgets = format!(
         "A token has {}. Requests without a token share {} per IP prefix.",
-        budget(settings.token_window),
-        budget(settings.guest_window),
+        budget(settings.token_budget),
+        budget(settings.guest_budget),
     );
     INTRODUCTION
         .trim_end()
@@ -31,13 +31,13 @@ pub(super) fn introduction(settings: &Settings, surface: Surface) -> String {
 /// Who may call, and what each scope allows.
 pub(super) fn authentication(surface: Surface) -> String {
     let scopes = surface.scopes();
-    let scopes = scopes.map(|scope| [format!("`{scope}`"), scope.allows().into()]);
+    let scopes = scopes.map(|scope| [format!("`{scope}`"), scope.description().into()]);
     let scopes = table(["scope", "allows"], scopes);
     AUTHENTICATION.trim_end().replace("{scopes}", &scopes)
 }
 
-fn budget(window: Window) -> String {
-    let seconds = window.length.as_secs();
+fn budget(window: Budget) -> String {
+    let seconds = window.window.as_secs();
     format!("{} units in {seconds} seconds", window.units)
 }
 

@@ -10,16 +10,16 @@ mod webhooks;
 use serde_json::{Map, Value, json};
 
 use self::schemas::Schemas;
-use super::Settings;
+use super::ApiSettings;
 use crate::api::endpoints::endpoints;
 use crate::api::error::ErrorCode;
 use crate::environment::Environment;
 use crate::scope::Surface;
 
 /// The document of the surface that `environment` names, as it is served at `openapi.json`.
-pub fn document(settings: &Settings, environment: &Environment) -> Value {
+pub fn document(settings: &ApiSettings, environment: &Environment) -> Value {
     let surface = environment.surface;
-    let server = format!("{}{}", environment.public_origin, settings.mount);
+    let server = format!("{}{}", environment.public_origin, settings.base_path);
     let mut schemas = Schemas::new();
     let mut responses = Map::new();
     let paths = paths(surface, &mut schemas, &mut responses);
@@ -43,10 +43,10 @@ pub fn document(settings: &Settings, environment: &Environment) -> Value {
     })
 }
 
-fn info(settings: &Settings, surface: Surface) -> Value {
+fn info(settings: &ApiSettings, surface: Surface) -> Value {
     let scopes: Map<_, _> = surface
         .scopes()
-        .map(|scope| (scope.to_string(), scope.allows().into()))
+        .map(|scope| (scope.to_string(), scope.description().into()))
         .collect();
     let errors: Map<_, _> = ErrorCode::of(surface)
         .map(|code| {

@@ -6,30 +6,30 @@ board_rules! {
     mod access;
 
     /// A forum that is hidden between two requests is absent in the second, and comes back when it is shown.
-    async fn sight_that_is_taken_away_is_gone_at_once(suite: &Suite) -> TestResult {
+    async fn revoked_access_is_effective_at_once(suite: &Suite) -> TestResult {
         suite.require(Part::HiddenForums)?;
         let (forum, alice) = suite.forum_and_member().await?;
-        let thread = suite.thread(&alice, &forum).await?.thread;
-        let seen = alice.get_thread(&thread).await?;
+        let thread = suite.thread(&alice, &forum).await?.thread_id;
+        let seen = alice.fetch_thread(&thread).await?;
         suite.fixture.set_readers(&forum, Audience::Staff).await?;
-        alice.thread(&thread).await.expect_path_not_found()?;
+        alice.get_thread(&thread).await.expect_path_not_found()?;
         alice.first_page(&thread).await.expect_path_not_found()?;
         alice.answer(&thread, "Some words").await.expect_path_not_found()?;
-        check_eq!(alice.get_forums().await?, [])?;
+        check_eq!(alice.fetch_forums().await?, [])?;
         suite.fixture.set_readers(&forum, Audience::Guests).await?;
-        check_eq!(alice.get_thread(&thread).await?, seen)
+        check_eq!(alice.fetch_thread(&thread).await?, seen)
     }
 
     /// The guest's access is looked up for every request as well.
-    async fn a_guests_sight_is_asked_anew(suite: &Suite) -> TestResult {
+    async fn a_guests_access_is_checked_on_each_request(suite: &Suite) -> TestResult {
         let guest = suite.guest()?;
         suite.require(Part::HiddenForums)?;
         let (forum, alice) = suite.forum_and_member().await?;
-        let thread = suite.thread(&alice, &forum).await?.thread;
-        guest.get_thread(&thread).await?;
+        let thread = suite.thread(&alice, &forum).await?.thread_id;
+        guest.fetch_thread(&thread).await?;
         suite.fixture.set_readers(&forum, Audience::Members).await?;
-        guest.thread(&thread).await.expect_path_not_found()?;
-        check_eq!(guest.get_forums().await?, [])
+        guest.get_thread(&thread).await.expect_path_not_found()?;
+        check_eq!(guest.fetch_forums().await?, [])
     }
 
     /// A write is decided in its own transaction: a forum that was hidden since the request began is absent.
@@ -37,28 +37,28 @@ board_rules! {
         suite.require(Part::HiddenForums)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let sam = suite.staff("sam").await?;
-        let thread = suite.thread(&alice, &forum).await?.thread;
+        let thread = suite.thread(&alice, &forum).await?.thread_id;
         let cached = alice.cache_access().await?;
         suite.fixture.set_readers(&forum, Audience::Staff).await?;
-        let before = sam.get_thread(&thread).await?;
+        let before = sam.fetch_thread(&thread).await?;
         cached.answer(&thread, "Some words").await.expect_path_not_found()?;
         cached.start(&forum, "x", "x").await.expect_path_not_found()?;
-        check_eq!(sam.get_thread(&thread).await?, before)
+        check_eq!(sam.fetch_thread(&thread).await?, before)
     }
 
     /// A write of a member who was banned since the request began is not carried out.
     async fn a_write_under_way_ends_with_a_ban(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let bob = suite.member("bob").await?;
-        let thread = suite.thread(&bob, &forum).await?.thread;
+        let thread = suite.thread(&bob, &forum).await?.thread_id;
         let cached = suite.banned_meanwhile(&alice).await?;
-        let before = bob.get_thread(&thread).await?;
+        let before = bob.fetch_thread(&thread).await?;
         cached.answer(&thread, "Some words").await.expect_denied()?;
-        check_eq!(bob.get_thread(&thread).await?, before)
+        check_eq!(bob.fetch_thread(&thread).await?, before)
     }
 
     /// A banned account has no access until the ban is lifted.
-    async fn a_banned_account_has_no_standing(suite: &Suite) -> TestResult {
+    async fn a_banned_account_has_no_access(suite: &Suite) -> TestResult {
         suite.require(Part::Bans)?;
         let alice = suite.member("alice").await?;
         for banned in [false, true, false] {
@@ -69,10 +69,10 @@ board_rules! {
     }
 
     /// An id that no member has, has no access: a token outlives its owner's account.
-    async fn nobody_has_no_standing(suite: &Suite) -> TestResult {
+    async fn an_unknown_account_has_no_access(suite: &Suite) -> TestResult {
         suite.member("alice").await?;
         let ids = ["0", "-1", "007", "9223372036854775807", "no-such_member"];
-        for nobody in ids.into_iter().filter_map(UserId::new) {
+        for nobody in ids.into_iter().filter_map(UserId::parse) {
             let access = suite.access_of(&nobody).await?;
             check!(access.is_none(), "{nobody:?} has no access")?;
         }
@@ -87,12 +87,12 @@ board_rules! {
         let at = suite.thread(&alice, &forum).await?;
         suite.fixture.remove_account(&alice.id()).await?;
         check!(alice.access().await?.is_none())?;
-        let seen = bob.get_thread(&at.thread).await?;
+        let seen = bob.fetch_thread(&at.thread_id).await?;
         check_eq!(seen.author, None)?;
         check_eq!(seen.last_post.and_then(|last| last.author), None)?;
-        check_eq!(bob.get_post(&at).await?.author, None)?;
-        bob.profile(&alice.id_ref()).await.expect_path_not_found()?;
-        bob.profile(&alice.name_ref()).await.expect_path_not_found()
+        check_eq!(bob.fetch_post(&at).await?.author, None)?;
+        bob.get_member(&alice.id_ref()).await.expect_path_not_found()?;
+        bob.get_member(&alice.name_ref()).await.expect_path_not_found()
     }
 
     /// While the board is offline, all callers except administrators are locked out.
@@ -107,7 +107,7 @@ board_rules! {
         for (caller, shut) in everyone.into_iter().chain(guest) {
             for offline in [false, true, false] {
                 suite.fixture.set_offline(offline).await?;
-                let locked_out = caller.access().await?.map(|access| access.locked_out);
+                let locked_out = caller.access().await?.map(|access| access.deny_offline);
                 check_eq!(locked_out, Some(offline && shut), "{caller:?}, offline: {offline}")?;
             }
         }
@@ -126,7 +126,7 @@ board_rules! {
     }
 
     /// A moderator of a forum does not moderate its sub-forums.
-    async fn a_moderator_is_none_of_the_sub_forums(suite: &Suite) -> TestResult {
+    async fn moderators_do_not_moderate_sub_forums(suite: &Suite) -> TestResult {
         suite.require(Part::Locking)?;
         let (above, alice) = suite.forum_and_member().await?;
         let below = suite.sub_forum(&above, Audience::Guests).await?;
@@ -143,7 +143,7 @@ async fn moderates(
     forum: &ForumId,
     may: bool,
 ) -> TestResult {
-    let thread = suite.thread(author, forum).await?.thread;
+    let thread = suite.thread(author, forum).await?.thread_id;
     suite.fixture.set_locked(&thread, true).await?;
     caller.answer(&thread, "Some words").await.expect_ok_if(may)
 }

@@ -6,28 +6,28 @@ board_rules! {
     mod approval;
 
     /// An approved reply is visible to everyone, and counted.
-    async fn an_approved_reply_is_for_everybody(suite: &Suite) -> TestResult {
+    async fn an_approved_reply_is_public(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, at, .. }, nora) = with_newcomer(suite).await?;
-        let before = alice.get_forum(&forum).await?;
-        let at = suite.post(&nora, &at.thread).await?;
-        suite.fixture.approve(&at.post).await?;
-        check_eq!(alice.post_state(&at).await?, Some(State::Visible))?;
-        let thread = alice.get_thread(&at.thread).await?;
+        let before = alice.fetch_forum(&forum).await?;
+        let at = suite.post(&nora, &at.thread_id).await?;
+        suite.fixture.approve(&at.post_id).await?;
+        check_eq!(alice.post_state(&at).await?, Some(ContentState::Visible))?;
+        let thread = alice.fetch_thread(&at.thread_id).await?;
         check_eq!(thread.reply_count, 2)?;
-        check_eq!(thread.last_post.map(|last| last.post_id), Some(at.post))?;
-        check_eq!(alice.get_forum(&forum).await?.post_count, before.post_count + 1)
+        check_eq!(thread.last_post.map(|last| last.post_id), Some(at.post_id))?;
+        check_eq!(alice.fetch_forum(&forum).await?.post_count, before.post_count + 1)
     }
 
     /// An approved thread is visible to everyone, with its first post, and counted.
-    async fn an_approved_thread_is_for_everybody(suite: &Suite) -> TestResult {
+    async fn an_approved_thread_is_public(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, .. }, nora) = with_newcomer(suite).await?;
-        let before = alice.get_forum(&forum).await?;
+        let before = alice.fetch_forum(&forum).await?;
         let at = suite.thread(&nora, &forum).await?;
-        suite.fixture.approve(&at.post).await?;
-        let thread = alice.get_thread(&at.thread).await?;
-        check_eq!(thread.state, State::Visible)?;
-        check_eq!(only(alice.get_posts(&at.thread).await?)?.state, State::Visible)?;
-        let after = alice.get_forum(&forum).await?;
+        suite.fixture.approve(&at.post_id).await?;
+        let thread = alice.fetch_thread(&at.thread_id).await?;
+        check_eq!(thread.state, ContentState::Visible)?;
+        check_eq!(only(alice.fetch_posts(&at.thread_id).await?)?.state, ContentState::Visible)?;
+        let after = alice.fetch_forum(&forum).await?;
         check_eq!(after.thread_count, before.thread_count + 1)?;
         check_eq!(after.post_count, before.post_count + 1)?;
         check_eq!(after.last_activity_at, Some(thread.last_activity_at))
@@ -36,32 +36,32 @@ board_rules! {
     /// An author edits a post that awaits approval, which it still does afterwards, and deletes it.
     async fn an_author_changes_what_awaits(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, at, .. }, nora) = with_newcomer(suite).await?;
-        let before = alice.get_forum(&forum).await?;
-        let at = suite.post(&nora, &at.thread).await?;
+        let before = alice.fetch_forum(&forum).await?;
+        let at = suite.post(&nora, &at.thread_id).await?;
         let edited = nora.edit(&at, "Better words").await.expect_ok()?;
-        check_eq!(edited.state, State::AwaitingApproval)?;
+        check_eq!(edited.state, ContentState::AwaitingApproval)?;
         check_eq!(alice.post_state(&at).await?, None)?;
         nora.delete_post(&at).await.expect_ok()?;
         nora.delete_post(&at).await.expect_path_not_found()?;
-        check_eq!(alice.get_forum(&forum).await?, before)
+        check_eq!(alice.fetch_forum(&forum).await?, before)
     }
 
     /// An edit of an approved post shows at once, or awaits approval: then the post is absent for others and does not count
     /// until it is approved again.
     async fn an_edit_of_what_was_approved_shows_or_awaits(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, at, .. }, nora) = with_newcomer(suite).await?;
-        let at = suite.post(&nora, &at.thread).await?;
-        suite.fixture.approve(&at.post).await?;
-        let posts = alice.get_forum(&forum).await?.post_count;
+        let at = suite.post(&nora, &at.thread_id).await?;
+        suite.fixture.approve(&at.post_id).await?;
+        let posts = alice.fetch_forum(&forum).await?.post_count;
         let edited = nora.edit(&at, "Other words").await.expect_ok()?;
-        if edited.state == State::AwaitingApproval {
+        if edited.state == ContentState::AwaitingApproval {
             check_eq!(alice.post_state(&at).await?, None)?;
-            check_eq!(alice.get_forum(&forum).await?.post_count, posts - 1)?;
-            suite.fixture.approve(&at.post).await?;
+            check_eq!(alice.fetch_forum(&forum).await?.post_count, posts - 1)?;
+            suite.fixture.approve(&at.post_id).await?;
         }
-        let found = alice.get_post(&at).await?;
-        check_eq!((found.state, found.body.as_deref()), (State::Visible, Some("Other words")))?;
-        check_eq!(alice.get_forum(&forum).await?.post_count, posts)
+        let found = alice.fetch_post(&at).await?;
+        check_eq!((found.state, found.body.as_deref()), (ContentState::Visible, Some("Other words")))?;
+        check_eq!(alice.fetch_forum(&forum).await?.post_count, posts)
     }
 
     /// An edit of an approved first post shows at once, or awaits approval with its thread: then both are absent for others
@@ -69,67 +69,67 @@ board_rules! {
     async fn an_edit_of_an_approved_first_post_shows_or_awaits(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, .. }, nora) = with_newcomer(suite).await?;
         let at = suite.thread(&nora, &forum).await?;
-        suite.fixture.approve(&at.post).await?;
-        suite.post(&alice, &at.thread).await?;
-        let before = alice.get_forum(&forum).await?;
+        suite.fixture.approve(&at.post_id).await?;
+        suite.post(&alice, &at.thread_id).await?;
+        let before = alice.fetch_forum(&forum).await?;
         let edited = nora.edit(&at, "Other words").await.expect_ok()?;
-        if edited.state == State::AwaitingApproval {
-            check_eq!(nora.get_thread(&at.thread).await?.state, State::AwaitingApproval)?;
-            alice.thread(&at.thread).await.expect_path_not_found()?;
-            let waiting = alice.get_forum(&forum).await?;
+        if edited.state == ContentState::AwaitingApproval {
+            check_eq!(nora.fetch_thread(&at.thread_id).await?.state, ContentState::AwaitingApproval)?;
+            alice.get_thread(&at.thread_id).await.expect_path_not_found()?;
+            let waiting = alice.fetch_forum(&forum).await?;
             check_eq!(waiting.thread_count, before.thread_count - 1)?;
             check_eq!(waiting.post_count, before.post_count - 2)?;
-            suite.fixture.approve(&at.post).await?;
+            suite.fixture.approve(&at.post_id).await?;
         }
-        let thread = alice.get_thread(&at.thread).await?;
-        check_eq!((thread.state, thread.reply_count), (State::Visible, 1))?;
-        check_eq!(alice.get_forum(&forum).await?, before)
+        let thread = alice.fetch_thread(&at.thread_id).await?;
+        check_eq!((thread.state, thread.reply_count), (ContentState::Visible, 1))?;
+        check_eq!(alice.fetch_forum(&forum).await?, before)
     }
 
     /// A reply that awaited approval when it was deleted awaits it again when it is restored.
     async fn a_restored_reply_awaits_again(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, at, .. }, nora) = with_newcomer(suite).await?;
-        let before = alice.get_forum(&forum).await?;
-        let at = suite.post(&nora, &at.thread).await?;
+        let before = alice.fetch_forum(&forum).await?;
+        let at = suite.post(&nora, &at.thread_id).await?;
         nora.delete_post(&at).await.expect_ok()?;
-        suite.fixture.restore(&at.post).await?;
-        check_eq!(nora.post_state(&at).await?, Some(State::AwaitingApproval))?;
+        suite.fixture.restore(&at.post_id).await?;
+        check_eq!(nora.post_state(&at).await?, Some(ContentState::AwaitingApproval))?;
         check_eq!(alice.post_state(&at).await?, None)?;
-        check_eq!(alice.get_forum(&forum).await?, before)?;
-        suite.fixture.approve(&at.post).await?;
-        check_eq!(alice.post_state(&at).await?, Some(State::Visible))?;
-        check_eq!(alice.get_forum(&forum).await?.post_count, before.post_count + 1)
+        check_eq!(alice.fetch_forum(&forum).await?, before)?;
+        suite.fixture.approve(&at.post_id).await?;
+        check_eq!(alice.post_state(&at).await?, Some(ContentState::Visible))?;
+        check_eq!(alice.fetch_forum(&forum).await?.post_count, before.post_count + 1)
     }
 
     /// A thread that awaited approval when it was deleted awaits it again when it is restored.
     async fn a_restored_thread_awaits_again(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, .. }, nora) = with_newcomer(suite).await?;
         let mia = suite.moderator("mia", &forum).await?;
-        let before = alice.get_forum(&forum).await?;
+        let before = alice.fetch_forum(&forum).await?;
         let at = suite.thread(&nora, &forum).await?;
         mia.delete_post(&at).await.expect_ok()?;
-        nora.thread(&at.thread).await.expect_path_not_found()?;
-        suite.fixture.restore(&at.post).await?;
-        check_eq!(nora.get_thread(&at.thread).await?.state, State::AwaitingApproval)?;
-        alice.thread(&at.thread).await.expect_path_not_found()?;
-        check_eq!(alice.get_forum(&forum).await?, before)
+        nora.get_thread(&at.thread_id).await.expect_path_not_found()?;
+        suite.fixture.restore(&at.post_id).await?;
+        check_eq!(nora.fetch_thread(&at.thread_id).await?.state, ContentState::AwaitingApproval)?;
+        alice.get_thread(&at.thread_id).await.expect_path_not_found()?;
+        check_eq!(alice.fetch_forum(&forum).await?, before)
     }
 
     /// A reply that is approved in a deleted thread is visible and counted when the thread is restored.
     async fn a_reply_is_approved_in_a_deleted_thread(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, first, .. }, nora) = with_newcomer(suite).await?;
         let mia = suite.moderator("mia", &forum).await?;
-        let before = alice.get_forum(&forum).await?;
-        let at = suite.post(&nora, &first.thread).await?;
+        let before = alice.fetch_forum(&forum).await?;
+        let at = suite.post(&nora, &first.thread_id).await?;
         mia.delete_post(&first).await.expect_ok()?;
-        let deleted = alice.get_forum(&forum).await?;
-        suite.fixture.approve(&at.post).await?;
-        alice.thread(&at.thread).await.expect_path_not_found()?;
-        check_eq!(alice.get_forum(&forum).await?, deleted)?;
-        suite.fixture.restore(&first.post).await?;
-        check_eq!(alice.post_state(&at).await?, Some(State::Visible))?;
-        check_eq!(alice.get_thread(&at.thread).await?.reply_count, 2)?;
-        check_eq!(alice.get_forum(&forum).await?.post_count, before.post_count + 1)
+        let deleted = alice.fetch_forum(&forum).await?;
+        suite.fixture.approve(&at.post_id).await?;
+        alice.get_thread(&at.thread_id).await.expect_path_not_found()?;
+        check_eq!(alice.fetch_forum(&forum).await?, deleted)?;
+        suite.fixture.restore(&first.post_id).await?;
+        check_eq!(alice.post_state(&at).await?, Some(ContentState::Visible))?;
+        check_eq!(alice.fetch_thread(&at.thread_id).await?.reply_count, 2)?;
+        check_eq!(alice.fetch_forum(&forum).await?.post_count, before.post_count + 1)
     }
 }
 

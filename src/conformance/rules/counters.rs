@@ -8,72 +8,72 @@ board_rules! {
     /// Counts, the last post and the last activity follow a deleted reply at once, and come back with it.
     async fn counts_follow_a_reply(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
-        let without = counts(&alice, &at.thread).await?;
-        let at = suite.post(&alice, &at.thread).await?;
-        let with = counts(&alice, &at.thread).await?;
+        let without = counts(&alice, &at.thread_id).await?;
+        let at = suite.post(&alice, &at.thread_id).await?;
+        let with = counts(&alice, &at.thread_id).await?;
         check!(without != with)?;
         alice.delete_post(&at).await.expect_ok()?;
-        check_eq!(counts(&alice, &at.thread).await?, without, "after it was deleted")?;
-        suite.fixture.restore(&at.post).await?;
-        check_eq!(counts(&alice, &at.thread).await?, with, "after it was restored")
+        check_eq!(counts(&alice, &at.thread_id).await?, without, "after it was deleted")?;
+        suite.fixture.restore(&at.post_id).await?;
+        check_eq!(counts(&alice, &at.thread_id).await?, with, "after it was restored")
     }
 
     /// The last activity of a thread stays when a post is deleted that is not its last.
     async fn an_older_post_takes_no_activity_along(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
-        suite.post(&alice, &at.thread).await?;
-        let (_, activity) = counts(&alice, &at.thread).await?;
+        suite.post(&alice, &at.thread_id).await?;
+        let (_, activity) = counts(&alice, &at.thread_id).await?;
         alice.delete_post(&at).await.expect_ok()?;
-        check_eq!(counts(&alice, &at.thread).await?, ((1, 2), activity))
+        check_eq!(counts(&alice, &at.thread_id).await?, ((1, 2), activity))
     }
 
     /// A thread falls back in its forum's list when its last post is deleted.
     async fn a_thread_falls_back_with_its_last_post(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, otto, alice, at, .. } = ThreadFixture::new(suite).await?;
-        let other = suite.thread(&otto, &forum).await?.thread;
-        let last = suite.post(&alice, &at.thread).await?;
-        check_eq!(otto.thread_ids(&forum).await?, [at.thread.clone(), other.clone()])?;
+        let other = suite.thread(&otto, &forum).await?.thread_id;
+        let last = suite.post(&alice, &at.thread_id).await?;
+        check_eq!(otto.thread_ids(&forum).await?, [at.thread_id.clone(), other.clone()])?;
         alice.delete_post(&last).await.expect_ok()?;
-        check_eq!(otto.thread_ids(&forum).await?, [other, at.thread])
+        check_eq!(otto.thread_ids(&forum).await?, [other, at.thread_id])
     }
 
     /// A forum's counts follow a deleted thread with all its posts, and come back with it.
     async fn counts_follow_a_thread(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, otto, alice, first, .. }, mia) = moderated_thread(suite).await?;
-        let without = otto.get_forum(&forum).await?;
+        let without = otto.fetch_forum(&forum).await?;
         let other = suite.thread(&otto, &forum).await?;
-        suite.post(&alice, &other.thread).await?;
-        let with = otto.get_forum(&forum).await?;
+        suite.post(&alice, &other.thread_id).await?;
+        let with = otto.fetch_forum(&forum).await?;
         check_eq!((with.thread_count, with.post_count), (2, 4))?;
         mia.delete_post(&other).await.expect_ok()?;
-        check_eq!(otto.get_forum(&forum).await?, without, "after it was deleted")?;
+        check_eq!(otto.fetch_forum(&forum).await?, without, "after it was deleted")?;
         mia.delete_post(&first).await.expect_ok()?;
-        let empty = otto.get_forum(&forum).await?;
+        let empty = otto.fetch_forum(&forum).await?;
         check_eq!((empty.thread_count, empty.post_count, empty.last_activity_at), (0, 0, None))?;
-        suite.fixture.restore(&first.post).await?;
-        suite.fixture.restore(&other.post).await?;
-        check_eq!(otto.get_forum(&forum).await?, with, "after both were restored")?;
-        check_eq!(otto.get_posts(&other.thread).await?.len(), 2)
+        suite.fixture.restore(&first.post_id).await?;
+        suite.fixture.restore(&other.post_id).await?;
+        check_eq!(otto.fetch_forum(&forum).await?, with, "after both were restored")?;
+        check_eq!(otto.fetch_posts(&other.thread_id).await?.len(), 2)
     }
 
     /// A reply that was deleted before its thread stays deleted when the thread is restored.
     async fn a_restored_thread_brings_no_deleted_reply_back(suite: &Suite) -> TestResult {
         let (ThreadFixture { alice, first, at, .. }, mia) = moderated_thread(suite).await?;
         alice.delete_post(&at).await.expect_ok()?;
-        let before = counts(&alice, &at.thread).await?;
+        let before = counts(&alice, &at.thread_id).await?;
         mia.delete_post(&first).await.expect_ok()?;
-        suite.fixture.restore(&first.post).await?;
+        suite.fixture.restore(&first.post_id).await?;
         check_eq!(alice.post_state(&at).await?, None)?;
-        check_eq!(counts(&alice, &at.thread).await?, before)
+        check_eq!(counts(&alice, &at.thread_id).await?, before)
     }
 
     /// A member's profile counts visible posts.
-    async fn a_profile_counts_what_is_there(suite: &Suite) -> TestResult {
+    async fn a_profile_counts_visible_posts(suite: &Suite) -> TestResult {
         let (ThreadFixture { otto, alice, first, at, .. }, mia) = moderated_thread(suite).await?;
         for (deleted, left) in [(&at, [1, 0]), (&first, [0, 0])] {
             mia.delete_post(deleted).await.expect_ok()?;
             check_eq!(post_counts([&otto, &alice]).await?, left)?;
-            suite.fixture.restore(&deleted.post).await?;
+            suite.fixture.restore(&deleted.post_id).await?;
             check_eq!(post_counts([&otto, &alice]).await?, [1, 1])?;
         }
         Ok(())
@@ -83,7 +83,7 @@ board_rules! {
 async fn post_counts(members: [&TestCaller; 2]) -> TestResult<Vec<u64>> {
     let mut counts = Vec::new();
     for member in members {
-        counts.push(member.get_profile(&member.id_ref()).await?.post_count);
+        counts.push(member.fetch_member(&member.id_ref()).await?.post_count);
     }
     Ok(counts)
 }
@@ -92,8 +92,8 @@ type Activity = (Option<LastPost>, Timestamp, Option<Timestamp>);
 
 /// The replies of a thread and the posts of its forum, and the last activity of both.
 async fn counts(caller: &TestCaller, thread: &ThreadId) -> TestResult<((u64, u64), Activity)> {
-    let thread = caller.get_thread(thread).await?;
-    let forum = caller.get_forum(&thread.forum_id).await?;
+    let thread = caller.fetch_thread(thread).await?;
+    let forum = caller.fetch_forum(&thread.forum_id).await?;
     let activity = (
         thread.last_post,
         thread.last_activity_at,

@@ -1,7 +1,7 @@
 //! Posts and threads that are soft-deleted: by whom, and who sees them afterwards.
 
 use super::*;
-use crate::host::Place;
+use crate::host::ResourceRef;
 
 board_rules! {
     mod deletion;
@@ -15,7 +15,7 @@ board_rules! {
             check_eq!(caller.post_state(&at).await?, None, "the post for {caller:?}")?;
             caller.delete_post(&at).await.expect_path_not_found()?;
         }
-        check_eq!(mia.post_state(&at).await?, Some(State::Deleted))?;
+        check_eq!(mia.post_state(&at).await?, Some(ContentState::Deleted))?;
         mia.delete_post(&at).await.expect_conflict()
     }
 
@@ -24,10 +24,10 @@ board_rules! {
         let ThreadFixture { forum, otto, alice, at, .. } = ThreadFixture::new(suite).await?;
         let (mia, ada) = (suite.moderator("mia", &forum).await?, suite.admin("ada").await?);
         for (caller, may) in [(otto, false), (mia, true), (ada, true), (alice, true)] {
-            check_eq!(caller.get_post(&at).await?.can_delete, may, "canDelete for {caller:?}")?;
+            check_eq!(caller.fetch_post(&at).await?.can_delete, may, "canDelete for {caller:?}")?;
             caller.delete_post(&at).await.expect_ok_if(may)?;
             if may {
-                suite.fixture.restore(&at.post).await?;
+                suite.fixture.restore(&at.post_id).await?;
             }
         }
         Ok(())
@@ -37,63 +37,63 @@ board_rules! {
     async fn moderators_delete_threads(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, otto, alice, first, .. }, mia) = moderated_thread(suite).await?;
         for (caller, may) in [(&otto, false), (&mia, true)] {
-            check_eq!(caller.get_post(&first).await?.can_delete, may, "canDelete for {caller:?}")?;
+            check_eq!(caller.fetch_post(&first).await?.can_delete, may, "canDelete for {caller:?}")?;
             caller.delete_post(&first).await.expect_ok_if(may)?;
         }
         for caller in [&otto, &alice] {
-            caller.thread(&first.thread).await.expect_path_not_found()?;
-            caller.first_page(&first.thread).await.expect_path_not_found()?;
-            check_eq!(caller.get_threads(&forum).await?, [])?;
+            caller.get_thread(&first.thread_id).await.expect_path_not_found()?;
+            caller.first_page(&first.thread_id).await.expect_path_not_found()?;
+            check_eq!(caller.fetch_threads(&forum).await?, [])?;
         }
-        check_eq!(mia.get_thread(&first.thread).await?.state, State::Deleted)?;
+        check_eq!(mia.fetch_thread(&first.thread_id).await?.state, ContentState::Deleted)?;
         mia.delete_post(&first).await.expect_conflict()
     }
 
     /// A deleted post or thread is in no forum for members, so that the library does not repeat the response to its creation.
     async fn deleted_content_is_in_no_forum(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, otto, alice, first, at }, mia) = moderated_thread(suite).await?;
-        let post = Place::Post(&at.thread, &at.post);
-        let thread = Place::Thread(&first.thread);
-        check_eq!(alice.forum_of(&post).await.expect_ok()?, forum)?;
+        let post = ResourceRef::Post(&at.thread_id, &at.post_id);
+        let thread = ResourceRef::Thread(&first.thread_id);
+        check_eq!(alice.containing_forum(&post).await.expect_ok()?, forum)?;
         alice.delete_post(&at).await.expect_ok()?;
-        alice.forum_of(&post).await.expect_path_not_found()?;
-        check_eq!(otto.forum_of(&thread).await.expect_ok()?, forum)?;
+        alice.containing_forum(&post).await.expect_path_not_found()?;
+        check_eq!(otto.containing_forum(&thread).await.expect_ok()?, forum)?;
         mia.delete_post(&first).await.expect_ok()?;
-        otto.forum_of(&thread).await.expect_path_not_found()?;
-        mia.forum_of(&thread).await.expect_ok().map(drop)
+        otto.containing_forum(&thread).await.expect_path_not_found()?;
+        mia.containing_forum(&thread).await.expect_ok().map(drop)
     }
 
     /// Nobody replies in a deleted thread, not even a moderator.
-    async fn nobody_replies_in_a_deleted_thread(suite: &Suite) -> TestResult {
+    async fn deleted_threads_take_no_replies(suite: &Suite) -> TestResult {
         let (ThreadFixture { alice, first, .. }, mia) = moderated_thread(suite).await?;
         mia.delete_post(&first).await.expect_ok()?;
-        alice.answer(&first.thread, "Still here?").await.expect_path_not_found()?;
-        mia.answer(&first.thread, "Still here?").await.expect_forbidden()
+        alice.answer(&first.thread_id, "Still here?").await.expect_path_not_found()?;
+        mia.answer(&first.thread_id, "Still here?").await.expect_forbidden()
     }
 
     /// A deleted post, or one in a deleted thread, is absent for an edit and a deletion.
-    async fn nobody_changes_what_is_deleted(suite: &Suite) -> TestResult {
+    async fn deleted_content_cannot_be_changed(suite: &Suite) -> TestResult {
         let (ThreadFixture { alice, first, at, .. }, mia) = moderated_thread(suite).await?;
         for deleted in [&at, &first] {
             mia.delete_post(deleted).await.expect_ok()?;
             alice.edit(&at, "New words").await.expect_path_not_found()?;
             alice.delete_post(&at).await.expect_path_not_found()?;
-            suite.fixture.restore(&deleted.post).await?;
+            suite.fixture.restore(&deleted.post_id).await?;
         }
-        check_eq!(alice.get_post(&at).await?.edited_at, None)
+        check_eq!(alice.fetch_post(&at).await?.edited_at, None)
     }
 
     /// No other post takes the number of a deleted one.
     async fn numbers_stay(suite: &Suite) -> TestResult {
         suite.require(Part::PostNumbers)?;
         let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
-        let last = suite.post(&alice, &at.thread).await?;
-        let before = alice.get_post(&last).await?.number;
+        let last = suite.post(&alice, &at.thread_id).await?;
+        let before = alice.fetch_post(&last).await?.number;
         alice.delete_post(&at).await.expect_ok()?;
-        check_eq!(alice.get_post(&last).await?.number, before)?;
+        check_eq!(alice.fetch_post(&last).await?.number, before)?;
         alice.delete_post(&last).await.expect_ok()?;
-        let newest = suite.post(&alice, &at.thread).await?;
-        let newest = alice.get_post(&newest).await?.number;
+        let newest = suite.post(&alice, &at.thread_id).await?;
+        let newest = alice.fetch_post(&newest).await?.number;
         check!(newest > before, "{newest} is above {before}, which was deleted")
     }
 

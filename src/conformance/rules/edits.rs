@@ -10,14 +10,14 @@ board_rules! {
     /// An edit shows in the post, with its editor and its time.
     async fn an_edit_shows(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
-        let before = alice.get_post(&at).await?;
+        let before = alice.fetch_post(&at).await?;
         let edited = alice.edit(&at, "New words").await.expect_ok()?;
         check_eq!(edited.body.as_deref(), Some("New words"))?;
         check!(edited.edited_at.is_some_and(|time| time >= edited.created_at))?;
         check_eq!(author_id(&edited.edited_by), Some(alice.id()))?;
         check_eq!(edited.created_at, before.created_at)?;
         check!(edited.body_html != before.body_html)?;
-        check_eq!(alice.get_post(&at).await?, edited)
+        check_eq!(alice.fetch_post(&at).await?, edited)
     }
 
     /// Each edit makes another version.
@@ -36,9 +36,9 @@ board_rules! {
         suite.require(Part::Versions)?;
         let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
         let first = with(edit("First"), |edit| edit.expected_version = Some(1));
-        alice.edit_post(&at, &first).await.expect_ok()?;
-        alice.edit_post(&at, &first).await.expect_conflict()?;
-        check_eq!(alice.get_post(&at).await?.body.as_deref(), Some("First"))
+        alice.update_post(&at, &first).await.expect_ok()?;
+        alice.update_post(&at, &first).await.expect_conflict()?;
+        check_eq!(alice.fetch_post(&at).await?.body.as_deref(), Some("First"))
     }
 
     /// Of many edits of one version, one is carried out.
@@ -48,20 +48,20 @@ board_rules! {
         let edits = (0..8).map(|_| {
             let (alice, at) = (alice.clone(), at.clone());
             let edit = with(edit("Mine"), |edit| edit.expected_version = Some(1));
-            async move { alice.edit_post(&at, &edit).await }
+            async move { alice.update_post(&at, &edit).await }
         });
         suite.race_for_one(edits).await?;
-        check_eq!(alice.get_post(&at).await?.version, 2)
+        check_eq!(alice.fetch_post(&at).await?.version, 2)
     }
 
     /// A body without any text is refused.
     async fn an_edit_needs_a_body(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
-        let before = alice.get_post(&at).await?;
+        let before = alice.fetch_post(&at).await?;
         for body in ["", " \n\t "] {
             alice.edit(&at, body).await.expect_validation_error("body")?;
         }
-        check_eq!(alice.get_post(&at).await?, before)
+        check_eq!(alice.fetch_post(&at).await?, before)
     }
 
     /// The author and the moderators of its forum may edit a post, and `canEdit` says so.
@@ -75,7 +75,7 @@ board_rules! {
             (suite.moderator("mia", &forum).await?, true),
             (alice, true),
         ] {
-            check_eq!(caller.get_post(&at).await?.can_edit, may, "canEdit for {caller:?}")?;
+            check_eq!(caller.fetch_post(&at).await?.can_edit, may, "canEdit for {caller:?}")?;
             caller.edit(&at, "New words").await.expect_ok_if(may)?;
         }
         Ok(())
@@ -92,11 +92,11 @@ board_rules! {
         let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
         let other = suite.thread(&alice, &forum).await?;
         for (thread, post) in [
-            (other.thread, at.post.clone()),
-            (at.thread, 999_999.into()),
-            (999_999.into(), at.post),
+            (other.thread_id, at.post_id.clone()),
+            (at.thread_id, 999_999.into()),
+            (999_999.into(), at.post_id),
         ] {
-            let wrong = PostAt { thread, post };
+            let wrong = PostPath { thread_id: thread, post_id: post };
             alice.edit(&wrong, "New words").await.expect_path_not_found()?;
             alice.delete_post(&wrong).await.expect_path_not_found()?;
         }
@@ -111,21 +111,21 @@ board_rules! {
         let alice = suite.member("alice").await?;
         alice.edit(&at, "New words").await.expect_path_not_found()?;
         alice.delete_post(&at).await.expect_path_not_found()?;
-        check_eq!(sam.get_post(&at).await?.edited_at, None)
+        check_eq!(sam.fetch_post(&at).await?.edited_at, None)
     }
 
     /// In a locked thread only moderators edit and delete.
     async fn a_locked_thread_is_edited_by_moderators(suite: &Suite) -> TestResult {
         suite.require(Part::Locking)?;
         let (ThreadFixture { alice, at, .. }, mia) = moderated_thread(suite).await?;
-        suite.fixture.set_locked(&at.thread, true).await?;
+        suite.fixture.set_locked(&at.thread_id, true).await?;
         may_change(&alice, &at, false).await?;
         alice.edit(&at, "New words").await.expect_forbidden()?;
         alice.delete_post(&at).await.expect_forbidden()?;
         mia.edit(&at, "New words").await.expect_ok()?;
-        suite.fixture.set_locked(&at.thread, false).await?;
+        suite.fixture.set_locked(&at.thread_id, false).await?;
         alice.edit(&at, "My words").await.expect_ok()?;
-        suite.fixture.set_locked(&at.thread, true).await?;
+        suite.fixture.set_locked(&at.thread_id, true).await?;
         mia.delete_post(&at).await.expect_ok()
     }
 
@@ -154,15 +154,15 @@ board_rules! {
     /// An edit or a deletion by a member who was banned since the request began is not made.
     async fn a_banned_author_edits_no_longer(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, alice, at, .. } = ThreadFixture::new(suite).await?;
-        let before = otto.get_post(&at).await?;
+        let before = otto.fetch_post(&at).await?;
         let cached = suite.banned_meanwhile(&alice).await?;
         cached.edit(&at, "New words").await.expect_denied()?;
         cached.delete_post(&at).await.expect_denied()?;
-        check_eq!(otto.get_post(&at).await?, before)
+        check_eq!(otto.fetch_post(&at).await?, before)
     }
 
     /// No markup becomes HTML that runs by an edit.
-    async fn what_is_edited_does_not_run(suite: &Suite) -> TestResult {
+    async fn edited_html_is_sanitized(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
         let edited = alice.edit(&at, XSS_PAYLOAD).await.expect_ok()?;
         is_sanitized(&edited.body_html.unwrap_or_default())
@@ -170,8 +170,8 @@ board_rules! {
 }
 
 /// `canEdit` and `canDelete` of the post for this caller.
-async fn may_change(caller: &TestCaller, at: &PostAt, may: bool) -> TestResult {
-    let post = caller.get_post(at).await?;
+async fn may_change(caller: &TestCaller, at: &PostPath, may: bool) -> TestResult {
+    let post = caller.fetch_post(at).await?;
     check_eq!(
         (post.can_edit, post.can_delete),
         (may, may),

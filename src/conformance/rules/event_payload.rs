@@ -12,19 +12,19 @@ board_rules! {
     mod event_payload;
 
     /// A post event has the post and its thread as a reader finds both afterwards, also when a moderator edited it.
-    async fn a_post_is_told_as_everybody_finds_it(suite: &Suite) -> TestResult {
+    async fn a_post_event_has_the_public_view(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, at, .. } = recorded_thread(suite).await?;
         suite.admin("ada").await?.edit(&at, "Moderated words").await.expect_ok()?;
         let event = only(suite.recorded().await?)?;
-        check_eq!(event.at("/post"), &public(&otto.get_post(&at).await?))?;
-        check_eq!(event.at("/thread"), &public(&otto.get_thread(&at.thread).await?))
+        check_eq!(event.at("/post"), &public(&otto.fetch_post(&at).await?))?;
+        check_eq!(event.at("/thread"), &public(&otto.fetch_thread(&at.thread_id).await?))
     }
 
     /// The events of a new thread have the thread as a reader finds it afterwards.
-    async fn a_thread_is_told_as_everybody_finds_it(suite: &Suite) -> TestResult {
+    async fn a_thread_event_has_the_public_view(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, otto, alice, .. } = recorded_thread(suite).await?;
         let thread = alice.start(&forum, "Kettles", "Which one?").await.expect_ok()?.thread_id;
-        let thread = public(&otto.get_thread(&thread).await?);
+        let thread = public(&otto.fetch_thread(&thread).await?);
         for event in suite.recorded().await? {
             check_eq!(event.at("/thread"), &thread, "the thread of {}", event.of)?;
         }
@@ -32,7 +32,7 @@ board_rules! {
     }
 
     /// A poll event has the poll as a reader finds it who has not voted.
-    async fn a_poll_is_told_as_everybody_finds_it(suite: &Suite) -> TestResult {
+    async fn a_poll_event_has_the_public_view(suite: &Suite) -> TestResult {
         let poll = recorded_poll(suite).await?;
         poll.cast(&poll.bob, &[1]).await.expect_ok()?;
         let event = only(suite.recorded().await?)?;
@@ -40,7 +40,7 @@ board_rules! {
     }
 
     /// The event of a vote has no voter.
-    async fn a_vote_is_told_without_its_voter(suite: &Suite) -> TestResult {
+    async fn a_vote_event_omits_the_voter(suite: &Suite) -> TestResult {
         let poll = recorded_poll(suite).await?;
         poll.cast(&poll.bob, &[1]).await.expect_ok()?;
         let event = only(suite.recorded().await?)?;
@@ -49,7 +49,7 @@ board_rules! {
     }
 
     /// The event of a message has ids, and neither subject nor text nor names.
-    async fn a_message_is_told_by_its_ids(suite: &Suite) -> TestResult {
+    async fn a_message_event_has_only_ids(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three(suite).await?;
         let new = message(suite, [bob.id_ref(), carol.id_ref()]);
         let sent = alice.send_message(&new).await.expect_ok()?.summary;
@@ -65,7 +65,7 @@ board_rules! {
     }
 
     /// The event of a deletion has no text of the post.
-    async fn a_deleted_post_is_told_without_its_text(suite: &Suite) -> TestResult {
+    async fn a_deletion_event_omits_the_text(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, at, .. } = recorded_thread(suite).await?;
         alice.edit(&at, "Regretted").await.expect_ok()?;
         suite.recorded().await?;
@@ -76,10 +76,10 @@ board_rules! {
     }
 
     /// Events of a thread show nothing of a post that awaits approval.
-    async fn what_awaits_approval_shows_in_no_event(suite: &Suite) -> TestResult {
+    async fn content_awaiting_approval_appears_in_no_event(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, at, .. } = recorded_thread(suite).await?;
         let nora = suite.newcomer("nora").await?;
-        let waiting = suite.post(&nora, &at.thread).await?.post;
+        let waiting = suite.post(&nora, &at.thread_id).await?.post_id;
         alice.edit(&at, "Better words").await.expect_ok()?;
         let event = only(suite.recorded().await?)?;
         event.omits(&[nora.name(), "awaiting_approval"])?;
@@ -87,7 +87,7 @@ board_rules! {
     }
 
     /// The actor of an edit is its editor, who can be a moderator.
-    async fn who_did_it_is_told(suite: &Suite) -> TestResult {
+    async fn an_event_names_its_actor(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, at, .. } = recorded_thread(suite).await?;
         let ada = suite.admin("ada").await?;
         for editor in [&alice, &ada] {
@@ -105,7 +105,7 @@ board_rules! {
         let (sam, sue) = (suite.staff("sam").await?, suite.staff("sue").await?);
         let thread = sam.start(&forum, "Kettles", "Which one?").await.expect_ok()?;
         let rating = rate(1, Some(&thread.first_post_id));
-        sue.rate(&sam.id_ref(), &rating).await.expect_ok()?;
+        sue.rate_member(&sam.id_ref(), &rating).await.expect_ok()?;
         let events = suite.recorded().await?;
         check_eq!(events.len(), 3)?;
         for event in events {
@@ -118,7 +118,7 @@ board_rules! {
     /// A rating without a post is in no forum.
     async fn a_rating_without_a_post_is_in_no_forum(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
-        alice.rate(&bob.id_ref(), &rate(1, None)).await.expect_ok()?;
+        alice.rate_member(&bob.id_ref(), &rate(1, None)).await.expect_ok()?;
         let event = only(suite.recorded().await?)?;
         check_eq!(event.forum, None)?;
         check_eq!(event.at("/forum"), &Value::Null)
@@ -129,7 +129,7 @@ board_rules! {
 fn public(resource: &impl Serialize) -> Value {
     let mut resource = json!(resource);
     if let Some(fields) = resource.as_object_mut() {
-        fields.retain(|name, _| !Event::OF_A_READER.contains(&name.as_str()));
+        fields.retain(|name, _| !Event::READER_FIELDS.contains(&name.as_str()));
     }
     resource
 }

@@ -10,7 +10,7 @@ board_rules! {
     mod events;
 
     /// A new thread has two events, its own before that of its first post; a reply has one.
-    async fn what_is_posted_is_told_of(suite: &Suite) -> TestResult {
+    async fn posting_emits_an_event(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let thread = alice.start(&forum, "Kettles", "Which one?").await.expect_ok()?;
         let created = [
@@ -23,58 +23,58 @@ board_rules! {
     }
 
     /// An edit has an event, also that of a first post.
-    async fn an_edit_is_told_of(suite: &Suite) -> TestResult {
+    async fn an_edit_emits_an_event(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, alice, first, at, .. } = recorded_thread(suite).await?;
         for (author, at) in [(otto, first), (alice, at)] {
             author.edit(&at, "Better words").await.expect_ok()?;
-            suite.expect_one_event(&Topic::POST_UPDATED, &at.post).await?;
+            suite.expect_one_event(&Topic::POST_UPDATED, &at.post_id).await?;
         }
         Ok(())
     }
 
     /// An edit of an approved post has one event, `post.updated`: at once, or, if it awaits approval, when it is approved
     /// again. The same holds for a first post.
-    async fn an_edit_of_what_was_approved_is_told_of(suite: &Suite) -> TestResult {
+    async fn an_edit_of_approved_content_emits_an_event(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, at, .. } = recorded_thread(suite).await?;
         let nora = suite.newcomer("nora").await?;
         let first = suite.thread(&nora, &forum).await?;
-        for at in [first, suite.post(&nora, &at.thread).await?] {
-            suite.fixture.approve(&at.post).await?;
+        for at in [first, suite.post(&nora, &at.thread_id).await?] {
+            suite.fixture.approve(&at.post_id).await?;
             suite.recorded().await?;
             let edited = nora.edit(&at, "Other words").await.expect_ok()?;
-            if edited.state == State::AwaitingApproval {
+            if edited.state == ContentState::AwaitingApproval {
                 suite.expect_no_events().await?;
-                suite.fixture.approve(&at.post).await?;
+                suite.fixture.approve(&at.post_id).await?;
             }
-            suite.expect_one_event(&Topic::POST_UPDATED, &at.post).await?;
+            suite.expect_one_event(&Topic::POST_UPDATED, &at.post_id).await?;
         }
         Ok(())
     }
 
     /// The deletion and the restoration of a reply have an event each.
-    async fn a_deletion_is_told_of(suite: &Suite) -> TestResult {
+    async fn a_deletion_emits_an_event(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, at, .. } = recorded_thread(suite).await?;
         alice.delete_post(&at).await.expect_ok()?;
-        suite.expect_one_event(&Topic::POST_DELETED, &at.post).await?;
-        suite.fixture.restore(&at.post).await?;
-        suite.expect_one_event(&Topic::POST_RESTORED, &at.post).await
+        suite.expect_one_event(&Topic::POST_DELETED, &at.post_id).await?;
+        suite.fixture.restore(&at.post_id).await?;
+        suite.expect_one_event(&Topic::POST_RESTORED, &at.post_id).await
     }
 
     /// The deletion and the restoration of a first post are events of its thread; meanwhile its replies have none.
-    async fn a_first_post_is_told_of_as_its_thread(suite: &Suite) -> TestResult {
+    async fn a_first_post_emits_a_thread_event(suite: &Suite) -> TestResult {
         let ThreadFixture { first, at, .. } = recorded_thread(suite).await?;
         let ada = suite.admin("ada").await?;
         ada.delete_post(&first).await.expect_ok()?;
-        suite.expect_one_event(&Topic::THREAD_DELETED, &first.thread).await?;
+        suite.expect_one_event(&Topic::THREAD_DELETED, &first.thread_id).await?;
         ada.delete_post(&at).await.expect_ok()?;
-        suite.fixture.restore(&at.post).await?;
+        suite.fixture.restore(&at.post_id).await?;
         suite.expect_no_events().await?;
-        suite.fixture.restore(&first.post).await?;
-        suite.expect_one_event(&Topic::THREAD_RESTORED, &first.thread).await
+        suite.fixture.restore(&first.post_id).await?;
+        suite.expect_one_event(&Topic::THREAD_RESTORED, &first.thread_id).await
     }
 
     /// A vote and a changed vote have an event each.
-    async fn a_vote_is_told_of(suite: &Suite) -> TestResult {
+    async fn a_vote_emits_an_event(suite: &Suite) -> TestResult {
         let poll = recorded_poll(suite).await?;
         for places in [[0], [1]] {
             poll.cast(&poll.bob, &places).await.expect_ok()?;
@@ -84,33 +84,33 @@ board_rules! {
     }
 
     /// An edit of a poll has an event.
-    async fn an_edit_of_a_poll_is_told_of(suite: &Suite) -> TestResult {
+    async fn a_poll_edit_emits_an_event(suite: &Suite) -> TestResult {
         let poll = recorded_poll(suite).await?;
         poll.edit(&poll.alice, &to_question("Which tea, then?")).await.expect_ok()?;
         suite.expect_one_event(&Topic::POLL_UPDATED, &poll.id).await
     }
 
     /// A rating has an event, for a post or without one.
-    async fn a_rating_is_told_of(suite: &Suite) -> TestResult {
+    async fn a_rating_emits_an_event(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, alice, at, .. } = recorded_thread(suite).await?;
-        for post in [None, Some(&at.post)] {
-            let rating = otto.rate(&alice.id_ref(), &rate(1, post)).await.expect_ok()?;
+        for post in [None, Some(&at.post_id)] {
+            let rating = otto.rate_member(&alice.id_ref(), &rate(1, post)).await.expect_ok()?;
             suite.expect_one_event(&Topic::MEMBER_RATED, &rating.rating_id).await?;
         }
         Ok(())
     }
 
     /// A message has one event, however many recipients it has.
-    async fn a_message_is_told_of_once(suite: &Suite) -> TestResult {
+    async fn a_message_emits_one_event(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three(suite).await?;
         let sent = alice.send(suite, &[&bob, &carol]).await?.summary;
         suite.expect_one_event(&Topic::MESSAGE_SENT, &sent.message_id).await
     }
 
     /// Replies that are written at once have one event each.
-    async fn replies_at_once_are_each_told_of(suite: &Suite) -> TestResult {
+    async fn concurrent_replies_emit_one_event_each(suite: &Suite) -> TestResult {
         let ThreadFixture { at, .. } = recorded_thread(suite).await?;
-        let replies = suite.replies_at_once(&at.thread).await?;
+        let replies = suite.replies_at_once(&at.thread_id).await?;
         let replies = replies.iter().map(|post| event_of(&Topic::POST_CREATED, &post.post_id));
         let events = suite.recorded().await?;
         let found: BTreeSet<_> = events.iter().map(|event| event.of.clone()).collect();
@@ -121,18 +121,18 @@ board_rules! {
     }
 
     /// Of deletions of one post at once, one has an event.
-    async fn of_deletions_at_once_one_is_told_of(suite: &Suite) -> TestResult {
+    async fn concurrent_deletions_emit_one_event(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, at, .. } = recorded_thread(suite).await?;
         let deletions = repeat_n((alice.clone(), at.clone()), 16)
             .map(|(alice, at)| async move { alice.delete_post(&at).await });
         for deletion in suite.race(deletions).await {
             deletion.into_result()?.ok();
         }
-        suite.expect_one_event(&Topic::POST_DELETED, &at.post).await
+        suite.expect_one_event(&Topic::POST_DELETED, &at.post_id).await
     }
 
     /// Of votes of one member at once, one has an event.
-    async fn of_votes_at_once_one_is_told_of(suite: &Suite) -> TestResult {
+    async fn concurrent_votes_emit_one_event(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, tea()).await?;
         suite.recorded().await?;
         let votes = (0..16).map(|number| {

@@ -6,7 +6,7 @@ board_rules! {
     mod forums;
 
     /// Parents come before their children, and siblings in the order of their positions, from 1.
-    async fn parents_stand_before_children_by_position(suite: &Suite) -> TestResult {
+    async fn parents_come_before_children_by_position(suite: &Suite) -> TestResult {
         let [first, second] = suite.forums().await?;
         let last = suite.sub_forum(&second, Audience::Guests).await?;
         let inner = suite.sub_forum(&first, Audience::Guests).await?;
@@ -21,11 +21,11 @@ board_rules! {
             (&other, Some(&first), 2),
             (&deepest, Some(&inner), 1),
         ] {
-            let found = alice.get_forum(forum).await?;
+            let found = alice.fetch_forum(forum).await?;
             let place = (found.parent_id.as_ref(), found.position);
             check_eq!(place, (parent, position), "parent and position of {forum:?}")?;
         }
-        let forums = alice.get_forums().await?;
+        let forums = alice.fetch_forums().await?;
         let index = |id: &ForumId| forums.iter().position(|forum| forum.forum_id == *id);
         for (before, after) in [
             (&first, &second),
@@ -54,58 +54,58 @@ board_rules! {
             (&alice, &seen, Some(&top)),
             (&alice, &orphan, None),
         ] {
-            let forums = caller.get_forums().await?;
+            let forums = caller.fetch_forums().await?;
             let is_listed = |id: &ForumId| forums.iter().any(|forum| forum.forum_id == *id);
-            let parent = caller.get_forum(forum).await?.parent_id.filter(is_listed);
+            let parent = caller.fetch_forum(forum).await?.parent_id.filter(is_listed);
             check_eq!(parent.as_ref(), above, "the parent of {forum:?} for {caller:?}")?;
         }
         Ok(())
     }
 
     /// A forum has the title that it was given.
-    async fn a_forum_tells_its_title(suite: &Suite) -> TestResult {
+    async fn a_forum_has_its_title(suite: &Suite) -> TestResult {
         let new = NewForum::new("Tea & Kettles", Audience::Guests, Audience::Guests);
         let id = suite.fixture.add_forum(&new).await?;
-        let forum = suite.member("alice").await?.get_forum(&id).await?;
+        let forum = suite.member("alice").await?.fetch_forum(&id).await?;
         check_eq!(forum.title, new.title)
     }
 
     /// A forum without threads has zero counts and no activity.
     async fn an_empty_forum_counts_nothing(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
-        let found = alice.get_forum(&forum).await?;
+        let found = alice.fetch_forum(&forum).await?;
         check_eq!((found.thread_count, found.post_count, found.last_activity_at), (0, 0, None))
     }
 
     /// A thread and a reply count at once, and only in their own forum.
-    async fn what_is_posted_counts_in_its_forum_alone(suite: &Suite) -> TestResult {
+    async fn posts_count_in_their_own_forum_only(suite: &Suite) -> TestResult {
         let [forum, other] = suite.forums().await?;
         let alice = suite.member("alice").await?;
-        let untouched = alice.get_forum(&other).await?;
-        let thread = suite.thread(&alice, &forum).await?.thread;
+        let untouched = alice.fetch_forum(&other).await?;
+        let thread = suite.thread(&alice, &forum).await?.thread_id;
         suite.post(&alice, &thread).await?;
         suite.post(&alice, &thread).await?;
-        let found = alice.get_forum(&forum).await?;
-        let active_at = Some(alice.get_thread(&thread).await?.last_activity_at);
+        let found = alice.fetch_forum(&forum).await?;
+        let active_at = Some(alice.fetch_thread(&thread).await?.last_activity_at);
         check_eq!((found.thread_count, found.post_count), (1, 3))?;
         check_eq!(found.last_activity_at, active_at)?;
-        check_eq!(alice.get_forum(&other).await?, untouched)
+        check_eq!(alice.fetch_forum(&other).await?, untouched)
     }
 
     /// A forum's counts exclude its sub-forums.
     async fn a_forum_does_not_count_what_is_below_it(suite: &Suite) -> TestResult {
         let (above, alice) = suite.forum_and_member().await?;
         let below = suite.sub_forum(&above, Audience::Guests).await?;
-        let before = alice.get_forum(&above).await?;
+        let before = alice.fetch_forum(&above).await?;
         suite.thread(&alice, &below).await?;
-        check_eq!(alice.get_forum(&above).await?, before)
+        check_eq!(alice.fetch_forum(&above).await?, before)
     }
 
     /// Content that awaits approval changes nothing that others see of the forum.
-    async fn what_awaits_approval_counts_nowhere(suite: &Suite) -> TestResult {
+    async fn content_awaiting_approval_is_not_counted(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let nina = suite.newcomer("nina").await?;
-        let thread = suite.thread(&alice, &forum).await?.thread;
+        let thread = suite.thread(&alice, &forum).await?.thread_id;
         let before = snapshot(suite, &alice, &nina, &thread).await?;
         suite.thread(&nina, &forum).await?;
         suite.post(&nina, &thread).await?;
@@ -113,13 +113,13 @@ board_rules! {
     }
 
     /// Content of a hidden forum changes nothing that others see.
-    async fn what_is_hidden_counts_nowhere(suite: &Suite) -> TestResult {
+    async fn hidden_content_is_not_counted(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let hidden = suite.forum(Audience::Staff).await?;
         let sam = suite.staff("sam").await?;
-        let thread = suite.thread(&alice, &forum).await?.thread;
+        let thread = suite.thread(&alice, &forum).await?.thread_id;
         let before = snapshot(suite, &alice, &sam, &thread).await?;
-        let secret = suite.thread(&sam, &hidden).await?.thread;
+        let secret = suite.thread(&sam, &hidden).await?.thread_id;
         suite.post(&sam, &secret).await?;
         check_eq!(snapshot(suite, &alice, &sam, &thread).await?, before)
     }
@@ -136,12 +136,12 @@ async fn snapshot(
     let callers = [Some(alice.clone()), suite.guest().ok()];
     for caller in callers.into_iter().flatten() {
         let written = match suite.require(Part::Profiles) {
-            Ok(()) => Some(caller.get_profile(&writer.id_ref()).await?.post_count),
+            Ok(()) => Some(caller.fetch_member(&writer.id_ref()).await?.post_count),
             Err(_) => None,
         };
         seen.push((
-            caller.get_forums().await?,
-            caller.get_thread(thread).await?,
+            caller.fetch_forums().await?,
+            caller.fetch_thread(thread).await?,
             written,
         ));
     }

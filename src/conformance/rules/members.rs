@@ -9,26 +9,26 @@ board_rules! {
     async fn a_profile_is_found_by_id_and_by_name(suite: &Suite) -> TestResult {
         suite.forum(Audience::Guests).await?;
         let [alice, bob] = suite.members(["alice", "bob"]).await?;
-        let profile = bob.get_profile(&alice.id_ref()).await?;
+        let profile = bob.fetch_member(&alice.id_ref()).await?;
         check_eq!((&profile.user_id, &*profile.username), (&alice.id(), "alice"))?;
         check_eq!(profile.post_count, 0)?;
         for caller in [Some(bob), suite.guest().ok()].into_iter().flatten() {
             for user in [alice.id_ref(), alice.name_ref()] {
-                check_eq!(caller.get_profile(&user).await?, profile, "{user} for {caller:?}")?;
+                check_eq!(caller.fetch_member(&user).await?, profile, "{user} for {caller:?}")?;
             }
         }
         Ok(())
     }
 
     /// An id or a name that no member has is absent.
-    async fn who_is_nobody_is_absent(suite: &Suite) -> TestResult {
+    async fn an_unknown_member_is_not_found(suite: &Suite) -> TestResult {
         let alice = suite.member("alice").await?;
         let names = ["nobody", "ALICE alice", "' OR 1=1 --", "%", "*", "älice"];
         let names = names.map(|name| UserRef::Name(name.into())).into_iter();
         let ids = ["0", "-1", "007", "9223372036854775808", "alice", "no-such_member"];
-        let ids = ids.into_iter().filter_map(UserId::new).map(UserRef::Id);
+        let ids = ids.into_iter().filter_map(UserId::parse).map(UserRef::Id);
         for user in names.chain(ids) {
-            alice.profile(&user).await.expect_path_not_found()?;
+            alice.get_member(&user).await.expect_path_not_found()?;
         }
         Ok(())
     }
@@ -37,10 +37,10 @@ board_rules! {
     async fn a_banned_members_profile_stays(suite: &Suite) -> TestResult {
         suite.require(Part::Bans)?;
         let [alice, bob] = suite.members(["alice", "bob"]).await?;
-        let before = bob.get_profile(&alice.id_ref()).await?;
+        let before = bob.fetch_member(&alice.id_ref()).await?;
         suite.fixture.set_banned(&alice.id(), true).await?;
         for user in [alice.id_ref(), alice.name_ref()] {
-            check_eq!(bob.get_profile(&user).await?, before)?;
+            check_eq!(bob.fetch_member(&user).await?, before)?;
         }
         Ok(())
     }
@@ -53,10 +53,10 @@ board_rules! {
             [(Audience::Guests, 2), (Audience::Members, 4), (Audience::Staff, 4)]
         {
             let forum = suite.forum(readers).await?;
-            let thread = suite.thread(&sam, &forum).await?.thread;
+            let thread = suite.thread(&sam, &forum).await?.thread_id;
             suite.post(&sam, &thread).await?;
             for caller in [&alice, &sam, &ada] {
-                let found = caller.get_profile(&sam.id_ref()).await?.post_count;
+                let found = caller.fetch_member(&sam.id_ref()).await?.post_count;
                 check_eq!(found, posts, "sam's postCount for {caller:?}")?;
             }
         }
@@ -67,8 +67,8 @@ board_rules! {
     async fn an_account_is_the_callers_own(suite: &Suite) -> TestResult {
         let [alice, bob] = suite.members(["alice", "bob"]).await?;
         for caller in [&alice, &bob] {
-            let owner = caller.me().await.expect_ok()?.owner;
-            let profile = alice.get_profile(&caller.id_ref()).await?;
+            let owner = caller.get_me().await.expect_ok()?.owner;
+            let profile = alice.fetch_member(&caller.id_ref()).await?;
             check_eq!(owner.user_id, caller.id())?;
             check_eq!((owner.username, owner.joined_at), (profile.username, profile.joined_at))?;
         }
@@ -76,8 +76,8 @@ board_rules! {
     }
 
     /// `unreadMessages` is a count on a board with messages, and null on one without.
-    async fn what_is_unread_is_told_where_there_are_messages(suite: &Suite) -> TestResult {
-        let account = suite.member("alice").await?.me().await.expect_ok()?;
+    async fn unread_messages_are_reported(suite: &Suite) -> TestResult {
+        let account = suite.member("alice").await?.get_me().await.expect_ok()?;
         let expected = suite.require(Part::Messages).is_ok().then_some(0);
         check_eq!(account.unread_messages, expected)
     }

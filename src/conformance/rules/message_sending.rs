@@ -51,7 +51,7 @@ board_rules! {
     }
 
     /// If one recipient is unknown, nobody gets the message.
-    async fn nobody_gets_a_message_with_an_unknown_recipient(suite: &Suite) -> TestResult {
+    async fn an_unknown_recipient_cancels_the_message(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
         for unknown in [UserRef::Name("nobody".into()), UserRef::Id(UserId::nothing())] {
             let new = message(suite, [bob.id_ref(), unknown]);

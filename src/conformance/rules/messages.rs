@@ -32,7 +32,7 @@ board_rules! {
     }
 
     /// All copies have the same text, sender and recipients.
-    async fn a_message_tells_who_sent_it_and_to_whom(suite: &Suite) -> TestResult {
+    async fn a_message_has_its_sender_and_recipients(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three(suite).await?;
         let sent = alice.send(suite, &[&carol, &bob]).await?;
         let read = carol.open_only().await?;
@@ -45,7 +45,7 @@ board_rules! {
     }
 
     /// A copy of another party is absent, even for the sender and the other recipients.
-    async fn anothers_copy_is_absent(suite: &Suite) -> TestResult {
+    async fn another_members_copy_is_not_found(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three(suite).await?;
         let dave = suite.member("dave").await?;
         let sent = alice.send(suite, &[&bob, &carol]).await?.summary.message_id;
@@ -53,8 +53,8 @@ board_rules! {
         for (caller, copy) in
             [(&bob, &sent), (&alice, &received), (&carol, &received), (&dave, &sent)]
         {
-            for opening in [Opening::Peek, Opening::Read] {
-                caller.message(copy, &opening).await.expect_path_not_found()?;
+            for opening in [MarkRead::No, MarkRead::Yes] {
+                caller.open_message(copy, &opening).await.expect_path_not_found()?;
             }
         }
         check_eq!(only(bob.inbox().await?)?.read_at, None)
@@ -76,7 +76,7 @@ board_rules! {
     }
 
     /// The `unread` filter selects unread or read messages.
-    async fn unread_and_read_ones_are_told_apart(suite: &Suite) -> TestResult {
+    async fn the_unread_filter_selects_unread_messages(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
         for _ in 0..3 {
             alice.send(suite, &[&bob]).await?;
@@ -91,8 +91,8 @@ board_rules! {
             (Some(true), vec![newest, oldest]),
             (Some(false), vec![middle]),
         ] {
-            let list = ListMessages { unread, ..ListMessages::default() };
-            let page = bob.messages(&list).await.expect_ok()?;
+            let list = ListMessagesParams { unread, ..ListMessagesParams::default() };
+            let page = bob.list_messages(&list).await.expect_ok()?;
             let found: Vec<_> = page.items.iter().map(|message| &message.message_id).collect();
             check_eq!(found, expected, "unread={unread:?}")?;
         }
@@ -109,7 +109,7 @@ board_rules! {
         }
         let all = message_ids(&bob.inbox().await?);
         for message in &all {
-            bob.message(message, &Opening::Peek).await.expect_ok()?;
+            bob.open_message(message, &MarkRead::No).await.expect_ok()?;
             bob.has_unread(2).await?;
         }
         for (message, left) in all.iter().zip([1, 0]) {
@@ -125,7 +125,7 @@ board_rules! {
     /// Subject and body are returned as they were typed.
     async fn a_message_is_kept_as_it_was_typed(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
-        let new = SendMessage {
+        let new = NewMessage {
             subject: "Grüße & 茶 <b>".into(),
             body: "Grüße, 茶 & \"tea\" <b>\n\n- ☕️".into(),
             ..message(suite, [bob.id_ref()])
@@ -138,7 +138,7 @@ board_rules! {
     }
 
     /// No markup becomes HTML that runs.
-    async fn what_is_sent_does_not_run(suite: &Suite) -> TestResult {
+    async fn message_html_is_sanitized(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
         let new = with(message(suite, [bob.id_ref()]), |new| new.body = XSS_PAYLOAD.into());
         alice.send_message(&new).await.expect_ok()?;

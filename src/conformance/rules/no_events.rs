@@ -9,25 +9,25 @@ board_rules! {
     mod no_events;
 
     /// Content that awaits approval has its events when it is approved, and none for edits and deletions before.
-    async fn what_awaits_approval_is_silent(suite: &Suite) -> TestResult {
+    async fn content_awaiting_approval_emits_no_event(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, at, .. } = recorded_thread(suite).await?;
         let nora = suite.newcomer("nora").await?;
         let first = suite.thread(&nora, &forum).await?;
         nora.edit(&first, "Better words").await.expect_ok()?;
         suite.expect_no_events().await?;
-        suite.fixture.approve(&first.post).await?;
+        suite.fixture.approve(&first.post_id).await?;
         let created = [
-            event_of(&Topic::THREAD_CREATED, &first.thread),
-            event_of(&Topic::POST_CREATED, &first.post),
+            event_of(&Topic::THREAD_CREATED, &first.thread_id),
+            event_of(&Topic::POST_CREATED, &first.post_id),
         ];
         suite.expect_events(&created).await?;
-        let edited = suite.post(&nora, &at.thread).await?;
-        let deleted = suite.post(&nora, &at.thread).await?;
+        let edited = suite.post(&nora, &at.thread_id).await?;
+        let deleted = suite.post(&nora, &at.thread_id).await?;
         nora.edit(&edited, "Better words").await.expect_ok()?;
         nora.delete_post(&deleted).await.expect_ok()?;
         suite.expect_no_events().await?;
-        suite.fixture.approve(&edited.post).await?;
-        suite.expect_one_event(&Topic::POST_CREATED, &edited.post).await
+        suite.fixture.approve(&edited.post_id).await?;
+        suite.expect_one_event(&Topic::POST_CREATED, &edited.post_id).await
     }
 
     /// A poll that awaits approval with its thread has no events.
@@ -53,9 +53,9 @@ board_rules! {
     /// Subscriptions have no events.
     async fn following_is_silent(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, at, .. } = recorded_thread(suite).await?;
-        let target = Target::Thread(at.thread);
-        otto.follow(&target).await.expect_ok()?;
-        otto.unfollow(&target).await.expect_ok()?;
+        let target = SubscriptionTarget::Thread(at.thread_id);
+        otto.subscribe(&target).await.expect_ok()?;
+        otto.unsubscribe(&target).await.expect_ok()?;
         suite.expect_no_events().await
     }
 
@@ -63,7 +63,7 @@ board_rules! {
     async fn a_refused_post_is_silent(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, at, .. } = recorded_thread(suite).await?;
         alice.start(&forum, "", "Words").await.expect_validation_error("title")?;
-        alice.answer(&at.thread, "").await.expect_validation_error("body")?;
+        alice.answer(&at.thread_id, "").await.expect_validation_error("body")?;
         suite.expect_no_events().await
     }
 
@@ -94,8 +94,8 @@ board_rules! {
     /// A refused rating has no event.
     async fn a_refused_rating_is_silent(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
-        alice.rate(&alice.id_ref(), &rate(1, None)).await.expect_forbidden()?;
-        alice.rate(&bob.id_ref(), &rate(0, None)).await.expect_validation_error("points")?;
+        alice.rate_member(&alice.id_ref(), &rate(1, None)).await.expect_forbidden()?;
+        alice.rate_member(&bob.id_ref(), &rate(0, None)).await.expect_validation_error("points")?;
         suite.expect_no_events().await
     }
 

@@ -6,18 +6,18 @@ board_rules! {
     mod permission;
 
     /// `canStartThread` is what the board then does.
-    async fn who_may_start_a_thread_is_told(suite: &Suite) -> TestResult {
+    async fn can_start_thread_matches_permissions(suite: &Suite) -> TestResult {
         suite.require(Part::StartingThreads)?;
         let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
         let open = suite.forum(Audience::Guests).await?;
-        let notices = suite.forum_of(None, Audience::Guests, Audience::Staff).await?;
+        let notices = suite.containing_forum(None, Audience::Guests, Audience::Staff).await?;
         for (caller, forum, may) in [
             (&alice, &open, true),
             (&alice, &notices, false),
             (&sam, &open, true),
             (&sam, &notices, true),
         ] {
-            let told = caller.get_forum(forum).await?.can_start_thread;
+            let told = caller.fetch_forum(forum).await?.can_start_thread;
             check_eq!(told, may, "canStartThread of {forum:?} for {caller:?}")?;
             caller.start(forum, "x", "x").await.expect_ok_if(may)?;
         }
@@ -25,36 +25,36 @@ board_rules! {
     }
 
     /// A guest may write nowhere.
-    async fn a_guest_is_told_that_they_may_write_nowhere(suite: &Suite) -> TestResult {
+    async fn can_flags_are_false_for_a_guest(suite: &Suite) -> TestResult {
         let guest = suite.guest()?;
         let (forum, alice) = suite.forum_and_member().await?;
-        let thread = suite.thread(&alice, &forum).await?.thread;
-        check_eq!(guest.get_forum(&forum).await?.can_start_thread, false)?;
-        check_eq!(guest.get_thread(&thread).await?.can_reply, false)
+        let thread = suite.thread(&alice, &forum).await?.thread_id;
+        check_eq!(guest.fetch_forum(&forum).await?.can_start_thread, false)?;
+        check_eq!(guest.fetch_thread(&thread).await?.can_reply, false)
     }
 
     /// A caller who may not write in a forum sees it, and is forbidden to reply.
-    async fn who_may_not_write_is_forbidden(suite: &Suite) -> TestResult {
+    async fn a_caller_without_permission_is_forbidden(suite: &Suite) -> TestResult {
         let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
-        let notices = suite.forum_of(None, Audience::Guests, Audience::Staff).await?;
-        let thread = suite.thread(&sam, &notices).await?.thread;
+        let notices = suite.containing_forum(None, Audience::Guests, Audience::Staff).await?;
+        let thread = suite.thread(&sam, &notices).await?.thread_id;
         for (caller, may) in [(&alice, false), (&sam, true)] {
-            check_eq!(caller.get_thread(&thread).await?.can_reply, may, "canReply for {caller:?}")?;
+            check_eq!(caller.fetch_thread(&thread).await?.can_reply, may, "canReply for {caller:?}")?;
             caller.answer(&thread, "Some words").await.expect_ok_if(may)?;
         }
         Ok(())
     }
 
     /// A locked thread takes replies only of moderators, and `canReply` says so.
-    async fn a_locked_thread_takes_replies_of_moderators_alone(suite: &Suite) -> TestResult {
+    async fn only_moderators_reply_in_a_locked_thread(suite: &Suite) -> TestResult {
         suite.require(Part::Locking)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let max = suite.moderator("max", &forum).await?;
-        let thread = suite.thread(&alice, &forum).await?.thread;
+        let thread = suite.thread(&alice, &forum).await?.thread_id;
         for locked in [true, false] {
             suite.fixture.set_locked(&thread, locked).await?;
             for (caller, may) in [(&alice, !locked), (&max, true)] {
-                let seen = caller.get_thread(&thread).await?;
+                let seen = caller.fetch_thread(&thread).await?;
                 let found = (seen.locked, seen.can_reply);
                 check_eq!(found, (locked, may), "locked and canReply for {caller:?}")?;
                 caller.answer(&thread, "Some words").await.expect_ok_if(may)?;

@@ -45,8 +45,8 @@ board_rules! {
     }
 
     /// An omitted field stays unchanged.
-    async fn what_an_edit_leaves_out_stays(suite: &Suite) -> TestResult {
-        let end = suite.now().plus(Duration::from_secs(3600));
+    async fn an_edit_keeps_omitted_fields(suite: &Suite) -> TestResult {
+        let end = suite.now().saturating_add(Duration::from_secs(3600));
         let terms = with(tea(), |poll| poll.closes_at = Some(end));
         let poll = PollFixture::new(suite, terms).await?;
         let mut expected = poll.seen(&poll.alice).await?;
@@ -150,7 +150,7 @@ board_rules! {
     /// A `closesAt` in the past closes a poll at once, and without `closesAt` it is open again.
     async fn an_end_is_set_and_taken_away(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, tea()).await?;
-        let end = suite.now().minus(Duration::from_secs(60));
+        let end = suite.now().saturating_sub(Duration::from_secs(60));
         for closes_at in [Some(end), None] {
             let edit = edit_poll(|edit| edit.closes_at = Some(closes_at));
             let edited = poll.edit(&poll.alice, &edit).await.expect_ok()?;
@@ -166,10 +166,10 @@ board_rules! {
         let poll = PollFixture::new(suite, tea()).await?;
         check_eq!(poll.seen(&poll.alice).await?.version, 1)?;
         poll.cast(&poll.bob, &[0]).await.expect_ok()?;
-        let first = EditPoll {
+        let first = PollUpdate {
             expected_version: Some(1),
             can_change_vote: Some(true),
-            ..EditPoll::default()
+            ..PollUpdate::default()
         };
         let edited = poll.edit(&poll.alice, &first).await.expect_ok()?;
         check_eq!(edited.version, 2)?;

@@ -10,7 +10,7 @@ board_rules! {
     /// A thread that was started with a poll has it, and no other thread does.
     async fn a_poll_comes_with_its_thread(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, tea()).await?;
-        let thread = poll.bob.get_thread(&poll.thread).await?;
+        let thread = poll.bob.fetch_thread(&poll.thread).await?;
         check_eq!(thread.poll_id.as_ref(), Some(&poll.id))?;
         let seen = poll.seen(&poll.bob).await?;
         check_eq!(option_texts(&seen), ["Green", "Black", "Herbs"])?;
@@ -20,9 +20,9 @@ board_rules! {
         check_eq!(author_id(&seen.author), Some(poll.alice.id()))?;
         check_eq!((seen.max_choices, seen.can_change_vote), (1, false))?;
         check_eq!((seen.closes_at, seen.closed), (None, false))?;
-        let plain = suite.thread(&poll.alice, &poll.forum).await?.thread;
-        check_eq!(poll.bob.get_thread(&plain).await?.poll_id, None)?;
-        poll.bob.poll(&plain).await.expect_path_not_found()
+        let plain = suite.thread(&poll.alice, &poll.forum).await?.thread_id;
+        check_eq!(poll.bob.fetch_thread(&plain).await?.poll_id, None)?;
+        poll.bob.get_poll(&plain).await.expect_path_not_found()
     }
 
     /// An invalid poll is refused with its thread, and nothing is written.
@@ -47,18 +47,18 @@ board_rules! {
             (with(tea(), |poll| poll.closes_at = Some(suite.now())), "closesAt"),
         ] {
             let new = with_poll(suite, poll)?;
-            alice.start_thread(&forum, &new).await.expect_validation_error(field)?;
+            alice.create_thread(&forum, &new).await.expect_validation_error(field)?;
         }
-        check_eq!(alice.get_threads(&forum).await?, [])
+        check_eq!(alice.fetch_threads(&forum).await?, [])
     }
 
     /// The poll of a hidden thread is absent, and so it is for votes and edits.
-    async fn a_hidden_threads_poll_is_absent(suite: &Suite) -> TestResult {
+    async fn a_hidden_threads_poll_is_not_found(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, tea()).await?;
         poll.seen(&poll.bob).await?;
         suite.require(Part::HiddenForums)?;
         suite.fixture.set_readers(&poll.forum, Audience::Staff).await?;
-        poll.bob.poll(&poll.thread).await.expect_path_not_found()?;
+        poll.bob.get_poll(&poll.thread).await.expect_path_not_found()?;
         poll.cast(&poll.bob, &[0]).await.expect_path_not_found()?;
         let edit = to_options(&[(None, "a"), (None, "b")]);
         for caller in [&poll.alice, &poll.bob] {
@@ -77,20 +77,20 @@ board_rules! {
         check_eq!(seen.own_vote, None)?;
         suite.require(Part::HiddenForums)?;
         suite.fixture.set_readers(&poll.forum, Audience::Members).await?;
-        guest.poll(&poll.thread).await.expect_path_not_found()
+        guest.get_poll(&poll.thread).await.expect_path_not_found()
     }
 
     /// An unknown poll is absent in every call.
-    async fn an_unknown_poll_is_absent(suite: &Suite) -> TestResult {
+    async fn an_unknown_poll_is_not_found(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, tea()).await?;
         let alice = &poll.alice;
-        alice.poll(&ThreadId::from(i64::MAX)).await.expect_path_not_found()?;
+        alice.get_poll(&ThreadId::from(i64::MAX)).await.expect_path_not_found()?;
         let unknown = i64::MAX.into();
-        for vote in [poll.vote(&[0]), Vote::default()] {
+        for vote in [poll.vote(&[0]), NewVote::default()] {
             alice.vote(&unknown, &vote).await.expect_path_not_found()?;
         }
         let edit = to_options(&[(None, "a"), (None, "b")]);
-        alice.edit_poll(&unknown, &edit).await.expect_path_not_found()
+        alice.update_poll(&unknown, &edit).await.expect_path_not_found()
     }
 
     /// The poll of a thread that awaits approval exists for those who see the thread.
@@ -99,7 +99,7 @@ board_rules! {
         let nora = suite.newcomer("nora").await?;
         let poll = PollFixture::by(nora, bob, forum, &with_poll(suite, tea())?).await?;
         poll.cast(&poll.alice, &[0]).await.expect_ok()?;
-        poll.bob.poll(&poll.thread).await.expect_path_not_found()?;
+        poll.bob.get_poll(&poll.thread).await.expect_path_not_found()?;
         poll.cast(&poll.bob, &[0]).await.expect_path_not_found()?;
         let moderator = suite.moderator("mod", &poll.forum).await?;
         poll.counts(&moderator, [1, 0, 0], 1).await
@@ -109,11 +109,11 @@ board_rules! {
     async fn a_poll_is_deleted_with_its_thread(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, tea()).await?;
         let moderator = suite.moderator("mod", &poll.forum).await?;
-        let post = poll.alice.get_thread(&poll.thread).await?.first_post_id;
-        let first = PostAt { thread: poll.thread.clone(), post };
+        let post = poll.alice.fetch_thread(&poll.thread).await?.first_post_id;
+        let first = PostPath { thread_id: poll.thread.clone(), post_id: post };
         moderator.delete_post(&first).await.expect_ok()?;
         for caller in [&poll.alice, &poll.bob] {
-            caller.poll(&poll.thread).await.expect_path_not_found()?;
+            caller.get_poll(&poll.thread).await.expect_path_not_found()?;
             poll.cast(caller, &[0]).await.expect_path_not_found()?;
         }
         poll.seen(&moderator).await?;
@@ -126,12 +126,12 @@ board_rules! {
     /// A poll closes at its `closesAt`, and takes no votes afterwards.
     async fn a_poll_closes_by_itself(suite: &Suite) -> TestResult {
         suite.require(Part::SuiteClock)?;
-        let end = suite.now().plus(Duration::from_secs(3600));
+        let end = suite.now().saturating_add(Duration::from_secs(3600));
         let terms = with(tea(), |poll| poll.closes_at = Some(end));
         let poll = PollFixture::new(suite, terms).await?;
         poll.cast(&poll.alice, &[0]).await.expect_ok()?;
         let moment = Duration::from_millis(1);
-        suite.advance(end.since(suite.now()) - moment);
+        suite.advance(end.saturating_duration_since(suite.now()) - moment);
         for closed in [false, true] {
             let seen = poll.seen(&poll.bob).await?;
             check_eq!((seen.closes_at, seen.closed), (Some(end), closed))?;

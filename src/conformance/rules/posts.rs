@@ -8,16 +8,16 @@ board_rules! {
     /// The oldest post comes first, and is the thread's first.
     async fn the_oldest_comes_first(suite: &Suite) -> TestResult {
         let (alice, thread, ids) = write_posts(suite, 4).await?;
-        let page = alice.posts(&thread, &ListPosts::default()).await.expect_ok()?.it;
+        let page = alice.list_posts(&thread, &ListPostsParams::default()).await.expect_ok()?.value;
         check_eq!((post_ids(&page.items), page.next), (ids.clone(), None))?;
-        check_eq!(Some(&alice.get_thread(&thread).await?.first_post_id), ids.first())
+        check_eq!(Some(&alice.fetch_thread(&thread).await?.first_post_id), ids.first())
     }
 
     /// Posts are numbered upwards from 1.
     async fn numbers_go_up_from_one(suite: &Suite) -> TestResult {
         suite.require(Part::PostNumbers)?;
         let (alice, thread, _) = write_posts(suite, 4).await?;
-        let posts = alice.get_posts(&thread).await?;
+        let posts = alice.fetch_posts(&thread).await?;
         check_eq!(posts.first().map(|post| post.number), Some(1))?;
         numbers_rise(&posts)
     }
@@ -61,20 +61,20 @@ board_rules! {
     async fn an_empty_page_is_no_absent_thread(suite: &Suite) -> TestResult {
         suite.require(Part::SuiteClock)?;
         let (alice, thread, _) = write_posts(suite, 2).await?;
-        let list = ListPosts { since: Some(suite.now()), ..ListPosts::default() };
-        let page = alice.posts(&thread, &list).await.expect_ok()?.it;
+        let list = ListPostsParams { since: Some(suite.now()), ..ListPostsParams::default() };
+        let page = alice.list_posts(&thread, &list).await.expect_ok()?.value;
         check_eq!((page.items, page.next), (vec![], None))?;
         let absent = ThreadId::from(987_654_321);
-        alice.posts(&absent, &list).await.expect_path_not_found()
+        alice.list_posts(&absent, &list).await.expect_path_not_found()
     }
 
     /// `since` selects posts later than that moment, and not at it.
     async fn since_takes_what_was_posted_later(suite: &Suite) -> TestResult {
         suite.require(Part::SuiteClock)?;
         let (alice, thread, _) = write_posts(suite, 4).await?;
-        let posts = alice.get_posts(&thread).await?;
+        let posts = alice.fetch_posts(&thread).await?;
         for (index, post) in posts.iter().enumerate() {
-            let list = ListPosts { since: Some(post.created_at), ..ListPosts::default() };
+            let list = ListPostsParams { since: Some(post.created_at), ..ListPostsParams::default() };
             lists(&alice, &thread, &list, posts.iter().skip(index + 1)).await?;
         }
         Ok(())
@@ -83,9 +83,9 @@ board_rules! {
     /// A page can begin at a post, which is its first item.
     async fn a_page_begins_at_the_post_that_is_named(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 4).await?;
-        let posts = alice.get_posts(&thread).await?;
+        let posts = alice.fetch_posts(&thread).await?;
         for (index, post) in posts.iter().enumerate() {
-            let list = ListPosts { from: Some(post.post_id.clone()), ..ListPosts::default() };
+            let list = ListPostsParams { from: Some(post.post_id.clone()), ..ListPostsParams::default() };
             lists(&alice, &thread, &list, posts.iter().skip(index)).await?;
         }
         Ok(())
@@ -95,13 +95,13 @@ board_rules! {
     async fn from_and_since_both_hold(suite: &Suite) -> TestResult {
         suite.require(Part::SuiteClock)?;
         let (alice, thread, _) = write_posts(suite, 5).await?;
-        let posts = alice.get_posts(&thread).await?;
+        let posts = alice.fetch_posts(&thread).await?;
         for (from, post) in posts.iter().enumerate() {
             for (since, other) in posts.iter().enumerate() {
-                let list = ListPosts {
+                let list = ListPostsParams {
                     from: Some(post.post_id.clone()),
                     since: Some(other.created_at),
-                    ..ListPosts::default()
+                    ..ListPostsParams::default()
                 };
                 let expected = posts.iter().skip(from.max(since + 1));
                 lists(&alice, &thread, &list, expected).await?;
@@ -113,17 +113,17 @@ board_rules! {
     /// `from` has to name a post of the thread.
     async fn a_page_begins_at_no_post_of_another_thread(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 2).await?;
-        let forum = alice.get_thread(&thread).await?.forum_id;
-        let other = suite.thread(&alice, &forum).await?.post;
-        for from in [Some(other), PostId::new("no-such_post"), Some(PostId::from(987_654_321))] {
-            let list = ListPosts { from, ..ListPosts::default() };
-            alice.posts(&thread, &list).await.expect_invalid_parameter("from")?;
+        let forum = alice.fetch_thread(&thread).await?.forum_id;
+        let other = suite.thread(&alice, &forum).await?.post_id;
+        for from in [Some(other), PostId::parse("no-such_post"), Some(PostId::from(987_654_321))] {
+            let list = ListPostsParams { from, ..ListPostsParams::default() };
+            alice.list_posts(&thread, &list).await.expect_invalid_parameter("from")?;
         }
         Ok(())
     }
 
     /// A page key that no list returned is not a failure.
-    async fn a_forged_place_is_no_failure(suite: &Suite) -> TestResult {
+    async fn a_forged_page_key_is_not_a_failure(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 1).await?;
         forged_page_keys_are_harmless(&alice, &thread).await
     }
@@ -137,8 +137,8 @@ board_rules! {
             (BodyFormat::Source, has_source, false),
             (BodyFormat::Html, false, true),
         ] {
-            let list = ListPosts { body, ..ListPosts::default() };
-            for post in alice.posts(&thread, &list).await.expect_ok()?.it.items {
+            let list = ListPostsParams { body, ..ListPostsParams::default() };
+            for post in alice.list_posts(&thread, &list).await.expect_ok()?.value.items {
                 let found = (post.body.is_some(), post.body_html.is_some());
                 check_eq!(found, (source, html), "whether {body:?} has source and HTML")?;
             }
@@ -153,10 +153,13 @@ pub(crate) async fn write_posts(
     count: usize,
 ) -> TestResult<(TestCaller, ThreadId, Vec<PostId>)> {
     let (forum, alice) = suite.forum_and_member().await?;
-    let PostAt { thread, post } = suite.thread(&alice, &forum).await?;
+    let PostPath {
+        thread_id: thread,
+        post_id: post,
+    } = suite.thread(&alice, &forum).await?;
     let mut ids = vec![post];
     while ids.len() < count {
-        ids.push(suite.post(&alice, &thread).await?.post);
+        ids.push(suite.post(&alice, &thread).await?.post_id);
     }
     Ok((alice, thread, ids))
 }
@@ -165,11 +168,11 @@ pub(crate) async fn write_posts(
 async fn lists(
     reader: &TestCaller,
     thread: &ThreadId,
-    list: &ListPosts,
+    list: &ListPostsParams,
     expected: impl Iterator<Item = &Post>,
 ) -> TestResult {
     let expected: Vec<_> = expected.map(|post| post.post_id.clone()).collect();
-    let page = reader.posts(thread, list).await.expect_ok()?.it;
+    let page = reader.list_posts(thread, list).await.expect_ok()?.value;
     check_eq!(post_ids(&page.items), expected, "the page of {list:?}")
 }
 

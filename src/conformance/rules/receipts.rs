@@ -25,7 +25,7 @@ board_rules! {
     /// `Opening::Peek` shows the message and changes nothing.
     async fn a_peek_changes_nothing(suite: &Suite) -> TestResult {
         let (alice, bob, copy) = received_by_bob(suite, true).await?;
-        let shown = bob.message(&copy, &Opening::Peek).await.expect_ok()?.summary;
+        let shown = bob.open_message(&copy, &MarkRead::No).await.expect_ok()?.summary;
         check_eq!(shown.read_at, None)?;
         check_eq!(bob.inbox().await?, [shown])?;
         check_eq!(alice.inbox().await?, [])
@@ -39,7 +39,7 @@ board_rules! {
     }
 
     /// However many openings race, the sender gets one receipt: a message from the reader that names the subject.
-    async fn one_receipt_comes_however_many_race(suite: &Suite) -> TestResult {
+    async fn concurrent_openings_send_one_receipt(suite: &Suite) -> TestResult {
         suite.require(Part::Receipts)?;
         let (alice, bob, copy) = received_by_bob(suite, true).await?;
         let subject = only(bob.inbox().await?)?.subject;
@@ -58,7 +58,7 @@ board_rules! {
     }
 
     /// Each reader sends their own receipt, and opening a receipt sends none.
-    async fn each_reader_is_told_of_once(suite: &Suite) -> TestResult {
+    async fn each_reader_sends_one_receipt(suite: &Suite) -> TestResult {
         suite.require(Part::Receipts)?;
         let [alice, bob, carol] = three(suite).await?;
         let new = message(suite, [bob.id_ref(), carol.id_ref()]);
@@ -101,7 +101,7 @@ board_rules! {
     }
 
     /// A sender whose account is removed does not make the opening fail.
-    async fn a_message_is_opened_when_nobody_is_left_to_be_told(suite: &Suite) -> TestResult {
+    async fn a_message_opens_when_its_sender_is_removed(suite: &Suite) -> TestResult {
         suite.require(Part::Removal)?;
         let (alice, bob, copy) = received_by_bob(suite, true).await?;
         suite.fixture.remove_account(&alice.id()).await?;
@@ -109,7 +109,7 @@ board_rules! {
     }
 
     /// All copies show whether a receipt was requested.
-    async fn a_request_for_a_receipt_is_told(suite: &Suite) -> TestResult {
+    async fn receipt_requested_is_returned(suite: &Suite) -> TestResult {
         suite.require(Part::Receipts)?;
         let [alice, bob, _] = three(suite).await?;
         for requested in [true, false] {
@@ -124,7 +124,7 @@ board_rules! {
     }
 
     /// Opening the sender's own copy sends no receipt.
-    async fn a_sender_who_opens_their_copy_is_told_of_nothing(suite: &Suite) -> TestResult {
+    async fn opening_the_senders_copy_sends_no_receipt(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
         received(suite, &alice, &bob, true).await?;
         alice.open(&only(alice.folder(Folder::Sent).await?)?.message_id).await?;

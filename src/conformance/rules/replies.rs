@@ -13,12 +13,12 @@ board_rules! {
         let typed = "Grüße, 茶 & \"tea\" <b>\n\n- ☕️";
         let post = alice.answer(&thread, typed).await.expect_ok()?;
         check_eq!(post.body.as_deref(), Some(typed))?;
-        let posts = alice.get_posts(&thread).await?;
+        let posts = alice.fetch_posts(&thread).await?;
         check_eq!(posts.last().and_then(|post| post.body.as_deref()), Some(typed))
     }
 
     /// No markup becomes HTML that runs.
-    async fn what_people_type_does_not_run(suite: &Suite) -> TestResult {
+    async fn post_html_is_sanitized(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 1).await?;
         let post = alice.answer(&thread, XSS_PAYLOAD).await.expect_ok()?;
         is_sanitized(&post.body_html.unwrap_or_default())
@@ -28,7 +28,7 @@ board_rules! {
     async fn a_new_reply_is_as_it_was_written(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 1).await?;
         let post = alice.answer(&thread, "Green.").await.expect_ok()?;
-        check_eq!((post.state, post.version), (State::Visible, 1))?;
+        check_eq!((post.state, post.version), (ContentState::Visible, 1))?;
         check_eq!((post.edited_at, post.edited_by), (None, None))?;
         match suite.require(Part::SuiteClock) {
             Ok(()) => check_eq!(post.created_at, suite.now()),
@@ -42,8 +42,8 @@ board_rules! {
         let bob = suite.member("bob").await?;
         let reply = bob.answer(&thread, "Green.").await.expect_ok()?;
         check_eq!((&reply.thread_id, author_id(&reply.author)), (&thread, Some(bob.id())))?;
-        check_eq!(bob.get_posts(&thread).await?.last(), Some(&reply))?;
-        let thread = bob.get_thread(&thread).await?;
+        check_eq!(bob.fetch_posts(&thread).await?.last(), Some(&reply))?;
+        let thread = bob.fetch_thread(&thread).await?;
         let last = thread.last_post.map(|last| (last.post_id, last.created_at));
         check_eq!(last, Some((reply.post_id, reply.created_at)))?;
         check_eq!(thread.reply_count, ids.len() as u64)?;
@@ -53,21 +53,21 @@ board_rules! {
     /// An empty body is invalid, the error names the field, and nothing is written.
     async fn an_empty_body_is_invalid(suite: &Suite) -> TestResult {
         let (alice, thread, ids) = write_posts(suite, 1).await?;
-        let before = alice.get_thread(&thread).await?;
+        let before = alice.fetch_thread(&thread).await?;
         for body in ["", " \n\t"] {
             alice.answer(&thread, body).await.expect_validation_error("body")?;
         }
-        check_eq!(alice.get_thread(&thread).await?, before)?;
-        check_eq!(post_ids(&alice.get_posts(&thread).await?), ids)
+        check_eq!(alice.fetch_thread(&thread).await?, before)?;
+        check_eq!(post_ids(&alice.fetch_posts(&thread).await?), ids)
     }
 
     /// Replies that are written at once are all listed, each with its own number, and all counted.
     async fn replies_at_once_are_all_there(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 1).await?;
         let written = suite.replies_at_once(&thread).await?.len();
-        let posts = alice.get_posts(&thread).await?;
+        let posts = alice.fetch_posts(&thread).await?;
         check_eq!(posts.len(), written + 1)?;
-        check_eq!(alice.get_thread(&thread).await?.reply_count, written as u64)?;
+        check_eq!(alice.fetch_thread(&thread).await?.reply_count, written as u64)?;
         suite.require(Part::PostNumbers)?;
         numbers_rise(&posts)
     }

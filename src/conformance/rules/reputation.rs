@@ -15,7 +15,7 @@ board_rules! {
         for (rater, user, points, total) in
             [(&alice, bob.id_ref(), 2, 2), (&carol, bob.name_ref(), 1, 3)]
         {
-            let rating = rater.rate(&user, &rate(points, None)).await.expect_ok()?;
+            let rating = rater.rate_member(&user, &rate(points, None)).await.expect_ok()?;
             check_eq!((&rating.user_id, &rating.post_id), (&bob.id(), &None))?;
             check_eq!((rating.points, rating.reputation), (points, total))?;
             check_eq!(rating.comment, "Well said.")?;
@@ -28,19 +28,19 @@ board_rules! {
     }
 
     /// Nobody can rate themselves.
-    async fn nobody_rates_themselves(suite: &Suite) -> TestResult {
+    async fn members_cannot_rate_themselves(suite: &Suite) -> TestResult {
         let alice = suite.member("alice").await?;
         for user in [alice.id_ref(), alice.name_ref()] {
-            alice.rate(&user, &rate(1, None)).await.expect_forbidden()?;
+            alice.rate_member(&user, &rate(1, None)).await.expect_forbidden()?;
         }
         has_reputation(&alice, 0).await
     }
 
     /// An unknown member is absent.
-    async fn an_unknown_member_is_absent(suite: &Suite) -> TestResult {
+    async fn an_unknown_member_has_no_profile(suite: &Suite) -> TestResult {
         let alice = suite.member("alice").await?;
         for user in [UserRef::Id(i64::MAX.into()), UserRef::Name("nobody".into())] {
-            alice.rate(&user, &rate(1, None)).await.expect_path_not_found()?;
+            alice.rate_member(&user, &rate(1, None)).await.expect_path_not_found()?;
         }
         Ok(())
     }
@@ -48,23 +48,23 @@ board_rules! {
     /// A rating of 0 points is invalid.
     async fn a_rating_has_points(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
-        alice.rate(&bob.id_ref(), &rate(0, None)).await.expect_validation_error("points")
+        alice.rate_member(&bob.id_ref(), &rate(0, None)).await.expect_validation_error("points")
     }
 
     /// Each member rates a post once, whatever else they rate.
     async fn a_post_is_rated_once(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three(suite).await?;
         let forum = suite.forum(Audience::Guests).await?;
-        let one = suite.thread(&bob, &forum).await?.post;
-        let other = suite.thread(&bob, &forum).await?.post;
+        let one = suite.thread(&bob, &forum).await?.post_id;
+        let other = suite.thread(&bob, &forum).await?.post_id;
         let for_one = rate(1, Some(&one));
-        let rating = alice.rate(&bob.id_ref(), &for_one).await.expect_ok()?;
+        let rating = alice.rate_member(&bob.id_ref(), &for_one).await.expect_ok()?;
         check_eq!((rating.post_id.as_ref(), rating.forum_id), (Some(&one), Some(forum)))?;
-        alice.rate(&bob.id_ref(), &for_one).await.expect_conflict()?;
+        alice.rate_member(&bob.id_ref(), &for_one).await.expect_conflict()?;
         suite.advance(DAY * 2);
-        alice.rate(&bob.name_ref(), &for_one).await.expect_conflict()?;
+        alice.rate_member(&bob.name_ref(), &for_one).await.expect_conflict()?;
         for (rater, post) in [(&alice, Some(&other)), (&alice, None), (&carol, Some(&one))] {
-            rater.rate(&bob.id_ref(), &rate(1, post)).await.expect_ok()?;
+            rater.rate_member(&bob.id_ref(), &rate(1, post)).await.expect_ok()?;
         }
         has_reputation(&bob, 4).await
     }
@@ -74,17 +74,17 @@ board_rules! {
         suite.require(Part::SuiteClock)?;
         let [alice, bob, carol] = three(suite).await?;
         let once = rate(1, None);
-        alice.rate(&bob.id_ref(), &once).await.expect_ok()?;
+        alice.rate_member(&bob.id_ref(), &once).await.expect_ok()?;
         let rated = suite.now();
-        alice.rate(&bob.id_ref(), &once).await.expect_conflict()?;
+        alice.rate_member(&bob.id_ref(), &once).await.expect_conflict()?;
         for (rater, user) in [(&carol, &bob), (&alice, &carol)] {
-            rater.rate(&user.id_ref(), &once).await.expect_ok()?;
+            rater.rate_member(&user.id_ref(), &once).await.expect_ok()?;
         }
         // Each write comes a minute later by itself: this one a minute before the day is over, the next at its very end.
         let minute = Duration::from_secs(60);
-        suite.advance(DAY - suite.now().since(rated) - minute * 2);
-        alice.rate(&bob.id_ref(), &once).await.expect_conflict()?;
-        alice.rate(&bob.id_ref(), &once).await.expect_ok()?;
+        suite.advance(DAY - suite.now().saturating_duration_since(rated) - minute * 2);
+        alice.rate_member(&bob.id_ref(), &once).await.expect_conflict()?;
+        alice.rate_member(&bob.id_ref(), &once).await.expect_ok()?;
         has_reputation(&bob, 3).await
     }
 
@@ -92,50 +92,50 @@ board_rules! {
     async fn a_rating_is_for_a_post_of_the_member(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three(suite).await?;
         let forum = suite.forum(Audience::Guests).await?;
-        let carols = suite.thread(&carol, &forum).await?.post;
+        let carols = suite.thread(&carol, &forum).await?.post_id;
         for post in [carols, PostId::from(i64::MAX), PostId::nothing()] {
-            alice.rate(&bob.id_ref(), &rate(1, Some(&post))).await.expect_not_found()?;
+            alice.rate_member(&bob.id_ref(), &rate(1, Some(&post))).await.expect_not_found()?;
         }
         has_reputation(&bob, 0).await
     }
 
     /// A post that the rater does not see when the rating is made is not found.
-    async fn nobody_rates_for_a_post_that_they_do_not_see(suite: &Suite) -> TestResult {
+    async fn an_invisible_post_cannot_be_rated(suite: &Suite) -> TestResult {
         suite.require(Part::HiddenForums)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let (sam, sue) = (suite.staff("sam").await?, suite.staff("sue").await?);
-        let hidden = rate(1, Some(&suite.thread(&sam, &forum).await?.post));
+        let hidden = rate(1, Some(&suite.thread(&sam, &forum).await?.post_id));
         let cached = alice.cache_access().await?;
         suite.fixture.set_readers(&forum, Audience::Staff).await?;
         for rater in [&alice, &cached] {
-            rater.rate(&sam.id_ref(), &hidden).await.expect_not_found()?;
+            rater.rate_member(&sam.id_ref(), &hidden).await.expect_not_found()?;
         }
-        sue.rate(&sam.id_ref(), &hidden).await.expect_ok()?;
+        sue.rate_member(&sam.id_ref(), &hidden).await.expect_ok()?;
         has_reputation(&sam, 1).await
     }
 
     /// A post that awaits approval or is deleted is not found by those who do not see it.
-    async fn nobody_rates_for_a_post_that_is_hidden(suite: &Suite) -> TestResult {
+    async fn a_hidden_post_cannot_be_rated(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
         let forum = suite.forum(Audience::Guests).await?;
         let moderator = suite.moderator("mod", &forum).await?;
         let nora = suite.newcomer("nora").await?;
-        let thread = suite.thread(&bob, &forum).await?.thread;
-        let waiting = rate(1, Some(&suite.post(&nora, &thread).await?.post));
-        alice.rate(&nora.id_ref(), &waiting).await.expect_not_found()?;
-        moderator.rate(&nora.id_ref(), &waiting).await.expect_ok()?;
+        let thread = suite.thread(&bob, &forum).await?.thread_id;
+        let waiting = rate(1, Some(&suite.post(&nora, &thread).await?.post_id));
+        alice.rate_member(&nora.id_ref(), &waiting).await.expect_not_found()?;
+        moderator.rate_member(&nora.id_ref(), &waiting).await.expect_ok()?;
         let deleted = suite.post(&bob, &thread).await?;
         moderator.delete_post(&deleted).await.expect_ok()?;
-        alice.rate(&bob.id_ref(), &rate(1, Some(&deleted.post))).await.expect_not_found()
+        alice.rate_member(&bob.id_ref(), &rate(1, Some(&deleted.post_id))).await.expect_not_found()
     }
 
     /// Of many ratings for one post at once, one counts.
-    async fn of_many_ratings_at_once_one_counts(suite: &Suite) -> TestResult {
+    async fn one_of_concurrent_ratings_counts(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
         let forum = suite.forum(Audience::Guests).await?;
-        let given = rate(1, Some(&suite.thread(&bob, &forum).await?.post));
+        let given = rate(1, Some(&suite.thread(&bob, &forum).await?.post_id));
         let ratings = repeat_n((alice.clone(), bob.id_ref(), given.clone()), 20)
-            .map(|(alice, bob, given)| async move { alice.rate(&bob, &given).await });
+            .map(|(alice, bob, given)| async move { alice.rate_member(&bob, &given).await });
         suite.race_for_one(ratings).await?;
         has_reputation(&bob, 1).await
     }
@@ -144,18 +144,18 @@ board_rules! {
     async fn a_banned_member_rates_no_longer(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
         let cached = suite.banned_meanwhile(&alice).await?;
-        cached.rate(&bob.id_ref(), &rate(1, None)).await.expect_denied()?;
+        cached.rate_member(&bob.id_ref(), &rate(1, None)).await.expect_denied()?;
         has_reputation(&bob, 0).await
     }
 }
 
 async fn has_reputation(member: &TestCaller, total: i64) -> TestResult {
-    let profile = member.get_profile(&member.id_ref()).await?;
+    let profile = member.fetch_member(&member.id_ref()).await?;
     check_eq!(profile.reputation, total, "the reputation of {member:?}")
 }
 
-pub(crate) fn rate(points: i64, post: Option<&PostId>) -> Rate {
-    Rate {
+pub(crate) fn rate(points: i64, post: Option<&PostId>) -> NewRating {
+    NewRating {
         points,
         comment: "Well said.".into(),
         post_id: post.cloned(),

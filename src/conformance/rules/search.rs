@@ -25,7 +25,7 @@ board_rules! {
     }
 
     /// The words of a phrase are adjacent and in order.
-    async fn a_phrase_stands_together(suite: &Suite) -> TestResult {
+    async fn a_phrase_matches_adjacent_words(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         let texts = ["green tea leaf", "green leaf", "leaf green"];
         let [tea, leaf, _] = &library.posts(texts).await?;
@@ -34,7 +34,7 @@ board_rules! {
     }
 
     /// An excluded word or phrase is in no hit.
-    async fn what_is_excluded_is_in_no_hit(suite: &Suite) -> TestResult {
+    async fn excluded_terms_are_in_no_hit(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         let [tea, _, apart] = &library.posts(["tea", "tea bag", "tea in a bag"]).await?;
         library.finds("tea -bag", &[tea]).await?;
@@ -73,7 +73,7 @@ board_rules! {
     async fn a_title_belongs_to_the_first_post(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         let first = library.thread("Smoked tea", "from China").await?;
-        let answer = library.reply(&first.thread, "China, yes").await?;
+        let answer = library.reply(&first.thread_id, "China, yes").await?;
         library.finds("smoked", &[&first]).await?;
         library.finds("smoked china", &[&first]).await?;
         library.finds("china -smoked", &[&answer]).await
@@ -85,24 +85,24 @@ board_rules! {
         let title = library.thread("Tea", "a cup").await?;
         let body = library.thread("Cup", "of tea").await?;
         for (within, posts) in [
-            (SearchIn::All, vec![&body, &title]),
-            (SearchIn::Titles, vec![&title]),
-            (SearchIn::Posts, vec![&body]),
+            (SearchField::All, vec![&body, &title]),
+            (SearchField::Titles, vec![&title]),
+            (SearchField::Posts, vec![&body]),
         ] {
-            library.finds_with(|search| search.within = within, &posts).await?;
+            library.finds_with(|search| search.field = within, &posts).await?;
         }
         Ok(())
     }
 
     /// A hit shows what was found, where, by whom and when.
-    async fn a_hit_tells_what_was_found(suite: &Suite) -> TestResult {
+    async fn a_hit_describes_its_post(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         let at = library.thread("Which tea?", "the *brown* one").await?;
-        for (show, kind) in [(Show::Posts, HitKind::Post), (Show::Threads, HitKind::Thread)] {
+        for (show, kind) in [(SearchShow::Posts, SearchHitKind::Post), (SearchShow::Threads, SearchHitKind::Thread)] {
             let search = with(newest("brown")?, |search| search.show = show);
             let hit = only(library.alice.hits(&search).await?)?;
             check_eq!((hit.kind, &hit.forum_id), (kind, &library.forum))?;
-            check_eq!((&hit.thread_id, &hit.post_id), (&at.thread, &at.post))?;
+            check_eq!((&hit.thread_id, &hit.post_id), (&at.thread_id, &at.post_id))?;
             check_eq!(hit.title, "Which tea?")?;
             check_eq!(author_id(&hit.author), Some(library.alice.id()))?;
             let excerpt = &hit.excerpt;
@@ -117,10 +117,10 @@ board_rules! {
         let library = SearchFixture::new(suite).await?;
         let [talk, ..] = library.posts(["tea", "tea", "no", "tea"]).await?;
         let [other] = library.posts(["tea"]).await?;
-        let search = with(newest("tea")?, |search| search.show = Show::Threads);
+        let search = with(newest("tea")?, |search| search.show = SearchShow::Threads);
         let hits = library.alice.hits(&search).await?;
         let found: Vec<_> = hits.into_iter().map(|hit| hit.thread_id).collect();
-        check_eq!(found, [other.thread, talk.thread])
+        check_eq!(found, [other.thread_id, talk.thread_id])
     }
 
     /// A search in forums covers their sub-forums.
@@ -150,7 +150,7 @@ board_rules! {
     async fn an_author_is_named_by_id_or_by_name(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         let bob = suite.member("bob").await?;
-        let thread = library.thread("x", "tea").await?.thread;
+        let thread = library.thread("x", "tea").await?.thread_id;
         let by_bob = suite.write_reply(&bob, &thread, "tea").await?;
         for by in [bob.id_ref(), bob.name_ref()] {
             library.finds_with(|search| search.by = Some(by), &[&by_bob]).await?;
@@ -206,13 +206,13 @@ board_rules! {
     }
 
     /// An unknown forum or author gives no hits, and is not an error.
-    async fn what_is_not_there_gives_no_hits(suite: &Suite) -> TestResult {
+    async fn absent_terms_give_no_hits(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         library.thread("x", "tea").await?;
         for id in ["nothing", "987654321"] {
-            library.finds_with(|search| search.forum.extend(ForumId::new(id)), &[]).await?;
+            library.finds_with(|search| search.forum.extend(ForumId::parse(id)), &[]).await?;
         }
-        let ids = ["nobody", "987654321", "-1"].into_iter().filter_map(UserId::new);
+        let ids = ["nobody", "987654321", "-1"].into_iter().filter_map(UserId::parse);
         for by in ids.map(UserRef::Id).chain([UserRef::Name("nobody".into())]) {
             library.finds_with(|search| search.by = Some(by), &[]).await?;
         }
@@ -221,10 +221,10 @@ board_rules! {
 }
 
 /// What a search for tea finds in each of these time spans.
-async fn finds_when(library: &SearchFixture<'_>, expected: &[(&str, &[&PostAt])]) -> TestResult {
+async fn finds_when(library: &SearchFixture<'_>, expected: &[(&str, &[&PostPath])]) -> TestResult {
     for (when, posts) in expected {
         library
-            .finds_with(|search| search.when = When::parse(when), posts)
+            .finds_with(|search| search.when = DateRange::parse(when), posts)
             .await?;
     }
     Ok(())

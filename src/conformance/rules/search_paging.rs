@@ -2,7 +2,11 @@
 
 use super::*;
 
-const SORTS: [Sort; 3] = [Sort::Relevance, Sort::Newest, Sort::Oldest];
+const SORTS: [SearchSort; 3] = [
+    SearchSort::Relevance,
+    SearchSort::Newest,
+    SearchSort::Oldest,
+];
 
 board_rules! {
     mod search_paging;
@@ -10,8 +14,8 @@ board_rules! {
     /// Pages of any size have no gap and no overlap, newest or oldest first, and `next` is null exactly when nothing follows.
     async fn pages_of_any_size_meet(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
-        let mut posts = library.posts(["tea"; 6]).await?.map(|at| at.post);
-        for sort in [Sort::Oldest, Sort::Newest] {
+        let mut posts = library.posts(["tea"; 6]).await?.map(|at| at.post_id);
+        for sort in [SearchSort::Oldest, SearchSort::Newest] {
             let search = posts_by(sort)?;
             pages_meet(&library.alice, &search, &[1, 2, 3, 5, 6, 7], &posts, post_id).await?;
             posts.reverse();
@@ -23,9 +27,9 @@ board_rules! {
     async fn the_best_come_first(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         let texts = ["tea", "tea tea tea", "a long text on tea", "tea cup", "tea"];
-        let posts = library.posts(texts).await?.map(|at| at.post);
+        let posts = library.posts(texts).await?.map(|at| at.post_id);
         for limit in [1, 2, 5] {
-            let pager = read_all(&library.alice, &posts_by(Sort::Relevance)?, limit).await?;
+            let pager = read_all(&library.alice, &posts_by(SearchSort::Relevance)?, limit).await?;
             scores_do_not_rise(&pager)?;
             each_once(&pager.ids(post_id), &posts)?;
             check_eq!(pager.pages, posts.len().div_ceil(limit.into()), "pages of {limit}")?;
@@ -38,16 +42,16 @@ board_rules! {
         let library = SearchFixture::new(suite).await?;
         let texts = ["tea", "tea tea", "tea cup", "no more tea", "tea, tea"];
         let posts = library.posts(texts).await?;
-        let [PostAt { thread, .. }, ..] = &posts;
+        let [PostPath { thread_id, .. }, ..] = &posts;
         for sort in SORTS {
             let (search, mut pager) = (posts_by(sort)?, Pager::new(2));
             while pager.has_next() {
                 pager.read(&library.alice, &search).await?;
                 if pager.pages < texts.len() {
-                    library.reply(thread, "tea tea tea").await?;
+                    library.reply(thread_id, "tea tea tea").await?;
                 }
             }
-            each_once(&pager.ids(post_id), &posts.clone().map(|at| at.post))?;
+            each_once(&pager.ids(post_id), &posts.clone().map(|at| at.post_id))?;
         }
         Ok(())
     }
@@ -59,15 +63,15 @@ board_rules! {
         let [one_first] = library.posts(["no"]).await?;
         let [two_first] = &library.posts(["tea"]).await?;
         let [three_first] = &library.posts(["tea"]).await?;
-        let one_last = &library.reply(&one_first.thread, "tea").await?;
-        let two_last = &library.reply(&two_first.thread, "tea").await?;
-        library.reply(&three_first.thread, "no").await?;
+        let one_last = &library.reply(&one_first.thread_id, "tea").await?;
+        let two_last = &library.reply(&two_first.thread_id, "tea").await?;
+        library.reply(&three_first.thread_id, "no").await?;
         for (sort, expected) in [
-            (Sort::Newest, [two_last, one_last, three_first]),
-            (Sort::Oldest, [two_first, three_first, one_last]),
+            (SearchSort::Newest, [two_last, one_last, three_first]),
+            (SearchSort::Oldest, [two_first, three_first, one_last]),
         ] {
             let search = threads_by(sort)?;
-            let expected = expected.map(|at| (at.thread.clone(), at.post.clone()));
+            let expected = expected.map(|at| (at.thread_id.clone(), at.post_id.clone()));
             let id = |hit: &SearchHit| (hit.thread_id.clone(), hit.post_id.clone());
             pages_meet(&library.alice, &search, &[1, 2, 3], &expected, id).await?;
         }
@@ -82,9 +86,9 @@ board_rules! {
         library.posts(["tea tea tea", "no more tea"]).await?;
         library.posts(["tea and cake and cups"]).await?;
         library.posts(["tea, tea", "tea", "tea tea tea tea"]).await?;
-        let posts = read_all(&library.alice, &posts_by(Sort::Relevance)?, 100).await?.items;
+        let posts = read_all(&library.alice, &posts_by(SearchSort::Relevance)?, 100).await?.items;
         for limit in [1, 3, 4] {
-            let pager = read_all(&library.alice, &threads_by(Sort::Relevance)?, limit).await?;
+            let pager = read_all(&library.alice, &threads_by(SearchSort::Relevance)?, limit).await?;
             scores_do_not_rise(&pager)?;
             for hit in &pager.items {
                 let of_thread = posts.iter().filter(|post| post.thread_id == hit.thread_id);
@@ -103,7 +107,7 @@ board_rules! {
         let mut threads = Vec::new();
         for _ in 0..3 {
             let [first, _] = library.posts(["tea", "tea"]).await?;
-            threads.push(first.thread);
+            threads.push(first.thread_id);
         }
         for thread in &threads {
             library.reply(thread, "tea").await?;
@@ -133,7 +137,7 @@ board_rules! {
                 talks.push(library.posts(["tea"; 5]).await?.to_vec());
             }
             let threads: Vec<_> =
-                talks.iter().flat_map(|posts| posts.first()).map(|at| at.thread.clone()).collect();
+                talks.iter().flat_map(|posts| posts.first()).map(|at| at.thread_id.clone()).collect();
             while pager.has_next() {
                 pager.read(&library.alice, &search).await?;
                 if pager.pages > talks.len() {
@@ -143,7 +147,7 @@ board_rules! {
                 for (posts, thread) in talks.iter_mut().zip(&threads) {
                     library.reply(thread, "tea tea").await?;
                     // The newest post that is neither a hit nor the first of its thread.
-                    let spare = posts.iter().rposition(|at| !hits.contains(&at.post));
+                    let spare = posts.iter().rposition(|at| !hits.contains(&at.post_id));
                     if let Some(place) = spare.filter(|place| *place > 0) {
                         mia.delete_post(&posts.remove(place)).await.expect_ok()?;
                     }
@@ -156,7 +160,7 @@ board_rules! {
     }
 
     /// A page key that no search returned is not a failure.
-    async fn a_forged_place_is_no_failure(suite: &Suite) -> TestResult {
+    async fn a_forged_page_key_is_not_a_failure(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         library.posts(["tea", "tea"]).await?;
         for sort in SORTS {
@@ -166,12 +170,14 @@ board_rules! {
     }
 }
 
-fn posts_by(sort: Sort) -> TestResult<Search> {
+fn posts_by(sort: SearchSort) -> TestResult<SearchParams> {
     Ok(with(newest("tea")?, |search| search.sort = sort))
 }
 
-fn threads_by(sort: Sort) -> TestResult<Search> {
-    Ok(with(posts_by(sort)?, |search| search.show = Show::Threads))
+fn threads_by(sort: SearchSort) -> TestResult<SearchParams> {
+    Ok(with(posts_by(sort)?, |search| {
+        search.show = SearchShow::Threads
+    }))
 }
 
 fn post_id(hit: &SearchHit) -> PostId {

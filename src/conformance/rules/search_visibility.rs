@@ -11,12 +11,12 @@ board_rules! {
         library.finds("tea", &[]).await?;
         let first = library.thread("Tea", "x").await?;
         library.finds("tea", &[&first]).await?;
-        let answer = library.reply(&first.thread, "tea").await?;
+        let answer = library.reply(&first.thread_id, "tea").await?;
         library.finds("tea", &[&answer, &first]).await
     }
 
     /// Posts of a hidden forum are found only by those who see it, also when the search names the forum.
-    async fn what_is_hidden_is_not_found(suite: &Suite) -> TestResult {
+    async fn search_omits_hidden_content(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
         let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
         let first = suite.write_thread(&sam, &forum, "Tea", "tea").await?;
@@ -61,7 +61,7 @@ board_rules! {
     }
 
     /// Access is looked up for every search.
-    async fn sight_is_asked_anew(suite: &Suite) -> TestResult {
+    async fn visibility_is_checked_on_each_search(suite: &Suite) -> TestResult {
         suite.require(Part::HiddenForums)?;
         let library = SearchFixture::new(suite).await?;
         let first = library.thread("x", "tea").await?;
@@ -75,15 +75,15 @@ board_rules! {
     }
 
     /// A post that awaits approval is found when it is approved.
-    async fn what_is_approved_is_found(suite: &Suite) -> TestResult {
+    async fn search_finds_approved_content(suite: &Suite) -> TestResult {
         let (nora, library) = (suite.newcomer("nora").await?, SearchFixture::new(suite).await?);
-        let talk = library.thread("x", "y").await?.thread;
+        let talk = library.thread("x", "y").await?.thread_id;
         let waiting = suite.write_thread(&nora, &library.forum, "Tea", "x").await?;
         let answer = suite.write_reply(&nora, &talk, "tea").await?;
         library.finds("tea", &[]).await?;
-        suite.fixture.approve(&answer.post).await?;
+        suite.fixture.approve(&answer.post_id).await?;
         library.finds("tea", &[&answer]).await?;
-        suite.fixture.approve(&waiting.post).await?;
+        suite.fixture.approve(&waiting.post_id).await?;
         library.finds("tea", &[&answer, &waiting]).await
     }
 
@@ -93,7 +93,7 @@ board_rules! {
         let [first, second] = &library.posts(["tea", "tea"]).await?;
         library.alice.delete_post(second).await.expect_ok()?;
         library.finds("tea", &[first]).await?;
-        suite.fixture.restore(&second.post).await?;
+        suite.fixture.restore(&second.post_id).await?;
         library.finds("tea", &[second, first]).await
     }
 
@@ -107,7 +107,7 @@ board_rules! {
             mia.delete_post(post).await.expect_ok()?;
         }
         library.finds("tea", &[]).await?;
-        suite.fixture.restore(&first.post).await?;
+        suite.fixture.restore(&first.post_id).await?;
         library.finds("tea", &[third, first]).await
     }
 

@@ -4,7 +4,7 @@ use http::HeaderName;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::test_util::{Answer, TestBoard};
+use crate::test_util::{TestApi, TestResponse};
 
 board_rules! {
     mod service;
@@ -12,7 +12,7 @@ board_rules! {
     /// Reads of visible resources are answered to members and to guests.
     async fn reads_are_answered_to_members_and_guests(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
-        let thread = suite.thread(&alice, &forum).await?.thread;
+        let thread = suite.thread(&alice, &forum).await?.thread_id;
         let api = suite.api();
         let mut clients = vec![api.as_member(&alice.id().to_string())];
         clients.extend(suite.guest().is_ok().then(|| api.as_guest()));
@@ -36,7 +36,7 @@ board_rules! {
     async fn hidden_and_absent_are_the_same_bytes(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
         let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
-        let hidden = suite.thread(&sam, &forum).await?.thread;
+        let hidden = suite.thread(&sam, &forum).await?.thread_id;
         let absent = ThreadId::from(987_654_321);
         let api = suite.api();
         let client = api.as_member(&alice.id().to_string());
@@ -56,11 +56,11 @@ board_rules! {
     }
 
     /// Between two requests with one token, a hidden forum becomes absent, and a banned owner is refused.
-    async fn a_token_never_outlives_its_owners_standing(suite: &Suite) -> TestResult {
+    async fn a_token_never_outlives_its_owners_access(suite: &Suite) -> TestResult {
         suite.require(Part::HiddenForums)?;
         suite.require(Part::Bans)?;
         let (forum, alice) = suite.forum_and_member().await?;
-        let path = format!("/threads/{}", suite.thread(&alice, &forum).await?.thread);
+        let path = format!("/threads/{}", suite.thread(&alice, &forum).await?.thread_id);
         let api = suite.api();
         let client = api.as_member(&alice.id().to_string());
         check_eq!(outcome(&client.get(&path).await), (200, None))?;
@@ -71,7 +71,7 @@ board_rules! {
     }
 
     /// While the board is offline, only administrators get answers.
-    async fn an_offline_board_answers_administrators_alone(suite: &Suite) -> TestResult {
+    async fn an_offline_board_serves_administrators_only(suite: &Suite) -> TestResult {
         suite.require(Part::Offline)?;
         let (alice, ada) = (suite.member("alice").await?, suite.admin("ada").await?);
         suite.fixture.set_offline(true).await?;
@@ -86,7 +86,7 @@ board_rules! {
     /// Cursors lead through a list to its end.
     async fn cursors_lead_to_the_end(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
-        let thread = suite.thread(&alice, &forum).await?.thread;
+        let thread = suite.thread(&alice, &forum).await?.thread_id;
         for _ in 0..4 {
             suite.thread(&alice, &forum).await?;
             suite.post(&alice, &thread).await?;
@@ -100,7 +100,7 @@ board_rules! {
 }
 
 /// An answer without the headers and fields that differ between any two.
-fn bare(answer: &Answer) -> (u16, Vec<(HeaderName, Vec<u8>)>, Value) {
+fn bare(answer: &TestResponse) -> (u16, Vec<(HeaderName, Vec<u8>)>, Value) {
     let headers = answer
         .headers
         .iter()
@@ -114,7 +114,7 @@ fn bare(answer: &Answer) -> (u16, Vec<(HeaderName, Vec<u8>)>, Value) {
 }
 
 /// The number of items of a list, read in pages of two.
-async fn count_items(api: &TestBoard, reader: &str, list: &str) -> TestResult<usize> {
+async fn count_items(api: &TestApi, reader: &str, list: &str) -> TestResult<usize> {
     let (client, mut items, mut after) = (api.as_member(reader), 0, String::new());
     for _ in 0..10 {
         let page = client.get(&format!("{list}?limit=2{after}")).await;
@@ -136,6 +136,6 @@ async fn count_items(api: &TestBoard, reader: &str, list: &str) -> TestResult<us
     ))
 }
 
-fn outcome(answer: &Answer) -> (u16, Option<&'static str>) {
+fn outcome(answer: &TestResponse) -> (u16, Option<&'static str>) {
     (answer.status, answer.code())
 }

@@ -8,11 +8,11 @@ board_rules! {
     /// The first `follow` makes a subscription, and later ones return the same.
     async fn following_twice_is_following_once(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
-        for target in [Target::Thread(at.thread), Target::Forum(forum)] {
-            let first = alice.follow(&target).await.expect_ok()?;
-            let again = alice.follow(&target).await.expect_ok()?;
+        for target in [SubscriptionTarget::Thread(at.thread_id), SubscriptionTarget::Forum(forum)] {
+            let first = alice.subscribe(&target).await.expect_ok()?;
+            let again = alice.subscribe(&target).await.expect_ok()?;
             match (&first, &again) {
-                (Followed::New(first), Followed::Already(again)) => check_eq!(again, first)?,
+                (SubscribeOutcome::Created(first), SubscribeOutcome::Existing(again)) => check_eq!(again, first)?,
                 _ => check!(false, "{first:?} is new, and {again:?} is not")?,
             }
         }
@@ -20,17 +20,17 @@ board_rules! {
     }
 
     /// A subscription has its target, the target's title, and the forum.
-    async fn a_subscription_tells_what_is_followed(suite: &Suite) -> TestResult {
+    async fn a_subscription_names_its_target(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
         let titles =
-            [alice.get_forum(&forum).await?.title, alice.get_thread(&at.thread).await?.title];
-        alice.follow(&Target::Thread(at.thread.clone())).await.expect_ok()?;
-        alice.follow(&Target::Forum(forum.clone())).await.expect_ok()?;
+            [alice.fetch_forum(&forum).await?.title, alice.fetch_thread(&at.thread_id).await?.title];
+        alice.subscribe(&SubscriptionTarget::Thread(at.thread_id.clone())).await.expect_ok()?;
+        alice.subscribe(&SubscriptionTarget::Forum(forum.clone())).await.expect_ok()?;
         let found = list(&alice).await?;
         let targets = found.iter().map(|it| (it.target, it.target_id.clone(), it.forum_id.clone()));
         let expected = [
-            (TargetKind::Forum, forum.clone().into(), forum.clone()),
-            (TargetKind::Thread, at.thread.into(), forum),
+            (SubscriptionTargetKind::Forum, forum.clone().into(), forum.clone()),
+            (SubscriptionTargetKind::Thread, at.thread_id.into(), forum),
         ];
         check_eq!(targets.collect::<Vec<_>>(), expected)?;
         check_eq!(found.into_iter().map(|it| it.title).collect::<Vec<_>>(), titles)
@@ -41,15 +41,15 @@ board_rules! {
         let ThreadFixture { forum, otto, alice, .. } = ThreadFixture::new(suite).await?;
         let mut threads = Vec::new();
         for _ in 0..5 {
-            let thread = suite.thread(&otto, &forum).await?.thread;
-            alice.follow(&Target::Thread(thread.clone())).await.expect_ok()?;
+            let thread = suite.thread(&otto, &forum).await?.thread_id;
+            alice.subscribe(&SubscriptionTarget::Thread(thread.clone())).await.expect_ok()?;
             threads.insert(0, thread.into());
         }
-        alice.follow(&Target::Forum(forum.clone())).await.expect_ok()?;
+        alice.subscribe(&SubscriptionTarget::Forum(forum.clone())).await.expect_ok()?;
         let forums = vec![forum.into()];
         for (target, expected) in [
-            (Some(TargetKind::Thread), threads.clone()),
-            (Some(TargetKind::Forum), forums.clone()),
+            (Some(SubscriptionTargetKind::Thread), threads.clone()),
+            (Some(SubscriptionTargetKind::Forum), forums.clone()),
             (None, [forums, threads].concat()),
         ] {
             pages_meet(&alice, &target, &[2], &expected, |it| it.target_id.clone()).await?;
@@ -60,67 +60,67 @@ board_rules! {
     /// A subscription is only its owner's.
     async fn subscriptions_are_personal(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, alice, at, .. } = ThreadFixture::new(suite).await?;
-        let target = Target::Thread(at.thread);
-        alice.follow(&target).await.expect_ok()?;
+        let target = SubscriptionTarget::Thread(at.thread_id);
+        alice.subscribe(&target).await.expect_ok()?;
         check_eq!(list(&otto).await?, [])?;
-        otto.unfollow(&target).await.expect_not_found()?;
+        otto.unsubscribe(&target).await.expect_not_found()?;
         check_eq!(list(&alice).await?.len(), 1)
     }
 
     /// A hidden or unknown target cannot be followed.
-    async fn nobody_follows_what_they_do_not_see(suite: &Suite) -> TestResult {
+    async fn hidden_targets_cannot_be_subscribed_to(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
         let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
-        let thread = suite.thread(&sam, &forum).await?.thread;
+        let thread = suite.thread(&sam, &forum).await?.thread_id;
         for target in [
-            Target::Thread(thread),
-            Target::Forum(forum),
-            Target::Thread(999_999.into()),
-            Target::Forum(999_999.into()),
+            SubscriptionTarget::Thread(thread),
+            SubscriptionTarget::Forum(forum),
+            SubscriptionTarget::Thread(999_999.into()),
+            SubscriptionTarget::Forum(999_999.into()),
         ] {
-            alice.follow(&target).await.expect_not_found()?;
+            alice.subscribe(&target).await.expect_not_found()?;
         }
         check_eq!(list(&alice).await?, [])
     }
 
     /// A target that becomes hidden leaves the list, comes back when it is shown, and can be unfollowed meanwhile.
-    async fn what_becomes_hidden_leaves_the_list(suite: &Suite) -> TestResult {
+    async fn hidden_targets_leave_the_subscription_list(suite: &Suite) -> TestResult {
         suite.require(Part::HiddenForums)?;
         let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
-        let (thread, whole) = (Target::Thread(at.thread), Target::Forum(forum.clone()));
-        alice.follow(&thread).await.expect_ok()?;
-        alice.follow(&whole).await.expect_ok()?;
+        let (thread, whole) = (SubscriptionTarget::Thread(at.thread_id), SubscriptionTarget::Forum(forum.clone()));
+        alice.subscribe(&thread).await.expect_ok()?;
+        alice.subscribe(&whole).await.expect_ok()?;
         suite.fixture.set_readers(&forum, Audience::Staff).await?;
         check_eq!(list(&alice).await?, [])?;
-        alice.unfollow(&whole).await.expect_ok()?;
-        alice.unfollow(&whole).await.expect_not_found()?;
+        alice.unsubscribe(&whole).await.expect_ok()?;
+        alice.unsubscribe(&whole).await.expect_not_found()?;
         suite.fixture.set_readers(&forum, Audience::Guests).await?;
-        check_eq!(only(list(&alice).await?)?.target, TargetKind::Thread)
+        check_eq!(only(list(&alice).await?)?.target, SubscriptionTargetKind::Thread)
     }
 
     /// A deleted thread leaves the list of those who no longer see it, and comes back when it is restored.
     async fn a_deleted_thread_leaves_the_list(suite: &Suite) -> TestResult {
         let (ThreadFixture { alice, first, .. }, mia) = moderated_thread(suite).await?;
-        let target = Target::Thread(first.thread.clone());
+        let target = SubscriptionTarget::Thread(first.thread_id.clone());
         for caller in [&alice, &mia] {
-            caller.follow(&target).await.expect_ok()?;
+            caller.subscribe(&target).await.expect_ok()?;
         }
         mia.delete_post(&first).await.expect_ok()?;
         check_eq!(list(&mia).await?.len(), 1)?;
         check_eq!(list(&alice).await?, [])?;
-        alice.follow(&target).await.expect_not_found()?;
-        suite.fixture.restore(&first.post).await?;
+        alice.subscribe(&target).await.expect_not_found()?;
+        suite.fixture.restore(&first.post_id).await?;
         check_eq!(list(&alice).await?.len(), 1)
     }
 
     /// `unfollow` removes the subscription, and without one it is not found.
     async fn unfollowing_takes_a_subscription(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
-        for target in [Target::Thread(at.thread), Target::Forum(forum)] {
-            alice.unfollow(&target).await.expect_not_found()?;
-            alice.follow(&target).await.expect_ok()?;
-            alice.unfollow(&target).await.expect_ok()?;
-            alice.unfollow(&target).await.expect_not_found()?;
+        for target in [SubscriptionTarget::Thread(at.thread_id), SubscriptionTarget::Forum(forum)] {
+            alice.unsubscribe(&target).await.expect_not_found()?;
+            alice.subscribe(&target).await.expect_ok()?;
+            alice.unsubscribe(&target).await.expect_ok()?;
+            alice.unsubscribe(&target).await.expect_not_found()?;
         }
         check_eq!(list(&alice).await?, [])
     }
@@ -131,9 +131,9 @@ board_rules! {
         let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
         for (subscribe, count) in [(false, 0), (true, 2)] {
             let reply = with(reply("Words"), |new| new.subscribe = subscribe);
-            alice.reply(&at.thread, &reply).await.expect_ok()?;
+            alice.create_post(&at.thread_id, &reply).await.expect_ok()?;
             let new = with(start("Thread", "Words"), |new| new.subscribe = subscribe);
-            alice.start_thread(&forum, &new).await.expect_ok()?;
+            alice.create_thread(&forum, &new).await.expect_ok()?;
             check_eq!(list(&alice).await?.len(), count)?;
         }
         Ok(())
@@ -142,28 +142,30 @@ board_rules! {
     /// A target that is hidden, or a member who is banned, since the request began is decided when the subscription is made.
     async fn a_follow_is_decided_when_it_is_made(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, otto, alice, at, .. } = ThreadFixture::new(suite).await?;
-        let (target, cached) = (Target::Thread(at.thread), alice.cache_access().await?);
+        let (target, cached) = (SubscriptionTarget::Thread(at.thread_id), alice.cache_access().await?);
         suite.require(Part::HiddenForums)?;
         suite.fixture.set_readers(&forum, Audience::Staff).await?;
-        cached.follow(&target).await.expect_not_found()?;
+        cached.subscribe(&target).await.expect_not_found()?;
         suite.fixture.set_readers(&forum, Audience::Guests).await?;
         check_eq!(list(&alice).await?, [])?;
         let cached = suite.banned_meanwhile(&otto).await?;
-        cached.follow(&target).await.expect_denied()
+        cached.subscribe(&target).await.expect_denied()
     }
 
     /// A thread that awaits approval can be followed by its author, and not by those who do not see it.
     async fn a_waiting_thread_is_followed_by_its_author(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, .. } = ThreadFixture::new(suite).await?;
         let nora = suite.newcomer("nora").await?;
-        let target = Target::Thread(suite.thread(&nora, &forum).await?.thread);
-        alice.follow(&target).await.expect_not_found()?;
-        nora.follow(&target).await.expect_ok()?;
+        let target = SubscriptionTarget::Thread(suite.thread(&nora, &forum).await?.thread_id);
+        alice.subscribe(&target).await.expect_not_found()?;
+        nora.subscribe(&target).await.expect_ok()?;
         check_eq!(list(&nora).await?.len(), 1)
     }
 }
 
 async fn list(caller: &TestCaller) -> TestResult<Vec<Subscription>> {
-    let page = caller.subscriptions(&ListSubscriptions::default()).await;
+    let page = caller
+        .list_subscriptions(&ListSubscriptionsParams::default())
+        .await;
     Ok(page.expect_ok()?.items)
 }

@@ -18,19 +18,19 @@ board_rules! {
         if suite.require(Part::SuiteClock).is_ok() {
             check_eq!((thread.created_at, thread.last_activity_at), (suite.now(), suite.now()))?;
         }
-        check_eq!(alice.get_thread(&thread.thread_id).await?, thread)?;
+        check_eq!(alice.fetch_thread(&thread.thread_id).await?, thread)?;
         check_eq!(alice.thread_ids(&forum).await?, [thread.thread_id])
     }
 
     /// An empty title or body is invalid, the error names the field, and nothing is written.
     async fn an_empty_title_or_body_is_invalid(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
-        let before = alice.get_forums().await?;
+        let before = alice.fetch_forums().await?;
         for blank in ["", " \n\t"] {
             alice.start(&forum, blank, "x").await.expect_validation_error("title")?;
             alice.start(&forum, "x", blank).await.expect_validation_error("body")?;
         }
-        check_eq!(alice.get_forums().await?, before)?;
+        check_eq!(alice.fetch_forums().await?, before)?;
         check_eq!(alice.thread_ids(&forum).await?, [])
     }
 

@@ -12,7 +12,7 @@ board_rules! {
         let (forum, alice) = suite.forum_and_member().await?;
         let newest @ [.., oldest] = &write_threads::<3>(suite, &alice, &forum).await?;
         check_eq!(alice.thread_ids(&forum).await?, newest)?;
-        alice.get_thread(oldest).await?;
+        alice.fetch_thread(oldest).await?;
         check_eq!(alice.thread_ids(&forum).await?, newest, "after one was read")?;
         suite.post(&alice, oldest).await?;
         check_eq!(alice.thread_ids(&forum).await?.first(), Some(oldest))
@@ -60,9 +60,9 @@ board_rules! {
         suite.require(Part::SuiteClock)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let newest = write_threads::<4>(suite, &alice, &forum).await?;
-        for (index, thread) in alice.get_threads(&forum).await?.iter().enumerate() {
+        for (index, thread) in alice.fetch_threads(&forum).await?.iter().enumerate() {
             let since = Some(thread.last_activity_at);
-            let list = ListThreads { since, ..ListThreads::default() };
+            let list = ListThreadsParams { since, ..ListThreadsParams::default() };
             let later = alice.threads(&forum, &list).await.expect_ok()?;
             let expected: Vec<_> = newest.iter().take(index).cloned().collect();
             check_eq!((thread_ids(&later.items), later.next), (expected, None))?;
@@ -80,7 +80,7 @@ board_rules! {
     }
 
     /// A page key that no list returned is not a failure.
-    async fn a_forged_place_is_no_failure(suite: &Suite) -> TestResult {
+    async fn a_forged_page_key_is_not_a_failure(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         suite.thread(&alice, &forum).await?;
         forged_page_keys_are_harmless(&alice, &forum).await
@@ -92,7 +92,7 @@ board_rules! {
         let (forum, alice) = suite.forum_and_member().await?;
         let newest @ [.., oldest] = &write_threads::<3>(suite, &alice, &forum).await?;
         suite.fixture.set_pinned(oldest, true).await?;
-        check!(alice.get_thread(oldest).await?.pinned)?;
+        check!(alice.fetch_thread(oldest).await?.pinned)?;
         check_eq!(alice.thread_ids(&forum).await?, newest)
     }
 }
@@ -105,7 +105,7 @@ async fn write_threads<const N: usize>(
 ) -> TestResult<[ThreadId; N]> {
     let mut newest = std::array::from_fn(|_| ThreadId::nothing());
     for thread in newest.iter_mut().rev() {
-        *thread = suite.thread(author, forum).await?.thread;
+        *thread = suite.thread(author, forum).await?.thread_id;
     }
     Ok(newest)
 }

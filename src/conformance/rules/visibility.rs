@@ -8,14 +8,14 @@ board_rules! {
     mod visibility;
 
     /// What guests see, every member sees as well.
-    async fn what_guests_see_every_member_sees(suite: &Suite) -> TestResult {
+    async fn members_see_all_that_guests_see(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let at = suite.thread(&alice, &forum).await?;
         for caller in [suite.guest()?, suite.member("bob").await?, alice] {
-            caller.get_forum(&forum).await?;
-            check_eq!(caller.thread_ids(&forum).await?, slice::from_ref(&at.thread), "for {caller:?}")?;
-            caller.get_thread(&at.thread).await?;
-            caller.get_post(&at).await?;
+            caller.fetch_forum(&forum).await?;
+            check_eq!(caller.thread_ids(&forum).await?, slice::from_ref(&at.thread_id), "for {caller:?}")?;
+            caller.fetch_thread(&at.thread_id).await?;
+            caller.fetch_post(&at).await?;
         }
         Ok(())
     }
@@ -32,7 +32,7 @@ board_rules! {
             (suite.staff("sam").await?, 3),
             (suite.admin("ada").await?, 3),
         ] {
-            let listed = caller.get_forums().await?.into_iter().map(|forum| forum.forum_id);
+            let listed = caller.fetch_forums().await?.into_iter().map(|forum| forum.forum_id);
             let expected: Vec<_> = forums.iter().take(sees).cloned().collect();
             check_eq!(listed.collect::<Vec<_>>(), expected, "the forums that {caller:?} sees")?;
         }
@@ -40,43 +40,43 @@ board_rules! {
     }
 
     /// A thread of a hidden forum does not exist for the caller, in any call.
-    async fn a_hidden_thread_is_absent(suite: &Suite) -> TestResult {
+    async fn a_hidden_thread_is_not_found(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
         let sam = suite.staff("sam").await?;
-        let thread = suite.thread(&sam, &forum).await?.thread;
-        sam.get_thread(&thread).await?;
+        let thread = suite.thread(&sam, &forum).await?.thread_id;
+        sam.fetch_thread(&thread).await?;
         is_absent(&suite.member("alice").await?, &forum, &thread).await
     }
 
     /// A thread of a hidden forum does not exist for the guest either.
-    async fn a_hidden_thread_is_absent_for_the_guest(suite: &Suite) -> TestResult {
+    async fn a_hidden_thread_is_not_found_by_a_guest(suite: &Suite) -> TestResult {
         let guest = suite.guest()?;
         let forum = suite.forum(Audience::Members).await?;
-        let thread = suite.thread(&suite.member("alice").await?, &forum).await?.thread;
+        let thread = suite.thread(&suite.member("alice").await?, &forum).await?.thread_id;
         is_absent(&guest, &forum, &thread).await
     }
 
     /// A write in a hidden forum is refused as absent, not as forbidden, and writes nothing.
-    async fn nobody_writes_where_they_see_nothing(suite: &Suite) -> TestResult {
+    async fn hidden_forums_take_no_writes(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
         let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
-        let thread = suite.thread(&sam, &forum).await?.thread;
-        let before = sam.get_forums().await?;
+        let thread = suite.thread(&sam, &forum).await?.thread_id;
+        let before = sam.fetch_forums().await?;
         alice.start(&forum, "A title", "Some words").await.expect_path_not_found()?;
         alice.answer(&thread, "Some words").await.expect_path_not_found()?;
-        check_eq!(sam.get_forums().await?, before)
+        check_eq!(sam.fetch_forums().await?, before)
     }
 
     /// An id that no thread has is absent, whatever it looks like.
-    async fn what_no_id_names_is_absent(suite: &Suite) -> TestResult {
+    async fn unknown_ids_are_not_found(suite: &Suite) -> TestResult {
         let alice = suite.member("alice").await?;
         let longest = "x".repeat(64);
         let numbers = ["0", "-1", "007", "9223372036854775807", "9223372036854775808"];
         for id in numbers.into_iter().chain(["no-such_thing", &longest]) {
-            let Some(thread) = ThreadId::new(id) else {
+            let Some(thread) = ThreadId::parse(id) else {
                 continue;
             };
-            alice.thread(&thread).await.expect_path_not_found()?;
+            alice.get_thread(&thread).await.expect_path_not_found()?;
             alice.first_page(&thread).await.expect_path_not_found()?;
             alice.answer(&thread, "Some words").await.expect_path_not_found()?;
         }
@@ -87,14 +87,14 @@ board_rules! {
     async fn a_waiting_reply_is_for_its_author_and_moderators(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let nina = suite.newcomer("nina").await?;
-        let thread = suite.thread(&alice, &forum).await?.thread;
+        let thread = suite.thread(&alice, &forum).await?.thread_id;
         let post = nina.answer(&thread, "Some words").await.expect_ok()?;
-        check_eq!(post.state, State::AwaitingApproval)?;
-        let from = ListPosts { from: Some(post.post_id.clone()), ..ListPosts::default() };
+        check_eq!(post.state, ContentState::AwaitingApproval)?;
+        let from = ListPostsParams { from: Some(post.post_id.clone()), ..ListPostsParams::default() };
         for (caller, sees) in readers_of_waiting(suite, &forum, alice, nina).await? {
-            let listed = post_ids(&caller.get_posts(&thread).await?).contains(&post.post_id);
+            let listed = post_ids(&caller.fetch_posts(&thread).await?).contains(&post.post_id);
             check_eq!(listed, sees, "whether {caller:?} sees it")?;
-            match (sees, caller.posts(&thread, &from).await) {
+            match (sees, caller.list_posts(&thread, &from).await) {
                 (true, page) => page.expect_ok().map(drop)?,
                 (false, page) => page.expect_invalid_parameter("from")?,
             }
@@ -107,12 +107,12 @@ board_rules! {
         let (forum, alice) = suite.forum_and_member().await?;
         let nina = suite.newcomer("nina").await?;
         let thread = nina.start(&forum, "A title", "Some words").await.expect_ok()?;
-        check_eq!(thread.state, State::AwaitingApproval)?;
+        check_eq!(thread.state, ContentState::AwaitingApproval)?;
         let thread = thread.thread_id;
         for (caller, sees) in readers_of_waiting(suite, &forum, alice, nina).await? {
             let listed = caller.thread_ids(&forum).await?.contains(&thread);
             check_eq!(listed, sees, "whether {caller:?} sees it")?;
-            caller.thread(&thread).await.expect_found_if(sees)?;
+            caller.get_thread(&thread).await.expect_found_if(sees)?;
             caller.first_page(&thread).await.expect_found_if(sees)?;
         }
         Ok(())
@@ -129,9 +129,9 @@ board_rules! {
 }
 
 async fn is_absent(caller: &TestCaller, forum: &ForumId, thread: &ThreadId) -> TestResult {
-    caller.thread(thread).await.expect_path_not_found()?;
+    caller.get_thread(thread).await.expect_path_not_found()?;
     caller.first_page(thread).await.expect_path_not_found()?;
-    let list = ListThreads::default();
+    let list = ListThreadsParams::default();
     caller.threads(forum, &list).await.expect_path_not_found()
 }
 

@@ -26,7 +26,7 @@ board_rules! {
     }
 
     /// A second vote is a conflict unless the poll allows changes.
-    async fn a_vote_stands(suite: &Suite) -> TestResult {
+    async fn a_vote_is_final(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, tea()).await?;
         poll.cast(&poll.bob, &[1]).await.expect_ok()?;
         for places in [[0], [1]] {
@@ -67,13 +67,13 @@ board_rules! {
     }
 
     /// Of many votes of one member at once, one counts.
-    async fn of_many_votes_at_once_one_counts(suite: &Suite) -> TestResult {
+    async fn one_of_concurrent_votes_counts(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, tea()).await?;
         let votes = (0..50).map(|number| {
             let (bob, id, vote) = (poll.bob.clone(), poll.id.clone(), poll.vote(&[number % 3]));
             async move { bob.vote(&id, &vote).await }
         });
-        let voted = suite.race_for_one(votes).await?.it;
+        let voted = suite.race_for_one(votes).await?.value;
         check_eq!(voted.total_votes, 1)?;
         check_eq!(poll.seen(&poll.bob).await?.options, voted.options)
     }
@@ -87,8 +87,8 @@ board_rules! {
     }
 
     /// A caller who sees a thread may vote in its poll, even without permission to write.
-    async fn voting_takes_sight_alone(suite: &Suite) -> TestResult {
-        let forum = suite.forum_of(None, Audience::Guests, Audience::Staff).await?;
+    async fn voting_requires_only_visibility(suite: &Suite) -> TestResult {
+        let forum = suite.containing_forum(None, Audience::Guests, Audience::Staff).await?;
         let (sam, bob) = (suite.staff("sam").await?, suite.member("bob").await?);
         let poll = PollFixture::by(sam, bob, forum, &with_poll(suite, tea())?).await?;
         let voted = poll.cast(&poll.bob, &[0]).await.expect_ok()?;

@@ -3,14 +3,14 @@
 use std::fmt::Debug;
 
 use super::{TestFailure, TestResult};
-use crate::host::{Refusal, Result};
+use crate::host::{BoardError, BoardResult};
 
 /// The result of a call of the board.
 #[derive(Debug)]
 #[must_use = "expect something of it"]
 pub struct CallResult<T> {
     pub(crate) call: String,
-    pub(crate) result: TestResult<Result<T>>,
+    pub(crate) result: TestResult<BoardResult<T>>,
 }
 
 impl<T: Debug> CallResult<T> {
@@ -39,16 +39,16 @@ impl<T: Debug> CallResult<T> {
     /// The board refused the content of this `expected` field.
     pub fn expect_validation_error(self, expected: &str) -> TestResult {
         self.refused(
-            &format!("Refusal::Invalid of the field `{expected}`"),
-            |it| matches!(it, Refusal::Invalid { field, .. } if *field == expected),
+            &format!("BoardError::Invalid of the field `{expected}`"),
+            |it| matches!(it, BoardError::Validation { field, .. } if *field == expected),
         )
     }
 
     /// The board refused this query parameter.
     pub fn expect_invalid_parameter(self, expected: &str) -> TestResult {
         self.refused(
-            &format!("Refusal::Unusable of `{expected}`"),
-            |it| matches!(it, Refusal::Unusable(name, _) if *name == expected),
+            &format!("BoardError::Unusable of `{expected}`"),
+            |it| matches!(it, BoardError::InvalidParameter(name, _) if *name == expected),
         )
     }
 
@@ -64,8 +64,12 @@ impl<T: Debug> CallResult<T> {
     pub(crate) fn expect_ok_or_conflict(self) -> TestResult<Option<T>> {
         match self.result? {
             Ok(value) => Ok(Some(value)),
-            Err(Refusal::Conflict(_)) => Ok(None),
-            Err(refusal) => Err(mismatch(self.call, refusal, "success or Refusal::Conflict")),
+            Err(BoardError::Conflict(_)) => Ok(None),
+            Err(refusal) => Err(mismatch(
+                self.call,
+                refusal,
+                "success or BoardError::Conflict",
+            )),
         }
     }
 
@@ -73,7 +77,7 @@ impl<T: Debug> CallResult<T> {
     ///
     /// # Errors
     /// When any rule is broken by it, or the host lacks the call.
-    pub fn into_result(self) -> TestResult<Result<T>> {
+    pub fn into_result(self) -> TestResult<BoardResult<T>> {
         self.result
     }
 
@@ -84,7 +88,7 @@ impl<T: Debug> CallResult<T> {
         }
     }
 
-    fn refused(self, expected: &str, is: impl FnOnce(&Refusal) -> bool) -> TestResult {
+    fn refused(self, expected: &str, is: impl FnOnce(&BoardError) -> bool) -> TestResult {
         match self.result? {
             Err(refusal) if is(&refusal) => Ok(()),
             other => Err(mismatch(self.call, other, expected)),
@@ -105,17 +109,17 @@ macro_rules! expect_refusals {
 
 expect_refusals! {
     /// The path's resource does not exist for the caller.
-    expect_path_not_found(Refusal::Absent);
+    expect_path_not_found(BoardError::PathNotFound);
     /// The caller sees the resource but has no permission.
-    expect_forbidden(Refusal::Forbidden(_));
+    expect_forbidden(BoardError::Forbidden(_));
     /// The caller's account can no longer act: the call was forbidden, or its resource does not exist.
-    expect_denied(Refusal::Forbidden(_) | Refusal::Absent);
+    expect_denied(BoardError::Forbidden(_) | BoardError::PathNotFound);
     /// A resource that the body names, or the subscription, does not exist.
-    expect_not_found(Refusal::NotFound(_));
+    expect_not_found(BoardError::NotFound(_));
     /// The resource was changed meanwhile, or the call was made before.
-    expect_conflict(Refusal::Conflict(_));
+    expect_conflict(BoardError::Conflict(_));
     /// The caller made too many calls at once.
-    expect_rate_limited(Refusal::TooFast(..));
+    expect_rate_limited(BoardError::RateLimited(..));
 }
 
 fn mismatch(call: String, found: impl Debug, expected: &str) -> TestFailure {

@@ -29,7 +29,7 @@ parts! {
     Threads: "threads",
     /// Posts: `posts` answers 501.
     Posts: "posts",
-    /// Threads started through the API: `start_thread` answers 501. [`Stage::write_thread`](super::Stage::write_thread)
+    /// Threads started through the API: `create_thread` answers 501. [`Stage::write_thread`](super::Stage::write_thread)
     /// has to put them there otherwise.
     StartingThreads: "starting threads",
     /// Replies through the API: `reply` answers 501. [`Stage::write_reply`](super::Stage::write_reply) has to put them

@@ -14,7 +14,7 @@ pub(crate) async fn race<T: Send + 'static>(
     let results = Arc::new(Mutex::new(Vec::new()));
     let detached = works.into_iter().map(|work| {
         let results = Arc::clone(&results);
-        runtime.detach(Box::pin(async move {
+        runtime.spawn(Box::pin(async move {
             let result = work.await;
             let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
             results.push(result);

@@ -1,7 +1,7 @@
 //! Content that the rules write, and changes of it.
 
 use super::TestResult;
-use crate::model::{EditPost, NewPoll, Reply, StartThread};
+use crate::model::{NewPoll, NewPost, NewThread, PostUpdate};
 
 /// Markup that a browser would run.
 pub(crate) const XSS_PAYLOAD: &str =
@@ -29,19 +29,19 @@ pub(crate) fn with<T>(mut value: T, change: impl FnOnce(&mut T)) -> T {
     value
 }
 
-pub(crate) fn reply(body: &str) -> Reply {
-    with(Reply::default(), |new| new.body = body.into())
+pub(crate) fn reply(body: &str) -> NewPost {
+    with(NewPost::default(), |new| new.body = body.into())
 }
 
-pub(crate) fn edit(body: &str) -> EditPost {
-    with(EditPost::default(), |edit| edit.body = body.into())
+pub(crate) fn edit(body: &str) -> PostUpdate {
+    with(PostUpdate::default(), |edit| edit.body = body.into())
 }
 
-pub(crate) fn start(title: &str, body: &str) -> StartThread {
-    StartThread {
+pub(crate) fn start(title: &str, body: &str) -> NewThread {
+    NewThread {
         title: title.into(),
         body: body.into(),
-        ..StartThread::default()
+        ..NewThread::default()
     }
 }
 

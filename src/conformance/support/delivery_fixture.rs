@@ -4,18 +4,19 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use super::store_fixture::at;
-use super::{Shelf, TestFailure, TestResult, only};
+use super::{StoreFixture, TestFailure, TestResult, only};
 use crate::model::{DeliveryId, EndpointId, EventId, UserId};
-use crate::store::{Claim, Claimed, Claims, FanOut, Settlement};
+use crate::store::{ClaimBatch, ClaimRequest, ClaimedDelivery, FanOut, Settlement};
 use crate::webhook::{
-    Attempted, Delivery, Endpoint, Event, Progress, Sealed, State, Topic, Topics,
+    AttemptRecord, Delivery, DeliveryProgress, DeliveryState, EncryptedSecret, Endpoint, Event,
+    Topic, TopicSet,
 };
 
 /// The length of a claim's lease, in milliseconds.
 pub(crate) const LEASE: i64 = 60_000;
 
 pub(crate) fn endpoint_id(number: u64) -> TestResult<EndpointId> {
-    let id = EndpointId::new(&format!("whe_{number:022}"));
+    let id = EndpointId::parse(&format!("whe_{number:022}"));
     id.ok_or_else(|| TestFailure::mismatch(number, "no id", "the id of an endpoint"))
 }
 
@@ -24,19 +25,19 @@ pub(crate) fn endpoint(number: u64) -> TestResult<Endpoint> {
     Ok(Endpoint {
         id: endpoint_id(number)?,
         url: format!("https://example.com/{number}"),
-        topics: Topics { all, named },
+        topics: TopicSet { all, named },
         owner: UserId::from(3),
         enabled: true,
         created_at: at(0),
-        secret: Sealed::new(vec![7; 16]),
-        pending: None,
+        secret: EncryptedSecret::new(vec![7; 16]),
+        pending_secret: None,
         version: 1,
     })
 }
 
 /// An event that occurred `number` milliseconds after the start.
 pub(crate) fn event(number: u64) -> TestResult<Event> {
-    let id = EventId::new(&format!("evt_{number:022}"));
+    let id = EventId::parse(&format!("evt_{number:022}"));
     Ok(Event {
         id: id.ok_or_else(|| TestFailure::mismatch(number, "no id", "the id of an event"))?,
         topic: Topic::POST_CREATED,
@@ -55,41 +56,41 @@ pub(crate) fn to(event: &Event, endpoints: &[&Endpoint]) -> FanOut {
 }
 
 /// A claim of up to `room` deliveries, and as many at each endpoint.
-pub(crate) fn room(room: u32) -> Claim {
-    Claim {
-        room,
+pub(crate) fn room(room: u32) -> ClaimRequest {
+    ClaimRequest {
+        limit: room,
         per_endpoint: room,
-        running: HashMap::new(),
+        in_flight: HashMap::new(),
         lease: Duration::from_millis(LEASE.unsigned_abs()),
     }
 }
 
 /// `due` is in milliseconds after the start.
-pub(crate) fn progress(state: State, attempts: u32, due: Option<i64>) -> Progress {
-    Progress {
+pub(crate) fn progress(state: DeliveryState, attempts: u32, due: Option<i64>) -> DeliveryProgress {
+    DeliveryProgress {
         state,
         attempts,
         due_at: due.map(at),
     }
 }
 
-pub(crate) fn attempted(attempt: u32) -> Attempted {
-    Attempted {
+pub(crate) fn attempted(attempt: u32) -> AttemptRecord {
+    AttemptRecord {
         attempt,
         at: at(attempt.into()),
         status: Some(500),
         error: None,
         duration_ms: 12,
-        answer: Some("no".into()),
+        response_excerpt: Some("no".into()),
     }
 }
 
-pub(crate) fn ids(claims: &Claims) -> Vec<DeliveryId> {
-    let taken = claims.taken.iter();
+pub(crate) fn ids(claims: &ClaimBatch) -> Vec<DeliveryId> {
+    let taken = claims.deliveries.iter();
     taken.map(|one| one.delivery.id.clone()).collect()
 }
 
-impl Shelf {
+impl StoreFixture {
     pub(crate) async fn add(&self, number: u64) -> TestResult<Endpoint> {
         let endpoint = endpoint(number)?;
         check!(self.webhooks.endpoints.add(&endpoint).await?)?;
@@ -104,10 +105,12 @@ impl Shelf {
         now: i64,
     ) -> TestResult<Vec<DeliveryId>> {
         let (outbox, fan_out) = (&self.webhooks.outbox, [to(event, endpoints)]);
-        outbox.put(event).await?;
+        outbox.insert(event).await?;
         outbox.fan_out(&fan_out, at(now)).await?;
         let ids = endpoints.iter();
-        Ok(ids.map(|to| DeliveryId::of(&event.id, &to.id)).collect())
+        Ok(ids
+            .map(|to| DeliveryId::derive(&event.id, &to.id))
+            .collect())
     }
 
     /// Queues the event with this number for one endpoint at `now`.
@@ -120,12 +123,12 @@ impl Shelf {
         only(self.deliver(&event(number)?, &[to], now).await?)
     }
 
-    pub(crate) async fn claim(&self, claim: &Claim, now: i64) -> TestResult<Claims> {
+    pub(crate) async fn claim(&self, claim: &ClaimRequest, now: i64) -> TestResult<ClaimBatch> {
         Ok(self.webhooks.deliveries.claim(claim, at(now)).await?)
     }
 
-    pub(crate) async fn take(&self, now: i64) -> TestResult<Claimed> {
-        only(self.claim(&room(1), now).await?.taken)
+    pub(crate) async fn take(&self, now: i64) -> TestResult<ClaimedDelivery> {
+        only(self.claim(&room(1), now).await?.deliveries)
     }
 
     pub(crate) async fn nothing_due(&self, now: i64) -> TestResult {
@@ -133,7 +136,7 @@ impl Shelf {
         check_eq!(ids(&claims), [], "what is due at {now}")
     }
 
-    pub(crate) async fn begins(&self, claimed: &Claimed, now: i64) -> TestResult<bool> {
+    pub(crate) async fn begins(&self, claimed: &ClaimedDelivery, now: i64) -> TestResult<bool> {
         let deliveries = &self.webhooks.deliveries;
         let begun = deliveries.begin_sending(std::slice::from_ref(claimed), at(now));
         Ok(begun.await?.contains(&claimed.delivery.id))
@@ -142,8 +145,8 @@ impl Shelf {
     /// Whether the delivery was settled at `now`, without an attempt.
     pub(crate) async fn settle(
         &self,
-        claimed: &Claimed,
-        progress: Progress,
+        claimed: &ClaimedDelivery,
+        progress: DeliveryProgress,
         now: i64,
     ) -> TestResult<bool> {
         self.note(claimed, progress, None, now).await
@@ -152,9 +155,9 @@ impl Shelf {
     /// Whether the delivery was settled at `now`, with this attempt.
     pub(crate) async fn note(
         &self,
-        claimed: &Claimed,
-        progress: Progress,
-        attempted: Option<&Attempted>,
+        claimed: &ClaimedDelivery,
+        progress: DeliveryProgress,
+        attempted: Option<&AttemptRecord>,
         now: i64,
     ) -> TestResult<bool> {
         let settlement = Settlement::new(claimed, progress, attempted.cloned());
@@ -179,7 +182,7 @@ impl Shelf {
         &self,
         number: u64,
         to: &Endpoint,
-        state: State,
+        state: DeliveryState,
         now: i64,
     ) -> TestResult<DeliveryId> {
         let id = self.queue(number, to, now).await?;
@@ -189,11 +192,14 @@ impl Shelf {
         Ok(id)
     }
 
-    pub(crate) async fn found(&self, id: &DeliveryId) -> TestResult<(Delivery, Vec<Attempted>)> {
+    pub(crate) async fn found(
+        &self,
+        id: &DeliveryId,
+    ) -> TestResult<(Delivery, Vec<AttemptRecord>)> {
         only(self.webhooks.deliveries.find(id).await?)
     }
 
-    pub(crate) async fn is_at(&self, id: &DeliveryId, expected: Progress) -> TestResult {
+    pub(crate) async fn is_at(&self, id: &DeliveryId, expected: DeliveryProgress) -> TestResult {
         check_eq!(self.found(id).await?.0.progress, expected)
     }
 }

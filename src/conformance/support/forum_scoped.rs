@@ -1,6 +1,6 @@
 //! The forums that a result of the board shows something of.
 
-use crate::host::In;
+use crate::host::InForum;
 use crate::model::*;
 
 /// A result of a call of the board.
@@ -27,16 +27,16 @@ forum_scoped! {
     Page<Thread>: |page| page.items.iter().map(|thread| &thread.forum_id).collect();
     Page<Subscription>: |page| page.items.iter().map(|item| &item.forum_id).collect();
     Page<SearchHit>: |page| page.items.iter().map(|hit| &hit.forum_id).collect();
-    Followed: |followed| match followed {
-        Followed::New(item) | Followed::Already(item) => vec![&item.forum_id],
+    SubscribeOutcome: |followed| match followed {
+        SubscribeOutcome::Created(item) | SubscribeOutcome::Existing(item) => vec![&item.forum_id],
     };
-    In<Page<Post>>: |reply| vec![&reply.forum];
-    In<Post>: |reply| vec![&reply.forum];
-    In<Poll>: |reply| vec![&reply.forum];
+    InForum<Page<Post>>: |reply| vec![&reply.forum_id];
+    InForum<Post>: |reply| vec![&reply.forum_id];
+    InForum<Poll>: |reply| vec![&reply.forum_id];
     Page<MessageSummary>: |_| Vec::new();
     Message: |_| Vec::new();
-    Profile: |_| Vec::new();
-    Account: |_| Vec::new();
+    Member: |_| Vec::new();
+    OwnAccount: |_| Vec::new();
     Rating: |rating| rating.forum_id.iter().collect();
     (): |_| Vec::new();
 }

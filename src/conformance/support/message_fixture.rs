@@ -10,8 +10,8 @@ pub(crate) async fn three(suite: &Suite) -> TestResult<[TestCaller; 3]> {
 }
 
 /// A valid message that asks for no receipt.
-pub(crate) fn message(suite: &Suite, to: impl Into<Vec<UserRef>>) -> SendMessage {
-    SendMessage {
+pub(crate) fn message(suite: &Suite, to: impl Into<Vec<UserRef>>) -> NewMessage {
+    NewMessage {
         to: to.into(),
         subject: suite.text("Subject"),
         body: suite.text("Words about"),
@@ -28,7 +28,7 @@ impl TestCaller {
 
     /// Reads a message, which marks it as read.
     pub(crate) async fn open(&self, message: &MessageId) -> TestResult<Message> {
-        self.message(message, &Opening::Read).await.expect_ok()
+        self.open_message(message, &MarkRead::Yes).await.expect_ok()
     }
 
     pub(crate) async fn open_only(&self) -> TestResult<Message> {
@@ -41,16 +41,16 @@ impl TestCaller {
 
     /// The first page of a folder, newest first.
     pub(crate) async fn folder(&self, folder: Folder) -> TestResult<Vec<MessageSummary>> {
-        let list = ListMessages {
+        let list = ListMessagesParams {
             folder,
-            ..ListMessages::default()
+            ..ListMessagesParams::default()
         };
-        Ok(self.messages(&list).await.expect_ok()?.items)
+        Ok(self.list_messages(&list).await.expect_ok()?.items)
     }
 
     /// `GET /me` counts so many unread messages.
     pub(crate) async fn has_unread(&self, count: u64) -> TestResult {
-        let unread = self.me().await.expect_ok()?.unread_messages;
+        let unread = self.get_me().await.expect_ok()?.unread_messages;
         check_eq!(unread, Some(count), "unreadMessages of {}", self.name())
     }
 }

@@ -19,12 +19,12 @@ mod test_caller;
 mod test_result;
 mod thread_fixture;
 
-pub use board_fixture::{Audience, Host, NewForum, Role, Set, Stage};
+pub use board_fixture::{Audience, BoardFactory, BoardFixture, FixtureResult, NewForum, Role};
 pub use call_result::CallResult;
 pub use capability::Part;
 pub use forum_scoped::ForumScoped;
 pub use report::{Case, Report, run_all};
-pub use store_fixture::{Keeper, Shelf};
+pub use store_fixture::{StoreFactory, StoreFixture};
 pub use suite::Suite;
 pub use test_caller::TestCaller;
 pub use test_result::{TestFailure, TestResult, check, check_eq};

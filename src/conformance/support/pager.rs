@@ -18,8 +18,8 @@ pub(crate) trait Paged: Sync {
     async fn page(
         &self,
         reader: &TestCaller,
-        limit: Limit,
-        after: Option<Position>,
+        limit: PageLimit,
+        after: Option<PageKey>,
     ) -> CallResult<Page<Self::Item>>;
 }
 
@@ -32,8 +32,8 @@ macro_rules! paged {
             async fn page(
                 &$self,
                 $reader: &TestCaller,
-                $limit: Limit,
-                $after: Option<Position>,
+                $limit: PageLimit,
+                $after: Option<PageKey>,
             ) -> CallResult<Page<$item>> {
                 $page
             }
@@ -43,22 +43,22 @@ macro_rules! paged {
 
 paged! {
     ForumId, Thread: |self, reader, limit, after| {
-        let list = ListThreads { limit, after, since: None };
+        let list = ListThreadsParams { limit, after, since: None };
         reader.threads(self, &list).await
     };
     ThreadId, Post: |self, reader, limit, after| {
-        let list = ListPosts { limit, after, ..ListPosts::default() };
-        reader.posts(self, &list).await.map(|page| page.it)
+        let list = ListPostsParams { limit, after, ..ListPostsParams::default() };
+        reader.list_posts(self, &list).await.map(|page| page.value)
     };
     Folder, MessageSummary: |self, reader, limit, after| {
-        let list = ListMessages { folder: *self, limit, after, ..ListMessages::default() };
-        reader.messages(&list).await
+        let list = ListMessagesParams { folder: *self, limit, after, ..ListMessagesParams::default() };
+        reader.list_messages(&list).await
     };
-    Option<TargetKind>, Subscription: |self, reader, limit, after| {
-        let list = ListSubscriptions { target: *self, limit, after };
-        reader.subscriptions(&list).await
+    Option<SubscriptionTargetKind>, Subscription: |self, reader, limit, after| {
+        let list = ListSubscriptionsParams { target: *self, limit, after };
+        reader.list_subscriptions(&list).await
     };
-    Search, SearchHit: |self, reader, limit, after| {
+    SearchParams, SearchHit: |self, reader, limit, after| {
         let mut search = self.clone();
         (search.limit, search.after) = (limit, after);
         reader.search(&search).await
@@ -70,8 +70,8 @@ paged! {
 pub(crate) struct Pager<T> {
     pub(crate) items: Vec<T>,
     pub(crate) pages: usize,
-    limit: Limit,
-    after: Option<Position>,
+    limit: PageLimit,
+    after: Option<PageKey>,
 }
 
 impl<T> Pager<T> {
@@ -80,7 +80,7 @@ impl<T> Pager<T> {
         Self {
             items: Vec::new(),
             pages: 0,
-            limit: Limit::new(limit).unwrap_or_default(),
+            limit: PageLimit::new(limit).unwrap_or_default(),
             after: None,
         }
     }
@@ -102,7 +102,7 @@ impl<T> Pager<T> {
         let (limit, count) = (self.limit.get(), page.items.len());
         check!(count <= limit, "a page of {limit} has {count} items")?;
         let length = page.next.as_ref().map_or(0, |next| next.as_str().len());
-        check!(length <= Position::MAX, "a position has {length} bytes")?;
+        check!(length <= PageKey::MAX_LEN, "a position has {length} bytes")?;
         self.pages += 1;
         self.items.extend(page.items);
         self.after = page.next;
@@ -161,7 +161,7 @@ pub(crate) async fn forged_page_keys_are_harmless(
         "';--",
         "ä\u{0}",
     ] {
-        let page = list.page(reader, Limit::default(), Some(Position::new(key)));
+        let page = list.page(reader, PageLimit::default(), Some(PageKey::new(key)));
         page.await.expect_ok_or_invalid_parameter()?;
     }
     Ok(())

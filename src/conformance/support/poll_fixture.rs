@@ -6,7 +6,7 @@ use super::{
 use crate::model::*;
 
 /// A thread with `poll`. The rule is skipped on a board without polls.
-pub(crate) fn with_poll(suite: &Suite, poll: NewPoll) -> TestResult<StartThread> {
+pub(crate) fn with_poll(suite: &Suite, poll: NewPoll) -> TestResult<NewThread> {
     suite.require(Part::Polls)?;
     let new = start("What to drink", "There is hot water.");
     Ok(with(new, |new| new.poll = Some(poll)))
@@ -36,11 +36,11 @@ impl PollFixture {
         author: TestCaller,
         bob: TestCaller,
         forum: ForumId,
-        new: &StartThread,
+        new: &NewThread,
     ) -> TestResult<Self> {
-        let thread = author.start_thread(&forum, new).await.expect_ok()?;
+        let thread = author.create_thread(&forum, new).await.expect_ok()?;
         let thread = thread.thread_id;
-        let poll = author.poll(&thread).await.expect_ok()?.it;
+        let poll = author.get_poll(&thread).await.expect_ok()?.value;
         let options: Vec<_> = poll.options.into_iter().map(|it| it.option_id).collect();
         let options = options.try_into().map_err(|options: Vec<OptionId>| {
             TestFailure::mismatch("a poll", format_args!("{options:?}"), "three options")
@@ -60,24 +60,27 @@ impl PollFixture {
         Self::new(suite, with(tea(), |poll| poll.max_choices = max_choices)).await
     }
 
-    pub(crate) fn vote(&self, places: &[usize]) -> Vote {
+    pub(crate) fn vote(&self, places: &[usize]) -> NewVote {
         let options = places.iter().filter_map(|place| self.options.get(*place));
-        Vote {
+        NewVote {
             option_ids: options.cloned().collect(),
         }
     }
 
     pub(crate) async fn cast(&self, voter: &TestCaller, places: &[usize]) -> CallResult<Poll> {
         let voted = voter.vote(&self.id, &self.vote(places)).await;
-        voted.map(|poll| poll.it)
+        voted.map(|poll| poll.value)
     }
 
-    pub(crate) async fn edit(&self, editor: &TestCaller, edit: &EditPoll) -> CallResult<Poll> {
-        editor.edit_poll(&self.id, edit).await.map(|poll| poll.it)
+    pub(crate) async fn edit(&self, editor: &TestCaller, edit: &PollUpdate) -> CallResult<Poll> {
+        editor
+            .update_poll(&self.id, edit)
+            .await
+            .map(|poll| poll.value)
     }
 
     pub(crate) async fn seen(&self, reader: &TestCaller) -> TestResult<Poll> {
-        Ok(reader.poll(&self.thread).await.expect_ok()?.it)
+        Ok(reader.get_poll(&self.thread).await.expect_ok()?.value)
     }
 
     pub(crate) async fn counts(
@@ -104,20 +107,20 @@ pub(crate) fn option_texts(poll: &Poll) -> Vec<&str> {
     poll.options.iter().map(|option| &*option.text).collect()
 }
 
-pub(crate) fn edit_poll(set: impl FnOnce(&mut EditPoll)) -> EditPoll {
-    with(EditPoll::default(), set)
+pub(crate) fn edit_poll(set: impl FnOnce(&mut PollUpdate)) -> PollUpdate {
+    with(PollUpdate::default(), set)
 }
 
-pub(crate) fn to_question(question: &str) -> EditPoll {
+pub(crate) fn to_question(question: &str) -> PollUpdate {
     edit_poll(|edit| edit.question = Some(question.into()))
 }
 
-pub(crate) fn to_choices(max_choices: i64) -> EditPoll {
+pub(crate) fn to_choices(max_choices: i64) -> PollUpdate {
     edit_poll(|edit| edit.max_choices = Some(max_choices))
 }
 
-pub(crate) fn to_options(options: &[(Option<&OptionId>, &str)]) -> EditPoll {
-    let options = options.iter().map(|(option_id, text)| EditOption {
+pub(crate) fn to_options(options: &[(Option<&OptionId>, &str)]) -> PollUpdate {
+    let options = options.iter().map(|(option_id, text)| PollOptionUpdate {
         option_id: option_id.cloned(),
         text: (*text).into(),
     });

@@ -50,7 +50,7 @@ impl RecordedEvent {
         let expected = (event.id.clone(), event.topic.as_str(), event.occurred_at);
         check_eq!(found, expected, "event, topic and occurredAt in the body")?;
         check!(event.body.len() <= Event::MAX_BODY)?;
-        for field in Event::OF_A_READER {
+        for field in Event::READER_FIELDS {
             let has_field = event.body.contains(&format!("\"{field}\""));
             check!(
                 !has_field,

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::future::Future;
 
-use super::{Host, Suite, TestFailure, TestResult};
+use super::{BoardFactory, Suite, TestFailure, TestResult};
 use crate::conformance::CASES;
 use crate::runtime::BoxFuture;
 
-/// A rule, as something to try: on a board's [`Suite`], or on a [`Shelf`](crate::conformance::stores::Shelf) of stores.
+/// A rule, as something to try: on a board's [`Suite`], or on a [`StoreFixture`](crate::conformance::stores::StoreFixture) of stores.
 #[derive(Debug)]
 pub struct Case<S = Suite> {
-    /// The file that it is in, and the rule: `visibility::a_hidden_thread_is_absent`.
+    /// The file that it is in, and the rule: `visibility::a_hidden_thread_is_not_found`.
     pub name: &'static str,
     run: Run<S>,
 }
@@ -53,7 +53,7 @@ impl<S> Case<S> {
 }
 
 /// Tries every rule on `host`, each on a board of its own.
-pub async fn run_all(host: &dyn Host) -> Report {
+pub async fn run_all(host: &dyn BoardFactory) -> Report {
     Report::of(CASES, || Suite::new(host)).await
 }
 

@@ -21,24 +21,27 @@ impl<'a> SearchFixture<'a> {
         })
     }
 
-    pub(crate) async fn thread(&self, title: &str, body: &str) -> TestResult<PostAt> {
+    pub(crate) async fn thread(&self, title: &str, body: &str) -> TestResult<PostPath> {
         self.suite.require(Part::Search)?;
         self.suite
             .write_thread(&self.alice, &self.forum, title, body)
             .await
     }
 
-    pub(crate) async fn reply(&self, thread: &ThreadId, body: &str) -> TestResult<PostAt> {
+    pub(crate) async fn reply(&self, thread: &ThreadId, body: &str) -> TestResult<PostPath> {
         self.suite.write_reply(&self.alice, thread, body).await
     }
 
     /// A thread by alice with each of these texts in it, the first of them as its first post.
-    pub(crate) async fn posts<const N: usize>(&self, texts: [&str; N]) -> TestResult<[PostAt; N]> {
-        let mut posts: Vec<PostAt> = Vec::new();
+    pub(crate) async fn posts<const N: usize>(
+        &self,
+        texts: [&str; N],
+    ) -> TestResult<[PostPath; N]> {
+        let mut posts: Vec<PostPath> = Vec::new();
         for text in texts {
             posts.push(match posts.first() {
                 None => self.thread("Untitled", text).await?,
-                Some(first) => self.reply(&first.thread, text).await?,
+                Some(first) => self.reply(&first.thread_id, text).await?,
             });
         }
         let posts = posts.try_into();
@@ -46,39 +49,39 @@ impl<'a> SearchFixture<'a> {
     }
 
     /// Alice finds these posts, newest first.
-    pub(crate) async fn finds(&self, q: &str, posts: &[&PostAt]) -> TestResult {
+    pub(crate) async fn finds(&self, q: &str, posts: &[&PostPath]) -> TestResult {
         self.alice.finds(&newest(q)?, posts).await
     }
 
     /// Alice finds these posts with a search for tea that is changed so.
     pub(crate) async fn finds_with(
         &self,
-        change: impl FnOnce(&mut Search),
-        posts: &[&PostAt],
+        change: impl FnOnce(&mut SearchParams),
+        posts: &[&PostPath],
     ) -> TestResult {
         self.alice.finds(&with(newest("tea")?, change), posts).await
     }
 }
 
 impl TestCaller {
-    pub(crate) async fn hits(&self, search: &Search) -> TestResult<Vec<SearchHit>> {
+    pub(crate) async fn hits(&self, search: &SearchParams) -> TestResult<Vec<SearchHit>> {
         Ok(self.search(search).await.expect_ok()?.items)
     }
 
     /// The first page has exactly these posts, in this order.
-    pub(crate) async fn finds(&self, search: &Search, posts: &[&PostAt]) -> TestResult {
+    pub(crate) async fn finds(&self, search: &SearchParams, posts: &[&PostPath]) -> TestResult {
         let hits = self.hits(search).await?;
         let found: Vec<_> = hits.iter().map(|hit| &hit.post_id).collect();
-        let expected: Vec<_> = posts.iter().map(|at| &at.post).collect();
+        let expected: Vec<_> = posts.iter().map(|at| &at.post_id).collect();
         check_eq!(found, expected, "what {self:?} finds with {search:?}")
     }
 }
 
 /// A search for `q`, newest first.
-pub(crate) fn newest(q: &str) -> TestResult<Search> {
-    let query = Query::parse(q);
+pub(crate) fn newest(q: &str) -> TestResult<SearchParams> {
+    let query = SearchQuery::parse(q);
     let query = query.ok_or_else(|| TestFailure::mismatch(q, "no query", "a query"))?;
-    Ok(with(Search::new(query), |search| {
-        search.sort = Sort::Newest
+    Ok(with(SearchParams::new(query), |search| {
+        search.sort = SearchSort::Newest
     }))
 }

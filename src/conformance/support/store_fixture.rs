@@ -6,56 +6,56 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::concurrency::race;
-use super::{Part, Set, TestFailure, TestResult};
+use super::{FixtureResult, Part, TestFailure, TestResult};
 use crate::model::Timestamp;
-use crate::runtime::{Inline, Runtime};
-use crate::store::{Stores, Webhooks};
+use crate::runtime::{InlineRuntime, Runtime};
+use crate::store::{Stores, WebhookStores};
 use crate::token::Lookup;
 
 /// A kind of stores, to be held against the rules.
 #[async_trait]
-pub trait Keeper: Send + Sync {
+pub trait StoreFactory: Send + Sync {
     /// Empty stores, and those of webhooks. Each rule asks for its own, and no two may share anything.
     ///
     /// # Errors
     /// When they cannot be made: the rule that asked for them fails.
-    async fn empty(&self) -> Set<(Stores, Webhooks)>;
+    async fn create(&self) -> FixtureResult<(Stores, WebhookStores)>;
 
     /// What they lack: [`Part::SuiteClock`] where budgets go by the backend's own clock. Nothing by default.
-    fn lacks(&self) -> &[Part] {
+    fn unsupported(&self) -> &[Part] {
         &[]
     }
 
     /// Where work that races with other work runs. By default the suite itself polls all of it in turn; an executor
     /// with several threads, such as [`TokioRuntime`](crate::runtime::TokioRuntime), finds more.
     fn runtime(&self) -> Arc<dyn Runtime> {
-        Arc::new(Inline)
+        Arc::new(InlineRuntime)
     }
 }
 
 /// Empty stores, which one case has for itself.
 #[derive(Debug)]
-pub struct Shelf {
+pub struct StoreFixture {
     /// The stores.
     pub stores: Stores,
     /// Those of webhooks.
-    pub webhooks: Webhooks,
+    pub webhooks: WebhookStores,
     runtime: Arc<dyn Runtime>,
     unsupported: Vec<Part>,
 }
 
-impl Shelf {
+impl StoreFixture {
     /// Empty stores of `keeper`'s.
     ///
     /// # Errors
     /// When it cannot make them.
-    pub async fn new(keeper: &dyn Keeper) -> TestResult<Self> {
-        let (stores, webhooks) = keeper.empty().await?;
+    pub async fn new(keeper: &dyn StoreFactory) -> TestResult<Self> {
+        let (stores, webhooks) = keeper.create().await?;
         Ok(Self {
             stores,
             webhooks,
             runtime: keeper.runtime(),
-            unsupported: keeper.lacks().to_vec(),
+            unsupported: keeper.unsupported().to_vec(),
         })
     }
 

@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use super::concurrency::race;
 use super::{
-    Audience, CallResult, ForumScoped, Host, NewForum, Part, Role, Stage, TestCaller, TestFailure,
-    TestResult, only, reply, start,
+    Audience, BoardFactory, BoardFixture, CallResult, ForumScoped, NewForum, Part, Role,
+    TestCaller, TestFailure, TestResult, only, reply, start,
 };
-use crate::api::Settings;
-use crate::host::{Authority, Board, Refusal, Result, Standing};
+use crate::api::ApiSettings;
+use crate::host::{Access, Authorizer, Board, BoardError, BoardResult};
 use crate::model::*;
 use crate::runtime::{Clock, ManualClock, Runtime};
 use crate::store::Stores;
-use crate::test_util::TestBoard;
+use crate::test_util::TestApi;
 
 /// How much later each post is than everything before.
 const MINUTE: Duration = Duration::from_secs(60);
@@ -25,14 +25,14 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// A method that needs a [`Part`] that the host lacks ends the rule with [`TestFailure::Unsupported`].
 pub struct Suite {
     /// Changes the board behind the API's back.
-    pub fixture: Box<dyn Stage>,
+    pub fixture: Box<dyn BoardFixture>,
     inner: Arc<SuiteInner>,
     runtime: Arc<dyn Runtime>,
     texts: AtomicU32,
 }
 
 pub(crate) struct SuiteInner {
-    pub(crate) authority: Arc<dyn Authority>,
+    pub(crate) authority: Arc<dyn Authorizer>,
     pub(crate) board: Arc<dyn Board>,
     pub(crate) clock: Arc<ManualClock>,
     unsupported: Vec<Part>,
@@ -52,19 +52,19 @@ impl SuiteInner {
         &self,
         call: &str,
         part: Part,
-        access: &Standing,
-        result: Result<T>,
-    ) -> TestResult<Result<T>> {
+        access: &Access,
+        result: BoardResult<T>,
+    ) -> TestResult<BoardResult<T>> {
         let expected = match &result {
-            Err(Refusal::NotImplemented) => {
+            Err(BoardError::NotImplemented) => {
                 self.require(part)?;
                 "an implementation, or its part in `Host::lacks`".into()
             }
-            Err(Refusal::Failed(_)) => "no failure".into(),
+            Err(BoardError::Internal(_)) => "no failure".into(),
             Err(_) => return Ok(result),
             Ok(reply) => {
                 let mut forums = reply.forums().into_iter();
-                match forums.find(|forum| !access.forums().contains(forum)) {
+                match forums.find(|forum| !access.visible_forums().contains(forum)) {
                     None => return Ok(result),
                     Some(forum) => format!("nothing in forum {forum}, which the caller cannot see"),
                 }
@@ -80,15 +80,15 @@ impl Suite {
     ///
     /// # Errors
     /// When the host cannot make one.
-    pub async fn new(host: &dyn Host) -> TestResult<Self> {
-        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
-        let fixture = host.empty(Arc::clone(&clock)).await?;
+    pub async fn new(host: &dyn BoardFactory) -> TestResult<Self> {
+        let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
+        let fixture = host.create(Arc::clone(&clock)).await?;
         let (authority, board) = fixture.board();
         let inner = SuiteInner {
             authority,
             board,
             clock,
-            unsupported: host.lacks().to_vec(),
+            unsupported: host.unsupported().to_vec(),
         };
         Ok(Self {
             fixture,
@@ -137,12 +137,12 @@ impl Suite {
     }
 
     /// The API over the board.
-    pub fn api(&self) -> TestBoard {
+    pub fn api(&self) -> TestApi {
         let authority = Arc::clone(&self.inner.authority);
         let board = Arc::clone(&self.inner.board);
         let clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(&self.inner.clock);
-        let (stores, settings) = (Stores::in_memory(), Settings::default());
-        TestBoard::with(authority, board, stores, settings, |environment| {
+        let (stores, settings) = (Stores::in_memory(), ApiSettings::default());
+        TestApi::with(authority, board, stores, settings, |environment| {
             environment.clock(clock)
         })
     }
@@ -210,8 +210,8 @@ impl Suite {
     }
 
     /// The present access of the member with this id.
-    pub async fn access_of(&self, member: &UserId) -> TestResult<Option<Standing>> {
-        Ok(self.inner.authority.member(member).await?)
+    pub async fn access_of(&self, member: &UserId) -> TestResult<Option<Access>> {
+        Ok(self.inner.authority.member_access(member).await?)
     }
 
     fn caller(&self, name: &str, user: Option<UserId>) -> TestCaller {
@@ -226,18 +226,19 @@ impl Suite {
     /// A new top forum that these see, and in which every member among them writes. Needs [`Part::HiddenForums`] unless
     /// all callers see it.
     pub async fn forum(&self, readers: Audience) -> TestResult<ForumId> {
-        self.forum_of(None, readers, Audience::Guests).await
+        self.containing_forum(None, readers, Audience::Guests).await
     }
 
     /// A new forum below `parent`. Needs [`Part::SubForums`], and the same as [`forum`](Self::forum).
     pub async fn sub_forum(&self, parent: &ForumId, readers: Audience) -> TestResult<ForumId> {
         self.require(Part::SubForums)?;
-        self.forum_of(Some(parent), readers, Audience::Guests).await
+        self.containing_forum(Some(parent), readers, Audience::Guests)
+            .await
     }
 
     /// A new forum that these see, and in which those write. Needs [`Part::HiddenForums`] unless all callers see it, and
     /// [`Part::ReadOnlyForums`] unless all members who see it write there.
-    pub async fn forum_of(
+    pub async fn containing_forum(
         &self,
         parent: Option<&ForumId>,
         readers: Audience,
@@ -269,7 +270,7 @@ impl Suite {
     }
 
     /// The first post of a new thread by `author`, a minute after everything before. Needs [`Part::Threads`].
-    pub async fn thread(&self, author: &TestCaller, forum: &ForumId) -> TestResult<PostAt> {
+    pub async fn thread(&self, author: &TestCaller, forum: &ForumId) -> TestResult<PostPath> {
         self.require(Part::Threads)?;
         let (title, body) = (self.text("Thread"), self.text("Words about"));
         self.write_thread(author, forum, &title, &body).await
@@ -281,15 +282,18 @@ impl Suite {
         forum: &ForumId,
         title: &str,
         body: &str,
-    ) -> TestResult<PostAt> {
+    ) -> TestResult<PostPath> {
         self.advance(MINUTE);
         let new = start(title, body);
         let (thread, post) = self.fixture.write_thread(&author.id(), forum, new).await?;
-        Ok(PostAt { thread, post })
+        Ok(PostPath {
+            thread_id: thread,
+            post_id: post,
+        })
     }
 
     /// A new reply by `author`, a minute after everything before. Needs [`Part::Posts`].
-    pub async fn post(&self, author: &TestCaller, thread: &ThreadId) -> TestResult<PostAt> {
+    pub async fn post(&self, author: &TestCaller, thread: &ThreadId) -> TestResult<PostPath> {
         self.require(Part::Posts)?;
         let body = self.text("An answer");
         self.write_reply(author, thread, &body).await
@@ -300,14 +304,17 @@ impl Suite {
         author: &TestCaller,
         thread: &ThreadId,
         body: &str,
-    ) -> TestResult<PostAt> {
+    ) -> TestResult<PostPath> {
         self.advance(MINUTE);
         let (author, thread) = (author.id(), thread.clone());
         let post = self
             .fixture
             .write_reply(&author, &thread, reply(body))
             .await?;
-        Ok(PostAt { thread, post })
+        Ok(PostPath {
+            thread_id: thread,
+            post_id: post,
+        })
     }
 
     /// A text that this board does not have yet.

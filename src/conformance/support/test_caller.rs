@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::suite::SuiteInner;
 use super::{CallResult, Part, TestFailure, TestResult};
-use crate::host::{Caller, In, Member, Place, Refusal, Result, Standing};
+use crate::host::{Access, BoardError, BoardResult, Caller, InForum, MemberCaller, ResourceRef};
 use crate::model::*;
 
 /// A caller of the board under test: the guest, or a member.
@@ -22,11 +22,11 @@ pub struct TestCaller {
     /// `None` for the guest.
     pub(crate) user: Option<UserId>,
     /// Used instead of the present access.
-    pub(crate) cached: Option<Standing>,
+    pub(crate) cached: Option<Access>,
 }
 
 /// The result of the library's access check before a call.
-type Admission = Result<()>;
+type Admission = BoardResult<()>;
 
 macro_rules! calls {
     ($($kind:ident $name:ident($($argument:ident: $type:ty),*) $(at $place:expr)? => $reply:ty, $part:ident;)+) => {
@@ -40,7 +40,7 @@ macro_rules! calls {
                     let (caller, admission) = self.$kind($($place)?).await?;
                     let result = self.inner.board.$name(&caller, $($argument.clone()),*).await;
                     let result = agreed(&call, admission, result)?;
-                    self.inner.checked(&call, Part::$part, caller.standing(), result)
+                    self.inner.checked(&call, Part::$part, caller.access(), result)
                 };
                 let result = result.await;
                 CallResult { call, result }
@@ -50,44 +50,52 @@ macro_rules! calls {
 }
 
 calls! {
-    read forums() => Vec<Forum>, Guests;
-    read thread(thread: ThreadId) => Thread, Threads;
-    read posts(thread: ThreadId, list: ListPosts) => In<Page<Post>>, Posts;
-    read profile(user: UserRef) => Profile, Profiles;
-    read poll(thread: ThreadId) => In<Poll>, Polls;
-    read search(search: Search) => Page<SearchHit>, Search;
-    read forum_of(place: Place<'_>) => ForumId, Replies;
+    read list_forums() => Vec<Forum>, Guests;
+    read get_thread(thread: ThreadId) => Thread, Threads;
+    read list_posts(thread: ThreadId, list: ListPostsParams) => InForum<Page<Post>>, Posts;
+    read get_member(user: UserRef) => Member, Profiles;
+    read get_poll(thread: ThreadId) => InForum<Poll>, Polls;
+    read search(search: SearchParams) => Page<SearchHit>, Search;
+    read containing_forum(place: ResourceRef<'_>) => ForumId, Replies;
 
-    own me() => Account, Account;
-    own messages(list: ListMessages) => Page<MessageSummary>, Messages;
-    own message(message: MessageId, opening: Opening) => Message, Messages;
-    own subscriptions(list: ListSubscriptions) => Page<Subscription>, Subscriptions;
+    own get_me() => OwnAccount, Account;
+    own list_messages(list: ListMessagesParams) => Page<MessageSummary>, Messages;
+    own open_message(message: MessageId, opening: MarkRead) => Message, Messages;
+    own list_subscriptions(list: ListSubscriptionsParams) => Page<Subscription>, Subscriptions;
 
-    write start_thread(forum: ForumId, new: StartThread) at Place::Forum(forum) => Thread, StartingThreads;
-    write reply(thread: ThreadId, reply: Reply) at Place::Thread(thread) => In<Post>, Replies;
-    write edit_post(at: PostAt, edit: EditPost) at Place::Post(&at.thread, &at.post) => In<Post>, Editing;
-    write delete_post(at: PostAt) at Place::Post(&at.thread, &at.post) => (), Deletion;
-    write rate(user: UserRef, rating: Rate) at Place::Nowhere => Rating, Reputation;
-    write send_message(new: SendMessage) at Place::Nowhere => Message, Messages;
-    write vote(poll: PollId, vote: Vote) at Place::Poll(poll) => In<Poll>, Polls;
-    write edit_poll(poll: PollId, edit: EditPoll) at Place::Poll(poll) => In<Poll>, Polls;
-    write follow(what: Target) at Place::Nowhere => Followed, Subscriptions;
-    write unfollow(what: Target) at Place::Nowhere => (), Subscriptions;
+    write create_thread(forum: ForumId, new: NewThread) at ResourceRef::Forum(forum) => Thread, StartingThreads;
+    write create_post(thread: ThreadId, reply: NewPost) at ResourceRef::Thread(thread) => InForum<Post>, Replies;
+    write update_post(at: PostPath, edit: PostUpdate) at ResourceRef::Post(&at.thread_id, &at.post_id) => InForum<Post>, Editing;
+    write delete_post(at: PostPath) at ResourceRef::Post(&at.thread_id, &at.post_id) => (), Deletion;
+    write rate_member(user: UserRef, rating: NewRating) at ResourceRef::Global => Rating, Reputation;
+    write send_message(new: NewMessage) at ResourceRef::Global => Message, Messages;
+    write vote(poll: PollId, vote: NewVote) at ResourceRef::Poll(poll) => InForum<Poll>, Polls;
+    write update_poll(poll: PollId, edit: PollUpdate) at ResourceRef::Poll(poll) => InForum<Poll>, Polls;
+    write subscribe(what: SubscriptionTarget) at ResourceRef::Global => SubscribeOutcome, Subscriptions;
+    write unsubscribe(what: SubscriptionTarget) at ResourceRef::Global => (), Subscriptions;
 }
 
 impl TestCaller {
     /// Calls [`Board::threads`](crate::host::Board::threads), unless the caller does not see the forum: then the library
     /// does not call it. The host needs [`Part::Threads`].
-    pub async fn threads(&self, forum: &ForumId, list: &ListThreads) -> CallResult<Page<Thread>> {
+    pub async fn threads(
+        &self,
+        forum: &ForumId,
+        list: &ListThreadsParams,
+    ) -> CallResult<Page<Thread>> {
         let call = format!("threads({forum:?}, {list:?}) as {}", self.name);
         let result = async {
             let caller = self.caller().await?;
             let board = &self.inner.board;
-            let result = match caller.standing().forums().contains(forum) {
-                true => board.threads(&caller, forum.clone(), list.clone()).await,
-                false => Err(Refusal::Absent),
+            let result = match caller.access().visible_forums().contains(forum) {
+                true => {
+                    board
+                        .list_threads(&caller, forum.clone(), list.clone())
+                        .await
+                }
+                false => Err(BoardError::PathNotFound),
             };
-            let access = caller.standing();
+            let access = caller.access();
             self.inner.checked(&call, Part::Threads, access, result)
         };
         let result = result.await;
@@ -98,25 +106,25 @@ impl TestCaller {
         Ok((self.caller().await?, Ok(())))
     }
 
-    async fn own(&self) -> TestResult<(Member, Admission)> {
+    async fn own(&self) -> TestResult<(MemberCaller, Admission)> {
         Ok((self.member().await?, Ok(())))
     }
 
     /// A write, a minute after everything before: no rule meets a flood limit by chance.
-    async fn write(&self, place: Place<'_>) -> TestResult<(Member, Admission)> {
+    async fn write(&self, place: ResourceRef<'_>) -> TestResult<(MemberCaller, Admission)> {
         self.inner.clock.advance(Duration::from_secs(60));
         let member = self.member().await?;
         let forum = match place {
-            Place::Nowhere => return Ok((member, Ok(()))),
-            Place::Forum(forum) => Ok(forum.clone()),
+            ResourceRef::Global => return Ok((member, Ok(()))),
+            ResourceRef::Forum(forum) => Ok(forum.clone()),
             _ => {
                 let caller = Caller::Member(member.clone());
-                self.inner.board.forum_of(&caller, place).await
+                self.inner.board.containing_forum(&caller, place).await
             }
         };
         let admission = forum.and_then(|forum| {
-            let seen = member.standing().forums().contains(&forum);
-            seen.then_some(()).ok_or(Refusal::Absent)
+            let seen = member.access().visible_forums().contains(&forum);
+            seen.then_some(()).ok_or(BoardError::PathNotFound)
         });
         Ok((member, admission))
     }
@@ -142,18 +150,18 @@ impl TestCaller {
     }
 
     /// The present access; `None` for an account that can no longer act.
-    pub async fn access(&self) -> TestResult<Option<Standing>> {
+    pub async fn access(&self) -> TestResult<Option<Access>> {
         let authority = &self.inner.authority;
         Ok(match (&self.cached, &self.user) {
             (Some(cached), _) => Some(cached.clone()),
-            (None, Some(user)) => authority.member(user).await?,
-            (None, None) => Some(authority.guest().await?),
+            (None, Some(user)) => authority.member_access(user).await?,
+            (None, None) => Some(authority.guest_access().await?),
         })
     }
 
     /// The same caller with the present access in all later calls, as if one request were under way meanwhile.
     pub async fn cache_access(&self) -> TestResult<Self> {
-        let cached = Some(self.caller().await?.standing().clone());
+        let cached = Some(self.caller().await?.access().clone());
         Ok(Self {
             cached,
             ..self.clone()
@@ -165,12 +173,12 @@ impl TestCaller {
         let access =
             access.ok_or_else(|| TestFailure::mismatch(&self.name, "no access", "access"))?;
         Ok(match &self.user {
-            Some(user) => Caller::Member(Member::new(user.clone(), access)),
+            Some(user) => Caller::Member(MemberCaller::new(user.clone(), access)),
             None => Caller::Guest(access),
         })
     }
 
-    async fn member(&self) -> TestResult<Member> {
+    async fn member(&self) -> TestResult<MemberCaller> {
         match self.caller().await? {
             Caller::Member(member) => Ok(member),
             Caller::Guest(_) => Err(TestFailure::mismatch(&self.name, "a guest", "a member")),
@@ -186,19 +194,23 @@ impl Debug for TestCaller {
 
 /// Refuses a call that the library does not admit: the board has to refuse it as absent by itself, because it decides
 /// later, inside its own transaction.
-fn agreed<T: Debug>(call: &str, admission: Admission, result: Result<T>) -> TestResult<Result<T>> {
+fn agreed<T: Debug>(
+    call: &str,
+    admission: Admission,
+    result: BoardResult<T>,
+) -> TestResult<BoardResult<T>> {
     match (admission, result) {
-        (Err(Refusal::Absent), Ok(reply)) => Err(TestFailure::mismatch(
+        (Err(BoardError::PathNotFound), Ok(reply)) => Err(TestFailure::mismatch(
             call,
             format_args!("{reply:?}"),
-            "Refusal::Absent, as the caller does not see the place",
+            "BoardError::Absent, as the caller does not see the place",
         )),
-        (Err(Refusal::NotImplemented), Ok(_)) => Err(TestFailure::mismatch(
+        (Err(BoardError::NotImplemented), Ok(_)) => Err(TestFailure::mismatch(
             call,
-            "no implementation of `Board::forum_of` for such a place",
+            "no implementation of `Board::containing_forum` for such a place",
             "one, which the library calls before each write",
         )),
-        (Err(refusal), Ok(_) | Err(Refusal::Absent)) => Ok(Err(refusal)),
+        (Err(refusal), Ok(_) | Err(BoardError::PathNotFound)) => Ok(Err(refusal)),
         (_, result) => Ok(result),
     }
 }

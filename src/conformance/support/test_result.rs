@@ -3,7 +3,7 @@
 use std::fmt::{self, Debug, Display};
 
 use super::Part;
-use crate::host::{BoxError, Fault};
+use crate::host::{BackendError, BoxError};
 
 /// The result of a rule or of a step of it. `?` ends the rule at the first failure.
 pub type TestResult<T = ()> = Result<T, TestFailure>;
@@ -48,8 +48,8 @@ impl From<BoxError> for TestFailure {
     }
 }
 
-impl From<Fault> for TestFailure {
-    fn from(fault: Fault) -> Self {
+impl From<BackendError> for TestFailure {
+    fn from(fault: BackendError) -> Self {
         Self::Failed(format!("the backend failed: {fault}"))
     }
 }

@@ -9,8 +9,8 @@ pub(crate) struct ThreadFixture {
     pub(crate) forum: ForumId,
     pub(crate) otto: TestCaller,
     pub(crate) alice: TestCaller,
-    pub(crate) first: PostAt,
-    pub(crate) at: PostAt,
+    pub(crate) first: PostPath,
+    pub(crate) at: PostPath,
 }
 
 impl ThreadFixture {
@@ -18,7 +18,7 @@ impl ThreadFixture {
         let forum = suite.forum(Audience::Guests).await?;
         let [otto, alice] = suite.members(["otto", "alice"]).await?;
         let first = suite.thread(&otto, &forum).await?;
-        let at = suite.post(&alice, &first.thread).await?;
+        let at = suite.post(&alice, &first.thread_id).await?;
         Ok(Self {
             forum,
             otto,
@@ -57,67 +57,71 @@ impl TestCaller {
         title: &str,
         body: &str,
     ) -> CallResult<Thread> {
-        self.start_thread(forum, &start(title, body)).await
+        self.create_thread(forum, &start(title, body)).await
     }
 
     pub(crate) async fn answer(&self, thread: &ThreadId, body: &str) -> CallResult<Post> {
-        self.reply(thread, &reply(body)).await.map(|post| post.it)
+        self.create_post(thread, &reply(body))
+            .await
+            .map(|post| post.value)
     }
 
-    pub(crate) async fn edit(&self, at: &PostAt, body: &str) -> CallResult<Post> {
-        self.edit_post(at, &edit(body)).await.map(|post| post.it)
+    pub(crate) async fn edit(&self, at: &PostPath, body: &str) -> CallResult<Post> {
+        self.update_post(at, &edit(body))
+            .await
+            .map(|post| post.value)
     }
 
-    pub(crate) async fn get_forums(&self) -> TestResult<Vec<Forum>> {
-        self.forums().await.expect_ok()
+    pub(crate) async fn fetch_forums(&self) -> TestResult<Vec<Forum>> {
+        self.list_forums().await.expect_ok()
     }
 
-    pub(crate) async fn get_forum(&self, forum: &ForumId) -> TestResult<Forum> {
-        let forums = self.get_forums().await?;
+    pub(crate) async fn fetch_forum(&self, forum: &ForumId) -> TestResult<Forum> {
+        let forums = self.fetch_forums().await?;
         only(forums.into_iter().filter(|found| found.forum_id == *forum))
     }
 
-    pub(crate) async fn get_thread(&self, thread: &ThreadId) -> TestResult<Thread> {
-        self.thread(thread).await.expect_ok()
+    pub(crate) async fn fetch_thread(&self, thread: &ThreadId) -> TestResult<Thread> {
+        self.get_thread(thread).await.expect_ok()
     }
 
     /// The first page of a forum's threads.
-    pub(crate) async fn get_threads(&self, forum: &ForumId) -> TestResult<Vec<Thread>> {
-        let list = ListThreads::default();
+    pub(crate) async fn fetch_threads(&self, forum: &ForumId) -> TestResult<Vec<Thread>> {
+        let list = ListThreadsParams::default();
         Ok(self.threads(forum, &list).await.expect_ok()?.items)
     }
 
     pub(crate) async fn thread_ids(&self, forum: &ForumId) -> TestResult<Vec<ThreadId>> {
-        let threads = self.get_threads(forum).await?.into_iter();
+        let threads = self.fetch_threads(forum).await?.into_iter();
         Ok(threads.map(|thread| thread.thread_id).collect())
     }
 
     /// The first page of a thread's posts.
     pub(crate) async fn first_page(&self, thread: &ThreadId) -> CallResult<Vec<Post>> {
-        let page = self.posts(thread, &ListPosts::default()).await;
-        page.map(|page| page.it.items)
+        let page = self.list_posts(thread, &ListPostsParams::default()).await;
+        page.map(|page| page.value.items)
     }
 
-    pub(crate) async fn get_posts(&self, thread: &ThreadId) -> TestResult<Vec<Post>> {
+    pub(crate) async fn fetch_posts(&self, thread: &ThreadId) -> TestResult<Vec<Post>> {
         self.first_page(thread).await.expect_ok()
     }
 
     /// `None` if the caller does not find the post in its thread.
-    pub(crate) async fn find_post(&self, at: &PostAt) -> TestResult<Option<Post>> {
-        let posts = self.get_posts(&at.thread).await?;
-        Ok(posts.into_iter().find(|post| post.post_id == at.post))
+    pub(crate) async fn find_post(&self, at: &PostPath) -> TestResult<Option<Post>> {
+        let posts = self.fetch_posts(&at.thread_id).await?;
+        Ok(posts.into_iter().find(|post| post.post_id == at.post_id))
     }
 
-    pub(crate) async fn get_post(&self, at: &PostAt) -> TestResult<Post> {
+    pub(crate) async fn fetch_post(&self, at: &PostPath) -> TestResult<Post> {
         only(self.find_post(at).await?)
     }
 
-    pub(crate) async fn post_state(&self, at: &PostAt) -> TestResult<Option<State>> {
+    pub(crate) async fn post_state(&self, at: &PostPath) -> TestResult<Option<ContentState>> {
         Ok(self.find_post(at).await?.map(|post| post.state))
     }
 
-    pub(crate) async fn get_profile(&self, user: &UserRef) -> TestResult<Profile> {
-        self.profile(user).await.expect_ok()
+    pub(crate) async fn fetch_member(&self, user: &UserRef) -> TestResult<Member> {
+        self.get_member(user).await.expect_ok()
     }
 }
 

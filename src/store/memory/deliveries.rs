@@ -5,32 +5,33 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::webhook_tables::{DeliveryRow, MemoryWebhooks, WebhookTables};
-use crate::error::Stored;
+use super::webhook_tables::{DeliveryRow, MemoryWebhookStore, WebhookTables};
+use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{
-    Backlog, Claim, Claimed, Claims, Deliveries, DeliveryCount, Filter, Settlement, Usage, lock,
+    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
+    QueueStats, Settlement, Usage, lock,
 };
-use crate::webhook::{Attempted, Delivery, Event, State};
+use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
 
 #[async_trait]
-impl Deliveries for MemoryWebhooks {
-    async fn claim(&self, claim: &Claim, now: Timestamp) -> Stored<Claims> {
+impl DeliveryStore for MemoryWebhookStore {
+    async fn claim(&self, claim: &ClaimRequest, now: Timestamp) -> BackendResult<ClaimBatch> {
         let mut tables = lock(&self.0);
         let (taken, next) = claim.pick(tables.pending(claim), now);
-        let until = now.plus(claim.lease);
+        let until = now.saturating_add(claim.lease);
         let taken = taken.iter().filter_map(|id| tables.take_lease(id, until));
-        Ok(Claims {
-            taken: taken.collect(),
-            next,
+        Ok(ClaimBatch {
+            deliveries: taken.collect(),
+            next_due_at: next,
         })
     }
 
     async fn begin_sending(
         &self,
-        claimed: &[Claimed],
+        claimed: &[ClaimedDelivery],
         now: Timestamp,
-    ) -> Stored<HashSet<DeliveryId>> {
+    ) -> BackendResult<HashSet<DeliveryId>> {
         let mut tables = lock(&self.0);
         let begun = claimed.iter().filter(|one| tables.begin_sending(one, now));
         Ok(begun.map(|one| one.delivery.id.clone()).collect())
@@ -40,17 +41,22 @@ impl Deliveries for MemoryWebhooks {
         &self,
         settlements: &[Settlement],
         now: Timestamp,
-    ) -> Stored<HashSet<DeliveryId>> {
+    ) -> BackendResult<HashSet<DeliveryId>> {
         let mut tables = lock(&self.0);
         let settled = settlements.iter().filter(|one| tables.settle(one, now));
         Ok(settled.map(|one| one.delivery.clone()).collect())
     }
 
-    async fn release(&self, claimed: &[Claimed], wait: Duration, now: Timestamp) -> Stored<()> {
+    async fn release(
+        &self,
+        claimed: &[ClaimedDelivery],
+        wait: Duration,
+        now: Timestamp,
+    ) -> BackendResult<()> {
         let mut tables = lock(&self.0);
-        let due_at = now.plus(wait);
+        let due_at = now.saturating_add(wait);
         for one in claimed {
-            if tables.holds(&one.delivery.id, one.lease) {
+            if tables.holds(&one.delivery.id, one.lease_id) {
                 let release = |row: &mut DeliveryRow| row.release(one.lease_expired, due_at);
                 tables.rows.change(&one.delivery.id, release);
             }
@@ -58,22 +64,22 @@ impl Deliveries for MemoryWebhooks {
         Ok(())
     }
 
-    async fn backlog(&self, now: Timestamp) -> Stored<Backlog> {
+    async fn queue_stats(&self, now: Timestamp) -> BackendResult<QueueStats> {
         let tables = lock(&self.0);
         let enabled = tables.endpoints.iter().filter(|endpoint| endpoint.enabled);
         let pending = enabled.flat_map(|endpoint| tables.rows.due(&endpoint.id, u32::MAX));
         let due = pending.map(|(due_at, _)| due_at).filter(|due| *due <= now);
-        let backlog = due.fold(Backlog::default(), |backlog, due| Backlog {
+        let backlog = due.fold(QueueStats::default(), |backlog, due| QueueStats {
             depth: backlog.depth + 1,
-            since: Some(backlog.since.map_or(due, |since| since.min(due))),
+            oldest_due_at: Some(backlog.oldest_due_at.map_or(due, |since| since.min(due))),
         });
-        Ok(Backlog {
-            depth: backlog.depth.min(Backlog::MAX_DEPTH),
+        Ok(QueueStats {
+            depth: backlog.depth.min(QueueStats::MAX_DEPTH),
             ..backlog
         })
     }
 
-    async fn usage(&self, since: Timestamp, now: Timestamp) -> Stored<Usage> {
+    async fn usage(&self, since: Timestamp, now: Timestamp) -> BackendResult<Usage> {
         let tables = lock(&self.0);
         let mut counts = HashMap::new();
         let mut attempt_times = [0; 6];
@@ -86,7 +92,7 @@ impl Deliveries for MemoryWebhooks {
                 ..
             } = &row.delivery;
             if *created_at > since {
-                let hours_ago = now.since(*created_at).as_secs() / 3600;
+                let hours_ago = now.saturating_duration_since(*created_at).as_secs() / 3600;
                 *counts
                     .entry((hours_ago, endpoint.clone(), progress.state))
                     .or_default() += 1;
@@ -111,12 +117,12 @@ impl Deliveries for MemoryWebhooks {
         })
     }
 
-    async fn send(
+    async fn enqueue(
         &self,
         event: &Event,
         endpoint: &EndpointId,
         now: Timestamp,
-    ) -> Stored<Option<DeliveryId>> {
+    ) -> BackendResult<Option<DeliveryId>> {
         let mut tables = lock(&self.0);
         if tables.enabled(endpoint).is_none() {
             return Ok(None);
@@ -125,14 +131,19 @@ impl Deliveries for MemoryWebhooks {
         Ok(Some(tables.queue(event, endpoint, now)))
     }
 
-    async fn retry(&self, id: &DeliveryId, now: Timestamp) -> Stored<bool> {
+    async fn retry(&self, id: &DeliveryId, now: Timestamp) -> BackendResult<bool> {
         Ok(lock(&self.0).retry(id, now))
     }
 
-    async fn retry_dead(&self, endpoint: &EndpointId, now: Timestamp, limit: u32) -> Stored<u64> {
+    async fn retry_dead(
+        &self,
+        endpoint: &EndpointId,
+        now: Timestamp,
+        limit: u32,
+    ) -> BackendResult<u64> {
         let mut tables = lock(&self.0);
         let is_dead = |delivery: &Delivery| {
-            delivery.endpoint == *endpoint && delivery.progress.state == State::Dead
+            delivery.endpoint == *endpoint && delivery.progress.state == DeliveryState::Dead
         };
         let all = tables.rows.newest(None).map(|row| &row.delivery);
         let dead = all
@@ -143,7 +154,7 @@ impl Deliveries for MemoryWebhooks {
         Ok(retried.count() as u64)
     }
 
-    async fn remove(&self, id: &DeliveryId) -> Stored<bool> {
+    async fn remove(&self, id: &DeliveryId) -> BackendResult<bool> {
         let mut tables = lock(&self.0);
         let is_there = tables.row(id).is_some();
         if is_there {
@@ -152,13 +163,13 @@ impl Deliveries for MemoryWebhooks {
         Ok(is_there)
     }
 
-    async fn find(&self, id: &DeliveryId) -> Stored<Option<(Delivery, Vec<Attempted>)>> {
+    async fn find(&self, id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>> {
         let tables = lock(&self.0);
         let found = tables.row(id);
         Ok(found.map(|row| (row.delivery.clone(), row.attempts.iter().cloned().collect())))
     }
 
-    async fn list(&self, filter: &Filter) -> Stored<Vec<Delivery>> {
+    async fn list(&self, filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>> {
         let tables = lock(&self.0);
         let newest = tables.rows.newest(filter.after.as_ref());
         let listed = newest
@@ -167,7 +178,7 @@ impl Deliveries for MemoryWebhooks {
         Ok(listed.take(filter.limit as usize).collect())
     }
 
-    async fn sweep(&self, before: Timestamp, limit: u32) -> Stored<u64> {
+    async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64> {
         let mut tables = lock(&self.0);
         let over = tables.rows.all().filter(|row| {
             let ended = row.ended_at.is_some_and(|ended_at| ended_at < before);
@@ -185,20 +196,20 @@ impl Deliveries for MemoryWebhooks {
 
 impl WebhookTables {
     /// What a claim may take, or has to wait for.
-    fn pending(&self, claim: &Claim) -> Vec<(Timestamp, DeliveryId)> {
+    fn pending(&self, claim: &ClaimRequest) -> Vec<(Timestamp, DeliveryId)> {
         let enabled = self.endpoints.iter().filter(|endpoint| endpoint.enabled);
         let due = |id| self.rows.due(id, claim.room_at(id));
         enabled.flat_map(|endpoint| due(&endpoint.id)).collect()
     }
 
-    fn take_lease(&mut self, id: &DeliveryId, until: Timestamp) -> Option<Claimed> {
+    fn take_lease(&mut self, id: &DeliveryId, until: Timestamp) -> Option<ClaimedDelivery> {
         let row = self.rows.get(id)?;
-        let claimed = Claimed {
+        let claimed = ClaimedDelivery {
             delivery: row.delivery.clone(),
             endpoint: self.endpoint(&row.delivery.endpoint)?.clone(),
             event: self.events.get(&row.delivery.event)?.clone(),
             lease_expired: row.sending,
-            lease: row.lease + 1,
+            lease_id: row.lease + 1,
             lease_until: until,
         };
         self.rows.change(id, |row| row.take_lease(until));
@@ -206,9 +217,9 @@ impl WebhookTables {
     }
 
     /// Returns whether the lease is in force and has not expired; then sending begins.
-    fn begin_sending(&mut self, claimed: &Claimed, now: Timestamp) -> bool {
+    fn begin_sending(&mut self, claimed: &ClaimedDelivery, now: Timestamp) -> bool {
         let id = &claimed.delivery.id;
-        let is_held = |row: &DeliveryRow| row.lease == claimed.lease && row.holds_lease(now);
+        let is_held = |row: &DeliveryRow| row.lease == claimed.lease_id && row.holds_lease(now);
         let begins = self.row(id).is_some_and(is_held);
         if begins {
             self.rows.change(id, |row| row.sending = true);
@@ -219,7 +230,7 @@ impl WebhookTables {
     /// Returns whether the delivery was queued again, or made due.
     fn retry(&mut self, id: &DeliveryId, now: Timestamp) -> bool {
         let idle = self.row(id).filter(|row| !row.holds_lease(now));
-        let retried = idle.and_then(|row| row.delivery.progress.retried(now));
+        let retried = idle.and_then(|row| row.delivery.progress.requeued(now));
         if let Some(progress) = retried {
             self.rows.change(id, |row| row.retry(progress));
         }
@@ -228,7 +239,7 @@ impl WebhookTables {
 
     /// Whether the lease was still in force; it is not from now on.
     fn settle(&mut self, settlement: &Settlement, now: Timestamp) -> bool {
-        let holds = self.holds(&settlement.delivery, settlement.lease);
+        let holds = self.holds(&settlement.delivery, settlement.lease_id);
         if holds {
             let settle = |row: &mut DeliveryRow| row.settle(settlement, now);
             self.rows.change(&settlement.delivery, settle);

@@ -2,15 +2,15 @@
 
 use async_trait::async_trait;
 
-use super::webhook_tables::MemoryWebhooks;
-use crate::error::Stored;
+use super::webhook_tables::MemoryWebhookStore;
+use crate::error::BackendResult;
 use crate::model::EndpointId;
-use crate::store::{Endpoints, lock};
+use crate::store::{EndpointStore, lock};
 use crate::webhook::{Endpoint, KeyId};
 
 #[async_trait]
-impl Endpoints for MemoryWebhooks {
-    async fn add(&self, endpoint: &Endpoint) -> Stored<bool> {
+impl EndpointStore for MemoryWebhookStore {
+    async fn add(&self, endpoint: &Endpoint) -> BackendResult<bool> {
         let mut tables = lock(&self.0);
         let is_free = tables.endpoint(&endpoint.id).is_none()
             && !tables
@@ -23,26 +23,26 @@ impl Endpoints for MemoryWebhooks {
         Ok(is_free)
     }
 
-    async fn find(&self, id: &EndpointId) -> Stored<Option<Endpoint>> {
+    async fn find(&self, id: &EndpointId) -> BackendResult<Option<Endpoint>> {
         Ok(lock(&self.0).endpoint(id).cloned())
     }
 
-    async fn update(&self, endpoint: &Endpoint) -> Stored<bool> {
+    async fn update(&self, endpoint: &Endpoint) -> BackendResult<bool> {
         Ok(lock(&self.0).replace(endpoint))
     }
 
-    async fn remove(&self, id: &EndpointId) -> Stored<bool> {
+    async fn remove(&self, id: &EndpointId) -> BackendResult<bool> {
         let mut tables = lock(&self.0);
         let before = tables.endpoints.len();
         tables.endpoints.retain(|endpoint| endpoint.id != *id);
         Ok(tables.endpoints.len() < before)
     }
 
-    async fn all(&self) -> Stored<Vec<Endpoint>> {
+    async fn list(&self) -> BackendResult<Vec<Endpoint>> {
         Ok(lock(&self.0).endpoints.clone())
     }
 
-    async fn key_id(&self) -> Stored<Option<KeyId>> {
+    async fn key_id(&self) -> BackendResult<Option<KeyId>> {
         Ok(lock(&self.0).key.clone())
     }
 
@@ -51,7 +51,7 @@ impl Endpoints for MemoryWebhooks {
         former: Option<&KeyId>,
         key: &KeyId,
         endpoints: &[Endpoint],
-    ) -> Stored<bool> {
+    ) -> BackendResult<bool> {
         let mut tables = lock(&self.0);
         let version = |one: &Endpoint| tables.endpoint(&one.id).map(|stored| stored.version);
         let mut given = endpoints.iter();

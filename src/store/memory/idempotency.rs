@@ -5,27 +5,30 @@ use std::sync::Mutex;
 
 use async_trait::async_trait;
 
-use crate::error::Stored;
+use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::{Attempt, Begin, Entry, Idempotency, Outcome, Ticket, lock};
+use crate::store::{
+    BeginOutcome, Completion, IdempotencyRecord, IdempotencyStore, IdempotentRequest, Reservation,
+    lock,
+};
 use crate::token::Lookup;
 
 type Key = (Lookup, String);
 
 /// First answers in a map, and their keys by age, so that they are forgotten in time.
 #[derive(Debug, Default)]
-pub struct MemoryIdempotency(Mutex<Keys>);
+pub struct MemoryIdempotencyStore(Mutex<Keys>);
 
 /// Both hold the same keys.
 #[derive(Debug, Default)]
 struct Keys {
-    entries: HashMap<Key, Entry>,
+    entries: HashMap<Key, IdempotencyRecord>,
     by_age: BTreeSet<(Timestamp, Key)>,
 }
 
 impl Keys {
-    fn take(&mut self, key: Key, entry: Entry) {
-        self.by_age.insert((entry.began, key.clone()));
+    fn take(&mut self, key: Key, entry: IdempotencyRecord) {
+        self.by_age.insert((entry.started_at, key.clone()));
         self.entries.insert(key, entry);
     }
 
@@ -44,46 +47,50 @@ impl Keys {
 
     fn oldest_over(&self, now: Timestamp) -> Option<(Timestamp, Key)> {
         let oldest = self.by_age.first()?;
-        let is_over = self.entries.get(&oldest.1)?.is_over(now);
+        let is_over = self.entries.get(&oldest.1)?.is_expired(now);
         is_over.then(|| oldest.clone())
     }
 }
 
 #[async_trait]
-impl Idempotency for MemoryIdempotency {
-    async fn begin(&self, attempt: &Attempt, now: Timestamp) -> Stored<Begin> {
+impl IdempotencyStore for MemoryIdempotencyStore {
+    async fn begin(
+        &self,
+        attempt: &IdempotentRequest,
+        now: Timestamp,
+    ) -> BackendResult<BeginOutcome> {
         let mut keys = lock(&self.0);
         keys.forget(now);
         let key = (attempt.token, attempt.key.clone());
         if let Some(entry) = keys.entries.get(&key) {
-            return Ok(entry.clone().says(&attempt.request, now));
+            return Ok(entry.clone().outcome_for(&attempt.fingerprint, now));
         }
-        let entry = Entry {
-            request: attempt.request,
-            began: now,
-            ended: None,
+        let entry = IdempotencyRecord {
+            fingerprint: attempt.fingerprint,
+            started_at: now,
+            completion: None,
         };
         keys.take(key, entry);
-        Ok(Begin::First(attempt.ticket(now)))
+        Ok(BeginOutcome::Reserved(attempt.reservation(now)))
     }
 
-    async fn settle(&self, ticket: &Ticket, outcome: Outcome) -> Stored<()> {
+    async fn complete(&self, ticket: &Reservation, outcome: Completion) -> BackendResult<()> {
         let mut keys = lock(&self.0);
         let key = (ticket.token, ticket.key.clone());
         let ended = match outcome {
-            Outcome::Answered(kept) => Some(kept),
-            Outcome::Unknown => None,
-            Outcome::DidNotRun => {
-                keys.free(key, ticket.began);
+            Completion::Responded(kept) => Some(kept),
+            Completion::OutcomeUnknown => None,
+            Completion::NotExecuted => {
+                keys.free(key, ticket.started_at);
                 return Ok(());
             }
         };
         if let Some(entry) = keys
             .entries
             .get_mut(&key)
-            .filter(|entry| entry.began == ticket.began)
+            .filter(|entry| entry.started_at == ticket.started_at)
         {
-            entry.ended = Some(ended);
+            entry.completion = Some(ended);
         }
         Ok(())
     }

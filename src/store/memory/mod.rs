@@ -8,7 +8,7 @@ mod rate_limits;
 mod tokens;
 mod webhook_tables;
 
-pub use idempotency::MemoryIdempotency;
-pub use rate_limits::MemoryBudgets;
-pub use tokens::MemoryTokens;
-pub use webhook_tables::MemoryWebhooks;
+pub use idempotency::MemoryIdempotencyStore;
+pub use rate_limits::MemoryRateLimitStore;
+pub use tokens::MemoryTokenStore;
+pub use webhook_tables::MemoryWebhookStore;

@@ -2,31 +2,31 @@
 
 use async_trait::async_trait;
 
-use super::webhook_tables::{MemoryWebhooks, WebhookTables};
-use crate::error::Stored;
+use super::webhook_tables::{MemoryWebhookStore, WebhookTables};
+use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::{FanOut, Outbox, Quarantine, lock};
+use crate::store::{FanOut, OutboxStore, Quarantine, lock};
 use crate::webhook::Event;
 
 #[async_trait]
-impl Outbox for MemoryWebhooks {
-    async fn put(&self, event: &Event) -> Stored<()> {
+impl OutboxStore for MemoryWebhookStore {
+    async fn insert(&self, event: &Event) -> BackendResult<()> {
         lock(&self.0).events.put(event);
         Ok(())
     }
 
-    async fn waiting(&self, limit: u32) -> Stored<Vec<Event>> {
+    async fn pending(&self, limit: u32) -> BackendResult<Vec<Event>> {
         let tables = lock(&self.0);
         let waiting = tables.events.pending().take(limit as usize);
         Ok(waiting.cloned().collect())
     }
 
     /// Events in memory are not encoded, so that none is ever in quarantine.
-    async fn quarantined(&self, _limit: u32) -> Stored<Quarantine> {
+    async fn quarantined(&self, _limit: u32) -> BackendResult<Quarantine> {
         Ok(Quarantine::default())
     }
 
-    async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> Stored<()> {
+    async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> BackendResult<()> {
         let mut tables = lock(&self.0);
         for fan_out in events {
             tables.fan_out(fan_out, now);

@@ -10,10 +10,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::error::Stored;
+use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::rate_limit::{Budget, BudgetKey, Charge, Window};
-use crate::store::{Budgets, lock};
+use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey, WindowState};
+use crate::store::{RateLimitStore, lock};
 
 /// With [`MAX_KEYS`] keys in each, room for well over 1,000,000 prefixes in some 50 MB.
 const SHARDS: usize = 96;
@@ -30,17 +30,17 @@ const NO_ADDRESS: u128 = 0;
 /// A budget that runs is never evicted. When all places for addresses are taken, new ones share one overflow budget
 /// until windows have ended, or up to 5 s longer.
 #[derive(Debug)]
-pub struct MemoryBudgets {
+pub struct MemoryRateLimitStore {
     tokens: Vec<Mutex<Shard>>,
     prefixes: Vec<Mutex<Shard>>,
     attempts: Vec<Mutex<Shard>>,
-    overflow: Mutex<Option<Budget>>,
-    attempts_overflow: Mutex<Option<Budget>>,
+    overflow: Mutex<Option<WindowState>>,
+    attempts_overflow: Mutex<Option<WindowState>>,
     /// Random, so that a client cannot choose addresses of one shard.
     seed: u64,
 }
 
-impl Default for MemoryBudgets {
+impl Default for MemoryRateLimitStore {
     fn default() -> Self {
         Self {
             tokens: shards(usize::MAX),
@@ -57,26 +57,26 @@ fn shards(full: usize) -> Vec<Mutex<Shard>> {
     (0..SHARDS).map(|_| Mutex::new(Shard::new(full))).collect()
 }
 
-impl MemoryBudgets {
+impl MemoryRateLimitStore {
     pub(crate) fn charge_now(
         &self,
-        key: &BudgetKey,
+        key: &RateLimitKey,
         cost: u32,
-        window: Window,
+        window: Budget,
         now: Timestamp,
-    ) -> Charge {
+    ) -> RateLimitDecision {
         let place = self.place(key);
         let found = place.and_then(|(key, mut shard)| shard.charge(key, cost, window, now));
         found.unwrap_or_else(|| {
             let overflow = match key {
-                BudgetKey::Attempts(_) => &self.attempts_overflow,
+                RateLimitKey::Attempts(_) => &self.attempts_overflow,
                 _ => &self.overflow,
             };
             charge_overflow(overflow, cost, window, now)
         })
     }
 
-    pub(crate) fn refund_now(&self, key: &BudgetKey, cost: u32, window: Window, now: Timestamp) {
+    pub(crate) fn refund_now(&self, key: &RateLimitKey, cost: u32, window: Budget, now: Timestamp) {
         if let Some((key, mut shard)) = self.place(key) {
             shard.refund(key, cost, window, now);
         }
@@ -84,25 +84,31 @@ impl MemoryBudgets {
 
     /// What is known of a budget, whose window may be over by now.
     #[cfg(feature = "redis")]
-    pub(crate) fn known(&self, key: &BudgetKey) -> Option<Budget> {
+    pub(crate) fn known(&self, key: &RateLimitKey) -> Option<WindowState> {
         self.place(key).and_then(|(key, shard)| shard.known(key))
     }
 
     /// Takes a budget as it is elsewhere, if there is room for it.
     #[cfg(feature = "redis")]
-    pub(crate) fn note(&self, key: &BudgetKey, budget: Budget, window: Window, now: Timestamp) {
+    pub(crate) fn note(
+        &self,
+        key: &RateLimitKey,
+        budget: WindowState,
+        window: Budget,
+        now: Timestamp,
+    ) {
         if let Some((key, mut shard)) = self.place(key) {
             shard.note(key, budget, window, now);
         }
     }
 
     /// Where a budget is, under which number.
-    fn place(&self, key: &BudgetKey) -> Option<(u128, MutexGuard<'_, Shard>)> {
+    fn place(&self, key: &RateLimitKey) -> Option<(u128, MutexGuard<'_, Shard>)> {
         let (shards, key) = match key {
-            BudgetKey::Token(lookup) => (&self.tokens, u128::from_be_bytes(*lookup.as_bytes())),
-            BudgetKey::NoAddress => (&self.tokens, NO_ADDRESS),
-            BudgetKey::Prefix(prefix) => (&self.prefixes, *prefix),
-            BudgetKey::Attempts(hash) => (&self.attempts, *hash),
+            RateLimitKey::Token(lookup) => (&self.tokens, u128::from_be_bytes(*lookup.as_bytes())),
+            RateLimitKey::UnknownAddress => (&self.tokens, NO_ADDRESS),
+            RateLimitKey::Prefix(prefix) => (&self.prefixes, *prefix),
+            RateLimitKey::Attempts(hash) => (&self.attempts, *hash),
         };
         let number = xxh3_64_with_seed(&key.to_le_bytes(), self.seed);
         let shard = shards.get(number as usize % SHARDS)?;
@@ -111,11 +117,11 @@ impl MemoryBudgets {
 }
 
 fn charge_overflow(
-    overflow: &Mutex<Option<Budget>>,
+    overflow: &Mutex<Option<WindowState>>,
     cost: u32,
-    window: Window,
+    window: Budget,
     now: Timestamp,
-) -> Charge {
+) -> RateLimitDecision {
     let mut budget = lock(overflow);
     let (after, charge) = window.charge(*budget, cost, now);
     *budget = after;
@@ -123,24 +129,24 @@ fn charge_overflow(
 }
 
 #[async_trait]
-impl Budgets for MemoryBudgets {
+impl RateLimitStore for MemoryRateLimitStore {
     async fn charge(
         &self,
-        key: &BudgetKey,
+        key: &RateLimitKey,
         cost: u32,
-        window: Window,
+        window: Budget,
         now: Timestamp,
-    ) -> Stored<Charge> {
+    ) -> BackendResult<RateLimitDecision> {
         Ok(self.charge_now(key, cost, window, now))
     }
 
     async fn refund(
         &self,
-        key: &BudgetKey,
+        key: &RateLimitKey,
         cost: u32,
-        window: Window,
+        window: Budget,
         now: Timestamp,
-    ) -> Stored<()> {
+    ) -> BackendResult<()> {
         self.refund_now(key, cost, window, now);
         Ok(())
     }
@@ -153,7 +159,7 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Shard {
     full: usize,
-    budgets: HashMap<u128, Budget>,
+    budgets: HashMap<u128, WindowState>,
     next_sweep: Timestamp,
 }
 
@@ -172,9 +178,9 @@ impl Shard {
         &mut self,
         key: u128,
         cost: u32,
-        window: Window,
+        window: Budget,
         now: Timestamp,
-    ) -> Option<Charge> {
+    ) -> Option<RateLimitDecision> {
         if let Some(known) = self.budgets.get_mut(&key) {
             let (after, charge) = window.charge(Some(*known), cost, now);
             *known = after.unwrap_or(*known);
@@ -190,7 +196,7 @@ impl Shard {
     }
 
     /// Gives back units of a running window.
-    pub(super) fn refund(&mut self, key: u128, cost: u32, window: Window, now: Timestamp) {
+    pub(super) fn refund(&mut self, key: u128, cost: u32, window: Budget, now: Timestamp) {
         let Some(known) = self.budgets.get(&key) else {
             return;
         };
@@ -202,34 +208,34 @@ impl Shard {
 
     /// What was last known of a budget, whose window may be over by now.
     #[cfg(feature = "redis")]
-    pub(super) fn known(&self, key: u128) -> Option<Budget> {
+    pub(super) fn known(&self, key: u128) -> Option<WindowState> {
         self.budgets.get(&key).copied()
     }
 
     /// Takes a budget from elsewhere, if there is room. Of one window, what tells of more units came later.
     #[cfg(feature = "redis")]
-    pub(super) fn note(&mut self, key: u128, budget: Budget, window: Window, now: Timestamp) {
+    pub(super) fn note(&mut self, key: u128, budget: WindowState, window: Budget, now: Timestamp) {
         let known = self.known(key);
         let is_late =
-            known.is_some_and(|known| known.ends == budget.ends && known.used > budget.used);
+            known.is_some_and(|known| known.ends_at == budget.ends_at && known.used > budget.used);
         if !is_late && (known.is_some() || self.has_room(window, now)) {
             self.budgets.insert(key, budget);
         }
     }
 
     /// Forgets what is over before the table would grow, or when it may not grow any more.
-    fn has_room(&mut self, window: Window, now: Timestamp) -> bool {
+    fn has_room(&mut self, window: Budget, now: Timestamp) -> bool {
         let at_the_edge = self.budgets.len() >= self.full.min(self.budgets.capacity());
-        let is_due = now >= self.next_sweep || self.next_sweep > now.plus(SWEEP_INTERVAL);
+        let is_due = now >= self.next_sweep || self.next_sweep > now.saturating_add(SWEEP_INTERVAL);
         if at_the_edge && is_due {
-            self.next_sweep = now.plus(SWEEP_INTERVAL);
+            self.next_sweep = now.saturating_add(SWEEP_INTERVAL);
             self.sweep(window, now);
         }
         self.budgets.len() < self.full
     }
 
     /// Into a new table: removing from the old one leaves marks that take room, for which it would grow.
-    fn sweep(&mut self, window: Window, now: Timestamp) {
+    fn sweep(&mut self, window: Budget, now: Timestamp) {
         let budgets = mem::take(&mut self.budgets).into_iter();
         let running = budgets.filter(|(_, budget)| window.is_running(budget, now));
         self.budgets = running.collect();

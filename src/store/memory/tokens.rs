@@ -6,14 +6,14 @@ use std::sync::Mutex;
 
 use async_trait::async_trait;
 
-use crate::error::Stored;
+use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::{Tokens, lock};
+use crate::store::{TokenStore, lock};
 use crate::token::{Lookup, TokenRecord};
 
 /// Tokens in a map.
 #[derive(Debug, Default)]
-pub struct MemoryTokens(Mutex<Records>);
+pub struct MemoryTokenStore(Mutex<Records>);
 
 /// Both hold the same tokens.
 #[derive(Debug, Default)]
@@ -23,8 +23,8 @@ struct Records {
 }
 
 #[async_trait]
-impl Tokens for MemoryTokens {
-    async fn create(&self, token: &TokenRecord) -> Stored<bool> {
+impl TokenStore for MemoryTokenStore {
+    async fn create(&self, token: &TokenRecord) -> BackendResult<bool> {
         let mut tokens = lock(&self.0);
         let free = !tokens.records.contains_key(&token.lookup);
         if free {
@@ -34,11 +34,11 @@ impl Tokens for MemoryTokens {
         Ok(free)
     }
 
-    async fn find(&self, lookup: &Lookup) -> Stored<Option<TokenRecord>> {
+    async fn find(&self, lookup: &Lookup) -> BackendResult<Option<TokenRecord>> {
         Ok(lock(&self.0).records.get(lookup).cloned())
     }
 
-    async fn revoke(&self, lookup: &Lookup, at: Timestamp) -> Stored<bool> {
+    async fn revoke(&self, lookup: &Lookup, at: Timestamp) -> BackendResult<bool> {
         let mut tokens = lock(&self.0);
         let token = tokens.records.get_mut(lookup);
         Ok(token
@@ -46,11 +46,11 @@ impl Tokens for MemoryTokens {
             .is_some())
     }
 
-    async fn used(&self, lookup: &Lookup, at: Timestamp) -> Stored<()> {
+    async fn record_use(&self, lookup: &Lookup, at: Timestamp) -> BackendResult<()> {
         if let Some(token) = lock(&self.0)
             .records
             .get_mut(lookup)
-            .filter(|token| token.use_is_news(at))
+            .filter(|token| token.should_record_use(at))
         {
             token.last_used_at = Some(at);
         }
@@ -61,7 +61,7 @@ impl Tokens for MemoryTokens {
         &self,
         after: Option<(Timestamp, Lookup)>,
         limit: u32,
-    ) -> Stored<Vec<TokenRecord>> {
+    ) -> BackendResult<Vec<TokenRecord>> {
         let before = after.map_or(Bound::Unbounded, Bound::Excluded);
         let tokens = lock(&self.0);
         let page = tokens.by_age.range((Bound::Unbounded, before)).rev();

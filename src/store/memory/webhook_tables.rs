@@ -5,12 +5,12 @@ use std::ops::Bound;
 use std::sync::Mutex;
 
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
-use crate::store::{ATTEMPTS_KEPT, Filter, Settlement, ended_at};
-use crate::webhook::{Attempted, Delivery, Endpoint, Event, KeyId, Progress};
+use crate::store::{DeliveryFilter, MAX_STORED_ATTEMPTS, Settlement, ended_at};
+use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, Endpoint, Event, KeyId};
 
 /// Events, endpoints and deliveries in maps.
 #[derive(Debug, Default)]
-pub struct MemoryWebhooks(pub(super) Mutex<WebhookTables>);
+pub struct MemoryWebhookStore(pub(super) Mutex<WebhookTables>);
 
 /// The tables. Deliveries of a removed endpoint stay until they are swept.
 #[derive(Debug, Default)]
@@ -56,7 +56,7 @@ impl WebhookTables {
         endpoint: &EndpointId,
         now: Timestamp,
     ) -> DeliveryId {
-        let id = DeliveryId::of(&event.id, endpoint);
+        let id = DeliveryId::derive(&event.id, endpoint);
         if self.rows.get(&id).is_none() {
             let row = DeliveryRow::queued(id.clone(), event, endpoint, now);
             self.rows.put(row);
@@ -170,7 +170,7 @@ pub(super) struct DeliveryRow {
     pub(super) delivery: Delivery,
     /// When it was delivered, gone or withheld.
     pub(super) ended_at: Option<Timestamp>,
-    pub(super) attempts: VecDeque<Attempted>,
+    pub(super) attempts: VecDeque<AttemptRecord>,
     /// Incremented with each change of its leases, so that no two leases have the same number.
     pub(super) lease: i64,
     /// True if it is leased: the lease is in force until the delivery is due.
@@ -193,7 +193,7 @@ impl DeliveryRow {
                 topic: event.topic.clone(),
                 endpoint: endpoint.clone(),
                 created_at: now,
-                progress: Progress::queued(now),
+                progress: DeliveryProgress::queued(now),
             },
             ended_at: None,
             attempts: VecDeque::new(),
@@ -222,12 +222,15 @@ impl DeliveryRow {
         self.sending = false;
         self.ended_at = ended_at(&settlement.progress, now);
         self.delivery.progress = settlement.progress;
-        self.attempts.extend(settlement.attempted.clone());
-        let over = self.attempts.len().saturating_sub(ATTEMPTS_KEPT as usize);
+        self.attempts.extend(settlement.attempt.clone());
+        let over = self
+            .attempts
+            .len()
+            .saturating_sub(MAX_STORED_ATTEMPTS as usize);
         self.attempts.drain(..over);
     }
 
-    pub(super) fn retry(&mut self, progress: Progress) {
+    pub(super) fn retry(&mut self, progress: DeliveryProgress) {
         self.ended_at = None;
         self.delivery.progress = progress;
     }
@@ -238,7 +241,7 @@ impl DeliveryRow {
     }
 
     /// Returns whether the filter selects it, wherever its page begins.
-    pub(super) fn passes(&self, filter: &Filter) -> bool {
+    pub(super) fn passes(&self, filter: &DeliveryFilter) -> bool {
         let Delivery {
             progress,
             topic,

@@ -11,14 +11,14 @@ use async_trait::async_trait;
 use tokio_postgres::types::ToSql;
 
 use super::execute::{Columns, Parameters, Result};
-use super::{Postgres, PostgresError};
-use crate::error::Stored;
+use super::{PostgresError, PostgresStore};
+use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{
-    ATTEMPTS_KEPT, Backlog, Claim, Claimed, Claims, Deliveries, DeliveryCount, Filter, Settlement,
-    Usage, ended_at,
+    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
+    MAX_STORED_ATTEMPTS, QueueStats, Settlement, Usage, ended_at,
 };
-use crate::webhook::{Attempted, Delivery, Event, Progress, State};
+use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Event};
 
 const BEGIN_SENDING: &str = include_str!("sql/begin_sending.sql");
 const SETTLE: &str = include_str!("sql/settle.sql");
@@ -33,16 +33,16 @@ const FIND: &str = include_str!("sql/find_delivery.sql");
 const SWEEP: &str = include_str!("sql/sweep.sql");
 
 #[async_trait]
-impl Deliveries for Postgres {
-    async fn claim(&self, claim: &Claim, now: Timestamp) -> Stored<Claims> {
+impl DeliveryStore for PostgresStore {
+    async fn claim(&self, claim: &ClaimRequest, now: Timestamp) -> BackendResult<ClaimBatch> {
         self.claim_due(claim, now).await
     }
 
     async fn begin_sending(
         &self,
-        claimed: &[Claimed],
+        claimed: &[ClaimedDelivery],
         now: Timestamp,
-    ) -> Stored<HashSet<DeliveryId>> {
+    ) -> BackendResult<HashSet<DeliveryId>> {
         let (ids, leases) = leases(claimed);
         let parameters: Parameters<'_> = &[&ids, &leases, &self.clock.time(now)];
         let begun = self
@@ -55,7 +55,7 @@ impl Deliveries for Postgres {
         &self,
         settlements: &[Settlement],
         now: Timestamp,
-    ) -> Stored<HashSet<DeliveryId>> {
+    ) -> BackendResult<HashSet<DeliveryId>> {
         fn each<'a, T>(
             settlements: &'a [Settlement],
             value: impl Fn(&'a Settlement) -> T,
@@ -64,9 +64,9 @@ impl Deliveries for Postgres {
         }
         fn attempted<'a, T>(
             settlements: &'a [Settlement],
-            value: impl Fn(&'a Attempted) -> T,
+            value: impl Fn(&'a AttemptRecord) -> T,
         ) -> Vec<Option<T>> {
-            each(settlements, |one| one.attempted.as_ref().map(&value))
+            each(settlements, |one| one.attempt.as_ref().map(&value))
         }
         let due_in = |one: &Settlement| {
             let due_at = one.progress.due_at;
@@ -77,25 +77,29 @@ impl Deliveries for Postgres {
             .all(
                 SETTLE,
                 &[
-                    &i64::from(ATTEMPTS_KEPT),
+                    &i64::from(MAX_STORED_ATTEMPTS),
                     &self.clock.time(now),
                     &each(given, |one| &one.delivery),
-                    &each(given, |one| one.lease),
+                    &each(given, |one| one.lease_id),
                     &each(given, |one| one.progress.state),
                     &each(given, |one| integer(one.progress.attempts)),
                     &each(given, due_in),
                     &each(given, |one| ended_at(&one.progress, now).is_some()),
                     &attempted(given, |one| integer(one.attempt)),
                     &attempted(given, |one| one.at),
-                    &each(given, |one| one.attempted.as_ref()?.status.map(i32::from)),
+                    &each(given, |one| one.attempt.as_ref()?.status.map(i32::from)),
                     &each(given, |one| {
-                        one.attempted.as_ref()?.error.as_deref().map(storable)
+                        one.attempt.as_ref()?.error.as_deref().map(storable)
                     }),
                     &attempted(given, |one| {
                         i64::try_from(one.duration_ms).unwrap_or(i64::MAX)
                     }),
                     &each(given, |one| {
-                        one.attempted.as_ref()?.answer.as_deref().map(storable)
+                        one.attempt
+                            .as_ref()?
+                            .response_excerpt
+                            .as_deref()
+                            .map(storable)
                     }),
                 ],
                 |columns| columns.value(),
@@ -104,7 +108,12 @@ impl Deliveries for Postgres {
         Ok(settled.into_iter().collect())
     }
 
-    async fn release(&self, claimed: &[Claimed], wait: Duration, now: Timestamp) -> Stored<()> {
+    async fn release(
+        &self,
+        claimed: &[ClaimedDelivery],
+        wait: Duration,
+        now: Timestamp,
+    ) -> BackendResult<()> {
         let (ids, leases) = leases(claimed);
         let expired: Vec<_> = claimed.iter().map(|one| one.lease_expired).collect();
         let (now, wait) = (self.clock.time(now), millis(wait));
@@ -113,16 +122,16 @@ impl Deliveries for Postgres {
         Ok(())
     }
 
-    async fn backlog(&self, now: Timestamp) -> Stored<Backlog> {
-        let max_depth = i64::try_from(Backlog::MAX_DEPTH).unwrap_or(i64::MAX);
+    async fn queue_stats(&self, now: Timestamp) -> BackendResult<QueueStats> {
+        let max_depth = i64::try_from(QueueStats::MAX_DEPTH).unwrap_or(i64::MAX);
         let stats = self
             .first(
                 QUEUE_STATS,
                 &[&self.clock.time(now), &max_depth],
                 |columns| {
-                    Ok(Backlog {
+                    Ok(QueueStats {
                         depth: columns.number()?,
-                        since: columns.value()?,
+                        oldest_due_at: columns.value()?,
                     })
                 },
             )
@@ -130,17 +139,17 @@ impl Deliveries for Postgres {
         Ok(stats.unwrap_or_default())
     }
 
-    async fn usage(&self, since: Timestamp, now: Timestamp) -> Stored<Usage> {
+    async fn usage(&self, since: Timestamp, now: Timestamp) -> BackendResult<Usage> {
         let bounds =
             Usage::ATTEMPT_TIME_BOUNDS.map(|bound| i64::try_from(bound).unwrap_or(i64::MAX));
-        let (states, bounds) = (State::ALL.as_slice(), bounds.as_slice());
+        let (states, bounds) = (DeliveryState::ALL.as_slice(), bounds.as_slice());
         let rows = self.query(USAGE, &[&since, &now, &states, &bounds]).await?;
         let mut usage = Usage::default();
         for row in rows {
             let columns = &mut Columns::of(&row);
             let group: u64 = columns.number()?;
             let endpoint: Option<EndpointId> = columns.value()?;
-            let state: Option<State> = columns.value()?;
+            let state: Option<DeliveryState> = columns.value()?;
             let count = columns.number()?;
             if let Some((endpoint, state)) = endpoint.zip(state) {
                 usage.deliveries.push(DeliveryCount {
@@ -156,13 +165,13 @@ impl Deliveries for Postgres {
         Ok(usage)
     }
 
-    async fn send(
+    async fn enqueue(
         &self,
         event: &Event,
         endpoint: &EndpointId,
         now: Timestamp,
-    ) -> Stored<Option<DeliveryId>> {
-        let id = DeliveryId::of(&event.id, endpoint);
+    ) -> BackendResult<Option<DeliveryId>> {
+        let id = DeliveryId::derive(&event.id, endpoint);
         let sent = self
             .query(
                 ENQUEUE,
@@ -181,23 +190,30 @@ impl Deliveries for Postgres {
         Ok((!sent.is_empty()).then_some(id))
     }
 
-    async fn retry(&self, id: &DeliveryId, now: Timestamp) -> Stored<bool> {
-        let finished = State::ALL.into_iter().filter(|state| !state.is_pending());
+    async fn retry(&self, id: &DeliveryId, now: Timestamp) -> BackendResult<bool> {
+        let finished = DeliveryState::ALL
+            .into_iter()
+            .filter(|state| !state.is_pending());
         let finished: Vec<_> = finished.collect();
         let parameters: Parameters<'_> = &[id, &self.clock.time(now), &finished];
         Ok(self.execute(RETRY, parameters).await? > 0)
     }
 
-    async fn retry_dead(&self, endpoint: &EndpointId, now: Timestamp, limit: u32) -> Stored<u64> {
+    async fn retry_dead(
+        &self,
+        endpoint: &EndpointId,
+        now: Timestamp,
+        limit: u32,
+    ) -> BackendResult<u64> {
         let parameters: Parameters<'_> = &[endpoint, &self.clock.time(now), &i64::from(limit)];
         Ok(self.execute(RETRY_DEAD, parameters).await?)
     }
 
-    async fn remove(&self, id: &DeliveryId) -> Stored<bool> {
+    async fn remove(&self, id: &DeliveryId) -> BackendResult<bool> {
         Ok(self.execute(REMOVE, &[id]).await? > 0)
     }
 
-    async fn find(&self, id: &DeliveryId) -> Stored<Option<(Delivery, Vec<Attempted>)>> {
+    async fn find(&self, id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>> {
         let read =
             |columns: &mut Columns<'_>| Ok((read_delivery(columns)?, read_attempt(columns)?));
         let rows = self.all(FIND, &[id], read).await?;
@@ -206,10 +222,10 @@ impl Deliveries for Postgres {
         Ok(delivery.map(|delivery| (delivery, attempts.into_iter().flatten().collect())))
     }
 
-    async fn list(&self, filter: &Filter) -> Stored<Vec<Delivery>> {
+    async fn list(&self, filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>> {
         let states = filter
             .state
-            .map_or(State::ALL.to_vec(), |state| vec![state]);
+            .map_or(DeliveryState::ALL.to_vec(), |state| vec![state]);
         let limit = i64::from(filter.limit);
         let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&states, &limit];
         let mut conditions = String::new();
@@ -232,7 +248,7 @@ impl Deliveries for Postgres {
             .await?)
     }
 
-    async fn sweep(&self, before: Timestamp, limit: u32) -> Stored<u64> {
+    async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64> {
         Ok(self.execute(SWEEP, &[&before, &i64::from(limit)]).await?)
     }
 }
@@ -254,10 +270,10 @@ ORDER BY delivery.created_at DESC, delivery.id DESC LIMIT $2"
     )
 }
 
-fn leases(claimed: &[Claimed]) -> (Vec<&DeliveryId>, Vec<i64>) {
+fn leases(claimed: &[ClaimedDelivery]) -> (Vec<&DeliveryId>, Vec<i64>) {
     claimed
         .iter()
-        .map(|one| (&one.delivery.id, one.lease))
+        .map(|one| (&one.delivery.id, one.lease_id))
         .unzip()
 }
 
@@ -281,7 +297,7 @@ pub(super) fn read_delivery(columns: &mut Columns<'_>) -> Result<Delivery> {
         topic: columns.value()?,
         endpoint: columns.value()?,
         created_at: columns.value()?,
-        progress: Progress {
+        progress: DeliveryProgress {
             state: columns.value()?,
             attempts: columns.number()?,
             due_at: columns.value()?,
@@ -290,7 +306,7 @@ pub(super) fn read_delivery(columns: &mut Columns<'_>) -> Result<Delivery> {
 }
 
 /// Returns `None` for the row of a delivery without an attempt.
-fn read_attempt(columns: &mut Columns<'_>) -> Result<Option<Attempted>> {
+fn read_attempt(columns: &mut Columns<'_>) -> Result<Option<AttemptRecord>> {
     let Some(attempt) = columns.value::<Option<i64>>()? else {
         return Ok(None);
     };
@@ -298,7 +314,7 @@ fn read_attempt(columns: &mut Columns<'_>) -> Result<Option<Attempted>> {
     let attempt = u32::try_from(attempt).map_err(out_of_range)?;
     let at = columns.value()?;
     let status: Option<i64> = columns.value()?;
-    Ok(Some(Attempted {
+    Ok(Some(AttemptRecord {
         attempt,
         at,
         status: status
@@ -307,6 +323,6 @@ fn read_attempt(columns: &mut Columns<'_>) -> Result<Option<Attempted>> {
             .map_err(out_of_range)?,
         error: columns.value()?,
         duration_ms: columns.number()?,
-        answer: columns.value()?,
+        response_excerpt: columns.value()?,
     }))
 }

@@ -2,12 +2,12 @@
 
 use async_trait::async_trait;
 
-use super::Postgres;
+use super::PostgresStore;
 use super::execute::{Columns, Parameters, Result};
-use crate::error::Stored;
+use crate::error::BackendResult;
 use crate::model::EndpointId;
-use crate::store::Endpoints;
-use crate::webhook::{Endpoint, KeyId, Pending};
+use crate::store::EndpointStore;
+use crate::webhook::{Endpoint, KeyId, PendingSecret};
 
 const ADD: &str = include_str!("sql/add_endpoint.sql");
 const UPDATE: &str = include_str!("sql/update_endpoint.sql");
@@ -22,28 +22,28 @@ const KEY_ID: &str = "SELECT key_id FROM forum_api_webhook_key";
 const REPLACE_KEY: &str = include_str!("sql/replace_key.sql");
 
 #[async_trait]
-impl Endpoints for Postgres {
-    async fn add(&self, endpoint: &Endpoint) -> Stored<bool> {
+impl EndpointStore for PostgresStore {
+    async fn add(&self, endpoint: &Endpoint) -> BackendResult<bool> {
         self.write(ADD, endpoint).await
     }
 
-    async fn find(&self, id: &EndpointId) -> Stored<Option<Endpoint>> {
+    async fn find(&self, id: &EndpointId) -> BackendResult<Option<Endpoint>> {
         Ok(self.first(FIND, &[id], read_endpoint).await?)
     }
 
-    async fn update(&self, endpoint: &Endpoint) -> Stored<bool> {
+    async fn update(&self, endpoint: &Endpoint) -> BackendResult<bool> {
         self.write(UPDATE, endpoint).await
     }
 
-    async fn remove(&self, id: &EndpointId) -> Stored<bool> {
+    async fn remove(&self, id: &EndpointId) -> BackendResult<bool> {
         Ok(self.execute(REMOVE, &[id]).await? > 0)
     }
 
-    async fn all(&self) -> Stored<Vec<Endpoint>> {
+    async fn list(&self) -> BackendResult<Vec<Endpoint>> {
         Ok(self.readable("endpoints", ALL, &[], read_endpoint).await?)
     }
 
-    async fn key_id(&self) -> Stored<Option<KeyId>> {
+    async fn key_id(&self) -> BackendResult<Option<KeyId>> {
         Ok(self.first(KEY_ID, &[], |columns| columns.value()).await?)
     }
 
@@ -52,22 +52,25 @@ impl Endpoints for Postgres {
         former: Option<&KeyId>,
         key: &KeyId,
         endpoints: &[Endpoint],
-    ) -> Stored<bool> {
+    ) -> BackendResult<bool> {
         let ids: Vec<_> = endpoints.iter().map(|one| &one.id).collect();
         let versions: Vec<_> = endpoints.iter().map(|one| one.version).collect();
         let secrets: Vec<_> = endpoints.iter().map(|one| &one.secret).collect();
-        let pending =
-            |one: &'_ Endpoint| one.pending.as_ref().map(|pending| pending.secret.clone());
+        let pending = |one: &'_ Endpoint| {
+            one.pending_secret
+                .as_ref()
+                .map(|pending| pending.secret.clone())
+        };
         let pending: Vec<_> = endpoints.iter().map(pending).collect();
         let parameters: Parameters<'_> = &[&former, key, &ids, &versions, &secrets, &pending];
         Ok(!self.query(REPLACE_KEY, parameters).await?.is_empty())
     }
 }
 
-impl Postgres {
+impl PostgresStore {
     /// Returns whether the statement wrote the endpoint.
-    async fn write(&self, sql: &str, endpoint: &Endpoint) -> Stored<bool> {
-        let pending = endpoint.pending.as_ref();
+    async fn write(&self, sql: &str, endpoint: &Endpoint) -> BackendResult<bool> {
+        let pending = endpoint.pending_secret.as_ref();
         let written = self
             .execute(
                 sql,
@@ -81,7 +84,7 @@ impl Postgres {
                     &endpoint.created_at,
                     &endpoint.secret,
                     &pending.map(|pending| &pending.secret),
-                    &pending.map(|pending| pending.from),
+                    &pending.map(|pending| pending.activates_at),
                 ],
             )
             .await?;
@@ -98,14 +101,17 @@ pub(super) fn read_endpoint(columns: &mut Columns<'_>) -> Result<Endpoint> {
         enabled: columns.value()?,
         created_at: columns.value()?,
         secret: columns.value()?,
-        pending: read_pending(columns)?,
+        pending_secret: read_pending(columns)?,
         version: columns.value()?,
     })
 }
 
-fn read_pending(columns: &mut Columns<'_>) -> Result<Option<Pending>> {
+fn read_pending(columns: &mut Columns<'_>) -> Result<Option<PendingSecret>> {
     let secret: Option<_> = columns.value()?;
     let from: Option<_> = columns.value()?;
     let pending = secret.zip(from);
-    Ok(pending.map(|(secret, from)| Pending { secret, from }))
+    Ok(pending.map(|(secret, from)| PendingSecret {
+        secret,
+        activates_at: from,
+    }))
 }

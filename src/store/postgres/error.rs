@@ -5,7 +5,7 @@ use std::fmt;
 
 use deadpool_postgres::{PoolError, TimeoutType};
 
-use crate::error::{Fault, IntoFault};
+use crate::error::{BackendError, IntoFault};
 use crate::store::MigrationError;
 
 /// An error of Postgres or of the connection to it. It prints as one sentence without parameters.
@@ -86,19 +86,19 @@ impl From<PoolError> for PostgresError {
 }
 
 impl IntoFault for PostgresError {
-    fn into_fault(self) -> Fault {
-        Fault::new(self)
+    fn into_fault(self) -> BackendError {
+        BackendError::new(self)
     }
 }
 
 impl IntoFault for tokio_postgres::Error {
-    fn into_fault(self) -> Fault {
+    fn into_fault(self) -> BackendError {
         PostgresError::from(self).into_fault()
     }
 }
 
 impl IntoFault for PoolError {
-    fn into_fault(self) -> Fault {
+    fn into_fault(self) -> BackendError {
         PostgresError::from(self).into_fault()
     }
 }

@@ -4,7 +4,7 @@ use deadpool_postgres::Client;
 use tokio_postgres::types::{FromSql, ToSql};
 use tokio_postgres::{Row, Statement};
 
-use super::{Postgres, PostgresError};
+use super::{PostgresError, PostgresStore};
 use crate::store::report_unreadable;
 
 pub(super) type Result<T> = std::result::Result<T, PostgresError>;
@@ -12,7 +12,7 @@ pub(super) type Result<T> = std::result::Result<T, PostgresError>;
 /// The parameters of a statement.
 pub(super) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-impl Postgres {
+impl PostgresStore {
     /// Returns the number of rows that the statement changed.
     pub(super) async fn execute(&self, sql: &str, parameters: Parameters<'_>) -> Result<u64> {
         let (client, statement) = self.prepare(sql).await?;

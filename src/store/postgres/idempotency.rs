@@ -3,10 +3,13 @@
 use async_trait::async_trait;
 
 use super::execute::{Columns, Parameters, Result};
-use super::{Postgres, PostgresError};
-use crate::error::Stored;
+use super::{PostgresError, PostgresStore};
+use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, ResourceIds, Ticket};
+use crate::store::{
+    BeginOutcome, Completion, IdempotencyRecord, IdempotencyStore, IdempotentRequest, Reservation,
+    ResourceIds, StoredResponse,
+};
 
 const BEGIN: &str = include_str!("sql/begin.sql");
 
@@ -20,30 +23,38 @@ const FREE: &str = "
 DELETE FROM forum_api_idempotency_keys WHERE token = $1 AND key = $2 AND began_at = $3";
 
 #[async_trait]
-impl Idempotency for Postgres {
-    async fn begin(&self, attempt: &Attempt, now: Timestamp) -> Stored<Begin> {
-        let expired = now.minus(Entry::LIFE);
-        let request = attempt.request.as_slice();
+impl IdempotencyStore for PostgresStore {
+    async fn begin(
+        &self,
+        attempt: &IdempotentRequest,
+        now: Timestamp,
+    ) -> BackendResult<BeginOutcome> {
+        let expired = now.saturating_sub(IdempotencyRecord::TTL);
+        let request = attempt.fingerprint.as_slice();
         loop {
             let parameters: Parameters<'_> =
                 &[&attempt.token, &attempt.key, &request, &now, &expired];
             let begun = self.first(BEGIN, parameters, read_begin).await?;
             if let Some((is_first, entry)) = begun {
                 return Ok(match is_first {
-                    true => Begin::First(attempt.ticket(now)),
-                    false => entry.says(&attempt.request, now),
+                    true => BeginOutcome::Reserved(attempt.reservation(now)),
+                    false => entry.outcome_for(&attempt.fingerprint, now),
                 });
             }
         }
     }
 
-    async fn settle(&self, ticket: &Ticket, outcome: Outcome) -> Stored<()> {
-        let Ticket { token, key, began } = ticket;
+    async fn complete(&self, ticket: &Reservation, outcome: Completion) -> BackendResult<()> {
+        let Reservation {
+            token,
+            key,
+            started_at,
+        } = ticket;
         let kept = match &outcome {
-            Outcome::Answered(kept) => Some(kept),
-            Outcome::Unknown => None,
-            Outcome::DidNotRun => {
-                self.execute(FREE, &[token, key, began]).await?;
+            Completion::Responded(kept) => Some(kept),
+            Completion::OutcomeUnknown => None,
+            Completion::NotExecuted => {
+                self.execute(FREE, &[token, key, started_at]).await?;
                 return Ok(());
             }
         };
@@ -53,7 +64,7 @@ impl Idempotency for Postgres {
             &[
                 token,
                 key,
-                began,
+                started_at,
                 &kept.map(|kept| i32::from(kept.status)),
                 &kept.and_then(|kept| kept.location.as_deref()),
                 &kept.map(|kept| &*kept.body),
@@ -68,7 +79,7 @@ impl Idempotency for Postgres {
 }
 
 /// Reads whether the key was reserved just now, and its record.
-fn read_begin(columns: &mut Columns<'_>) -> Result<(bool, Entry)> {
+fn read_begin(columns: &mut Columns<'_>) -> Result<(bool, IdempotencyRecord)> {
     let is_first = columns.value()?;
     let request: &[u8] = columns.value()?;
     let malformed = |_| PostgresError::malformed("the fingerprint is malformed");
@@ -76,16 +87,16 @@ fn read_begin(columns: &mut Columns<'_>) -> Result<(bool, Entry)> {
     let began = columns.value()?;
     let ended: bool = columns.value()?;
     let ended = ended.then(|| read_response(columns)).transpose()?;
-    let entry = Entry {
-        request,
-        began,
-        ended,
+    let entry = IdempotencyRecord {
+        fingerprint: request,
+        started_at: began,
+        completion: ended,
     };
     Ok((is_first, entry))
 }
 
 /// Returns `None` for an unknown outcome.
-fn read_response(columns: &mut Columns<'_>) -> Result<Option<Kept>> {
+fn read_response(columns: &mut Columns<'_>) -> Result<Option<StoredResponse>> {
     let Some(status) = columns.value::<Option<i64>>()? else {
         return Ok(None);
     };
@@ -93,7 +104,7 @@ fn read_response(columns: &mut Columns<'_>) -> Result<Option<Kept>> {
     let status = u16::try_from(status).map_err(out_of_range)?;
     let location = columns.value()?;
     let body: Vec<u8> = columns.value()?;
-    Ok(Some(Kept {
+    Ok(Some(StoredResponse {
         status,
         location,
         body: body.into(),

@@ -16,7 +16,7 @@
 //!
 //! Any pool of deadpool-postgres can be used; bound its waits as [`connect`] does, and set its recycling method to
 //! `Fast`. The errors of both crates turn into [`Fault`](crate::store::Fault) and
-//! [`Refusal::Failed`](crate::host::Refusal::Failed) by `?`, as one sentence without values, and
+//! [`BoardError::Failed`](crate::host::BoardError::Failed) by `?`, as one sentence without values, and
 //! [`Timestamp`], the library's ids, [`Lookup`](crate::token::Lookup) and
 //! [`Digest`](crate::token::Digest) can be bound and read, so that a host can keep tokens in its own tables.
 //! `examples/existing_board` is a board that shares its pool.
@@ -74,13 +74,13 @@ pub use migrations::{apply_migrations, migrate, migration_status, schema_status}
 pub use pool::{check_writable, connect};
 pub use tokio_postgres;
 
-use super::{Stores, Webhooks};
+use super::{Stores, WebhookStores};
 use crate::model::Timestamp;
 
 /// Tokens, idempotency keys and webhooks in the library's tables, through a pool of connections that a host may share.
 /// Each operation is one statement.
 #[derive(Clone)]
-pub struct Postgres {
+pub struct PostgresStore {
     pool: Pool,
     clock: LeaseClock,
 }
@@ -105,7 +105,7 @@ impl LeaseClock {
     }
 }
 
-impl Postgres {
+impl PostgresStore {
     /// Stores in the database of `pool`, whose tables [`migrate`] has created. Postgres's clock decides leases and due
     /// times.
     pub const fn new(pool: Pool) -> Self {
@@ -122,13 +122,13 @@ impl Postgres {
     }
 }
 
-opaque_debug!(Postgres);
+opaque_debug!(PostgresStore);
 
 impl Stores {
     /// Tokens and idempotency keys in the database of `pool`, for any number of nodes; budgets in the memory of each node
     /// (feature `postgres`).
     pub fn in_postgres(pool: &Pool) -> Self {
-        let postgres = Arc::new(Postgres::new(pool.clone()));
+        let postgres = Arc::new(PostgresStore::new(pool.clone()));
         Self {
             tokens: postgres.clone(),
             idempotency: postgres,
@@ -137,9 +137,9 @@ impl Stores {
     }
 }
 
-impl Webhooks {
+impl WebhookStores {
     /// Webhooks in the database of `pool`, for any number of nodes and workers (feature `postgres`).
     pub fn in_postgres(pool: &Pool) -> Self {
-        Self::in_one(Postgres::new(pool.clone()))
+        Self::from_store(PostgresStore::new(pool.clone()))
     }
 }

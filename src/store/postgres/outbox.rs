@@ -2,11 +2,13 @@
 
 use async_trait::async_trait;
 
-use super::Postgres;
+use super::PostgresStore;
 use super::execute::{Columns, Parameters, Result};
-use crate::error::Stored;
+use crate::error::BackendResult;
 use crate::model::{DeliveryId, Timestamp};
-use crate::store::{FanOut, Outbox, Quarantine, QuarantinedEvent, decode_event, report_unreadable};
+use crate::store::{
+    FanOut, OutboxStore, Quarantine, QuarantinedEvent, decode_event, report_unreadable,
+};
 use crate::webhook::Event;
 
 const PENDING: &str = "
@@ -23,15 +25,15 @@ const QUARANTINED: &str = include_str!("sql/quarantined_events.sql");
 const FAN_OUT: &str = include_str!("sql/fan_out.sql");
 
 #[async_trait]
-impl Outbox for Postgres {
-    async fn put(&self, event: &Event) -> Stored<()> {
+impl OutboxStore for PostgresStore {
+    async fn insert(&self, event: &Event) -> BackendResult<()> {
         let [id, topic, occurred_at, forum, body] = event.parameters();
         let parameters: Parameters<'_> = &[&id, &topic, &occurred_at, &forum, &body];
         self.execute(Event::INSERT, parameters).await?;
         Ok(())
     }
 
-    async fn waiting(&self, limit: u32) -> Stored<Vec<Event>> {
+    async fn pending(&self, limit: u32) -> BackendResult<Vec<Event>> {
         let rows = self
             .all(PENDING, &[&i64::from(limit)], |columns| {
                 Ok(read_event(columns))
@@ -56,7 +58,7 @@ impl Outbox for Postgres {
         Ok(events)
     }
 
-    async fn quarantined(&self, limit: u32) -> Stored<Quarantine> {
+    async fn quarantined(&self, limit: u32) -> BackendResult<Quarantine> {
         let max_count = i64::try_from(Quarantine::MAX_COUNT).unwrap_or(i64::MAX);
         let read = |columns: &mut Columns<'_>| {
             let count = columns.number()?;
@@ -76,7 +78,7 @@ impl Outbox for Postgres {
         Ok(quarantine)
     }
 
-    async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> Stored<()> {
+    async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> BackendResult<()> {
         let ids: Vec<_> = events.iter().map(|one| &one.event).collect();
         let pairs = || {
             let pairs = |one: &'_ FanOut| {
@@ -88,7 +90,7 @@ impl Outbox for Postgres {
             events.iter().flat_map(pairs)
         };
         let deliveries: Vec<_> = pairs()
-            .map(|(event, to)| DeliveryId::of(&event, &to))
+            .map(|(event, to)| DeliveryId::derive(&event, &to))
             .collect();
         let (each_event, each_endpoint): (Vec<_>, Vec<_>) = pairs().unzip();
         let now = self.clock.time(now);

@@ -2,11 +2,11 @@
 
 use async_trait::async_trait;
 
-use super::Postgres;
+use super::PostgresStore;
 use super::execute::{Columns, Parameters, Result};
-use crate::error::Stored;
+use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::{Tokens, scopes_from_json, scopes_to_json};
+use crate::store::{TokenStore, scopes_from_json, scopes_to_json};
 use crate::token::{Lookup, TokenRecord};
 
 const CREATE: &str = "
@@ -30,8 +30,8 @@ FROM forum_api_tokens WHERE (created_at, lookup) < ($1, $2)
 ORDER BY created_at DESC, lookup DESC LIMIT $3";
 
 #[async_trait]
-impl Tokens for Postgres {
-    async fn create(&self, token: &TokenRecord) -> Stored<bool> {
+impl TokenStore for PostgresStore {
+    async fn create(&self, token: &TokenRecord) -> BackendResult<bool> {
         let created = self
             .execute(
                 CREATE,
@@ -51,16 +51,16 @@ impl Tokens for Postgres {
         Ok(created > 0)
     }
 
-    async fn find(&self, lookup: &Lookup) -> Stored<Option<TokenRecord>> {
+    async fn find(&self, lookup: &Lookup) -> BackendResult<Option<TokenRecord>> {
         Ok(self.first(FIND, &[lookup], read_token).await?)
     }
 
-    async fn revoke(&self, lookup: &Lookup, at: Timestamp) -> Stored<bool> {
+    async fn revoke(&self, lookup: &Lookup, at: Timestamp) -> BackendResult<bool> {
         Ok(self.execute(REVOKE, &[lookup, &at]).await? > 0)
     }
 
-    async fn used(&self, lookup: &Lookup, at: Timestamp) -> Stored<()> {
-        let too_old = at.minus(TokenRecord::USE_GRAIN);
+    async fn record_use(&self, lookup: &Lookup, at: Timestamp) -> BackendResult<()> {
+        let too_old = at.saturating_sub(TokenRecord::LAST_USED_RESOLUTION);
         self.execute(RECORD_USE, &[lookup, &at, &too_old]).await?;
         Ok(())
     }
@@ -69,7 +69,7 @@ impl Tokens for Postgres {
         &self,
         after: Option<(Timestamp, Lookup)>,
         limit: u32,
-    ) -> Stored<Vec<TokenRecord>> {
+    ) -> BackendResult<Vec<TokenRecord>> {
         let created_at = after.map_or(i64::MAX, |(created_at, _)| created_at.as_millis());
         let lookup = after.as_ref().map_or("~", |(_, lookup)| lookup.as_str());
         let parameters: Parameters<'_> = &[&created_at, &lookup, &i64::from(limit)];

@@ -6,8 +6,8 @@ use bytes::BytesMut;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checked};
 
 use crate::model::{DeliveryId, EndpointId, EventId, ForumId, PostId, ThreadId, Timestamp, UserId};
-use crate::token::{Digest, Lookup};
-use crate::webhook::{KeyId, Sealed, State, Topic, Topics};
+use crate::token::{Lookup, SecretDigest};
+use crate::webhook::{DeliveryState, EncryptedSecret, KeyId, Topic, TopicSet};
 
 type Read<T> = Result<T, Box<dyn Error + Sync + Send>>;
 
@@ -31,7 +31,7 @@ impl FromSql<'_> for Timestamp {
 }
 
 /// A `BYTEA` of 32 bytes.
-impl ToSql for Digest {
+impl ToSql for SecretDigest {
     fn to_sql(&self, kind: &Type, column: &mut BytesMut) -> Read<IsNull> {
         self.as_bytes().as_slice().to_sql(kind, column)
     }
@@ -41,7 +41,7 @@ impl ToSql for Digest {
 }
 
 /// As it was written.
-impl FromSql<'_> for Digest {
+impl FromSql<'_> for SecretDigest {
     fn from_sql(_: &Type, column: &[u8]) -> Read<Self> {
         Ok(Self::new(column.try_into()?))
     }
@@ -50,7 +50,7 @@ impl FromSql<'_> for Digest {
 }
 
 /// A `BYTEA`.
-impl ToSql for Sealed {
+impl ToSql for EncryptedSecret {
     fn to_sql(&self, kind: &Type, column: &mut BytesMut) -> Read<IsNull> {
         self.as_bytes().to_sql(kind, column)
     }
@@ -60,7 +60,7 @@ impl ToSql for Sealed {
 }
 
 /// As it was written.
-impl FromSql<'_> for Sealed {
+impl FromSql<'_> for EncryptedSecret {
     fn from_sql(_: &Type, column: &[u8]) -> Read<Self> {
         Ok(Self::new(column.into()))
     }

@@ -10,9 +10,9 @@ use tokio::sync::OwnedMutexGuard;
 use tokio::time::timeout;
 
 use super::script::{ChargeReply, ChargeRequest, script};
-use crate::error::{Fault, Stored};
+use crate::error::{BackendError, BackendResult};
 use crate::metrics::recorder;
-use crate::rate_limit::Window;
+use crate::rate_limit::Budget;
 use crate::runtime::{Runtime, TokioRuntime};
 use crate::store::lock;
 
@@ -21,9 +21,9 @@ const RECONNECT_INTERVAL: Duration = Duration::from_millis(500);
 /// How many charges one connection takes before the next ones wait for a place.
 const PIPELINE_CAPACITY: usize = 1024;
 /// What is charged on a new connection, so that a Redis that takes no writes does not count as one that is back.
-const PROBE: Window = Window {
+const PROBE: Budget = Budget {
     units: u32::MAX,
-    length: Duration::from_secs(1),
+    window: Duration::from_secs(1),
 };
 
 /// Where Redis is, and whether it is within reach.
@@ -54,10 +54,13 @@ impl ReconnectingConnection {
     }
 
     /// Asks Redis for as long as timeout_after lasts; not at all while it is out of reach.
-    pub(super) async fn ask(self: &Arc<Self>, request: &ChargeRequest<'_>) -> Stored<ChargeReply> {
+    pub(super) async fn ask(
+        self: &Arc<Self>,
+        request: &ChargeRequest<'_>,
+    ) -> BackendResult<ChargeReply> {
         let Some(connection) = self.connection().clone() else {
             self.reconnect();
-            return Err(Fault::new("Redis is out of reach"));
+            return Err(BackendError::new("Redis is out of reach"));
         };
         let asking = request.ask(&self.script, connection.as_ref().clone());
         let answer = self.in_time(asking).await;
@@ -85,7 +88,7 @@ impl ReconnectingConnection {
     }
 
     /// Gives up a connection, if no other charge did before.
-    fn drop_connection(self: &Arc<Self>, lost: &Arc<MultiplexedConnection>, fault: &Fault) {
+    fn drop_connection(self: &Arc<Self>, lost: &Arc<MultiplexedConnection>, fault: &BackendError) {
         let is_lost = |connection: &mut Arc<_>| Arc::ptr_eq(connection, lost);
         if self.connection().take_if(is_lost).is_some() {
             log_unreachable(fault);
@@ -97,11 +100,11 @@ impl ReconnectingConnection {
     fn reconnect(self: &Arc<Self>) {
         if let Ok(turn) = Arc::clone(&self.turn).try_lock_owned() {
             let work = reconnect_loop(Arc::downgrade(self), turn);
-            drop(TokioRuntime.detach(Box::pin(work)));
+            drop(TokioRuntime.spawn(Box::pin(work)));
         }
     }
 
-    async fn attempt(&self) -> Stored<()> {
+    async fn attempt(&self) -> BackendResult<()> {
         let probe = ChargeRequest {
             key: &self.probe,
             cost: 1,
@@ -126,10 +129,10 @@ impl ReconnectingConnection {
     }
 
     /// Whatever Redis is request goes by here, and so does every failure.
-    async fn in_time<T>(&self, asking: impl Future<Output = RedisResult<T>>) -> Stored<T> {
+    async fn in_time<T>(&self, asking: impl Future<Output = RedisResult<T>>) -> BackendResult<T> {
         let answer = match timeout(self.timeout_after, asking).await {
-            Ok(answer) => answer.map_err(Fault::new),
-            Err(_) => Err(Fault::new("Redis did not answer in time")),
+            Ok(answer) => answer.map_err(BackendError::new),
+            Err(_) => Err(BackendError::new("Redis did not answer in time")),
         };
         answer.inspect_err(|fault| {
             self.failures.fetch_add(1, Ordering::Relaxed);
@@ -152,6 +155,6 @@ async fn reconnect_loop(connection: Weak<ReconnectingConnection>, _turn: OwnedMu
     }
 }
 
-fn log_unreachable(fault: &Fault) {
+fn log_unreachable(fault: &BackendError) {
     tracing::error!(error = %fault, "Redis unreachable; rate limits are local until it recovers");
 }

@@ -4,10 +4,10 @@
 //! use std::sync::Arc;
 //! use forum_api::host::Stored;
 //! use forum_api::store::Stores;
-//! use forum_api::store::redis::{RedisBudgets, Settings};
+//! use forum_api::store::redis::{RedisRateLimitStore, Settings};
 //!
 //! async fn stores() -> Stored<Stores> {
-//!     let budgets = RedisBudgets::connect("redis://:secret@10.0.0.7:6379/0", Settings::default()).await?;
+//!     let budgets = RedisRateLimitStore::connect("redis://:secret@10.0.0.7:6379/0", Settings::default()).await?;
 //!     Ok(Stores { budgets: Arc::new(budgets), ..Stores::in_memory() })
 //! }
 //! ```
@@ -31,10 +31,10 @@
 //!
 //! # While Redis is unreachable
 //!
-//! The node remembers the responses of Redis in a [`MemoryBudgets`]. When Redis fails a charge, or does not respond within
+//! The node remembers the responses of Redis in a [`MemoryRateLimitStore`]. When Redis fails a charge, or does not respond within
 //! [`Settings::patience`], the node continues from there without Redis. In the background it tries to connect, at once and
 //! then every half second, until Redis takes a charge. The log has one line when Redis becomes unreachable, and one when it
-//! is back. A [setting](WhenAway) refuses requests instead.
+//! is back. A [setting](RedisFallback) refuses requests instead.
 //!
 //! Every charge sends the state that the node knows to the script; of a running window the greater count and the later end
 //! hold. So no unit is granted twice by a Redis that was restarted empty, flushed, or replaced by a replica that lagged, and
@@ -67,23 +67,23 @@ use redis::Client;
 
 use self::connection::ReconnectingConnection;
 use self::script::{ChargeReply, ChargeRequest};
-use crate::error::{Fault, Stored};
+use crate::error::{BackendError, BackendResult};
 use crate::model::Timestamp;
-use crate::rate_limit::{BudgetKey, Charge, Window};
-use crate::store::Budgets;
-use crate::store::memory::MemoryBudgets;
+use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
+use crate::store::RateLimitStore;
+use crate::store::memory::MemoryRateLimitStore;
 
 /// Budgets in Redis, and on this node while Redis is unreachable: see the [module](self).
-pub struct RedisBudgets {
+pub struct RedisRateLimitStore {
     connection: Arc<ReconnectingConnection>,
-    settings: Settings,
+    settings: RedisSettings,
     /// The last known budgets, by Redis's clock.
-    known: MemoryBudgets,
+    known: MemoryRateLimitStore,
     /// Milliseconds by which Redis's clock is ahead of the node's.
     ahead: AtomicI64,
 }
 
-impl RedisBudgets {
+impl RedisRateLimitStore {
     /// Budgets in the Redis at `url`: `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]`.
     ///
     /// It waits for a connection for up to [`Settings::patience`]. A Redis that is unreachable then is not an error: the node
@@ -91,22 +91,22 @@ impl RedisBudgets {
     ///
     /// # Errors
     /// When `url` is malformed.
-    pub async fn connect(url: &str, settings: Settings) -> Stored<Self> {
-        let client = Client::open(url).map_err(|_| Fault::new(EXPECTED))?;
+    pub async fn connect(url: &str, settings: RedisSettings) -> BackendResult<Self> {
+        let client = Client::open(url).map_err(|_| BackendError::new(EXPECTED))?;
         let connection =
-            ReconnectingConnection::new(client, probe_key(&settings.prefix), settings.patience);
+            ReconnectingConnection::new(client, probe_key(&settings.prefix), settings.timeout);
         let connection = Arc::new(connection);
         connection.connect().await;
         Ok(Self {
             connection,
             settings,
-            known: MemoryBudgets::default(),
+            known: MemoryRateLimitStore::default(),
             ahead: AtomicI64::new(0),
         })
     }
 
     /// Returns whether Redis is unreachable.
-    pub fn is_away(&self) -> bool {
+    pub fn is_unreachable(&self) -> bool {
         self.connection.is_away()
     }
 
@@ -117,11 +117,11 @@ impl RedisBudgets {
 
     async fn charge_in_redis(
         &self,
-        key: &BudgetKey,
+        key: &RateLimitKey,
         cost: u32,
-        window: Window,
+        window: Budget,
         now: Timestamp,
-    ) -> Stored<Charge> {
+    ) -> BackendResult<RateLimitDecision> {
         let answer = self.ask(key, cost.into(), window, now).await?;
         if let Some(budget) = answer.budget() {
             self.known.note(key, budget, window, answer.now);
@@ -132,11 +132,11 @@ impl RedisBudgets {
     /// Charges `cost` units in Redis, or refunds them if negative.
     async fn ask(
         &self,
-        key: &BudgetKey,
+        key: &RateLimitKey,
         cost: i64,
-        window: Window,
+        window: Budget,
         now: Timestamp,
-    ) -> Stored<ChargeReply> {
+    ) -> BackendResult<ChargeReply> {
         let request = ChargeRequest {
             key: &key_name(&self.settings.prefix, key),
             cost,
@@ -149,7 +149,13 @@ impl RedisBudgets {
         Ok(answer)
     }
 
-    fn charge_locally(&self, key: &BudgetKey, cost: u32, window: Window, now: Timestamp) -> Charge {
+    fn charge_locally(
+        &self,
+        key: &RateLimitKey,
+        cost: u32,
+        window: Budget,
+        now: Timestamp,
+    ) -> RateLimitDecision {
         self.known.charge_now(key, cost, window, self.in_redis(now))
     }
 
@@ -163,87 +169,87 @@ impl RedisBudgets {
 const EXPECTED: &str = "expected a Redis URL: redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]";
 
 #[async_trait]
-impl Budgets for RedisBudgets {
+impl RateLimitStore for RedisRateLimitStore {
     async fn charge(
         &self,
-        key: &BudgetKey,
+        key: &RateLimitKey,
         cost: u32,
-        window: Window,
+        window: Budget,
         now: Timestamp,
-    ) -> Stored<Charge> {
+    ) -> BackendResult<RateLimitDecision> {
         let charge = self.charge_in_redis(key, cost, window, now).await;
-        match self.settings.when_away {
-            WhenAway::MeterAlone => {
+        match self.settings.fallback {
+            RedisFallback::Local => {
                 Ok(charge.unwrap_or_else(|_| self.charge_locally(key, cost, window, now)))
             }
-            WhenAway::Refuse => charge,
+            RedisFallback::Refuse => charge,
         }
     }
 
     async fn refund(
         &self,
-        key: &BudgetKey,
+        key: &RateLimitKey,
         cost: u32,
-        window: Window,
+        window: Budget,
         now: Timestamp,
-    ) -> Stored<()> {
+    ) -> BackendResult<()> {
         let refunded = self.ask(key, -i64::from(cost), window, now).await;
         self.known.refund_now(key, cost, window, self.in_redis(now));
-        match self.settings.when_away {
-            WhenAway::MeterAlone => Ok(()),
-            WhenAway::Refuse => refunded.map(drop),
+        match self.settings.fallback {
+            RedisFallback::Local => Ok(()),
+            RedisFallback::Refuse => refunded.map(drop),
         }
     }
 }
 
-impl fmt::Debug for RedisBudgets {
+impl fmt::Debug for RedisRateLimitStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RedisBudgets")
+        f.debug_struct("RedisRateLimitStore")
             .field("settings", &self.settings)
-            .field("is_away", &self.is_away())
+            .field("is_away", &self.is_unreachable())
             .finish_non_exhaustive()
     }
 }
 
-/// The settings of [`RedisBudgets`]. Take the defaults and change what you need.
+/// The settings of [`RedisRateLimitStore`]. Take the defaults and change what you need.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct RedisSettings {
     /// Prefix of all keys. Nodes of one board share it; several boards in one Redis have different ones. Default:
     /// `forum_api:`.
     pub prefix: String,
     /// Limit of the wait for a response and for a new connection. Default: 250 ms.
-    pub patience: Duration,
-    /// Treatment of charges while Redis is unreachable. Default: [`WhenAway::MeterAlone`].
-    pub when_away: WhenAway,
+    pub timeout: Duration,
+    /// Treatment of charges while Redis is unreachable. Default: [`RedisFallback::Local`].
+    pub fallback: RedisFallback,
 }
 
 /// Treatment of charges while Redis is unreachable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum WhenAway {
+pub enum RedisFallback {
     /// The node charges locally, from the last known state.
     #[default]
-    MeterAlone,
+    Local,
     /// Requests are refused with 500 `internal_error`.
     Refuse,
 }
 
-impl Default for Settings {
+impl Default for RedisSettings {
     fn default() -> Self {
         Self {
             prefix: "forum_api:".into(),
-            patience: Duration::from_millis(250),
-            when_away: WhenAway::default(),
+            timeout: Duration::from_millis(250),
+            fallback: RedisFallback::default(),
         }
     }
 }
 
 /// The name of a budget.
-fn key_name(prefix: &str, key: &BudgetKey) -> String {
+fn key_name(prefix: &str, key: &RateLimitKey) -> String {
     match key {
-        BudgetKey::Token(lookup) => format!("{prefix}budget:token:{lookup}"),
-        BudgetKey::Prefix(address) => format!("{prefix}budget:prefix:{address:032x}"),
-        BudgetKey::NoAddress => format!("{prefix}budget:no_address"),
-        BudgetKey::Attempts(hash) => format!("{prefix}budget:attempts:{hash:032x}"),
+        RateLimitKey::Token(lookup) => format!("{prefix}budget:token:{lookup}"),
+        RateLimitKey::Prefix(address) => format!("{prefix}budget:prefix:{address:032x}"),
+        RateLimitKey::UnknownAddress => format!("{prefix}budget:no_address"),
+        RateLimitKey::Attempts(hash) => format!("{prefix}budget:attempts:{hash:032x}"),
     }
 }
 

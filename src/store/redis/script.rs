@@ -4,7 +4,7 @@ use redis::aio::MultiplexedConnection;
 use redis::{ErrorKind, RedisResult, Script};
 
 use crate::model::Timestamp;
-use crate::rate_limit::{Budget, Charge, Window};
+use crate::rate_limit::{Budget, RateLimitDecision, WindowState};
 
 /// No window is longer, in milliseconds: Lua's numbers are exact up to nine times as far.
 const LONGEST: u128 = 1_000_000_000_000_000;
@@ -22,9 +22,9 @@ pub(super) struct ChargeRequest<'a> {
     pub(super) key: &'a str,
     /// The units to charge; negative to refund.
     pub(super) cost: i64,
-    pub(super) window: Window,
+    pub(super) window: Budget,
     /// What the node knows of the budget.
-    pub(super) known: Option<Budget>,
+    pub(super) known: Option<WindowState>,
 }
 
 /// Result.
@@ -44,10 +44,10 @@ impl ChargeRequest<'_> {
         script: &Script,
         mut connection: MultiplexedConnection,
     ) -> RedisResult<ChargeReply> {
-        let length = self.window.length.as_millis().min(LONGEST);
+        let length = self.window.window.as_millis().min(LONGEST);
         let known = self
             .known
-            .map_or((0, 0), |known| (known.used, known.ends.as_millis()));
+            .map_or((0, 0), |known| (known.used, known.ends_at.as_millis()));
         let (granted, used, ends, now): (bool, i64, i64, i64) = script
             .key(self.key)
             .arg(self.window.units)
@@ -67,19 +67,22 @@ impl ChargeRequest<'_> {
 
 impl ChargeReply {
     /// The budget as it is now, `None` while no window runs.
-    pub(super) fn budget(&self) -> Option<Budget> {
+    pub(super) fn budget(&self) -> Option<WindowState> {
         let Self { used, ends, .. } = *self;
-        (used > 0).then_some(Budget { ends, used })
+        (used > 0).then_some(WindowState {
+            ends_at: ends,
+            used,
+        })
     }
 
     /// As the service takes it.
-    pub(super) fn charge(&self, window: Window) -> Charge {
-        Charge {
-            granted: self.granted,
+    pub(super) fn charge(&self, window: Budget) -> RateLimitDecision {
+        RateLimitDecision {
+            allowed: self.granted,
             limit: window.units,
             remaining: window.units.saturating_sub(self.used),
-            reset: self.ends,
-            at: self.now,
+            resets_at: self.ends,
+            charged_at: self.now,
         }
     }
 }

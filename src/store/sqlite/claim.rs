@@ -8,7 +8,7 @@ use super::deliveries::read_delivery;
 use super::endpoints::all_endpoints;
 use super::execute::{all, changes, first};
 use crate::model::{EndpointId, Timestamp};
-use crate::store::{Claim, Claimed, Claims, decode_event};
+use crate::store::{ClaimBatch, ClaimRequest, ClaimedDelivery, decode_event};
 use crate::webhook::Endpoint;
 
 pub(super) const PENDING: &str = "
@@ -30,7 +30,7 @@ struct Claimable {
     id: Vec<u8>,
     lease: i64,
     /// The delivery, or the reason why it cannot be decoded.
-    claimed: std::result::Result<Claimed, String>,
+    claimed: std::result::Result<ClaimedDelivery, String>,
 }
 
 impl Found {
@@ -42,7 +42,7 @@ impl Found {
 /// Finds the deliveries that a claim would lease. Writes nothing.
 pub(super) fn find_claimable(
     connection: &Connection,
-    claim: &Claim,
+    claim: &ClaimRequest,
     now: Timestamp,
 ) -> Result<Found> {
     let mut endpoints = all_endpoints(connection)?;
@@ -55,7 +55,7 @@ pub(super) fn find_claimable(
     let (claimable, next) = claim.pick(pending, now);
     let by_id = |endpoint: Endpoint| (endpoint.id.clone(), endpoint);
     let endpoints = endpoints.into_iter().map(by_id).collect();
-    let until = now.plus(claim.lease);
+    let until = now.saturating_add(claim.lease);
     let mut rows = Vec::new();
     for (_, number) in claimable {
         let read = |row: &Row<'_>| read_claimable(row, &endpoints, until);
@@ -76,23 +76,23 @@ pub(super) fn acquire_leases(
     found: Found,
     now: Timestamp,
     until: Timestamp,
-) -> Result<(Claims, Vec<Unreadable>)> {
+) -> Result<(ClaimBatch, Vec<Unreadable>)> {
     let mut unreadable = Vec::new();
-    let mut claims = Claims {
-        taken: Vec::new(),
-        next: found.next,
+    let mut claims = ClaimBatch {
+        deliveries: Vec::new(),
+        next_due_at: found.next,
     };
     for row in found.rows {
         let lease = params![row.number, row.lease, until, row.id];
         if !changes(connection, LEASE, lease)? {
-            claims.next = Some(now);
+            claims.next_due_at = Some(now);
             continue;
         }
         match row.claimed {
-            Ok(claimed) => claims.taken.push(claimed),
+            Ok(claimed) => claims.deliveries.push(claimed),
             Err(reason) => {
                 // It took the place of another one, which may be due.
-                claims.next = Some(now);
+                claims.next_due_at = Some(now);
                 unreadable.push((row.id, reason));
             }
         }
@@ -125,7 +125,7 @@ fn read_claimed(
     endpoints: &HashMap<EndpointId, Endpoint>,
     lease: i64,
     lease_until: Timestamp,
-) -> std::result::Result<Claimed, String> {
+) -> std::result::Result<ClaimedDelivery, String> {
     let delivery = read_delivery(row).map_err(|error| error.to_string())?;
     let columns = || -> Result<_> {
         Ok((
@@ -139,12 +139,12 @@ fn read_claimed(
     let (id, topic) = (delivery.event.to_string(), delivery.topic.as_str());
     let event = decode_event(&id, topic, occurred_at, forum, body)?;
     let endpoint = endpoints.get(&delivery.endpoint);
-    Ok(Claimed {
+    Ok(ClaimedDelivery {
         endpoint: endpoint.ok_or("the endpoint is malformed")?.clone(),
         delivery,
         event,
         lease_expired: sending,
-        lease,
+        lease_id: lease,
         lease_until,
     })
 }

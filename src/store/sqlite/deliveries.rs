@@ -7,15 +7,15 @@ use async_trait::async_trait;
 use rusqlite::{Connection, Result, Row, params};
 
 use super::execute::{all, change, changes, first, readable};
-use super::outbox::{SqliteWebhooks, mark_fanned_out, put};
+use super::outbox::{SqliteWebhookStore, insert, mark_fanned_out};
 use super::{claim, lists};
-use crate::error::Stored;
+use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 use crate::store::{
-    ATTEMPTS_KEPT, Backlog, Claim, Claimed, Claims, Deliveries, Filter, Settlement, Usage,
-    ended_at, report_unreadable,
+    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryFilter, DeliveryStore, MAX_STORED_ATTEMPTS,
+    QueueStats, Settlement, Usage, ended_at, report_unreadable,
 };
-use crate::webhook::{Attempted, Delivery, Event, Progress, State};
+use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Event};
 
 pub(super) const QUEUE: &str = include_str!("sql/enqueue.sql");
 
@@ -57,29 +57,29 @@ pub(super) const ENDED: &str = "
 
 pub(super) const LEFT_BEHIND: &str = include_str!("sql/sweep_left_behind.sql");
 #[async_trait]
-impl Deliveries for SqliteWebhooks {
+impl DeliveryStore for SqliteWebhookStore {
     /// Reads the claimable deliveries without the writer, and then leases those that did not change. If other workers took
     /// all of them, it starts again.
-    async fn claim(&self, claim: &Claim, now: Timestamp) -> Stored<Claims> {
+    async fn claim(&self, claim: &ClaimRequest, now: Timestamp) -> BackendResult<ClaimBatch> {
         loop {
             let request = claim.clone();
             let find =
                 move |connection: &Connection| claim::find_claimable(connection, &request, now);
             let found = self.read(find).await?;
             if found.is_empty() {
-                return Ok(Claims {
-                    taken: Vec::new(),
-                    next: found.next,
+                return Ok(ClaimBatch {
+                    deliveries: Vec::new(),
+                    next_due_at: found.next,
                 });
             }
-            let until = now.plus(claim.lease);
+            let until = now.saturating_add(claim.lease);
             let acquire =
                 move |connection: &Connection| claim::acquire_leases(connection, found, now, until);
             let (claims, unreadable) = self.write(acquire).await?;
             for (id, reason) in unreadable {
                 report_unreadable("deliveries", &String::from_utf8_lossy(&id), &reason);
             }
-            if !claims.taken.is_empty() {
+            if !claims.deliveries.is_empty() {
                 return Ok(claims);
             }
         }
@@ -87,12 +87,12 @@ impl Deliveries for SqliteWebhooks {
 
     async fn begin_sending(
         &self,
-        claimed: &[Claimed],
+        claimed: &[ClaimedDelivery],
         now: Timestamp,
-    ) -> Stored<HashSet<DeliveryId>> {
+    ) -> BackendResult<HashSet<DeliveryId>> {
         let leases = claimed
             .iter()
-            .map(|one| (one.delivery.id.clone(), one.lease));
+            .map(|one| (one.delivery.id.clone(), one.lease_id));
         let leases: Vec<_> = leases.collect();
         self.write(move |connection| {
             let mut begun = HashSet::new();
@@ -110,7 +110,7 @@ impl Deliveries for SqliteWebhooks {
         &self,
         settlements: &[Settlement],
         now: Timestamp,
-    ) -> Stored<HashSet<DeliveryId>> {
+    ) -> BackendResult<HashSet<DeliveryId>> {
         let settlements = settlements.to_vec();
         self.write(move |connection| {
             let mut settled = HashSet::new();
@@ -124,11 +124,16 @@ impl Deliveries for SqliteWebhooks {
         .await
     }
 
-    async fn release(&self, claimed: &[Claimed], wait: Duration, now: Timestamp) -> Stored<()> {
-        let (claimed, due_at) = (claimed.to_vec(), now.plus(wait));
+    async fn release(
+        &self,
+        claimed: &[ClaimedDelivery],
+        wait: Duration,
+        now: Timestamp,
+    ) -> BackendResult<()> {
+        let (claimed, due_at) = (claimed.to_vec(), now.saturating_add(wait));
         self.write(move |connection| {
             for one in &claimed {
-                let row = params![one.delivery.id, one.lease, due_at, one.lease_expired];
+                let row = params![one.delivery.id, one.lease_id, due_at, one.lease_expired];
                 change(connection, RELEASE, row)?;
             }
             Ok(())
@@ -136,13 +141,13 @@ impl Deliveries for SqliteWebhooks {
         .await
     }
 
-    async fn backlog(&self, now: Timestamp) -> Stored<Backlog> {
+    async fn queue_stats(&self, now: Timestamp) -> BackendResult<QueueStats> {
         self.read(move |connection| {
-            let max_depth = i64::try_from(Backlog::MAX_DEPTH).unwrap_or(i64::MAX);
+            let max_depth = i64::try_from(QueueStats::MAX_DEPTH).unwrap_or(i64::MAX);
             let stats = first(connection, QUEUE_STATS, params![now, max_depth], |row| {
-                Ok(Backlog {
+                Ok(QueueStats {
                     depth: count(row, "depth")?,
-                    since: row.get("since")?,
+                    oldest_due_at: row.get("since")?,
                 })
             });
             Ok(stats?.unwrap_or_default())
@@ -150,39 +155,39 @@ impl Deliveries for SqliteWebhooks {
         .await
     }
 
-    async fn usage(&self, since: Timestamp, now: Timestamp) -> Stored<Usage> {
+    async fn usage(&self, since: Timestamp, now: Timestamp) -> BackendResult<Usage> {
         self.read(move |connection| lists::usage(connection, since, now))
             .await
     }
 
-    async fn send(
+    async fn enqueue(
         &self,
         event: &Event,
         endpoint: &EndpointId,
         now: Timestamp,
-    ) -> Stored<Option<DeliveryId>> {
+    ) -> BackendResult<Option<DeliveryId>> {
         let (event, endpoint) = (event.clone(), endpoint.clone());
         self.write(move |connection| {
             if first(connection, IS_ENABLED, [&endpoint], |_| Ok(()))?.is_none() {
                 return Ok(None);
             }
-            if put(connection, &event)? {
+            if insert(connection, &event)? {
                 mark_fanned_out(connection, &event.id, now)?;
             }
             queue(connection, &event.id, &endpoint, now)?;
-            Ok(Some(DeliveryId::of(&event.id, &endpoint)))
+            Ok(Some(DeliveryId::derive(&event.id, &endpoint)))
         })
         .await
     }
 
-    async fn retry(&self, id: &DeliveryId, now: Timestamp) -> Stored<bool> {
+    async fn retry(&self, id: &DeliveryId, now: Timestamp) -> BackendResult<bool> {
         let id = id.clone();
         self.write(move |connection| {
             let found = first(connection, FIND, [&id], read_delivery)?;
-            let Some(progress) = found.and_then(|delivery| delivery.progress.retried(now)) else {
+            let Some(progress) = found.and_then(|delivery| delivery.progress.requeued(now)) else {
                 return Ok(false);
             };
-            let Progress {
+            let DeliveryProgress {
                 state,
                 attempts,
                 due_at,
@@ -192,27 +197,39 @@ impl Deliveries for SqliteWebhooks {
         .await
     }
 
-    async fn retry_dead(&self, endpoint: &EndpointId, now: Timestamp, limit: u32) -> Stored<u64> {
+    async fn retry_dead(
+        &self,
+        endpoint: &EndpointId,
+        now: Timestamp,
+        limit: u32,
+    ) -> BackendResult<u64> {
         let endpoint = endpoint.clone();
-        let Progress {
+        let DeliveryProgress {
             state,
             attempts,
             due_at,
-        } = Progress::queued(now);
+        } = DeliveryProgress::queued(now);
         self.write(move |connection| {
-            let row = params![endpoint, state, attempts, due_at, State::Dead, limit];
+            let row = params![
+                endpoint,
+                state,
+                attempts,
+                due_at,
+                DeliveryState::Dead,
+                limit
+            ];
             Ok(change(connection, RETRY_DEAD, row)? as u64)
         })
         .await
     }
 
-    async fn remove(&self, id: &DeliveryId) -> Stored<bool> {
+    async fn remove(&self, id: &DeliveryId) -> BackendResult<bool> {
         let id = id.clone();
         self.write(move |connection| changes(connection, REMOVE, [id]))
             .await
     }
 
-    async fn find(&self, id: &DeliveryId) -> Stored<Option<(Delivery, Vec<Attempted>)>> {
+    async fn find(&self, id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>> {
         let id = id.clone();
         self.read(move |connection| {
             let attempts = all(connection, ATTEMPTS, [&id], read_attempt)?;
@@ -222,7 +239,7 @@ impl Deliveries for SqliteWebhooks {
         .await
     }
 
-    async fn list(&self, filter: &Filter) -> Stored<Vec<Delivery>> {
+    async fn list(&self, filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>> {
         let filter = filter.clone();
         self.read(move |connection| {
             let after = filter.after.as_ref();
@@ -239,7 +256,7 @@ impl Deliveries for SqliteWebhooks {
         .await
     }
 
-    async fn sweep(&self, before: Timestamp, limit: u32) -> Stored<u64> {
+    async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64> {
         self.write(move |connection| {
             let left_behind = change(connection, LEFT_BEHIND, [limit])?;
             let rest = i64::from(limit) - left_behind as i64;
@@ -258,12 +275,12 @@ pub(super) fn queue(
     endpoint: &EndpointId,
     now: Timestamp,
 ) -> Result<bool> {
-    let id = DeliveryId::of(event, endpoint);
-    let Progress {
+    let id = DeliveryId::derive(event, endpoint);
+    let DeliveryProgress {
         state,
         attempts,
         due_at,
-    } = Progress::queued(now);
+    } = DeliveryProgress::queued(now);
     let row = params![id, event, endpoint, now, state, attempts, due_at];
     changes(connection, QUEUE, row)
 }
@@ -272,9 +289,9 @@ pub(super) fn queue(
 fn settle(connection: &Connection, settlement: &Settlement, now: Timestamp) -> Result<bool> {
     let Settlement {
         delivery,
-        lease,
+        lease_id: lease,
         progress,
-        attempted,
+        attempt: attempted,
     } = settlement;
     let row = params![
         delivery,
@@ -292,7 +309,7 @@ fn settle(connection: &Connection, settlement: &Settlement, now: Timestamp) -> R
 }
 
 /// Adds an attempt, and deletes those that exceed [`ATTEMPTS_KEPT`].
-fn add_attempt(connection: &Connection, id: &DeliveryId, attempted: &Attempted) -> Result<()> {
+fn add_attempt(connection: &Connection, id: &DeliveryId, attempted: &AttemptRecord) -> Result<()> {
     let row = params![
         id,
         attempted.attempt,
@@ -300,10 +317,10 @@ fn add_attempt(connection: &Connection, id: &DeliveryId, attempted: &Attempted) 
         attempted.status,
         attempted.error,
         i64::try_from(attempted.duration_ms).unwrap_or(i64::MAX),
-        attempted.answer,
+        attempted.response_excerpt,
     ];
     let number: Option<i64> = first(connection, ADD_ATTEMPT, row, |row| row.get("number"))?;
-    let too_old = number.map(|number| number - i64::from(ATTEMPTS_KEPT));
+    let too_old = number.map(|number| number - i64::from(MAX_STORED_ATTEMPTS));
     if let Some(too_old) = too_old.filter(|number| *number > 0) {
         change(connection, FORGET_ATTEMPTS, params![id, too_old])?;
     }
@@ -321,7 +338,7 @@ pub(super) fn read_delivery(row: &Row<'_>) -> Result<Delivery> {
         topic: row.get("topic")?,
         endpoint: row.get("endpoint")?,
         created_at: row.get("created_at")?,
-        progress: Progress {
+        progress: DeliveryProgress {
             state: row.get("state")?,
             attempts: row.get("attempts")?,
             due_at: row.get("due_at")?,
@@ -329,13 +346,13 @@ pub(super) fn read_delivery(row: &Row<'_>) -> Result<Delivery> {
     })
 }
 
-fn read_attempt(row: &Row<'_>) -> Result<Attempted> {
-    Ok(Attempted {
+fn read_attempt(row: &Row<'_>) -> Result<AttemptRecord> {
+    Ok(AttemptRecord {
         attempt: row.get("attempt")?,
         at: row.get("at")?,
         status: row.get("status")?,
         error: row.get("error")?,
         duration_ms: count(row, "duration_ms")?,
-        answer: row.get("answer")?,
+        response_excerpt: row.get("answer")?,
     })
 }

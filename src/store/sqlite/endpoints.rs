@@ -3,12 +3,12 @@
 use async_trait::async_trait;
 use rusqlite::{Connection, Result, Row, params};
 
-use super::SqliteWebhooks;
+use super::SqliteWebhookStore;
 use super::execute::{change, changes, first, readable};
-use crate::error::Stored;
+use crate::error::BackendResult;
 use crate::model::EndpointId;
-use crate::store::Endpoints;
-use crate::webhook::{Endpoint, KeyId, Pending};
+use crate::store::EndpointStore;
+use crate::webhook::{Endpoint, KeyId, PendingSecret};
 
 pub(super) const ADD: &str = include_str!("sql/add_endpoint.sql");
 pub(super) const UPDATE: &str = include_str!("sql/update_endpoint.sql");
@@ -28,32 +28,32 @@ const SET_KEY: &str = "
     ON CONFLICT (only_row) DO UPDATE SET key_id = excluded.key_id";
 
 #[async_trait]
-impl Endpoints for SqliteWebhooks {
-    async fn add(&self, endpoint: &Endpoint) -> Stored<bool> {
+impl EndpointStore for SqliteWebhookStore {
+    async fn add(&self, endpoint: &Endpoint) -> BackendResult<bool> {
         self.put(ADD, endpoint).await
     }
 
-    async fn find(&self, id: &EndpointId) -> Stored<Option<Endpoint>> {
+    async fn find(&self, id: &EndpointId) -> BackendResult<Option<Endpoint>> {
         let id = id.clone();
         self.read(move |connection| first(connection, FIND, [id], read_endpoint))
             .await
     }
 
-    async fn update(&self, endpoint: &Endpoint) -> Stored<bool> {
+    async fn update(&self, endpoint: &Endpoint) -> BackendResult<bool> {
         self.put(UPDATE, endpoint).await
     }
 
-    async fn remove(&self, id: &EndpointId) -> Stored<bool> {
+    async fn remove(&self, id: &EndpointId) -> BackendResult<bool> {
         let id = id.clone();
         self.write(move |savepoint| changes(savepoint, REMOVE, [id]))
             .await
     }
 
-    async fn all(&self) -> Stored<Vec<Endpoint>> {
+    async fn list(&self) -> BackendResult<Vec<Endpoint>> {
         self.read(all_endpoints).await
     }
 
-    async fn key_id(&self) -> Stored<Option<KeyId>> {
+    async fn key_id(&self) -> BackendResult<Option<KeyId>> {
         self.read(key_id).await
     }
 
@@ -62,16 +62,16 @@ impl Endpoints for SqliteWebhooks {
         former: Option<&KeyId>,
         key: &KeyId,
         endpoints: &[Endpoint],
-    ) -> Stored<bool> {
+    ) -> BackendResult<bool> {
         let (former, key, endpoints) = (former.cloned(), key.clone(), endpoints.to_vec());
         self.write(move |savepoint| replace_key(savepoint, former.as_ref(), &key, &endpoints))
             .await
     }
 }
 
-impl SqliteWebhooks {
+impl SqliteWebhookStore {
     /// Returns whether the statement wrote the endpoint.
-    async fn put(&self, sql: &'static str, endpoint: &Endpoint) -> Stored<bool> {
+    async fn put(&self, sql: &'static str, endpoint: &Endpoint) -> BackendResult<bool> {
         let endpoint = endpoint.clone();
         self.write(move |savepoint| put(savepoint, sql, &endpoint))
             .await
@@ -79,7 +79,7 @@ impl SqliteWebhooks {
 }
 
 fn put(connection: &Connection, sql: &str, endpoint: &Endpoint) -> Result<bool> {
-    let pending = endpoint.pending.as_ref();
+    let pending = endpoint.pending_secret.as_ref();
     let row = params![
         endpoint.id,
         endpoint.version,
@@ -90,7 +90,7 @@ fn put(connection: &Connection, sql: &str, endpoint: &Endpoint) -> Result<bool> 
         endpoint.created_at,
         endpoint.secret,
         pending.map(|pending| &pending.secret),
-        pending.map(|pending| pending.from),
+        pending.map(|pending| pending.activates_at),
     ];
     changes(connection, sql, row)
 }
@@ -136,14 +136,17 @@ fn read_endpoint(row: &Row<'_>) -> Result<Endpoint> {
         enabled: row.get("enabled")?,
         created_at: row.get("created_at")?,
         secret: row.get("secret")?,
-        pending: read_pending(row)?,
+        pending_secret: read_pending(row)?,
         version: row.get("version")?,
     })
 }
 
-fn read_pending(row: &Row<'_>) -> Result<Option<Pending>> {
+fn read_pending(row: &Row<'_>) -> Result<Option<PendingSecret>> {
     let secret: Option<_> = row.get("pending_secret")?;
     let from: Option<_> = row.get("pending_from")?;
     let pending = secret.zip(from);
-    Ok(pending.map(|(secret, from)| Pending { secret, from }))
+    Ok(pending.map(|(secret, from)| PendingSecret {
+        secret,
+        activates_at: from,
+    }))
 }

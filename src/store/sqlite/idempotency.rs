@@ -5,9 +5,12 @@ use rusqlite::{Connection, Result, Row, params};
 
 use super::Database;
 use super::execute::{change, first};
-use crate::error::Stored;
+use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::{Attempt, Begin, Entry, Idempotency, Kept, Outcome, ResourceIds, Ticket};
+use crate::store::{
+    BeginOutcome, Completion, IdempotencyRecord, IdempotencyStore, IdempotentRequest, Reservation,
+    ResourceIds, StoredResponse,
+};
 
 const FORGET: &str = include_str!("sql/forget_keys.sql");
 
@@ -26,9 +29,9 @@ const FREE: &str = "
 /// Idempotency keys in the table `forum_api_idempotency_keys`. Each [`begin`](Idempotency::begin) deletes a few expired
 /// rows.
 #[derive(Clone, Debug)]
-pub struct SqliteIdempotency(Database);
+pub struct SqliteIdempotencyStore(Database);
 
-impl SqliteIdempotency {
+impl SqliteIdempotencyStore {
     /// Idempotency keys in `database`.
     pub const fn new(database: Database) -> Self {
         Self(database)
@@ -36,41 +39,53 @@ impl SqliteIdempotency {
 }
 
 #[async_trait]
-impl Idempotency for SqliteIdempotency {
-    async fn begin(&self, attempt: &Attempt, now: Timestamp) -> Stored<Begin> {
+impl IdempotencyStore for SqliteIdempotencyStore {
+    async fn begin(
+        &self,
+        attempt: &IdempotentRequest,
+        now: Timestamp,
+    ) -> BackendResult<BeginOutcome> {
         let attempt = attempt.clone();
         self.0
             .write(move |savepoint| Ok(begin(savepoint, &attempt, now)?))
             .await
     }
 
-    async fn settle(&self, ticket: &Ticket, outcome: Outcome) -> Stored<()> {
+    async fn complete(&self, ticket: &Reservation, outcome: Completion) -> BackendResult<()> {
         let ticket = ticket.clone();
         self.0
-            .write_completion(move |savepoint| Ok(settle(savepoint, &ticket, outcome)?))
+            .write_completion(move |savepoint| Ok(complete(savepoint, &ticket, outcome)?))
             .await
     }
 }
 
-fn begin(connection: &Connection, attempt: &Attempt, now: Timestamp) -> Result<Begin> {
-    let expired = now.minus(Entry::LIFE);
+fn begin(
+    connection: &Connection,
+    attempt: &IdempotentRequest,
+    now: Timestamp,
+) -> Result<BeginOutcome> {
+    let expired = now.saturating_sub(IdempotencyRecord::TTL);
     change(connection, FORGET, [expired])?;
     let key = params![attempt.token, attempt.key];
-    let known = first(connection, FIND, key, read_record)?.filter(|entry| !entry.is_over(now));
+    let known = first(connection, FIND, key, read_record)?.filter(|entry| !entry.is_expired(now));
     if let Some(entry) = known {
-        return Ok(entry.says(&attempt.request, now));
+        return Ok(entry.outcome_for(&attempt.fingerprint, now));
     }
-    let row = params![attempt.token, attempt.key, attempt.request, now];
+    let row = params![attempt.token, attempt.key, attempt.fingerprint, now];
     change(connection, RESERVE, row)?;
-    Ok(Begin::First(attempt.ticket(now)))
+    Ok(BeginOutcome::Reserved(attempt.reservation(now)))
 }
 
-fn settle(connection: &Connection, ticket: &Ticket, outcome: Outcome) -> Result<()> {
-    let Ticket { token, key, began } = ticket;
+fn complete(connection: &Connection, ticket: &Reservation, outcome: Completion) -> Result<()> {
+    let Reservation {
+        token,
+        key,
+        started_at: began,
+    } = ticket;
     let kept = match outcome {
-        Outcome::Answered(kept) => Some(kept),
-        Outcome::Unknown => None,
-        Outcome::DidNotRun => {
+        Completion::Responded(kept) => Some(kept),
+        Completion::OutcomeUnknown => None,
+        Completion::NotExecuted => {
             return change(connection, FREE, params![token, key, began]).map(drop);
         }
     };
@@ -90,22 +105,22 @@ fn settle(connection: &Connection, ticket: &Ticket, outcome: Outcome) -> Result<
     change(connection, COMPLETE, row).map(drop)
 }
 
-fn read_record(row: &Row<'_>) -> Result<Entry> {
+fn read_record(row: &Row<'_>) -> Result<IdempotencyRecord> {
     let ended: bool = row.get("ended")?;
-    Ok(Entry {
-        request: row.get("request")?,
-        began: row.get("began_at")?,
-        ended: ended.then(|| read_response(row)).transpose()?,
+    Ok(IdempotencyRecord {
+        fingerprint: row.get("request")?,
+        started_at: row.get("began_at")?,
+        completion: ended.then(|| read_response(row)).transpose()?,
     })
 }
 
 /// Returns `None` for an unknown outcome.
-fn read_response(row: &Row<'_>) -> Result<Option<Kept>> {
+fn read_response(row: &Row<'_>) -> Result<Option<StoredResponse>> {
     let Some(status) = row.get("status")? else {
         return Ok(None);
     };
     let body: Vec<u8> = row.get("body")?;
-    Ok(Some(Kept {
+    Ok(Some(StoredResponse {
         status,
         location: row.get("location")?,
         body: body.into(),

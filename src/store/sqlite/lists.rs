@@ -5,8 +5,8 @@ use rusqlite::{Connection, Result, Row, params};
 use super::deliveries::count;
 use super::execute::all;
 use crate::model::Timestamp;
-use crate::store::{DeliveryCount, Filter, Usage};
-use crate::webhook::State;
+use crate::store::{DeliveryCount, DeliveryFilter, Usage};
+use crate::webhook::DeliveryState;
 
 pub(super) const DELIVERY_USAGE: &str = include_str!("sql/delivery_usage.sql");
 pub(super) const ATTEMPT_USAGE: &str = include_str!("sql/attempt_usage.sql");
@@ -15,10 +15,10 @@ pub(super) const ATTEMPT_USAGE: &str = include_str!("sql/attempt_usage.sql");
 ///
 /// Every index that it may walk is ordered by time within each state: without a state it merges one walk for each state. Its
 /// parameters are the same for every filter: the position to continue from, the limit, endpoint and topic.
-pub(super) fn list_statement(filter: &Filter) -> String {
+pub(super) fn list_statement(filter: &DeliveryFilter) -> String {
     let states = filter
         .state
-        .map_or(State::ALL.to_vec(), |state| vec![state]);
+        .map_or(DeliveryState::ALL.to_vec(), |state| vec![state]);
     let walks = states.into_iter().map(|state| walk(filter, state));
     let walks: Vec<_> = walks.collect();
     format!(
@@ -28,7 +28,7 @@ pub(super) fn list_statement(filter: &Filter) -> String {
 }
 
 /// Selects the newest deliveries of one state.
-fn walk(filter: &Filter, state: State) -> String {
+fn walk(filter: &DeliveryFilter, state: DeliveryState) -> String {
     let conditions = [
         condition("(created_at, id) < (?1, ?2)", 1, filter.after.is_some()),
         condition("endpoint = ?4", 4, filter.endpoint.is_some()),
@@ -56,7 +56,7 @@ fn condition(sql: &str, parameter: u8, is_set: bool) -> String {
 
 pub(super) fn usage(connection: &Connection, since: Timestamp, now: Timestamp) -> Result<Usage> {
     let mut usage = Usage::default();
-    for state in State::ALL {
+    for state in DeliveryState::ALL {
         let read = |row: &Row<'_>| {
             Ok(DeliveryCount {
                 hours_ago: count(row, "hours_ago")?,

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
-use super::{Database, DatabaseSettings, Location, SqliteError};
+use super::{Database, DatabasePath, DatabaseSettings, SqliteError};
 use crate::store::migrations::Applied;
 use crate::store::{Migration, MigrationError, Migrations, SchemaStatus};
 
@@ -22,7 +22,7 @@ impl Database {
     /// # Errors
     /// When the database cannot be used, it is locked for longer than 5 s, a migration fails, or the applied ones are not
     /// this program's ([`MigrationError`]).
-    pub fn open(location: &Location) -> Result<Self, SqliteError> {
+    pub fn open(location: &DatabasePath) -> Result<Self, SqliteError> {
         Self::open_with(location, &DatabaseSettings::default())
     }
 
@@ -31,7 +31,7 @@ impl Database {
     /// # Errors
     /// Those of [`open`](Self::open).
     pub fn open_with(
-        location: &Location,
+        location: &DatabasePath,
         settings: &DatabaseSettings,
     ) -> Result<Self, SqliteError> {
         let migrate = |writer: &Connection| migrate(writer, &LIBRARY).map(drop);
@@ -43,7 +43,7 @@ impl Database {
     ///
     /// # Errors
     /// When the database cannot be used, or it is locked for longer than 5 s.
-    pub fn open_unmigrated(location: &Location) -> Result<Self, SqliteError> {
+    pub fn open_unmigrated(location: &DatabasePath) -> Result<Self, SqliteError> {
         Self::start(location, &DatabaseSettings::default(), |_| Ok(()))
     }
 

@@ -28,10 +28,10 @@
 //! One file has one writer at a time. A host that runs its own commands through the same [`Database`] has them
 //! committed together with whatever else waits, which is what makes durable writes cheap: 64 of them cost one
 //! `fsync`. [`migrate`] keeps its schema as it keeps this one. Both `rusqlite::Error` and [`SqliteError`] turn into
-//! [`Refusal::Failed`](crate::host::Refusal::Failed) and [`Fault`](crate::store::Fault) by `?`.
+//! [`BoardError::Failed`](crate::host::BoardError::Failed) and [`Fault`](crate::store::Fault) by `?`.
 //!
 //! ```
-//! use forum_api::host::Refusal;
+//! use forum_api::host::BoardError;
 //! use forum_api::store::sqlite::{Database, Location, migrate};
 //! use forum_api::store::{Migration, Migrations};
 //!
@@ -44,17 +44,17 @@
 //! };
 //!
 //! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Refusal> {
+//! # async fn main() -> Result<(), BoardError> {
 //! let database = Database::open(&Location::Memory)?;
 //! let id = database
-//!     .write::<_, Refusal>(|savepoint| {
+//!     .write::<_, BoardError>(|savepoint| {
 //!         migrate(savepoint, &MIGRATIONS)?;
 //!         savepoint.execute("INSERT INTO forums (title) VALUES (?1)", ["General"])?;
 //!         Ok(savepoint.last_insert_rowid())
 //!     })
 //!     .await?;
 //! let title: String = database
-//!     .read::<_, Refusal>(move |connection| {
+//!     .read::<_, BoardError>(move |connection| {
 //!         let mut forum = connection.prepare_cached("SELECT title FROM forums WHERE id = ?1")?;
 //!         Ok(forum.query_row([id], |row| row.get(0))?)
 //!     })
@@ -80,29 +80,29 @@ mod types;
 
 use std::sync::Arc;
 
-pub use idempotency::SqliteIdempotency;
+pub use idempotency::SqliteIdempotencyStore;
 pub use migrations::{migrate, schema_status};
-pub use outbox::SqliteWebhooks;
-pub use pool::{Database, DatabaseSettings, Location, SqliteError};
+pub use outbox::SqliteWebhookStore;
+pub use pool::{Database, DatabasePath, DatabaseSettings, SqliteError};
 pub use rusqlite;
-pub use tokens::SqliteTokens;
+pub use tokens::SqliteTokenStore;
 
-use super::{Stores, Webhooks};
+use super::{Stores, WebhookStores};
 
 impl Stores {
     /// Tokens and idempotency keys in `database`, budgets in memory: for one node (feature `sqlite`).
     pub fn in_sqlite(database: &Database) -> Self {
         Self {
-            tokens: Arc::new(SqliteTokens::new(database.clone())),
-            idempotency: Arc::new(SqliteIdempotency::new(database.clone())),
+            tokens: Arc::new(SqliteTokenStore::new(database.clone())),
+            idempotency: Arc::new(SqliteIdempotencyStore::new(database.clone())),
             ..Self::in_memory()
         }
     }
 }
 
-impl Webhooks {
+impl WebhookStores {
     /// Webhooks in `database` (feature `sqlite`).
     pub fn in_sqlite(database: &Database) -> Self {
-        Self::in_one(SqliteWebhooks::new(database.clone()))
+        Self::from_store(SqliteWebhookStore::new(database.clone()))
     }
 }

@@ -6,9 +6,11 @@ use rusqlite::{Connection, Result, Row, params, params_from_iter};
 use super::Database;
 use super::deliveries::queue;
 use super::execute::{all, change, changes, first, lossy_text};
-use crate::error::{Fault, Stored};
+use crate::error::{BackendError, BackendResult};
 use crate::model::{EventId, Timestamp};
-use crate::store::{FanOut, Outbox, Quarantine, QuarantinedEvent, decode_event, report_unreadable};
+use crate::store::{
+    FanOut, OutboxStore, Quarantine, QuarantinedEvent, decode_event, report_unreadable,
+};
 use crate::webhook::Event;
 
 pub(super) const PENDING: &str = "
@@ -36,9 +38,9 @@ pub(super) const FORGET: &str = "
 /// Events, endpoints and deliveries in the tables `forum_api_events`, `forum_api_endpoints`, `forum_api_deliveries`
 /// and `forum_api_attempts`.
 #[derive(Clone, Debug)]
-pub struct SqliteWebhooks(Database);
+pub struct SqliteWebhookStore(Database);
 
-impl SqliteWebhooks {
+impl SqliteWebhookStore {
     /// Webhooks in `database`.
     pub const fn new(database: Database) -> Self {
         Self(database)
@@ -47,8 +49,8 @@ impl SqliteWebhooks {
     pub(super) async fn read<T: Send + 'static>(
         &self,
         run: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
-    ) -> Stored<T> {
-        let run = |connection: &Connection| run(connection).map_err(Fault::from);
+    ) -> BackendResult<T> {
+        let run = |connection: &Connection| run(connection).map_err(BackendError::from);
         self.0.read(run).await
     }
 
@@ -56,20 +58,22 @@ impl SqliteWebhooks {
     pub(super) async fn write<T: Send + 'static>(
         &self,
         run: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
-    ) -> Stored<T> {
-        self.0.write_behind(|savepoint| Ok(run(savepoint)?)).await
+    ) -> BackendResult<T> {
+        self.0
+            .write_background(|savepoint| Ok(run(savepoint)?))
+            .await
     }
 }
 
 #[async_trait]
-impl Outbox for SqliteWebhooks {
-    async fn put(&self, event: &Event) -> Stored<()> {
+impl OutboxStore for SqliteWebhookStore {
+    async fn insert(&self, event: &Event) -> BackendResult<()> {
         let event = event.clone();
-        self.write(move |savepoint| put(savepoint, &event).map(drop))
+        self.write(move |savepoint| insert(savepoint, &event).map(drop))
             .await
     }
 
-    async fn waiting(&self, limit: u32) -> Stored<Vec<Event>> {
+    async fn pending(&self, limit: u32) -> BackendResult<Vec<Event>> {
         let read = self.read(move |connection| all(connection, PENDING, [limit], row));
         let (mut events, mut unreadable) = (Vec::new(), Vec::new());
         for row in read.await? {
@@ -84,7 +88,7 @@ impl Outbox for SqliteWebhooks {
         Ok(events)
     }
 
-    async fn quarantined(&self, limit: u32) -> Stored<Quarantine> {
+    async fn quarantined(&self, limit: u32) -> BackendResult<Quarantine> {
         self.read(move |connection| {
             let max_count = i64::try_from(Quarantine::MAX_COUNT).unwrap_or(i64::MAX);
             let count = |row: &Row<'_>| row.get::<_, i64>(0);
@@ -103,7 +107,7 @@ impl Outbox for SqliteWebhooks {
         .await
     }
 
-    async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> Stored<()> {
+    async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> BackendResult<()> {
         let events = events.to_vec();
         self.write(move |savepoint| {
             for event in &events {
@@ -115,9 +119,9 @@ impl Outbox for SqliteWebhooks {
     }
 }
 
-impl SqliteWebhooks {
+impl SqliteWebhookStore {
     /// Quarantines events, each given by its number, its id and the reason.
-    async fn quarantine(&self, unreadable: Vec<(i64, String, String)>) -> Stored<()> {
+    async fn quarantine(&self, unreadable: Vec<(i64, String, String)>) -> BackendResult<()> {
         let rows = unreadable.clone();
         let quarantine = self.write(move |savepoint| {
             for (number, _, reason) in &rows {
@@ -134,7 +138,7 @@ impl SqliteWebhooks {
 }
 
 /// Returns whether the event is new.
-pub(super) fn put(connection: &Connection, event: &Event) -> Result<bool> {
+pub(super) fn insert(connection: &Connection, event: &Event) -> Result<bool> {
     let parameters = params_from_iter(event.parameters());
     changes(connection, Event::INSERT, parameters)
 }
@@ -174,11 +178,11 @@ fn row(row: &Row<'_>) -> Result<OutboxRow> {
     Ok(OutboxRow {
         number: row.get("number")?,
         id: lossy_text(row, "id")?,
-        event: event(row),
+        event: read_event(row),
     })
 }
 
-fn event(row: &Row<'_>) -> std::result::Result<Event, String> {
+fn read_event(row: &Row<'_>) -> std::result::Result<Event, String> {
     let columns = || -> Result<_> {
         Ok((
             row.get_ref("id")?.as_str()?,

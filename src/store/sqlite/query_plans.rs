@@ -3,8 +3,8 @@
 use super::migrations::{LIBRARY, migrate};
 use super::{claim, deliveries, endpoints, lists, outbox, tokens};
 use crate::model::{DeliveryId, EndpointId, Timestamp};
-use crate::store::Filter;
-use crate::webhook::{State, Topic};
+use crate::store::DeliveryFilter;
+use crate::webhook::{DeliveryState, Topic};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
@@ -94,7 +94,7 @@ fn usage_is_counted_within_its_period_from_indexes_only() {
 /// selected rows only, in the order of the list.
 #[test]
 fn a_list_walks_the_rows_that_its_filter_selects() {
-    let (to, topic) = (EndpointId::new("whe_1"), Some(Topic::PING));
+    let (to, topic) = (EndpointId::parse("whe_1"), Some(Topic::PING));
     for (endpoint, topic, walk) in [
         (None, None, "by_state (state=?"),
         (to.clone(), None, "by_endpoint (endpoint=? AND state=?"),
@@ -105,12 +105,15 @@ fn a_list_walks_the_rows_that_its_filter_selects() {
             "by_endpoint_topic (endpoint=? AND topic=? AND state=?",
         ),
     ] {
-        for (state, walks) in [(None, State::ALL.len()), (Some(State::Dead), 1)] {
+        for (state, walks) in [
+            (None, DeliveryState::ALL.len()),
+            (Some(DeliveryState::Dead), 1),
+        ] {
             for (after, place) in [
                 (None, ")"),
-                (DeliveryId::new("dlv_1"), " AND (created_at,id)<(?,?))"),
+                (DeliveryId::parse("dlv_1"), " AND (created_at,id)<(?,?))"),
             ] {
-                let filter = Filter {
+                let filter = DeliveryFilter {
                     state,
                     endpoint: endpoint.clone(),
                     topic: topic.clone(),

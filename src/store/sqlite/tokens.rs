@@ -6,9 +6,9 @@ use rusqlite::{Connection, Result, Row, params};
 
 use super::execute::{all, change, changes, first};
 use super::{Database, SqliteError};
-use crate::error::Stored;
+use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::{Tokens, scopes_from_json, scopes_to_json};
+use crate::store::{TokenStore, scopes_from_json, scopes_to_json};
 use crate::token::{Lookup, TokenRecord};
 
 const CREATE: &str = include_str!("sql/create_token.sql");
@@ -30,9 +30,9 @@ pub(super) const LIST: &str = "
 
 /// Tokens in the table `forum_api_tokens`.
 #[derive(Clone, Debug)]
-pub struct SqliteTokens(Database);
+pub struct SqliteTokenStore(Database);
 
-impl SqliteTokens {
+impl SqliteTokenStore {
     /// Tokens in `database`.
     pub const fn new(database: Database) -> Self {
         Self(database)
@@ -40,32 +40,32 @@ impl SqliteTokens {
 }
 
 #[async_trait]
-impl Tokens for SqliteTokens {
-    async fn create(&self, token: &TokenRecord) -> Stored<bool> {
+impl TokenStore for SqliteTokenStore {
+    async fn create(&self, token: &TokenRecord) -> BackendResult<bool> {
         let token = token.clone();
         self.0
             .write(move |savepoint| Ok(create(savepoint, &token)?))
             .await
     }
 
-    async fn find(&self, lookup: &Lookup) -> Stored<Option<TokenRecord>> {
+    async fn find(&self, lookup: &Lookup) -> BackendResult<Option<TokenRecord>> {
         let lookup = *lookup;
         self.0
             .read_short(move |connection| Ok(first(connection, FIND, [lookup], read_token)?))
             .await
     }
 
-    async fn revoke(&self, lookup: &Lookup, at: Timestamp) -> Stored<bool> {
+    async fn revoke(&self, lookup: &Lookup, at: Timestamp) -> BackendResult<bool> {
         let lookup = *lookup;
         self.0
             .write(move |savepoint| Ok(changes(savepoint, REVOKE, params![lookup, at])?))
             .await
     }
 
-    async fn used(&self, lookup: &Lookup, at: Timestamp) -> Stored<()> {
+    async fn record_use(&self, lookup: &Lookup, at: Timestamp) -> BackendResult<()> {
         let lookup = *lookup;
-        let too_old = at.minus(TokenRecord::USE_GRAIN);
-        self.0.write_later::<SqliteError>(move |savepoint| {
+        let too_old = at.saturating_sub(TokenRecord::LAST_USED_RESOLUTION);
+        self.0.write_detached::<SqliteError>(move |savepoint| {
             change(savepoint, RECORD_USE, params![lookup, at, too_old])?;
             Ok(())
         });
@@ -76,7 +76,7 @@ impl Tokens for SqliteTokens {
         &self,
         after: Option<(Timestamp, Lookup)>,
         limit: u32,
-    ) -> Stored<Vec<TokenRecord>> {
+    ) -> BackendResult<Vec<TokenRecord>> {
         let (created_at, lookup) = after.map_or((i64::MAX, "~".into()), |(created_at, lookup)| {
             (created_at.as_millis(), lookup.to_string())
         });

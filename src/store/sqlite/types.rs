@@ -4,8 +4,8 @@ use rusqlite::Result;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
 use crate::model::{DeliveryId, EndpointId, EventId, ForumId, PostId, ThreadId, Timestamp, UserId};
-use crate::token::{Digest, Lookup};
-use crate::webhook::{KeyId, Sealed, State, Topic, Topics};
+use crate::token::{Lookup, SecretDigest};
+use crate::webhook::{DeliveryState, EncryptedSecret, KeyId, Topic, TopicSet};
 
 /// An `INTEGER`: milliseconds since 1970-01-01T00:00:00Z.
 impl ToSql for Timestamp {
@@ -22,28 +22,28 @@ impl FromSql for Timestamp {
 }
 
 /// A `BLOB` of 32 bytes.
-impl ToSql for Digest {
+impl ToSql for SecretDigest {
     fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
         Ok(self.as_bytes().as_slice().into())
     }
 }
 
 /// As it was written.
-impl FromSql for Digest {
+impl FromSql for SecretDigest {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         <[u8; 32]>::column_result(value).map(Self::new)
     }
 }
 
 /// A `BLOB`.
-impl ToSql for Sealed {
+impl ToSql for EncryptedSecret {
     fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
         Ok(self.as_bytes().into())
     }
 }
 
 /// As it was written.
-impl FromSql for Sealed {
+impl FromSql for EncryptedSecret {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         Vec::column_result(value).map(Self::new)
     }

@@ -4,12 +4,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-use super::Refused;
-use Verdict::{Forbidden, Private, Public};
+use super::AddressError;
+use AddressClass::{Forbidden, Private, Public};
 
 /// What may be sent to an address. The text says what kind of address it is, as in "the address 10.0.0.1 is private".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum AddressClass {
     /// Anybody on the internet has it: webhooks go there.
     Public,
     /// A loopback, private or unique-local one: webhooks go there where the setting `allow_private` says so.
@@ -18,32 +18,36 @@ pub enum Verdict {
     Forbidden(&'static str),
 }
 
-impl Verdict {
+impl AddressClass {
     /// Whether webhooks go to `host`, of which this was said.
-    pub(super) fn check(self, host: impl ToString, allow_private: bool) -> Result<(), Refused> {
+    pub(super) fn check(
+        self,
+        host: impl ToString,
+        allow_private: bool,
+    ) -> Result<(), AddressError> {
         match self {
-            Private(kind) if !allow_private => Err(Refused::Private(host.to_string(), kind)),
-            Forbidden(kind) => Err(Refused::Forbidden(host.to_string(), kind)),
+            Private(kind) if !allow_private => Err(AddressError::Private(host.to_string(), kind)),
+            Forbidden(kind) => Err(AddressError::Forbidden(host.to_string(), kind)),
             Public | Private(_) => Ok(()),
         }
     }
 }
 
-const METADATA: Verdict = Forbidden("cloud metadata");
-pub(super) const LOOPBACK: Verdict = Private("loopback");
-const PRIVATE: Verdict = Private("private");
-const DOCUMENTATION: Verdict = Forbidden("for documentation");
-const BENCHMARKS: Verdict = Forbidden("for benchmarks");
-const MULTICAST: Verdict = Forbidden("multicast");
-const LINK_LOCAL: Verdict = Forbidden("link-local");
-const UNSPECIFIED: Verdict = Forbidden("unspecified");
-const RESERVED: Verdict = Forbidden("reserved");
+const METADATA: AddressClass = Forbidden("cloud metadata");
+pub(super) const LOOPBACK: AddressClass = Private("loopback");
+const PRIVATE: AddressClass = Private("private");
+const DOCUMENTATION: AddressClass = Forbidden("for documentation");
+const BENCHMARKS: AddressClass = Forbidden("for benchmarks");
+const MULTICAST: AddressClass = Forbidden("multicast");
+const LINK_LOCAL: AddressClass = Forbidden("link-local");
+const UNSPECIFIED: AddressClass = Forbidden("unspecified");
+const RESERVED: AddressClass = Forbidden("reserved");
 /// A tunnel's end: which IPv4 address it leads to is not for us to say.
-const TUNNEL: Verdict = Forbidden("IPv4 inside IPv6");
+const TUNNEL: AddressClass = Forbidden("IPv4 inside IPv6");
 
 /// The first range that holds an address says what it is.
 #[rustfmt::skip]
-const RANGES: &[(IpNet, Verdict)] = &[
+const RANGES: &[(IpNet, AddressClass)] = &[
     (v4([168, 63, 129, 16], 32), METADATA), // Azure
     (v4([169, 254, 169, 254], 32), METADATA),
     (v4([169, 254, 170, 0], 24), METADATA), // AWS, for containers
@@ -98,13 +102,13 @@ const CARRIERS: &[IpNet] = &[
 
 /// What may be sent to `address`. An IPv4 address inside an IPv6 one counts as itself where it is reached through
 /// it, and where only a tunnel's end would know, the whole is forbidden.
-pub fn verdict(address: IpAddr) -> Verdict {
+pub fn classify_address(address: IpAddr) -> AddressClass {
     let address = carried(address);
     if is_isatap(address) {
         return TUNNEL;
     }
     let range = RANGES.iter().find(|(range, _)| range.contains(&address));
-    range.map_or(RESERVED, |(_, verdict)| *verdict)
+    range.map_or(RESERVED, |(_, class)| *class)
 }
 
 /// The IPv4 address that an IPv6 one carries; any other as it is.

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use url::{Host, Position, SyntaxViolation, Url};
 
 use super::class::LOOPBACK;
-use super::{Resolver, verdict};
+use super::{Resolver, classify_address};
 
 /// The longest URL, in bytes.
 const MAX_LENGTH: usize = 2048;
@@ -24,7 +24,7 @@ const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(5);
 /// Why nothing is sent to an address. It prints as a sentence for an operator.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum Refused {
+pub enum AddressError {
     /// It is no URL, or holds what no URL should.
     #[error("expected a URL, for example https://example.org/hook")]
     Malformed,
@@ -42,7 +42,7 @@ pub enum Refused {
     Port,
     /// Its name resolves to no address now.
     #[error("the host name {0:?} does not resolve")]
-    Unresolved(String),
+    ResolutionFailed(String),
     /// Its host is of this kind, and the setting `allow_private` would allow it.
     #[error("the address {0} is {1}, and private addresses are not allowed")]
     Private(String, &'static str),
@@ -53,7 +53,7 @@ pub enum Refused {
 
 /// The URL of an endpoint, checked as far as that goes without asking where its name leads.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct EndpointUrl {
     url: Url,
     host: Host,
     port: u16,
@@ -61,19 +61,19 @@ pub struct Target {
     allow_private: bool,
 }
 
-impl Target {
+impl EndpointUrl {
     /// Reads a URL as browsers do. An address is judged at once, and a name when it is [resolved](Self::resolve);
     /// `localhost` is a loopback address. `allow_private`: whether loopback, private and unique-local ones will do.
     ///
     /// # Errors
     /// When nothing may be sent there.
-    pub fn parse(url: &str, allow_private: bool) -> Result<Self, Refused> {
+    pub fn parse(url: &str, allow_private: bool) -> Result<Self, AddressError> {
         let url = read(url)?;
         let path = url[Position::BeforePath..Position::AfterQuery].parse();
         let target = Self {
-            host: url.host().ok_or(Refused::Malformed)?.to_owned(),
-            port: url.port_or_known_default().ok_or(Refused::Scheme)?,
-            path: path.map_err(|_| Refused::Malformed)?,
+            host: url.host().ok_or(AddressError::Malformed)?.to_owned(),
+            port: url.port_or_known_default().ok_or(AddressError::Scheme)?,
+            path: path.map_err(|_| AddressError::Malformed)?,
             url,
             allow_private,
         };
@@ -91,14 +91,14 @@ impl Target {
     ///
     /// # Errors
     /// When nothing may be sent there.
-    pub async fn register(
+    pub async fn check_registration(
         url: &str,
         allow_private: bool,
         resolver: &dyn Resolver,
-    ) -> Result<Self, Refused> {
+    ) -> Result<Self, AddressError> {
         let target = Self::parse(url, allow_private)?;
         match timeout(REGISTRATION_TIMEOUT, target.resolve(resolver)).await {
-            Err(_) | Ok(Ok(_) | Err(Refused::Unresolved(_))) => Ok(target),
+            Err(_) | Ok(Ok(_) | Err(AddressError::ResolutionFailed(_))) => Ok(target),
             Ok(Err(refused)) => Err(refused),
         }
     }
@@ -108,14 +108,14 @@ impl Target {
     ///
     /// # Errors
     /// When there is none.
-    pub async fn resolve(&self, resolver: &dyn Resolver) -> Result<Vec<SocketAddr>, Refused> {
+    pub async fn resolve(&self, resolver: &dyn Resolver) -> Result<Vec<SocketAddr>, AddressError> {
         let addresses = match &self.host {
-            Host::Domain(name) => resolver.addresses(name).await.unwrap_or_default(),
+            Host::Domain(name) => resolver.resolve(name).await.unwrap_or_default(),
             Host::Ipv4(address) => vec![(*address).into()],
             Host::Ipv6(address) => vec![(*address).into()],
         };
         let mut allowed = Vec::new();
-        let mut refused = Refused::Unresolved(self.host.to_string());
+        let mut refused = AddressError::ResolutionFailed(self.host.to_string());
         for address in addresses {
             match self.check_address(address) {
                 Ok(()) => allowed.push(SocketAddr::new(address, self.port)),
@@ -151,16 +151,16 @@ impl Target {
         &self.path
     }
 
-    fn check_address(&self, address: IpAddr) -> Result<(), Refused> {
-        verdict(address).check(address, self.allow_private)
+    fn check_address(&self, address: IpAddr) -> Result<(), AddressError> {
+        classify_address(address).check(address, self.allow_private)
     }
 }
 
 /// Reads a URL, and what does not depend on its host.
-fn read(text: &str) -> Result<Url, Refused> {
+fn read(text: &str) -> Result<Url, AddressError> {
     let unseen = |letter: char| letter.is_control() || letter.is_whitespace();
     if text.len() > MAX_LENGTH || text.contains(unseen) {
-        return Err(Refused::Malformed);
+        return Err(AddressError::Malformed);
     }
     // An empty user or password, as in `http://@host`, is lost in the parsed URL: only the parser reports it.
     let anonymous = Cell::new(true);
@@ -172,12 +172,15 @@ fn read(text: &str) -> Result<Url, Refused> {
     let url = Url::options()
         .syntax_violation_callback(Some(&note))
         .parse(text)
-        .map_err(|_| Refused::Malformed)?;
+        .map_err(|_| AddressError::Malformed)?;
     let rules = [
-        (matches!(url.scheme(), "https" | "http"), Refused::Scheme),
-        (anonymous.get(), Refused::Credentials),
-        (url.fragment().is_none(), Refused::Fragment),
-        (url.port() != Some(0), Refused::Port),
+        (
+            matches!(url.scheme(), "https" | "http"),
+            AddressError::Scheme,
+        ),
+        (anonymous.get(), AddressError::Credentials),
+        (url.fragment().is_none(), AddressError::Fragment),
+        (url.port() != Some(0), AddressError::Port),
     ];
     let broken = rules.into_iter().find(|(kept, _)| !kept);
     broken.map_or(Ok(url), |(_, refused)| Err(refused))

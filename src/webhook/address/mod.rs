@@ -7,6 +7,6 @@ mod class;
 mod endpoint_url;
 mod resolver;
 
-pub use class::{Verdict, verdict};
-pub use endpoint_url::{Refused, Target};
+pub use class::{AddressClass, classify_address};
+pub use endpoint_url::{AddressError, EndpointUrl};
 pub use resolver::{Resolver, SystemResolver};

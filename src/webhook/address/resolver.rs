@@ -16,7 +16,7 @@ pub trait Resolver: Send + Sync + 'static {
     ///
     /// # Errors
     /// When the name does not exist, or no name server answers.
-    async fn addresses(&self, name: &str) -> io::Result<Vec<IpAddr>>;
+    async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
 /// Number of threads that look up names, of the 512 that tokio's blocking pool has by default: a host's own blocking work,
@@ -32,7 +32,7 @@ pub struct SystemResolver;
 
 #[async_trait]
 impl Resolver for SystemResolver {
-    async fn addresses(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+    async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
         let look_up = |name: &str| {
             let sockets = (name, 0).to_socket_addrs()?;
             Ok(sockets.map(|socket| socket.ip()).collect())

@@ -4,7 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Event, Occasion};
+use super::{Event, EventMeta};
 #[cfg(feature = "webhooks")]
 use crate::model::UserId;
 use crate::model::{EventId, Timestamp};
@@ -53,7 +53,7 @@ pub(super) fn schema<T: JsonSchema>(topic: &Topic, generator: &mut SchemaGenerat
 }
 
 /// The body with all of `data`, or with its ids alone, or with neither where even these are too many.
-pub(super) fn text(on: &Occasion, topic: &Topic, data: &impl Serialize) -> String {
+pub(super) fn text(on: &EventMeta, topic: &Topic, data: &impl Serialize) -> String {
     let truncated = |ids| written::<()>(on, topic, Data::Truncated(ids));
     let body = written(on, topic, Data::Whole(data))
         .or_else(|| truncated(Truncated::to(data)))
@@ -62,11 +62,11 @@ pub(super) fn text(on: &Occasion, topic: &Topic, data: &impl Serialize) -> Strin
 }
 
 /// `None` for what is too long, or cannot be written, as a time that no calendar knows.
-fn written<T: Serialize>(on: &Occasion, topic: &Topic, data: Data<T>) -> Option<String> {
+fn written<T: Serialize>(on: &EventMeta, topic: &Topic, data: Data<T>) -> Option<String> {
     let body = Body {
         event: &on.id,
         topic: topic.as_str(),
-        occurred_at: on.at,
+        occurred_at: on.occurred_at,
         data,
     };
     let written = serde_json::to_string(&body).ok();

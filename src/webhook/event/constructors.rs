@@ -9,9 +9,9 @@ use super::payload::{
     MessageEvent, MessageIds, PingEvent, PollEvent, PostEvent, PublicView, RatingEvent,
     ThreadEvent, VoteEvent,
 };
-use super::{Event, ForumName, Occasion, Surroundings, body};
+use super::{Event, EventContext, EventMeta, ForumSummary, body};
 use crate::model::{
-    Author, EventId, ForumId, MessageId, Poll, Post, Rating, State, Thread, UserId,
+    Author, ContentState, EventId, ForumId, MessageId, Poll, Post, Rating, Thread, UserId,
 };
 use crate::webhook::Topic;
 
@@ -34,7 +34,7 @@ macro_rules! kinds {
     )+) => {
         impl Event {$(
             #[doc = $says]
-            pub fn $name(on: Occasion, $($argument: $type),*) -> Self {
+            pub fn $name(on: EventMeta, $($argument: $type),*) -> Self {
                 let forum: Option<&ForumId> = $forum;
                 Self::with_data(Topic::$topic, on, forum.cloned(), $new)
             }
@@ -52,46 +52,46 @@ macro_rules! kinds {
 
 kinds! {
     "A thread was created. The event of its first post follows."
-    THREAD_CREATED thread_created(around: Surroundings<'_> = example(&THREAD))
+    THREAD_CREATED thread_created(around: EventContext<'_> = example(&THREAD))
         in Some(&around.thread.forum_id) => ThreadEvent, ThreadEvent::new(around);
 
     "A thread was deleted with its posts."
-    THREAD_DELETED thread_deleted(around: Surroundings<'_> = example(&DELETED_THREAD))
+    THREAD_DELETED thread_deleted(around: EventContext<'_> = example(&DELETED_THREAD))
         in Some(&around.thread.forum_id) => ThreadEvent, ThreadEvent::new(around);
 
     "A thread was restored with its posts."
-    THREAD_RESTORED thread_restored(around: Surroundings<'_> = example(&THREAD))
+    THREAD_RESTORED thread_restored(around: EventContext<'_> = example(&THREAD))
         in Some(&around.thread.forum_id) => ThreadEvent, ThreadEvent::new(around);
 
     "A post was created: a reply, or the first post of a thread."
-    POST_CREATED post_created(post: &Post = &Post::example(), around: Surroundings<'_> = example(&THREAD))
+    POST_CREATED post_created(post: &Post = &Post::example(), around: EventContext<'_> = example(&THREAD))
         in Some(&around.thread.forum_id) => PostEvent, PostEvent { post: public(post), around: ThreadEvent::new(around) };
 
     "A post was edited."
-    POST_UPDATED post_updated(post: &Post = &Post::example(), around: Surroundings<'_> = example(&THREAD))
+    POST_UPDATED post_updated(post: &Post = &Post::example(), around: EventContext<'_> = example(&THREAD))
         in Some(&around.thread.forum_id) => PostEvent, PostEvent { post: public(post), around: ThreadEvent::new(around) };
 
     "A reply was deleted. The event does not contain its text."
-    POST_DELETED post_deleted(post: &Post = &deleted_post(), around: Surroundings<'_> = example(&THREAD))
+    POST_DELETED post_deleted(post: &Post = &deleted_post(), around: EventContext<'_> = example(&THREAD))
         in Some(&around.thread.forum_id) => PostEvent, PostEvent { post: without_text(post), around: ThreadEvent::new(around) };
 
     "A reply was restored."
-    POST_RESTORED post_restored(post: &Post = &Post::example(), around: Surroundings<'_> = example(&THREAD))
+    POST_RESTORED post_restored(post: &Post = &Post::example(), around: EventContext<'_> = example(&THREAD))
         in Some(&around.thread.forum_id) => PostEvent, PostEvent { post: public(post), around: ThreadEvent::new(around) };
 
     "A member voted or changed a vote. The event does not name the voter."
-    POLL_VOTED poll_voted(poll: &Poll = &Poll::example(), around: Surroundings<'_> = example(&THREAD))
+    POLL_VOTED poll_voted(poll: &Poll = &Poll::example(), around: EventContext<'_> = example(&THREAD))
         in Some(&around.thread.forum_id) => VoteEvent, VoteEvent { poll: public(poll), around: ThreadEvent::by((), around) };
 
     "A poll was edited."
-    POLL_UPDATED poll_updated(poll: &Poll = &Poll::example(), around: Surroundings<'_> = example(&THREAD))
+    POLL_UPDATED poll_updated(poll: &Poll = &Poll::example(), around: EventContext<'_> = example(&THREAD))
         in Some(&around.thread.forum_id) => PollEvent, PollEvent { poll: public(poll), around: ThreadEvent::new(around) };
 
     "A member was rated. For the rating of a post, `forum` is the post's forum."
     MEMBER_RATED member_rated(
         rating: &Rating = &Rating::example(),
         member: &Author = &AUTHOR,
-        forum: Option<&ForumName> = Some(&example(&THREAD).forum()),
+        forum: Option<&ForumSummary> = Some(&example(&THREAD).forum()),
         actor: Option<&Author> = Some(&AUTHOR)
     ) in forum.map(|forum| &forum.forum_id) => RatingEvent, RatingEvent { rating, member, forum, actor };
 
@@ -124,12 +124,12 @@ fn without_text(post: &Post) -> PublicView<'_, Post> {
 static THREAD: LazyLock<Thread> = LazyLock::new(Thread::example);
 static AUTHOR: LazyLock<Author> = LazyLock::new(Author::example);
 static DELETED_THREAD: LazyLock<Thread> = LazyLock::new(|| Thread {
-    state: State::Deleted,
+    state: ContentState::Deleted,
     ..Thread::example()
 });
 
-fn example(thread: &'static Thread) -> Surroundings<'static> {
-    Surroundings {
+fn example(thread: &'static Thread) -> EventContext<'static> {
+    EventContext {
         thread,
         forum_title: "General",
         actor: Some(&AUTHOR),
@@ -139,14 +139,14 @@ fn example(thread: &'static Thread) -> Surroundings<'static> {
 fn deleted_post() -> Post {
     Post {
         number: 2,
-        state: State::Deleted,
+        state: ContentState::Deleted,
         ..Post::example()
     }
 }
 
-pub(super) fn example_occasion() -> Occasion {
-    Occasion {
-        id: EventId::new("evt_3kTMd0a9bYcQxZ7LpWvJ2e").unwrap_or_else(EventId::nothing),
-        at: THREAD.created_at,
+pub(super) fn example_occasion() -> EventMeta {
+    EventMeta {
+        id: EventId::parse("evt_3kTMd0a9bYcQxZ7LpWvJ2e").unwrap_or_else(EventId::nothing),
+        occurred_at: THREAD.created_at,
     }
 }

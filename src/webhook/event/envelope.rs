@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::body;
 use crate::model::{Author, EventId, ForumId, Thread, Timestamp};
-use crate::runtime::{Entropy, NoEntropy};
+use crate::runtime::{RandomError, RandomSource};
 use crate::webhook::Topic;
 
 /// Something that happened on the board, as it is stored in the outbox and sent.
@@ -33,27 +33,30 @@ pub struct Event {
 
 /// The time of an event, and its id. Each event has one of its own.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Occasion {
+pub struct EventMeta {
     /// The id of the event.
     pub id: EventId,
     /// When it happened.
-    pub at: Timestamp,
+    pub occurred_at: Timestamp,
 }
 
-impl Occasion {
+impl EventMeta {
     /// An occasion under a new id.
     ///
     /// # Errors
     /// When the source of randomness fails.
-    pub fn new(entropy: &dyn Entropy, at: Timestamp) -> Result<Self, NoEntropy> {
-        let id = EventId::mint(entropy)?;
-        Ok(Self { id, at })
+    pub fn new(entropy: &dyn RandomSource, at: Timestamp) -> Result<Self, RandomError> {
+        let id = EventId::generate(entropy)?;
+        Ok(Self {
+            id,
+            occurred_at: at,
+        })
     }
 }
 
 /// The context of an event in a thread: it is sent with the event, so that receivers need no request for it.
 #[derive(Clone, Copy, Debug)]
-pub struct Surroundings<'a> {
+pub struct EventContext<'a> {
     /// The thread, as the change left it.
     pub thread: &'a Thread,
     /// The title of the forum that the thread is in.
@@ -62,10 +65,10 @@ pub struct Surroundings<'a> {
     pub actor: Option<&'a Author>,
 }
 
-impl Surroundings<'_> {
+impl EventContext<'_> {
     /// The forum that the thread is in.
-    pub(super) fn forum(&self) -> ForumName {
-        ForumName {
+    pub(super) fn forum(&self) -> ForumSummary {
+        ForumSummary {
             forum_id: self.thread.forum_id.clone(),
             title: self.forum_title.into(),
         }
@@ -75,7 +78,7 @@ impl Surroundings<'_> {
 /// Id and title of a forum.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ForumName {
+pub struct ForumSummary {
     /// The forum's id.
     pub forum_id: ForumId,
     /// Its title.
@@ -112,18 +115,21 @@ impl Event {
     /// An event of a host's own `topic`, sent to endpoints whose owner sees `forum`, if there is one. `data` is sent
     /// as it is, and must contain nothing that depends on a reader. For [`Topic::MESSAGE_SENT`] use
     /// [`message_sent`](Self::message_sent): the worker reads the parties of a private message from its `data`.
-    pub fn new(topic: Topic, on: Occasion, forum: Option<ForumId>, data: &Value) -> Self {
+    pub fn new(topic: Topic, on: EventMeta, forum: Option<ForumId>, data: &Value) -> Self {
         Self::with_data(topic, on, forum, data)
     }
 
     pub(super) fn with_data(
         topic: Topic,
-        on: Occasion,
+        on: EventMeta,
         forum: Option<ForumId>,
         data: impl Serialize,
     ) -> Self {
         let body = body::text(&on, &topic, &data);
-        let Occasion { id, at } = on;
+        let EventMeta {
+            id,
+            occurred_at: at,
+        } = on;
         Self {
             id,
             topic,

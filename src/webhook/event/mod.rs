@@ -6,4 +6,4 @@ mod envelope;
 mod payload;
 
 pub(crate) use constructors::{KINDS, Kind};
-pub use envelope::{Event, ForumName, Occasion, Surroundings};
+pub use envelope::{Event, EventContext, EventMeta, ForumSummary};

@@ -7,7 +7,7 @@ use serde::ser::Error;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{Event, ForumName, Surroundings};
+use super::{Event, EventContext, ForumSummary};
 use crate::model::{Author, MessageId, Poll, Post, Rating, Thread, UserId};
 
 /// An event of a thread or of its content. `A` is the type of the actor: an optional member, or `()` for topics that
@@ -18,19 +18,19 @@ pub(super) struct ThreadEvent<'a, A = Option<&'a Author>> {
     /// The thread.
     pub(super) thread: PublicView<'a, Thread>,
     /// The forum of the thread.
-    pub(super) forum: ForumName,
+    pub(super) forum: ForumSummary,
     /// The member who made the change; null if no member did, or if the topic does not name one.
     pub(super) actor: A,
 }
 
 impl<'a> ThreadEvent<'a> {
-    pub(super) fn new(around: Surroundings<'a>) -> Self {
+    pub(super) fn new(around: EventContext<'a>) -> Self {
         Self::by(around.actor, around)
     }
 }
 
 impl<'a, A> ThreadEvent<'a, A> {
-    pub(super) fn by(actor: A, around: Surroundings<'a>) -> Self {
+    pub(super) fn by(actor: A, around: EventContext<'a>) -> Self {
         Self {
             thread: PublicView(Cow::Borrowed(around.thread)),
             forum: around.forum(),
@@ -74,7 +74,7 @@ pub(super) struct RatingEvent<'a> {
     /// The rated member.
     pub(super) member: &'a Author,
     /// The forum of the rated post; null for a rating without a post.
-    pub(super) forum: Option<&'a ForumName>,
+    pub(super) forum: Option<&'a ForumSummary>,
     /// The member who gave the rating; null if the account no longer exists.
     pub(super) actor: Option<&'a Author>,
 }
@@ -107,7 +107,7 @@ pub(super) struct PingEvent {}
 impl Event {
     /// The fields of resources that depend on the reader. No event has them.
     #[rustfmt::skip]
-    pub const OF_A_READER: [&str; 5] = ["canEdit", "canDelete", "canReply", "canStartThread", "ownVote"];
+    pub const READER_FIELDS: [&str; 5] = ["canEdit", "canDelete", "canReply", "canStartThread", "ownVote"];
 }
 
 /// A resource as of the commit of the change, without the fields that depend on the reader.
@@ -133,7 +133,7 @@ impl<T: Clone + JsonSchema> JsonSchema for PublicView<'_, T> {
         }
         let required = schema.pointer_mut("/required");
         if let Some(names) = required.and_then(Value::as_array_mut) {
-            names.retain(|name| Event::OF_A_READER.iter().all(|field| name != field));
+            names.retain(|name| Event::READER_FIELDS.iter().all(|field| name != field));
         }
         let says = "The resource as of the commit of the change, without fields that depend on the reader.";
         schema.insert("description".into(), says.into());
@@ -143,6 +143,6 @@ impl<T: Clone + JsonSchema> JsonSchema for PublicView<'_, T> {
 
 fn strip_reader_fields(fields: Option<&mut Map<String, Value>>) {
     if let Some(fields) = fields {
-        fields.retain(|name, _| !Event::OF_A_READER.contains(&name.as_str()));
+        fields.retain(|name, _| !Event::READER_FIELDS.contains(&name.as_str()));
     }
 }

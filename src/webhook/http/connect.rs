@@ -18,17 +18,17 @@ use url::Host;
 
 use super::connection::{Connection, IoStream, PoolKey};
 use crate::error::BoxError;
-use crate::webhook::{Target, Unsent};
+use crate::webhook::{EndpointUrl, TransportError};
 
 /// The delay between the starts of two attempts: the value that RFC 8305 recommends (section 5).
 const STAGGER: Duration = Duration::from_millis(250);
 
 /// Connects to the first of `addresses` with which TCP and TLS succeed. The caller limits the time of the whole race.
 pub(super) async fn connect(
-    target: &Target,
+    target: &EndpointUrl,
     addresses: &[SocketAddr],
     tls: &TlsConnector,
-) -> Result<Connection, Unsent> {
+) -> Result<Connection, TransportError> {
     let tls = match target.is_secure() {
         true => Some((tls.clone(), server_name(target)?)),
         false => None,
@@ -40,14 +40,17 @@ pub(super) async fn connect(
 /// Races one attempt for each address and drops the others when one succeeds. The next attempt starts when [`STAGGER`]
 /// has passed since the last start, or at once when an attempt fails. If all fail, the error of the last failure is
 /// returned.
-async fn race<T, A>(addresses: &[SocketAddr], open: impl Fn(SocketAddr) -> A) -> Result<T, Unsent>
+async fn race<T, A>(
+    addresses: &[SocketAddr],
+    open: impl Fn(SocketAddr) -> A,
+) -> Result<T, TransportError>
 where
     T: Send + 'static,
-    A: Future<Output = Result<T, Unsent>> + Send + 'static,
+    A: Future<Output = Result<T, TransportError>> + Send + 'static,
 {
     let mut waiting = addresses.iter();
     let mut running = JoinSet::new();
-    let mut failed = Unsent("the host name has no addresses".into());
+    let mut failed = TransportError("the host name has no addresses".into());
     loop {
         if let Some(address) = waiting.next() {
             running.spawn(open(*address));
@@ -61,7 +64,7 @@ where
             Ok(None) => return Err(failed),
             Ok(Some(Ok(Ok(opened)))) => return Ok(opened),
             Ok(Some(Ok(Err(error)))) => failed = error,
-            Ok(Some(Err(error))) => failed = Unsent(error.to_string()),
+            Ok(Some(Err(error))) => failed = TransportError(error.to_string()),
             Err(_) => {}
         }
     }
@@ -70,7 +73,7 @@ where
 async fn open(
     address: SocketAddr,
     tls: Option<(TlsConnector, ServerName<'static>)>,
-) -> Result<(IoStream, SocketAddr), Unsent> {
+) -> Result<(IoStream, SocketAddr), TransportError> {
     let socket = open_socket(address).await;
     let socket = socket.map_err(|error| connect_error(address, &error))?;
     let stream: IoStream = match tls {
@@ -94,23 +97,23 @@ async fn open_socket(address: SocketAddr) -> io::Result<TcpStream> {
 }
 
 /// The name that the receiver's certificate must have.
-fn server_name(target: &Target) -> Result<ServerName<'static>, Unsent> {
+fn server_name(target: &EndpointUrl) -> Result<ServerName<'static>, TransportError> {
     match target.host() {
         Host::Ipv4(address) => Ok(ServerName::from(IpAddr::from(*address))),
         Host::Ipv6(address) => Ok(ServerName::from(IpAddr::from(*address))),
         Host::Domain(name) => ServerName::try_from(name.clone())
-            .map_err(|_| Unsent("the host name is invalid".into())),
+            .map_err(|_| TransportError("the host name is invalid".into())),
     }
 }
 
-fn connect_error(address: SocketAddr, error: &io::Error) -> Unsent {
-    Unsent(format!("cannot connect to {address}: {}", error.kind()))
+fn connect_error(address: SocketAddr, error: &io::Error) -> TransportError {
+    TransportError(format!("cannot connect to {address}: {}", error.kind()))
 }
 
 /// The receiver does not speak TLS, or its certificate is refused.
-fn tls_error(error: &io::Error) -> Unsent {
+fn tls_error(error: &io::Error) -> TransportError {
     let cause = error.get_ref().and_then(|source| source.downcast_ref());
-    Unsent(match cause {
+    TransportError(match cause {
         Some(TlsError::InvalidCertificate(error)) => certificate_error(error).into(),
         Some(error) => format!("TLS handshake failed: {error}"),
         None => format!("TLS handshake failed: {}", error.kind()),
@@ -165,7 +168,7 @@ mod tests {
     use tokio::time::{Duration, Instant, sleep};
 
     use super::race;
-    use crate::webhook::Unsent;
+    use crate::webhook::TransportError;
 
     /// An address whose attempt never ends.
     const SILENT: (u64, bool) = (10_000, false);
@@ -203,14 +206,21 @@ mod tests {
                     if millis > 0 {
                         sleep(Duration::from_millis(millis)).await;
                     }
-                    succeeds.then_some(index).ok_or(Unsent(index.to_string()))
+                    succeeds
+                        .then_some(index)
+                        .ok_or(TransportError(index.to_string()))
                 }
             });
-            let ended = ended.await.map_err(|Unsent(index)| index.parse().unwrap());
+            let ended = ended
+                .await
+                .map_err(|TransportError(index)| index.parse().unwrap());
             assert_eq!((ended, began.elapsed().as_millis()), (*expected, *took));
             assert_eq!(*started.lock().unwrap(), *starts, "{behaviours:?}");
         }
         let none = race(&[], |_| async { Ok(()) }).await;
-        assert_eq!(none, Err(Unsent("the host name has no addresses".into())));
+        assert_eq!(
+            none,
+            Err(TransportError("the host name has no addresses".into()))
+        );
     }
 }

@@ -17,7 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, sleep_until};
 use url::Host;
 
-use crate::webhook::{Answer, Target, Unsent};
+use crate::webhook::{EndpointUrl, ReceiverResponse, TransportError};
 
 pub(super) type HttpRequest = Request<Full<Bytes>>;
 
@@ -44,16 +44,16 @@ pub(super) struct ResponseCapture {
 impl ResponseCapture {
     /// Keeps more of the body, as far as there is room.
     fn append(&mut self, data: &[u8]) {
-        let room = Answer::MAX_EXCERPT - self.body.len();
+        let room = ReceiverResponse::MAX_EXCERPT - self.body.len();
         self.body.extend(data.iter().take(room));
     }
 
     const fn is_full(&self) -> bool {
-        self.body.len() >= Answer::MAX_EXCERPT
+        self.body.len() >= ReceiverResponse::MAX_EXCERPT
     }
 }
 
-impl From<ResponseCapture> for Answer {
+impl From<ResponseCapture> for ReceiverResponse {
     /// The text harms no terminal and no database: invalid UTF-8 and control characters are replaced.
     fn from(capture: ResponseCapture) -> Self {
         let is_harmful =
@@ -75,7 +75,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) async fn handshake(stream: IoStream, key: PoolKey) -> Result<Self, Unsent> {
+    pub(super) async fn handshake(stream: IoStream, key: PoolKey) -> Result<Self, TransportError> {
         let mut builder = Builder::new();
         builder.max_buf_size(MAX_HEAD).max_headers(MAX_HEADERS);
         let handshake = builder.handshake(TokioIo::new(stream)).await;
@@ -125,10 +125,10 @@ pub(super) fn was_closed(error: &Error) -> bool {
 }
 
 /// There was a connection, and no response on it.
-pub(super) fn response_error(error: &Error) -> Unsent {
+pub(super) fn response_error(error: &Error) -> TransportError {
     let kind = cause(error).map(|cause| cause.kind().to_string());
     let why = kind.unwrap_or_else(|| error.to_string());
-    Unsent(format!("no response: {why}"))
+    TransportError(format!("no response: {why}"))
 }
 
 fn cause(error: &Error) -> Option<&io::Error> {
@@ -145,7 +145,7 @@ pub(super) struct PoolKey {
 }
 
 impl PoolKey {
-    pub(super) fn new(target: &Target, address: SocketAddr) -> Self {
+    pub(super) fn new(target: &EndpointUrl, address: SocketAddr) -> Self {
         Self {
             host: target.host().clone(),
             address,

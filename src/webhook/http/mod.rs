@@ -9,4 +9,4 @@ mod connect;
 mod connection;
 mod transport;
 
-pub use transport::{HttpSettings, HttpTransport};
+pub use transport::{HttpTransport, HttpTransportSettings};

@@ -18,33 +18,36 @@ use super::connection::{
     Connection, ConnectionPool, HttpRequest, PoolKey, ResponseCapture, response_error, was_closed,
 };
 use crate::error::BoxError;
-use crate::webhook::{Answer, Outgoing, Resolver, SystemResolver, Target, Transport, Unsent};
+use crate::webhook::{
+    EndpointUrl, ReceiverResponse, Resolver, SignedRequest, SystemResolver, Transport,
+    TransportError,
+};
 
 /// The settings of a [`HttpTransport`]. Take the defaults and change what you need.
 #[derive(Clone, Debug)]
-pub struct HttpSettings {
+pub struct HttpTransportSettings {
     /// Whether webhooks may go to loopback, private and unique-local addresses. Default: no.
     pub allow_private: bool,
     /// How long it may take until there is a connection: the name's addresses, TCP, TLS. Default: 5 s.
-    pub connect: Duration,
+    pub connect_timeout: Duration,
     /// How long an attempt may take: until the head of the response, for the attempt to have one, and until the end of
     /// what is read of its body. Default: 10 s. A worker's lease has to be longer.
-    pub timeout: Duration,
+    pub attempt_timeout: Duration,
     /// How long a connection is kept open for the next attempt to the same host and address. Let it be shorter than
     /// receivers wait for one. Default: 3 s. Zero: each attempt has a connection of its own.
-    pub keep: Duration,
+    pub idle_timeout: Duration,
     /// Certificates in PEM that are trusted as well as the system's. Default: none.
-    pub roots: String,
+    pub extra_roots_pem: String,
 }
 
-impl Default for HttpSettings {
+impl Default for HttpTransportSettings {
     fn default() -> Self {
         Self {
             allow_private: false,
-            connect: Duration::from_secs(5),
-            timeout: Duration::from_secs(10),
-            keep: Duration::from_secs(3),
-            roots: String::new(),
+            connect_timeout: Duration::from_secs(5),
+            attempt_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(3),
+            extra_roots_pem: String::new(),
         }
     }
 }
@@ -52,7 +55,7 @@ impl Default for HttpSettings {
 /// Sends attempts over HTTP and TLS. It needs a tokio runtime with its timers and its sockets.
 #[derive(Clone)]
 pub struct HttpTransport {
-    settings: HttpSettings,
+    settings: HttpTransportSettings,
     resolver: Arc<dyn Resolver>,
     tls: TlsConnector,
     pool: Arc<ConnectionPool>,
@@ -62,11 +65,11 @@ impl HttpTransport {
     /// A transport that uses the system's resolver and trusts the certificates that the system trusts.
     ///
     /// # Errors
-    /// When [`HttpSettings::roots`] are no certificates.
-    pub fn new(settings: HttpSettings) -> Result<Self, BoxError> {
+    /// When [`HttpTransportSettings::roots`] are no certificates.
+    pub fn new(settings: HttpTransportSettings) -> Result<Self, BoxError> {
         Ok(Self {
             resolver: Arc::new(SystemResolver),
-            tls: tls_connector(&settings.roots)?,
+            tls: tls_connector(&settings.extra_roots_pem)?,
             pool: Arc::default(),
             settings,
         })
@@ -84,11 +87,11 @@ impl HttpTransport {
     /// connection.
     async fn attempt(
         &self,
-        request: Outgoing,
+        request: SignedRequest,
         capture: &mut Option<ResponseCapture>,
-    ) -> Result<(), Unsent> {
-        let target = Target::parse(&request.url, self.settings.allow_private);
-        let target = target.map_err(|refused| Unsent(refused.to_string()))?;
+    ) -> Result<(), TransportError> {
+        let target = EndpointUrl::parse(&request.url, self.settings.allow_private);
+        let target = target.map_err(|refused| TransportError(refused.to_string()))?;
         let request = self.request(&target, request)?;
         let reached = self.with_connect_timeout(self.reach(&target));
         let (addresses, mut connection) = reached.await?;
@@ -99,7 +102,7 @@ impl HttpTransport {
             ended = connection.send(request, capture).await;
         }
         ended.map_err(|error| response_error(&error))?;
-        let keep = self.settings.keep;
+        let keep = self.settings.idle_timeout;
         if !keep.is_zero() && connection.is_ready().await {
             self.pool.put(connection, keep);
         }
@@ -107,9 +110,12 @@ impl HttpTransport {
     }
 
     /// The addresses of the target now, and a connection to one of them: a pooled one, or else a new one.
-    async fn reach(&self, target: &Target) -> Result<(Vec<SocketAddr>, Connection), Unsent> {
+    async fn reach(
+        &self,
+        target: &EndpointUrl,
+    ) -> Result<(Vec<SocketAddr>, Connection), TransportError> {
         let addresses = target.resolve(&*self.resolver).await;
-        let addresses = addresses.map_err(|refused| Unsent(refused.to_string()))?;
+        let addresses = addresses.map_err(|refused| TransportError(refused.to_string()))?;
         let mut keys = addresses
             .iter()
             .map(|address| PoolKey::new(target, *address));
@@ -122,22 +128,26 @@ impl HttpTransport {
 
     async fn with_connect_timeout<T>(
         &self,
-        work: impl Future<Output = Result<T, Unsent>>,
-    ) -> Result<T, Unsent> {
-        let limit = self.settings.connect;
+        work: impl Future<Output = Result<T, TransportError>>,
+    ) -> Result<T, TransportError> {
+        let limit = self.settings.connect_timeout;
         let done = timeout(limit, work).await;
-        done.map_err(|_| Unsent(format!("no connection within {limit:?}")))?
+        done.map_err(|_| TransportError(format!("no connection within {limit:?}")))?
     }
 
-    fn request(&self, target: &Target, outgoing: Outgoing) -> Result<HttpRequest, Unsent> {
+    fn request(
+        &self,
+        target: &EndpointUrl,
+        outgoing: SignedRequest,
+    ) -> Result<HttpRequest, TransportError> {
         let mut request = Request::new(Full::new(outgoing.body));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = target.path().clone();
         let host = HeaderValue::from_str(target.authority());
-        let host = host.map_err(|_| Unsent("the host name is invalid".into()))?;
+        let host = host.map_err(|_| TransportError("the host name is invalid".into()))?;
         let headers = request.headers_mut();
         headers.insert(HOST, host);
-        if self.settings.keep.is_zero() {
+        if self.settings.idle_timeout.is_zero() {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
         headers.extend(outgoing.headers);
@@ -147,14 +157,16 @@ impl HttpTransport {
 
 #[async_trait]
 impl Transport for HttpTransport {
-    async fn post(&self, request: Outgoing) -> Result<Answer, Unsent> {
-        let limit = self.settings.timeout;
+    async fn send(&self, request: SignedRequest) -> Result<ReceiverResponse, TransportError> {
+        let limit = self.settings.attempt_timeout;
         let mut capture = None;
         let ended = timeout(limit, self.attempt(request, &mut capture)).await;
         match (capture, ended) {
             (Some(capture), _) => Ok(capture.into()),
             (None, Ok(Err(error))) => Err(error),
-            (None, Ok(Ok(())) | Err(_)) => Err(Unsent(format!("no response within {limit:?}"))),
+            (None, Ok(Ok(())) | Err(_)) => {
+                Err(TransportError(format!("no response within {limit:?}")))
+            }
         }
     }
 }

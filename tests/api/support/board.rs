@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use forum_api::async_trait;
-use forum_api::host::{Authority, Caller, Forums, Refusal, Result, Standing, Stored};
+use forum_api::host::{
+    Access, Authorizer, BackendResult, BoardError, BoardResult, Caller, VisibleForums,
+};
 use forum_api::model::{ForumId, UserId};
 
 use tokio::sync::watch;
@@ -124,7 +126,7 @@ impl FullBoard {
     }
 
     /// Notes a command, and behaves as the mood is.
-    pub(super) async fn run(&self, name: &str, arguments: impl Debug + Send) -> Result<()> {
+    pub(super) async fn run(&self, name: &str, arguments: impl Debug + Send) -> BoardResult<()> {
         let call = format!("{name} {arguments:?}");
         self.calls.lock().unwrap().push(call);
         let mood = self.mood.lock().unwrap().clone();
@@ -140,49 +142,55 @@ impl FullBoard {
     }
 
     /// The forum that an id is in, if it is there and the caller sees it.
-    pub(super) fn find(&self, caller: &Caller, id: &str, bounds: &[usize]) -> Result<ForumId> {
-        let forum = forum_in(id, bounds).filter(|forum| self.admits(caller.standing(), forum));
+    pub(super) fn find(&self, caller: &Caller, id: &str, bounds: &[usize]) -> BoardResult<ForumId> {
+        let forum = forum_in(id, bounds).filter(|forum| self.admits(caller.access(), forum));
         let forum = forum.filter(|_| !self.is_deleted(id));
-        forum.and_then(ForumId::new).ok_or(Refusal::Absent)
+        forum
+            .and_then(ForumId::parse)
+            .ok_or(BoardError::PathNotFound)
     }
 
     pub(super) fn is_deleted(&self, id: &str) -> bool {
         self.deleted.lock().unwrap().contains(id)
     }
 
-    pub(super) fn admits(&self, standing: &Standing, forum: &str) -> bool {
+    pub(super) fn admits(&self, standing: &Access, forum: &str) -> bool {
         let leaks = matches!(*self.mood.lock().unwrap(), Mood::Leaks);
-        leaks || standing.forums().contains(&ForumId::new(forum).unwrap())
+        leaks
+            || standing
+                .visible_forums()
+                .contains(&ForumId::parse(forum).unwrap())
     }
 
     /// The forums that the caller is shown.
-    pub(super) fn shown(&self, standing: &Standing) -> Vec<&'static str> {
+    pub(super) fn shown(&self, standing: &Access) -> Vec<&'static str> {
         let forums = FORUMS.iter().map(|(forum, _)| *forum);
         forums
             .filter(|forum| self.admits(standing, forum))
             .collect()
     }
 
-    fn standing(&self, user: &str) -> Option<Standing> {
+    fn standing(&self, user: &str) -> Option<Access> {
         let sight = self.sight.lock().unwrap();
         let forums = sight
             .get(user)?
             .iter()
-            .filter_map(|forum| ForumId::new(forum));
+            .filter_map(|forum| ForumId::parse(forum));
         let offline = self.offline.load(Ordering::SeqCst) && user != "admin";
         let moderates = self.moderators.lock().unwrap().contains(user);
-        let standing = Standing::new(Forums::of(forums)).with(Moderates(moderates));
-        Some(standing.locked_out(offline))
+        let standing =
+            Access::new(VisibleForums::from_ids(forums)).with_extension(Moderates(moderates));
+        Some(standing.deny_offline(offline))
     }
 }
 
 #[async_trait]
-impl Authority for FullBoard {
-    async fn guest(&self) -> Stored<Standing> {
+impl Authorizer for FullBoard {
+    async fn guest_access(&self) -> BackendResult<Access> {
         Ok(self.standing("").unwrap())
     }
 
-    async fn member(&self, owner: &UserId) -> Stored<Option<Standing>> {
+    async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
         Ok(self.standing(&owner.to_string()))
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::{Mutex, Once, PoisonError};
 
-use forum_api::test_util::Answer;
+use forum_api::test_util::TestResponse;
 use tracing::Level;
 
 static LINES: Mutex<Vec<u8>> = Mutex::new(Vec::new());
@@ -27,7 +27,7 @@ pub(crate) fn text() -> String {
 }
 
 /// What was logged of the request that got this answer.
-pub(crate) fn of(answer: &Answer) -> String {
+pub(crate) fn of(answer: &TestResponse) -> String {
     let id = answer.header("x-request-id").unwrap();
     let text = text();
     let lines: Vec<_> = text.lines().filter(|line| line.contains(id)).collect();

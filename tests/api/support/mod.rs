@@ -22,7 +22,7 @@ pub(crate) use tokens::lookup;
 
 use std::time::Duration;
 
-use forum_api::test_util::Answer;
+use forum_api::test_util::TestResponse;
 
 /// What is bound to come, and soon; if it does not, the test fails instead of waiting for ever.
 pub(crate) async fn soon<T>(awaited: impl Future<Output = T>) -> T {
@@ -46,23 +46,23 @@ pub(crate) const RATE_LIMITED: Outcome = (429, Some("rate_limited"));
 pub(crate) const INTERNAL_ERROR: Outcome = (500, Some("internal_error"));
 pub(crate) const BOARD_OFFLINE: Outcome = (503, Some("board_offline"));
 
-pub(crate) fn outcome(answer: &Answer) -> Outcome {
+pub(crate) fn outcome(answer: &TestResponse) -> Outcome {
     (answer.status, answer.code())
 }
 
 /// A header that holds a number.
-pub(crate) fn number(answer: &Answer, header: &str) -> i64 {
+pub(crate) fn number(answer: &TestResponse, header: &str) -> i64 {
     answer.header(header).unwrap().parse().unwrap()
 }
 
 /// A refusal's message.
-pub(crate) fn message(answer: &Answer) -> String {
+pub(crate) fn message(answer: &TestResponse) -> String {
     let json = answer.json();
     json["error"]["message"].as_str().unwrap_or_default().into()
 }
 
 /// An answer without what differs between any two: the request's id, and when and by whom it was charged.
-pub(crate) fn bare(answer: &Answer) -> (u16, Vec<(String, String)>, String) {
+pub(crate) fn bare(answer: &TestResponse) -> (u16, Vec<(String, String)>, String) {
     let varies =
         |name: &str| name.starts_with("x-ratelimit-") || matches!(name, "x-request-id" | "date");
     let headers = answer

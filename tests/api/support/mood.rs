@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use forum_api::host::Refusal;
+use forum_api::host::BoardError;
 use tokio::sync::Semaphore;
 
 use super::soon;
@@ -18,7 +18,7 @@ pub(crate) enum Mood {
     Hangs,
     /// Waits in the middle of its work.
     Waits(Arc<Gate>),
-    Refuses(fn() -> Refusal),
+    Refuses(fn() -> BoardError),
 }
 
 /// A gate in the middle of a command.

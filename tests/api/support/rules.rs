@@ -1,6 +1,6 @@
 //! The few rules of the test board.
 
-use forum_api::host::{Member, Refusal, Result};
+use forum_api::host::{BoardError, BoardResult, MemberCaller};
 use forum_api::model::{PostId, UserRef};
 
 use super::board::Moderates;
@@ -13,12 +13,14 @@ pub(super) fn member_of(user: &UserRef) -> Option<&'static str> {
 }
 
 /// Threads that end in 1 carry a poll of the same id.
-pub(super) fn has_poll(id: &str) -> Result<()> {
-    id.ends_with("-1").then_some(()).ok_or(Refusal::Absent)
+pub(super) fn has_poll(id: &str) -> BoardResult<()> {
+    id.ends_with("-1")
+        .then_some(())
+        .ok_or(BoardError::PathNotFound)
 }
 
 /// Odd posts are alice's, even ones bob's; a moderator may change any.
-pub(super) fn may_change(by: &Member, post: &PostId) -> Result<()> {
+pub(super) fn may_change(by: &MemberCaller, post: &PostId) -> BoardResult<()> {
     let number: usize = post
         .to_string()
         .rsplit('-')
@@ -26,14 +28,14 @@ pub(super) fn may_change(by: &Member, post: &PostId) -> Result<()> {
         .unwrap()
         .parse()
         .unwrap();
-    let own = by.user().to_string() == if number % 2 == 1 { "alice" } else { "bob" };
-    (own || by.loaded::<Moderates>()?.0)
+    let own = by.user_id().to_string() == if number % 2 == 1 { "alice" } else { "bob" };
+    (own || by.extension::<Moderates>()?.0)
         .then_some(())
-        .ok_or_else(|| Refusal::Forbidden("It is not yours.".into()))
+        .ok_or_else(|| BoardError::Forbidden("It is not yours.".into()))
 }
 
-pub(super) fn typed(field: &'static str, text: &str) -> Result<()> {
+pub(super) fn typed(field: &'static str, text: &str) -> BoardResult<()> {
     (!text.is_empty())
         .then_some(())
-        .ok_or_else(|| Refusal::invalid(field, "it is empty"))
+        .ok_or_else(|| BoardError::invalid(field, "it is empty"))
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use forum_api::ForumApi;
-use forum_api::host::{Authority, Board};
-use forum_api::rate_limit::{BudgetKey, Charge, Window};
+use forum_api::host::{Authorizer, Board};
+use forum_api::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use forum_api::runtime::{Clock, ManualClock, TokioRuntime};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
-use forum_api::test_util::Answer;
-use forum_api::{Environment, Settings};
+use forum_api::test_util::TestResponse;
+use forum_api::{ApiSettings, Environment};
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -35,10 +35,10 @@ pub(crate) struct Server {
 }
 
 /// The default settings with budgets that no test spends by accident.
-pub(crate) fn settings() -> Settings {
-    let mut settings = Settings::default();
-    settings.token_window.units = 1_000_000;
-    settings.guest_window.units = 1_000_000;
+pub(crate) fn settings() -> ApiSettings {
+    let mut settings = ApiSettings::default();
+    settings.token_budget.units = 1_000_000;
+    settings.guest_budget.units = 1_000_000;
     settings
 }
 
@@ -52,11 +52,11 @@ impl Server {
         Self::within(Environment::new(TokioRuntime).surface(surface), settings())
     }
 
-    pub(crate) fn with(settings: Settings) -> Self {
+    pub(crate) fn with(settings: ApiSettings) -> Self {
         Self::within(Environment::new(TokioRuntime), settings)
     }
 
-    pub(crate) fn within(environment: Environment, settings: Settings) -> Self {
+    pub(crate) fn within(environment: Environment, settings: ApiSettings) -> Self {
         let board = FullBoard::new();
         let stores = Stores::in_memory();
         Self::over_in(environment, settings, stores, &board, board.clone())
@@ -64,7 +64,7 @@ impl Server {
 
     /// `board` alone decides who sees what; `commands` answer.
     pub(crate) fn over(
-        settings: Settings,
+        settings: ApiSettings,
         stores: Stores,
         board: &Arc<FullBoard>,
         commands: Arc<dyn Board>,
@@ -75,14 +75,14 @@ impl Server {
 
     pub(crate) fn over_in(
         environment: Environment,
-        settings: Settings,
+        settings: ApiSettings,
         stores: Stores,
         board: &Arc<FullBoard>,
         commands: Arc<dyn Board>,
     ) -> Self {
         log::keep();
-        let clock = Arc::new(ManualClock::at(world::time()));
-        let authority = board.clone() as Arc<dyn Authority>;
+        let clock = Arc::new(ManualClock::new(world::time()));
+        let authority = board.clone() as Arc<dyn Authorizer>;
         let environment = environment.clock(clock.clone());
         let api = ForumApi::builder(authority, commands, stores.clone(), environment)
             .settings(settings)
@@ -122,27 +122,27 @@ impl Server {
     }
 
     /// What is left of a token's budget.
-    pub(crate) async fn left(&self, token: &str, window: Window) -> i64 {
+    pub(crate) async fn left(&self, token: &str, window: Budget) -> i64 {
         self.charge(token, 0, window).await.remaining.into()
     }
 
     /// Spends all that is left of a token's budget.
-    pub(crate) async fn spend(&self, token: &str, window: Window) {
+    pub(crate) async fn spend(&self, token: &str, window: Budget) {
         let left = self.charge(token, 0, window).await.remaining;
-        assert!(self.charge(token, left, window).await.granted);
+        assert!(self.charge(token, left, window).await.allowed);
     }
 
-    async fn charge(&self, token: &str, cost: u32, window: Window) -> Charge {
-        let key = BudgetKey::Token(lookup(token));
+    async fn charge(&self, token: &str, cost: u32, window: Budget) -> RateLimitDecision {
+        let key = RateLimitKey::Token(lookup(token));
         let charge = self
             .stores
-            .budgets
+            .rate_limits
             .charge(&key, cost, window, self.clock.now());
         charge.await.unwrap()
     }
 
     /// Sends a request: over a new connection, or in process.
-    pub(crate) async fn send(&self, ask: &Ask) -> Answer {
+    pub(crate) async fn send(&self, ask: &Ask) -> TestResponse {
         match self.address {
             Some(address) => Self::send_to(address, ask).await,
             None => self.call(ask.request()).await,
@@ -160,13 +160,13 @@ impl Server {
     }
 
     /// Sends a request to a server over a new connection.
-    pub(crate) async fn send_to(address: SocketAddr, ask: &Ask) -> Answer {
+    pub(crate) async fn send_to(address: SocketAddr, ask: &Ask) -> TestResponse {
         let mut connection = connect(address).await;
         read(connection.send_request(ask.request()).await.unwrap()).await
     }
 
     /// Gives the service a request as it is, in process.
-    pub(crate) async fn call<B>(&self, request: Request<B>) -> Answer
+    pub(crate) async fn call<B>(&self, request: Request<B>) -> TestResponse
     where
         B: http_body::Body + Send + 'static,
         B::Data: Send,
@@ -209,13 +209,13 @@ async fn converse(api: ForumApi, socket: TcpStream, peer: SocketAddr) {
     drop(server.serve_connection(TokioIo::new(socket), service).await);
 }
 
-async fn read<B>(response: Response<B>) -> Answer
+async fn read<B>(response: Response<B>) -> TestResponse
 where
     B: http_body::Body,
     B::Error: std::fmt::Debug,
 {
     let (head, body) = response.into_parts();
-    Answer {
+    TestResponse {
         status: head.status.as_u16(),
         headers: head.headers,
         body: body.collect().await.unwrap().to_bytes(),

@@ -1,9 +1,9 @@
 //! Tokens for the tests, as the panel issues them and as they may once have been stored.
 
 use forum_api::model::UserId;
-use forum_api::runtime::{Clock, SystemEntropy};
+use forum_api::runtime::{Clock, OsRandom};
 use forum_api::scope::Surface;
-use forum_api::token::{Issue, IssueError, Lookup, PlainToken, TokenRecord, issue};
+use forum_api::token::{IssueError, Lookup, PlainToken, TokenRecord, TokenRequest, issue_token};
 
 use super::{Server, every_scope};
 
@@ -13,7 +13,7 @@ pub(crate) fn lookup(token: &str) -> Lookup {
 }
 
 pub(crate) fn mint() -> PlainToken {
-    PlainToken::mint(&SystemEntropy).unwrap()
+    PlainToken::generate(&OsRandom).unwrap()
 }
 
 impl Server {
@@ -24,17 +24,17 @@ impl Server {
         scopes: &[&str],
         days: &str,
     ) -> Result<String, IssueError> {
-        let owner = UserId::new("alice").unwrap();
+        let owner = UserId::parse("alice").unwrap();
         let scopes: Vec<_> = scopes.iter().map(ToString::to_string).collect();
-        let wanted = Issue {
+        let wanted = TokenRequest {
             owner: &owner,
             label: "laptop",
             scopes: &scopes,
             expires_in_days: days,
         };
         let tokens = &*self.stores.tokens;
-        let issued = issue(tokens, &SystemEntropy, surface, wanted, self.clock.now());
-        Ok(issued.await?.0.reveal().to_owned())
+        let issued = issue_token(tokens, &OsRandom, surface, wanted, self.clock.now());
+        Ok(issued.await?.0.expose_secret().to_owned())
     }
 
     /// A token with every scope there ever was.
@@ -47,7 +47,7 @@ impl Server {
     pub(crate) async fn token_with(&self, owner: &str, scopes: &[&str]) -> String {
         let token = mint();
         self.store(&token, &token, owner, scopes).await;
-        token.reveal().to_owned()
+        token.expose_secret().to_owned()
     }
 
     /// A token whose lookup is known, but with another secret.
@@ -55,14 +55,14 @@ impl Server {
         let token = mint();
         self.store(&token, &mint(), "alice", &every_scope().collect::<Vec<_>>())
             .await;
-        token.reveal().to_owned()
+        token.expose_secret().to_owned()
     }
 
     async fn store(&self, token: &PlainToken, secret: &PlainToken, owner: &str, scopes: &[&str]) {
         let record = TokenRecord {
             lookup: *token.lookup(),
             digest: secret.digest(),
-            owner: UserId::new(owner).unwrap(),
+            owner: UserId::parse(owner).unwrap(),
             label: "test".into(),
             scopes: scopes.iter().map(ToString::to_string).collect(),
             created_at: self.clock.now(),

@@ -1,12 +1,12 @@
 //! Walks lists to their end.
 
-use forum_api::test_util::Answer;
+use forum_api::test_util::TestResponse;
 use serde_json::Value;
 
 use super::{Ask, Server};
 
 /// The pages of a list, found by `next`, the last one included.
-pub(crate) async fn pages(server: &Server, path: &str, token: &str) -> Vec<Answer> {
+pub(crate) async fn pages(server: &Server, path: &str, token: &str) -> Vec<TestResponse> {
     let mut pages = Vec::new();
     let mut query = String::new();
     loop {
@@ -26,7 +26,7 @@ pub(crate) async fn pages(server: &Server, path: &str, token: &str) -> Vec<Answe
 }
 
 /// The ids in these pages, in order.
-pub(crate) fn ids(pages: &[Answer], id: &str) -> Vec<String> {
+pub(crate) fn ids(pages: &[TestResponse], id: &str) -> Vec<String> {
     let items = pages
         .iter()
         .flat_map(|page| page.json()["items"].as_array().cloned().unwrap());

@@ -2,9 +2,9 @@
 //! `open-2-7` the seventh of that thread, poll `open-1` the one of thread `open-1`, message `alice-3` alice's third.
 
 use forum_api::model::{
-    Author, Forum, ForumId, HitKind, Limit, Message, MessageSummary, OptionId, Page, Poll,
-    PollOption, Position, Post, PostId, Profile, SearchHit, State, Subscription, TargetKind,
-    Thread, ThreadId, Timestamp, UserId,
+    Author, ContentState, Forum, ForumId, Member, Message, MessageSummary, OptionId, Page, PageKey,
+    PageLimit, Poll, PollOption, Post, PostId, SearchHit, SearchHitKind, Subscription,
+    SubscriptionTargetKind, Thread, ThreadId, Timestamp, UserId,
 };
 use forum_api::model::{Folder, MessageId, PollId};
 
@@ -41,8 +41,8 @@ pub(crate) fn forum_in(id: &str, bounds: &[usize]) -> Option<&'static str> {
 
 /// One page of items that are numbered from 1 to `total`.
 pub(crate) fn page<T>(
-    limit: Limit,
-    after: Option<&Position>,
+    limit: PageLimit,
+    after: Option<&PageKey>,
     total: usize,
     item: impl Fn(usize) -> T,
 ) -> Page<T> {
@@ -50,7 +50,7 @@ pub(crate) fn page<T>(
     let fetched = (start + 1..=total)
         .take(limit.get() + 1)
         .map(|n| (n, item(n)));
-    let page = Page::cut(fetched.collect(), limit, |(n, _)| Position::new(n));
+    let page = Page::from_overfetch(fetched.collect(), limit, |(n, _)| PageKey::new(n));
     Page {
         items: page.items.into_iter().map(|(_, item)| item).collect(),
         next: page.next,
@@ -59,15 +59,15 @@ pub(crate) fn page<T>(
 
 pub(crate) fn author(name: &str) -> Author {
     Author {
-        user_id: UserId::new(name).unwrap(),
+        user_id: UserId::parse(name).unwrap(),
         username: name.into(),
         avatar_url: None,
     }
 }
 
-pub(crate) fn profile(name: &str) -> Profile {
-    Profile {
-        user_id: UserId::new(name).unwrap(),
+pub(crate) fn profile(name: &str) -> Member {
+    Member {
+        user_id: UserId::parse(name).unwrap(),
         username: name.into(),
         title: None,
         avatar_url: None,
@@ -86,8 +86,8 @@ pub(crate) fn nearest(forum: &str, among: &[&str]) -> Option<&'static str> {
 
 pub(crate) fn forum(id: &str, parent: Option<&str>) -> Forum {
     Forum {
-        forum_id: ForumId::new(id).unwrap(),
-        parent_id: parent.and_then(ForumId::new),
+        forum_id: ForumId::parse(id).unwrap(),
+        parent_id: parent.and_then(ForumId::parse),
         title: format!("The {id} forum"),
         description: String::new(),
         position: 1,
@@ -100,19 +100,19 @@ pub(crate) fn forum(id: &str, parent: Option<&str>) -> Forum {
 
 pub(crate) fn thread(id: &str) -> Thread {
     Thread {
-        thread_id: ThreadId::new(id).unwrap(),
-        forum_id: ForumId::new(id.split('-').next().unwrap()).unwrap(),
+        thread_id: ThreadId::parse(id).unwrap(),
+        forum_id: ForumId::parse(id.split('-').next().unwrap()).unwrap(),
         title: format!("Thread {id}"),
         author: Some(author("alice")),
-        state: State::Visible,
+        state: ContentState::Visible,
         created_at: time(),
         last_activity_at: time(),
         last_post: None,
         reply_count: POSTS as u64 - 1,
         pinned: false,
         locked: false,
-        first_post_id: PostId::new(&format!("{id}-1")).unwrap(),
-        poll_id: id.ends_with("-1").then(|| PollId::new(id).unwrap()),
+        first_post_id: PostId::parse(&format!("{id}-1")).unwrap(),
+        poll_id: id.ends_with("-1").then(|| PollId::parse(id).unwrap()),
         can_reply: true,
         version: 1,
     }
@@ -121,11 +121,11 @@ pub(crate) fn thread(id: &str) -> Thread {
 /// Odd posts are alice's, even ones bob's.
 pub(crate) fn post(thread: &str, number: usize, body: &str) -> Post {
     Post {
-        post_id: PostId::new(&format!("{thread}-{number}")).unwrap(),
-        thread_id: ThreadId::new(thread).unwrap(),
+        post_id: PostId::parse(&format!("{thread}-{number}")).unwrap(),
+        thread_id: ThreadId::parse(thread).unwrap(),
         number: number as u64,
         author: Some(author(if number % 2 == 1 { "alice" } else { "bob" })),
-        state: State::Visible,
+        state: ContentState::Visible,
         created_at: time(),
         edited_at: None,
         edited_by: None,
@@ -139,8 +139,8 @@ pub(crate) fn post(thread: &str, number: usize, body: &str) -> Post {
 
 pub(crate) fn poll(id: &str) -> Poll {
     Poll {
-        poll_id: PollId::new(id).unwrap(),
-        thread_id: ThreadId::new(id).unwrap(),
+        poll_id: PollId::parse(id).unwrap(),
+        thread_id: ThreadId::parse(id).unwrap(),
         question: "Which tea?".into(),
         author: Some(author("alice")),
         options: vec![PollOption {
@@ -160,7 +160,7 @@ pub(crate) fn poll(id: &str) -> Poll {
 
 pub(crate) fn message(owner: &str, number: usize, folder: Folder) -> Message {
     let summary = MessageSummary {
-        message_id: MessageId::new(&format!("{owner}-{number}")).unwrap(),
+        message_id: MessageId::parse(&format!("{owner}-{number}")).unwrap(),
         folder,
         subject: "Tea".into(),
         sender: Some(author("bob")),
@@ -176,11 +176,11 @@ pub(crate) fn message(owner: &str, number: usize, folder: Folder) -> Message {
     }
 }
 
-pub(crate) fn subscription(target: TargetKind, id: &str) -> Subscription {
+pub(crate) fn subscription(target: SubscriptionTargetKind, id: &str) -> Subscription {
     Subscription {
         target,
-        target_id: ThreadId::new(id).unwrap().into(),
-        forum_id: ForumId::new(id.split('-').next().unwrap()).unwrap(),
+        target_id: ThreadId::parse(id).unwrap().into(),
+        forum_id: ForumId::parse(id.split('-').next().unwrap()).unwrap(),
         title: format!("What {id} is called"),
         created_at: time(),
     }
@@ -188,10 +188,10 @@ pub(crate) fn subscription(target: TargetKind, id: &str) -> Subscription {
 
 pub(crate) fn hit(forum: &str) -> SearchHit {
     SearchHit {
-        kind: HitKind::Post,
-        forum_id: ForumId::new(forum).unwrap(),
-        thread_id: ThreadId::new(&format!("{forum}-1")).unwrap(),
-        post_id: PostId::new(&format!("{forum}-1-1")).unwrap(),
+        kind: SearchHitKind::Post,
+        forum_id: ForumId::parse(forum).unwrap(),
+        thread_id: ThreadId::parse(&format!("{forum}-1")).unwrap(),
+        post_id: PostId::parse(&format!("{forum}-1-1")).unwrap(),
         title: format!("Thread {forum}-1"),
         author: Some(author("alice")),
         created_at: time(),

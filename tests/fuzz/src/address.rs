@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use forum_api::async_trait;
-use forum_api::webhook::{Resolver, Target, Verdict, verdict};
+use forum_api::webhook::{AddressClass, EndpointUrl, Resolver, classify_address};
 
 use crate::board::ready;
 use crate::{parted, text};
@@ -19,7 +19,7 @@ pub(super) fn holds(data: &[u8]) {
     let Some(url) = text(url) else {
         return;
     };
-    let [strict, lenient] = [false, true].map(|private| Target::parse(url, private));
+    let [strict, lenient] = [false, true].map(|private| EndpointUrl::parse(url, private));
     assert!(strict.is_err() || lenient.is_ok(), "{url}");
     for (target, may_be) in [(strict, is_public as fn(_) -> _), (lenient, is_reachable)] {
         let found = target.and_then(|target| ready(target.resolve(&named)));
@@ -35,7 +35,7 @@ struct Named(Vec<IpAddr>);
 
 #[async_trait]
 impl Resolver for Named {
-    async fn addresses(&self, _: &str) -> std::io::Result<Vec<IpAddr>> {
+    async fn resolve(&self, _: &str) -> std::io::Result<Vec<IpAddr>> {
         Ok(self.0.clone())
     }
 }
@@ -48,10 +48,10 @@ fn address(bytes: &[u8]) -> Option<IpAddr> {
 }
 
 fn is_judged(address: IpAddr) {
-    match verdict(address) {
-        Verdict::Public => assert!(is_public(address), "{address}"),
-        Verdict::Private(_) => assert!(is_reachable(address), "{address}"),
-        Verdict::Forbidden(_) => {}
+    match classify_address(address) {
+        AddressClass::Public => assert!(is_public(address), "{address}"),
+        AddressClass::Private(_) => assert!(is_reachable(address), "{address}"),
+        AddressClass::Forbidden(_) => {}
     }
 }
 

@@ -7,13 +7,14 @@ use std::task::{Context, Waker};
 
 use bytes::Bytes;
 use forum_api::host::{
-    Authority, Board, Caller, Forums, In, Member, Place, Refusal, Result, Standing, Stored,
+    Access, Authorizer, BackendResult, Board, BoardError, BoardResult, Caller, InForum,
+    MemberCaller, ResourceRef, VisibleForums,
 };
 use forum_api::model::*;
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
-use forum_api::test_util::{Answer, TestBoard};
-use forum_api::{Settings, async_trait};
+use forum_api::test_util::{TestApi, TestResponse};
+use forum_api::{ApiSettings, async_trait};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Uri};
 use http_body_util::Full;
@@ -22,22 +23,22 @@ use http_body_util::Full;
 pub(super) static NEXT: Mutex<String> = Mutex::new(String::new());
 
 /// The board, of which no budget is ever spent.
-static BOARD: LazyLock<TestBoard> = LazyLock::new(|| {
-    let mut settings = Settings::default();
-    settings.token_window.units = u32::MAX;
-    settings.guest_window.units = u32::MAX;
+static BOARD: LazyLock<TestApi> = LazyLock::new(|| {
+    let mut settings = ApiSettings::default();
+    settings.token_budget.units = u32::MAX;
+    settings.guest_budget.units = u32::MAX;
     let (authority, board) = (Arc::new(EchoBoard), Arc::new(EchoBoard));
-    TestBoard::with(authority, board, Stores::in_memory(), settings, |it| it)
+    TestApi::with(authority, board, Stores::in_memory(), settings, |it| it)
 });
 
 /// The token of a member, with every scope.
 pub(super) static TOKEN: LazyLock<String> = LazyLock::new(|| {
     let scopes: Vec<_> = Surface::Full.scopes().map(|scope| scope.as_str()).collect();
-    BOARD.token("1", &scopes, "").reveal().into()
+    BOARD.token("1", &scopes, "").expose_secret().into()
 });
 
 /// What the member gets; nothing where `uri` is none.
-pub(super) fn ask(method: Method, uri: &[u8], body: &[u8]) -> Option<Answer> {
+pub(super) fn ask(method: Method, uri: &[u8], body: &[u8]) -> Option<TestResponse> {
     let bearer = HeaderValue::from_str(&format!("Bearer {}", *TOKEN)).unwrap();
     let mut request = request(method, uri, body)?;
     request.headers_mut().insert(AUTHORIZATION, bearer);
@@ -54,7 +55,7 @@ pub(super) fn request(method: Method, uri: &[u8], body: &[u8]) -> Option<Request
 }
 
 /// The answer, which is one that the contract knows.
-pub(super) fn send(request: Request<Full<Bytes>>) -> Answer {
+pub(super) fn send(request: Request<Full<Bytes>>) -> TestResponse {
     let answer = ready(BOARD.send(request));
     let outcomes = [
         (200, None),
@@ -75,7 +76,7 @@ pub(super) fn send(request: Request<Full<Bytes>>) -> Answer {
 }
 
 /// What a refusal says.
-pub(super) fn message(answer: &Answer) -> String {
+pub(super) fn message(answer: &TestResponse) -> String {
     let json = answer.json();
     json["error"]["message"].as_str().unwrap_or_default().into()
 }
@@ -93,13 +94,13 @@ pub(super) fn ready<T>(future: impl Future<Output = T>) -> T {
 struct EchoBoard;
 
 #[async_trait]
-impl Authority for EchoBoard {
-    async fn guest(&self) -> Stored<Standing> {
-        Ok(Standing::new(Forums::all()))
+impl Authorizer for EchoBoard {
+    async fn guest_access(&self) -> BackendResult<Access> {
+        Ok(Access::new(VisibleForums::all()))
     }
 
-    async fn member(&self, _: &UserId) -> Stored<Option<Standing>> {
-        Ok(Some(Standing::new(Forums::all())))
+    async fn member_access(&self, _: &UserId) -> BackendResult<Option<Access>> {
+        Ok(Some(Access::new(VisibleForums::all())))
     }
 }
 
@@ -107,41 +108,41 @@ macro_rules! echo {
     ($($method:ident($caller:ty, $($place:ty,)? :$input:ty) -> $output:ty;)+) => {
         #[async_trait]
         impl Board for EchoBoard {
-            async fn forum_of(&self, _: &Caller, _: Place<'_>) -> Result<ForumId> {
+            async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
                 Ok(ForumId::from(1))
             }
 
-            async fn forums(&self, _: &Caller) -> Result<Vec<Forum>> {
+            async fn list_forums(&self, _: &Caller) -> BoardResult<Vec<Forum>> {
                 Ok(Vec::new())
             }
 
-            async fn threads(&self, _: &Caller, _: ForumId, list: ListThreads) -> Result<Page<Thread>> {
+            async fn list_threads(&self, _: &Caller, _: ForumId, list: ListThreadsParams) -> BoardResult<Page<Thread>> {
                 if let Some(after) = list.after {
-                    return Err(Refusal::Forbidden(after.as_str().into()));
+                    return Err(BoardError::Forbidden(after.as_str().into()));
                 }
-                let next = Some(Position::new(NEXT.lock().unwrap()));
+                let next = Some(PageKey::new(NEXT.lock().unwrap()));
                 let items = Vec::new();
                 Ok(Page { items, next })
             }
 
-            $(async fn $method(&self, _: $caller, $(_: $place,)? input: $input) -> Result<$output> {
-                Err(Refusal::Forbidden(format!("{input:?}")))
+            $(async fn $method(&self, _: $caller, $(_: $place,)? input: $input) -> BoardResult<$output> {
+                Err(BoardError::Forbidden(format!("{input:?}")))
             })+
         }
     };
 }
 
 echo! {
-    posts(&Caller, ThreadId, :ListPosts) -> In<Page<Post>>;
-    messages(&Member, :ListMessages) -> Page<MessageSummary>;
-    subscriptions(&Member, :ListSubscriptions) -> Page<Subscription>;
-    search(&Caller, :Search) -> Page<SearchHit>;
-    start_thread(&Member, ForumId, :StartThread) -> Thread;
-    reply(&Member, ThreadId, :Reply) -> In<Post>;
-    edit_post(&Member, PostAt, :EditPost) -> In<Post>;
-    rate(&Member, UserRef, :Rate) -> Rating;
-    send_message(&Member, :SendMessage) -> Message;
-    vote(&Member, PollId, :Vote) -> In<Poll>;
-    edit_poll(&Member, PollId, :EditPoll) -> In<Poll>;
-    follow(&Member, :Target) -> Followed;
+    list_posts(&Caller, ThreadId, :ListPostsParams) -> InForum<Page<Post>>;
+    list_messages(&MemberCaller, :ListMessagesParams) -> Page<MessageSummary>;
+    list_subscriptions(&MemberCaller, :ListSubscriptionsParams) -> Page<Subscription>;
+    search(&Caller, :SearchParams) -> Page<SearchHit>;
+    create_thread(&MemberCaller, ForumId, :NewThread) -> Thread;
+    create_post(&MemberCaller, ThreadId, :NewPost) -> InForum<Post>;
+    update_post(&MemberCaller, PostPath, :PostUpdate) -> InForum<Post>;
+    rate_member(&MemberCaller, UserRef, :NewRating) -> Rating;
+    send_message(&MemberCaller, :NewMessage) -> Message;
+    vote(&MemberCaller, PollId, :NewVote) -> InForum<Poll>;
+    update_poll(&MemberCaller, PollId, :PollUpdate) -> InForum<Poll>;
+    subscribe(&MemberCaller, :SubscriptionTarget) -> SubscribeOutcome;
 }

@@ -3,8 +3,8 @@
 //!
 //! They are checksummed and no secret: the fuzzer, which sees what is compared, makes some by hand.
 
-use forum_api::model::Position;
-use forum_api::test_util::Answer;
+use forum_api::model::PageKey;
+use forum_api::test_util::TestResponse;
 use http::Method;
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 
@@ -13,7 +13,8 @@ use crate::{board, parted, text};
 pub(super) fn holds(data: &[u8]) {
     let (position, other) = parted(data, b'\n');
     is_refused_or_given(other);
-    let Some(position) = text(position).filter(|position| position.len() <= Position::MAX) else {
+    let Some(position) = text(position).filter(|position| position.len() <= PageKey::MAX_LEN)
+    else {
         return;
     };
     let cursor = given(position);
@@ -35,7 +36,7 @@ fn given(position: &str) -> String {
 fn is_refused_or_given(cursor: &[u8]) {
     let answer = after("1", cursor);
     let position = board::message(&answer);
-    if answer.status != 400 && position.len() <= Position::MAX {
+    if answer.status != 400 && position.len() <= PageKey::MAX_LEN {
         assert_eq!(given(&position).as_bytes(), cursor);
     }
 }
@@ -44,12 +45,12 @@ fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-_".contains(&byte)
 }
 
-fn after(forum: &str, cursor: &[u8]) -> Answer {
+fn after(forum: &str, cursor: &[u8]) -> TestResponse {
     let cursor = percent_encode(cursor, NON_ALPHANUMERIC);
     ask(&format!("/api/v1/forums/{forum}/threads?after={cursor}"))
 }
 
-fn ask(uri: &str) -> Answer {
+fn ask(uri: &str) -> TestResponse {
     board::ask(Method::GET, uri.as_bytes(), b"").unwrap()
 }
 

@@ -11,7 +11,7 @@ pub(super) fn holds(data: &[u8]) {
     let Some(text) = text(data) else {
         return;
     };
-    let ends = Expiry::parse(text).map(|expiry: Expiry| expiry.at(Timestamp::default()));
+    let ends = Expiry::parse(text).map(|expiry: Expiry| expiry.expires_at(Timestamp::default()));
     let days = ends.ok().map(|end| end.map(|end| end.as_millis() / DAY));
     assert_eq!(days, expected(text.trim()), "{text:?}");
 }

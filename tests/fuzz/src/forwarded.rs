@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::sync::LazyLock;
 
-use forum_api::{IpNet, client_address};
+use forum_api::{IpNet, client_ip};
 use http::{HeaderMap, HeaderValue};
 
 use crate::choice;
@@ -55,7 +55,7 @@ fn client(peer: IpAddr, lines: &[HeaderValue]) -> IpAddr {
     let headers = lines
         .iter()
         .map(|line| (HEADER.parse().unwrap(), line.clone()));
-    client_address(peer, &headers.collect::<HeaderMap>(), &TRUSTED)
+    client_ip(peer, &headers.collect::<HeaderMap>(), &TRUSTED)
 }
 
 fn is_trusted(address: IpAddr) -> bool {

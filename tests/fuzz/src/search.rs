@@ -1,6 +1,6 @@
 //! What is searched for: terms as they were written, which say the same when they are written again.
 
-use forum_api::model::{Query, Timestamp, When};
+use forum_api::model::{DateRange, SearchQuery, Timestamp};
 
 use crate::text;
 
@@ -9,16 +9,16 @@ pub(super) fn holds(data: &[u8]) {
         return;
     };
     when(text);
-    let Some(query) = Query::parse(text) else {
+    let Some(query) = SearchQuery::parse(text) else {
         let words = text.split_whitespace().count();
-        let short = text.chars().count() <= 200 && words <= Query::TERMS;
+        let short = text.chars().count() <= 200 && words <= SearchQuery::MAX_TERMS;
         let plain = short && !text.contains(['-', '"']);
         assert!(!plain || !text.contains(char::is_alphanumeric), "{text:?}");
         return;
     };
     assert!(text.chars().count() <= 200);
     let terms = query.terms();
-    assert!(terms.len() <= Query::TERMS && terms.iter().any(|term| !term.excluded));
+    assert!(terms.len() <= SearchQuery::MAX_TERMS && terms.iter().any(|term| !term.excluded));
     let mut rest = text;
     for term in terms {
         assert!(term.text.contains(char::is_alphanumeric) && !term.text.contains('"'));
@@ -31,7 +31,7 @@ pub(super) fn holds(data: &[u8]) {
     let again = again.collect::<Vec<_>>().join(" ");
     let fits = again.chars().count() <= 200;
     assert!(
-        !fits || Query::parse(&again).unwrap().terms() == terms,
+        !fits || SearchQuery::parse(&again).unwrap().terms() == terms,
         "{text:?}"
     );
 }
@@ -39,10 +39,10 @@ pub(super) fn holds(data: &[u8]) {
 /// A span of time has an end that is no earlier than any of its kind can be.
 fn when(text: &str) {
     let now = Timestamp::from_millis(1_767_225_600_000);
-    let Some(when) = When::parse(text) else {
+    let Some(when) = DateRange::parse(text) else {
         return;
     };
-    let (from, until) = when.range(now);
+    let (from, until) = when.bounds(now);
     assert!(from.is_some() || until.is_some(), "{text}");
     let days = [from, until]
         .into_iter()

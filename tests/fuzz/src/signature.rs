@@ -2,7 +2,7 @@
 //! most (specification, Receiver rules).
 
 use forum_api::model::{DeliveryId, Timestamp};
-use forum_api::webhook::{Secret, Topic, Unverified, verify};
+use forum_api::webhook::{Topic, VerifyError, WebhookSecret, verify};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::{HeaderMap, HeaderValue};
 use sha2::Sha256;
@@ -66,7 +66,7 @@ impl Said<'_> {
         ] {
             headers.insert(name, HeaderValue::from_bytes(value).ok()?);
         }
-        let secrets = [Secret::new(SECRET).unwrap()];
+        let secrets = [WebhookSecret::parse(SECRET).unwrap()];
         let verified = verify(
             &secrets,
             &headers,
@@ -79,7 +79,7 @@ impl Said<'_> {
             assert_eq!(verified.delivery.to_string().as_bytes(), self.delivery);
         }
         let named = |name: &str| headers.contains_key(name);
-        assert!(!matches!(verified, Err(Unverified::Header(name)) if !named(name)));
+        assert!(!matches!(verified, Err(VerifyError::InvalidHeader(name)) if !named(name)));
         Some(verified.is_ok())
     }
 
@@ -88,7 +88,7 @@ impl Said<'_> {
         let seconds = text(self.time).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
         let seconds = seconds.and_then(|text| text.parse::<i64>().ok());
         seconds.is_some_and(|seconds| (NOW - 300..=NOW + 300).contains(&seconds))
-            && text(self.topic).is_some_and(|topic| Topic::new(topic).is_some())
-            && text(self.delivery).is_some_and(|id| DeliveryId::new(id).is_some())
+            && text(self.topic).is_some_and(|topic| Topic::parse(topic).is_some())
+            && text(self.delivery).is_some_and(|id| DeliveryId::parse(id).is_some())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use forum_api::runtime::{Entropy, NoEntropy};
+use forum_api::runtime::{RandomError, RandomSource};
 use forum_api::token::PlainToken;
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Method};
@@ -12,8 +12,8 @@ use crate::{board, parted, text};
 const DIGITS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 pub(super) fn holds(data: &[u8]) {
-    let minted = PlainToken::mint(&Given(Mutex::new(data.into())));
-    let minted = minted.iter().map(PlainToken::reveal);
+    let minted = PlainToken::generate(&Given(Mutex::new(data.into())));
+    let minted = minted.iter().map(PlainToken::expose_secret);
     minted.for_each(|minted| assert!(is_read(minted), "{minted}"));
     text(data).map(is_read);
     is_let_in(data);
@@ -23,10 +23,10 @@ pub(super) fn holds(data: &[u8]) {
 #[derive(Debug)]
 struct Given(Mutex<Vec<u8>>);
 
-impl Entropy for Given {
-    fn fill(&self, bytes: &mut [u8]) -> Result<(), NoEntropy> {
+impl RandomSource for Given {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
         let mut rest = self.0.lock().unwrap();
-        let given = rest.get(..bytes.len()).ok_or(NoEntropy)?;
+        let given = rest.get(..bytes.len()).ok_or(RandomError)?;
         bytes.copy_from_slice(given);
         rest.drain(..bytes.len());
         Ok(())
@@ -47,7 +47,7 @@ fn is_read(text: &str) -> bool {
             .all(|byte| DIGITS.contains(&byte))
     );
     assert_eq!(token.lookup().as_str(), lookup);
-    assert_eq!(token.reveal(), text);
+    assert_eq!(token.expose_secret(), text);
     let (before, checksum) = text.split_at(text.len() - 6);
     assert_eq!(
         number(checksum),

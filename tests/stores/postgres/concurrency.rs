@@ -5,11 +5,11 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::host::Fault;
+use forum_api::host::BackendError;
 use forum_api::model::{DeliveryId, EventId};
 use forum_api::store::postgres::migrate;
-use forum_api::store::{Claimed, Settlement, Webhooks};
-use forum_api::webhook::{Event, Progress, State};
+use forum_api::store::{ClaimedDelivery, Settlement, WebhookStores};
+use forum_api::webhook::{DeliveryProgress, DeliveryState, Event};
 use forum_test_support::postgres::{pool, schema};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
@@ -38,18 +38,18 @@ async fn an_event_that_is_committed_late_is_fanned_out() {
     insert(&*second, &event(2)).await;
     second.commit().await.unwrap();
 
-    assert_eq!(webhooks.outbox.waiting(9).await.unwrap(), [event(2)]);
+    assert_eq!(webhooks.outbox.pending(9).await.unwrap(), [event(2)]);
     let fan_out = |number| [fan_out(&event(number).id, &[endpoint(1)])];
     webhooks.outbox.fan_out(&fan_out(2), at(0)).await.unwrap();
     first.commit().await.unwrap();
-    assert_eq!(webhooks.outbox.waiting(9).await.unwrap(), [event(1)]);
+    assert_eq!(webhooks.outbox.pending(9).await.unwrap(), [event(1)]);
     webhooks.outbox.fan_out(&fan_out(1), at(0)).await.unwrap();
     let claims = webhooks
         .deliveries
         .claim(&claim(9, 9), at(0))
         .await
         .unwrap();
-    assert_eq!(claims.taken.len(), 2);
+    assert_eq!(claims.deliveries.len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -72,16 +72,16 @@ async fn a_claim_skips_locked_deliveries() {
         .claim(&claim(12, 6), at(0))
         .await
         .unwrap();
-    let of = |one: &Claimed| one.endpoint == endpoints[0];
-    let first = claims.taken.iter().filter(|one| of(one)).count();
-    assert_eq!((first, claims.taken.len()), (2, 8));
+    let of = |one: &ClaimedDelivery| one.endpoint == endpoints[0];
+    let first = claims.deliveries.iter().filter(|one| of(one)).count();
+    assert_eq!((first, claims.deliveries.len()), (2, 8));
     assert!(
         claims
-            .taken
+            .deliveries
             .iter()
             .all(|one| !held.contains(&one.delivery.id.to_string()))
     );
-    assert_eq!(claims.next, Some(at(0)), "locked deliveries are due");
+    assert_eq!(claims.next_due_at, Some(at(0)), "locked deliveries are due");
 }
 
 const ROUNDS: u64 = 25;
@@ -93,17 +93,19 @@ const EVENTS: u64 = 40;
 const SHORT_DEADLOCK_TIMEOUT: &str = "%20-cdeadlock_timeout%3D5ms";
 
 /// The operations of one worker in one round. All workers begin a round together.
-async fn turn(webhooks: &Webhooks, worker: u64, round: u64) -> Result<(), Fault> {
+async fn turn(webhooks: &WebhookStores, worker: u64, round: u64) -> Result<(), BackendError> {
     let deliveries = &webhooks.deliveries;
     let endpoints = [1, 2, 3].map(endpoint);
     let numbers = round * EVENTS..(round + 1) * EVENTS;
     match worker % 4 {
         0 => put_and_fan_out(webhooks, numbers, worker > 3).await?,
         1 => {
-            let mut claimed = deliveries.claim(&claim(40, 20), at(0)).await?.taken;
+            let mut claimed = deliveries.claim(&claim(40, 20), at(0)).await?.deliveries;
             let rest = claimed.split_off(claimed.len() / 2);
-            let states = [State::Delivered, State::Dead].into_iter().cycle();
-            let over = |state| Progress {
+            let states = [DeliveryState::Delivered, DeliveryState::Dead]
+                .into_iter()
+                .cycle();
+            let over = |state| DeliveryProgress {
                 state,
                 attempts: 1,
                 due_at: None,
@@ -118,21 +120,21 @@ async fn turn(webhooks: &Webhooks, worker: u64, round: u64) -> Result<(), Fault>
         }
         2 => {
             for number in numbers.rev() {
-                let id = DeliveryId::of(&event(number).id, &endpoints[0].id);
+                let id = DeliveryId::derive(&event(number).id, &endpoints[0].id);
                 deliveries.remove(&id).await?;
             }
             deliveries.sweep(at(1), 50).await?;
         }
         _ => {
             for number in numbers {
-                let id = DeliveryId::of(&event(number).id, &endpoints[1].id);
+                let id = DeliveryId::derive(&event(number).id, &endpoints[1].id);
                 deliveries.retry(&id, at(0)).await?;
             }
             let ping = Event {
-                id: EventId::new(&format!("ping_{worker}_{round}")).unwrap(),
+                id: EventId::parse(&format!("ping_{worker}_{round}")).unwrap(),
                 ..event(0)
             };
-            deliveries.send(&ping, &endpoints[0].id, at(0)).await?;
+            deliveries.enqueue(&ping, &endpoints[0].id, at(0)).await?;
             let gone = &endpoints[2];
             webhooks.endpoints.remove(&gone.id).await?;
             webhooks.endpoints.add(gone).await?;
@@ -143,12 +145,12 @@ async fn turn(webhooks: &Webhooks, worker: u64, round: u64) -> Result<(), Fault>
 
 /// Puts events, and fans them out in one order or the other.
 async fn put_and_fan_out(
-    webhooks: &Webhooks,
+    webhooks: &WebhookStores,
     numbers: Range<u64>,
     backwards: bool,
-) -> Result<(), Fault> {
+) -> Result<(), BackendError> {
     for number in numbers.clone() {
-        webhooks.outbox.put(&event(number)).await?;
+        webhooks.outbox.insert(&event(number)).await?;
     }
     let endpoints = [1, 2, 3].map(endpoint);
     let mut all: Vec<_> = numbers
@@ -200,7 +202,7 @@ async fn events_are_locked_in_the_order_of_their_ids() {
     let webhooks = webhooks(&pool);
     add(&webhooks, &[1, 2, 3].map(endpoint)).await;
     for number in 1..6 {
-        webhooks.outbox.put(&event(number)).await.unwrap();
+        webhooks.outbox.insert(&event(number)).await.unwrap();
     }
     let mut other = pool.get().await.unwrap();
     let holds = other.transaction().await.unwrap();
@@ -216,5 +218,5 @@ async fn events_are_locked_in_the_order_of_their_ids() {
     holds.commit().await.unwrap();
     one.await.unwrap().unwrap();
     another.await.unwrap().unwrap();
-    assert_eq!(webhooks.outbox.waiting(9).await.unwrap(), []);
+    assert_eq!(webhooks.outbox.pending(9).await.unwrap(), []);
 }

@@ -6,14 +6,14 @@ mod migrations;
 mod plans;
 mod unreachable;
 
-use forum_api::store::Webhooks;
+use forum_api::store::WebhookStores;
 pub(crate) use forum_api::store::postgres::deadpool_postgres::Pool;
-use forum_api::store::postgres::{LeaseClock, Postgres, migrate};
+use forum_api::store::postgres::{LeaseClock, PostgresStore, migrate};
 use forum_test_support::postgres::{pool, schema};
 
 /// Webhooks whose leases go by the times that a test passes.
-pub(crate) fn webhooks(pool: &Pool) -> Webhooks {
-    Webhooks::in_one(Postgres::new(pool.clone()).lease_clock(LeaseClock::Caller))
+pub(crate) fn webhooks(pool: &Pool) -> WebhookStores {
+    WebhookStores::from_store(PostgresStore::new(pool.clone()).lease_clock(LeaseClock::Caller))
 }
 
 /// A few connections to empty tables.

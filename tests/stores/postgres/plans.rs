@@ -5,8 +5,8 @@ use std::time::Duration;
 use forum_api::model::DeliveryId;
 use forum_api::store::postgres::deadpool_postgres::Client;
 use forum_api::store::postgres::migrate;
-use forum_api::store::{Claimed, Filter, Settlement, Stores, Webhooks};
-use forum_api::webhook::{Delivery, Progress, State, Topic};
+use forum_api::store::{ClaimedDelivery, DeliveryFilter, Settlement, Stores, WebhookStores};
+use forum_api::webhook::{Delivery, DeliveryProgress, DeliveryState, Topic};
 use forum_test_support::postgres::{pool, schema};
 
 use super::Pool;
@@ -32,30 +32,30 @@ const MANY: &str = "
     INSERT INTO forum_api_tokens (lookup, digest, owner, label, scopes, created_at)
     SELECT lpad(number::TEXT, 16, '0'), '', '3', '', '[]', 0 FROM generate_series(1, 20000) AS number;";
 
-fn claimed() -> Claimed {
+fn claimed() -> ClaimedDelivery {
     let delivery = Delivery {
-        id: DeliveryId::new("dlv_1").unwrap(),
+        id: DeliveryId::parse("dlv_1").unwrap(),
         event: event(1).id,
         topic: Topic::POST_CREATED,
         endpoint: endpoint(1).id,
         created_at: at(0),
-        progress: Progress::queued(at(0)),
+        progress: DeliveryProgress::queued(at(0)),
     };
-    Claimed {
+    ClaimedDelivery {
         delivery,
         endpoint: endpoint(1),
         event: event(1),
         lease_expired: false,
-        lease: 0,
+        lease_id: 0,
         lease_until: at(60_000),
     }
 }
 
 /// Runs each operation, so that its statement is prepared on the only connection of the pool.
 async fn run_each_operation(pool: &Pool) {
-    let (stores, webhooks) = (Stores::in_postgres(pool), Webhooks::in_postgres(pool));
+    let (stores, webhooks) = (Stores::in_postgres(pool), WebhookStores::in_postgres(pool));
     let (deliveries, now, id) = (webhooks.deliveries, at(0), claimed().delivery.id);
-    let settlement = Settlement::new(&claimed(), Progress::queued(now), None);
+    let settlement = Settlement::new(&claimed(), DeliveryProgress::queued(now), None);
     deliveries.claim(&claim(64, 4), now).await.unwrap();
     deliveries.begin_sending(&[claimed()], now).await.unwrap();
     deliveries.settle(&[settlement], now).await.unwrap();
@@ -67,24 +67,24 @@ async fn run_each_operation(pool: &Pool) {
     deliveries.retry(&id, now).await.unwrap();
     let to = endpoint(1).id;
     deliveries.retry_dead(&to, now, 500).await.unwrap();
-    deliveries.backlog(now).await.unwrap();
+    deliveries.queue_stats(now).await.unwrap();
     deliveries.usage(now, now).await.unwrap();
     deliveries.remove(&id).await.unwrap();
     deliveries.find(&id).await.unwrap();
-    deliveries.send(&event(0), &to, now).await.unwrap();
+    deliveries.enqueue(&event(0), &to, now).await.unwrap();
     deliveries.sweep(now, 500).await.unwrap();
-    webhooks.outbox.waiting(100).await.unwrap();
+    webhooks.outbox.pending(100).await.unwrap();
     let fan_out = fan_out(&event(1).id, &[endpoint(1)]);
     webhooks.outbox.fan_out(&[fan_out], now).await.unwrap();
     stores.idempotency.begin(&attempt("7"), now).await.unwrap();
     stores.tokens.find(&lookup(7)).await.unwrap();
-    stores.tokens.used(&lookup(7), now).await.unwrap();
+    stores.tokens.record_use(&lookup(7), now).await.unwrap();
     stores.tokens.list(None, 20).await.unwrap();
 }
 
 /// Lists of deliveries for each combination of filters, from the first page and from a later one, each with the index that
 /// it walks.
-fn lists() -> Vec<(Filter, &'static str)> {
+fn lists() -> Vec<(DeliveryFilter, &'static str)> {
     let (to, topic) = (Some(endpoint(1).id), Some(Topic::PING));
     let mut lists = Vec::new();
     for (endpoint, topic, index) in [
@@ -93,9 +93,9 @@ fn lists() -> Vec<(Filter, &'static str)> {
         (to.clone(), None, "by_endpoint"),
         (to, topic, "by_endpoint_topic"),
     ] {
-        for after in [None, DeliveryId::new("dlv_1")] {
-            let filter = Filter {
-                state: Some(State::Dead),
+        for after in [None, DeliveryId::parse("dlv_1")] {
+            let filter = DeliveryFilter {
+                state: Some(DeliveryState::Dead),
                 endpoint: endpoint.clone(),
                 topic: topic.clone(),
                 limit: 20,
@@ -158,7 +158,7 @@ async fn each_statement_searches_an_index() {
     run_each_operation(&pool).await;
     let mut statements = take_statements(&pool).await;
     assert_eq!(statements.len(), 18);
-    let webhooks = Webhooks::in_postgres(&pool);
+    let webhooks = WebhookStores::in_postgres(&pool);
     let mut walks = Vec::new();
     for (filter, index) in lists() {
         webhooks.deliveries.list(&filter).await.unwrap();

@@ -2,12 +2,12 @@
 
 use std::net::TcpListener;
 
-use forum_api::host::{Fault, Refusal};
+use forum_api::host::{BackendError, BoardError};
 use forum_api::model::Timestamp;
 use forum_api::store::Stores;
 use forum_api::store::postgres::connect;
-use forum_api::token::Digest;
-use forum_api::webhook::State;
+use forum_api::token::SecretDigest;
+use forum_api::webhook::DeliveryState;
 
 use forum_test_support::postgres::{pool, schema};
 
@@ -71,9 +71,9 @@ async fn a_malformed_value_is_an_error() {
         .query_one("SELECT 'nowhere', '\\x00'::BYTEA", &[])
         .await;
     let row = row.unwrap();
-    assert!(row.try_get::<_, State>(0).is_err());
+    assert!(row.try_get::<_, DeliveryState>(0).is_err());
     assert!(row.try_get::<_, Timestamp>(0).is_err());
-    assert!(row.try_get::<_, Digest>(1).is_err());
+    assert!(row.try_get::<_, SecretDigest>(1).is_err());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -84,9 +84,9 @@ async fn an_error_is_one_sentence_without_values() {
     let error = client.execute(twice, &[]).await.unwrap_err();
     let sentence =
         "duplicate key value violates unique constraint \"forum_api_migrations_pkey\" (23505)";
-    assert_eq!(Fault::from(error).to_string(), sentence);
+    assert_eq!(BackendError::from(error).to_string(), sentence);
     let error = client.execute(twice, &[]).await.unwrap_err();
-    let Refusal::Failed(source) = Refusal::from(error) else {
+    let BoardError::Internal(source) = BoardError::from(error) else {
         panic!("another refusal");
     };
     assert_eq!(source.to_string(), sentence);

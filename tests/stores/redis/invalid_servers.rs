@@ -5,18 +5,18 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::Instant;
 
-use forum_api::rate_limit::BudgetKey;
-use forum_api::store::redis::{RedisBudgets, Settings};
+use forum_api::rate_limit::RateLimitKey;
+use forum_api::store::redis::{RedisRateLimitStore, RedisSettings};
 use forum_test_support::redis::PATIENCE;
 
 use super::charge;
 
-async fn node(url: &str) -> RedisBudgets {
-    let settings = Settings {
-        patience: PATIENCE,
-        ..Settings::default()
+async fn node(url: &str) -> RedisRateLimitStore {
+    let settings = RedisSettings {
+        timeout: PATIENCE,
+        ..RedisSettings::default()
     };
-    RedisBudgets::connect(url, settings).await.unwrap()
+    RedisRateLimitStore::connect(url, settings).await.unwrap()
 }
 
 /// Responds to each command with the same bytes.
@@ -72,13 +72,13 @@ async fn a_node_charges_locally_without_a_valid_server() {
     charges_locally(&node(&format!("redis://{address}")).await).await;
 }
 
-async fn charges_locally(node: &RedisBudgets) {
+async fn charges_locally(node: &RedisRateLimitStore) {
     for remaining in (0..120).rev() {
-        let charge = charge(node, BudgetKey::NoAddress, 1).await;
-        assert_eq!((charge.granted, charge.remaining), (true, remaining));
+        let charge = charge(node, RateLimitKey::UnknownAddress, 1).await;
+        assert_eq!((charge.allowed, charge.remaining), (true, remaining));
     }
-    assert!(!charge(node, BudgetKey::NoAddress, 1).await.granted);
-    assert!(node.is_away() && node.failures() > 0);
+    assert!(!charge(node, RateLimitKey::UnknownAddress, 1).await.allowed);
+    assert!(node.is_unreachable() && node.failures() > 0);
 }
 
 #[tokio::test]
@@ -93,7 +93,7 @@ async fn a_malformed_address_is_refused_without_the_password() {
         "rediss://:hush@localhost",
         "redis://:hush@[::1",
     ] {
-        let refused = RedisBudgets::connect(url, Settings::default()).await;
+        let refused = RedisRateLimitStore::connect(url, RedisSettings::default()).await;
         let sentence = refused.unwrap_err().to_string();
         let expected = "expected a Redis URL";
         assert!(sentence.starts_with(expected), "{url}: {sentence}");

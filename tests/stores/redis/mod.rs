@@ -10,14 +10,14 @@ use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use forum_api::rate_limit::{BudgetKey, Charge, Window};
+use forum_api::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use forum_api::runtime::{Clock, SystemClock};
-use forum_api::store::Budgets;
-use forum_api::store::redis::{RedisBudgets, Settings};
+use forum_api::store::RateLimitStore;
+use forum_api::store::redis::{RedisRateLimitStore, RedisSettings};
 
-const WINDOW: Window = Window {
+const WINDOW: Budget = Budget {
     units: 120,
-    length: Duration::from_secs(300),
+    window: Duration::from_secs(300),
 };
 
 /// Runs a test.
@@ -33,25 +33,27 @@ pub(crate) fn prefix() -> String {
 }
 
 /// A node of the board with this prefix, in the Redis that all tests share.
-pub(crate) async fn node(prefix: &str) -> RedisBudgets {
-    let settings = Settings {
+pub(crate) async fn node(prefix: &str) -> RedisRateLimitStore {
+    let settings = RedisSettings {
         prefix: prefix.into(),
-        patience: Duration::from_secs(5),
-        ..Settings::default()
+        timeout: Duration::from_secs(5),
+        ..RedisSettings::default()
     };
     let address = env::var("FORUM_API_REDIS")
         .unwrap_or_else(|_| panic!("FORUM_API_REDIS has to name a Redis, which tests/run starts"));
-    let node = RedisBudgets::connect(&address, settings).await.unwrap();
-    assert!(!node.is_away());
+    let node = RedisRateLimitStore::connect(&address, settings)
+        .await
+        .unwrap();
+    assert!(!node.is_unreachable());
     node
 }
 
-async fn charge(node: &RedisBudgets, key: BudgetKey, cost: u32) -> Charge {
+async fn charge(node: &RedisRateLimitStore, key: RateLimitKey, cost: u32) -> RateLimitDecision {
     let charge = node.charge(&key, cost, WINDOW, SystemClock.now());
     charge.await.unwrap()
 }
 
-async fn left(node: &RedisBudgets, key: BudgetKey) -> u32 {
+async fn left(node: &RedisRateLimitStore, key: RateLimitKey) -> u32 {
     charge(node, key, 0).await.remaining
 }
 

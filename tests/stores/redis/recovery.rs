@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use forum_api::rate_limit::BudgetKey;
+use forum_api::rate_limit::RateLimitKey;
 use forum_api::runtime::{Clock, SystemClock};
-use forum_api::store::Budgets;
+use forum_api::store::RateLimitStore;
 
 use super::{WINDOW, charge, left, until};
 use crate::fixture::lookup;
 use forum_test_support::redis::Server;
 
-fn token() -> BudgetKey {
-    BudgetKey::Token(lookup(1))
+fn token() -> RateLimitKey {
+    RateLimitKey::Token(lookup(1))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -22,15 +22,15 @@ async fn a_redis_that_was_restarted_empty_gets_the_known_budgets() {
     server.kill();
     assert_eq!(charge(&one, token(), 5).await.remaining, 15);
     server.start();
-    until(|| !one.is_away()).await;
+    until(|| !one.is_unreachable()).await;
     let back = charge(&one, token(), 5).await;
-    assert_eq!((back.remaining, back.reset), (10, spent.reset));
+    assert_eq!((back.remaining, back.resets_at), (10, spent.resets_at));
     assert_eq!(
         charge(&other, token(), 0).await.remaining,
         120,
         "it knew nothing"
     );
-    until(|| !other.is_away()).await;
+    until(|| !other.is_unreachable()).await;
     assert_eq!(left(&other, token()).await, 10);
 }
 
@@ -40,9 +40,9 @@ async fn a_flush_grants_no_unit_twice() {
     let (one, other) = (server.node().await, server.node().await);
     charge(&one, token(), 120).await;
     server.command(&["flushall"]);
-    assert!(!charge(&one, token(), 1).await.granted);
+    assert!(!charge(&one, token(), 1).await.allowed);
     assert!(
-        !charge(&other, token(), 1).await.granted,
+        !charge(&other, token(), 1).await.allowed,
         "a refused charge restores the budget"
     );
 }
@@ -54,12 +54,12 @@ async fn of_local_budgets_the_greater_counts() {
     charge(&one, token(), 30).await;
     let later = charge(&other, token(), 50).await;
     server.start();
-    until(|| !one.is_away() && !other.is_away()).await;
+    until(|| !one.is_unreachable() && !other.is_unreachable()).await;
     assert_eq!(left(&one, token()).await, 90);
     let both = charge(&other, token(), 1).await;
-    assert_eq!((both.remaining, both.reset), (69, later.reset));
+    assert_eq!((both.remaining, both.resets_at), (69, later.resets_at));
     let both = charge(&one, token(), 1).await;
-    assert_eq!((both.remaining, both.reset), (68, later.reset));
+    assert_eq!((both.remaining, both.resets_at), (68, later.resets_at));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -67,16 +67,16 @@ async fn expired_and_impossible_budgets_are_not_sent() {
     let mut server = Server::absent();
     let node = server.node().await;
     let now = SystemClock.now();
-    let too_early = now.minus(Duration::from_millis(300_001));
-    let too_late = now.plus(Duration::from_secs(100));
+    let too_early = now.saturating_sub(Duration::from_millis(300_001));
+    let too_late = now.saturating_add(Duration::from_secs(100));
     for (number, now) in [(1, too_early), (2, too_late)] {
-        let key = BudgetKey::Token(lookup(number));
+        let key = RateLimitKey::Token(lookup(number));
         let charge = node.charge(&key, 120, WINDOW, now).await;
-        assert!(charge.unwrap().granted);
+        assert!(charge.unwrap().allowed);
     }
     server.start();
-    until(|| !node.is_away()).await;
+    until(|| !node.is_unreachable()).await;
     for number in [1, 2] {
-        assert_eq!(left(&node, BudgetKey::Token(lookup(number))).await, 120);
+        assert_eq!(left(&node, RateLimitKey::Token(lookup(number))).await, 120);
     }
 }

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::rate_limit::{Budget, BudgetKey, Window};
+use forum_api::rate_limit::{Budget, RateLimitKey, WindowState};
 use forum_api::runtime::{Clock, SystemClock};
-use forum_api::store::Budgets;
+use forum_api::store::RateLimitStore;
 use proptest::prelude::*;
 
 use super::{WINDOW, charge, left, node, prefix, try_in_redis, until};
 use crate::fixture::{at, lookup, waits};
 use forum_test_support::redis::Server;
 
-const GUESTS: BudgetKey = BudgetKey::NoAddress;
+const GUESTS: RateLimitKey = RateLimitKey::UnknownAddress;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_nodes_grant_exactly_one_budget() {
@@ -23,7 +23,7 @@ async fn two_nodes_grant_exactly_one_budget() {
         tokio::spawn(async move {
             let mut granted = 0;
             for cost in [5, 7, 1, 1, 3, 1, 1, 1, 1, 1] {
-                if charge(&node, GUESTS, cost).await.granted {
+                if charge(&node, GUESTS, cost).await.allowed {
                     granted += cost;
                 }
             }
@@ -48,10 +48,10 @@ async fn the_clock_of_redis_decides() {
     let mut last = None;
     for (node, now) in [(&one, at(0)), (&other, at(1_000_000_000_000))] {
         let charge = node.charge(&GUESTS, 1, WINDOW, now).await.unwrap();
-        assert!(before <= charge.at && charge.at <= SystemClock.now());
-        assert!(charge.reset.since(before) >= WINDOW.length);
-        assert!(last.is_none_or(|last| last == charge.reset));
-        last = Some(charge.reset);
+        assert!(before <= charge.charged_at && charge.charged_at <= SystemClock.now());
+        assert!(charge.resets_at.saturating_duration_since(before) >= WINDOW.window);
+        assert!(last.is_none_or(|last| last == charge.resets_at));
+        last = Some(charge.resets_at);
     }
     assert_eq!(left(&one, GUESTS).await, 118);
 }
@@ -60,12 +60,18 @@ async fn the_clock_of_redis_decides() {
 async fn a_window_of_a_clock_that_was_set_back_counts_as_ended() {
     let server = Server::new();
     let node = server.node().await;
-    let ends = SystemClock.now().plus(WINDOW.length * 2).as_millis();
+    let ends = SystemClock
+        .now()
+        .saturating_add(WINDOW.window * 2)
+        .as_millis();
     let stored = format!("120 {ends}");
     server.command(&["set", "forum_api:budget:no_address", &stored]);
     let charge = charge(&node, GUESTS, 1).await;
-    assert_eq!((charge.granted, charge.remaining), (true, 119));
-    assert_eq!(charge.reset, charge.at.plus(WINDOW.length));
+    assert_eq!((charge.allowed, charge.remaining), (true, 119));
+    assert_eq!(
+        charge.resets_at,
+        charge.charged_at.saturating_add(WINDOW.window)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -80,10 +86,10 @@ async fn keys_are_named_as_documented_and_expire_with_their_windows() {
     let server = Server::new();
     let node = server.node().await;
     let names = [
-        ("token:0000000000000007", BudgetKey::Token(lookup(7))),
+        ("token:0000000000000007", RateLimitKey::Token(lookup(7))),
         (
             "prefix:20010db8000000000000000000000000",
-            BudgetKey::Prefix(0x2001_0db8 << 96),
+            RateLimitKey::Prefix(0x2001_0db8 << 96),
         ),
         ("no_address", GUESTS),
     ];
@@ -98,7 +104,7 @@ async fn keys_are_named_as_documented_and_expire_with_their_windows() {
         let name = format!("forum_api:budget:{name}");
         assert!(server.command(&["get", &name]).starts_with("1 "), "{name}");
         let lasts: u128 = server.command(&["pttl", &name]).trim().parse().unwrap();
-        assert!(lasts <= WINDOW.length.as_millis());
+        assert!(lasts <= WINDOW.window.as_millis());
     }
     until(|| found().lines().count() == names.len()).await;
 }
@@ -126,7 +132,7 @@ async fn an_abandoned_charge_does_not_affect_the_next_ones() {
         waits(&mut given_up).await;
     }
     let charge = charge(&node, GUESTS, 1).await;
-    assert!(charge.granted && (69..=119).contains(&charge.remaining));
+    assert!(charge.allowed && (69..=119).contains(&charge.remaining));
     assert_eq!(node.failures(), 0);
 }
 
@@ -151,11 +157,11 @@ proptest! {
     ) {
         try_in_redis(async {
             let node = node(&prefix()).await;
-            let mut budget: Option<Budget> = None;
+            let mut budget: Option<WindowState> = None;
             for (units, cost) in steps {
-                let window = Window { units, length: Duration::from_millis(length.min(1_000_000_000_000_000)) };
+                let window = Budget { units, window: Duration::from_millis(length.min(1_000_000_000_000_000)) };
                 let charge = node.charge(&GUESTS, cost, window, at(0)).await.unwrap();
-                let (after, expected) = window.charge(budget, cost, charge.at);
+                let (after, expected) = window.charge(budget, cost, charge.charged_at);
                 assert_eq!(charge, expected);
                 budget = after;
             }

@@ -3,35 +3,39 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use forum_api::rate_limit::BudgetKey;
+use forum_api::rate_limit::RateLimitKey;
 use forum_api::runtime::{Clock, SystemClock};
-use forum_api::store::Budgets;
-use forum_api::store::redis::{Settings, WhenAway};
+use forum_api::store::RateLimitStore;
+use forum_api::store::redis::{RedisFallback, RedisSettings};
 
 use super::{WINDOW, charge, left, until};
 use crate::fixture::{at, lookup};
 use forum_test_support::redis::{PATIENCE, Server};
 
-const GUESTS: BudgetKey = BudgetKey::NoAddress;
+const GUESTS: RateLimitKey = RateLimitKey::UnknownAddress;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_continues_from_the_last_known_state() {
     let mut server = Server::new();
     let node = server.node().await;
-    let keys = [BudgetKey::Token(lookup(1)), BudgetKey::Prefix(1), GUESTS];
+    let keys = [
+        RateLimitKey::Token(lookup(1)),
+        RateLimitKey::Prefix(1),
+        GUESTS,
+    ];
     let mut spent = Vec::new();
     for key in keys {
         spent.push(charge(&node, key, 100).await);
     }
     server.kill();
     for (key, before) in keys.into_iter().zip(spent) {
-        assert!(!charge(&node, key, 21).await.granted);
+        assert!(!charge(&node, key, 21).await.allowed);
         let alone = charge(&node, key, 20).await;
-        assert!(alone.granted && alone.remaining == 0);
-        assert_eq!(alone.reset, before.reset);
+        assert!(alone.allowed && alone.remaining == 0);
+        assert_eq!(alone.resets_at, before.resets_at);
     }
-    assert!(node.is_away());
-    assert_eq!(left(&node, BudgetKey::Prefix(2)).await, 120);
+    assert!(node.is_unreachable());
+    assert_eq!(left(&node, RateLimitKey::Prefix(2)).await, 120);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -43,8 +47,13 @@ async fn the_clock_of_redis_is_used_while_it_is_unreachable() {
     for (now, remaining) in [(0, 118), (299_000, 117), (300_000, 119)] {
         let alone = node.charge(&GUESTS, 1, WINDOW, at(now)).await.unwrap();
         assert_eq!(
-            (alone.remaining, alone.at.since(shared.at)),
-            (remaining, at(now).since(at(0)))
+            (
+                alone.remaining,
+                alone
+                    .charged_at
+                    .saturating_duration_since(shared.charged_at)
+            ),
+            (remaining, at(now).saturating_duration_since(at(0)))
         );
     }
 }
@@ -61,11 +70,11 @@ async fn a_halted_redis_delays_only_the_first_charges() {
         tokio::spawn(async move { charge(&node, GUESTS, 1).await })
     });
     for charge in first.collect::<Vec<_>>() {
-        assert!(charge.await.unwrap().granted);
+        assert!(charge.await.unwrap().allowed);
     }
     let waited = start.elapsed();
     assert!(PATIENCE <= waited && waited < 16 * PATIENCE, "{waited:?}");
-    assert!(node.is_away());
+    assert!(node.is_unreachable());
     let start = Instant::now();
     for _ in 0..10_000 {
         left(&node, GUESTS).await;
@@ -74,23 +83,23 @@ async fn a_halted_redis_delays_only_the_first_charges() {
     // The charges do not wait.
     assert!(waited < 100 * PATIENCE, "{waited:?}");
     server.signal("CONT");
-    until(|| !node.is_away()).await;
+    until(|| !node.is_unreachable()).await;
     assert_eq!(left(&node, GUESTS).await, 55);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_setting_refuses_charges_instead() {
     let mut server = Server::absent();
-    let settings = Settings {
-        when_away: WhenAway::Refuse,
-        ..Settings::default()
+    let settings = RedisSettings {
+        fallback: RedisFallback::Refuse,
+        ..RedisSettings::default()
     };
     let node = server.node_with(settings).await;
     let ask = || node.charge(&GUESTS, 1, WINDOW, SystemClock.now());
     let refused = ask().await.unwrap_err().to_string();
     assert_eq!(refused, "Redis is out of reach");
     server.start();
-    until(|| !node.is_away()).await;
+    until(|| !node.is_unreachable()).await;
     assert_eq!(ask().await.unwrap().remaining, 119);
     server.kill();
     assert!(ask().await.is_err() && ask().await.is_err());
@@ -115,9 +124,9 @@ async fn a_redis_without_writes_is_unreachable() {
         let before = node.failures();
         charge(&node, GUESTS, 1).await;
         until(|| node.failures() > before + 1).await;
-        assert!(node.is_away(), "{disturb:?}");
+        assert!(node.is_unreachable(), "{disturb:?}");
         server.command(repair);
-        until(|| !node.is_away()).await;
+        until(|| !node.is_unreachable()).await;
     }
     assert_eq!(left(&node, GUESTS).await, 117);
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use forum_api::model::Timestamp;
 use forum_api::runtime::{Clock, SystemClock};
-use forum_api::webhook::{Secret, verify};
+use forum_api::webhook::{WebhookSecret, verify};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
@@ -47,7 +47,7 @@ impl Received {
 
     /// Whether it was signed with this secret, just before it came.
     pub fn is_signed_with(&self, secret: &str) -> bool {
-        let secret = Secret::new(secret).unwrap();
+        let secret = WebhookSecret::parse(secret).unwrap();
         verify(&[secret], &self.headers, self.body.as_bytes(), self.at).is_ok()
     }
 }

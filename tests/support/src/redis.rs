@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use forum_api::store::redis::{RedisBudgets, Settings};
+use forum_api::store::redis::{RedisRateLimitStore, RedisSettings};
 use tempfile::TempDir;
 
 /// How long nodes wait for it.
@@ -75,17 +75,17 @@ impl Server {
     }
 
     /// A node that shares it.
-    pub async fn node(&self) -> RedisBudgets {
-        self.node_with(Settings::default()).await
+    pub async fn node(&self) -> RedisRateLimitStore {
+        self.node_with(RedisSettings::default()).await
     }
 
-    pub async fn node_with(&self, settings: Settings) -> RedisBudgets {
+    pub async fn node_with(&self, settings: RedisSettings) -> RedisRateLimitStore {
         let (url, patience) = (self.url(), PATIENCE);
-        let settings = Settings {
-            patience,
+        let settings = RedisSettings {
+            timeout: patience,
             ..settings
         };
-        RedisBudgets::connect(&url, settings).await.unwrap()
+        RedisRateLimitStore::connect(&url, settings).await.unwrap()
     }
 
     /// Its address.

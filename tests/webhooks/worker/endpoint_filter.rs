@@ -4,11 +4,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use forum_api::model::{MessageId, UserId};
-use forum_api::webhook::{Endpoint, Event, Occasion, State, Topic};
+use forum_api::webhook::{DeliveryState, Endpoint, Event, EventMeta, Topic};
 use serde_json::json;
 
 use super::fixture::{HOUR, WorkerFixture, seconds};
-use super::owners::Access;
+use super::owners::OwnerAccess;
 use super::transport::Reply::Status;
 
 const MESSAGES: &str = "*,message.sent";
@@ -18,7 +18,10 @@ fn message(fixture: &WorkerFixture, sender: i64, recipients: &[i64]) -> Event {
     let event = fixture.event(&Topic::MESSAGE_SENT, None);
     let (id, at) = (event.id, event.occurred_at);
     let recipients: Vec<_> = recipients.iter().map(|id| UserId::from(*id)).collect();
-    let on = Occasion { id, at };
+    let on = EventMeta {
+        id,
+        occurred_at: at,
+    };
     Event::message_sent(on, &MessageId::from(1), &sender.into(), &recipients)
 }
 
@@ -56,7 +59,7 @@ fn an_endpoint_receives_the_topics_to_which_it_subscribes() {
         subscribe(&fixture, 1, name, topics);
     }
     fixture.put_post();
-    fixture.put(fixture.event(&Topic::new("garden.gate.opened").unwrap(), None));
+    fixture.put(fixture.event(&Topic::parse("garden.gate.opened").unwrap(), None));
     fixture.put(message(&fixture, 1, &[2]));
     fixture.start();
     assert_eq!(recipients(&fixture), ["a", "a", "b", "c", "d", "d", "d"]);
@@ -79,10 +82,10 @@ fn an_endpoint_receives_no_event_from_before_its_registration() {
 #[test]
 fn an_owner_decides_by_what_it_sees_at_fan_out() {
     for (access, expected) in [
-        (Access::Sees(vec![7]), vec![Some(7), None]),
-        (Access::Sees(vec![7, 8]), vec![Some(7), Some(8), None]),
-        (Access::Offline, vec![Some(7), Some(8), None]),
-        (Access::CannotAct, vec![]),
+        (OwnerAccess::Sees(vec![7]), vec![Some(7), None]),
+        (OwnerAccess::Sees(vec![7, 8]), vec![Some(7), Some(8), None]),
+        (OwnerAccess::Offline, vec![Some(7), Some(8), None]),
+        (OwnerAccess::CannotAct, vec![]),
     ] {
         let fixture = WorkerFixture::new();
         fixture.add("a");
@@ -92,7 +95,7 @@ fn an_owner_decides_by_what_it_sees_at_fan_out() {
         }
         fixture.start();
         assert_eq!(fixture.deliveries().len(), expected.len());
-        fixture.owners.set(1, Access::Sees(vec![7, 8]));
+        fixture.owners.set(1, OwnerAccess::Sees(vec![7, 8]));
         fixture.pass(HOUR);
         assert_eq!(
             fixture.sent().len(),
@@ -121,7 +124,10 @@ fn a_private_message_is_sent_to_endpoints_of_its_parties_only() {
         let (id, at) = (event.id, event.occurred_at);
         fixture.put(Event::new(
             Topic::MESSAGE_SENT,
-            Occasion { id, at },
+            EventMeta {
+                id,
+                occurred_at: at,
+            },
             None,
             &data,
         ));
@@ -139,9 +145,11 @@ fn a_private_message_is_sent_to_endpoints_of_its_parties_only() {
 fn a_delivery_is_withheld_when_its_owner_may_not_receive_it_at_the_attempt() {
     type Change = fn(&WorkerFixture, Endpoint);
     let rows: [(bool, Change); 3] = [
-        (false, |fixture, _| fixture.owners.set(1, Access::CannotAct)),
         (false, |fixture, _| {
-            fixture.owners.set(1, Access::Sees(vec![2]))
+            fixture.owners.set(1, OwnerAccess::CannotAct)
+        }),
+        (false, |fixture, _| {
+            fixture.owners.set(1, OwnerAccess::Sees(vec![2]))
         }),
         (true, |fixture, endpoint| {
             let owner = 3.into();
@@ -157,10 +165,10 @@ fn a_delivery_is_withheld_when_its_owner_may_not_receive_it_at_the_attempt() {
             false => fixture.put_post(),
         };
         fixture.start();
-        assert_eq!(fixture.progress(), (State::Retrying, 1));
+        assert_eq!(fixture.progress(), (DeliveryState::Retrying, 1));
         change(&fixture, endpoint);
         fixture.pass(HOUR);
-        assert_eq!(fixture.progress(), (State::Withheld, 1));
+        assert_eq!(fixture.progress(), (DeliveryState::Withheld, 1));
         assert_eq!((fixture.sent().len(), fixture.only().1.len()), (1, 1));
     }
 }
@@ -168,8 +176,8 @@ fn a_delivery_is_withheld_when_its_owner_may_not_receive_it_at_the_attempt() {
 #[test]
 fn an_event_outside_of_forums_is_withheld_only_from_an_owner_who_cannot_act() {
     for (access, state) in [
-        (Access::CannotAct, State::Withheld),
-        (Access::Sees(vec![]), State::Delivered),
+        (OwnerAccess::CannotAct, DeliveryState::Withheld),
+        (OwnerAccess::Sees(vec![]), DeliveryState::Delivered),
     ] {
         let fixture = WorkerFixture::new();
         let endpoint = fixture.add("a");
@@ -195,10 +203,10 @@ fn a_disabled_endpoint_receives_nothing_new_and_its_queue_waits() {
     fixture.start();
     fixture.put_post();
     fixture.pass(HOUR);
-    assert_eq!(fixture.progress(), (State::Queued, 0));
+    assert_eq!(fixture.progress(), (DeliveryState::Queued, 0));
     enable(true);
     fixture.pass(HOUR);
-    assert_eq!(fixture.progress(), (State::Delivered, 1));
+    assert_eq!(fixture.progress(), (DeliveryState::Delivered, 1));
     assert_eq!(fixture.sent().len(), 1);
 }
 
@@ -207,7 +215,7 @@ fn each_owner_of_a_subscribed_endpoint_is_authorized_once_in_a_batch() {
     let fixture = WorkerFixture::new();
     for (owner, name) in [(0, "a"), (1, "b"), (0, "c"), (1, "d")] {
         fixture.add_of(owner, name);
-        fixture.owners.set(owner, Access::CannotAct);
+        fixture.owners.set(owner, OwnerAccess::CannotAct);
     }
     subscribe(&fixture, 8, "other-topic", "poll.voted");
     let disabled = fixture.add_of(9, "disabled");
@@ -224,17 +232,17 @@ fn each_owner_of_a_subscribed_endpoint_is_authorized_once_in_a_batch() {
 /// An owner for whom the board has no answer: the delivery waits uncounted until there is one.
 #[test]
 fn while_the_authority_fails_deliveries_wait_and_other_owners_do_not() {
-    for access in [Access::Fails, Access::Panics, Access::Hangs] {
+    for access in [OwnerAccess::Fails, OwnerAccess::Panics, OwnerAccess::Hangs] {
         for (later, state, attempts) in [
-            (Access::Sees(vec![1]), State::Delivered, 1),
-            (Access::Sees(vec![2]), State::Withheld, 0),
-            (Access::CannotAct, State::Withheld, 0),
+            (OwnerAccess::Sees(vec![1]), DeliveryState::Delivered, 1),
+            (OwnerAccess::Sees(vec![2]), DeliveryState::Withheld, 0),
+            (OwnerAccess::CannotAct, DeliveryState::Withheld, 0),
         ] {
             let fixture = WorkerFixture::with_replies([Status(204)]);
             fixture.owners.set(1, access.clone());
             fixture.start();
             fixture.pass(seconds(600));
-            assert_eq!(fixture.progress(), (State::Queued, 0));
+            assert_eq!(fixture.progress(), (DeliveryState::Queued, 0));
             let calls = fixture.owners.calls.load(Ordering::SeqCst);
             assert!((20..150).contains(&calls), "{calls} calls in ten minutes");
             fixture.owners.set(1, later);
@@ -259,7 +267,7 @@ fn while_the_authority_fails_deliveries_wait_and_other_owners_do_not() {
 #[test]
 fn a_failing_authority_is_not_called_at_once_for_the_rest_of_the_queue() {
     let fixture = WorkerFixture::new();
-    fixture.owners.set(1, Access::Fails);
+    fixture.owners.set(1, OwnerAccess::Fails);
     fixture.queue(&fixture.add("a"), 1000);
     fixture.start();
     fixture.pass(seconds(59));

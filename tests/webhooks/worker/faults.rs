@@ -1,9 +1,9 @@
 //! A store that fails.
 
-use forum_api::host::Fault;
+use forum_api::host::BackendError;
 use forum_api::model::Timestamp;
 use forum_api::store::Settlement;
-use forum_api::webhook::State;
+use forum_api::webhook::DeliveryState;
 
 use super::fixture::{HOUR, WorkerFixture, seconds};
 use super::transport::Reply::{After, Status};
@@ -21,9 +21,9 @@ fn a_store_that_fails_now_and_then_loses_nothing() {
     fixture.fail(|_, calls| calls % 5 == 0);
     let handle = fixture.start();
     fixture.pass(HOUR);
-    assert_eq!(fixture.count(State::Delivered), 600);
+    assert_eq!(fixture.count(DeliveryState::Delivered), 600);
     assert_eq!(fixture.sent().len(), 603, "nothing is sent twice");
-    assert!(handle.health().failures <= 1);
+    assert!(handle.health().consecutive_failures <= 1);
 }
 
 #[test]
@@ -38,7 +38,10 @@ fn a_store_that_fails_for_long_is_called_ever_less_often() {
         (26, 26)
     );
     let health = handle.health();
-    assert_eq!((health.failures, health.looked_at), (26, None));
+    assert_eq!(
+        (health.consecutive_failures, health.last_poll_at),
+        (26, None)
+    );
     (0..100).for_each(|_| fixture.wake(&handle));
     assert!(
         fixture.take_counts().is_empty(),
@@ -46,8 +49,8 @@ fn a_store_that_fails_for_long_is_called_ever_less_often() {
     );
     fixture.fail(|_, _| false);
     fixture.pass(seconds(31));
-    assert_eq!(fixture.progress(), (State::Delivered, 1));
-    assert_eq!(handle.health().failures, 0);
+    assert_eq!(fixture.progress(), (DeliveryState::Delivered, 1));
+    assert_eq!(handle.health().consecutive_failures, 0);
 }
 
 #[test]
@@ -56,7 +59,7 @@ fn an_end_that_cannot_be_recorded_is_recorded_later() {
     fixture.fail(|method, calls| method == "deliveries.settle" && calls < 12);
     fixture.start();
     fixture.pass(seconds(15));
-    assert_eq!(fixture.progress(), (State::Delivered, 1));
+    assert_eq!(fixture.progress(), (DeliveryState::Delivered, 1));
     assert_eq!(fixture.sent().len(), 1);
 }
 
@@ -70,17 +73,17 @@ fn an_end_that_cannot_be_recorded_affects_no_other() {
     fixture.calls.on_arguments(
         "deliveries.settle",
         |(settlements, _): &mut (Vec<Settlement>, Timestamp)| {
-            let is_failure = |one: &Settlement| one.progress.state == State::Retrying;
+            let is_failure = |one: &Settlement| one.progress.state == DeliveryState::Retrying;
             match settlements.iter().any(is_failure) {
-                true => Err(Fault::new("it cannot be stored")),
+                true => Err(BackendError::new("it cannot be stored")),
                 false => Ok(()),
             }
         },
     );
     fixture.put_post();
     fixture.start();
-    assert_eq!(fixture.count(State::Delivered), 2);
-    assert_eq!(fixture.count(State::Queued), 1);
+    assert_eq!(fixture.count(DeliveryState::Delivered), 2);
+    assert_eq!(fixture.count(DeliveryState::Queued), 1);
     let counts = fixture.take_counts();
     assert!(
         counts["deliveries.settle"] > 1,
@@ -94,12 +97,12 @@ fn an_end_that_is_never_recorded_counts_as_failed_when_the_lease_expires() {
     fixture.fail(|method, _| method == "deliveries.settle");
     fixture.start();
     fixture.pass(seconds(59));
-    assert_eq!(fixture.progress(), (State::Queued, 0));
+    assert_eq!(fixture.progress(), (DeliveryState::Queued, 0));
     fixture.fail(|_, _| false);
     fixture.pass(seconds(1));
-    assert_eq!(fixture.progress(), (State::Retrying, 1));
+    assert_eq!(fixture.progress(), (DeliveryState::Retrying, 1));
     fixture.pass(seconds(30));
-    assert_eq!(fixture.progress(), (State::Delivered, 2));
+    assert_eq!(fixture.progress(), (DeliveryState::Delivered, 2));
     let sent = fixture.sent();
     let id = |place: usize| sent[place].header("x-forum-delivery");
     assert!(

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use forum_api::Environment;
 use forum_api::model::{EndpointId, EventId, ForumId, Timestamp};
-use forum_api::runtime::{Clock, Entropy, ManualClock, NoEntropy};
-use forum_api::store::{Filter, Webhooks};
+use forum_api::runtime::{Clock, ManualClock, RandomError, RandomSource};
+use forum_api::store::{DeliveryFilter, WebhookStores};
 use forum_api::test_util::{Intervention, ManualRuntime, StoreInterceptor};
 use forum_api::webhook::{
-    Attempted, Delivery, Endpoint, Event, Plain, Secret, SecretBox, State, Topic,
+    AttemptRecord, Delivery, DeliveryState, Endpoint, Event, PlaintextCipher, SecretCipher, Topic,
+    WebhookSecret,
 };
-use forum_api::worker::{Settings, Worker, WorkerHandle};
+use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
 
 use super::owners::FakeAuthorizer;
 use super::transport::{FakeTransport, Reply, Sent};
@@ -34,29 +35,29 @@ pub(crate) struct WorkerFixture {
     pub(crate) transport: FakeTransport,
     pub(crate) owners: Arc<FakeAuthorizer>,
     /// The stores without the interceptor.
-    pub(crate) stores: Webhooks,
+    pub(crate) stores: WebhookStores,
     /// Intercepts the calls of the worker.
     pub(crate) calls: StoreInterceptor,
-    pub(crate) settings: Settings,
+    pub(crate) settings: WorkerSettings,
     pub(crate) spread: Spread,
-    pub(crate) secrets: Arc<dyn SecretBox>,
+    pub(crate) secrets: Arc<dyn SecretCipher>,
     events: AtomicI64,
 }
 
 impl WorkerFixture {
     pub(crate) fn new() -> Self {
-        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
+        let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
         let runtime = ManualRuntime::new(clock.clone());
         Self {
             transport: FakeTransport::new(clock.clone(), runtime.clone()),
             clock,
             owners: Arc::new(FakeAuthorizer::new(runtime.clone())),
             runtime,
-            stores: Webhooks::in_memory(),
+            stores: WebhookStores::in_memory(),
             calls: StoreInterceptor::default(),
-            settings: Settings::default(),
+            settings: WorkerSettings::default(),
             spread: Spread(0),
-            secrets: Arc::new(Plain),
+            secrets: Arc::new(PlaintextCipher),
             events: AtomicI64::default(),
         }
     }
@@ -73,7 +74,7 @@ impl WorkerFixture {
     /// A worker that polls only once an hour unless it is woken.
     pub(crate) fn sleepy() -> Self {
         let mut fixture = Self::new();
-        fixture.settings.poll = HOUR;
+        fixture.settings.poll_interval = HOUR;
         fixture
     }
 
@@ -87,14 +88,14 @@ impl WorkerFixture {
         let (owners, transport) = (self.owners.clone(), self.transport.clone());
         let worker = Worker::new(stores, owners, transport, environment);
         let handle = worker.settings(self.settings.clone()).start();
-        self.runtime.run();
+        self.runtime.run_until_idle();
         handle
     }
 
     /// Lets the worker do all that there is to do now.
     pub(crate) fn wake(&self, handle: &WorkerHandle) {
         handle.wake();
-        self.runtime.run();
+        self.runtime.run_until_idle();
     }
 
     /// Begins to stop the worker.
@@ -103,9 +104,9 @@ impl WorkerFixture {
         let handle = handle.clone();
         drop(
             self.runtime
-                .detach(Box::pin(async move { handle.stop().await })),
+                .spawn(Box::pin(async move { handle.stop().await })),
         );
-        self.runtime.run();
+        self.runtime.run_until_idle();
     }
 
     /// Fails the calls of the worker for which `fails` returns true, given the method and the number of calls before.
@@ -159,7 +160,7 @@ impl WorkerFixture {
     }
 
     pub(crate) fn put(&self, event: Event) -> Event {
-        let put = self.stores.outbox.put(&event);
+        let put = self.stores.outbox.insert(&event);
         self.runtime.block_on(put).unwrap();
         event
     }
@@ -179,7 +180,7 @@ impl WorkerFixture {
         let sent = self
             .stores
             .deliveries
-            .send(&event, &endpoint.id, self.now());
+            .enqueue(&event, &endpoint.id, self.now());
         assert!(self.runtime.block_on(sent).unwrap().is_some());
     }
 
@@ -196,26 +197,26 @@ impl WorkerFixture {
     }
 
     pub(crate) fn pass(&self, duration: Duration) {
-        self.runtime.pass(duration);
+        self.runtime.advance(duration);
     }
 
     pub(crate) fn deliveries(&self) -> Vec<Delivery> {
-        let filter = Filter {
+        let filter = DeliveryFilter {
             limit: u32::MAX,
-            ..Filter::default()
+            ..DeliveryFilter::default()
         };
         let listed = self.stores.deliveries.list(&filter);
         self.runtime.block_on(listed).unwrap()
     }
 
     /// The number of deliveries in a state.
-    pub(crate) fn count(&self, state: State) -> usize {
+    pub(crate) fn count(&self, state: DeliveryState) -> usize {
         let all = self.deliveries().into_iter();
         all.filter(|one| one.progress.state == state).count()
     }
 
     /// The only delivery, and its attempts.
-    pub(crate) fn only(&self) -> (Delivery, Vec<Attempted>) {
+    pub(crate) fn only(&self) -> (Delivery, Vec<AttemptRecord>) {
         let [one] = &self.deliveries()[..] else {
             panic!("there is one delivery");
         };
@@ -224,7 +225,7 @@ impl WorkerFixture {
     }
 
     /// The state of the only delivery, and how many attempts have ended since it was queued.
-    pub(crate) fn progress(&self) -> (State, u32) {
+    pub(crate) fn progress(&self) -> (DeliveryState, u32) {
         let progress = self.only().0.progress;
         (progress.state, progress.attempts)
     }
@@ -240,11 +241,13 @@ pub(crate) fn url(name: &str) -> String {
 
 /// An endpoint that subscribes to all topics for member 1.
 pub(crate) fn endpoint(name: &str, now: Timestamp) -> Endpoint {
-    let id = EndpointId::new(&format!("whe_{name}")).unwrap();
+    let id = EndpointId::parse(&format!("whe_{name}")).unwrap();
     Endpoint {
         url: url(name),
         topics: "*".parse().unwrap(),
-        secret: Plain.seal(&Secret::new(SECRET).unwrap(), &id).unwrap(),
+        secret: PlaintextCipher
+            .encrypt(&WebhookSecret::parse(SECRET).unwrap(), &id)
+            .unwrap(),
         id,
         owner: 1.into(),
         created_at: now,
@@ -253,7 +256,7 @@ pub(crate) fn endpoint(name: &str, now: Timestamp) -> Endpoint {
 }
 
 pub(crate) fn event(number: i64, topic: &Topic, forum: Option<i64>, now: Timestamp) -> Event {
-    let id = EventId::new(&format!("evt_{number}")).unwrap();
+    let id = EventId::parse(&format!("evt_{number}")).unwrap();
     Event {
         body: format!(r#"{{"event":"{id}","topic":"{topic}"}}"#),
         id,
@@ -267,8 +270,8 @@ pub(crate) fn event(number: i64, topic: &Topic, forum: Option<i64>, now: Timesta
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spread(pub(crate) u8);
 
-impl Entropy for Spread {
-    fn fill(&self, bytes: &mut [u8]) -> Result<(), NoEntropy> {
+impl RandomSource for Spread {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
         bytes.fill(self.0);
         Ok(())
     }

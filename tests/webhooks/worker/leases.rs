@@ -2,24 +2,24 @@
 
 use std::collections::HashMap;
 
-use forum_api::store::{Claim, Claimed};
-use forum_api::webhook::State;
+use forum_api::store::{ClaimRequest, ClaimedDelivery};
+use forum_api::webhook::DeliveryState;
 
 use super::fixture::{WorkerFixture, seconds};
-use super::owners::Access;
+use super::owners::OwnerAccess;
 
 /// Another worker claims the one delivery that is due.
-fn claim(fixture: &WorkerFixture) -> Claimed {
-    let claim = Claim {
-        room: 100,
+fn claim(fixture: &WorkerFixture) -> ClaimedDelivery {
+    let claim = ClaimRequest {
+        limit: 100,
         per_endpoint: 100,
-        running: HashMap::new(),
+        in_flight: HashMap::new(),
         lease: seconds(60),
     };
     let claims = fixture.stores.deliveries.claim(&claim, fixture.now());
     let mut claims = fixture.runtime.block_on(claims).unwrap();
-    assert_eq!(claims.taken.len(), 1);
-    claims.taken.remove(0)
+    assert_eq!(claims.deliveries.len(), 1);
+    claims.deliveries.remove(0)
 }
 
 /// Another worker claims the one delivery that is due, begins to send, and dies.
@@ -39,7 +39,7 @@ fn a_lease_that_expires_before_sending_is_not_an_attempt() {
         fixture.pass(seconds(60));
     }
     fixture.start();
-    assert_eq!(fixture.progress(), (State::Delivered, 1));
+    assert_eq!(fixture.progress(), (DeliveryState::Delivered, 1));
     assert_eq!(fixture.sent().len(), 1);
     assert_eq!(fixture.only().1.len(), 1);
 }
@@ -50,14 +50,14 @@ fn nothing_is_sent_on_a_lease_that_does_not_cover_the_attempt() {
     for (pause, another) in [(45, false), (46, false), (61, true)] {
         let fixture = WorkerFixture::new();
         fixture.queue(&fixture.add("a"), 1);
-        fixture.owners.set(1, Access::SeesAllAfter(seconds(5)));
+        fixture.owners.set(1, OwnerAccess::SeesAllAfter(seconds(5)));
         fixture.start();
         fixture.clock.advance(seconds(pause));
         if another {
             // The lease is another worker's by now.
             claim(&fixture);
         }
-        fixture.owners.set(1, Access::Sees(vec![1]));
+        fixture.owners.set(1, OwnerAccess::Sees(vec![1]));
         fixture.take_counts();
         fixture.pass(seconds(5));
         let sent = fixture.sent().len();
@@ -66,7 +66,11 @@ fn nothing_is_sent_on_a_lease_that_does_not_cover_the_attempt() {
         assert_eq!(released, !covered, "after {pause} s");
         assert_eq!(sent, usize::from(!another), "after {pause} s");
         fixture.pass(seconds(60));
-        assert_eq!(fixture.progress(), (State::Delivered, 1), "after {pause} s");
+        assert_eq!(
+            fixture.progress(),
+            (DeliveryState::Delivered, 1),
+            "after {pause} s"
+        );
         assert_eq!(fixture.sent().len(), 1);
     }
 }
@@ -78,10 +82,10 @@ fn an_attempt_whose_start_cannot_be_recorded_is_not_sent() {
     fixture.fail(|name, _| name == "deliveries.begin_sending");
     fixture.start();
     assert!(fixture.sent().is_empty());
-    assert_eq!(fixture.progress(), (State::Queued, 0));
+    assert_eq!(fixture.progress(), (DeliveryState::Queued, 0));
     fixture.fail(|_, _| false);
     fixture.pass(seconds(5));
-    assert_eq!(fixture.progress(), (State::Delivered, 1));
+    assert_eq!(fixture.progress(), (DeliveryState::Delivered, 1));
 }
 
 #[test]
@@ -91,7 +95,7 @@ fn the_starts_of_deliveries_claimed_together_are_recorded_together() {
         fixture.queue(&fixture.add(&format!("n{number}")), 1);
     }
     fixture.start();
-    assert_eq!(fixture.count(State::Delivered), 60);
+    assert_eq!(fixture.count(DeliveryState::Delivered), 60);
     let counts = fixture.take_counts();
     assert!(counts["deliveries.begin_sending"] <= 3, "{counts:?}");
 }
@@ -103,14 +107,18 @@ fn a_lease_that_expires_after_sending_began_is_a_failed_attempt() {
     send_and_die(&fixture);
     fixture.start();
     fixture.pass(seconds(59));
-    assert_eq!(fixture.progress(), (State::Queued, 0), "the lease holds");
+    assert_eq!(
+        fixture.progress(),
+        (DeliveryState::Queued, 0),
+        "the lease holds"
+    );
     fixture.pass(seconds(1));
-    assert_eq!(fixture.progress(), (State::Retrying, 1));
+    assert_eq!(fixture.progress(), (DeliveryState::Retrying, 1));
     assert!(fixture.sent().is_empty());
     fixture.pass(seconds(29));
     assert!(fixture.sent().is_empty());
     fixture.pass(seconds(1));
-    assert_eq!(fixture.progress(), (State::Delivered, 2));
+    assert_eq!(fixture.progress(), (DeliveryState::Delivered, 2));
     let (_, attempts) = fixture.only();
     let lost = attempts[0].error.as_deref();
     assert_eq!(

@@ -1,7 +1,7 @@
 //! How many attempts run at once, and that no endpoint waits for another.
 
 use forum_api::test_util::Intervention;
-use forum_api::webhook::State;
+use forum_api::webhook::DeliveryState;
 use tokio::task::yield_now;
 
 use super::fixture::{WorkerFixture, seconds};
@@ -13,19 +13,19 @@ fn an_endpoint_has_four_attempts_at_once_and_the_next_when_one_ends() {
     fixture.transport.replies("a", [After(seconds(1), 200)]);
     fixture.queue(&fixture.add("a"), 40);
     let handle = fixture.start();
-    assert_eq!(handle.health().under_way, 4);
+    assert_eq!(handle.health().in_flight, 4);
     fixture.pass(seconds(10));
-    assert_eq!(fixture.count(State::Delivered), 40);
+    assert_eq!(fixture.count(DeliveryState::Delivered), 40);
     assert_eq!(fixture.transport.most(), (4, 4));
     let times = fixture.transport.times("a");
-    assert!(times.is_sorted() && times[39].since(times[0]) == seconds(9));
+    assert!(times.is_sorted() && times[39].saturating_duration_since(times[0]) == seconds(9));
 }
 
 #[test]
 fn all_endpoints_have_256_attempts_at_once_or_as_many_as_are_set() {
     for (limit, endpoints, each, most) in [(256, 100, 8, (4, 256)), (2, 20, 1, (1, 2))] {
         let mut fixture = WorkerFixture::sleepy();
-        fixture.settings.at_once = limit;
+        fixture.settings.max_in_flight = limit;
         for number in 0..endpoints {
             let name = format!("n{number}");
             fixture.transport.replies(&name, [After(seconds(1), 200)]);
@@ -34,7 +34,7 @@ fn all_endpoints_have_256_attempts_at_once_or_as_many_as_are_set() {
         fixture.start();
         let all = endpoints * each;
         fixture.pass(seconds(u64::from(all.div_ceil(limit))));
-        assert_eq!(fixture.count(State::Delivered), all as usize);
+        assert_eq!(fixture.count(DeliveryState::Delivered), all as usize);
         assert_eq!(fixture.transport.most(), most);
     }
 }
@@ -64,7 +64,7 @@ fn a_receiver_that_hangs_with_a_thousand_queued_delays_no_other() {
 #[test]
 fn with_all_slots_taken_nothing_is_claimed() {
     let mut fixture = WorkerFixture::new();
-    fixture.settings.at_once = 4;
+    fixture.settings.max_in_flight = 4;
     fixture.transport.replies("a", [Hangs]);
     fixture.queue(&fixture.add("a"), 10);
     fixture.start();
@@ -100,5 +100,5 @@ fn a_slot_that_is_freed_during_a_claim_is_used() {
     fixture.transport.replies("a", replies);
     fixture.queue(&fixture.add("a"), 40);
     fixture.start();
-    assert_eq!(fixture.count(State::Delivered), 40);
+    assert_eq!(fixture.count(DeliveryState::Delivered), 40);
 }

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use forum_api::async_trait;
-use forum_api::host::{Authority, Fault, Forums, Standing, Stored};
+use forum_api::host::{Access, Authorizer, BackendError, BackendResult, VisibleForums};
 use forum_api::model::{ForumId, UserId};
 use forum_api::runtime::Runtime;
 
 /// What the board answers about a member.
 #[derive(Clone, Debug)]
-pub(crate) enum Access {
+pub(crate) enum OwnerAccess {
     Sees(Vec<i64>),
     Offline,
     CannotAct,
@@ -26,7 +26,7 @@ pub(crate) enum Access {
 #[derive(Debug)]
 pub(crate) struct FakeAuthorizer {
     runtime: Arc<dyn Runtime>,
-    access: Mutex<HashMap<UserId, Access>>,
+    access: Mutex<HashMap<UserId, OwnerAccess>>,
     pub(crate) calls: AtomicU32,
 }
 
@@ -39,35 +39,37 @@ impl FakeAuthorizer {
         }
     }
 
-    pub(crate) fn set(&self, member: i64, access: Access) {
+    pub(crate) fn set(&self, member: i64, access: OwnerAccess) {
         self.access.lock().unwrap().insert(member.into(), access);
     }
 }
 
 #[async_trait]
-impl Authority for FakeAuthorizer {
-    async fn guest(&self) -> Stored<Standing> {
-        Ok(Standing::new(Forums::none()))
+impl Authorizer for FakeAuthorizer {
+    async fn guest_access(&self) -> BackendResult<Access> {
+        Ok(Access::new(VisibleForums::none()))
     }
 
-    async fn member(&self, owner: &UserId) -> Stored<Option<Standing>> {
+    async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
         self.calls.fetch_add(1, Ordering::SeqCst);
         let access = self.access.lock().unwrap().get(owner).cloned();
         match access {
-            None => Ok(Some(Standing::new(Forums::all()))),
-            Some(Access::Sees(forums)) => {
+            None => Ok(Some(Access::new(VisibleForums::all()))),
+            Some(OwnerAccess::Sees(forums)) => {
                 let forums = forums.into_iter().map(ForumId::from);
-                Ok(Some(Standing::new(Forums::of(forums))))
+                Ok(Some(Access::new(VisibleForums::from_ids(forums))))
             }
-            Some(Access::Offline) => Ok(Some(Standing::new(Forums::all()).locked_out(true))),
-            Some(Access::CannotAct) => Ok(None),
-            Some(Access::Fails) => Err(Fault::new("the board is out of reach")),
-            Some(Access::Panics) => panic!("the board's own fault"),
-            Some(Access::SeesAllAfter(wait)) => {
+            Some(OwnerAccess::Offline) => {
+                Ok(Some(Access::new(VisibleForums::all()).deny_offline(true)))
+            }
+            Some(OwnerAccess::CannotAct) => Ok(None),
+            Some(OwnerAccess::Fails) => Err(BackendError::new("the board is out of reach")),
+            Some(OwnerAccess::Panics) => panic!("the board's own fault"),
+            Some(OwnerAccess::SeesAllAfter(wait)) => {
                 self.runtime.sleep(wait).await;
-                Ok(Some(Standing::new(Forums::all())))
+                Ok(Some(Access::new(VisibleForums::all())))
             }
-            Some(Access::Hangs) => std::future::pending().await,
+            Some(OwnerAccess::Hangs) => std::future::pending().await,
         }
     }
 }

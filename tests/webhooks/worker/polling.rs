@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use forum_api::model::Timestamp;
-use forum_api::store::{Claim, Claims};
-use forum_api::webhook::State;
+use forum_api::store::{ClaimBatch, ClaimRequest};
+use forum_api::webhook::DeliveryState;
 
 use super::fixture::{WorkerFixture, seconds};
 use super::transport::Reply::Status;
@@ -26,10 +26,10 @@ fn an_event_is_delivered_at_a_wake_and_otherwise_within_a_second() {
     assert_eq!(fixture.transport.times("a"), [fixture.now()]);
     fixture.put_post();
     fixture.pass(seconds(1));
-    assert_eq!(fixture.count(State::Delivered), 2);
+    assert_eq!(fixture.count(DeliveryState::Delivered), 2);
     fixture.queue(&endpoint, 1);
     fixture.pass(seconds(1));
-    assert_eq!(fixture.count(State::Delivered), 3);
+    assert_eq!(fixture.count(DeliveryState::Delivered), 3);
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_thousand_wakes_are_one() {
     let handle = fixture.start();
     fixture.take_counts();
     (0..1000).for_each(|_| handle.wake());
-    fixture.runtime.run();
+    fixture.runtime.run_until_idle();
     assert_eq!(fixture.take_counts(), polls(2), "one now, and one after it");
 }
 
@@ -78,9 +78,13 @@ fn a_worker_that_polls_is_healthy() {
     let handle = fixture.start();
     fixture.pass(seconds(600));
     let health = handle.health();
-    assert_eq!(health.looked_at, Some(fixture.now()));
+    assert_eq!(health.last_poll_at, Some(fixture.now()));
     assert_eq!(
-        (health.failures, health.under_way, health.stopped),
+        (
+            health.consecutive_failures,
+            health.in_flight,
+            health.stopped
+        ),
         (0, 0, false)
     );
 }
@@ -90,7 +94,9 @@ fn deliveries_that_another_worker_is_claiming_are_not_asked_for_at_once() {
     let fixture = WorkerFixture::new();
     fixture.calls.on_result_of(
         "deliveries.claim",
-        |(_, now): &(Claim, Timestamp), claims: &mut Claims| claims.next = Some(*now),
+        |(_, now): &(ClaimRequest, Timestamp), claims: &mut ClaimBatch| {
+            claims.next_due_at = Some(*now)
+        },
     );
     fixture.start();
     fixture.take_counts();

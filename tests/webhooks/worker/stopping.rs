@@ -1,9 +1,9 @@
 //! A worker that ends in order.
 
-use forum_api::webhook::State;
+use forum_api::webhook::DeliveryState;
 
 use super::fixture::{HOUR, WorkerFixture, seconds};
-use super::owners::Access;
+use super::owners::OwnerAccess;
 use super::transport::Reply::{After, Hangs};
 
 #[test]
@@ -18,7 +18,7 @@ fn an_idle_worker_stops_at_once_and_does_nothing_more() {
     handle.wake();
     fixture.pass(HOUR);
     assert!(fixture.take_counts().is_empty());
-    assert_eq!(fixture.runtime.asleep_until(), None);
+    assert_eq!(fixture.runtime.next_timer(), None);
     fixture.runtime.block_on(handle.stop());
 }
 
@@ -33,25 +33,25 @@ fn attempts_in_progress_end_and_are_recorded_and_no_other_begins() {
     assert!(!handle.health().stopped);
     fixture.pass(seconds(5));
     assert!(handle.health().stopped);
-    assert_eq!(fixture.count(State::Delivered), 4);
-    assert_eq!(fixture.count(State::Queued), 6);
+    assert_eq!(fixture.count(DeliveryState::Delivered), 4);
+    assert_eq!(fixture.count(DeliveryState::Queued), 6);
     assert_eq!(fixture.sent().len(), 4);
 }
 
 #[test]
 fn deliveries_that_are_claimed_and_not_sent_are_returned_uncounted() {
     let fixture = WorkerFixture::new();
-    fixture.owners.set(1, Access::SeesAllAfter(seconds(5)));
+    fixture.owners.set(1, OwnerAccess::SeesAllAfter(seconds(5)));
     fixture.queue(&fixture.add("a"), 3);
     let handle = fixture.start();
-    assert_eq!(handle.health().under_way, 3);
+    assert_eq!(handle.health().in_flight, 3);
     fixture.stop(&handle);
     fixture.pass(seconds(5));
     assert!(handle.health().stopped && fixture.sent().is_empty());
     fixture.start();
     fixture.pass(seconds(5));
     let delivered = |one: &forum_api::webhook::Delivery| {
-        (one.progress.state, one.progress.attempts) == (State::Delivered, 1)
+        (one.progress.state, one.progress.attempts) == (DeliveryState::Delivered, 1)
     };
     assert!(
         fixture.deliveries().iter().all(delivered),
@@ -63,7 +63,7 @@ fn deliveries_that_are_claimed_and_not_sent_are_returned_uncounted() {
 fn what_hangs_or_fails_delays_the_end_by_a_step_at_most() {
     let prepare: [fn(&WorkerFixture); 3] = [
         |fixture| fixture.transport.replies("a", [Hangs]),
-        |fixture| (1..=20).for_each(|owner| fixture.owners.set(owner, Access::Hangs)),
+        |fixture| (1..=20).for_each(|owner| fixture.owners.set(owner, OwnerAccess::Hangs)),
         |fixture| fixture.fail(|_, _| true),
     ];
     for prepare in prepare {

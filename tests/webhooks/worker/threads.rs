@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::runtime::{Clock as _, SystemClock, TokioRuntime};
-use forum_api::store::sqlite::{Database, Location};
-use forum_api::store::{Filter, Webhooks};
-use forum_api::webhook::{State, Topic};
-use forum_api::worker::{Settings, Worker, WorkerHandle};
+use forum_api::store::sqlite::{Database, DatabasePath};
+use forum_api::store::{DeliveryFilter, WebhookStores};
+use forum_api::webhook::{DeliveryState, Topic};
+use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
@@ -22,17 +22,17 @@ const ALL: usize = NAMES.len() * EVENTS as usize;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_workers_share_one_store() {
-    let memory = Webhooks::in_memory();
+    let memory = WebhookStores::in_memory();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("forum.db");
-    let file = Location::File { path, create: true };
-    let open = |()| Webhooks::in_sqlite(&Database::open(&file).unwrap());
+    let file = DatabasePath::File { path, create: true };
+    let open = |()| WebhookStores::in_sqlite(&Database::open(&file).unwrap());
     share([memory.clone(), memory]).await;
     share([(); 2].map(open)).await;
 }
 
 /// Both keep their limits, and every delivery is sent once.
-async fn share(each: [Webhooks; 2]) {
+async fn share(each: [WebhookStores; 2]) {
     let (now, [stores, _]) = (SystemClock.now(), &each);
     for name in NAMES {
         let added = stores.endpoints.add(&endpoint(name, now)).await;
@@ -41,7 +41,7 @@ async fn share(each: [Webhooks; 2]) {
     let workers = each.each_ref().map(worker);
     for number in 0..EVENTS {
         let event = event(number, &Topic::POST_CREATED, Some(1), now);
-        stores.outbox.put(&event).await.unwrap();
+        stores.outbox.insert(&event).await.unwrap();
         workers.iter().for_each(|(handle, _)| handle.wake());
     }
     timeout(seconds(60), all_delivered(stores)).await.unwrap();
@@ -58,26 +58,26 @@ async fn share(each: [Webhooks; 2]) {
     assert_eq!(ids.len(), ALL);
 }
 
-fn worker(stores: &Webhooks) -> (WorkerHandle, FakeTransport) {
+fn worker(stores: &WebhookStores) -> (WorkerHandle, FakeTransport) {
     let transport = FakeTransport::new(Arc::new(SystemClock), TokioRuntime);
     for name in NAMES {
         let answers = Reply::After(Duration::from_millis(1), 204);
         transport.replies(name, [answers]);
     }
-    let settings = Settings {
-        at_once: 16,
-        ..Settings::default()
+    let settings = WorkerSettings {
+        max_in_flight: 16,
+        ..WorkerSettings::default()
     };
     let owners = Arc::new(FakeAuthorizer::new(TokioRuntime));
     let worker = Worker::new(stores.clone(), owners, transport.clone(), TokioRuntime);
     (worker.settings(settings).start(), transport)
 }
 
-async fn all_delivered(stores: &Webhooks) {
-    let delivered = Filter {
-        state: Some(State::Delivered),
+async fn all_delivered(stores: &WebhookStores) {
+    let delivered = DeliveryFilter {
+        state: Some(DeliveryState::Delivered),
         limit: u32::MAX,
-        ..Filter::default()
+        ..DeliveryFilter::default()
     };
     while stores.deliveries.list(&delivered).await.unwrap().len() < ALL {
         yield_now().await;

@@ -7,7 +7,9 @@ use std::time::Duration;
 use forum_api::async_trait;
 use forum_api::model::Timestamp;
 use forum_api::runtime::{Clock, Runtime};
-use forum_api::webhook::{Answer, Outgoing, Secret, Transport, Unsent, verify};
+use forum_api::webhook::{
+    ReceiverResponse, SignedRequest, Transport, TransportError, WebhookSecret, verify,
+};
 use tokio::task::yield_now;
 
 use super::fixture::url;
@@ -28,7 +30,7 @@ pub(crate) enum Reply {
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub(crate) at: Timestamp,
-    pub(crate) request: Outgoing,
+    pub(crate) request: SignedRequest,
 }
 
 impl Sent {
@@ -38,7 +40,7 @@ impl Sent {
 
     /// Whether it is signed with this secret at the time at which it was sent.
     pub(crate) fn is_signed(&self, secret: &str) -> bool {
-        let (secret, request) = (Secret::new(secret).unwrap(), &self.request);
+        let (secret, request) = (WebhookSecret::parse(secret).unwrap(), &self.request);
         verify(&[secret], &request.headers, &request.body, self.at).is_ok()
     }
 }
@@ -123,7 +125,7 @@ impl Drop for InFlight {
 
 #[async_trait]
 impl Transport for FakeTransport {
-    async fn post(&self, request: Outgoing) -> Result<Answer, Unsent> {
+    async fn send(&self, request: SignedRequest) -> Result<ReceiverResponse, TransportError> {
         let _in_flight = InFlight(Arc::clone(&self.inner), request.url.clone());
         let at = self.clock.now();
         let reply = self.inner.lock().unwrap().receive(Sent { at, request });
@@ -139,11 +141,11 @@ impl Transport for FakeTransport {
                 }
                 status
             }
-            Reply::Refuses => return Err(Unsent("connection refused".into())),
+            Reply::Refuses => return Err(TransportError("connection refused".into())),
             Reply::Panics => panic!("the transport panics"),
             Reply::Hangs => std::future::pending().await,
         };
         let excerpt = "x".repeat(5000);
-        Ok(Answer { status, excerpt })
+        Ok(ReceiverResponse { status, excerpt })
     }
 }

@@ -1,7 +1,7 @@
 //! Added: what a member may see, by the rank that the pages go by.
 
 use forum_api::async_trait;
-use forum_api::host::{Authority, Caller, Forums, Result, Standing, Stored};
+use forum_api::host::{Access, Authorizer, BackendResult, BoardResult, Caller, VisibleForums};
 use forum_api::model::{ForumId, UserId};
 
 use crate::before::{Club, ReplyError};
@@ -10,8 +10,8 @@ use crate::before::{Club, ReplyError};
 struct Rank(i16);
 
 /// The rank of who asks.
-pub fn rank(caller: &Caller) -> Result<i16> {
-    Ok(caller.loaded::<Rank>()?.0)
+pub fn rank(caller: &Caller) -> BoardResult<i16> {
+    Ok(caller.extension::<Rank>()?.0)
 }
 
 const GUEST: &str =
@@ -22,14 +22,14 @@ const MEMBER: &str = "
     FROM member WHERE id = $1 AND NOT banned";
 
 #[async_trait]
-impl Authority for Club {
-    async fn guest(&self) -> Stored<Standing> {
+impl Authorizer for Club {
+    async fn guest_access(&self) -> BackendResult<Access> {
         let guest = standing(self, GUEST, None).await?;
-        Ok(guest.unwrap_or_else(|| Standing::new(Forums::none())))
+        Ok(guest.unwrap_or_else(|| Access::new(VisibleForums::none())))
     }
 
-    async fn member(&self, owner: &UserId) -> Stored<Option<Standing>> {
-        match owner.number() {
+    async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
+        match owner.to_i64() {
             Ok(id) => Ok(standing(self, MEMBER, Some(id)).await?),
             Err(_) => Ok(None),
         }
@@ -40,14 +40,14 @@ async fn standing(
     club: &Club,
     query: &str,
     id: Option<i64>,
-) -> Result<Option<Standing>, ReplyError> {
+) -> BoardResult<Option<Access>, ReplyError> {
     let client = club.pool.get().await?;
     let query = client.prepare_cached(query).await?;
     let parameters: Vec<_> = id.iter().map(|id| id as _).collect();
     let row = client.query_opt(&query, &parameters).await?;
     Ok(row.map(|row| {
         let sections: Vec<i64> = row.get("sections");
-        let forums = Forums::of(sections.into_iter().map(ForumId::from));
-        Standing::new(forums).with(Rank(row.get("rank")))
+        let forums = VisibleForums::from_ids(sections.into_iter().map(ForumId::from));
+        Access::new(forums).with_extension(Rank(row.get("rank")))
     }))
 }

@@ -1,10 +1,10 @@
 //! Added: the board's sections, topics and entries in the words of the API, a query a method.
 
 use forum_api::async_trait;
-use forum_api::host::{Board, Caller, In, Member, Place, Refusal, Result};
+use forum_api::host::{Board, BoardError, BoardResult, Caller, InForum, MemberCaller, ResourceRef};
 use forum_api::model::{
-    Account, BodyFormat, Forum, ForumId, Limit, ListPosts, ListThreads, Page, Position, Post,
-    PostId, Profile, Reply, Thread, ThreadId, Timestamp, UserRef,
+    BodyFormat, Forum, ForumId, ListPostsParams, ListThreadsParams, Member, NewPost, OwnAccount,
+    Page, PageKey, PageLimit, Post, PostId, Thread, ThreadId, Timestamp, UserRef,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -40,61 +40,69 @@ const PROFILE: &str = "
 
 #[async_trait]
 impl Board for Club {
-    async fn forum_of(&self, caller: &Caller, place: Place<'_>) -> Result<ForumId> {
+    async fn containing_forum(
+        &self,
+        caller: &Caller,
+        place: ResourceRef<'_>,
+    ) -> BoardResult<ForumId> {
         match place {
-            Place::Thread(thread) => Ok(self.topic(caller, thread).await?.section.into()),
-            _ => Err(Refusal::NotImplemented),
+            ResourceRef::Thread(thread) => Ok(self.topic(caller, thread).await?.section.into()),
+            _ => Err(BoardError::NotImplemented),
         }
     }
 
-    async fn me(&self, by: &Member) -> Result<Account> {
-        Ok(Account {
-            owner: self.member(Some(by.user().number()?), None).await?,
+    async fn get_me(&self, by: &MemberCaller) -> BoardResult<OwnAccount> {
+        Ok(OwnAccount {
+            owner: self.member(Some(by.user_id().to_i64()?), None).await?,
             unread_messages: None,
         })
     }
 
-    async fn profile(&self, _: &Caller, user: UserRef) -> Result<Profile> {
+    async fn get_member(&self, _: &Caller, user: UserRef) -> BoardResult<Member> {
         match user {
-            UserRef::Id(id) => self.member(Some(id.number()?), None).await,
+            UserRef::Id(id) => self.member(Some(id.to_i64()?), None).await,
             UserRef::Name(name) => self.member(None, Some(&name)).await,
         }
     }
 
-    async fn forums(&self, caller: &Caller) -> Result<Vec<Forum>> {
+    async fn list_forums(&self, caller: &Caller) -> BoardResult<Vec<Forum>> {
         let rows = self.rows(FORUMS, &[&rank(caller)?]).await?;
         Ok((1..).zip(&rows).map(forum).collect())
     }
 
-    async fn threads(
+    async fn list_threads(
         &self,
         caller: &Caller,
         forum: ForumId,
-        list: ListThreads,
-    ) -> Result<Page<Thread>> {
-        let (section, rank) = (forum.number()?, rank(caller)?);
+        list: ListThreadsParams,
+    ) -> BoardResult<Page<Thread>> {
+        let (section, rank) = (forum.to_i64()?, rank(caller)?);
         let [active_at, id] = after(list.after.as_ref())?.unwrap_or([i64::MAX; 2]);
         let (since, rows) = (millis(list.since), rows(list.limit));
         let rows = self
             .rows(THREADS, &[&section, &active_at, &id, &since, &rows])
             .await?;
         let threads = rows.iter().map(|row| thread(&Topic::from(row), rank));
-        Ok(Page::cut(threads.collect(), list.limit, |last| {
-            let active_at = last.last_activity_at.as_millis();
-            Position::new(format_args!("{active_at}.{}", last.thread_id))
-        }))
+        Ok(Page::from_overfetch(
+            threads.collect(),
+            list.limit,
+            |last| {
+                let active_at = last.last_activity_at.as_millis();
+                PageKey::new(format_args!("{active_at}.{}", last.thread_id))
+            },
+        ))
     }
 
-    async fn thread(&self, caller: &Caller, id: ThreadId) -> Result<Thread> {
+    async fn get_thread(&self, caller: &Caller, id: ThreadId) -> BoardResult<Thread> {
         Ok(thread(&self.topic(caller, &id).await?, rank(caller)?))
     }
 
-    async fn posts(
+    async fn list_posts(
         &self,
         caller: &Caller,
         thread: ThreadId,
-        list: ListPosts,
-    ) -> Result<In<Page<Post>>> {
+        list: ListPostsParams,
+    ) -> BoardResult<InForum<Page<Post>>> {
         let topic = self.topic(caller, &thread).await?;
         let after = match (&list.from, after(list.after.as_ref())?) {
             (Some(from), _) => self.number(topic.id, from).await? - 1,
@@ -105,16 +113,21 @@ impl Board for Club {
             .rows(POSTS, &[&topic.id, &after, &since, &rows])
             .await?;
         let posts = rows.iter().map(|row| post(&Entry::from(row), list.body));
-        let page = Page::cut(posts.collect(), list.limit, |last| {
-            Position::new(last.number)
+        let page = Page::from_overfetch(posts.collect(), list.limit, |last| {
+            PageKey::new(last.number)
         });
-        Ok(In::new(topic.section.into(), page))
+        Ok(InForum::new(topic.section.into(), page))
     }
 
-    async fn reply(&self, by: &Member, thread: ThreadId, reply: Reply) -> Result<In<Post>> {
-        let (member, topic) = (by.user().number()?, thread.number()?);
+    async fn create_post(
+        &self,
+        by: &MemberCaller,
+        thread: ThreadId,
+        reply: NewPost,
+    ) -> BoardResult<InForum<Post>> {
+        let (member, topic) = (by.user_id().to_i64()?, thread.to_i64()?);
         let (topic, entry) = reply::reply(self, member, topic, &reply.body).await?;
-        Ok(In::new(
+        Ok(InForum::new(
             topic.section.into(),
             post(&entry, BodyFormat::Both),
         ))
@@ -126,37 +139,40 @@ impl Club {
         &self,
         query: &str,
         parameters: &[&(dyn ToSql + Sync)],
-    ) -> Result<Vec<Row>, ReplyError> {
+    ) -> BoardResult<Vec<Row>, ReplyError> {
         let client = self.pool.get().await?;
         let query = client.prepare_cached(query).await?;
         Ok(client.query(&query, parameters).await?)
     }
 
-    async fn topic(&self, caller: &Caller, id: &ThreadId) -> Result<Topic> {
+    async fn topic(&self, caller: &Caller, id: &ThreadId) -> BoardResult<Topic> {
         let client = self.pool.get().await.map_err(ReplyError::from)?;
-        let topic = topics::find(&client, id.number()?, rank(caller)?).await?;
-        topic.ok_or(Refusal::Absent)
+        let topic = topics::find(&client, id.to_i64()?, rank(caller)?).await?;
+        topic.ok_or(BoardError::PathNotFound)
     }
 
-    async fn number(&self, topic: i64, entry: &PostId) -> Result<i64> {
-        let found = match entry.number() {
+    async fn number(&self, topic: i64, entry: &PostId) -> BoardResult<i64> {
+        let found = match entry.to_i64() {
             Ok(entry) => self.rows(NUMBER, &[&topic, &entry]).await?,
             Err(_) => Vec::new(),
         };
         let number = found.first().map(|row| row.get("number"));
-        number.ok_or(Refusal::Unusable("from", "a post of this thread"))
+        number.ok_or(BoardError::InvalidParameter(
+            "from",
+            "a post of this thread",
+        ))
     }
 
-    async fn member(&self, id: Option<i64>, name: Option<&str>) -> Result<Profile> {
+    async fn member(&self, id: Option<i64>, name: Option<&str>) -> BoardResult<Member> {
         let found = self.rows(PROFILE, &[&id, &name]).await?;
-        found.first().map(profile).ok_or(Refusal::Absent)
+        found.first().map(profile).ok_or(BoardError::PathNotFound)
     }
 }
 
 /// The numbers of a place in a list.
-fn after<const N: usize>(place: Option<&Position>) -> Result<Option<[i64; N]>> {
-    let numbers = place.map(Position::numbers).transpose();
-    numbers.map_err(|_| Refusal::Unusable("after", "a cursor returned by this list"))
+fn after<const N: usize>(place: Option<&PageKey>) -> BoardResult<Option<[i64; N]>> {
+    let numbers = place.map(PageKey::parse_ints).transpose();
+    numbers.map_err(|_| BoardError::InvalidParameter("after", "a cursor returned by this list"))
 }
 
 fn millis(since: Option<Timestamp>) -> i64 {
@@ -164,6 +180,6 @@ fn millis(since: Option<Timestamp>) -> i64 {
 }
 
 /// The one beyond the limit tells that more follows.
-fn rows(limit: Limit) -> i64 {
+fn rows(limit: PageLimit) -> i64 {
     limit.get() as i64 + 1
 }

@@ -1,7 +1,8 @@
 //! Added: a section is a forum, a topic a thread, an entry a post, and a writer an author.
 
 use forum_api::model::{
-    Author, BodyFormat, Forum, ForumId, LastPost, Post, Profile, State, Thread, ThreadId, Timestamp,
+    Author, BodyFormat, ContentState, Forum, ForumId, LastPost, Member, Post, Thread, ThreadId,
+    Timestamp,
 };
 use tokio_postgres::Row;
 
@@ -33,7 +34,7 @@ pub fn thread(topic: &Topic, rank: i16) -> Thread {
         forum_id: topic.section.into(),
         title: topic.subject.clone(),
         author: Some(author(&topic.writer)),
-        state: State::Visible,
+        state: ContentState::Visible,
         created_at: Timestamp::from_millis(topic.started_at),
         last_activity_at: active_at,
         last_post: Some(LastPost {
@@ -58,7 +59,7 @@ pub fn post(entry: &Entry, forms: BodyFormat) -> Post {
         thread_id: ThreadId::from(entry.topic),
         number: entry.number.unsigned_abs(),
         author: Some(author(&entry.writer)),
-        state: State::Visible,
+        state: ContentState::Visible,
         created_at: Timestamp::from_millis(entry.written_at),
         edited_at: None,
         edited_by: None,
@@ -71,9 +72,9 @@ pub fn post(entry: &Entry, forms: BodyFormat) -> Post {
 }
 
 /// A member's profile.
-pub fn profile(row: &Row) -> Profile {
+pub fn profile(row: &Row) -> Member {
     let entries: i64 = row.get("entries");
-    Profile {
+    Member {
         user_id: row.get::<_, i64>("id").into(),
         username: row.get("name"),
         title: None,

@@ -1,23 +1,23 @@
 //! Added: which refusal of the form is which of the API.
 
-use forum_api::host::{Fault, Refusal};
+use forum_api::host::{BackendError, BoardError};
 
 use crate::before::ReplyError;
 
-impl From<ReplyError> for Refusal {
+impl From<ReplyError> for BoardError {
     fn from(error: ReplyError) -> Self {
         let text = error.to_string();
         match error {
-            ReplyError::NoTopic => Self::Absent,
+            ReplyError::NoTopic => Self::PathNotFound,
             ReplyError::Banned | ReplyError::Locked => Self::Forbidden(text),
             ReplyError::Empty | ReplyError::TooLong => Self::invalid("body", text),
-            ReplyError::TooSoon(left) => Self::TooFast(text, Some(left)),
-            ReplyError::Failed(source) => Self::Failed(source),
+            ReplyError::TooSoon(left) => Self::RateLimited(text, Some(left)),
+            ReplyError::Failed(source) => Self::Internal(source),
         }
     }
 }
 
-impl From<ReplyError> for Fault {
+impl From<ReplyError> for BackendError {
     fn from(error: ReplyError) -> Self {
         Self::new(error)
     }

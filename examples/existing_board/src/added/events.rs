@@ -2,8 +2,8 @@
 
 use deadpool_postgres::GenericClient;
 use forum_api::model::{BodyFormat, Timestamp};
-use forum_api::runtime::SystemEntropy;
-use forum_api::webhook::{Event, Occasion, Surroundings};
+use forum_api::runtime::OsRandom;
+use forum_api::webhook::{Event, EventContext, EventMeta};
 
 use super::convert::{author, post, thread};
 use crate::before::ReplyError;
@@ -16,8 +16,8 @@ pub async fn emit(
     entry: &Entry,
 ) -> Result<(), ReplyError> {
     let now = Timestamp::from_millis(entry.written_at);
-    let on = Occasion::new(&SystemEntropy, now).map_err(|none| ReplyError::Failed(none.into()))?;
-    let around = Surroundings {
+    let on = EventMeta::new(&OsRandom, now).map_err(|none| ReplyError::Failed(none.into()))?;
+    let around = EventContext {
         thread: &thread(topic, 0),
         forum_title: &topic.section_title,
         actor: Some(&author(&entry.writer)),

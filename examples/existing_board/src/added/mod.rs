@@ -24,7 +24,7 @@ pub fn api(club: &Club) -> ForumApi {
     let stores = Stores::in_postgres(&club.pool);
     ForumApi::builder(board.clone(), board, stores, TokioRuntime)
         .original_uri(|extensions| extensions.get::<OriginalUri>().map(|uri| &uri.0))
-        .peer(|extensions| {
+        .peer_ip(|extensions| {
             let peer = extensions.get::<ConnectInfo<SocketAddr>>();
             peer.map(|info| info.0.ip())
         })

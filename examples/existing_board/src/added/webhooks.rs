@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use forum_api::host::Fault;
+use forum_api::host::BackendError;
 use forum_api::runtime::TokioRuntime;
-use forum_api::store::Webhooks;
-use forum_api::webhook::{HttpSettings, HttpTransport, Secret, Topics};
-use forum_api::webhook_admin::{Declined, Registration, Registry};
+use forum_api::store::WebhookStores;
+use forum_api::webhook::{HttpTransport, HttpTransportSettings, TopicSet, WebhookSecret};
+use forum_api::webhook_admin::{NewEndpoint, WebhookAdmin, WebhookAdminError};
 use forum_api::worker::{Worker, WorkerHandle};
 
 use crate::before::Club;
@@ -15,29 +15,33 @@ use crate::before::Club;
 const ALLOW_PRIVATE: bool = true;
 
 /// Starts a worker: it finds what the board's transactions put into the outbox within a second.
-pub fn start(club: &Club) -> Result<WorkerHandle, Fault> {
-    let transport = HttpTransport::new(HttpSettings {
+pub fn start(club: &Club) -> Result<WorkerHandle, BackendError> {
+    let transport = HttpTransport::new(HttpTransportSettings {
         allow_private: ALLOW_PRIVATE,
-        ..HttpSettings::default()
+        ..HttpTransportSettings::default()
     });
-    let transport = transport.map_err(Fault::new)?;
-    let webhooks = Webhooks::in_postgres(&club.pool);
+    let transport = transport.map_err(BackendError::new)?;
+    let webhooks = WebhookStores::in_postgres(&club.pool);
     let worker = Worker::new(webhooks, Arc::new(club.clone()), transport, TokioRuntime);
     Ok(worker.start())
 }
 
 /// Has all that this member may see sent there, and gives the secret that signs it.
-pub async fn register(club: &Club, member: i64, url: String) -> Result<Secret, Declined> {
-    let registry = Registry::new(Webhooks::in_postgres(&club.pool), TokioRuntime);
-    let registration = Registration {
+pub async fn register(
+    club: &Club,
+    member: i64,
+    url: String,
+) -> Result<WebhookSecret, WebhookAdminError> {
+    let registry = WebhookAdmin::new(WebhookStores::in_postgres(&club.pool), TokioRuntime);
+    let registration = NewEndpoint {
         url,
-        topics: Topics {
+        topics: TopicSet {
             all: true,
-            ..Topics::default()
+            ..TopicSet::default()
         },
         owner: member.into(),
         secret: None,
     };
     let registry = registry.allow_private(ALLOW_PRIVATE);
-    Ok(registry.register(registration).await?.secret)
+    Ok(registry.add(registration).await?.secret)
 }

@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::async_trait;
-use forum_api::conformance::{Audience, Host, NewForum, Part, Role, Set, Stage};
-use forum_api::host::{Authority, Board};
-use forum_api::model::{ForumId, PostId, StartThread, ThreadId, UserId};
+use forum_api::conformance::{
+    Audience, BoardFactory, BoardFixture, FixtureResult, NewForum, Part, Role,
+};
+use forum_api::host::{Authorizer, Board};
+use forum_api::model::{ForumId, NewThread, PostId, ThreadId, UserId};
 use forum_api::runtime::{ManualClock, Runtime, TokioRuntime};
-use forum_api::store::Outbox;
-use forum_api::store::postgres::Postgres;
+use forum_api::store::OutboxStore;
+use forum_api::store::postgres::PostgresStore;
 use forum_api::webhook::Event;
 use forum_test_support::postgres;
 use tokio_postgres::types::ToSql;
@@ -28,12 +30,12 @@ pub async fn club(pause: Duration) -> Club {
 pub struct Existing;
 
 #[async_trait]
-impl Host for Existing {
-    async fn empty(&self, _: Arc<ManualClock>) -> Set<Box<dyn Stage>> {
+impl BoardFactory for Existing {
+    async fn create(&self, _: Arc<ManualClock>) -> FixtureResult<Box<dyn BoardFixture>> {
         Ok(Box::new(ClubStage(club(Duration::ZERO).await)))
     }
 
-    fn lacks(&self) -> &[Part] {
+    fn unsupported(&self) -> &[Part] {
         use Part::*;
         &[
             Approval,
@@ -68,12 +70,12 @@ impl Host for Existing {
 struct ClubStage(Club);
 
 #[async_trait]
-impl Stage for ClubStage {
-    fn board(&self) -> (Arc<dyn Authority>, Arc<dyn Board>) {
+impl BoardFixture for ClubStage {
+    fn board(&self) -> (Arc<dyn Authorizer>, Arc<dyn Board>) {
         (Arc::new(self.0.clone()), Arc::new(self.0.clone()))
     }
 
-    async fn add_member(&self, name: &str, role: Role) -> Set<UserId> {
+    async fn add_member(&self, name: &str, role: Role) -> FixtureResult<UserId> {
         let rank: i16 = match role {
             Role::Member | Role::Newcomer => 1,
             Role::Staff => 2,
@@ -83,29 +85,31 @@ impl Stage for ClubStage {
         Ok(add(&self.0, insert, &[&name, &rank]).await?.into())
     }
 
-    async fn add_forum(&self, new: &NewForum) -> Set<ForumId> {
+    async fn add_forum(&self, new: &NewForum) -> FixtureResult<ForumId> {
         let insert = "INSERT INTO section (title, rank) VALUES ($1, $2) RETURNING id";
         let added = add(&self.0, insert, &[&new.title, &rank(new.readers)]).await?;
         Ok(added.into())
     }
 
-    async fn set_readers(&self, forum: &ForumId, readers: Audience) -> Set<()> {
+    async fn set_readers(&self, forum: &ForumId, readers: Audience) -> FixtureResult<()> {
         let update = "UPDATE section SET rank = $2 WHERE id = $1";
         change(&self.0, update, &[&number(forum)?, &rank(readers)]).await
     }
 
-    async fn set_banned(&self, member: &UserId, banned: bool) -> Set<()> {
+    async fn set_banned(&self, member: &UserId, banned: bool) -> FixtureResult<()> {
         let update = "UPDATE member SET banned = $2 WHERE id = $1";
         change(&self.0, update, &[&number(member)?, &banned]).await
     }
 
-    async fn set_locked(&self, thread: &ThreadId, locked: bool) -> Set<()> {
+    async fn set_locked(&self, thread: &ThreadId, locked: bool) -> FixtureResult<()> {
         let update = "UPDATE topic SET locked = $2 WHERE id = $1";
         change(&self.0, update, &[&number(thread)?, &locked]).await
     }
 
-    async fn events(&self) -> Set<Vec<Event>> {
-        let waiting = Postgres::new(self.0.pool.clone()).waiting(1000).await?;
+    async fn events(&self) -> FixtureResult<Vec<Event>> {
+        let waiting = PostgresStore::new(self.0.pool.clone())
+            .pending(1000)
+            .await?;
         change(&self.0, "DELETE FROM forum_api_events", &[]).await?;
         Ok(waiting)
     }
@@ -114,8 +118,8 @@ impl Stage for ClubStage {
         &self,
         author: &UserId,
         forum: &ForumId,
-        new: StartThread,
-    ) -> Set<(ThreadId, PostId)> {
+        new: NewThread,
+    ) -> FixtureResult<(ThreadId, PostId)> {
         let topic = "INSERT INTO topic (section, subject, entries) VALUES ($1, $2, 1) RETURNING id";
         let topic = add(&self.0, topic, &[&number(forum)?, &new.title]).await?;
         let entry = "
@@ -126,19 +130,23 @@ impl Stage for ClubStage {
     }
 }
 
-async fn add(club: &Club, insert: &str, row: &[&(dyn ToSql + Sync)]) -> Set<i64> {
+async fn add(club: &Club, insert: &str, row: &[&(dyn ToSql + Sync)]) -> FixtureResult<i64> {
     let client = club.pool.get().await?;
     Ok(client.query_one(insert, row).await?.get(0))
 }
 
 /// Changes the board behind its own back.
-pub async fn change(club: &Club, sql: &str, parameters: &[&(dyn ToSql + Sync)]) -> Set<()> {
+pub async fn change(
+    club: &Club,
+    sql: &str,
+    parameters: &[&(dyn ToSql + Sync)],
+) -> FixtureResult<()> {
     let client = club.pool.get().await?;
     client.execute(sql, parameters).await?;
     Ok(())
 }
 
-fn number(id: &impl ToString) -> Set<i64> {
+fn number(id: &impl ToString) -> FixtureResult<i64> {
     Ok(id.to_string().parse()?)
 }
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use forum_api::model::ForumId;
-use forum_api::store::Outbox;
-use forum_api::store::postgres::Postgres;
+use forum_api::store::OutboxStore;
+use forum_api::store::postgres::PostgresStore;
 use forum_api::webhook::{Event, Topic};
 use serde_json::Value;
 
@@ -14,8 +14,8 @@ use crate::site::Site;
 const TOPIC: i64 = 1;
 
 async fn waiting(site: &Site) -> Vec<Event> {
-    let outbox = Postgres::new(site.club.pool.clone());
-    outbox.waiting(9).await.unwrap()
+    let outbox = PostgresStore::new(site.club.pool.clone());
+    outbox.pending(9).await.unwrap()
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use forum_api::store::Outbox;
-use forum_api::store::postgres::Postgres;
+use forum_api::store::OutboxStore;
+use forum_api::store::postgres::PostgresStore;
 
 use crate::fixture::try_in_postgres;
 use crate::site::Site;
@@ -12,7 +12,7 @@ const TOPIC: i64 = 1;
 
 const PAUSE: Duration = Duration::from_secs(15);
 
-struct Refusal {
+struct BoardError {
     /// What makes the board refuse.
     because: &'static str,
     topic: i64,
@@ -23,8 +23,13 @@ struct Refusal {
     says: &'static str,
 }
 
-fn refusal(because: &'static str, status: u16, code: &'static str, says: &'static str) -> Refusal {
-    Refusal {
+fn refusal(
+    because: &'static str,
+    status: u16,
+    code: &'static str,
+    says: &'static str,
+) -> BoardError {
+    BoardError {
         because,
         topic: TOPIC,
         body: "Green.".into(),
@@ -35,17 +40,17 @@ fn refusal(because: &'static str, status: u16, code: &'static str, says: &'stati
 }
 
 #[rustfmt::skip]
-fn refusals() -> Vec<Refusal> {
+fn refusals() -> Vec<BoardError> {
     let nothing = "SELECT";
     let no_topic = "Topic not found.";
     let long = "ü".repeat(10_001);
     vec![
-        Refusal { topic: 17, ..refusal(nothing, 404, "not_found", no_topic) },
+        BoardError { topic: 17, ..refusal(nothing, 404, "not_found", no_topic) },
         refusal("UPDATE section SET rank = 2", 404, "not_found", no_topic),
         refusal("UPDATE member SET banned = true", 403, "owner_unavailable", "Your account is banned."),
         refusal("UPDATE topic SET locked = true", 403, "FORBIDDEN", "The topic is locked."),
-        Refusal { body: " \n".into(), ..refusal(nothing, 422, "VALIDATION", "The body is empty.") },
-        Refusal { body: long, ..refusal(nothing, 422, "VALIDATION", "The body is longer than 10,000 characters.") },
+        BoardError { body: " \n".into(), ..refusal(nothing, 422, "VALIDATION", "The body is empty.") },
+        BoardError { body: long, ..refusal(nothing, 422, "VALIDATION", "The body is longer than 10,000 characters.") },
         refusal("UPDATE member SET wrote_at = club_now() + 60000", 429, "RATE_LIMITED", "Please wait for 15 seconds."),
         refusal("DROP VIEW topic_view", 500, "internal_error", "Internal error."),
     ]
@@ -72,8 +77,8 @@ fn the_form_and_the_api_fail_alike() {
                 assert_eq!(error["message"], format!("{field}{}", refusal.says));
             }
             assert_eq!(site.count("entry").await, 1, "nothing was written");
-            let outbox = Postgres::new(site.club.pool.clone());
-            assert_eq!(outbox.waiting(9).await.unwrap(), []);
+            let outbox = PostgresStore::new(site.club.pool.clone());
+            assert_eq!(outbox.pending(9).await.unwrap(), []);
         }
     });
 }

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use forum_api::runtime::{Clock, SystemClock, SystemEntropy};
+use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::Surface;
-use forum_api::store::postgres::Postgres;
-use forum_api::token::{Issue, PlainToken, issue};
+use forum_api::store::postgres::PostgresStore;
+use forum_api::token::{PlainToken, TokenRequest, issue_token};
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
@@ -49,14 +49,14 @@ impl Site {
     pub async fn new(pause: Duration) -> Self {
         let club = fixture::club(pause).await;
         let (alice, session) = members::sample(&club).await.unwrap();
-        let wanted = Issue {
+        let wanted = TokenRequest {
             owner: &alice.into(),
             label: "",
             scopes: &["posts:read".into(), "posts:write".into()],
             expires_in_days: "",
         };
-        let (tokens, now) = (Postgres::new(club.pool.clone()), SystemClock.now());
-        let issued = issue(&tokens, &SystemEntropy, Surface::Full, wanted, now).await;
+        let (tokens, now) = (PostgresStore::new(club.pool.clone()), SystemClock.now());
+        let issued = issue_token(&tokens, &OsRandom, Surface::Full, wanted, now).await;
         Self {
             token: issued.unwrap().0,
             app: pages::routes(club.clone()).nest_service("/api/v1", added::api(&club)),
@@ -117,7 +117,10 @@ impl Site {
         Request::builder()
             .method(method)
             .uri(format!("/api/v1/threads/{topic}/posts"))
-            .header("authorization", format!("Bearer {}", self.token.reveal()))
+            .header(
+                "authorization",
+                format!("Bearer {}", self.token.expose_secret()),
+            )
     }
 
     async fn send(&self, request: Request<Body>) -> Answer {

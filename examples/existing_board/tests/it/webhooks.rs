@@ -6,7 +6,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::routing::post;
 use forum_api::runtime::{Clock, SystemClock};
-use forum_api::webhook::{Secret, Topic, verify};
+use forum_api::webhook::{Topic, WebhookSecret, verify};
 use http::HeaderMap;
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -37,7 +37,7 @@ async fn receiver() -> (String, UnboundedReceiver<(HeaderMap, Bytes)>) {
 }
 
 /// The body of the next entry that the receiver is told of, by whoever has the secret.
-async fn told(gets: &mut UnboundedReceiver<(HeaderMap, Bytes)>, secret: &Secret) -> Value {
+async fn told(gets: &mut UnboundedReceiver<(HeaderMap, Bytes)>, secret: &WebhookSecret) -> Value {
     let (headers, body) = timeout(SOON, gets.recv()).await.unwrap().unwrap();
     let secrets = std::slice::from_ref(secret);
     let delivery = verify(secrets, &headers, &body, SystemClock.now()).unwrap();

@@ -3,26 +3,31 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use forum_api::host::{Refusal, Result};
-use forum_api::model::{Profile, Timestamp, UserId, UserRef};
+use forum_api::host::{BoardError, BoardResult};
+use forum_api::model::{Member, Timestamp, UserId, UserRef};
 
 use super::db::{self, Connection, Transaction, bind};
 use super::groups::{Group, Groups};
 use super::sessions;
 
 /// Adds a member and returns the id. Names are unique without regard to case.
-pub async fn add(tx: &Transaction<'_>, name: &str, groups: Groups, now: Timestamp) -> Result<i64> {
+pub async fn add(
+    tx: &Transaction<'_>,
+    name: &str,
+    groups: Groups,
+    now: Timestamp,
+) -> BoardResult<i64> {
     if !is_name(name) {
         let rule =
             "a username must have 1 to 64 characters of a-z, A-Z, 0-9, dot, hyphen and underscore";
-        return Err(Refusal::invalid("username", rule));
+        return Err(BoardError::invalid("username", rule));
     }
     let insert = "
         INSERT INTO member (username, groups, joined_at) VALUES (:name, :groups, :now)
         ON CONFLICT DO NOTHING RETURNING id";
     let parameters = bind! { ":name": name, ":groups": groups.to_string(), ":now": now };
     let id = tx.first(insert, parameters, |row| row.value()).await?;
-    id.ok_or_else(|| Refusal::Conflict(format!("the username {name:?} is already taken")))
+    id.ok_or_else(|| BoardError::Conflict(format!("the username {name:?} is already taken")))
 }
 
 fn is_name(text: &str) -> bool {
@@ -30,15 +35,15 @@ fn is_name(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(legal)
 }
 
-pub async fn named(connection: &Connection<'_>, name: &str) -> Result<i64> {
+pub async fn named(connection: &Connection<'_>, name: &str) -> BoardResult<i64> {
     let find = "SELECT id FROM member WHERE lower(username) = ?1";
     let id = connection
         .first(find, bind![name.to_ascii_lowercase()], |row| row.value())
         .await;
-    id?.ok_or_else(|| Refusal::NotFound(format!("unknown member {name:?}")))
+    id?.ok_or_else(|| BoardError::NotFound(format!("unknown member {name:?}")))
 }
 
-pub async fn name(connection: &Connection<'_>, member: i64) -> Result<Option<String>> {
+pub async fn name(connection: &Connection<'_>, member: i64) -> BoardResult<Option<String>> {
     let find = "SELECT username FROM member WHERE id = ?1";
     let name = connection
         .first(find, bind![member], |row| row.value())
@@ -49,11 +54,11 @@ pub async fn name(connection: &Connection<'_>, member: i64) -> Result<Option<Str
 pub async fn names(
     connection: &Connection<'_>,
     members: &[UserId],
-) -> Result<HashMap<UserId, String>> {
+) -> BoardResult<HashMap<UserId, String>> {
     let find = "
         SELECT id, username FROM member
         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
-    let members: Vec<_> = members.iter().flat_map(UserId::number).collect();
+    let members: Vec<_> = members.iter().flat_map(UserId::to_i64).collect();
     let members = serde_json::json!(members).to_string();
     let names = connection
         .all(find, bind![members], |row| Ok((row.id()?, row.value()?)))
@@ -100,7 +105,10 @@ pub async fn administrators(connection: &Connection<'_>) -> db::Result<usize> {
 }
 
 /// Returns the hash of an administrator's password; the refusal does not say what is missing.
-pub async fn administrators_password(connection: &Connection<'_>, name: &str) -> Result<String> {
+pub async fn administrators_password(
+    connection: &Connection<'_>,
+    name: &str,
+) -> BoardResult<String> {
     let query = "
         SELECT password_hash, groups FROM member
         WHERE lower(username) = ?1 AND banned = FALSE AND password_hash IS NOT NULL";
@@ -111,7 +119,7 @@ pub async fn administrators_password(connection: &Connection<'_>, name: &str) ->
         .await;
     match found? {
         Some((hash, Some(groups))) if Groups::contains(groups, Group::Administrators) => Ok(hash),
-        _ => Err(Refusal::Forbidden(format!(
+        _ => Err(BoardError::Forbidden(format!(
             "{name:?} is not an administrator with a password"
         ))),
     }
@@ -145,9 +153,9 @@ pub async fn login(connection: &Connection<'_>, member: i64) -> db::Result<Optio
 /// Shortest time between two stored values of `last_seen_at`.
 pub const LAST_SEEN_RESOLUTION: Duration = Duration::from_secs(5 * 60);
 
-pub async fn profile(connection: &Connection<'_>, user: &UserRef) -> Result<Profile> {
+pub async fn profile(connection: &Connection<'_>, user: &UserRef) -> BoardResult<Member> {
     let (id, name) = match user {
-        UserRef::Id(id) => (Some(id.number()?), None),
+        UserRef::Id(id) => (Some(id.to_i64()?), None),
         UserRef::Name(name) => (None, Some(name.to_ascii_lowercase())),
     };
     let query = "
@@ -155,7 +163,7 @@ pub async fn profile(connection: &Connection<'_>, user: &UserRef) -> Result<Prof
         FROM member WHERE id = ?1 OR lower(username) = ?2";
     let profile = connection
         .first(query, bind![id, name], |row| {
-            Ok(Profile {
+            Ok(Member {
                 user_id: row.id()?,
                 username: row.value()?,
                 title: row.value()?,
@@ -167,5 +175,5 @@ pub async fn profile(connection: &Connection<'_>, user: &UserRef) -> Result<Prof
             })
         })
         .await;
-    profile?.ok_or(Refusal::Absent)
+    profile?.ok_or(BoardError::PathNotFound)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use forum_api::host::{self, Refusal};
+use forum_api::host::{self, BoardError};
 use forum_api::model::Timestamp;
 
 use super::db::{Connection, Result, RowReader, Transaction, bind};
@@ -42,8 +42,12 @@ impl Actor {
     }
 
     /// Loads the member of a command in its transaction.
-    pub async fn acting(tx: &Transaction<'_>, member: i64, texts: &Texts) -> host::Result<Self> {
-        let closed = || Refusal::Forbidden(texts.account_closed.into());
+    pub async fn acting(
+        tx: &Transaction<'_>,
+        member: i64,
+        texts: &Texts,
+    ) -> host::BoardResult<Self> {
+        let closed = || BoardError::Forbidden(texts.account_closed.into());
         let actor = Self::load(tx, Some(member)).await?;
         actor.ok_or_else(closed)
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use forum_api::async_trait;
-use forum_api::host::{Authority, Fault, Forums, Standing, Stored};
+use forum_api::host::{Access, Authorizer, BackendError, BackendResult, VisibleForums};
 use forum_api::model::{ForumId, UserId};
 
 use super::actor::Actor;
@@ -11,13 +11,13 @@ use super::groups::Group;
 use super::{Board, accounts, hints};
 
 #[async_trait]
-impl Authority for Board {
-    async fn guest(&self) -> Stored<Standing> {
+impl Authorizer for Board {
+    async fn guest_access(&self) -> BackendResult<Access> {
         let guest = self.load(None).await?;
-        Ok(guest.map_or_else(|| Standing::new(Forums::none()), standing))
+        Ok(guest.map_or_else(|| Access::new(VisibleForums::none()), standing))
     }
 
-    async fn member(&self, owner: &UserId) -> Stored<Option<Standing>> {
+    async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
         let actor = self.owner(owner).await?;
         actor.iter().for_each(|actor| self.record_last_seen(actor));
         Ok(actor.map(standing))
@@ -29,29 +29,29 @@ impl Authority for Board {
 pub struct OfflineMembers(pub Board);
 
 #[async_trait]
-impl Authority for OfflineMembers {
-    async fn guest(&self) -> Stored<Standing> {
-        self.0.guest().await
+impl Authorizer for OfflineMembers {
+    async fn guest_access(&self) -> BackendResult<Access> {
+        self.0.guest_access().await
     }
 
-    async fn member(&self, owner: &UserId) -> Stored<Option<Standing>> {
+    async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
         Ok(self.0.owner(owner).await?.map(standing))
     }
 }
 
 impl Board {
-    async fn owner(&self, owner: &UserId) -> Stored<Option<Actor>> {
-        match owner.number() {
+    async fn owner(&self, owner: &UserId) -> BackendResult<Option<Actor>> {
+        match owner.to_i64() {
             Ok(member) => self.load(Some(member)).await,
             Err(_) => Ok(None),
         }
     }
 
-    async fn load(&self, member: Option<i64>) -> Stored<Option<Actor>> {
+    async fn load(&self, member: Option<i64>) -> BackendResult<Option<Actor>> {
         let load = self.read_short(move |connection| {
             Box::pin(async move { Ok(Actor::load(connection, member).await?) })
         });
-        load.await.map_err(Fault::new)
+        load.await.map_err(BackendError::new)
     }
 
     fn record_last_seen(&self, actor: &Actor) {
@@ -66,10 +66,10 @@ impl Board {
 }
 
 /// The access that the library needs, with the actor for the board's own commands.
-fn standing(actor: Actor) -> Standing {
-    let forums = Forums::of(actor.sees().map(ForumId::from));
+fn standing(actor: Actor) -> Access {
+    let forums = VisibleForums::from_ids(actor.sees().map(ForumId::from));
     let locked_out = actor.offline && !actor.groups.contains(Group::Administrators);
-    Standing::new(forums)
-        .locked_out(locked_out)
-        .with(Arc::new(actor))
+    Access::new(forums)
+        .deny_offline(locked_out)
+        .with_extension(Arc::new(actor))
 }

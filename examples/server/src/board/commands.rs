@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use forum_api::async_trait;
-use forum_api::host::{self, Caller, In, Member, Place, Result};
+use forum_api::host::{self, BoardResult, Caller, InForum, MemberCaller, ResourceRef};
 use forum_api::model::{
-    Account, EditPoll, EditPost, Followed, Forum, ForumId, ListMessages, ListPosts,
-    ListSubscriptions, ListThreads, Message, MessageId, MessageSummary, Opening, Page, Poll,
-    PollId, Post, PostAt, Profile, Rate, Rating, Reply, Search, SearchHit, SendMessage,
-    StartThread, Subscription, Target, Thread, ThreadId, UserRef, Vote,
+    Forum, ForumId, ListMessagesParams, ListPostsParams, ListSubscriptionsParams,
+    ListThreadsParams, MarkRead, Member, Message, MessageId, MessageSummary, NewMessage, NewPost,
+    NewRating, NewThread, NewVote, OwnAccount, Page, Poll, PollId, PollUpdate, Post, PostPath,
+    PostUpdate, Rating, SearchHit, SearchParams, SubscribeOutcome, Subscription,
+    SubscriptionTarget, Thread, ThreadId, UserRef,
 };
 
 use super::actor::Actor;
@@ -20,7 +21,11 @@ use super::{
 #[deny(clippy::missing_trait_methods)]
 #[async_trait]
 impl host::Board for Board {
-    async fn forum_of(&self, caller: &Caller, place: Place<'_>) -> Result<ForumId> {
+    async fn containing_forum(
+        &self,
+        caller: &Caller,
+        place: ResourceRef<'_>,
+    ) -> BoardResult<ForumId> {
         let (actor, named) = (actor(caller)?, ContentRef::try_from(place)?);
         let forum = self.read_short(move |connection| {
             Box::pin(async move { visibility::forum(connection, &actor, named).await })
@@ -28,12 +33,12 @@ impl host::Board for Board {
         forum.await.map(ForumId::from)
     }
 
-    async fn me(&self, by: &Member) -> Result<Account> {
-        let user = UserRef::Id(by.user().clone());
-        let member = by.user().number()?;
+    async fn get_me(&self, by: &MemberCaller) -> BoardResult<OwnAccount> {
+        let user = UserRef::Id(by.user_id().clone());
+        let member = by.user_id().to_i64()?;
         let account = self.read(move |connection| {
             Box::pin(async move {
-                Ok(Account {
+                Ok(OwnAccount {
                     owner: accounts::profile(connection, &user).await?,
                     unread_messages: Some(messages::unread(connection, member).await?),
                 })
@@ -44,75 +49,90 @@ impl host::Board for Board {
         Ok(account)
     }
 
-    async fn forums(&self, caller: &Caller) -> Result<Vec<Forum>> {
+    async fn list_forums(&self, caller: &Caller) -> BoardResult<Vec<Forum>> {
         let actor = actor(caller)?;
         self.read(move |connection| Box::pin(async move { forums::list(connection, &actor).await }))
             .await
     }
 
-    async fn threads(
+    async fn list_threads(
         &self,
         caller: &Caller,
         forum: ForumId,
-        list: ListThreads,
-    ) -> Result<Page<Thread>> {
-        let (actor, forum) = (actor(caller)?, forum.number()?);
+        list: ListThreadsParams,
+    ) -> BoardResult<Page<Thread>> {
+        let (actor, forum) = (actor(caller)?, forum.to_i64()?);
         self.read(move |connection| {
             Box::pin(async move { threads::list(connection, &actor, forum, &list).await })
         })
         .await
     }
 
-    async fn start_thread(&self, by: &Member, forum: ForumId, new: StartThread) -> Result<Thread> {
-        let forum = forum.number()?;
+    async fn create_thread(
+        &self,
+        by: &MemberCaller,
+        forum: ForumId,
+        new: NewThread,
+    ) -> BoardResult<Thread> {
+        let forum = forum.to_i64()?;
         self.act(by, move |command| {
             Box::pin(threads::start(command, forum, new))
         })
         .await
     }
 
-    async fn thread(&self, caller: &Caller, thread: ThreadId) -> Result<Thread> {
-        let (actor, thread) = (actor(caller)?, thread.number()?);
+    async fn get_thread(&self, caller: &Caller, thread: ThreadId) -> BoardResult<Thread> {
+        let (actor, thread) = (actor(caller)?, thread.to_i64()?);
         self.read(move |connection| {
             Box::pin(async move { threads::one(connection, &actor, thread).await })
         })
         .await
     }
 
-    async fn posts(
+    async fn list_posts(
         &self,
         caller: &Caller,
         thread: ThreadId,
-        list: ListPosts,
-    ) -> Result<In<Page<Post>>> {
-        let (actor, thread, now) = (actor(caller)?, thread.number()?, self.clock.now());
+        list: ListPostsParams,
+    ) -> BoardResult<InForum<Page<Post>>> {
+        let (actor, thread, now) = (actor(caller)?, thread.to_i64()?, self.clock.now());
         self.read(move |connection| {
             Box::pin(async move { posts::list(connection, &actor, thread, &list, now).await })
         })
         .await
     }
 
-    async fn reply(&self, by: &Member, thread: ThreadId, reply: Reply) -> Result<In<Post>> {
-        let thread = thread.number()?;
+    async fn create_post(
+        &self,
+        by: &MemberCaller,
+        thread: ThreadId,
+        reply: NewPost,
+    ) -> BoardResult<InForum<Post>> {
+        let thread = thread.to_i64()?;
         self.act(by, move |command| {
             Box::pin(posts::reply(command, thread, reply))
         })
         .await
     }
 
-    async fn edit_post(&self, by: &Member, at: PostAt, edit: EditPost) -> Result<In<Post>> {
-        let at = (at.thread.number()?, at.post.number()?);
+    async fn update_post(
+        &self,
+        by: &MemberCaller,
+        at: PostPath,
+        edit: PostUpdate,
+    ) -> BoardResult<InForum<Post>> {
+        let at = (at.thread_id.to_i64()?, at.post_id.to_i64()?);
         self.act(by, move |command| Box::pin(posts::edit(command, at, edit)))
             .await
     }
 
-    async fn delete_post(&self, by: &Member, at: PostAt) -> Result<()> {
-        let at = (at.thread.number()?, at.post.number()?);
+    async fn delete_post(&self, by: &MemberCaller, at: PostPath) -> BoardResult<()> {
+        let at = (at.thread_id.to_i64()?, at.post_id.to_i64()?);
         self.act(by, move |command| Box::pin(posts::delete(command, at)))
             .await
     }
 
-    async fn profile(&self, _: &Caller, user: UserRef) -> Result<Profile> {
+    async fn get_member(&self, _: &Caller, user: UserRef) -> BoardResult<Member> {
         let profile = self.read(move |connection| {
             Box::pin(async move { accounts::profile(connection, &user).await })
         });
@@ -121,85 +141,113 @@ impl host::Board for Board {
         Ok(profile)
     }
 
-    async fn rate(&self, by: &Member, user: UserRef, rating: Rate) -> Result<Rating> {
+    async fn rate_member(
+        &self,
+        by: &MemberCaller,
+        user: UserRef,
+        rating: NewRating,
+    ) -> BoardResult<Rating> {
         self.act(by, move |command| {
             Box::pin(ratings::rate(command, user, rating))
         })
         .await
     }
 
-    async fn messages(&self, by: &Member, list: ListMessages) -> Result<Page<MessageSummary>> {
-        let owner = by.user().number()?;
+    async fn list_messages(
+        &self,
+        by: &MemberCaller,
+        list: ListMessagesParams,
+    ) -> BoardResult<Page<MessageSummary>> {
+        let owner = by.user_id().to_i64()?;
         self.read(move |connection| {
             Box::pin(async move { messages::list(connection, owner, &list).await })
         })
         .await
     }
 
-    async fn send_message(&self, by: &Member, new: SendMessage) -> Result<Message> {
-        let member = by.user().number()?;
+    async fn send_message(&self, by: &MemberCaller, new: NewMessage) -> BoardResult<Message> {
+        let member = by.user_id().to_i64()?;
         self.act(by, move |command| {
             Box::pin(messages::send(command, member, new))
         })
         .await
     }
 
-    async fn message(&self, by: &Member, message: MessageId, opening: Opening) -> Result<Message> {
-        self.open_message(by.user().number()?, message.number()?, opening)
+    async fn open_message(
+        &self,
+        by: &MemberCaller,
+        message: MessageId,
+        opening: MarkRead,
+    ) -> BoardResult<Message> {
+        self.open_message(by.user_id().to_i64()?, message.to_i64()?, opening)
             .await
     }
 
-    async fn poll(&self, caller: &Caller, thread: ThreadId) -> Result<In<Poll>> {
-        let (actor, thread, now) = (actor(caller)?, thread.number()?, self.clock.now());
+    async fn get_poll(&self, caller: &Caller, thread: ThreadId) -> BoardResult<InForum<Poll>> {
+        let (actor, thread, now) = (actor(caller)?, thread.to_i64()?, self.clock.now());
         self.read(move |connection| {
             Box::pin(async move { polls::of_thread(connection, &actor, thread, now).await })
         })
         .await
     }
 
-    async fn vote(&self, by: &Member, poll: PollId, vote: Vote) -> Result<In<Poll>> {
-        let poll = poll.number()?;
+    async fn vote(
+        &self,
+        by: &MemberCaller,
+        poll: PollId,
+        vote: NewVote,
+    ) -> BoardResult<InForum<Poll>> {
+        let poll = poll.to_i64()?;
         self.act(by, move |command| {
             Box::pin(polls::vote(command, poll, vote))
         })
         .await
     }
 
-    async fn edit_poll(&self, by: &Member, poll: PollId, edit: EditPoll) -> Result<In<Poll>> {
-        let poll = poll.number()?;
+    async fn update_poll(
+        &self,
+        by: &MemberCaller,
+        poll: PollId,
+        edit: PollUpdate,
+    ) -> BoardResult<InForum<Poll>> {
+        let poll = poll.to_i64()?;
         self.act(by, move |command| {
             Box::pin(polls::edit(command, poll, edit))
         })
         .await
     }
 
-    async fn subscriptions(
+    async fn list_subscriptions(
         &self,
-        by: &Member,
-        list: ListSubscriptions,
-    ) -> Result<Page<Subscription>> {
-        let actor: Arc<Actor> = by.loaded().cloned()?;
+        by: &MemberCaller,
+        list: ListSubscriptionsParams,
+    ) -> BoardResult<Page<Subscription>> {
+        let actor: Arc<Actor> = by.extension().cloned()?;
         self.read(move |connection| {
             Box::pin(async move { subscriptions::list(connection, &actor, &list).await })
         })
         .await
     }
 
-    async fn follow(&self, by: &Member, what: Target) -> Result<Followed> {
+    async fn subscribe(
+        &self,
+        by: &MemberCaller,
+        what: SubscriptionTarget,
+    ) -> BoardResult<SubscribeOutcome> {
         self.act(by, move |command| {
             Box::pin(subscriptions::follow(command, what))
         })
         .await
     }
 
-    async fn unfollow(&self, by: &Member, what: Target) -> Result<()> {
+    async fn unsubscribe(&self, by: &MemberCaller, what: SubscriptionTarget) -> BoardResult<()> {
         self.act(by, move |command| {
             Box::pin(subscriptions::unfollow(command, what))
         })
         .await
     }
 
-    async fn search(&self, caller: &Caller, search: Search) -> Result<Page<SearchHit>> {
+    async fn search(&self, caller: &Caller, search: SearchParams) -> BoardResult<Page<SearchHit>> {
         let (actor, now) = (actor(caller)?, self.clock.now());
         self.read(move |connection| {
             Box::pin(async move { search::page(connection, &actor, &search, now).await })
@@ -208,7 +256,7 @@ impl host::Board for Board {
     }
 }
 
-/// The caller as the [`Authority`](host::Authority) loaded them for this request.
-fn actor(caller: &Caller) -> Result<Arc<Actor>> {
-    caller.loaded().cloned()
+/// The caller as the [`Authorizer`](host::Authorizer) loaded them for this request.
+fn actor(caller: &Caller) -> BoardResult<Arc<Actor>> {
+    caller.extension().cloned()
 }

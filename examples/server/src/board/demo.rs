@@ -2,18 +2,18 @@
 
 use std::collections::HashMap;
 
-use forum_api::host::{Refusal, Result};
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::Timestamp;
 use serde::Deserialize;
 
 use super::actor::Actor;
 use super::db::{Connection, Transaction};
-use super::forums::{self, NewForum};
+use super::forums::{self, ForumInsert};
 use super::groups::Groups;
-use super::messages::{self, NewMessage};
+use super::messages::{self, MessageInsert};
 use super::permissions::Lists;
 use super::poll_rules::{Choice, Draft};
-use super::post_insert::{self, NewPost};
+use super::post_insert::{self, PostInsert};
 use super::rules::{self, DAY, HOUR};
 use super::{accounts, polls};
 
@@ -92,8 +92,8 @@ struct DemoToken {
     thread: &'static str,
 }
 
-fn content() -> Result<Content> {
-    serde_json::from_str(include_str!("demo.json")).map_err(Refusal::failed)
+fn content() -> BoardResult<Content> {
+    serde_json::from_str(include_str!("demo.json")).map_err(BoardError::internal)
 }
 
 /// Puts the administrator with this password hash on a new board, and all other content unless the board is to be
@@ -103,7 +103,7 @@ pub async fn begin(
     hash: &str,
     empty: bool,
     now: Timestamp,
-) -> Result<Option<Trial>> {
+) -> BoardResult<Option<Trial>> {
     let content = content()?;
     let mut writer = DemoWriter {
         tx,
@@ -114,7 +114,7 @@ pub async fn begin(
     };
     let count = if empty { 1 } else { content.members.len() };
     for member in content.members.iter().take(count) {
-        let joined = now.minus(DAY * member.days_ago);
+        let joined = now.saturating_sub(DAY * member.days_ago);
         let id = accounts::add(tx, member.name, member.groups.parse()?, joined).await?;
         if writer.members.is_empty() {
             accounts::set_password(tx, id, hash).await?;
@@ -148,7 +148,7 @@ pub async fn begin(
 }
 
 /// Returns whether the board holds the demo's forums, members and posts and no others.
-pub async fn is_fresh(connection: &Connection<'_>) -> Result<bool> {
+pub async fn is_fresh(connection: &Connection<'_>) -> BoardResult<bool> {
     let count = "
         SELECT (SELECT count(*) FROM forum), (SELECT count(*) FROM member), (SELECT count(*) FROM post)";
     let found: [usize; 3] = connection
@@ -172,10 +172,10 @@ struct DemoWriter<'a> {
 }
 
 impl DemoWriter<'_> {
-    async fn add_forum(&mut self, forum: &DemoForum) -> Result<()> {
+    async fn add_forum(&mut self, forum: &DemoForum) -> BoardResult<()> {
         let parent = forum.parent.map(|title| find(&self.forums, title));
         let groups = |text: Option<&str>| text.map(str::parse::<Groups>).transpose();
-        let new = NewForum {
+        let new = ForumInsert {
             title: forum.title.into(),
             description: forum.description.into(),
             parent: parent.transpose()?,
@@ -194,13 +194,13 @@ impl DemoWriter<'_> {
     }
 
     /// Writes the posts of all forums, the oldest first, so that ids follow time.
-    async fn write_posts(&mut self, forums: &[DemoForum]) -> Result<()> {
+    async fn write_posts(&mut self, forums: &[DemoForum]) -> BoardResult<()> {
         let mut posts = Vec::new();
         for forum in forums {
             for thread in &forum.threads {
-                let mut at = self.now.minus(DAY * thread.days_ago);
+                let mut at = self.now.saturating_sub(DAY * thread.days_ago);
                 for post in &thread.posts {
-                    at = at.plus(HOUR * post.1);
+                    at = at.saturating_add(HOUR * post.1);
                     posts.push((at, forum.title, thread.title, post));
                 }
             }
@@ -218,11 +218,11 @@ impl DemoWriter<'_> {
         forum: &str,
         title: &'static str,
         (name, _, body): &DemoPost,
-    ) -> Result<()> {
+    ) -> BoardResult<()> {
         let (author, forum) = (find(&self.members, name)?, find(&self.forums, forum)?);
         let actor = Actor::load(self.tx, Some(author)).await?;
-        let actor = actor.ok_or(Refusal::Absent)?;
-        let new = NewPost {
+        let actor = actor.ok_or(BoardError::PathNotFound)?;
+        let new = PostInsert {
             author: Some(author),
             body,
             state: rules::first_state(actor.groups),
@@ -238,7 +238,7 @@ impl DemoWriter<'_> {
         Ok(())
     }
 
-    async fn add_poll(&self, poll: &DemoPoll) -> Result<()> {
+    async fn add_poll(&self, poll: &DemoPoll) -> BoardResult<()> {
         let options = poll.options.iter();
         let draft = Draft {
             question: poll.question,
@@ -250,20 +250,20 @@ impl DemoWriter<'_> {
         polls::add(self.tx, find(&self.threads, poll.thread)?, &draft).await
     }
 
-    async fn send(&self, message: &DemoMessage) -> Result<()> {
-        let new = NewMessage {
+    async fn send(&self, message: &DemoMessage) -> BoardResult<()> {
+        let new = MessageInsert {
             sender: find(&self.members, message.from)?,
             subject: message.subject,
             body: &message.body,
             receipt_requested: true,
-            at: self.now.minus(DAY * message.days_ago),
+            at: self.now.saturating_sub(DAY * message.days_ago),
         };
         messages::deliver(self.tx, new, &[find(&self.members, message.to)?]).await?;
         Ok(())
     }
 }
 
-fn find(ids: &HashMap<&'static str, i64>, name: &str) -> Result<i64> {
-    let unknown = || Refusal::failed(format!("the demo board has no {name:?}"));
+fn find(ids: &HashMap<&'static str, i64>, name: &str) -> BoardResult<i64> {
+    let unknown = || BoardError::internal(format!("the demo board has no {name:?}"));
     ids.get(name).copied().ok_or_else(unknown)
 }

@@ -5,8 +5,8 @@ use std::num::ParseIntError;
 use std::str::FromStr;
 use std::time::Duration;
 
-use forum_api::host::Refusal;
-use forum_api::model::{State, Timestamp};
+use forum_api::host::BoardError;
+use forum_api::model::{ContentState, Timestamp};
 use serde_json::Value;
 
 use super::permissions::ForumPermissions;
@@ -23,7 +23,7 @@ impl EditWindow {
     /// Returns whether a post that was `written` then may still be changed.
     pub fn is_open(self, written: Timestamp, now: Timestamp) -> bool {
         match self {
-            Self::Minutes(minutes) => now.since(written) < MINUTE * minutes,
+            Self::Minutes(minutes) => now.saturating_duration_since(written) < MINUTE * minutes,
             Self::Unlimited => true,
         }
     }
@@ -74,12 +74,12 @@ pub struct PostFacts {
     pub own: bool,
     pub first: bool,
     pub locked: bool,
-    pub state: State,
+    pub state: ContentState,
     pub written: Timestamp,
 }
 
 /// A kind of refusal and its text.
-pub type Denial = (fn(String) -> Refusal, fn(&Texts) -> &'static str);
+pub type Denial = (fn(String) -> BoardError, fn(&Texts) -> &'static str);
 
 /// Returns the reason why this caller may not change a post that they see.
 pub fn check(
@@ -94,27 +94,27 @@ pub fn check(
     let rules: [(bool, Denial); 6] = [
         (
             change == PostChange::Edit && !access.reply,
-            (Refusal::Forbidden, |texts| texts.may_not_reply),
+            (BoardError::Forbidden, |texts| texts.may_not_reply),
         ),
         (
             bound && !post.own,
-            (Refusal::Forbidden, |texts| texts.not_yours),
+            (BoardError::Forbidden, |texts| texts.not_yours),
         ),
         (
             bound && takes_moderator,
-            (Refusal::Forbidden, |texts| texts.takes_moderator),
+            (BoardError::Forbidden, |texts| texts.takes_moderator),
         ),
         (
             bound && post.locked,
-            (Refusal::Forbidden, |texts| texts.locked),
+            (BoardError::Forbidden, |texts| texts.locked),
         ),
         (
             bound && !window.is_open(post.written, now),
-            (Refusal::Forbidden, |texts| texts.too_late),
+            (BoardError::Forbidden, |texts| texts.too_late),
         ),
         (
-            post.state == State::Deleted,
-            (Refusal::Conflict, |texts| texts.deleted),
+            post.state == ContentState::Deleted,
+            (BoardError::Conflict, |texts| texts.deleted),
         ),
     ];
     let broken = rules.into_iter().find(|(is_broken, _)| *is_broken);
@@ -134,7 +134,7 @@ mod tests {
         own: true,
         first: false,
         locked: false,
-        state: State::Visible,
+        state: ContentState::Visible,
         written: Timestamp::from_millis(0),
     };
 
@@ -147,9 +147,9 @@ mod tests {
             ..OWN
         };
         let others = PostFacts { own: false, ..OWN };
-        let state = State::AwaitingApproval;
+        let state = ContentState::AwaitingApproval;
         let awaiting = PostFacts { state, ..OWN };
-        let state = State::Deleted;
+        let state = ContentState::Deleted;
         let deleted = PostFacts { state, ..OWN };
         let (half_hour, closed) = (EditWindow::Minutes(30), EditWindow::Minutes(1));
         for (post, change, window, for_author, for_moderator) in [
@@ -177,7 +177,7 @@ mod tests {
                     reply: true,
                     ..ForumPermissions::default()
                 };
-                let now = Timestamp::default().plus(MINUTE);
+                let now = Timestamp::default().saturating_add(MINUTE);
                 let denial = check(permissions, post, change, window, now);
                 assert_eq!(
                     denial.map(|(_, text)| text(TEXTS)),

@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use forum_api::host::{Refusal, Result};
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{Author, MessageId, Poll, Post, Rating, Thread, Timestamp, UserId};
-use forum_api::runtime::SystemEntropy;
-use forum_api::webhook::{Event, ForumName, Occasion, Surroundings};
+use forum_api::runtime::OsRandom;
+use forum_api::webhook::{Event, EventContext, EventMeta, ForumSummary};
 
 use super::db::{Connection, Transaction, bind};
 use super::{posts, threads};
@@ -36,7 +36,7 @@ impl EventRecorder {
     }
 
     /// Writes the recorded events to the outbox, with the data at the end of the command.
-    pub async fn write(self, tx: &Transaction<'_>) -> Result<Vec<Event>> {
+    pub async fn write(self, tx: &Transaction<'_>) -> BoardResult<Vec<Event>> {
         let mut events = Vec::new();
         for event_source in &self.recorded {
             events.extend(
@@ -51,8 +51,8 @@ impl EventRecorder {
         Ok(events)
     }
 
-    fn event_meta(&self) -> Result<Occasion> {
-        Occasion::new(&SystemEntropy, self.now).map_err(Refusal::failed)
+    fn event_meta(&self) -> BoardResult<EventMeta> {
+        EventMeta::new(&OsRandom, self.now).map_err(BoardError::internal)
     }
 }
 
@@ -72,7 +72,7 @@ impl EventScope {
         thread: i64,
         post: Option<i64>,
         actor: Option<i64>,
-    ) -> Result<Self> {
+    ) -> BoardResult<Self> {
         static QUERY: LazyLock<String> = LazyLock::new(|| {
             format!(
                 "SELECT {}, forum.title, actor.id, actor.username, actor.avatar_url, {}
@@ -101,8 +101,8 @@ impl EventScope {
         Ok(around.await?)
     }
 
-    pub fn surroundings(&self) -> Surroundings<'_> {
-        Surroundings {
+    pub fn surroundings(&self) -> EventContext<'_> {
+        EventContext {
             thread: &self.thread,
             forum_title: &self.forum_title,
             actor: self.actor.as_ref(),
@@ -115,7 +115,7 @@ async fn rating_scope(
     connection: &Connection<'_>,
     actor: Option<i64>,
     forum: Option<i64>,
-) -> Result<(Option<Author>, Option<ForumName>)> {
+) -> BoardResult<(Option<Author>, Option<ForumSummary>)> {
     let query = "
         SELECT actor.id, actor.username, actor.avatar_url, forum.id, forum.title
         FROM (SELECT 1) AS alone
@@ -129,7 +129,7 @@ async fn rating_scope(
             let forum = forum_id.zip(title);
             Ok((
                 actor,
-                forum.map(|(forum_id, title)| ForumName { forum_id, title }),
+                forum.map(|(forum_id, title)| ForumSummary { forum_id, title }),
             ))
         })
         .await;
@@ -151,7 +151,7 @@ pub enum DomainEvent {
     },
 }
 
-pub type PollEventFn = fn(Occasion, &Poll, Surroundings<'_>) -> Event;
+pub type PollEventFn = fn(EventMeta, &Poll, EventContext<'_>) -> Event;
 
 /// The events of a change to a post, in order.
 pub type EventFn = &'static [PostEventKind];
@@ -159,8 +159,8 @@ pub type EventFn = &'static [PostEventKind];
 /// An event of a thread, or of a post in it.
 #[derive(Clone, Copy, Debug)]
 pub enum PostEventKind {
-    Thread(fn(Occasion, Surroundings<'_>) -> Event),
-    Post(fn(Occasion, &Post, Surroundings<'_>) -> Event),
+    Thread(fn(EventMeta, EventContext<'_>) -> Event),
+    Post(fn(EventMeta, &Post, EventContext<'_>) -> Event),
 }
 
 pub const STARTED: EventFn = &[
@@ -180,15 +180,15 @@ impl DomainEvent {
         &self,
         tx: &Transaction<'_>,
         actor: Option<i64>,
-        on: impl Fn() -> Result<Occasion> + Send,
-    ) -> Result<Vec<Event>> {
+        on: impl Fn() -> BoardResult<EventMeta> + Send,
+    ) -> BoardResult<Vec<Event>> {
         let event = match self {
             Self::Post(kinds, scope) => {
                 let events = kinds.iter().map(|kind| kind.event(on()?, scope));
                 return events.collect();
             }
             Self::Poll(event, poll) => {
-                let around = EventScope::load(tx, poll.thread_id.number()?, None, actor).await?;
+                let around = EventScope::load(tx, poll.thread_id.to_i64()?, None, actor).await?;
                 event(on()?, poll, around.surroundings())
             }
             Self::Rating(rating, member, forum) => {
@@ -206,12 +206,12 @@ impl DomainEvent {
 }
 
 impl PostEventKind {
-    fn event(self, on: Occasion, around: &EventScope) -> Result<Event> {
+    fn event(self, on: EventMeta, around: &EventScope) -> BoardResult<Event> {
         let surroundings = around.surroundings();
         match self {
             Self::Thread(event) => Ok(event(on, surroundings)),
             Self::Post(event) => {
-                let post = around.post.as_ref().ok_or(Refusal::Absent)?;
+                let post = around.post.as_ref().ok_or(BoardError::PathNotFound)?;
                 Ok(event(on, post, surroundings))
             }
         }

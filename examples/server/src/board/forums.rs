@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use forum_api::host::{Refusal, Result};
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{Forum, ForumId, is_single_line};
 
 use super::actor::Actor;
@@ -36,7 +36,7 @@ pub const BY_PATH: &str = "
     ORDER BY tree.path";
 
 /// Lists the visible forums: each before those below it, by position.
-pub async fn list(connection: &Connection<'_>, actor: &Actor) -> Result<Vec<Forum>> {
+pub async fn list(connection: &Connection<'_>, actor: &Actor) -> BoardResult<Vec<Forum>> {
     let mut above = Above::default();
     let forums = connection.all(connection.dialect(DEPTH_FIRST, BY_PATH), &[], |row| {
         let id: i64 = row.value()?;
@@ -74,7 +74,7 @@ impl Above {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct NewForum {
+pub struct ForumInsert {
     pub title: String,
     pub description: String,
     pub parent: Option<i64>,
@@ -83,10 +83,10 @@ pub struct NewForum {
 }
 
 /// Adds a forum as the last of its siblings and returns its id.
-pub async fn add(tx: &Transaction<'_>, new: &NewForum) -> Result<i64> {
+pub async fn add(tx: &Transaction<'_>, new: &ForumInsert) -> BoardResult<i64> {
     if is_blank(&new.title) || !is_single_line(&new.title) {
         let rule = "the title must be one line without control characters";
-        return Err(Refusal::invalid("title", rule));
+        return Err(BoardError::invalid("title", rule));
     }
     if let Some(parent) = new.parent {
         must_exist(tx, parent).await?;
@@ -112,11 +112,11 @@ fn stored(groups: Option<Groups>) -> Option<String> {
 }
 
 /// Makes a member, who has to be able to read the forum, its moderator.
-pub async fn name_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> Result<()> {
+pub async fn name_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> BoardResult<()> {
     must_exist(tx, forum).await?;
     let actor = Actor::load(tx, Some(member)).await?;
     if !actor.is_some_and(|actor| actor.access(forum).read) {
-        return Err(Refusal::invalid(
+        return Err(BoardError::invalid(
             "member",
             format!(
                 "the member cannot read forum \"{forum}\"; moderators must be able to read their forum"
@@ -129,9 +129,9 @@ pub async fn name_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> Re
     Ok(())
 }
 
-async fn must_exist(connection: &Connection<'_>, forum: i64) -> Result<()> {
+async fn must_exist(connection: &Connection<'_>, forum: i64) -> BoardResult<()> {
     let find = "SELECT 1 FROM forum WHERE id = ?1";
     let found = connection.any(find, bind![forum]).await?;
-    let absent = || Refusal::NotFound(format!("unknown forum \"{forum}\""));
+    let absent = || BoardError::NotFound(format!("unknown forum \"{forum}\""));
     found.then_some(()).ok_or_else(absent)
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use forum_api::host::{self, Refusal};
+use forum_api::host::{self, BoardError};
 
 /// A group of the board. All callers are in [`Guests`](Self::Guests), so members may read what guests may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,9 +59,9 @@ impl Groups {
     }
 
     /// Parses a set of at least one group.
-    pub fn named(text: &str) -> host::Result<Self> {
+    pub fn named(text: &str) -> host::BoardResult<Self> {
         let groups: Self = text.parse()?;
-        let none = || Refusal::invalid("groups", "expected at least one group");
+        let none = || BoardError::invalid("groups", "expected at least one group");
         (groups != Self::default())
             .then_some(groups)
             .ok_or_else(none)
@@ -110,7 +110,7 @@ impl fmt::Display for UnknownGroupError {
 
 impl std::error::Error for UnknownGroupError {}
 
-impl From<UnknownGroupError> for Refusal {
+impl From<UnknownGroupError> for BoardError {
     fn from(unknown: UnknownGroupError) -> Self {
         Self::invalid("groups", unknown.to_string())
     }

@@ -8,8 +8,8 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use forum_api::host::Result;
-use forum_api::model::{Profile, Timestamp};
+use forum_api::host::BoardResult;
+use forum_api::model::{Member, Timestamp};
 use serde_json::{Value, json};
 
 use super::db::{Transaction, bind};
@@ -37,8 +37,8 @@ impl Hints {
     }
 
     /// Replaces the stored time of a member with the one that is not written yet, if there is one.
-    pub fn complete(&self, profile: &mut Profile) -> Result<()> {
-        let member = profile.user_id.number()?;
+    pub fn complete(&self, profile: &mut Member) -> BoardResult<()> {
+        let member = profile.user_id.to_i64()?;
         let seen = self.pending().seen.get(&member).copied();
         profile.last_seen_at = seen.or(profile.last_seen_at);
         Ok(())
@@ -59,7 +59,9 @@ impl Hints {
 
 /// Returns whether `now` differs from `noted` by `grain`: later, or earlier if a clock was set back.
 pub fn is_due(noted: Timestamp, now: Timestamp, grain: Duration) -> bool {
-    now.since(noted).max(noted.since(now)) >= grain
+    now.saturating_duration_since(noted)
+        .max(noted.saturating_duration_since(now))
+        >= grain
 }
 
 fn note<K: Eq + Hash>(noted: &mut HashMap<K, Timestamp>, key: K, now: Timestamp) {
@@ -116,7 +118,7 @@ async fn write(
     tx: &Transaction<'_>,
     (update, grain): ([&'static str; 2], Duration),
     hints: &Value,
-) -> Result<()> {
+) -> BoardResult<()> {
     if hints.as_array().is_none_or(Vec::is_empty) {
         return Ok(());
     }

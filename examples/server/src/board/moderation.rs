@@ -1,17 +1,21 @@
 //! What an operator does to threads and posts.
 
-use forum_api::host::{Refusal, Result};
-use forum_api::model::State;
+use forum_api::host::{BoardError, BoardResult};
+use forum_api::model::ContentState;
 
 use super::db::{Transaction, bind};
 use super::events::{EDITED, EventRecorder, REPLY_RESTORED, THREAD_RESTORED};
 use super::post_row::PostRow;
 
 /// Makes a post that awaits approval visible; with a first post, its thread.
-pub async fn approve(tx: &Transaction<'_>, events: &mut EventRecorder, post: i64) -> Result<()> {
+pub async fn approve(
+    tx: &Transaction<'_>,
+    events: &mut EventRecorder,
+    post: i64,
+) -> BoardResult<()> {
     let mut item = found(tx, post).await?;
-    must_be(&item, State::AwaitingApproval, "awaiting approval")?;
-    item.shift(tx, State::Visible).await?;
+    must_be(&item, ContentState::AwaitingApproval, "awaiting approval")?;
+    item.shift(tx, ContentState::Visible).await?;
     if item.is_public() {
         item.publish(tx, events, (EDITED, EDITED)).await?;
     }
@@ -19,10 +23,14 @@ pub async fn approve(tx: &Transaction<'_>, events: &mut EventRecorder, post: i64
 }
 
 /// Restores the state of a post before its deletion; with a first post, that of its thread.
-pub async fn restore(tx: &Transaction<'_>, events: &mut EventRecorder, post: i64) -> Result<()> {
+pub async fn restore(
+    tx: &Transaction<'_>,
+    events: &mut EventRecorder,
+    post: i64,
+) -> BoardResult<()> {
     let mut item = found(tx, post).await?;
-    must_be(&item, State::Deleted, "deleted")?;
-    item.shift(tx, item.state_before.unwrap_or(State::Visible))
+    must_be(&item, ContentState::Deleted, "deleted")?;
+    item.shift(tx, item.state_before.unwrap_or(ContentState::Visible))
         .await?;
     if item.is_public() {
         item.publish(tx, events, (THREAD_RESTORED, REPLY_RESTORED))
@@ -31,13 +39,13 @@ pub async fn restore(tx: &Transaction<'_>, events: &mut EventRecorder, post: i64
     Ok(())
 }
 
-async fn found(tx: &Transaction<'_>, post: i64) -> Result<PostRow> {
-    let absent = || Refusal::NotFound(format!("unknown post \"{post}\""));
+async fn found(tx: &Transaction<'_>, post: i64) -> BoardResult<PostRow> {
+    let absent = || BoardError::NotFound(format!("unknown post \"{post}\""));
     PostRow::load(tx, post).await?.ok_or_else(absent)
 }
 
-fn must_be(item: &PostRow, state: State, name: &str) -> Result<()> {
-    let not_so = || Refusal::Conflict(format!("post {} is not {name}", item.at.post));
+fn must_be(item: &PostRow, state: ContentState, name: &str) -> BoardResult<()> {
+    let not_so = || BoardError::Conflict(format!("post {} is not {name}", item.at.post));
     (item.state == state).then_some(()).ok_or_else(not_so)
 }
 
@@ -61,9 +69,9 @@ impl Mark {
 }
 
 /// Sets or removes a flag of a thread. Its version changes with the flag.
-pub async fn mark(tx: &Transaction<'_>, thread: i64, mark: Mark, on: bool) -> Result<()> {
+pub async fn mark(tx: &Transaction<'_>, thread: i64, mark: Mark, on: bool) -> BoardResult<()> {
     match tx.change(mark.update(), bind![thread, on]).await? {
-        0 => Err(Refusal::NotFound(format!("unknown thread \"{thread}\""))),
+        0 => Err(BoardError::NotFound(format!("unknown thread \"{thread}\""))),
         _ => Ok(()),
     }
 }

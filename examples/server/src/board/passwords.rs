@@ -2,38 +2,38 @@
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Argon2, PasswordHasher, PasswordVerifier};
-use forum_api::host::Refusal;
+use forum_api::host::BoardError;
 use tokio::task::spawn_blocking;
 
 /// Minimum number of characters of a new password.
 const MIN: usize = 8;
 
-pub fn must_be_long_enough(password: &str) -> Result<(), Refusal> {
+pub fn must_be_long_enough(password: &str) -> Result<(), BoardError> {
     let long_enough = password.chars().count() >= MIN;
     let rule = || format!("the password must have at least {MIN} characters");
     long_enough
         .then_some(())
-        .ok_or_else(|| Refusal::invalid("password", rule()))
+        .ok_or_else(|| BoardError::invalid("password", rule()))
 }
 
 /// Hashes a new password of sufficient length, as a PHC string.
-pub async fn hash_new(password: String) -> Result<String, Refusal> {
+pub async fn hash_new(password: String) -> Result<String, BoardError> {
     must_be_long_enough(&password)?;
     hash(password).await
 }
 
-pub async fn hash(password: String) -> Result<String, Refusal> {
+pub async fn hash(password: String) -> Result<String, BoardError> {
     let hash = spawn_blocking(move || {
         let hash: Result<PasswordHash, _> = Argon2::default().hash_password(password.as_bytes());
         hash.map(|hash| hash.to_string())
     });
     hash.await
-        .map_err(Refusal::failed)?
-        .map_err(Refusal::failed)
+        .map_err(BoardError::internal)?
+        .map_err(BoardError::internal)
 }
 
 /// Returns whether the password has this hash.
-pub async fn is_right(password: String, hash: String) -> Result<bool, Refusal> {
+pub async fn is_right(password: String, hash: String) -> Result<bool, BoardError> {
     let right = spawn_blocking(move || {
         let hash = PasswordHash::new(&hash)?;
         let result = Argon2::default().verify_password(password.as_bytes(), &hash);
@@ -41,6 +41,6 @@ pub async fn is_right(password: String, hash: String) -> Result<bool, Refusal> {
     });
     right
         .await
-        .map_err(Refusal::failed)?
-        .map_err(Refusal::failed)
+        .map_err(BoardError::internal)?
+        .map_err(BoardError::internal)
 }

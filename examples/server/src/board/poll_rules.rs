@@ -3,8 +3,10 @@
 use std::collections::HashSet;
 use std::hash::Hash;
 
-use forum_api::host::{Refusal, Result};
-use forum_api::model::{EditOption, EditPoll, NewPoll, OptionId, Poll, State, Timestamp, Vote};
+use forum_api::host::{BoardError, BoardResult};
+use forum_api::model::{
+    ContentState, NewPoll, NewVote, OptionId, Poll, PollOptionUpdate, PollUpdate, Timestamp,
+};
 use serde::Serialize;
 use unicode_normalization::UnicodeNormalization;
 
@@ -43,12 +45,12 @@ pub fn new<'a>(
     limits: Limits,
     now: Timestamp,
     texts: &Texts,
-) -> Result<Draft<'a>> {
+) -> BoardResult<Draft<'a>> {
     let options = poll.options.iter();
     let choices = options.map(|text| Ok(Choice { id: None, text }));
     let choices = self::choices(choices, limits, texts)?;
     if poll.closes_at.is_some_and(|end| end <= now) {
-        return Err(Refusal::invalid("closesAt", texts.poll_ends_in_the_past));
+        return Err(BoardError::invalid("closesAt", texts.poll_ends_in_the_past));
     }
     Ok(Draft {
         question: question(&poll.question, limits, texts)?,
@@ -61,10 +63,10 @@ pub fn new<'a>(
 
 pub fn edited<'a>(
     poll: &'a Poll,
-    edit: &'a EditPoll,
+    edit: &'a PollUpdate,
     limits: Limits,
     texts: &Texts,
-) -> Result<Draft<'a>> {
+) -> BoardResult<Draft<'a>> {
     let asked = edit.question.as_deref();
     let asked = asked
         .map(|text| question(text, limits, texts))
@@ -85,12 +87,12 @@ pub fn edited<'a>(
     })
 }
 
-fn question<'a>(text: &'a str, limits: Limits, texts: &Texts) -> Result<&'a str> {
+fn question<'a>(text: &'a str, limits: Limits, texts: &Texts) -> BoardResult<&'a str> {
     let (missing, too_long) = (texts.question_missing, texts.question_too_long);
     line("question", text, limits.text, (missing, too_long), texts)
 }
 
-fn choice<'a>(poll: &Poll, option: &'a EditOption, texts: &Texts) -> Result<Choice<'a>> {
+fn choice<'a>(poll: &Poll, option: &'a PollOptionUpdate, texts: &Texts) -> BoardResult<Choice<'a>> {
     let id = option.option_id.as_ref();
     Ok(Choice {
         id: id.map(|id| known(poll, id, texts)).transpose()?,
@@ -100,37 +102,37 @@ fn choice<'a>(poll: &Poll, option: &'a EditOption, texts: &Texts) -> Result<Choi
 
 /// Trims and checks the options: at least 2, at most the maximum, all different.
 fn choices<'a>(
-    choices: impl Iterator<Item = Result<Choice<'a>>>,
+    choices: impl Iterator<Item = BoardResult<Choice<'a>>>,
     limits: Limits,
     texts: &Texts,
-) -> Result<Vec<Choice<'a>>> {
+) -> BoardResult<Vec<Choice<'a>>> {
     let (missing, too_long) = (texts.option_missing, texts.option_too_long);
     let trimmed = choices.map(|choice| {
         let Choice { id, text } = choice?;
         let text = line("options", text, limits.text, (missing, too_long), texts)?;
         Ok(Choice { id, text })
     });
-    let choices = trimmed.collect::<Result<Vec<_>>>()?;
+    let choices = trimmed.collect::<BoardResult<Vec<_>>>()?;
     if choices.len() < 2 {
-        return Err(Refusal::invalid("options", texts.too_few_options));
+        return Err(BoardError::invalid("options", texts.too_few_options));
     }
     if choices.len() > limits.options as usize {
         let many = fill(texts.too_many_options, limits.options);
-        return Err(Refusal::invalid("options", many));
+        return Err(BoardError::invalid("options", many));
     }
     let read = |choice: &Choice<'_>| choice.text.nfc().collect::<String>();
     let differ = all_differ(choices.iter().map(read))
         && all_differ(choices.iter().filter_map(|choice| choice.id));
     differ
         .then_some(choices)
-        .ok_or_else(|| Refusal::invalid("options", texts.option_doubled))
+        .ok_or_else(|| BoardError::invalid("options", texts.option_doubled))
 }
 
-fn max_choices(most: i64, options: usize, texts: &Texts) -> Result<i64> {
+fn max_choices(most: i64, options: usize, texts: &Texts) -> BoardResult<i64> {
     let possible = usize::try_from(most).is_ok_and(|most| (1..=options).contains(&most));
     possible
         .then_some(most)
-        .ok_or_else(|| Refusal::invalid("maxChoices", fill(texts.max_choices, options)))
+        .ok_or_else(|| BoardError::invalid("maxChoices", fill(texts.max_choices, options)))
 }
 
 /// The relation of a member to a poll.
@@ -142,15 +144,15 @@ pub struct Editor {
 }
 
 /// Refuses votes and edits in a deleted thread, of moderators too.
-pub fn may_change(state: State, texts: &Texts) -> Result<()> {
+pub fn may_change(state: ContentState, texts: &Texts) -> BoardResult<()> {
     match state {
-        State::Deleted => Err(Refusal::Forbidden(texts.poll_thread_deleted.into())),
+        ContentState::Deleted => Err(BoardError::Forbidden(texts.poll_thread_deleted.into())),
         _ => Ok(()),
     }
 }
 
 /// Checks whether this member may edit a poll.
-pub fn may_edit(editor: Editor, locked: bool, texts: &Texts) -> Result<()> {
+pub fn may_edit(editor: Editor, locked: bool, texts: &Texts) -> BoardResult<()> {
     let denial = match editor {
         Editor { replies: false, .. } => Some(texts.may_not_reply),
         Editor {
@@ -159,15 +161,20 @@ pub fn may_edit(editor: Editor, locked: bool, texts: &Texts) -> Result<()> {
         Editor { writer: false, .. } => Some(texts.poll_may_not_edit),
         _ => locked.then_some(texts.locked),
     };
-    denial.map_or(Ok(()), |text| Err(Refusal::Forbidden(text.into())))
+    denial.map_or(Ok(()), |text| Err(BoardError::Forbidden(text.into())))
 }
 
 /// Refuses what the writer of a poll can no longer change once a vote was cast: the question, the options, and a number of
 /// choices below that of a vote. `largest_vote` is the largest number of options of one vote. Moderators can change all.
-pub fn may_become(poll: &Poll, draft: &Draft<'_>, largest_vote: i64, texts: &Texts) -> Result<()> {
+pub fn may_become(
+    poll: &Poll,
+    draft: &Draft<'_>,
+    largest_vote: i64,
+    texts: &Texts,
+) -> BoardResult<()> {
     let options_stay = draft.options.as_ref().is_none_or(|options| {
         let are = poll.options.iter();
-        let are = are.map(|option| (option.option_id.number().ok(), option.text.as_str()));
+        let are = are.map(|option| (option.option_id.to_i64().ok(), option.text.as_str()));
         are.eq(options.iter().map(|choice| (choice.id, choice.text)))
     });
     let voted = largest_vote > 0;
@@ -177,37 +184,37 @@ pub fn may_become(poll: &Poll, draft: &Draft<'_>, largest_vote: i64, texts: &Tex
         let below = draft.max_choices < largest_vote;
         below.then(|| fill(texts.voted_for_more, largest_vote))
     };
-    denial.map_or(Ok(()), |text| Err(Refusal::Conflict(text)))
+    denial.map_or(Ok(()), |text| Err(BoardError::Conflict(text)))
 }
 
 /// Returns the options of a vote, if it is allowed now.
-pub fn vote(poll: &Poll, vote: &Vote, texts: &Texts) -> Result<Vec<i64>> {
+pub fn vote(poll: &Poll, vote: &NewVote, texts: &Texts) -> BoardResult<Vec<i64>> {
     if poll.closed {
-        return Err(Refusal::Forbidden(texts.poll_closed.into()));
+        return Err(BoardError::Forbidden(texts.poll_closed.into()));
     }
     if poll.own_vote.is_some() && !poll.can_change_vote {
-        return Err(Refusal::Conflict(texts.voted_already.into()));
+        return Err(BoardError::Conflict(texts.voted_already.into()));
     }
     let named = vote.option_ids.iter().map(|id| known(poll, id, texts));
-    let named = named.collect::<Result<Vec<_>>>()?;
+    let named = named.collect::<BoardResult<Vec<_>>>()?;
     if named.is_empty() {
-        return Err(Refusal::invalid("optionIds", texts.vote_missing));
+        return Err(BoardError::invalid("optionIds", texts.vote_missing));
     }
     if !all_differ(named.iter()) {
-        return Err(Refusal::invalid("optionIds", texts.choice_doubled));
+        return Err(BoardError::invalid("optionIds", texts.choice_doubled));
     }
     (named.len() <= poll.max_choices as usize)
         .then_some(named)
         .ok_or_else(|| {
-            Refusal::invalid("optionIds", fill(texts.too_many_choices, poll.max_choices))
+            BoardError::invalid("optionIds", fill(texts.too_many_choices, poll.max_choices))
         })
 }
 
 /// Returns the number of an option of `poll`.
-pub fn known(poll: &Poll, id: &OptionId, texts: &Texts) -> Result<i64> {
+pub fn known(poll: &Poll, id: &OptionId, texts: &Texts) -> BoardResult<i64> {
     let is_here = poll.options.iter().any(|option| option.option_id == *id);
-    let number = id.number().ok().filter(|_| is_here);
-    number.ok_or_else(|| Refusal::NotFound(texts.no_such_option.into()))
+    let number = id.to_i64().ok().filter(|_| is_here);
+    number.ok_or_else(|| BoardError::NotFound(texts.no_such_option.into()))
 }
 
 pub fn all_differ<T: Eq + Hash>(items: impl Iterator<Item = T>) -> bool {
@@ -253,11 +260,11 @@ mod tests {
         }
     }
 
-    fn text<T>(result: Result<T>) -> Option<String> {
+    fn text<T>(result: BoardResult<T>) -> Option<String> {
         result.err().map(|refusal| match refusal {
-            Refusal::Invalid { message: text, .. }
-            | Refusal::NotFound(text)
-            | Refusal::Conflict(text) => text,
+            BoardError::Validation { message: text, .. }
+            | BoardError::NotFound(text)
+            | BoardError::Conflict(text) => text,
             other => panic!("{other:?}"),
         })
     }

@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use forum_api::host::{In, Refusal, Result};
+use forum_api::host::{BoardError, BoardResult, InForum};
 use forum_api::model::{
-    EditPoll, ForumId, NewPoll, OptionId, Poll, PollOption, State, Timestamp, Vote,
+    ContentState, ForumId, NewPoll, NewVote, OptionId, Poll, PollOption, PollUpdate, Timestamp,
 };
 use forum_api::webhook::Event;
 
@@ -25,7 +25,7 @@ pub async fn of_thread(
     actor: &Actor,
     thread: i64,
     now: Timestamp,
-) -> Result<In<Poll>> {
+) -> BoardResult<InForum<Poll>> {
     let found = find(connection, actor, &OF_THREAD, thread, now).await;
     found.map(PollRow::answer)
 }
@@ -36,15 +36,15 @@ pub async fn draft<'a>(
     poll: &'a NewPoll,
     now: Timestamp,
     texts: &Texts,
-) -> Result<Draft<'a>> {
+) -> BoardResult<Draft<'a>> {
     poll_rules::new(poll, limits(tx).await?, now, texts)
 }
 
 pub async fn vote(
     (tx, events, actor, texts): Command<'_>,
     poll: i64,
-    vote: Vote,
-) -> Result<In<Poll>> {
+    vote: NewVote,
+) -> BoardResult<InForum<Poll>> {
     let found = with_id(tx, actor, poll, events.now).await?;
     poll_rules::may_change(found.state, texts)?;
     let options = poll_rules::vote(&found.poll, &vote, texts)?;
@@ -59,8 +59,8 @@ pub async fn vote(
 pub async fn edit(
     (tx, events, actor, texts): Command<'_>,
     poll: i64,
-    edit: EditPoll,
-) -> Result<In<Poll>> {
+    edit: PollUpdate,
+) -> BoardResult<InForum<Poll>> {
     let found = with_id(tx, actor, poll, events.now).await?;
     poll_rules::may_change(found.state, texts)?;
     let editor = found.editor(actor);
@@ -76,7 +76,7 @@ pub async fn edit(
     Ok(found.changed(events, Event::poll_updated))
 }
 
-async fn limits(tx: &Transaction<'_>) -> Result<Limits> {
+async fn limits(tx: &Transaction<'_>) -> BoardResult<Limits> {
     Ok(Limits {
         text: TITLE_MAX.get(tx).await?,
         options: OPTIONS_MAX.get(tx).await?,
@@ -87,19 +87,19 @@ async fn limits(tx: &Transaction<'_>) -> Result<Limits> {
 #[derive(Clone, Debug)]
 pub struct PollRow {
     pub forum: i64,
-    pub state: State,
+    pub state: ContentState,
     pub locked: bool,
     pub poll: Poll,
 }
 
 impl PollRow {
-    pub fn answer(self) -> In<Poll> {
-        In::new(ForumId::from(self.forum), self.poll)
+    pub fn answer(self) -> InForum<Poll> {
+        InForum::new(ForumId::from(self.forum), self.poll)
     }
 
     /// Records the event of a poll that all callers who see the forum see, and returns the poll.
-    pub fn changed(self, events: &mut EventRecorder, event: PollEventFn) -> In<Poll> {
-        if self.state == State::Visible {
+    pub fn changed(self, events: &mut EventRecorder, event: PollEventFn) -> InForum<Poll> {
+        if self.state == ContentState::Visible {
             events.record(DomainEvent::Poll(event, self.poll.clone()));
         }
         self.answer()
@@ -107,7 +107,7 @@ impl PollRow {
 
     pub fn editor(&self, actor: &Actor) -> Editor {
         let author = self.poll.author.as_ref();
-        let author = author.and_then(|author| author.user_id.number().ok());
+        let author = author.and_then(|author| author.user_id.to_i64().ok());
         let access = actor.access(self.forum);
         Editor {
             writer: author.is_some_and(|author| actor.member == Some(author)),
@@ -144,12 +144,12 @@ async fn with_id(
     actor: &Actor,
     poll: i64,
     now: Timestamp,
-) -> Result<PollRow> {
+) -> BoardResult<PollRow> {
     find(connection, actor, &WITH_ID, poll, now).await
 }
 
 /// Returns the forum of a visible poll.
-pub async fn forum(connection: &Connection<'_>, actor: &Actor, poll: i64) -> Result<i64> {
+pub async fn forum(connection: &Connection<'_>, actor: &Actor, poll: i64) -> BoardResult<i64> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         let sees = sees_thread();
         format!(
@@ -159,7 +159,7 @@ pub async fn forum(connection: &Connection<'_>, actor: &Actor, poll: i64) -> Res
     let visibility = Visibility::of(actor);
     let parameters = visibility.with(bind! { ":poll": poll });
     let forum = connection.first(&QUERY, &parameters, |row| row.value());
-    forum.await?.ok_or(Refusal::Absent)
+    forum.await?.ok_or(BoardError::PathNotFound)
 }
 
 async fn find(
@@ -168,7 +168,7 @@ async fn find(
     query: &'static str,
     key: i64,
     now: Timestamp,
-) -> Result<PollRow> {
+) -> BoardResult<PollRow> {
     let visibility = Visibility::of(actor);
     let parameters = visibility.with(bind! { ":key": key });
     let mut found = None;
@@ -177,7 +177,7 @@ async fn find(
         add_option(&mut found.get_or_insert(head).poll, row)
     });
     options.await?;
-    found.ok_or(Refusal::Absent)
+    found.ok_or(BoardError::PathNotFound)
 }
 
 /// The columns that are the same in each row.
@@ -222,7 +222,7 @@ fn add_option(poll: &mut Poll, row: &mut RowReader<'_>) -> db::Result<()> {
     Ok(())
 }
 
-pub async fn add(tx: &Transaction<'_>, thread: i64, draft: &Draft<'_>) -> Result<()> {
+pub async fn add(tx: &Transaction<'_>, thread: i64, draft: &Draft<'_>) -> BoardResult<()> {
     let parameters = bind! {
         ":thread": thread, ":question": draft.question, ":max_choices": draft.max_choices,
         ":can_change_vote": draft.can_change_vote, ":closes_at": draft.closes_at,
@@ -237,7 +237,7 @@ pub async fn add(tx: &Transaction<'_>, thread: i64, draft: &Draft<'_>) -> Result
 }
 
 /// Updates a poll. Votes for a removed option are removed.
-pub async fn update(tx: &Transaction<'_>, poll: i64, draft: &Draft<'_>) -> Result<()> {
+pub async fn update(tx: &Transaction<'_>, poll: i64, draft: &Draft<'_>) -> BoardResult<()> {
     let parameters = bind! {
         ":poll": poll, ":question": draft.question, ":max_choices": draft.max_choices,
         ":can_change_vote": draft.can_change_vote, ":closes_at": draft.closes_at,
@@ -271,14 +271,18 @@ fn put(id: &str) -> String {
     )
 }
 
-async fn put_options(tx: &Transaction<'_>, poll: i64, options: &[Choice<'_>]) -> Result<()> {
+async fn put_options(tx: &Transaction<'_>, poll: i64, options: &[Choice<'_>]) -> BoardResult<()> {
     let put = tx.dialect(&PUT_ON_SQLITE, &PUT_ON_POSTGRES);
     tx.change(put, bind![poll, json(options)?]).await?;
     Ok(())
 }
 
 /// Removes options with their votes, and ballots without votes.
-async fn remove_options_but(tx: &Transaction<'_>, poll: i64, kept: &[Choice<'_>]) -> Result<()> {
+async fn remove_options_but(
+    tx: &Transaction<'_>,
+    poll: i64,
+    kept: &[Choice<'_>],
+) -> BoardResult<()> {
     let remove = "DELETE FROM poll_option WHERE poll_id = ?1 AND id NOT IN (
             SELECT CAST(value ->> 'id' AS BIGINT) FROM json_each(?2) WHERE value ->> 'id' IS NOT NULL
          )";
@@ -294,7 +298,7 @@ async fn remove_options_but(tx: &Transaction<'_>, poll: i64, kept: &[Choice<'_>]
 }
 
 /// Returns the largest number of options of one vote; 0 without votes.
-pub async fn largest_vote(connection: &Connection<'_>, poll: i64) -> Result<i64> {
+pub async fn largest_vote(connection: &Connection<'_>, poll: i64) -> BoardResult<i64> {
     let largest = "
         SELECT coalesce(max(options), 0) FROM (
             SELECT count(*) AS options FROM ballot JOIN vote ON vote.ballot_id = ballot.id
@@ -312,7 +316,7 @@ pub async fn cast(
     poll: i64,
     member: Option<i64>,
     options: &[i64],
-) -> Result<()> {
+) -> BoardResult<()> {
     let options = json(options)?;
     let ballot = "INSERT INTO ballot (poll_id, member_id) VALUES (?1, ?2) RETURNING id";
     let ballot = tx.insert(ballot, bind![poll, member]).await?;
@@ -327,7 +331,7 @@ pub async fn cast(
     Ok(())
 }
 
-pub async fn take_back(tx: &Transaction<'_>, poll: i64, member: Option<i64>) -> Result<()> {
+pub async fn take_back(tx: &Transaction<'_>, poll: i64, member: Option<i64>) -> BoardResult<()> {
     let count = "UPDATE poll_option SET votes = votes - 1 WHERE id IN (
             SELECT option_id FROM vote JOIN ballot ON ballot.id = vote.ballot_id
             WHERE ballot.poll_id = ?1 AND ballot.member_id = ?2
@@ -340,6 +344,6 @@ pub async fn take_back(tx: &Transaction<'_>, poll: i64, member: Option<i64>) -> 
     Ok(())
 }
 
-fn json(list: impl serde::Serialize) -> Result<String> {
-    serde_json::to_string(&list).map_err(Refusal::failed)
+fn json(list: impl serde::Serialize) -> BoardResult<String> {
+    serde_json::to_string(&list).map_err(BoardError::internal)
 }

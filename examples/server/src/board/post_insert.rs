@@ -1,7 +1,7 @@
 //! Inserts threads and posts, updates counters, and limits how often members post.
 
 use forum_api::host;
-use forum_api::model::{State, Timestamp};
+use forum_api::model::{ContentState, Timestamp};
 
 use super::actor::Actor;
 use super::db::{Connection, Result, Transaction, bind, stored};
@@ -11,16 +11,16 @@ use super::{markdown, rules, search};
 
 /// A valid post.
 #[derive(Clone, Copy, Debug)]
-pub struct NewPost<'a> {
+pub struct PostInsert<'a> {
     pub author: Option<i64>,
     pub body: &'a str,
-    pub state: State,
+    pub state: ContentState,
     pub at: Timestamp,
     /// Counts on its author's profile while it is visible.
     pub counts: bool,
 }
 
-impl NewPost<'_> {
+impl PostInsert<'_> {
     const fn counted(&self, thread: i64) -> CounterDelta {
         CounterDelta {
             thread,
@@ -36,7 +36,7 @@ pub async fn thread(
     tx: &Transaction<'_>,
     forum: i64,
     title: &str,
-    first: NewPost<'_>,
+    first: PostInsert<'_>,
 ) -> Result<(i64, i64)> {
     let insert = "
         INSERT INTO thread
@@ -51,7 +51,7 @@ pub async fn thread(
     let update = "
         UPDATE thread SET first_post_id = ?2, last_post_id = ?2, last_number = 1 WHERE id = ?1";
     tx.change(update, bind![thread, post]).await?;
-    if first.state == State::Visible {
+    if first.state == ContentState::Visible {
         count_thread(tx, first.counted(thread)).await?;
     }
     Ok((thread, post))
@@ -61,11 +61,11 @@ pub async fn thread(
 pub async fn reply(
     tx: &Transaction<'_>,
     (forum, thread): (i64, i64),
-    reply: NewPost<'_>,
+    reply: PostInsert<'_>,
     ordered_at: Timestamp,
 ) -> Result<i64> {
     let post = row(tx, thread, reply, ordered_at).await?;
-    if reply.state == State::Visible {
+    if reply.state == ContentState::Visible {
         let newest = LatestPost {
             forum,
             post,
@@ -82,7 +82,7 @@ pub async fn reply(
 async fn row(
     tx: &Transaction<'_>,
     thread: i64,
-    post: NewPost<'_>,
+    post: PostInsert<'_>,
     ordered_at: Timestamp,
 ) -> Result<i64> {
     let insert = "
@@ -95,7 +95,7 @@ async fn row(
         ) RETURNING id";
     let parameters = bind! {
         ":thread": thread, ":author": post.author, ":state": stored(post.state), ":at": post.at,
-        ":ordered_at": ordered_at, ":published": post.state == State::Visible, ":body": post.body,
+        ":ordered_at": ordered_at, ":published": post.state == ContentState::Visible, ":body": post.body,
         ":html": markdown::render(post.body), ":words": search::fold_words(post.body),
     };
     tx.insert(insert, parameters).await
@@ -247,7 +247,7 @@ pub async fn check_pace(
     settings: &Values,
     now: Timestamp,
     texts: &Texts,
-) -> host::Result<()> {
+) -> host::BoardResult<()> {
     let most = settings.of(&POSTS_PER_HOUR);
     let query = "
         SELECT
@@ -256,7 +256,7 @@ pub async fn check_pace(
              WHERE author_id = :member AND created_at > :since AND created_at <= :now
              ORDER BY created_at DESC LIMIT 1 OFFSET :others)";
     let parameters = bind! {
-        ":member": actor.member, ":now": now, ":since": now.minus(rules::HOUR),
+        ":member": actor.member, ":now": now, ":since": now.saturating_sub(rules::HOUR),
         ":others": i64::from(most) - 1,
     };
     let times = connection.one(query, parameters, |row| Ok((row.value()?, row.value()?)));

@@ -1,7 +1,7 @@
 //! A post with its thread as commands read it, and its state transitions.
 
 use forum_api::host;
-use forum_api::model::{State, Timestamp};
+use forum_api::model::{ContentState, Timestamp};
 
 use super::actor::Actor;
 use super::db::{Connection, Result, RowReader, Transaction, bind, stored};
@@ -21,12 +21,12 @@ pub struct PostRow {
     pub at: PostLocation,
     /// A thread has the state of its first post.
     pub first: bool,
-    pub state: State,
-    pub state_before: Option<State>,
+    pub state: ContentState,
+    pub state_before: Option<ContentState>,
     pub version: i64,
     /// True if `post.created` was sent.
     published: bool,
-    thread_state: State,
+    thread_state: ContentState,
     locked: bool,
     author: Option<i64>,
     written: Timestamp,
@@ -57,7 +57,7 @@ impl PostRow {
 
     /// Returns whether all callers who see the forum see the post.
     pub fn is_public(&self) -> bool {
-        (self.state, self.thread_state) == (State::Visible, State::Visible)
+        (self.state, self.thread_state) == (ContentState::Visible, ContentState::Visible)
     }
 
     /// Records the events of an item that becomes visible to all who see the forum: these events if it was published
@@ -68,7 +68,7 @@ impl PostRow {
         tx: &Transaction<'_>,
         events: &mut EventRecorder,
         again: (EventFn, EventFn),
-    ) -> host::Result<()> {
+    ) -> host::BoardResult<()> {
         let recorded = match self.published {
             true => again,
             false => (STARTED, REPLIED),
@@ -93,7 +93,7 @@ impl PostRow {
         tx: &Transaction<'_>,
         events: &mut EventRecorder,
         (thread, reply): (EventFn, EventFn),
-    ) -> host::Result<()> {
+    ) -> host::BoardResult<()> {
         let kinds = if self.first { thread } else { reply };
         let around = self.around(tx, events.actor).await?;
         events.record(DomainEvent::Post(kinds, around.into()));
@@ -105,12 +105,12 @@ impl PostRow {
         &self,
         tx: &Transaction<'_>,
         actor: Option<i64>,
-    ) -> host::Result<EventScope> {
+    ) -> host::BoardResult<EventScope> {
         EventScope::load(tx, self.at.thread, Some(self.at.post), actor).await
     }
 
     /// Changes the state of the post, of its thread if it is the first, and the counters.
-    pub async fn shift(&mut self, tx: &Transaction<'_>, to: State) -> Result<()> {
+    pub async fn shift(&mut self, tx: &Transaction<'_>, to: ContentState) -> Result<()> {
         let update = "
             UPDATE post SET
                 state = :to, version = version + 1, state_before = CASE WHEN :to = 'deleted' THEN state END
@@ -121,7 +121,7 @@ impl PostRow {
     }
 
     /// Updates its thread, if it is the first post, and the counts to the state that it now has.
-    pub async fn follow(&mut self, tx: &Transaction<'_>, to: State) -> Result<()> {
+    pub async fn follow(&mut self, tx: &Transaction<'_>, to: ContentState) -> Result<()> {
         if self.state == to {
             return Ok(());
         }
@@ -130,7 +130,8 @@ impl PostRow {
             tx.change(thread, bind![self.at.thread, stored(to)]).await?;
             self.thread_state = to;
         }
-        let by = i64::from(to == State::Visible) - i64::from(self.state == State::Visible);
+        let by =
+            i64::from(to == ContentState::Visible) - i64::from(self.state == ContentState::Visible);
         self.state = to;
         self.count(tx, by).await
     }

@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use forum_api::host::{In, Refusal, Result};
+use forum_api::host::{BoardError, BoardResult, InForum};
 use forum_api::model::{
-    BodyFormat, EditPost, ForumId, ListPosts, Page, Post, PostId, Reply, State, TargetKind,
-    Timestamp, UserId,
+    BodyFormat, ContentState, ForumId, ListPostsParams, NewPost, Page, Post, PostId, PostUpdate,
+    SubscriptionTargetKind, Timestamp, UserId,
 };
 
 use super::actor::Actor;
@@ -13,7 +13,7 @@ use super::db::{self, Connection, RowReader, Transaction, bind, stored};
 use super::edit_rules::{self, EditWindow, PostChange, PostFacts};
 use super::events::{DomainEvent, EDITED, EventScope, REPLIED, REPLY_DELETED, THREAD_DELETED};
 use super::permissions::ForumPermissions;
-use super::post_insert::{self, NewPost};
+use super::post_insert::{self, PostInsert};
 use super::post_row::PostRow;
 use super::reference_board::Command;
 use super::settings::{BODY_MAX, EDIT_WINDOW, TITLE_MAX, Values};
@@ -90,9 +90,9 @@ pub async fn list(
     connection: &Connection<'_>,
     actor: &Actor,
     thread: i64,
-    list: &ListPosts,
+    list: &ListPostsParams,
     now: Timestamp,
-) -> Result<In<Page<Post>>> {
+) -> BoardResult<InForum<Page<Post>>> {
     // A post is not ordered before the time of its creation.
     let since = list.since.map(|time| (time.as_millis(), i64::MAX));
     let start = page_keys::read(list.after.as_ref())?.max(since);
@@ -100,7 +100,7 @@ pub async fn list(
     let from = list
         .from
         .as_ref()
-        .map(|from| from.number().unwrap_or(NO_POST));
+        .map(|from| from.to_i64().unwrap_or(NO_POST));
     let visibility = Visibility::of(actor);
     let parameters = bind! {
         ":thread": thread, ":time": time, ":id": id, ":from": from,
@@ -114,9 +114,12 @@ pub async fn list(
         })
         .await;
     let rows = rows?;
-    let first = rows.first().ok_or(Refusal::Absent)?;
+    let first = rows.first().ok_or(BoardError::PathNotFound)?;
     if !first.from_is_seen {
-        return Err(Refusal::Unusable("from", "a post of this thread"));
+        return Err(BoardError::InvalidParameter(
+            "from",
+            "a post of this thread",
+        ));
     }
     let (forum, found) = (ForumId::from(first.forum), first.found.unwrap_or_default());
     let posts = rows.into_iter().filter_map(|row| row.post);
@@ -127,7 +130,7 @@ pub async fn list(
     let last = posts.last().filter(|_| more);
     let next = last.map(|(ordered_at, last)| page_keys::of(*ordered_at, &last.post_id));
     let items = posts.into_iter().map(|(_, post)| post).collect();
-    Ok(In::new(forum, Page { items, next }))
+    Ok(InForum::new(forum, Page { items, next }))
 }
 
 /// Number of posts until the page ends. Counts the bytes of their texts in JSON, where a control character has six.
@@ -178,18 +181,18 @@ pub fn seen(
     actor: &Actor,
     window: EditWindow,
     now: Timestamp,
-) -> Result<Post> {
+) -> BoardResult<Post> {
     let thread = &around.thread;
     let view = View {
-        forum: thread.forum_id.number()?,
+        forum: thread.forum_id.to_i64()?,
         locked: thread.locked,
         first: Some(thread.first_post_id.clone()),
         window,
-        access: actor.access(thread.forum_id.number()?),
+        access: actor.access(thread.forum_id.to_i64()?),
         member: actor.member.map(UserId::from),
         now,
     };
-    let post = around.post.clone().ok_or(Refusal::Absent)?;
+    let post = around.post.clone().ok_or(BoardError::PathNotFound)?;
     Ok(view.of(post))
 }
 
@@ -271,17 +274,17 @@ const NO_POST: i64 = 0;
 pub async fn reply(
     (tx, events, actor, texts): Command<'_>,
     thread: i64,
-    reply: Reply,
-) -> Result<In<Post>> {
+    reply: NewPost,
+) -> BoardResult<InForum<Post>> {
     let location = visibility::find(tx, actor, thread, None).await?;
     let (forum, access) = (location.forum, actor.access(location.forum));
     if let Some(denial) = rules::reply_denial(access, location.state, location.locked) {
-        return Err(Refusal::Forbidden(denial(texts).into()));
+        return Err(BoardError::Forbidden(denial(texts).into()));
     }
     let settings = Values::now(tx).await?;
     rules::body(&reply.body, settings.of(&BODY_MAX), texts)?;
     post_insert::check_pace(tx, actor, &settings, events.now, texts).await?;
-    let new = NewPost {
+    let new = PostInsert {
         author: actor.member,
         body: &reply.body,
         state: rules::first_state(actor.groups),
@@ -291,22 +294,29 @@ pub async fn reply(
     let ordered_at = new.at.max(location.last_ordered_at);
     let post = post_insert::reply(tx, (forum, thread), new, ordered_at).await?;
     if reply.subscribe {
-        subscriptions::put(tx, actor, forum, (TargetKind::Thread, thread), events.now).await?;
+        subscriptions::put(
+            tx,
+            actor,
+            forum,
+            (SubscriptionTargetKind::Thread, thread),
+            events.now,
+        )
+        .await?;
     }
     let around = EventScope::load(tx, thread, Some(post), actor.member).await?;
     let post = seen(&around, actor, settings.of(&EDIT_WINDOW), events.now)?;
-    if new.state == State::Visible {
+    if new.state == ContentState::Visible {
         events.record(DomainEvent::Post(REPLIED, around.into()));
     }
-    Ok(In::new(ForumId::from(forum), post))
+    Ok(InForum::new(ForumId::from(forum), post))
 }
 
 /// Changes the body of a post. The post awaits approval if the posts of its editor do.
 pub async fn edit(
     (tx, events, actor, texts): Command<'_>,
     (thread, post): (i64, i64),
-    edit: EditPost,
-) -> Result<In<Post>> {
+    edit: PostUpdate,
+) -> BoardResult<InForum<Post>> {
     let settings = Values::now(tx).await?;
     let window = settings.of(&EDIT_WINDOW);
     let may = (PostChange::Edit, window, events.now);
@@ -334,18 +344,18 @@ pub async fn edit(
     if item.is_public() {
         events.record(DomainEvent::Post(EDITED, around.into()));
     }
-    Ok(In::new(ForumId::from(item.at.forum), edited))
+    Ok(InForum::new(ForumId::from(item.at.forum), edited))
 }
 
 /// Soft-deletes a post, or the whole thread with its first post.
 pub async fn delete(
     (tx, events, actor, texts): Command<'_>,
     (thread, post): (i64, i64),
-) -> Result<()> {
+) -> BoardResult<()> {
     let may = (PostChange::Delete, EDIT_WINDOW.get(tx).await?, events.now);
     let mut item = changeable(tx, actor, (thread, post), may, texts).await?;
     let was_public = item.is_public();
-    item.shift(tx, State::Deleted).await?;
+    item.shift(tx, ContentState::Deleted).await?;
     if was_public {
         item.record(tx, events, (THREAD_DELETED, REPLY_DELETED))
             .await?;
@@ -360,9 +370,11 @@ async fn changeable(
     (thread, post): (i64, i64),
     (change, window, now): (PostChange, EditWindow, Timestamp),
     texts: &Texts,
-) -> Result<PostRow> {
+) -> BoardResult<PostRow> {
     let location = visibility::find(tx, actor, thread, Some(post)).await?;
-    let item = PostRow::load(tx, post).await?.ok_or(Refusal::Absent)?;
+    let item = PostRow::load(tx, post)
+        .await?
+        .ok_or(BoardError::PathNotFound)?;
     let (access, subject) = (actor.access(location.forum), item.subject(actor.member));
     match edit_rules::check(access, subject, change, window, now) {
         Some((refusal, text)) => Err(refusal(text(texts).into())),

@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use forum_api::host::{Refusal, Result};
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{
-    Author, ForumId, PostId, Profile, Rate, Rating, Timestamp, UserId, UserRef,
+    Author, ForumId, Member, NewRating, PostId, Rating, Timestamp, UserId, UserRef,
 };
 
 use super::accounts;
@@ -21,18 +21,18 @@ use super::visibility::{Visibility, sees_post, sees_thread};
 pub async fn rate(
     (tx, events, actor, texts): Command<'_>,
     user: UserRef,
-    rate: Rate,
-) -> Result<Rating> {
+    rate: NewRating,
+) -> BoardResult<Rating> {
     let rated = accounts::profile(tx, &user).await?;
-    let member = rated.user_id.number()?;
+    let member = rated.user_id.to_i64()?;
     if actor.member == Some(member) {
-        return Err(Refusal::Forbidden(texts.self_rating.into()));
+        return Err(BoardError::Forbidden(texts.self_rating.into()));
     }
     let post = match &rate.post_id {
         Some(post) => Some(find_post(tx, actor, member, post, texts).await?),
         None => None,
     };
-    let new = NewRating {
+    let new = RatingInsert {
         member,
         rater: actor.member,
         post: post.map(|post| post.id),
@@ -51,7 +51,7 @@ pub async fn rate(
     Ok(rating)
 }
 
-fn author(profile: Profile) -> Author {
+fn author(profile: Member) -> Author {
     Author {
         user_id: profile.user_id,
         username: profile.username,
@@ -60,7 +60,11 @@ fn author(profile: Profile) -> Author {
 }
 
 /// Checks the points and returns the comment.
-async fn comment<'a>(tx: &Transaction<'_>, rate: &'a Rate, texts: &Texts) -> Result<&'a str> {
+async fn comment<'a>(
+    tx: &Transaction<'_>,
+    rate: &'a NewRating,
+    texts: &Texts,
+) -> BoardResult<&'a str> {
     let limits = Limits {
         points: MAX_POINTS.get(tx).await?,
         negative: ALLOW_NEGATIVE.get(tx).await?,
@@ -85,7 +89,7 @@ async fn find_post(
     author: i64,
     post: &PostId,
     texts: &Texts,
-) -> Result<RatedPost> {
+) -> BoardResult<RatedPost> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!(
             "SELECT post.id, thread.forum_id, post.state = 'visible' AND thread.state = 'visible'
@@ -96,7 +100,7 @@ async fn find_post(
         )
     });
     let visibility = Visibility::of(actor);
-    let post = post.number().ok();
+    let post = post.to_i64().ok();
     let parameters = visibility.with(bind! { ":post": post, ":author": author });
     let subject = connection.first(&QUERY, &parameters, |row| {
         Ok(RatedPost {
@@ -105,12 +109,12 @@ async fn find_post(
             public: row.value()?,
         })
     });
-    let absent = || Refusal::NotFound(texts.no_such_post.into());
+    let absent = || BoardError::NotFound(texts.no_such_post.into());
     subject.await?.ok_or_else(absent)
 }
 
 /// A rating with valid points and comment.
-struct NewRating<'a> {
+struct RatingInsert<'a> {
     member: i64,
     rater: Option<i64>,
     post: Option<i64>,
@@ -119,14 +123,14 @@ struct NewRating<'a> {
     at: Timestamp,
 }
 
-impl NewRating<'_> {
+impl RatingInsert<'_> {
     /// Checks that the post was not rated before, or the member not within a day.
-    async fn is_first(&self, tx: &Transaction<'_>, texts: &Texts) -> Result<()> {
+    async fn is_first(&self, tx: &Transaction<'_>, texts: &Texts) -> BoardResult<()> {
         let (since, until, text) = match self.post {
             Some(_) => (i64::MIN, i64::MAX, texts.post_rated),
             None => (
-                self.at.minus(DAY).as_millis(),
-                self.at.plus(DAY).as_millis(),
+                self.at.saturating_sub(DAY).as_millis(),
+                self.at.saturating_add(DAY).as_millis(),
                 texts.member_rated,
             ),
         };
@@ -143,13 +147,13 @@ impl NewRating<'_> {
         );
         (!is_there.await?)
             .then_some(())
-            .ok_or_else(|| Refusal::Conflict(text.into()))
+            .ok_or_else(|| BoardError::Conflict(text.into()))
     }
 
-    async fn is_in_time(&self, tx: &Transaction<'_>, texts: &Texts) -> Result<()> {
+    async fn is_in_time(&self, tx: &Transaction<'_>, texts: &Texts) -> BoardResult<()> {
         let most = RATINGS_PER_DAY.get(tx).await?;
         let parameters = bind! {
-            ":rater": self.rater, ":now": self.at, ":since": self.at.minus(DAY),
+            ":rater": self.rater, ":now": self.at, ":since": self.at.saturating_sub(DAY),
             ":others": i64::from(most) - 1,
         };
         let oldest = tx.first(
@@ -205,7 +209,7 @@ pub struct Limits {
     pub comment: u32,
 }
 
-fn check_points(points: i64, limits: Limits, texts: &Texts) -> Result<()> {
+fn check_points(points: i64, limits: Limits, texts: &Texts) -> BoardResult<()> {
     let denial = match points {
         0 => Some(texts.points_missing.into()),
         _ if points.unsigned_abs() > limits.points.into() => {
@@ -214,11 +218,11 @@ fn check_points(points: i64, limits: Limits, texts: &Texts) -> Result<()> {
         ..0 if !limits.negative => Some(texts.negative_points.into()),
         _ => None,
     };
-    denial.map_or(Ok(()), |text| Err(Refusal::invalid("points", text)))
+    denial.map_or(Ok(()), |text| Err(BoardError::invalid("points", text)))
 }
 
 /// Trims and checks the comment.
-fn check_comment<'a>(text: &'a str, limits: Limits, texts: &Texts) -> Result<&'a str> {
+fn check_comment<'a>(text: &'a str, limits: Limits, texts: &Texts) -> BoardResult<&'a str> {
     if limits.empty_comment && is_blank(text) {
         return Ok("");
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use forum_api::Language;
-use forum_api::host::{Member, Result};
+use forum_api::host::{BoardResult, MemberCaller};
 use forum_api::model::Timestamp;
 use forum_api::runtime::Clock;
 use forum_api::store::SchemaStatus;
@@ -54,7 +54,7 @@ impl Board {
     }
 
     /// Returns whether the database has a board already.
-    pub async fn is_there(&self) -> Result<bool> {
+    pub async fn is_there(&self) -> BoardResult<bool> {
         self.read_short(|connection| {
             Box::pin(async move { Ok(schema::is_there(connection).await?) })
         })
@@ -62,7 +62,7 @@ impl Board {
     }
 
     /// Compares the board's tables with those that this program needs.
-    pub async fn schema_status(&self) -> Result<SchemaStatus> {
+    pub async fn schema_status(&self) -> BoardResult<SchemaStatus> {
         self.read_short(|connection| Box::pin(async move { Ok(schema::status(connection).await?) }))
             .await
     }
@@ -71,7 +71,7 @@ impl Board {
     ///
     /// # Errors
     /// When the tables are those of a newer version: nothing is changed.
-    pub async fn migrate(&self) -> Result<()> {
+    pub async fn migrate(&self) -> BoardResult<()> {
         if self.schema_status().await? == SchemaStatus::UpToDate {
             return Ok(());
         }
@@ -86,7 +86,7 @@ impl Board {
         fill: impl for<'a> FnOnce(&'a Transaction<'a>, Timestamp) -> TransactionFuture<'a, T>
         + Send
         + 'static,
-    ) -> Result<Option<T>> {
+    ) -> BoardResult<Option<T>> {
         let clock = self.clock.clone();
         let begin = self.database.migrate(move |tx| {
             Box::pin(async move {
@@ -99,12 +99,15 @@ impl Board {
         begin.await
     }
 
-    pub async fn read<T: Send + 'static>(&self, query: impl Query<T> + 'static) -> Result<T> {
+    pub async fn read<T: Send + 'static>(&self, query: impl Query<T> + 'static) -> BoardResult<T> {
         self.database.read(query).await
     }
 
     /// Looks up something of the board by a key, which takes well below a millisecond.
-    pub async fn read_short<T: Send + 'static>(&self, query: impl Query<T> + 'static) -> Result<T> {
+    pub async fn read_short<T: Send + 'static>(
+        &self,
+        query: impl Query<T> + 'static,
+    ) -> BoardResult<T> {
         self.database.read_short(query).await
     }
 
@@ -117,7 +120,7 @@ impl Board {
         ) -> TransactionFuture<'a, T>
         + Send
         + 'static,
-    ) -> Result<T> {
+    ) -> BoardResult<T> {
         let clock = self.clock.clone();
         let change = self.database.write(move |tx| {
             Box::pin(async move {
@@ -139,10 +142,10 @@ impl Board {
     /// Changes the board for `by`, whose permissions are loaded in the transaction.
     pub(super) async fn act<T: Send + 'static>(
         &self,
-        by: &Member,
+        by: &MemberCaller,
         command: impl for<'a> FnOnce(Command<'a>) -> TransactionFuture<'a, T> + Send + 'static,
-    ) -> Result<T> {
-        let (member, texts) = (by.user().number()?, self.texts);
+    ) -> BoardResult<T> {
+        let (member, texts) = (by.user_id().to_i64()?, self.texts);
         let act = self.write(move |tx, events| {
             Box::pin(async move {
                 let actor = Actor::acting(tx, member, texts).await?;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use forum_api::host::{Refusal, Result};
-use forum_api::model::{State, Timestamp, is_single_line};
+use forum_api::host::{BoardError, BoardResult};
+use forum_api::model::{ContentState, Timestamp, is_single_line};
 
 use super::groups::{Group, Groups};
 use super::permissions::ForumPermissions;
@@ -15,7 +15,7 @@ pub const HOUR: Duration = Duration::from_secs(60 * 60);
 /// Time in which ratings are counted.
 pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-pub fn title<'a>(text: &'a str, most: u32, texts: &Texts) -> Result<&'a str> {
+pub fn title<'a>(text: &'a str, most: u32, texts: &Texts) -> BoardResult<&'a str> {
     line(
         "title",
         text,
@@ -32,19 +32,19 @@ pub fn line<'a>(
     most: u32,
     (missing, too_long): (&str, &str),
     texts: &Texts,
-) -> Result<&'a str> {
+) -> BoardResult<&'a str> {
     let trimmed = text.trim();
     within(field, trimmed, most, missing, too_long)?;
     is_single_line(text)
         .then_some(trimmed)
-        .ok_or_else(|| Refusal::invalid(field, texts.not_single_line))
+        .ok_or_else(|| BoardError::invalid(field, texts.not_single_line))
 }
 
-pub fn body(text: &str, most: u32, texts: &Texts) -> Result<()> {
+pub fn body(text: &str, most: u32, texts: &Texts) -> BoardResult<()> {
     within("body", text, most, texts.body_missing, texts.body_too_long)
 }
 
-pub fn reason(text: &str, most: u32, texts: &Texts) -> Result<()> {
+pub fn reason(text: &str, most: u32, texts: &Texts) -> BoardResult<()> {
     at_most("reason", text, most, texts.reason_too_long)
 }
 
@@ -55,17 +55,17 @@ pub fn within(
     most: u32,
     missing: &str,
     too_long: &str,
-) -> Result<()> {
+) -> BoardResult<()> {
     if is_blank(text) {
-        return Err(Refusal::invalid(field, missing));
+        return Err(BoardError::invalid(field, missing));
     }
     at_most(field, text, most, too_long)
 }
 
-fn at_most(field: &'static str, text: &str, most: u32, too_long: &str) -> Result<()> {
+fn at_most(field: &'static str, text: &str, most: u32, too_long: &str) -> BoardResult<()> {
     let fits = text.chars().count() <= most as usize;
     fits.then_some(())
-        .ok_or_else(|| Refusal::invalid(field, fill(too_long, most)))
+        .ok_or_else(|| BoardError::invalid(field, fill(too_long, most)))
 }
 
 /// Returns whether a text has no visible character.
@@ -94,11 +94,13 @@ pub fn interval(
     interval: u32,
     groups: Groups,
     texts: &Texts,
-) -> Result<()> {
-    let waited = last.is_none_or(|last| now.since(last) >= Duration::from_secs(interval.into()));
+) -> BoardResult<()> {
+    let waited = last.is_none_or(|last| {
+        now.saturating_duration_since(last) >= Duration::from_secs(interval.into())
+    });
     let fine = waited || groups.are_staff();
     fine.then_some(())
-        .ok_or_else(|| Refusal::invalid("body", fill(texts.too_soon, interval)))
+        .ok_or_else(|| BoardError::invalid("body", fill(texts.too_soon, interval)))
 }
 
 /// Checks that one more is within `most` in a `span`, given the time of the `most`-last one.
@@ -108,19 +110,21 @@ pub fn pace(
     most: u32,
     span: Duration,
     too_many: &str,
-) -> Result<()> {
-    let free = oldest.map(|oldest| oldest.plus(span).since(now));
+) -> BoardResult<()> {
+    let free = oldest.map(|oldest| oldest.saturating_add(span).saturating_duration_since(now));
     match free {
-        Some(wait) if !wait.is_zero() => Err(Refusal::TooFast(fill(too_many, most), Some(wait))),
+        Some(wait) if !wait.is_zero() => {
+            Err(BoardError::RateLimited(fill(too_many, most), Some(wait)))
+        }
         _ => Ok(()),
     }
 }
 
-pub fn start(access: ForumPermissions, texts: &Texts) -> Result<()> {
+pub fn start(access: ForumPermissions, texts: &Texts) -> BoardResult<()> {
     match access {
-        ForumPermissions { read: false, .. } => Err(Refusal::Absent),
+        ForumPermissions { read: false, .. } => Err(BoardError::PathNotFound),
         ForumPermissions { start: false, .. } => {
-            Err(Refusal::Forbidden(texts.may_not_start.into()))
+            Err(BoardError::Forbidden(texts.may_not_start.into()))
         }
         _ => Ok(()),
     }
@@ -129,7 +133,7 @@ pub fn start(access: ForumPermissions, texts: &Texts) -> Result<()> {
 /// Returns the text of the reason why this caller may not reply.
 pub fn reply_denial(
     access: ForumPermissions,
-    state: State,
+    state: ContentState,
     locked: bool,
 ) -> Option<fn(&Texts) -> &'static str> {
     match access {
@@ -137,31 +141,31 @@ pub fn reply_denial(
         ForumPermissions {
             moderate: false, ..
         } if locked => Some(|texts| texts.locked),
-        _ if state != State::Visible => Some(|texts| texts.not_visible),
+        _ if state != ContentState::Visible => Some(|texts| texts.not_visible),
         _ => None,
     }
 }
 
 /// Checks the version that the caller `expected`.
-pub fn expected(expected: Option<i64>, version: i64, texts: &Texts) -> Result<()> {
+pub fn expected(expected: Option<i64>, version: i64, texts: &Texts) -> BoardResult<()> {
     let same = expected.is_none_or(|expected| expected == version);
     same.then_some(())
-        .ok_or_else(|| Refusal::Conflict(texts.stale.into()))
+        .ok_or_else(|| BoardError::Conflict(texts.stale.into()))
 }
 
 /// State of new content by a member of these groups.
-pub const fn first_state(groups: Groups) -> State {
+pub const fn first_state(groups: Groups) -> ContentState {
     if groups.contains(Group::Newcomers) {
-        State::AwaitingApproval
+        ContentState::AwaitingApproval
     } else {
-        State::Visible
+        ContentState::Visible
     }
 }
 
 /// State of a post in this state after an edit by a member of these groups.
-pub fn edited_state(state: State, groups: Groups) -> State {
+pub fn edited_state(state: ContentState, groups: Groups) -> ContentState {
     match state {
-        State::Visible => first_state(groups),
+        ContentState::Visible => first_state(groups),
         state => state,
     }
 }
@@ -234,7 +238,7 @@ mod tests {
     fn an_hour_ends_exactly_and_the_refusal_says_how_long_to_wait() {
         let fourth = |oldest| pace(oldest, at(5000), 3, HOUR, TEXTS.too_many_posts);
         assert!(fourth(None).is_ok() && fourth(Some(at(1400))).is_ok());
-        let Err(Refusal::TooFast(text, Some(wait))) = fourth(Some(at(1401))) else {
+        let Err(BoardError::RateLimited(text, Some(wait))) = fourth(Some(at(1401))) else {
             panic!("the fourth post is allowed");
         };
         assert_eq!(wait, Duration::from_secs(1));
@@ -253,17 +257,22 @@ mod tests {
             ..member
         };
         for (permissions, state, locked, expected) in [
-            (none, State::Visible, true, Some(TEXTS.may_not_reply)),
-            (member, State::Visible, false, None),
-            (member, State::Visible, true, Some(TEXTS.locked)),
+            (none, ContentState::Visible, true, Some(TEXTS.may_not_reply)),
+            (member, ContentState::Visible, false, None),
+            (member, ContentState::Visible, true, Some(TEXTS.locked)),
             (
                 member,
-                State::AwaitingApproval,
+                ContentState::AwaitingApproval,
                 false,
                 Some(TEXTS.not_visible),
             ),
-            (moderator, State::Visible, true, None),
-            (moderator, State::Deleted, true, Some(TEXTS.not_visible)),
+            (moderator, ContentState::Visible, true, None),
+            (
+                moderator,
+                ContentState::Deleted,
+                true,
+                Some(TEXTS.not_visible),
+            ),
         ] {
             let denial = reply_denial(permissions, state, locked);
             assert_eq!(denial.map(|text| text(TEXTS)), expected);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forum_api::host::Result;
+use forum_api::host::BoardResult;
 use forum_api::model::Timestamp;
 use sha2::{Digest, Sha256};
 
@@ -32,7 +32,7 @@ struct Session {
 
 impl Board {
     /// Returns the account of a session that is not over, and records the use.
-    pub async fn signed_in(&self, session: Hash) -> Result<Option<Login>> {
+    pub async fn signed_in(&self, session: Hash) -> BoardResult<Option<Login>> {
         let now = self.clock.now();
         let find = self.read_short(move |connection| {
             Box::pin(async move { Ok(find(connection, &session, now).await?) })
@@ -55,7 +55,7 @@ async fn find(
     let query = "
         SELECT member_id, password, used_at FROM session
         WHERE hash = :hash AND used_at > :idle AND began_at > :old";
-    let parameters = bind! { ":hash": hash, ":idle": now.minus(IDLE), ":old": now.minus(LIFE) };
+    let parameters = bind! { ":hash": hash, ":idle": now.saturating_sub(IDLE), ":old": now.saturating_sub(LIFE) };
     let found = connection.first(query, parameters, |row| {
         let (member, password): (i64, Vec<u8>) = (row.value()?, row.value()?);
         Ok((member, password, row.value()?))
@@ -79,7 +79,8 @@ pub async fn begin(
     account: &Login,
     now: Timestamp,
 ) -> db::Result<()> {
-    tx.change(SWEEP, bind![now.minus(IDLE), SWEPT]).await?;
+    tx.change(SWEEP, bind![now.saturating_sub(IDLE), SWEPT])
+        .await?;
     let insert = "
         INSERT INTO session (hash, member_id, password, began_at, used_at)
         VALUES (:hash, :member, :password, :now, :now)";

@@ -2,9 +2,10 @@
 
 use std::sync::LazyLock;
 
-use forum_api::host::{Refusal, Result};
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{
-    Followed, ListSubscriptions, Page, Subscription, Target, TargetKind, Timestamp,
+    ListSubscriptionsParams, Page, SubscribeOutcome, Subscription, SubscriptionTarget,
+    SubscriptionTargetKind, Timestamp,
 };
 
 use super::actor::Actor;
@@ -43,8 +44,8 @@ pub(super) static OF_TARGET: LazyLock<String> =
 pub async fn list(
     connection: &Connection<'_>,
     actor: &Actor,
-    list: &ListSubscriptions,
-) -> Result<Page<Subscription>> {
+    list: &ListSubscriptionsParams,
+) -> BoardResult<Page<Subscription>> {
     let (time, id) = page_keys::read(list.after.as_ref())?.unwrap_or((i64::MAX, i64::MAX));
     let visibility = Visibility::of(actor);
     let parameters = bind! {
@@ -55,7 +56,7 @@ pub async fn list(
     let rows = connection
         .all(query, &visibility.with(parameters), read)
         .await?;
-    let page = Page::cut(rows, list.limit, |(id, last): &(i64, Subscription)| {
+    let page = Page::from_overfetch(rows, list.limit, |(id, last): &(i64, Subscription)| {
         page_keys::of(last.created_at, id)
     });
     Ok(Page {
@@ -64,15 +65,18 @@ pub async fn list(
     })
 }
 
-pub async fn follow((tx, events, actor, texts): Command<'_>, what: Target) -> Result<Followed> {
-    let absent = || Refusal::NotFound(texts.no_such_target.into());
+pub async fn follow(
+    (tx, events, actor, texts): Command<'_>,
+    what: SubscriptionTarget,
+) -> BoardResult<SubscribeOutcome> {
+    let absent = || BoardError::NotFound(texts.no_such_target.into());
     let key = key(&what).ok_or_else(absent)?;
-    let forum = forum_of(tx, actor, key).await?.ok_or_else(absent)?;
+    let forum = containing_forum(tx, actor, key).await?.ok_or_else(absent)?;
     let is_new = put(tx, actor, forum, key, events.now).await?;
     let subscription = one(tx, actor, key).await?;
     Ok(match is_new {
-        true => Followed::New(subscription),
-        false => Followed::Already(subscription),
+        true => SubscribeOutcome::Created(subscription),
+        false => SubscribeOutcome::Existing(subscription),
     })
 }
 
@@ -81,7 +85,7 @@ pub async fn put(
     tx: &Transaction<'_>,
     actor: &Actor,
     forum: i64,
-    (target, id): (TargetKind, i64),
+    (target, id): (SubscriptionTargetKind, i64),
     now: Timestamp,
 ) -> db::Result<bool> {
     let insert = "
@@ -95,8 +99,11 @@ pub async fn put(
 }
 
 /// Removes a subscription, also of hidden content.
-pub async fn unfollow((tx, _, actor, texts): Command<'_>, what: Target) -> Result<()> {
-    let not_followed = || Refusal::NotFound(texts.not_followed.into());
+pub async fn unfollow(
+    (tx, _, actor, texts): Command<'_>,
+    what: SubscriptionTarget,
+) -> BoardResult<()> {
+    let not_followed = || BoardError::NotFound(texts.not_followed.into());
     let (target, id) = key(&what).ok_or_else(not_followed)?;
     let delete = tx
         .change(
@@ -110,7 +117,7 @@ pub async fn unfollow((tx, _, actor, texts): Command<'_>, what: Target) -> Resul
 async fn one(
     connection: &Connection<'_>,
     actor: &Actor,
-    (target, id): (TargetKind, i64),
+    (target, id): (SubscriptionTargetKind, i64),
 ) -> db::Result<Subscription> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!("{SELECT} AND subscription.target = :target AND subscription.target_id = :id")
@@ -125,8 +132,8 @@ fn read(row: &mut RowReader<'_>) -> db::Result<(i64, Subscription)> {
     let place = row.value()?;
     let subscription = Subscription {
         target: match row.value()? {
-            true => TargetKind::Thread,
-            false => TargetKind::Forum,
+            true => SubscriptionTargetKind::Thread,
+            false => SubscriptionTargetKind::Forum,
         },
         target_id: row.id()?,
         forum_id: row.id()?,
@@ -137,33 +144,34 @@ fn read(row: &mut RowReader<'_>) -> db::Result<(i64, Subscription)> {
 }
 
 /// Returns the forum of a visible target.
-async fn forum_of(
+async fn containing_forum(
     connection: &Connection<'_>,
     actor: &Actor,
-    (target, id): (TargetKind, i64),
-) -> Result<Option<i64>> {
+    (target, id): (SubscriptionTargetKind, i64),
+) -> BoardResult<Option<i64>> {
     match target {
-        TargetKind::Forum => Ok(actor.access(id).read.then_some(id)),
-        TargetKind::Thread => match visibility::find(connection, actor, id, None).await {
+        SubscriptionTargetKind::Forum => Ok(actor.access(id).read.then_some(id)),
+        SubscriptionTargetKind::Thread => match visibility::find(connection, actor, id, None).await
+        {
             Ok(location) => Ok(Some(location.forum)),
-            Err(Refusal::Absent) => Ok(None),
+            Err(BoardError::PathNotFound) => Ok(None),
             Err(other) => Err(other),
         },
     }
 }
 
 /// Returns `None` for an invalid id.
-fn key(what: &Target) -> Option<(TargetKind, i64)> {
+fn key(what: &SubscriptionTarget) -> Option<(SubscriptionTargetKind, i64)> {
     let (target, id) = match what {
-        Target::Thread(thread) => (TargetKind::Thread, thread.number()),
-        Target::Forum(forum) => (TargetKind::Forum, forum.number()),
+        SubscriptionTarget::Thread(thread) => (SubscriptionTargetKind::Thread, thread.to_i64()),
+        SubscriptionTarget::Forum(forum) => (SubscriptionTargetKind::Forum, forum.to_i64()),
     };
     Some((target, id.ok()?))
 }
 
-const fn stored(target: TargetKind) -> &'static str {
+const fn stored(target: SubscriptionTargetKind) -> &'static str {
     match target {
-        TargetKind::Thread => "thread",
-        TargetKind::Forum => "forum",
+        SubscriptionTargetKind::Thread => "thread",
+        SubscriptionTargetKind::Forum => "forum",
     }
 }

@@ -2,15 +2,16 @@
 
 use std::sync::LazyLock;
 
-use forum_api::host::{Refusal, Result};
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{
-    LastPost, ListThreads, Page, PostId, StartThread, State, TargetKind, Thread, Timestamp,
+    ContentState, LastPost, ListThreadsParams, NewThread, Page, PostId, SubscriptionTargetKind,
+    Thread, Timestamp,
 };
 
 use super::actor::Actor;
 use super::db::{self, Connection, RowReader, bind};
 use super::events::{DomainEvent, EventScope, STARTED};
-use super::post_insert::{self, NewPost};
+use super::post_insert::{self, PostInsert};
 use super::reference_board::Command;
 use super::settings::{BODY_MAX, TITLE_MAX, Values};
 use super::visibility::{Visibility, sees_thread};
@@ -53,8 +54,8 @@ pub async fn list(
     connection: &Connection<'_>,
     actor: &Actor,
     forum: i64,
-    list: &ListThreads,
-) -> Result<Page<Thread>> {
+    list: &ListThreadsParams,
+) -> BoardResult<Page<Thread>> {
     let (time, id) = page_keys::read(list.after.as_ref())?.unwrap_or((i64::MAX, i64::MAX));
     let visibility = Visibility::of(actor);
     let parameters = bind! {
@@ -65,26 +66,26 @@ pub async fn list(
     let threads = connection
         .all(&LIST, &visibility.with(parameters), |row| read(row, actor))
         .await?;
-    Ok(Page::cut(threads, list.limit, |last| {
+    Ok(Page::from_overfetch(threads, list.limit, |last| {
         page_keys::of(last.last_activity_at, &last.thread_id)
     }))
 }
 
-pub async fn one(connection: &Connection<'_>, actor: &Actor, thread: i64) -> Result<Thread> {
+pub async fn one(connection: &Connection<'_>, actor: &Actor, thread: i64) -> BoardResult<Thread> {
     let visibility = Visibility::of(actor);
     let parameters = bind! { ":thread": thread };
     let thread = connection
         .first(&ONE, &visibility.with(parameters), |row| read(row, actor))
         .await;
-    thread?.ok_or(Refusal::Absent)
+    thread?.ok_or(BoardError::PathNotFound)
 }
 
 /// Starts a thread, with its poll.
 pub async fn start(
     (tx, events, actor, texts): Command<'_>,
     forum: i64,
-    new: StartThread,
-) -> Result<Thread> {
+    new: NewThread,
+) -> BoardResult<Thread> {
     let access = actor.access(forum);
     rules::start(access, texts)?;
     let settings = Values::now(tx).await?;
@@ -95,7 +96,7 @@ pub async fn start(
         None => None,
     };
     post_insert::check_pace(tx, actor, &settings, events.now, texts).await?;
-    let first = NewPost {
+    let first = PostInsert {
         author: actor.member,
         body: &new.body,
         state: rules::first_state(actor.groups),
@@ -107,11 +108,18 @@ pub async fn start(
         polls::add(tx, thread, poll).await?;
     }
     if new.subscribe {
-        subscriptions::put(tx, actor, forum, (TargetKind::Thread, thread), events.now).await?;
+        subscriptions::put(
+            tx,
+            actor,
+            forum,
+            (SubscriptionTargetKind::Thread, thread),
+            events.now,
+        )
+        .await?;
     }
     let around = EventScope::load(tx, thread, Some(post), actor.member).await?;
     let thread = seen(around.thread.clone(), actor);
-    if first.state == State::Visible {
+    if first.state == ContentState::Visible {
         events.record(DomainEvent::Post(STARTED, around.into()));
     }
     Ok(thread)
@@ -123,7 +131,7 @@ fn read(row: &mut RowReader<'_>, actor: &Actor) -> db::Result<Thread> {
 
 /// Returns a thread as `actor` sees it.
 fn seen(mut thread: Thread, actor: &Actor) -> Thread {
-    let access = thread.forum_id.number().map(|forum| actor.access(forum));
+    let access = thread.forum_id.to_i64().map(|forum| actor.access(forum));
     let denial = rules::reply_denial(access.unwrap_or_default(), thread.state, thread.locked);
     thread.can_reply = denial.is_none();
     thread

@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use forum_api::host::{self, Refusal, Result};
-use forum_api::model::{State, Timestamp};
+use forum_api::host::{self, BoardError, BoardResult};
+use forum_api::model::{ContentState, Timestamp};
 
 use super::actor::Actor;
 use super::db::{Bound, Connection, bind};
@@ -76,21 +76,25 @@ pub enum ContentRef {
     Poll(i64),
 }
 
-impl TryFrom<host::Place<'_>> for ContentRef {
-    type Error = Refusal;
+impl TryFrom<host::ResourceRef<'_>> for ContentRef {
+    type Error = BoardError;
 
-    fn try_from(place: host::Place<'_>) -> Result<Self> {
+    fn try_from(place: host::ResourceRef<'_>) -> BoardResult<Self> {
         Ok(match place {
-            host::Place::Thread(thread) => Self::Thread(thread.number()?),
-            host::Place::Post(thread, post) => Self::Post(thread.number()?, post.number()?),
-            host::Place::Poll(poll) => Self::Poll(poll.number()?),
-            _ => return Err(Refusal::NotImplemented),
+            host::ResourceRef::Thread(thread) => Self::Thread(thread.to_i64()?),
+            host::ResourceRef::Post(thread, post) => Self::Post(thread.to_i64()?, post.to_i64()?),
+            host::ResourceRef::Poll(poll) => Self::Poll(poll.to_i64()?),
+            _ => return Err(BoardError::NotImplemented),
         })
     }
 }
 
 /// Returns the forum of visible content.
-pub async fn forum(connection: &Connection<'_>, actor: &Actor, named: ContentRef) -> Result<i64> {
+pub async fn forum(
+    connection: &Connection<'_>,
+    actor: &Actor,
+    named: ContentRef,
+) -> BoardResult<i64> {
     let (thread, post) = match named {
         ContentRef::Thread(thread) => (thread, None),
         ContentRef::Post(thread, post) => (thread, Some(post)),
@@ -103,7 +107,7 @@ pub async fn forum(connection: &Connection<'_>, actor: &Actor, named: ContentRef
 #[derive(Clone, Copy, Debug)]
 pub struct ContentLocation {
     pub forum: i64,
-    pub state: State,
+    pub state: ContentState,
     pub locked: bool,
     /// Place of the last post in the order of posts, in any state.
     pub last_ordered_at: Timestamp,
@@ -115,7 +119,7 @@ pub async fn find(
     actor: &Actor,
     thread: i64,
     post: Option<i64>,
-) -> Result<ContentLocation> {
+) -> BoardResult<ContentLocation> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!(
             "SELECT
@@ -138,5 +142,5 @@ pub async fn find(
             last_ordered_at: row.value()?,
         })
     });
-    location.await?.ok_or(Refusal::Absent)
+    location.await?.ok_or(BoardError::PathNotFound)
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use clap::{Args, Subcommand, value_parser};
-use forum_api::host::{Refusal, Result};
+use forum_api::host::{BoardError, BoardResult};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use crate::board::forums::{self, NewForum};
+use crate::board::forums::{self, ForumInsert};
 use crate::board::generate::{self, Amount};
 use crate::board::groups::Groups;
 use crate::board::moderation::{self, Mark};
@@ -26,7 +26,7 @@ pub enum BoardCommand {
 }
 
 impl BoardCommand {
-    pub async fn run(self, board: &Board) -> Result<Output> {
+    pub async fn run(self, board: &Board) -> BoardResult<Output> {
         let offline = matches!(self, Self::Offline);
         let set = board.write(move |tx, _| {
             Box::pin(async move { Ok(settings::set_offline(tx, offline).await?) })
@@ -73,7 +73,7 @@ pub struct AddForumArgs {
 }
 
 impl ForumCommand {
-    pub async fn run(self, board: &Board) -> Result<Output> {
+    pub async fn run(self, board: &Board) -> BoardResult<Output> {
         match self {
             Self::Add(args) => args.add(board).await,
             Self::Moderator { id, name } => {
@@ -92,9 +92,9 @@ impl ForumCommand {
 }
 
 impl AddForumArgs {
-    async fn add(self, board: &Board) -> Result<Output> {
+    async fn add(self, board: &Board) -> BoardResult<Output> {
         let groups = |names: Option<String>| names.map(|names| Groups::named(&names)).transpose();
-        let forum = NewForum {
+        let forum = ForumInsert {
             title: self.title,
             description: String::new(),
             parent: self.parent,
@@ -130,7 +130,7 @@ pub struct Id {
 }
 
 impl ThreadCommand {
-    pub async fn run(self, board: &Board) -> Result<Output> {
+    pub async fn run(self, board: &Board) -> BoardResult<Output> {
         let (thread, mark, on, done) = match self {
             Self::Lock(Id { id }) => (id, Mark::Locked, true, "Locked"),
             Self::Unlock(Id { id }) => (id, Mark::Locked, false, "Unlocked"),
@@ -153,7 +153,7 @@ pub enum PostCommand {
 }
 
 impl PostCommand {
-    pub async fn run(self, board: &Board) -> Result<Output> {
+    pub async fn run(self, board: &Board) -> BoardResult<Output> {
         let text = match &self {
             Self::Approve(Id { id }) => format!("Approved post {id}."),
             Self::Restore(Id { id }) => format!("Restored post {id}."),
@@ -192,7 +192,7 @@ enum SettingList {
 }
 
 impl SettingCommand {
-    pub async fn run(self, board: &Board) -> Result<Output> {
+    pub async fn run(self, board: &Board) -> BoardResult<Output> {
         if let (Some(key), Some(value)) = (self.key, self.value) {
             return set(board, key, value).await;
         }
@@ -209,9 +209,9 @@ impl SettingCommand {
     }
 }
 
-async fn set(board: &Board, key: String, value: String) -> Result<Output> {
+async fn set(board: &Board, key: String, value: String) -> BoardResult<Output> {
     let setting = settings::named(&key).ok_or_else(|| {
-        Refusal::NotFound(format!(
+        BoardError::NotFound(format!(
             "unknown setting {key:?}; expected one of {}",
             settings::keys()
         ))
@@ -221,7 +221,7 @@ async fn set(board: &Board, key: String, value: String) -> Result<Output> {
         Box::pin(async move {
             let set = setting.set(tx, &value).await?;
             set.ok_or_else(|| {
-                Refusal::invalid("value", format!("{key} must be {}", setting.rule()))
+                BoardError::invalid("value", format!("{key} must be {}", setting.rule()))
             })
         })
     });
@@ -251,7 +251,7 @@ pub struct GenerateCommand {
 const MAX: u64 = 1_000_000_000;
 
 impl GenerateCommand {
-    pub async fn run(self, board: &Board) -> Result<Output> {
+    pub async fn run(self, board: &Board) -> BoardResult<Output> {
         let fresh = board.read(|connection| Box::pin(demo::is_fresh(connection)));
         if !fresh.await? {
             let what = "The board contains more than the demo content. Generated content cannot be removed.";

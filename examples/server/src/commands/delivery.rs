@@ -3,12 +3,12 @@
 use std::fmt;
 
 use clap::{Args, Subcommand};
-use forum_api::host::{Refusal, Result};
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::runtime::{Clock, SystemClock, TokioRuntime};
-use forum_api::store::{Filter, Webhooks};
-use forum_api::webhook::{self, Attempted, State};
-use forum_api::webhook_admin::{Declined, Registry};
+use forum_api::store::{DeliveryFilter, WebhookStores};
+use forum_api::webhook::{self, AttemptRecord, DeliveryState};
+use forum_api::webhook_admin::{WebhookAdmin, WebhookAdminError};
 use serde::Serialize;
 
 use super::webhook::endpoint;
@@ -31,7 +31,7 @@ pub enum DeliveryCommand {
     List {
         /// Only deliveries in this state
         #[arg(long, value_name = "S", value_parser = state)]
-        state: Option<State>,
+        state: Option<DeliveryState>,
         /// Only deliveries to this endpoint
         #[arg(long, value_name = "ID", value_parser = endpoint)]
         endpoint: Option<EndpointId>,
@@ -66,7 +66,7 @@ pub struct RetryArgs {
 }
 
 impl DeliveryCommand {
-    pub async fn run(self, database: &Database) -> Result<Output> {
+    pub async fn run(self, database: &Database) -> BoardResult<Output> {
         let webhooks = database.webhooks();
         match self {
             Self::List { state, endpoint } => list(&webhooks, state, endpoint).await,
@@ -81,7 +81,7 @@ impl DeliveryCommand {
                 let Some(endpoint) = endpoint else {
                     return Output::done();
                 };
-                let retried = Registry::new(webhooks, TokioRuntime)
+                let retried = WebhookAdmin::new(webhooks, TokioRuntime)
                     .retry_dead(&endpoint)
                     .await;
                 let count = retried.map_err(refusal)?;
@@ -101,20 +101,20 @@ impl DeliveryCommand {
 }
 
 async fn list(
-    webhooks: &Webhooks,
-    state: Option<State>,
+    webhooks: &WebhookStores,
+    state: Option<DeliveryState>,
     endpoint: Option<EndpointId>,
-) -> Result<Output> {
-    let mut filter = Filter {
+) -> BoardResult<Output> {
+    let mut filter = DeliveryFilter {
         state,
         endpoint,
         limit: PAGE,
-        ..Filter::default()
+        ..DeliveryFilter::default()
     };
     if let Some(id) = &filter.endpoint
         && webhooks.endpoints.find(id).await?.is_none()
     {
-        return Err(refusal(Declined::NoSuchEndpoint));
+        return Err(refusal(WebhookAdminError::EndpointNotFound));
     }
     let mut all = Vec::new();
     loop {
@@ -132,7 +132,7 @@ async fn list(
     Output::list(all)
 }
 
-async fn retry(webhooks: &Webhooks, id: &DeliveryId) -> Result<Output> {
+async fn retry(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> {
     if webhooks.deliveries.retry(id, SystemClock.now()).await? {
         return Output::done_with(format_args!("Queued delivery {id} again."));
     }
@@ -140,20 +140,20 @@ async fn retry(webhooks: &Webhooks, id: &DeliveryId) -> Result<Output> {
     let (found, _) = found.ok_or_else(|| not_found(id))?;
     let state = found.progress.state.as_str();
     let reason = format!("the delivery is {state}: an attempt is already due or in progress");
-    Err(Refusal::Conflict(reason))
+    Err(BoardError::Conflict(reason))
 }
 
-fn delivery(id: &str) -> Result<DeliveryId, &'static str> {
-    DeliveryId::new(id).ok_or("not a delivery id")
+fn delivery(id: &str) -> BoardResult<DeliveryId, &'static str> {
+    DeliveryId::parse(id).ok_or("not a delivery id")
 }
 
-fn not_found(id: &DeliveryId) -> Refusal {
-    Refusal::NotFound(format!("unknown delivery \"{id}\""))
+fn not_found(id: &DeliveryId) -> BoardError {
+    BoardError::NotFound(format!("unknown delivery \"{id}\""))
 }
 
-fn state(name: &str) -> Result<State, String> {
-    State::new(name).ok_or_else(|| {
-        let known = State::ALL.map(State::as_str).join(", ");
+fn state(name: &str) -> BoardResult<DeliveryState, String> {
+    DeliveryState::parse(name).ok_or_else(|| {
+        let known = DeliveryState::ALL.map(DeliveryState::as_str).join(", ");
         format!("expected one of {known}")
     })
 }
@@ -170,11 +170,11 @@ struct DeliveryListing {
     created_at: Timestamp,
     next_attempt_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    log: Option<Vec<Attempted>>,
+    log: Option<Vec<AttemptRecord>>,
 }
 
 impl DeliveryListing {
-    fn new(delivery: webhook::Delivery, log: Option<Vec<Attempted>>) -> Self {
+    fn new(delivery: webhook::Delivery, log: Option<Vec<AttemptRecord>>) -> Self {
         Self {
             id: delivery.id,
             endpoint_id: delivery.endpoint,
@@ -219,11 +219,11 @@ impl fmt::Display for DeliveryListing {
 }
 
 /// Formats an attempt as `#2  17 ms  503  "the answer"`. The answer is quoted: a receiver cannot write lines of its own.
-fn format_attempt(attempted: &Attempted) -> String {
+fn format_attempt(attempted: &AttemptRecord) -> String {
     let (number, took) = (attempted.attempt, attempted.duration_ms);
     let status = attempted.status.map(|status| status.to_string());
     let answer = attempted
-        .answer
+        .response_excerpt
         .as_ref()
         .filter(|answer| !answer.is_empty());
     let answer = answer.map(|answer| format!("{answer:?}"));
@@ -245,9 +245,9 @@ pub struct WorkerCommand {
 
 impl WorkerCommand {
     /// Works until the process is stopped.
-    pub async fn run(self, url: &str, database: &Database, board: &Board) -> Result<Output> {
+    pub async fn run(self, url: &str, database: &Database, board: &Board) -> BoardResult<Output> {
         let _log = Log::start(self.log);
-        let shutdown = Shutdown::listen().map_err(Refusal::failed)?;
+        let shutdown = Shutdown::listen().map_err(BoardError::internal)?;
         let secrets = Secrets::find(url, self.webhooks.secret_key_file.as_deref())?;
         let environment = secrets.environment();
         let registry = self.webhooks.registry(database, &environment);

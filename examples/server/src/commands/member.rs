@@ -1,7 +1,7 @@
 //! `member`.
 
 use clap::{Args, Subcommand};
-use forum_api::host::{Refusal, Result};
+use forum_api::host::{BoardError, BoardResult};
 use serde_json::json;
 
 use crate::board::groups::Groups;
@@ -55,7 +55,7 @@ enum Change {
 }
 
 impl MemberCommand {
-    pub async fn run(self, board: &Board) -> Result<Output> {
+    pub async fn run(self, board: &Board) -> BoardResult<Output> {
         let (name, new) = match self {
             Self::Add { name, groups } => return add(board, name, groups).await,
             Self::Password {
@@ -75,7 +75,7 @@ impl MemberCommand {
     }
 }
 
-async fn add(board: &Board, name: String, groups: String) -> Result<Output> {
+async fn add(board: &Board, name: String, groups: String) -> BoardResult<Output> {
     let groups = Groups::named(&groups)?;
     let add = board.write(move |tx, events| {
         Box::pin(async move { accounts::add(tx, &name, groups, events.now).await })
@@ -84,7 +84,7 @@ async fn add(board: &Board, name: String, groups: String) -> Result<Output> {
     Output::new(id, json!({ "userId": id.to_string() }))
 }
 
-async fn change(board: &Board, name: String, new: Change) -> Result<Output> {
+async fn change(board: &Board, name: String, new: Change) -> BoardResult<Output> {
     let text = match &new {
         Change::PasswordHash(_) => format!("Set the password of {name:?}."),
         Change::Banned(true) => format!("Banned {name:?}."),
@@ -102,7 +102,7 @@ async fn change(board: &Board, name: String, new: Change) -> Result<Output> {
             }
             if administrators > 0 && accounts::administrators(tx).await? == 0 {
                 let reason = format!("{name:?} is the last administrator who can sign in");
-                return Err(Refusal::Conflict(reason));
+                return Err(BoardError::Conflict(reason));
             }
             Ok(())
         })

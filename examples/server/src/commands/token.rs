@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::fmt;
 
 use clap::{Args, Subcommand};
-use forum_api::host::{Refusal, Result};
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{Timestamp, UserId};
-use forum_api::runtime::{Clock, SystemClock, SystemEntropy};
+use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::Surface;
-use forum_api::store::Tokens;
-use forum_api::token::{Issue, IssueError, Lookup, TokenRecord, issue};
+use forum_api::store::TokenStore;
+use forum_api::token::{IssueError, Lookup, TokenRecord, TokenRequest, issue_token};
 use serde::Serialize;
 
 use crate::board::db::Database;
@@ -73,7 +73,7 @@ pub struct IssueArgs {
 }
 
 impl TokenCommand {
-    pub async fn run(self, database: &Database, board: &Board) -> Result<Output> {
+    pub async fn run(self, database: &Database, board: &Board) -> BoardResult<Output> {
         let tokens = &*database.stores().tokens;
         match self {
             Self::Issue(args) => args.issue(tokens, board).await,
@@ -83,14 +83,14 @@ impl TokenCommand {
                     return Output::done_with(format_args!("Revoked token {lookup}."));
                 }
                 let reason = format!("unknown token \"{lookup}\"");
-                Err(Refusal::NotFound(reason))
+                Err(BoardError::NotFound(reason))
             }
         }
     }
 }
 
 impl IssueArgs {
-    async fn issue(self, tokens: &dyn Tokens, board: &Board) -> Result<Output> {
+    async fn issue(self, tokens: &dyn TokenStore, board: &Board) -> BoardResult<Output> {
         let prompt = format!("Password of {}", self.admin);
         let password = prompt::password(&prompt, self.password_stdin)?;
         check_password(board, self.admin, password).await?;
@@ -98,26 +98,26 @@ impl IssueArgs {
         let owner = board.read(move |connection| {
             Box::pin(async move { accounts::named(connection, &self.owner).await })
         });
-        let wanted = Issue {
+        let wanted = TokenRequest {
             owner: &UserId::from(owner.await?),
             label: &self.label,
             scopes: &scopes(&self.scopes, surface),
             expires_in_days: &self.expires_in_days,
         };
         let now = SystemClock.now();
-        let issued = issue(tokens, &SystemEntropy, surface, wanted, now).await;
+        let issued = issue_token(tokens, &OsRandom, surface, wanted, now).await;
         let (token, record) = issued.map_err(|error| refusal(&error, surface))?;
         let names = member_names(board, vec![record.owner.clone()]).await?;
         let shown = TokenListing {
-            token: Some(token.reveal().into()),
+            token: Some(token.expose_secret().into()),
             ..TokenListing::new(&names, record, now)
         };
-        Output::new(token.reveal(), shown)
+        Output::new(token.expose_secret(), shown)
     }
 }
 
 /// Translates the error for the operator. The error of an unknown scope lists the known scopes.
-fn refusal(error: &IssueError, surface: Surface) -> Refusal {
+fn refusal(error: &IssueError, surface: Surface) -> BoardError {
     let reason = match error {
         IssueError::UnknownScope(_) => {
             let known = scopes("all", surface).join(", ");
@@ -125,7 +125,7 @@ fn refusal(error: &IssueError, surface: Surface) -> Refusal {
         }
         _ => error.to_string(),
     };
-    Refusal::invalid("token", reason)
+    BoardError::invalid("token", reason)
 }
 
 /// Splits the names of scopes; `all` stands for those of the surface.
@@ -136,18 +136,18 @@ pub fn scopes(text: &str, surface: Surface) -> Vec<String> {
     }
 }
 
-async fn check_password(board: &Board, admin: String, password: String) -> Result<()> {
+async fn check_password(board: &Board, admin: String, password: String) -> BoardResult<()> {
     let hash = board.read(move |connection| {
         Box::pin(async move { accounts::administrators_password(connection, &admin).await })
     });
     let right = passwords::is_right(password, hash.await?).await?;
     if !right {
-        return Err(Refusal::Forbidden("incorrect password".into()));
+        return Err(BoardError::Forbidden("incorrect password".into()));
     }
     Ok(())
 }
 
-async fn list(tokens: &dyn Tokens, board: &Board) -> Result<Output> {
+async fn list(tokens: &dyn TokenStore, board: &Board) -> BoardResult<Output> {
     let now = SystemClock.now();
     let mut all = Vec::new();
     let mut page = tokens.list(None, PAGE).await?;
@@ -163,7 +163,7 @@ async fn list(tokens: &dyn Tokens, board: &Board) -> Result<Output> {
     Output::list(all)
 }
 
-fn lookup(text: &str) -> Result<Lookup, &'static str> {
+fn lookup(text: &str) -> BoardResult<Lookup, &'static str> {
     Lookup::parse(text).ok_or("expected a lookup of 16 letters and digits")
 }
 

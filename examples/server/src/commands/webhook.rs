@@ -4,11 +4,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use forum_api::host::{Refusal, Result};
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{EndpointId, Timestamp, UserId};
-use forum_api::store::Webhooks;
-use forum_api::webhook::{Endpoint, Secret, Topics};
-use forum_api::webhook_admin::{Declined, Registration, Registry, Revealed};
+use forum_api::store::WebhookStores;
+use forum_api::webhook::{Endpoint, TopicSet, WebhookSecret};
+use forum_api::webhook_admin::{EndpointWithSecret, NewEndpoint, WebhookAdmin, WebhookAdminError};
 use serde::Serialize;
 
 use crate::board::db::Database;
@@ -85,7 +85,7 @@ struct AddArgs {
 }
 
 impl WebhookCommand {
-    pub async fn run(self, url: &str, database: &Database, board: &Board) -> Result<Output> {
+    pub async fn run(self, url: &str, database: &Database, board: &Board) -> BoardResult<Output> {
         if let Action::Reseal { old_key, new_key } = self.action {
             return reseal(&self.options, database, old_key.as_deref(), &new_key).await;
         }
@@ -102,7 +102,7 @@ impl WebhookCommand {
                 confirm,
             } => {
                 let found = database.webhooks().endpoints.find(&id).await?;
-                let found = found.ok_or_else(|| refusal(Declined::NoSuchEndpoint))?;
+                let found = found.ok_or_else(|| refusal(WebhookAdminError::EndpointNotFound))?;
                 let what = format!("Removes {id} ({}) with its deliveries.", found.url);
                 confirm.ask(&what)?;
                 let removed = registry.remove(&id).await;
@@ -121,11 +121,11 @@ impl WebhookCommand {
                 return Output::done_with(sent.map_err(refusal)?);
             }
             Action::Enable(Id { id }) => {
-                let enabled = registry.enable(&id, true).await;
+                let enabled = registry.set_enabled(&id, true).await;
                 enabled.map(|_| format!("Enabled endpoint {id}."))
             }
             Action::Disable(Id { id }) => {
-                let disabled = registry.enable(&id, false).await;
+                let disabled = registry.set_enabled(&id, false).await;
                 disabled.map(|_| format!("Disabled endpoint {id}."))
             }
             Action::Reseal { .. } => return Output::done(),
@@ -146,10 +146,10 @@ async fn reseal(
     database: &Database,
     old_key: Option<&Path>,
     new_key: &Path,
-) -> Result<Output> {
+) -> BoardResult<Output> {
     if options.secret_key_file.is_some() {
         let reason = "use --old-key and --new-key instead of --secret-key-file";
-        return Err(Refusal::invalid("key", reason));
+        return Err(BoardError::invalid("key", reason));
     }
     let (old, new) = (
         Secrets::read_or_plaintext(old_key)?,
@@ -167,47 +167,50 @@ async fn reseal(
 }
 
 impl AddArgs {
-    async fn add(self, registry: &Registry, board: &Board) -> Result<Output> {
-        let topics = self.topics.parse::<Topics>();
+    async fn add(self, registry: &WebhookAdmin, board: &Board) -> BoardResult<Output> {
+        let topics = self.topics.parse::<TopicSet>();
         let owner = board.read(move |connection| {
             Box::pin(async move { accounts::named(connection, &self.owner).await })
         });
-        let new = Registration {
+        let new = NewEndpoint {
             url: self.url,
             topics: topics.map_err(|unknown| refusal(unknown.into()))?,
             owner: UserId::from(owner.await?),
             secret: self.secret_stdin.then(read_secret).transpose()?,
         };
-        let added = registry.register(new).await;
+        let added = registry.add(new).await;
         reveal(added.map_err(refusal)?, board).await
     }
 }
 
-fn read_secret() -> Result<Secret> {
+fn read_secret() -> BoardResult<WebhookSecret> {
     let text = prompt::first_line_of_stdin()?;
-    Secret::new(&text).map_err(|error| Refusal::invalid("secret", error.to_string()))
+    WebhookSecret::parse(&text).map_err(|error| BoardError::invalid("secret", error.to_string()))
 }
 
-async fn list(webhooks: &Webhooks, board: &Board) -> Result<Output> {
+async fn list(webhooks: &WebhookStores, board: &Board) -> BoardResult<Output> {
     let mut all = Vec::new();
-    for endpoint in webhooks.endpoints.all().await? {
+    for endpoint in webhooks.endpoints.list().await? {
         all.push(EndpointListing::new(board, endpoint).await?);
     }
     Output::list(all)
 }
 
-async fn reveal(Revealed { endpoint, secret }: Revealed, board: &Board) -> Result<Output> {
-    let text = format!("{} {}", endpoint.id, secret.reveal());
+async fn reveal(
+    EndpointWithSecret { endpoint, secret }: EndpointWithSecret,
+    board: &Board,
+) -> BoardResult<Output> {
+    let text = format!("{} {}", endpoint.id, secret.expose_secret());
     let shown = EndpointListing {
-        secret: Some(secret.reveal().into()),
+        secret: Some(secret.expose_secret().into()),
         ..EndpointListing::new(board, endpoint).await?
     };
     Output::new(text, shown)
 }
 
 /// Parses an endpoint's id.
-pub fn endpoint(id: &str) -> Result<EndpointId, &'static str> {
-    EndpointId::new(id).ok_or("not an endpoint id")
+pub fn endpoint(id: &str) -> BoardResult<EndpointId, &'static str> {
+    EndpointId::parse(id).ok_or("not an endpoint id")
 }
 
 /// An endpoint in the output. `secret` is present when it was just made.
@@ -225,8 +228,8 @@ struct EndpointListing {
 }
 
 impl EndpointListing {
-    async fn new(board: &Board, endpoint: Endpoint) -> Result<Self> {
-        let owner = endpoint.owner.number()?;
+    async fn new(board: &Board, endpoint: Endpoint) -> BoardResult<Self> {
+        let owner = endpoint.owner.to_i64()?;
         let owner = board.read(move |connection| Box::pin(accounts::name(connection, owner)));
         Ok(Self {
             owner: owner.await?,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forum_api::host::{Fault, Stored};
+use forum_api::host::{BackendError, BackendResult};
 use metrics::{describe_gauge, gauge};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::runtime::Handle;
@@ -30,10 +30,10 @@ impl Metrics {
     ///
     /// # Errors
     /// If the process already has one.
-    pub fn install() -> Stored<Self> {
+    pub fn install() -> BackendResult<Self> {
         let builder = PrometheusBuilder::new().set_buckets(&BUCKETS);
         let recorder = builder.and_then(PrometheusBuilder::install_recorder);
-        let metrics = Self(recorder.map_err(Fault::new)?);
+        let metrics = Self(recorder.map_err(BackendError::new)?);
         forum_api::metrics::describe();
         describe_gauge!(TASKS, "Tasks that are not done.");
         let handle = metrics.0.clone();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::host::Refusal;
+use forum_api::host::BoardError;
 use forum_api::store::SchemaStatus;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
@@ -68,7 +68,7 @@ impl Readiness {
         let probe = timeout(PROBE_TIMEOUT, async {
             self.database.check_writable().await?;
             let library = self.database.library_schema_status().await?;
-            Ok::<_, Refusal>([library, self.board.schema_status().await?])
+            Ok::<_, BoardError>([library, self.board.schema_status().await?])
         });
         let outcome = probe.await;
         // A newer schema serves older programs while the nodes are upgraded one by one.

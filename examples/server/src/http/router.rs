@@ -7,7 +7,7 @@ use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use forum_api::panel::Panel;
-use forum_api::swagger_ui::Docs;
+use forum_api::swagger_ui::SwaggerUi;
 use forum_api::{ForumApi, Malformed};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
@@ -37,7 +37,7 @@ pub struct ServerRouter {
     /// Signs members in and out.
     pub sign_in: SignIn,
     /// Serves everything below [`DOCS`].
-    pub docs: Docs,
+    pub docs: SwaggerUi,
     /// Serves `/metrics`.
     pub metrics: Metrics,
     /// Serves `/health` and `/ready`.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use forum_api::host::{Refusal, Result};
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::UserId;
 
 use crate::board::{Board, accounts, passwords};
@@ -10,7 +10,7 @@ use crate::board::{Board, accounts, passwords};
 pub use crate::board::accounts::Login as Account;
 
 /// Returns the account of this name, if it can sign in.
-pub async fn by_name(board: &Board, name: &str) -> Result<Option<Account>> {
+pub async fn by_name(board: &Board, name: &str) -> BoardResult<Option<Account>> {
     match id(board, name).await? {
         Some(member) => by_id(board, member).await,
         None => Ok(None),
@@ -18,7 +18,7 @@ pub async fn by_name(board: &Board, name: &str) -> Result<Option<Account>> {
 }
 
 /// Returns the account of this member, if it can sign in.
-pub async fn by_id(board: &Board, member: i64) -> Result<Option<Account>> {
+pub async fn by_id(board: &Board, member: i64) -> BoardResult<Option<Account>> {
     let login = board.read(move |connection| {
         Box::pin(async move { Ok(accounts::login(connection, member).await?) })
     });
@@ -26,7 +26,10 @@ pub async fn by_id(board: &Board, member: i64) -> Result<Option<Account>> {
 }
 
 /// Returns the account if this is its password. Takes as long without an account.
-pub async fn with_password(account: Option<Account>, password: &str) -> Result<Option<Account>> {
+pub async fn with_password(
+    account: Option<Account>,
+    password: &str,
+) -> BoardResult<Option<Account>> {
     let Some(account) = account else {
         return passwords::hash(password.into()).await.map(|_| None);
     };
@@ -35,18 +38,18 @@ pub async fn with_password(account: Option<Account>, password: &str) -> Result<O
 }
 
 /// Returns the id of the member of this name.
-pub async fn id(board: &Board, name: &str) -> Result<Option<i64>> {
+pub async fn id(board: &Board, name: &str) -> BoardResult<Option<i64>> {
     let name = name.to_owned();
     let found = board
         .read(move |connection| Box::pin(async move { accounts::named(connection, &name).await }));
     match found.await {
-        Err(Refusal::NotFound(_)) => Ok(None),
+        Err(BoardError::NotFound(_)) => Ok(None),
         found => found.map(Some),
     }
 }
 
 /// Returns the names of these members, by one query. Members whose account is gone are absent.
-pub async fn names(board: &Board, members: Vec<UserId>) -> Result<HashMap<UserId, String>> {
+pub async fn names(board: &Board, members: Vec<UserId>) -> BoardResult<HashMap<UserId, String>> {
     let names = board.read(move |connection| {
         Box::pin(async move { accounts::names(connection, &members).await })
     });

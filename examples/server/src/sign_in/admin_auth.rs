@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use forum_api::async_trait;
-use forum_api::host::{Operator, Session, Stored};
+use forum_api::host::{AdminAuth, BackendResult, Session};
 use forum_api::model::UserId;
 use http::request::Parts;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -13,8 +13,8 @@ use super::{accounts, session};
 use crate::board::groups::Group;
 
 #[async_trait]
-impl Operator for SignIn {
-    async fn signed_in(&self, head: &Parts) -> Stored<Option<Session>> {
+impl AdminAuth for SignIn {
+    async fn session(&self, head: &Parts) -> BackendResult<Option<Session>> {
         let Some(id) = session::read_cookie(&head.headers) else {
             return Ok(None);
         };
@@ -27,8 +27,8 @@ impl Operator for SignIn {
         Ok(Some(session))
     }
 
-    async fn is_password(&self, session: &Session, password: &str) -> Stored<bool> {
-        let Ok(member) = session.member().number() else {
+    async fn verify_password(&self, session: &Session, password: &str) -> BackendResult<bool> {
+        let Ok(member) = session.user_id().to_i64() else {
             return Ok(false);
         };
         let account = accounts::by_id(self.board(), member).await?;
@@ -36,26 +36,26 @@ impl Operator for SignIn {
         Ok(accounts::with_password(account, password).await?.is_some())
     }
 
-    async fn find(&self, username: &str) -> Stored<Option<UserId>> {
+    async fn user_id_by_name(&self, username: &str) -> BackendResult<Option<UserId>> {
         let found = accounts::id(self.board(), username).await?;
         Ok(found.map(UserId::from))
     }
 
-    async fn name(&self, member: &UserId) -> Stored<Option<String>> {
+    async fn username(&self, member: &UserId) -> BackendResult<Option<String>> {
         let mut names = self.names(std::slice::from_ref(member)).await?;
         Ok(names.remove(member))
     }
 
-    async fn names(&self, members: &[UserId]) -> Stored<HashMap<UserId, String>> {
+    async fn names(&self, members: &[UserId]) -> BackendResult<HashMap<UserId, String>> {
         Ok(accounts::names(self.board(), members.to_vec()).await?)
     }
 
-    fn sign_in(&self, back: &str) -> String {
+    fn sign_in_url(&self, back: &str) -> String {
         let back = utf8_percent_encode(back, NON_ALPHANUMERIC);
         format!("{SIGN_IN}?back={back}")
     }
 
-    fn sign_out(&self) -> Option<&str> {
+    fn sign_out_path(&self) -> Option<&str> {
         Some(SIGN_OUT)
     }
 }

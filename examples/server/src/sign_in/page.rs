@@ -1,7 +1,7 @@
 //! The sign-in page. It uses the style sheet of the control panel, and no script.
 
 use axum::response::{IntoResponse, Response};
-use forum_api::panel::page_headers;
+use forum_api::panel::security_headers;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 use maud::{DOCTYPE, html};
@@ -55,6 +55,6 @@ pub fn sign_in_page(status: StatusCode, form: &SignInForm, reason: Option<&str>)
 /// Adds the headers that every page of the panel has, and forbids caching.
 pub fn add_page_headers(response: &mut Response) {
     let headers = response.headers_mut();
-    headers.extend(page_headers());
+    headers.extend(security_headers());
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
 }

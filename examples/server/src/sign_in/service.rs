@@ -10,11 +10,11 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use forum_api::host::{Refusal, Result, Stored};
-use forum_api::panel::is_own_form;
+use forum_api::host::{BackendResult, BoardError, BoardResult};
+use forum_api::panel::is_same_origin_form;
 use forum_api::runtime::{Clock, SystemClock};
-use forum_api::store::Budgets;
-use forum_api::{Settings, client_address};
+use forum_api::store::RateLimitStore;
+use forum_api::{ApiSettings, client_ip};
 use http::header::{LOCATION, RETRY_AFTER, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderValue, StatusCode, Uri};
@@ -51,7 +51,7 @@ pub struct SignIn(Arc<SignInState>);
 
 struct SignInState {
     board: Board,
-    settings: Settings,
+    settings: ApiSettings,
     public_origin: String,
     cookie: Cookie,
     throttle: Throttle,
@@ -67,7 +67,7 @@ enum SignInError {
     Throttled(Duration),
     Busy,
     InvalidCredentials,
-    Failed(Refusal),
+    Failed(BoardError),
 }
 
 impl SignIn {
@@ -75,9 +75,9 @@ impl SignIn {
     /// `budgets`.
     pub fn new(
         board: Board,
-        settings: Settings,
+        settings: ApiSettings,
         public_origin: &str,
-        budgets: Arc<dyn Budgets>,
+        budgets: Arc<dyn RateLimitStore>,
     ) -> Self {
         Self(Arc::new(SignInState {
             board,
@@ -109,7 +109,7 @@ impl SignIn {
     }
 
     /// Begins a new session and ends the browser's previous one, so that no session is taken over.
-    async fn begin(&self, head: &Parts, form: &SignInForm) -> Result<String, SignInError> {
+    async fn begin(&self, head: &Parts, form: &SignInForm) -> BoardResult<String, SignInError> {
         let account = self.account(head, form).await?;
         let previous = session::read_cookie(&head.headers);
         let session = session::begin(&self.0.board, account, previous).await?;
@@ -117,7 +117,7 @@ impl SignIn {
     }
 
     /// Ends the browser's session.
-    async fn end(&self, head: &Parts) -> Result<(), SignInError> {
+    async fn end(&self, head: &Parts) -> BoardResult<(), SignInError> {
         self.check_origin(head)?;
         if let Some(session) = session::read_cookie(&head.headers) {
             session::end(&self.0.board, &session).await?;
@@ -125,15 +125,15 @@ impl SignIn {
         Ok(())
     }
 
-    fn check_origin(&self, head: &Parts) -> Result<(), SignInError> {
-        if !is_own_form(head, &self.0.public_origin) {
+    fn check_origin(&self, head: &Parts) -> BoardResult<(), SignInError> {
+        if !is_same_origin_form(head, &self.0.public_origin) {
             return Err(SignInError::ForeignForm);
         }
         Ok(())
     }
 
     /// Returns the account with this name and password.
-    async fn account(&self, head: &Parts, form: &SignInForm) -> Result<Account, SignInError> {
+    async fn account(&self, head: &Parts, form: &SignInForm) -> BoardResult<Account, SignInError> {
         self.check_origin(head)?;
         let attempt = Attempt::new(&form.name, self.prefix(head), SystemClock.now());
         within_limits(self.0.throttle.wait(&attempt).await)?;
@@ -141,7 +141,7 @@ impl SignIn {
         // A task of its own: a client that disconnects neither frees a place in the queue nor keeps a refund.
         let check =
             tokio::spawn(async move { sign_in.check(&attempt, &name, &password).await }).await;
-        check.map_err(Refusal::failed)?
+        check.map_err(BoardError::internal)?
     }
 
     /// Checks name and password, and counts a failure.
@@ -150,7 +150,7 @@ impl SignIn {
         attempt: &Attempt,
         name: &str,
         password: &str,
-    ) -> Result<Account, SignInError> {
+    ) -> BoardResult<Account, SignInError> {
         let state = &self.0;
         let _place = state.queue.try_acquire().map_err(|_| SignInError::Busy)?;
         let _permit = state.checks.acquire().await;
@@ -170,7 +170,7 @@ impl SignIn {
     fn prefix(&self, head: &Parts) -> Option<u128> {
         let settings = &self.0.settings;
         let peer = head.extensions.get::<SocketAddr>()?.ip();
-        let client = client_address(peer, &head.headers, &settings.trusted_proxies);
+        let client = client_ip(peer, &head.headers, &settings.trusted_proxies);
         Some(settings.address_prefix(client))
     }
 }
@@ -181,15 +181,15 @@ impl fmt::Debug for SignIn {
     }
 }
 
-impl From<Refusal> for SignInError {
-    fn from(refusal: Refusal) -> Self {
+impl From<BoardError> for SignInError {
+    fn from(refusal: BoardError) -> Self {
         Self::Failed(refusal)
     }
 }
 
 /// Refuses an attempt that has to wait.
-fn within_limits(wait: Stored<Option<Duration>>) -> Result<(), SignInError> {
-    let wait = wait.map_err(Refusal::from)?;
+fn within_limits(wait: BackendResult<Option<Duration>>) -> BoardResult<(), SignInError> {
+    let wait = wait.map_err(BoardError::from)?;
     wait.map_or(Ok(()), |wait| Err(SignInError::Throttled(wait)))
 }
 
@@ -276,7 +276,7 @@ fn redirect(path: &str, cookie: &str) -> Response {
 #[cfg(test)]
 mod tests {
     use forum_api::Language;
-    use forum_api::store::memory::MemoryBudgets;
+    use forum_api::store::memory::MemoryRateLimitStore;
     use tower::ServiceExt;
 
     use super::*;
@@ -287,8 +287,8 @@ mod tests {
         let url = DatabaseUrl::parse("sqlite::memory:", true).unwrap();
         let open = url.open(Language::English, Migrations::Apply);
         let (_database, board) = open.await.unwrap();
-        let budgets = Arc::new(MemoryBudgets::default());
-        let sign_in = SignIn::new(board, Settings::default(), "", budgets);
+        let budgets = Arc::new(MemoryRateLimitStore::default());
+        let sign_in = SignIn::new(board, ApiSettings::default(), "", budgets);
         let _queue = sign_in.0.queue.try_acquire_many(QUEUE as u32).unwrap();
         let form = Body::from("name=admin&password=x");
         let request = Request::post(SIGN_IN).body(form).unwrap();

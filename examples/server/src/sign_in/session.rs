@@ -1,8 +1,8 @@
 //! Sessions in the browser: a cookie holds the id, of which the board keeps the hash.
 
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine};
-use forum_api::host::{Refusal, Result};
-use forum_api::runtime::{Entropy, SystemEntropy};
+use forum_api::host::{BoardError, BoardResult};
+use forum_api::runtime::{OsRandom, RandomSource};
 use http::HeaderMap;
 use http::header::COOKIE;
 use sha2::{Digest, Sha256};
@@ -20,9 +20,9 @@ pub struct SessionId(String);
 impl SessionId {
     const LENGTH: usize = 43;
 
-    fn generate() -> Result<Self> {
+    fn generate() -> BoardResult<Self> {
         let mut bits = [0; 32];
-        SystemEntropy.fill(&mut bits).map_err(Refusal::failed)?;
+        OsRandom.fill(&mut bits).map_err(BoardError::internal)?;
         Ok(Self(BASE64_URL_SAFE_NO_PAD.encode(bits)))
     }
 
@@ -78,7 +78,7 @@ pub async fn begin(
     board: &Board,
     account: Account,
     previous: Option<SessionId>,
-) -> Result<SessionId> {
+) -> BoardResult<SessionId> {
     let id = SessionId::generate()?;
     let (hash, previous) = (id.hash(), previous.map(|previous| previous.hash()));
     let begin = board.write(move |tx, events| {
@@ -94,7 +94,7 @@ pub async fn begin(
 }
 
 /// Ends a session.
-pub async fn end(board: &Board, id: &SessionId) -> Result<()> {
+pub async fn end(board: &Board, id: &SessionId) -> BoardResult<()> {
     let hash = id.hash();
     let end =
         board.write(move |tx, _| Box::pin(async move { Ok(sessions::end(tx, &hash).await?) }));

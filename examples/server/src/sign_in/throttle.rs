@@ -4,40 +4,40 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::host::Stored;
+use forum_api::host::BackendResult;
 use forum_api::model::Timestamp;
-use forum_api::rate_limit::{BudgetKey, Charge, Window};
-use forum_api::store::Budgets;
+use forum_api::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
+use forum_api::store::RateLimitStore;
 
 /// Failures per name and address prefix.
-const BY_NAME: Window = Window {
+const BY_NAME: Budget = Budget {
     units: 10,
-    length: Duration::from_secs(5 * 60),
+    window: Duration::from_secs(5 * 60),
 };
 
 /// Failures per address prefix.
-const BY_PREFIX: Window = Window {
+const BY_PREFIX: Budget = Budget {
     units: 50,
-    length: Duration::from_secs(5 * 60),
+    window: Duration::from_secs(5 * 60),
 };
 
 /// Failed sign-ins, counted in the store of the API's rate limits: bounded, and shared by the nodes that share a Redis.
-pub struct Throttle(Arc<dyn Budgets>);
+pub struct Throttle(Arc<dyn RateLimitStore>);
 
 /// The limits that apply to one attempt.
 pub struct Attempt {
-    keys: [(BudgetKey, Window); 2],
+    keys: [(RateLimitKey, Budget); 2],
     at: Timestamp,
 }
 
 impl Throttle {
     /// Failed sign-ins, counted in `budgets`.
-    pub const fn new(budgets: Arc<dyn Budgets>) -> Self {
+    pub const fn new(budgets: Arc<dyn RateLimitStore>) -> Self {
         Self(budgets)
     }
 
     /// Returns how long to wait if the attempt exceeds a limit. Charges nothing.
-    pub async fn wait(&self, attempt: &Attempt) -> Stored<Option<Duration>> {
+    pub async fn wait(&self, attempt: &Attempt) -> BackendResult<Option<Duration>> {
         for (key, window) in &attempt.keys {
             let charge = self.0.charge(key, 0, *window, attempt.at).await?;
             if charge.remaining == 0 {
@@ -49,14 +49,14 @@ impl Throttle {
 
     /// Counts the attempt as a failure until it is [taken back](Self::refund), so that concurrent attempts cannot exceed
     /// a limit. Returns how long to wait, and counts nothing, if the attempt exceeds one.
-    pub async fn charge(&self, attempt: &Attempt) -> Stored<Option<Duration>> {
+    pub async fn charge(&self, attempt: &Attempt) -> BackendResult<Option<Duration>> {
         let [name, prefix] = &attempt.keys;
         let charge = self.0.charge(&name.0, 1, name.1, attempt.at).await?;
-        if !charge.granted {
+        if !charge.allowed {
             return Ok(Some(until_reset(charge)));
         }
         let charge = self.0.charge(&prefix.0, 1, prefix.1, attempt.at).await?;
-        if !charge.granted {
+        if !charge.allowed {
             self.0.refund(&name.0, 1, name.1, attempt.at).await?;
             return Ok(Some(until_reset(charge)));
         }
@@ -64,7 +64,7 @@ impl Throttle {
     }
 
     /// Takes back the charge of an attempt that did not fail.
-    pub async fn refund(&self, attempt: &Attempt) -> Stored<()> {
+    pub async fn refund(&self, attempt: &Attempt) -> BackendResult<()> {
         for (key, window) in &attempt.keys {
             self.0.refund(key, 1, *window, attempt.at).await?;
         }
@@ -78,7 +78,7 @@ impl Attempt {
     pub fn new(name: &str, prefix: Option<u128>, at: Timestamp) -> Self {
         let prefix = prefix.map_or("-".into(), |prefix| format!("{prefix:032x}"));
         let by_name = format!("{prefix} {}", name.to_ascii_lowercase());
-        let key = |purpose, subject: &str| BudgetKey::attempts(purpose, subject.as_bytes());
+        let key = |purpose, subject: &str| RateLimitKey::attempts(purpose, subject.as_bytes());
         let keys = [
             (key("sign-in by name", &by_name), BY_NAME),
             (key("sign-in by prefix", &prefix), BY_PREFIX),
@@ -87,13 +87,15 @@ impl Attempt {
     }
 }
 
-fn until_reset(charge: Charge) -> Duration {
-    charge.reset.since(charge.at)
+fn until_reset(charge: RateLimitDecision) -> Duration {
+    charge
+        .resets_at
+        .saturating_duration_since(charge.charged_at)
 }
 
 #[cfg(test)]
 mod tests {
-    use forum_api::store::memory::MemoryBudgets;
+    use forum_api::store::memory::MemoryRateLimitStore;
 
     use super::*;
 
@@ -102,7 +104,7 @@ mod tests {
     const WINDOW: Duration = Duration::from_secs(300);
 
     fn throttle() -> Throttle {
-        Throttle::new(Arc::new(MemoryBudgets::default()))
+        Throttle::new(Arc::new(MemoryRateLimitStore::default()))
     }
 
     fn at(second: i64) -> Timestamp {

@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock};
 
 use forum_api::Language;
 use forum_api::runtime::{Clock, SystemClock};
-use forum_api::store::Webhooks;
-use forum_api::store::postgres::{LeaseClock, Postgres, connect, migrate};
-use forum_api::store::sqlite::{self, Location};
+use forum_api::store::WebhookStores;
+use forum_api::store::postgres::{LeaseClock, PostgresStore, connect, migrate};
+use forum_api::store::sqlite::{self, DatabasePath};
 
 use crate::board::db::Database;
 use crate::board::{Board, demo};
@@ -41,11 +41,11 @@ impl Backend {
     /// A new place, with nothing on its board.
     pub async fn place(self) -> Place {
         match self {
-            Self::Memory => in_sqlite(&Location::Memory, ()).await,
+            Self::Memory => in_sqlite(&DatabasePath::Memory, ()).await,
             Self::File => {
                 let directory = tempfile::tempdir().unwrap();
                 let path = directory.path().join("forum.db");
-                in_sqlite(&Location::File { path, create: true }, directory).await
+                in_sqlite(&DatabasePath::File { path, create: true }, directory).await
             }
             Self::Postgres => in_postgres(),
         }
@@ -59,12 +59,12 @@ impl Place {
     }
 
     /// Its webhooks. Their leases go by the times that a test passes.
-    pub fn webhooks(&self) -> Webhooks {
+    pub fn webhooks(&self) -> WebhookStores {
         match &self.database {
-            Database::Sqlite(database) => Webhooks::in_sqlite(database),
+            Database::Sqlite(database) => WebhookStores::in_sqlite(database),
             Database::Postgres(database) => {
-                let postgres = Postgres::new(database.pool.clone());
-                Webhooks::in_one(postgres.lease_clock(LeaseClock::Caller))
+                let postgres = PostgresStore::new(database.pool.clone());
+                WebhookStores::from_store(postgres.lease_clock(LeaseClock::Caller))
             }
         }
     }
@@ -78,7 +78,7 @@ impl Place {
     }
 }
 
-async fn in_sqlite(location: &Location, kept: impl Any + Send + Sync) -> Place {
+async fn in_sqlite(location: &DatabasePath, kept: impl Any + Send + Sync) -> Place {
     let database = Database::from(sqlite::Database::open(location).unwrap());
     let place = Place {
         database,

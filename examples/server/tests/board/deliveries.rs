@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::host::Authority;
-use forum_api::runtime::Inline;
-use forum_api::store::Filter;
-use forum_api::webhook::State;
-use forum_api::webhook_admin::{Registration, Registry};
+use forum_api::host::Authorizer;
+use forum_api::runtime::InlineRuntime;
+use forum_api::store::DeliveryFilter;
+use forum_api::webhook::DeliveryState;
+use forum_api::webhook_admin::{NewEndpoint, WebhookAdmin};
 use forum_api::{Environment, Language};
 use serde_json::json;
 
@@ -23,15 +23,19 @@ const LATER: Act = Act::Say(b"HTTP/1.1 503 Later\r\ncontent-length: 0\r\n\r\n");
 type Change = for<'a> fn(&'a Transaction<'a>) -> TransactionFuture<'a, ()>;
 
 /// What happens to alice, the owner of an endpoint, after the first attempt, and the state of the delivery then.
-const CHANGES: [(&str, Change, State); 4] = [
+const CHANGES: [(&str, Change, DeliveryState); 4] = [
     (
         "nothing happens",
         |_| Box::pin(async { Ok(()) }),
-        State::Delivered,
+        DeliveryState::Delivered,
     ),
-    ("she is banned", ban, State::Withheld),
-    ("she leaves the members", leave, State::Withheld),
-    ("the forum becomes the staff's", close, State::Withheld),
+    ("she is banned", ban, DeliveryState::Withheld),
+    ("she leaves the members", leave, DeliveryState::Withheld),
+    (
+        "the forum becomes the staff's",
+        close,
+        DeliveryState::Withheld,
+    ),
 ];
 
 fn ban<'a>(tx: &'a Transaction<'a>) -> TransactionFuture<'a, ()> {
@@ -63,9 +67,9 @@ async fn a_delivery_is_withheld_between_two_attempts() {
         let webhooks = place.webhooks();
         let demo = Demo::within(place, Language::English).await;
         let receiver = Receiver::acting(vec![LATER, OK], None).await;
-        let environment = Environment::new(Inline).clock(demo.clock.clone());
-        let registry = Registry::new(webhooks.clone(), environment).allow_private(true);
-        let added = registry.register(Registration {
+        let environment = Environment::new(InlineRuntime).clock(demo.clock.clone());
+        let registry = WebhookAdmin::new(webhooks.clone(), environment).allow_private(true);
+        let added = registry.add(NewEndpoint {
             url: receiver.url("http://127.0.0.1"),
             topics: "thread.created".parse().unwrap(),
             owner: demo.id("alice").await.into(),
@@ -75,14 +79,14 @@ async fn a_delivery_is_withheld_between_two_attempts() {
         let new = json!({ "title": "Cellar", "body": "Who has the key?" });
         let threads = demo.threads_of("Members").await;
         assert_eq!(demo.post("bob", &threads, new).await.0, 201);
-        let board: Arc<dyn Authority> = Arc::new(demo.board.clone());
+        let board: Arc<dyn Authorizer> = Arc::new(demo.board.clone());
         let worker = Paced::start(&demo.clock, &webhooks, board, loopback(LONG)).await;
         let state = async || {
             let listed = webhooks
                 .deliveries
-                .list(&Filter {
+                .list(&DeliveryFilter {
                     limit: 10,
-                    ..Filter::default()
+                    ..DeliveryFilter::default()
                 })
                 .await
                 .unwrap();
@@ -91,11 +95,11 @@ async fn a_delivery_is_withheld_between_two_attempts() {
             };
             delivery.progress.state
         };
-        assert_eq!(state().await, State::Retrying);
+        assert_eq!(state().await, DeliveryState::Retrying);
         demo.change(change).await;
         worker.pass(Duration::from_secs(3600)).await;
         assert_eq!(state().await, expected, "{what}");
-        let sent = 1 + usize::from(expected == State::Delivered);
+        let sent = 1 + usize::from(expected == DeliveryState::Delivered);
         assert_eq!(receiver.connections(), sent, "{what}");
     }
 }

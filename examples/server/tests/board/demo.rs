@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::host::Result;
+use forum_api::host::BoardResult;
 use forum_api::model::Timestamp;
 use forum_api::runtime::{Clock, ManualClock};
 use forum_api::store::Stores;
-use forum_api::test_util::{Client, TestBoard};
-use forum_api::{Language, Settings};
+use forum_api::test_util::{TestApi, TestClient};
+use forum_api::{ApiSettings, Language};
 use rusqlite::types::FromSql;
 use serde_json::{Value, json};
 use tokio_postgres::types::FromSqlOwned;
@@ -21,7 +21,7 @@ use crate::board::{Board, accounts, moderation, settings};
 /// The demo board.
 pub struct Demo {
     /// Behind the API.
-    pub api: TestBoard,
+    pub api: TestApi,
     /// The board itself.
     pub board: Board,
     /// The clock that both go by.
@@ -44,15 +44,15 @@ impl Demo {
 
     /// A new one in this place.
     pub async fn within(place: Place, language: Language) -> Self {
-        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
+        let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
         let board = place.demo(clock.clone(), language).await;
         let shared: Arc<Board> = Arc::new(board.clone());
         let ticking = clock.clone();
-        let api = TestBoard::with(
+        let api = TestApi::with(
             shared.clone(),
             shared,
             Stores::in_memory(),
-            Settings::default(),
+            ApiSettings::default(),
             |environment| environment.clock(ticking as Arc<dyn Clock>),
         );
         Self {
@@ -64,7 +64,7 @@ impl Demo {
     }
 
     /// A member of the demo board, with all scopes.
-    pub async fn as_member(&self, name: &'static str) -> Client<'_> {
+    pub async fn as_member(&self, name: &'static str) -> TestClient<'_> {
         self.api.as_member(&self.id(name).await.to_string())
     }
 
@@ -131,14 +131,14 @@ impl Demo {
     }
 
     /// Approves a post, as an operator does.
-    pub async fn approve(&self, post: i64) -> Result<()> {
+    pub async fn approve(&self, post: i64) -> BoardResult<()> {
         self.board
             .write(move |tx, events| Box::pin(moderation::approve(tx, events, post)))
             .await
     }
 
     /// Restores a post, as an operator does.
-    pub async fn restore(&self, post: i64) -> Result<()> {
+    pub async fn restore(&self, post: i64) -> BoardResult<()> {
         self.board
             .write(move |tx, events| Box::pin(moderation::restore(tx, events, post)))
             .await

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forum_api::Environment;
-use forum_api::host::Refusal;
-use forum_api::runtime::Inline;
+use forum_api::host::BoardError;
+use forum_api::runtime::InlineRuntime;
 use forum_api::runtime::SystemClock;
 use forum_api::webhook::Topic;
-use forum_api::{Language, Settings, openapi};
+use forum_api::{ApiSettings, Language, openapi_document};
 use serde_json::{Value, json};
 
 use crate::backend::Backend;
@@ -78,7 +78,7 @@ pub async fn check_public(demo: &Demo, text: &str) {
 
 #[tokio::test]
 async fn every_event_is_as_the_document_says() {
-    let document = openapi(&Settings::default(), &Environment::new(Inline));
+    let document = openapi_document(&ApiSettings::default(), &Environment::new(InlineRuntime));
     let mut topics = BTreeSet::new();
     for body in outbox(&eventful().await.board).await {
         let body: Value = serde_json::from_str(&body).unwrap();
@@ -134,7 +134,7 @@ async fn a_rollback_emits_no_events_and_does_not_wake_the_worker() {
     let refused = board.write(move |tx, events| {
         Box::pin(async move {
             moderation::approve(tx, events, post).await?;
-            Err::<(), _>(Refusal::Forbidden("not today".into()))
+            Err::<(), _>(BoardError::Forbidden("not today".into()))
         })
     });
     refused.await.unwrap_err();
@@ -153,7 +153,7 @@ async fn done(demo: &Demo, name: &'static str, method: &str, path: &str, body: V
     demo.wait(60);
     let client = demo.as_member(name).await;
     let answer = client
-        .ask(method.parse().unwrap(), path)
+        .request(method.parse().unwrap(), path)
         .body(body.to_string());
     let answer = answer.header("content-type", "application/json").await;
     assert!(answer.status < 300, "{method} {path}: {answer:?}");

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use forum_api::Language;
 use forum_api::async_trait;
-use forum_api::conformance::{self, Audience, Host, NewForum, Part, Role, Set};
-use forum_api::host::{self, Authority, Refusal};
+use forum_api::conformance::{self, Audience, BoardFactory, FixtureResult, NewForum, Part, Role};
+use forum_api::host::{self, Authorizer, BoardError};
 use forum_api::model::{EventId, ForumId, PostId, ThreadId, UserId};
 use forum_api::runtime::{ManualClock, Runtime, TokioRuntime};
 use forum_api::webhook::{Event, Topic};
@@ -34,8 +34,11 @@ struct Stage {
 }
 
 #[async_trait]
-impl Host for Backend {
-    async fn empty(&self, clock: Arc<ManualClock>) -> Set<Box<dyn conformance::Stage>> {
+impl BoardFactory for Backend {
+    async fn create(
+        &self,
+        clock: Arc<ManualClock>,
+    ) -> FixtureResult<Box<dyn conformance::BoardFixture>> {
         let place = self.place().await;
         Ok(Box::new(Stage {
             board: Arc::new(place.board(clock, Language::English)),
@@ -43,7 +46,7 @@ impl Host for Backend {
         }))
     }
 
-    fn lacks(&self) -> &[Part] {
+    fn unsupported(&self) -> &[Part] {
         &[]
     }
 
@@ -53,12 +56,12 @@ impl Host for Backend {
 }
 
 #[async_trait]
-impl conformance::Stage for Stage {
-    fn board(&self) -> (Arc<dyn Authority>, Arc<dyn host::Board>) {
+impl conformance::BoardFixture for Stage {
+    fn board(&self) -> (Arc<dyn Authorizer>, Arc<dyn host::Board>) {
         (self.board.clone(), self.board.clone())
     }
 
-    async fn add_member(&self, name: &str, role: Role) -> Set<UserId> {
+    async fn add_member(&self, name: &str, role: Role) -> FixtureResult<UserId> {
         let name = name.to_owned();
         let added = self.board.write(move |tx, events| {
             Box::pin(async move { accounts::add(tx, &name, groups(role), events.now).await })
@@ -66,21 +69,21 @@ impl conformance::Stage for Stage {
         Ok(added.await.map_err(text)?.into())
     }
 
-    async fn add_forum(&self, new: &NewForum) -> Set<ForumId> {
+    async fn add_forum(&self, new: &NewForum) -> FixtureResult<ForumId> {
         let (readers, writers) = (Some(audience(new.readers)), Some(audience(new.writers)));
-        let forum = forums::NewForum {
+        let forum = forums::ForumInsert {
             title: new.title.clone(),
             parent: new
                 .parent
                 .as_ref()
-                .map(|parent| number(parent.number()))
+                .map(|parent| number(parent.to_i64()))
                 .transpose()?,
             lists: Lists {
                 read: readers,
                 start: writers,
                 reply: writers,
             },
-            ..forums::NewForum::default()
+            ..forums::ForumInsert::default()
         };
         let added = self
             .board
@@ -88,8 +91,8 @@ impl conformance::Stage for Stage {
         Ok(added.await.map_err(text)?.into())
     }
 
-    async fn set_readers(&self, forum: &ForumId, readers: Audience) -> Set<()> {
-        let (forum, readers) = (number(forum.number())?, audience(readers));
+    async fn set_readers(&self, forum: &ForumId, readers: Audience) -> FixtureResult<()> {
+        let (forum, readers) = (number(forum.to_i64())?, audience(readers));
         self.change(move |tx| {
             Box::pin(async move {
                 let set = "UPDATE forum SET read_groups = ?2 WHERE id = ?1";
@@ -101,8 +104,13 @@ impl conformance::Stage for Stage {
         .await
     }
 
-    async fn set_moderator(&self, forum: &ForumId, member: &UserId, is_one: bool) -> Set<()> {
-        let (forum, member) = (number(forum.number())?, number(member.number())?);
+    async fn set_moderator(
+        &self,
+        forum: &ForumId,
+        member: &UserId,
+        is_one: bool,
+    ) -> FixtureResult<()> {
+        let (forum, member) = (number(forum.to_i64())?, number(member.to_i64())?);
         self.change(move |tx| {
             Box::pin(async move {
                 if is_one {
@@ -116,54 +124,54 @@ impl conformance::Stage for Stage {
         .await
     }
 
-    async fn set_banned(&self, member: &UserId, banned: bool) -> Set<()> {
-        let member = number(member.number())?;
+    async fn set_banned(&self, member: &UserId, banned: bool) -> FixtureResult<()> {
+        let member = number(member.to_i64())?;
         self.change(move |tx| {
             Box::pin(async move { Ok(accounts::set_banned(tx, member, banned).await?) })
         })
         .await
     }
 
-    async fn set_offline(&self, offline: bool) -> Set<()> {
+    async fn set_offline(&self, offline: bool) -> FixtureResult<()> {
         self.change(move |tx| {
             Box::pin(async move { Ok(settings::set_offline(tx, offline).await?) })
         })
         .await
     }
 
-    async fn set_locked(&self, thread: &ThreadId, locked: bool) -> Set<()> {
+    async fn set_locked(&self, thread: &ThreadId, locked: bool) -> FixtureResult<()> {
         self.mark(thread, Mark::Locked, locked).await
     }
 
-    async fn set_pinned(&self, thread: &ThreadId, pinned: bool) -> Set<()> {
+    async fn set_pinned(&self, thread: &ThreadId, pinned: bool) -> FixtureResult<()> {
         self.mark(thread, Mark::Pinned, pinned).await
     }
 
-    async fn approve(&self, post: &PostId) -> Set<()> {
-        let post = number(post.number())?;
+    async fn approve(&self, post: &PostId) -> FixtureResult<()> {
+        let post = number(post.to_i64())?;
         let approved = self
             .board
             .write(move |tx, events| Box::pin(moderation::approve(tx, events, post)));
         Ok(approved.await.map_err(text)?)
     }
 
-    async fn restore(&self, post: &PostId) -> Set<()> {
-        let post = number(post.number())?;
+    async fn restore(&self, post: &PostId) -> FixtureResult<()> {
+        let post = number(post.to_i64())?;
         let restored = self
             .board
             .write(move |tx, events| Box::pin(moderation::restore(tx, events, post)));
         Ok(restored.await.map_err(text)?)
     }
 
-    async fn ignore(&self, member: &UserId, ignored: &UserId) -> Set<()> {
-        let (member, ignored) = (number(member.number())?, number(ignored.number())?);
+    async fn ignore(&self, member: &UserId, ignored: &UserId) -> FixtureResult<()> {
+        let (member, ignored) = (number(member.to_i64())?, number(ignored.to_i64())?);
         self.change(move |tx| {
             Box::pin(async move { Ok(accounts::ignore(tx, member, ignored).await?) })
         })
         .await
     }
 
-    async fn events(&self) -> Set<Vec<Event>> {
+    async fn events(&self) -> FixtureResult<Vec<Event>> {
         let taken = self.board.write(|tx, _| {
             Box::pin(async move {
                 let all = "SELECT id, topic, occurred_at, forum, body FROM forum_api_events ORDER BY number";
@@ -175,8 +183,8 @@ impl conformance::Stage for Stage {
         Ok(taken.await.map_err(text)?)
     }
 
-    async fn remove_account(&self, member: &UserId) -> Set<()> {
-        let member = number(member.number())?;
+    async fn remove_account(&self, member: &UserId) -> FixtureResult<()> {
+        let member = number(member.to_i64())?;
         self.change(move |tx| {
             Box::pin(async move {
                 tx.change("DELETE FROM member WHERE id = ?1", bind![member])
@@ -189,8 +197,8 @@ impl conformance::Stage for Stage {
 }
 
 impl Stage {
-    async fn mark(&self, thread: &ThreadId, mark: Mark, on: bool) -> Set<()> {
-        let thread = number(thread.number())?;
+    async fn mark(&self, thread: &ThreadId, mark: Mark, on: bool) -> FixtureResult<()> {
+        let thread = number(thread.to_i64())?;
         self.change(move |tx| Box::pin(moderation::mark(tx, thread, mark, on)))
             .await
     }
@@ -198,7 +206,7 @@ impl Stage {
     async fn change(
         &self,
         change: impl for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, ()> + Send + 'static,
-    ) -> Set<()> {
+    ) -> FixtureResult<()> {
         Ok(self
             .board
             .write(move |tx, _| change(tx))
@@ -210,10 +218,10 @@ impl Stage {
 fn event(row: &mut RowReader<'_>) -> db::Result<Event> {
     let (id, topic): (String, String) = (row.value()?, row.value()?);
     Ok(Event {
-        id: EventId::new(&id).unwrap(),
-        topic: Topic::new(&topic).unwrap(),
+        id: EventId::parse(&id).unwrap(),
+        topic: Topic::parse(&topic).unwrap(),
         occurred_at: row.value()?,
-        forum: row.text()?.map(|id| ForumId::new(id).unwrap()),
+        forum: row.text()?.map(|id| ForumId::parse(id).unwrap()),
         body: row.value()?,
     })
 }
@@ -235,10 +243,10 @@ fn audience(audience: Audience) -> Groups {
     }
 }
 
-fn number(id: std::result::Result<i64, forum_api::model::NoSuchId>) -> Set<i64> {
+fn number(id: std::result::Result<i64, forum_api::model::InvalidIdError>) -> FixtureResult<i64> {
     id.map_err(|_| "ids of this board are numbers".into())
 }
 
-fn text(refusal: Refusal) -> String {
+fn text(refusal: BoardError) -> String {
     format!("{refusal:?}")
 }

@@ -2,7 +2,7 @@
 
 use crate::board::{accounts, forums};
 use crate::demo::{Demo, all, code};
-use forum_api::host::Refusal;
+use forum_api::host::BoardError;
 
 #[tokio::test]
 async fn each_sees_what_their_groups_may_read() {
@@ -36,11 +36,11 @@ async fn a_moderator_can_read_the_forum() {
             let alice = accounts::named(tx, "alice").await?;
             assert!(matches!(
                 forums::name_moderator(tx, 5, alice).await,
-                Err(Refusal::Invalid { .. })
+                Err(BoardError::Validation { .. })
             ));
             assert!(matches!(
                 forums::name_moderator(tx, 99, alice).await,
-                Err(Refusal::NotFound(_))
+                Err(BoardError::NotFound(_))
             ));
             forums::name_moderator(tx, 4, alice).await?;
             forums::name_moderator(tx, 4, alice).await

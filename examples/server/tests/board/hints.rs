@@ -1,6 +1,6 @@
 //! Hints, of members seen and sessions used: written together, and without the lock of writes.
 
-use forum_api::host::Authority;
+use forum_api::host::Authorizer;
 use forum_api::model::UserId;
 use tokio::sync::oneshot;
 
@@ -16,7 +16,7 @@ async fn see_all_members(demo: &Demo) -> i64 {
         .one("SELECT count(*) FROM member WHERE banned = FALSE")
         .await;
     for id in 1..=members + 1 {
-        demo.board.member(&UserId::from(id)).await.unwrap();
+        demo.board.member_access(&UserId::from(id)).await.unwrap();
     }
     members
 }

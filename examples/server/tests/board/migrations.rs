@@ -6,7 +6,7 @@ use forum_api::Language;
 use forum_api::runtime::SystemClock;
 use forum_api::store::SchemaStatus;
 use forum_api::store::postgres::connect;
-use forum_api::store::sqlite::{Database, Location};
+use forum_api::store::sqlite::{Database, DatabasePath};
 use tokio::sync::oneshot;
 
 use crate::backend::Backend;
@@ -19,7 +19,7 @@ fn board(database: impl Into<db::Database>) -> Board {
 
 #[tokio::test]
 async fn a_new_database_lacks_all_migrations() {
-    let board = board(Database::open(&Location::Memory).unwrap());
+    let board = board(Database::open(&DatabasePath::Memory).unwrap());
     assert_eq!(board.schema_status().await.unwrap(), SchemaStatus::Pending);
     for _ in 0..2 {
         board.migrate().await.unwrap();

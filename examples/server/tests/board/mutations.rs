@@ -8,14 +8,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forum_api::async_trait;
 use forum_api::conformance::{
-    Audience, CASES, Host, NewForum, Role, Set, Stage, Suite, TestFailure,
+    Audience, BoardFactory, BoardFixture, CASES, FixtureResult, NewForum, Role, Suite, TestFailure,
 };
 use forum_api::host::{
-    Authority, Board, Caller, Fault, Forums, In, Member, Place, Refusal, Result, Standing, Stored,
+    Access, Authorizer, BackendError, BackendResult, Board, BoardError, BoardResult, Caller,
+    InForum, MemberCaller, ResourceRef, VisibleForums,
 };
 use forum_api::model::*;
-use forum_api::runtime::{ManualClock, SystemEntropy};
-use forum_api::webhook::{Event, Occasion};
+use forum_api::runtime::{ManualClock, OsRandom};
+use forum_api::webhook::{Event, EventMeta};
 use tokio::sync::Mutex;
 
 use crate::backend::Backend;
@@ -35,7 +36,7 @@ enum Mutation {
     /// A call that races with another sends one more receipt.
     RacingCallSends,
     /// A refused call is carried out, if the caller may have had the right when the request arrived.
-    OldRights(fn(&Refusal, &Caller) -> bool),
+    OldRights(fn(&BoardError, &Caller) -> bool),
     /// Pages are counted from the top of the list.
     Offset,
 }
@@ -47,82 +48,82 @@ const MUTATIONS: &[(Mutation, &[&str])] = &[
     (
         Stale,
         &[
-            "thread access::sight_that_is_taken_away_is_gone_at_once",
-            "standing service::a_token_never_outlives_its_owners_standing",
+            "get_thread access::revoked_access_is_effective_at_once",
+            "access service::a_token_never_outlives_its_owners_access",
         ],
     ),
     (
         RacingCallIsSkipped,
         &[
-            "reply replies::replies_at_once_are_all_there",
-            "reply events::replies_at_once_are_each_told_of",
+            "create_post replies::replies_at_once_are_all_there",
+            "create_post events::concurrent_replies_emit_one_event_each",
         ],
     ),
     (
         RacingCallIsGranted,
         &[
             "delete_post deletion::one_of_many_deletions_is_made",
-            "edit_post edits::one_of_many_edits_of_a_version_is_made",
-            "vote votes::of_many_votes_at_once_one_counts",
-            "rate reputation::of_many_ratings_at_once_one_counts",
+            "update_post edits::one_of_many_edits_of_a_version_is_made",
+            "vote votes::one_of_concurrent_votes_counts",
+            "rate_member reputation::one_of_concurrent_ratings_counts",
         ],
     ),
     (
         RacingCallEmits,
         &[
-            "delete_post events::of_deletions_at_once_one_is_told_of",
-            "vote events::of_votes_at_once_one_is_told_of",
+            "delete_post events::concurrent_deletions_emit_one_event",
+            "vote events::concurrent_votes_emit_one_event",
         ],
     ),
     (
         RacingCallSends,
-        &["message receipts::one_receipt_comes_however_many_race"],
+        &["open_message receipts::concurrent_openings_send_one_receipt"],
     ),
     (
         OldRights(saw),
         &[
-            "start_thread access::a_write_under_way_loses_what_is_hidden_meanwhile",
+            "create_thread access::a_write_under_way_loses_what_is_hidden_meanwhile",
             "vote votes::a_vote_is_decided_when_it_is_counted",
-            "follow subscriptions::a_follow_is_decided_when_it_is_made",
+            "subscribe subscriptions::a_follow_is_decided_when_it_is_made",
         ],
     ),
     (
         OldRights(moderated),
         &[
-            "edit_post edits::a_moderator_who_is_one_no_longer_edits_no_longer",
+            "update_post edits::a_moderator_who_is_one_no_longer_edits_no_longer",
             "delete_post edits::a_moderator_who_is_one_no_longer_edits_no_longer",
-            "edit_poll poll_edits::an_edit_is_decided_when_it_is_made",
+            "update_poll poll_edits::an_edit_is_decided_when_it_is_made",
         ],
     ),
     (
         OldRights(had_account),
         &[
-            "reply access::a_write_under_way_ends_with_a_ban",
-            "edit_post edits::a_banned_author_edits_no_longer",
+            "create_post access::a_write_under_way_ends_with_a_ban",
+            "update_post edits::a_banned_author_edits_no_longer",
             "delete_post edits::a_banned_author_edits_no_longer",
             "vote votes::a_banned_member_votes_no_longer",
-            "rate reputation::a_banned_member_rates_no_longer",
+            "rate_member reputation::a_banned_member_rates_no_longer",
             "send_message message_sending::a_banned_member_writes_no_longer",
-            "follow subscriptions::a_follow_is_decided_when_it_is_made",
+            "subscribe subscriptions::a_follow_is_decided_when_it_is_made",
         ],
     ),
     (
         Offset,
-        &["threads threads::a_walk_meets_each_thread_once_while_others_write"],
+        &["list_threads threads::a_walk_meets_each_thread_once_while_others_write"],
     ),
 ];
 
-fn saw(refusal: &Refusal, by: &Caller) -> bool {
-    let hidden = matches!(refusal, Refusal::Absent | Refusal::NotFound(_));
-    hidden && !by.standing().forums().is_empty()
+fn saw(refusal: &BoardError, by: &Caller) -> bool {
+    let hidden = matches!(refusal, BoardError::PathNotFound | BoardError::NotFound(_));
+    hidden && !by.access().visible_forums().is_empty()
 }
 
-fn moderated(_: &Refusal, by: &Caller) -> bool {
-    by.loaded::<Arc<Actor>>()
+fn moderated(_: &BoardError, by: &Caller) -> bool {
+    by.extension::<Arc<Actor>>()
         .is_ok_and(|actor| actor.access(1).moderate)
 }
 
-fn had_account(refusal: &Refusal, _: &Caller) -> bool {
+fn had_account(refusal: &BoardError, _: &Caller) -> bool {
     format!("{refusal:?}").contains("account")
 }
 
@@ -158,9 +159,9 @@ async fn check(mutation: Mutation, row: &'static str) -> Option<&'static str> {
 struct MutantFactory(&'static str, Mutation);
 
 #[async_trait]
-impl Host for MutantFactory {
-    async fn empty(&self, clock: Arc<ManualClock>) -> Set<Box<dyn Stage>> {
-        let stage = Backend::Memory.empty(clock).await?;
+impl BoardFactory for MutantFactory {
+    async fn create(&self, clock: Arc<ManualClock>) -> FixtureResult<Box<dyn BoardFixture>> {
+        let stage = Backend::Memory.create(clock).await?;
         let (authority, board) = stage.board();
         Ok(Box::new(Mutant(Arc::new(Inner {
             root: stage.add_member("root", Role::Administrator).await?,
@@ -181,8 +182,8 @@ impl Host for MutantFactory {
 struct Mutant(Arc<Inner>);
 
 struct Inner {
-    stage: Box<dyn Stage>,
-    authority: Arc<dyn Authority>,
+    stage: Box<dyn BoardFixture>,
+    authority: Arc<dyn Authorizer>,
     board: Arc<dyn Board>,
     /// An administrator.
     root: UserId,
@@ -203,17 +204,17 @@ impl Mutant {
         by: Caller,
         arguments: String,
         run: impl Fn(Caller) -> F + Send + Sync,
-    ) -> Result<A>
+    ) -> BoardResult<A>
     where
         A: Clone + Send + Sync + 'static,
-        F: Future<Output = Result<A>> + Send,
+        F: Future<Output = BoardResult<A>> + Send,
     {
         if method != self.0.method {
             return run(by).await;
         }
         let races = self.0.in_flight.fetch_add(1, Ordering::Relaxed) > 0;
         let mut results = self.0.results.lock().await;
-        let key = format!("{:?} {arguments}", by.user());
+        let key = format!("{:?} {arguments}", by.user_id());
         let found = |key: &str| results.get(key)?.downcast_ref::<A>().cloned();
         let known = match self.0.mutation {
             Stale => found(&key),
@@ -230,7 +231,7 @@ impl Mutant {
             (None, run, RacingCallEmits) if races => {
                 let result = run.await;
                 if result.is_err() {
-                    let at = Occasion::new(&SystemEntropy, Timestamp::default()).unwrap();
+                    let at = EventMeta::new(&OsRandom, Timestamp::default()).unwrap();
                     self.0.emitted.lock().await.push(Event::ping(at));
                 }
                 result
@@ -245,37 +246,40 @@ impl Mutant {
         result
     }
 
-    async fn root(&self) -> Result<Caller> {
-        let standing = self.0.authority.member(&self.0.root).await?;
-        let standing = standing.ok_or(Refusal::Absent)?;
-        Ok(Caller::Member(Member::new(self.0.root.clone(), standing)))
+    async fn root(&self) -> BoardResult<Caller> {
+        let standing = self.0.authority.member_access(&self.0.root).await?;
+        let standing = standing.ok_or(BoardError::PathNotFound)?;
+        Ok(Caller::Member(MemberCaller::new(
+            self.0.root.clone(),
+            standing,
+        )))
     }
 
-    async fn standing(&self, user: Option<&UserId>) -> Stored<Option<Standing>> {
-        let guest = Caller::Guest(Standing::new(Forums::none()));
+    async fn standing(&self, user: Option<&UserId>) -> BackendResult<Option<Access>> {
+        let guest = Caller::Guest(Access::new(VisibleForums::none()));
         let run = |_| async {
             Ok(match user {
-                Some(user) => self.0.authority.member(user).await?,
-                None => Some(self.0.authority.guest().await?),
+                Some(user) => self.0.authority.member_access(user).await?,
+                None => Some(self.0.authority.guest_access().await?),
             })
         };
-        let standing = self.call("standing", guest, format!("{user:?}"), run).await;
-        standing.map_err(|refusal| Fault::new(format!("{refusal:?}")))
+        let standing = self.call("access", guest, format!("{user:?}"), run).await;
+        standing.map_err(|refusal| BackendError::new(format!("{refusal:?}")))
     }
 
     async fn threads_by_offset(
         &self,
         by: &Caller,
         forum: ForumId,
-        list: ListThreads,
-    ) -> Result<Page<Thread>> {
-        let mut whole = ListThreads::default();
-        whole.limit = Limit::new(100).unwrap();
-        let all = self.0.board.threads(by, forum, whole).await?.items;
+        list: ListThreadsParams,
+    ) -> BoardResult<Page<Thread>> {
+        let mut whole = ListThreadsParams::default();
+        whole.limit = PageLimit::new(100).unwrap();
+        let all = self.0.board.list_threads(by, forum, whole).await?.items;
         let start = list.after.and_then(|after| after.as_str().parse().ok());
         let (start, limit) = (start.unwrap_or(0), list.limit.get());
         Ok(Page {
-            next: (start + limit < all.len()).then(|| Position::new(start + limit)),
+            next: (start + limit < all.len()).then(|| PageKey::new(start + limit)),
             items: all.into_iter().skip(start).take(limit).collect(),
         })
     }
@@ -283,13 +287,13 @@ impl Mutant {
     /// Opens a message, and sends a second receipt for it.
     async fn message_with_receipt(
         &self,
-        by: &Member,
+        by: &MemberCaller,
         id: MessageId,
-        opening: Opening,
-    ) -> Result<Message> {
-        let message = self.0.board.message(by, id, opening).await?;
+        opening: MarkRead,
+    ) -> BoardResult<Message> {
+        let message = self.0.board.open_message(by, id, opening).await?;
         let sender = message.summary.sender.clone();
-        let mut receipt = SendMessage::default();
+        let mut receipt = NewMessage::default();
         receipt.to = sender
             .map(|sender| UserRef::Id(sender.user_id))
             .into_iter()
@@ -302,19 +306,19 @@ impl Mutant {
 }
 
 #[async_trait]
-impl Authority for Mutant {
-    async fn guest(&self) -> Stored<Standing> {
+impl Authorizer for Mutant {
+    async fn guest_access(&self) -> BackendResult<Access> {
         Ok(self.standing(None).await?.unwrap())
     }
 
-    async fn member(&self, owner: &UserId) -> Stored<Option<Standing>> {
+    async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
         self.standing(Some(owner)).await
     }
 }
 
 trait FromCaller: Sized {
     fn caller(&self) -> Caller;
-    fn from_caller(caller: &Caller) -> Result<&Self>;
+    fn from_caller(caller: &Caller) -> BoardResult<&Self>;
 }
 
 impl FromCaller for Caller {
@@ -322,18 +326,18 @@ impl FromCaller for Caller {
         self.clone()
     }
 
-    fn from_caller(caller: &Caller) -> Result<&Self> {
+    fn from_caller(caller: &Caller) -> BoardResult<&Self> {
         Ok(caller)
     }
 }
 
-impl FromCaller for Member {
+impl FromCaller for MemberCaller {
     fn caller(&self) -> Caller {
         Caller::Member(self.clone())
     }
 
-    fn from_caller(caller: &Caller) -> Result<&Self> {
-        caller.member().ok_or(Refusal::Absent)
+    fn from_caller(caller: &Caller) -> BoardResult<&Self> {
+        caller.as_member().ok_or(BoardError::PathNotFound)
     }
 }
 
@@ -341,28 +345,28 @@ macro_rules! methods {
     ($($by:ident $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
         #[async_trait]
         impl Board for Mutant {
-            async fn forum_of(&self, caller: &Caller, place: Place<'_>) -> Result<ForumId> {
-                self.0.board.forum_of(caller, place).await
+            async fn containing_forum(&self, caller: &Caller, place: ResourceRef<'_>) -> BoardResult<ForumId> {
+                self.0.board.containing_forum(caller, place).await
             }
 
-            async fn threads(&self, by: &Caller, forum: ForumId, list: ListThreads) -> Result<Page<Thread>> {
+            async fn list_threads(&self, by: &Caller, forum: ForumId, list: ListThreadsParams) -> BoardResult<Page<Thread>> {
                 match self.0.mutation {
                     Offset => self.threads_by_offset(by, forum, list).await,
-                    _ => self.0.board.threads(by, forum, list).await,
+                    _ => self.0.board.list_threads(by, forum, list).await,
                 }
             }
 
-            async fn message(&self, by: &Member, id: MessageId, opening: Opening) -> Result<Message> {
+            async fn open_message(&self, by: &MemberCaller, id: MessageId, opening: MarkRead) -> BoardResult<Message> {
                 let races = self.0.in_flight.fetch_add(1, Ordering::Relaxed) > 0;
                 let message = match self.0.mutation {
                     RacingCallSends if races => self.message_with_receipt(by, id, opening).await,
-                    _ => self.0.board.message(by, id, opening).await,
+                    _ => self.0.board.open_message(by, id, opening).await,
                 };
                 self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
                 message
             }
 
-            $(async fn $name(&self, by: &$by, $($argument: $type),*) -> Result<$result> {
+            $(async fn $name(&self, by: &$by, $($argument: $type),*) -> BoardResult<$result> {
                 let arguments = format!("{:?}", ($(&$argument,)*));
                 let run = |by: Caller| {
                     $(let $argument = $argument.clone();)*
@@ -378,50 +382,50 @@ macro_rules! methods {
 }
 
 methods! {
-    Member me() -> Account;
-    Caller forums() -> Vec<Forum>;
-    Member start_thread(forum: ForumId, new: StartThread) -> Thread;
-    Caller thread(thread: ThreadId) -> Thread;
-    Caller posts(thread: ThreadId, list: ListPosts) -> In<Page<Post>>;
-    Member reply(thread: ThreadId, reply: Reply) -> In<Post>;
-    Member edit_post(at: PostAt, edit: EditPost) -> In<Post>;
-    Member delete_post(at: PostAt) -> ();
-    Caller profile(user: UserRef) -> Profile;
-    Member rate(user: UserRef, rating: Rate) -> Rating;
-    Member messages(list: ListMessages) -> Page<MessageSummary>;
-    Member send_message(new: SendMessage) -> Message;
-    Caller poll(thread: ThreadId) -> In<Poll>;
-    Member vote(poll: PollId, vote: Vote) -> In<Poll>;
-    Member edit_poll(poll: PollId, edit: EditPoll) -> In<Poll>;
-    Member subscriptions(list: ListSubscriptions) -> Page<Subscription>;
-    Member follow(what: Target) -> Followed;
-    Member unfollow(what: Target) -> ();
-    Caller search(search: Search) -> Page<SearchHit>;
+    MemberCaller get_me() -> OwnAccount;
+    Caller list_forums() -> Vec<Forum>;
+    MemberCaller create_thread(forum: ForumId, new: NewThread) -> Thread;
+    Caller get_thread(thread: ThreadId) -> Thread;
+    Caller list_posts(thread: ThreadId, list: ListPostsParams) -> InForum<Page<Post>>;
+    MemberCaller create_post(thread: ThreadId, reply: NewPost) -> InForum<Post>;
+    MemberCaller update_post(at: PostPath, edit: PostUpdate) -> InForum<Post>;
+    MemberCaller delete_post(at: PostPath) -> ();
+    Caller get_member(user: UserRef) -> Member;
+    MemberCaller rate_member(user: UserRef, rating: NewRating) -> Rating;
+    MemberCaller list_messages(list: ListMessagesParams) -> Page<MessageSummary>;
+    MemberCaller send_message(new: NewMessage) -> Message;
+    Caller get_poll(thread: ThreadId) -> InForum<Poll>;
+    MemberCaller vote(poll: PollId, vote: NewVote) -> InForum<Poll>;
+    MemberCaller update_poll(poll: PollId, edit: PollUpdate) -> InForum<Poll>;
+    MemberCaller list_subscriptions(list: ListSubscriptionsParams) -> Page<Subscription>;
+    MemberCaller subscribe(what: SubscriptionTarget) -> SubscribeOutcome;
+    MemberCaller unsubscribe(what: SubscriptionTarget) -> ();
+    Caller search(search: SearchParams) -> Page<SearchHit>;
 }
 
 macro_rules! operations {
     ($($name:ident($($argument:ident: $type:ty),*);)+) => {
         #[async_trait]
-        impl Stage for Mutant {
-            fn board(&self) -> (Arc<dyn Authority>, Arc<dyn Board>) {
+        impl BoardFixture for Mutant {
+            fn board(&self) -> (Arc<dyn Authorizer>, Arc<dyn Board>) {
                 (Arc::new(self.clone()), Arc::new(self.clone()))
             }
 
-            async fn add_member(&self, name: &str, role: Role) -> Set<UserId> {
+            async fn add_member(&self, name: &str, role: Role) -> FixtureResult<UserId> {
                 self.0.stage.add_member(name, role).await
             }
 
-            async fn add_forum(&self, new: &NewForum) -> Set<ForumId> {
+            async fn add_forum(&self, new: &NewForum) -> FixtureResult<ForumId> {
                 self.0.stage.add_forum(new).await
             }
 
-            async fn events(&self) -> Set<Vec<Event>> {
+            async fn events(&self) -> FixtureResult<Vec<Event>> {
                 let mut events = self.0.stage.events().await?;
                 events.append(&mut *self.0.emitted.lock().await);
                 Ok(events)
             }
 
-            $(async fn $name(&self, $($argument: $type),*) -> Set<()> {
+            $(async fn $name(&self, $($argument: $type),*) -> FixtureResult<()> {
                 self.0.stage.$name($($argument),*).await
             })+
         }

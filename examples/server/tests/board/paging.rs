@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use forum_api::conformance::{Audience, Role, Suite, TestCaller};
-use forum_api::model::{ForumId, Reply, StartThread, ThreadId};
-use forum_api::test_util::Client;
+use forum_api::model::{ForumId, NewPost, NewThread, ThreadId};
+use forum_api::test_util::TestClient;
 use proptest::prelude::*;
 
 use crate::backend::Backend;
@@ -76,7 +76,7 @@ impl Town {
         self.written += 1;
         match write {
             Write::Thread => {
-                let mut new = StartThread::default();
+                let mut new = NewThread::default();
                 (new.title, new.body) = ("A title".into(), "Some words".into());
                 let written = self
                     .suite
@@ -87,7 +87,7 @@ impl Town {
             }
             Write::Reply(number) => {
                 let thread = self.threads[number % self.threads.len()].clone();
-                let mut new = Reply::default();
+                let mut new = NewPost::default();
                 new.body = "Some words".into();
                 self.suite
                     .fixture
@@ -121,7 +121,7 @@ impl Town {
     }
 }
 
-async fn page(reader: &Client<'_>, path: &str, id: &str) -> (Vec<String>, Option<String>) {
+async fn page(reader: &TestClient<'_>, path: &str, id: &str) -> (Vec<String>, Option<String>) {
     let answer = reader.get(path).await;
     assert_eq!(answer.status, 200, "{path}");
     let page = answer.json();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use forum_api::Language;
-use forum_api::host::{Refusal, Result};
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::runtime::SystemClock;
 use forum_api::store::postgres::connect;
 use tokio::sync::watch;
@@ -29,16 +29,16 @@ fn who_looks_does_not_wait_for_those_who_write() {
         }
         end.send_replace(true);
         let written = writes.join_all().await;
-        assert!(written.iter().all(Result::is_ok), "{written:?}");
+        assert!(written.iter().all(BoardResult::is_ok), "{written:?}");
     });
 }
 
 /// Writes until the end is signalled.
-async fn wait(database: board::db::Database, mut ended: watch::Receiver<bool>) -> Result<()> {
+async fn wait(database: board::db::Database, mut ended: watch::Receiver<bool>) -> BoardResult<()> {
     let write = database.write(move |_| {
         Box::pin(async move {
             let ended_at = ended.wait_for(|is_over| *is_over).await;
-            ended_at.map(drop).map_err(Refusal::failed)
+            ended_at.map(drop).map_err(BoardError::internal)
         })
     });
     write.await

@@ -6,11 +6,11 @@ use std::sync::{Arc, LazyLock, Mutex, Once};
 use std::thread::{self, ThreadId};
 
 use forum_api::model::{Timestamp, UserId};
-use forum_api::runtime::{Clock, ManualClock, SeededEntropy};
+use forum_api::runtime::{Clock, ManualClock, SeededRandom};
 use forum_api::scope::Surface;
-use forum_api::test_util::{Answer, Client, TestBoard};
-use forum_api::token::{Issue, issue};
-use forum_api::{Language, Settings};
+use forum_api::test_util::{TestApi, TestClient, TestResponse};
+use forum_api::token::{TokenRequest, issue_token};
+use forum_api::{ApiSettings, Language};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
@@ -126,7 +126,7 @@ async fn no_request_costs_more_statements_than_its_maximum() {
     }
 }
 
-async fn ask(client: &Client<'_>, method: &str, path: &str, body: &str) -> Answer {
+async fn ask(client: &TestClient<'_>, method: &str, path: &str, body: &str) -> TestResponse {
     let body = serde_json::from_str(body).unwrap_or_default();
     let ask = match method {
         "GET" => client.get(path),
@@ -137,17 +137,17 @@ async fn ask(client: &Client<'_>, method: &str, path: &str, body: &str) -> Answe
     ask.await
 }
 
-async fn demo() -> (Place, Arc<Board>, TestBoard) {
+async fn demo() -> (Place, Arc<Board>, TestApi) {
     static LISTEN: Once = Once::new();
     LISTEN.call_once(|| tracing_subscriber::registry().with(Listener).init());
-    let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
+    let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
     let place = Backend::Memory.unless_chosen().place().await;
     let board = Arc::new(place.demo(clock.clone(), Language::English).await);
-    let api = TestBoard::with(
+    let api = TestApi::with(
         board.clone(),
         board.clone(),
         place.database.stores(),
-        Settings::default(),
+        ApiSettings::default(),
         |environment| environment.clock(clock as Arc<dyn Clock>),
     );
     (place, board, api)
@@ -158,7 +158,7 @@ async fn token(database: &Database) -> String {
         .scopes()
         .map(|scope| scope.to_string())
         .collect();
-    let wanted = Issue {
+    let wanted = TokenRequest {
         owner: &UserId::from(2),
         label: "test",
         scopes: &scopes,
@@ -166,15 +166,15 @@ async fn token(database: &Database) -> String {
     };
     let stores = database.stores();
     let now = Timestamp::from_millis(1_767_225_600_000);
-    let issued = issue(
+    let issued = issue_token(
         &*stores.tokens,
-        &SeededEntropy::default(),
+        &SeededRandom::default(),
         Surface::Full,
         wanted,
         now,
     )
     .await;
-    issued.unwrap().0.reveal().to_owned()
+    issued.unwrap().0.expose_secret().to_owned()
 }
 
 /// The statements that each database's thread has run.

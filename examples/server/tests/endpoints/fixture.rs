@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use forum_api::host::{self, Authority};
+use forum_api::host::{self, Authorizer};
 use forum_api::model::Timestamp;
 use forum_api::runtime::ManualClock;
-use forum_api::store::redis::{self, RedisBudgets};
-use forum_api::store::sqlite::{self, Location};
+use forum_api::store::redis::{self, RedisRateLimitStore};
+use forum_api::store::sqlite::{self, DatabasePath};
 use forum_api::store::{Stores, postgres};
-use forum_api::test_util::{Answer, TestBoard};
-use forum_api::{Language, Settings};
+use forum_api::test_util::{TestApi, TestResponse};
+use forum_api::{ApiSettings, Language};
 use forum_server::board::db::Database;
-use forum_server::board::forums::{self, NewForum};
+use forum_server::board::forums::{self, ForumInsert};
 use forum_server::board::moderation::{self, Mark};
 use forum_server::board::permissions::Lists;
 use forum_server::board::{Board, accounts, demo, settings};
@@ -28,25 +28,25 @@ pub struct Fixture {
     pub board: Arc<Board>,
     clock: Arc<ManualClock>,
     stores: Stores,
-    settings: Settings,
-    api: TestBoard,
+    settings: ApiSettings,
+    api: TestApi,
     /// Tokens by their owner and scopes.
     tokens: Mutex<HashMap<String, String>>,
     _storage: Box<dyn Any>,
 }
 
 impl Fixture {
-    pub async fn new(settings: Settings, language: Language) -> Self {
+    pub async fn new(settings: ApiSettings, language: Language) -> Self {
         let clock = Arc::new(clock());
         let (database, storage) = database().await;
         let board = Arc::new(Board::new(database.clone(), clock.clone(), language));
         let mut stores = database.stores();
         stores.tokens = Stores::in_memory().tokens;
         if env::var("FORUM_API_BACKEND").is_ok_and(|backend| backend == "redis") {
-            stores.budgets = Arc::new(budgets().await);
+            stores.rate_limits = Arc::new(budgets().await);
         }
         let hosts = (
-            board.clone() as Arc<dyn Authority>,
+            board.clone() as Arc<dyn Authorizer>,
             board.clone() as Arc<dyn host::Board>,
         );
         Self {
@@ -62,7 +62,7 @@ impl Fixture {
 
     /// The same API over another board, for the same members.
     pub fn replace_board(&mut self, board: Arc<dyn host::Board>) {
-        let hosts = (self.board.clone() as Arc<dyn Authority>, board);
+        let hosts = (self.board.clone() as Arc<dyn Authorizer>, board);
         self.api = api(hosts, &self.stores, &self.settings, &self.clock);
     }
 
@@ -72,19 +72,24 @@ impl Fixture {
         caller: Option<(&str, &[&str])>,
         (method, path, body): (&str, &str, &str),
         headers: &[(&str, &str)],
-    ) -> Answer {
+    ) -> TestResponse {
         let client = match caller {
             Some((name, scopes)) => {
                 let owner = self.member(name).await.to_string();
                 let mut tokens = self.tokens.lock().unwrap();
                 let token = tokens.entry(format!("{name} {scopes:?}"));
-                let issue = || self.api.token(&owner, scopes, "").reveal().to_owned();
+                let issue = || {
+                    self.api
+                        .token(&owner, scopes, "")
+                        .expose_secret()
+                        .to_owned()
+                };
                 self.api.client(Some(token.or_insert_with(issue).clone()))
             }
             None => self.api.as_guest(),
         };
         let method = Method::from_bytes(method.as_bytes()).unwrap();
-        let mut request = client.ask(method, path).body(body.to_owned());
+        let mut request = client.request(method, path).body(body.to_owned());
         if !body.is_empty() {
             request = request.header("content-type", "application/json");
         }
@@ -137,7 +142,7 @@ impl Fixture {
                     ["approve", post] => moderation::approve(tx, events, id(post)).await?,
                     ["restore", post] => moderation::restore(tx, events, id(post)).await?,
                     ["forum", title, parent, readers, repliers] => {
-                        let new = NewForum {
+                        let new = ForumInsert {
                             title: title.into(),
                             parent: parent.parse().ok(),
                             lists: Lists {
@@ -145,7 +150,7 @@ impl Fixture {
                                 start: None,
                                 reply: Some(repliers.parse().unwrap()),
                             },
-                            ..NewForum::default()
+                            ..ForumInsert::default()
                         };
                         forums::add(tx, &new).await?;
                     }
@@ -163,13 +168,13 @@ impl Fixture {
 }
 
 fn api(
-    (authority, board): (Arc<dyn Authority>, Arc<dyn host::Board>),
+    (authority, board): (Arc<dyn Authorizer>, Arc<dyn host::Board>),
     stores: &Stores,
-    settings: &Settings,
+    settings: &ApiSettings,
     clock: &Arc<ManualClock>,
-) -> TestBoard {
+) -> TestApi {
     let clock = clock.clone();
-    TestBoard::with(
+    TestApi::with(
         authority,
         board,
         stores.clone(),
@@ -180,7 +185,7 @@ fn api(
 
 /// A clock at 2026-01-01T00:00:00Z.
 fn clock() -> ManualClock {
-    ManualClock::at(Timestamp::from_millis(1_767_225_600_000))
+    ManualClock::new(Timestamp::from_millis(1_767_225_600_000))
 }
 
 /// A database with the demo board.
@@ -191,7 +196,9 @@ async fn database() -> (Database, Box<dyn Any>) {
         let pool = postgres::connect(&database.url(), 4).unwrap();
         return (pool.into(), Box::new(database));
     }
-    let database = sqlite::Database::open(&Location::Memory).unwrap().into();
+    let database = sqlite::Database::open(&DatabasePath::Memory)
+        .unwrap()
+        .into();
     fill(&database).await;
     (database, Box::new(()))
 }
@@ -214,13 +221,13 @@ async fn fill(database: &Database) {
 }
 
 /// Rate limits in Redis, under a prefix that no other fixture has.
-async fn budgets() -> RedisBudgets {
+async fn budgets() -> RedisRateLimitStore {
     static CREATED: AtomicU32 = AtomicU32::new(0);
     let number = CREATED.fetch_add(1, Ordering::Relaxed);
-    let settings = redis::Settings {
+    let settings = redis::RedisSettings {
         prefix: format!("endpoints_{}_{number}:", std::process::id()),
-        ..redis::Settings::default()
+        ..redis::RedisSettings::default()
     };
     let url = env::var("FORUM_API_REDIS").unwrap();
-    RedisBudgets::connect(&url, settings).await.unwrap()
+    RedisRateLimitStore::connect(&url, settings).await.unwrap()
 }

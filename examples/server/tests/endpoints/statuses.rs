@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::host::{Board, Caller, In, Member, Overloaded, Place, Refusal, Result};
+use forum_api::host::{
+    Board, BoardError, BoardResult, Caller, InForum, MemberCaller, Overloaded, ResourceRef,
+};
 use forum_api::model::*;
-use forum_api::test_util::Answer;
-use forum_api::{Language, Settings, async_trait};
+use forum_api::test_util::TestResponse;
+use forum_api::{ApiSettings, Language, async_trait};
 use serde_json::Value;
 
 use crate::fixture::Fixture;
@@ -61,7 +63,7 @@ impl Operation {
         (&self.method, path, &self.body)
     }
 
-    fn check_headers(&self, success: &Answer) {
+    fn check_headers(&self, success: &TestResponse) {
         let number = |name| success.header(name).unwrap().parse::<u32>().unwrap();
         let cost = number("x-ratelimit-limit") - number("x-ratelimit-remaining");
         assert_eq!(cost, self.cost, "{}", self.id);
@@ -85,15 +87,15 @@ impl Operation {
 
 #[tokio::test]
 async fn every_documented_status_of_every_endpoint_is_produced_and_no_other() {
-    let fixture = Fixture::new(Settings::default(), Language::English).await;
+    let fixture = Fixture::new(ApiSettings::default(), Language::English).await;
     let document = fixture
         .send(None, ("GET", "/openapi.json", ""), &[])
         .await
         .json();
     let scopes = document["info"]["x-scopes"].as_object().unwrap();
     let scopes: Vec<_> = scopes.keys().map(String::as_str).collect();
-    let mut settings = Settings::default();
-    settings.token_window.units = 200;
+    let mut settings = ApiSettings::default();
+    settings.token_budget.units = 200;
     let mut operations = 0;
     for (template, methods) in document["paths"].as_object().unwrap() {
         for (method, described) in methods.as_object().unwrap() {
@@ -271,27 +273,27 @@ async fn produced(
     outcomes
 }
 
-fn outcome(answer: &Answer) -> (u16, String) {
+fn outcome(answer: &TestResponse) -> (u16, String) {
     (answer.status, answer.code().unwrap_or_default().into())
 }
 
-const FAILURES: [fn() -> Refusal; 2] = [
-    || Refusal::failed("the disk is full"),
+const FAILURES: [fn() -> BoardError; 2] = [
+    || BoardError::internal("the disk is full"),
     || {
-        Refusal::failed(Overloaded {
+        BoardError::internal(Overloaded {
             retry_after: Duration::from_secs(7),
         })
     },
 ];
 
-const ALL_REFUSALS: [fn() -> Refusal; 7] = [
+const ALL_REFUSALS: [fn() -> BoardError; 7] = [
     FAILURES[0],
     FAILURES[1],
-    || Refusal::Forbidden("No.".into()),
-    || Refusal::NotFound("Nothing.".into()),
-    || Refusal::Conflict("Taken.".into()),
-    || Refusal::invalid("body", "Empty."),
-    || Refusal::TooFast("Later.".into(), None),
+    || BoardError::Forbidden("No.".into()),
+    || BoardError::NotFound("Nothing.".into()),
+    || BoardError::Conflict("Taken.".into()),
+    || BoardError::invalid("body", "Empty."),
+    || BoardError::RateLimited("Later.".into(), None),
 ];
 
 /// A board without any method.
@@ -299,23 +301,23 @@ struct EmptyBoard;
 
 #[async_trait]
 impl Board for EmptyBoard {
-    async fn forum_of(&self, _: &Caller, _: Place<'_>) -> Result<ForumId> {
+    async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
         Ok(ForumId::from(2))
     }
 }
 
 /// A board that refuses every call.
-struct RefusingBoard(fn() -> Refusal);
+struct RefusingBoard(fn() -> BoardError);
 
 macro_rules! refuse {
     ($($method:ident($($input:ty),+) -> $output:ty;)+) => {
         #[async_trait]
         impl Board for RefusingBoard {
-            async fn forum_of(&self, _: &Caller, _: Place<'_>) -> Result<ForumId> {
+            async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
                 Ok(ForumId::from(2))
             }
 
-            $(async fn $method(&self, $(_: $input),+) -> Result<$output> {
+            $(async fn $method(&self, $(_: $input),+) -> BoardResult<$output> {
                 Err((self.0)())
             })+
         }
@@ -323,25 +325,25 @@ macro_rules! refuse {
 }
 
 refuse! {
-    me(&Member) -> Account;
-    forums(&Caller) -> Vec<Forum>;
-    threads(&Caller, ForumId, ListThreads) -> Page<Thread>;
-    start_thread(&Member, ForumId, StartThread) -> Thread;
-    thread(&Caller, ThreadId) -> Thread;
-    posts(&Caller, ThreadId, ListPosts) -> In<Page<Post>>;
-    reply(&Member, ThreadId, Reply) -> In<Post>;
-    edit_post(&Member, PostAt, EditPost) -> In<Post>;
-    delete_post(&Member, PostAt) -> ();
-    profile(&Caller, UserRef) -> Profile;
-    rate(&Member, UserRef, Rate) -> Rating;
-    messages(&Member, ListMessages) -> Page<MessageSummary>;
-    send_message(&Member, SendMessage) -> Message;
-    message(&Member, MessageId, Opening) -> Message;
-    poll(&Caller, ThreadId) -> In<Poll>;
-    vote(&Member, PollId, Vote) -> In<Poll>;
-    edit_poll(&Member, PollId, EditPoll) -> In<Poll>;
-    subscriptions(&Member, ListSubscriptions) -> Page<Subscription>;
-    follow(&Member, Target) -> Followed;
-    unfollow(&Member, Target) -> ();
-    search(&Caller, Search) -> Page<SearchHit>;
+    get_me(&MemberCaller) -> OwnAccount;
+    list_forums(&Caller) -> Vec<Forum>;
+    list_threads(&Caller, ForumId, ListThreadsParams) -> Page<Thread>;
+    create_thread(&MemberCaller, ForumId, NewThread) -> Thread;
+    get_thread(&Caller, ThreadId) -> Thread;
+    list_posts(&Caller, ThreadId, ListPostsParams) -> InForum<Page<Post>>;
+    create_post(&MemberCaller, ThreadId, NewPost) -> InForum<Post>;
+    update_post(&MemberCaller, PostPath, PostUpdate) -> InForum<Post>;
+    delete_post(&MemberCaller, PostPath) -> ();
+    get_member(&Caller, UserRef) -> Member;
+    rate_member(&MemberCaller, UserRef, NewRating) -> Rating;
+    list_messages(&MemberCaller, ListMessagesParams) -> Page<MessageSummary>;
+    send_message(&MemberCaller, NewMessage) -> Message;
+    open_message(&MemberCaller, MessageId, MarkRead) -> Message;
+    get_poll(&Caller, ThreadId) -> InForum<Poll>;
+    vote(&MemberCaller, PollId, NewVote) -> InForum<Poll>;
+    update_poll(&MemberCaller, PollId, PollUpdate) -> InForum<Poll>;
+    list_subscriptions(&MemberCaller, ListSubscriptionsParams) -> Page<Subscription>;
+    subscribe(&MemberCaller, SubscriptionTarget) -> SubscribeOutcome;
+    unsubscribe(&MemberCaller, SubscriptionTarget) -> ();
+    search(&Caller, SearchParams) -> Page<SearchHit>;
 }

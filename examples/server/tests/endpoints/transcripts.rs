@@ -14,8 +14,8 @@ use std::path::Path;
 use std::{env, fs};
 
 use forum_api::scope::Surface;
-use forum_api::test_util::Answer;
-use forum_api::{Language, Messages, Settings};
+use forum_api::test_util::TestResponse;
+use forum_api::{ApiSettings, ErrorMessages, Language};
 use serde_json::Value;
 
 use crate::fixture::Fixture;
@@ -67,12 +67,12 @@ async fn replay(file: &str) {
 
 /// Returns the scenario with the results of this run.
 async fn run(scenario: &str, language: Language) -> String {
-    let mut settings = Settings {
-        messages: Messages::of(language),
-        ..Settings::default()
+    let mut settings = ApiSettings {
+        error_messages: ErrorMessages::for_language(language),
+        ..ApiSettings::default()
     };
-    settings.token_window.units = 1_000_000;
-    settings.guest_window.units = 1_000_000;
+    settings.token_budget.units = 1_000_000;
+    settings.guest_budget.units = 1_000_000;
     let fixture = Fixture::new(settings, language).await;
     let (mut found, mut kept) = (String::new(), BTreeMap::new());
     let mut lines = scenario.lines().peekable();
@@ -131,7 +131,7 @@ fn expanded(line: &str, kept: &BTreeMap<String, String>) -> String {
     text
 }
 
-async fn send(fixture: &Fixture, line: &str, headers: &[String]) -> Answer {
+async fn send(fixture: &Fixture, line: &str, headers: &[String]) -> TestResponse {
     let mut words = line.splitn(4, ' ');
     let mut word = || words.next().unwrap_or_default();
     let (name, method, path, body) = (word(), word(), word(), word());
@@ -144,7 +144,7 @@ async fn send(fixture: &Fixture, line: &str, headers: &[String]) -> Answer {
     fixture.send(caller, (method, path, body), &headers).await
 }
 
-fn result(answer: &Answer, selection: &str) -> String {
+fn result(answer: &TestResponse, selection: &str) -> String {
     let mut text = format!("  < {}", answer.status);
     for name in ["location", "link", "retry-after", "idempotency-replayed"] {
         if let Some(value) = answer.header(name) {

@@ -1,7 +1,7 @@
 //! Ids commit out of order: what commits late is told all the same.
 
-use forum_api::runtime::{Clock, SystemClock, SystemEntropy};
-use forum_api::webhook::{Event, Occasion, Topic};
+use forum_api::runtime::{Clock, OsRandom, SystemClock};
+use forum_api::webhook::{Event, EventMeta, Topic};
 use serde_json::json;
 use tokio::task::block_in_place;
 use tokio_postgres::Client;
@@ -53,8 +53,8 @@ async fn begun(cluster: &Cluster) -> Client {
 }
 
 fn event() -> Event {
-    let on = Occasion::new(&SystemEntropy, SystemClock.now()).unwrap();
-    Event::new(Topic::new("post.created").unwrap(), on, None, &json!({}))
+    let on = EventMeta::new(&OsRandom, SystemClock.now()).unwrap();
+    Event::new(Topic::parse("post.created").unwrap(), on, None, &json!({}))
 }
 
 async fn put(client: &Client, event: &Event) {

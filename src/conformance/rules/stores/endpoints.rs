@@ -4,27 +4,27 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::model::UserId;
-use crate::webhook::{Endpoint, KeyId, Pending, Sealed, Topic, Topics};
+use crate::webhook::{EncryptedSecret, Endpoint, KeyId, PendingSecret, Topic, TopicSet};
 
 store_rules! {
     mod endpoints;
 
     /// Every field is stored.
-    async fn what_is_added_is_found_whole(fixture: &Shelf) -> TestResult {
+    async fn an_added_endpoint_is_found_unchanged(fixture: &StoreFixture) -> TestResult {
         let every_field = Endpoint {
             url: "http://ex\u{e4}mple.com:8443/a?b='c'".into(),
-            topics: Topics { all: true, named: [Topic::MESSAGE_SENT, Topic::PING].into() },
-            owner: UserId::new("a_Member-01").unwrap_or(UserId::from(4)),
+            topics: TopicSet { all: true, named: [Topic::MESSAGE_SENT, Topic::PING].into() },
+            owner: UserId::parse("a_Member-01").unwrap_or(UserId::from(4)),
             enabled: false,
             created_at: at(-5),
-            secret: Sealed::new((0..=255).collect()),
-            pending: Some(Pending { secret: Sealed::new(vec![0]), from: at(9) }),
+            secret: EncryptedSecret::new((0..=255).collect()),
+            pending_secret: Some(PendingSecret { secret: EncryptedSecret::new(vec![0]), activates_at: at(9) }),
             version: 3,
             ..endpoint(2)?
         };
         let no_topic = Endpoint {
-            topics: Topics { all: false, named: BTreeSet::new() },
-            secret: Sealed::new(Vec::new()),
+            topics: TopicSet { all: false, named: BTreeSet::new() },
+            secret: EncryptedSecret::new(Vec::new()),
             ..endpoint(3)?
         };
         for endpoint in [endpoint(1)?, every_field, no_topic] {
@@ -35,7 +35,7 @@ store_rules! {
     }
 
     /// A second endpoint with the same id is refused, and changes nothing.
-    async fn an_id_is_taken_once(fixture: &Shelf) -> TestResult {
+    async fn an_id_is_taken_once(fixture: &StoreFixture) -> TestResult {
         let first = fixture.add(1).await?;
         let second = Endpoint { url: "https://example.org".into(), ..endpoint(1)? };
         check_eq!(fixture.webhooks.endpoints.add(&second).await?, false)?;
@@ -43,7 +43,7 @@ store_rules! {
     }
 
     /// An unknown endpoint is absent, which is not an error.
-    async fn what_was_never_added_is_absent(fixture: &Shelf) -> TestResult {
+    async fn an_unknown_endpoint_is_not_found(fixture: &StoreFixture) -> TestResult {
         fixture.add(1).await?;
         let unknown = endpoint(2)?;
         check_eq!(find(fixture, &unknown).await?, None)?;
@@ -52,13 +52,13 @@ store_rules! {
     }
 
     /// An update replaces only the version from which it was made.
-    async fn a_change_takes_the_place_of_what_it_was_made_from(fixture: &Shelf) -> TestResult {
+    async fn a_change_takes_the_place_of_what_it_was_made_from(fixture: &StoreFixture) -> TestResult {
         let (first, other) = (fixture.add(1).await?, fixture.add(2).await?);
         let changed = Endpoint {
             url: "https://example.org".into(),
-            topics: Topics { all: false, named: [Topic::POLL_VOTED].into() },
+            topics: TopicSet { all: false, named: [Topic::POLL_VOTED].into() },
             enabled: false,
-            secret: Sealed::new(vec![8; 16]),
+            secret: EncryptedSecret::new(vec![8; 16]),
             ..first.clone()
         };
         for (endpoint, expected) in [(&changed, true), (&first, false), (&changed, false)] {
@@ -69,7 +69,7 @@ store_rules! {
     }
 
     /// Of any number of updates of one version at once, one is made.
-    async fn of_changes_at_once_one_is_made(fixture: &Shelf) -> TestResult {
+    async fn one_of_concurrent_updates_succeeds(fixture: &StoreFixture) -> TestResult {
         let first = fixture.add(1).await?;
         let updates = (0..20).map(|number| {
             let endpoints = fixture.webhooks.endpoints.clone();
@@ -86,7 +86,7 @@ store_rules! {
     }
 
     /// A removed endpoint is not found, listed or updated.
-    async fn what_is_removed_is_away(fixture: &Shelf) -> TestResult {
+    async fn a_removed_endpoint_is_not_found(fixture: &StoreFixture) -> TestResult {
         let (removed, other) = (fixture.add(1).await?, fixture.add(2).await?);
         let endpoints = &fixture.webhooks.endpoints;
         for expected in [true, false] {
@@ -94,11 +94,11 @@ store_rules! {
         }
         check_eq!(endpoints.update(&removed).await?, false)?;
         check_eq!(find(fixture, &removed).await?, None)?;
-        check_eq!(endpoints.all().await?, [other])
+        check_eq!(endpoints.list().await?, [other])
     }
 
     /// All endpoints are listed in the order in which they were added, updated or not.
-    async fn all_come_in_the_order_in_which_they_were_added(fixture: &Shelf) -> TestResult {
+    async fn all_come_in_the_order_in_which_they_were_added(fixture: &StoreFixture) -> TestResult {
         let mut added = Vec::new();
         for number in [7, 3, 9, 1] {
             added.push(fixture.add(number).await?);
@@ -108,11 +108,11 @@ store_rules! {
             endpoints.update(endpoint).await?;
             endpoint.version = 2;
         }
-        check_eq!(endpoints.all().await?, added)
+        check_eq!(endpoints.list().await?, added)
     }
 
     /// The id of the key is absent at first, and is replaced only by a call that names the recorded one.
-    async fn a_key_is_recorded_in_the_place_of_the_former_one(fixture: &Shelf) -> TestResult {
+    async fn a_key_is_recorded_in_the_place_of_the_former_one(fixture: &StoreFixture) -> TestResult {
         let endpoints = &fixture.webhooks.endpoints;
         let (first, second) = (key("plaintext")?, key("a_Key-02")?);
         check_eq!(endpoints.key_id().await?, None)?;
@@ -132,18 +132,18 @@ store_rules! {
     }
 
     /// The key and the secrets of all given endpoints are replaced together, if each is stored in its version.
-    async fn a_key_is_replaced_with_the_secrets_or_not_at_all(fixture: &Shelf) -> TestResult {
+    async fn a_key_is_replaced_with_the_secrets_or_not_at_all(fixture: &StoreFixture) -> TestResult {
         let endpoints = &fixture.webhooks.endpoints;
         let (first, second) = (key("first")?, key("second")?);
-        let pending = Pending { secret: Sealed::new(vec![0xff; 3]), from: at(9) };
-        let pending = Endpoint { pending: Some(pending), ..endpoint(2)? };
+        let pending = PendingSecret { secret: EncryptedSecret::new(vec![0xff; 3]), activates_at: at(9) };
+        let pending = Endpoint { pending_secret: Some(pending), ..endpoint(2)? };
         let (one, other) = (fixture.add(1).await?, fixture.add(3).await?);
         endpoints.add(&pending).await?;
         let changed = |endpoint: &Endpoint| {
             with(endpoint.clone(), |endpoint| {
-                endpoint.secret = Sealed::new(vec![0xfe; 64]);
-                if let Some(pending) = &mut endpoint.pending {
-                    pending.secret = Sealed::new(vec![0]);
+                endpoint.secret = EncryptedSecret::new(vec![0xfe; 64]);
+                if let Some(pending) = &mut endpoint.pending_secret {
+                    pending.secret = EncryptedSecret::new(vec![0]);
                 }
             })
         };
@@ -165,7 +165,7 @@ store_rules! {
     }
 }
 
-async fn find(fixture: &Shelf, endpoint: &Endpoint) -> TestResult<Option<Endpoint>> {
+async fn find(fixture: &StoreFixture, endpoint: &Endpoint) -> TestResult<Option<Endpoint>> {
     Ok(fixture.webhooks.endpoints.find(&endpoint.id).await?)
 }
 

@@ -5,50 +5,50 @@ use std::slice;
 use std::time::Duration;
 
 use super::*;
-use crate::store::{ATTEMPTS_KEPT, Claimed, Settlement};
-use crate::webhook::{Attempted, Progress, State};
+use crate::store::{ClaimedDelivery, MAX_STORED_ATTEMPTS, Settlement};
+use crate::webhook::{AttemptRecord, DeliveryProgress, DeliveryState};
 
 store_rules! {
     mod leases;
 
     /// A claimed delivery cannot be claimed again while its lease is in force.
-    async fn a_lease_in_force_is_respected(fixture: &Shelf) -> TestResult {
+    async fn a_lease_in_force_is_respected(fixture: &StoreFixture) -> TestResult {
         claimed(fixture).await?;
         fixture.nothing_due(0).await?;
         fixture.nothing_due(LEASE - 1).await
     }
 
     /// A lease that expires after sending began is reported by the next claim, which leaves the delivery as it was.
-    async fn a_lease_that_ran_out_is_told(fixture: &Shelf) -> TestResult {
+    async fn an_expired_lease_is_reported(fixture: &StoreFixture) -> TestResult {
         let first = claimed(fixture).await?;
         check!(fixture.begins(&first, 1).await?)?;
         let second = fixture.take(LEASE).await?;
-        check!(second.lease_expired && first.lease != second.lease)?;
+        check!(second.lease_expired && first.lease_id != second.lease_id)?;
         check_eq!(second.delivery.progress.attempts, 0)?;
-        settles(fixture, &second, progress(State::Retrying, 1, Some(LEASE)), true).await?;
+        settles(fixture, &second, progress(DeliveryState::Retrying, 1, Some(LEASE)), true).await?;
         check!(!fixture.take(LEASE).await?.lease_expired)
     }
 
     /// A lease that expires before sending began is not an attempt: the delivery is due again, as it was.
-    async fn a_lease_that_ends_before_sending_is_not_an_attempt(fixture: &Shelf) -> TestResult {
+    async fn a_lease_that_ends_before_sending_is_not_an_attempt(fixture: &StoreFixture) -> TestResult {
         let first = claimed(fixture).await?;
         let second = fixture.take(LEASE).await?;
-        check!(!second.lease_expired && first.lease != second.lease)?;
+        check!(!second.lease_expired && first.lease_id != second.lease_id)?;
         let (before, after) = (first.delivery.progress, second.delivery.progress);
         check_eq!((after.state, after.attempts), (before.state, before.attempts))
     }
 
     /// Sending begins only under a lease that is in force and has not expired, for each delivery of a batch separately.
-    async fn sending_begins_only_while_the_lease_holds(fixture: &Shelf) -> TestResult {
+    async fn sending_begins_only_while_the_lease_holds(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         for number in 1..=4 {
             fixture.queue(number, &endpoint, 0).await?;
         }
-        let all = fixture.claim(&room(4), 0).await?.taken;
+        let all = fixture.claim(&room(4), 0).await?.deliveries;
         let [held, settled, returned, removed] = all.as_slice() else {
             return check_eq!(all.len(), 4);
         };
-        settles(fixture, settled, progress(State::Retrying, 1, Some(5)), true).await?;
+        settles(fixture, settled, progress(DeliveryState::Retrying, 1, Some(5)), true).await?;
         release(fixture, returned, 3).await?;
         let deliveries = &fixture.webhooks.deliveries;
         deliveries.remove(&removed.delivery.id).await?;
@@ -56,14 +56,14 @@ store_rules! {
             let found = deliveries.begin_sending(&all, at(now)).await?;
             check_eq!(found, HashSet::from_iter(begun))?;
         }
-        let again = fixture.claim(&room(4), LEASE).await?.taken;
+        let again = fixture.claim(&room(4), LEASE).await?.deliveries;
         let expired = only(again.into_iter().filter(|one| one.lease_expired))?;
         check_eq!(expired.delivery.id, held.delivery.id)?;
         check!(!fixture.begins(held, LEASE).await?)
     }
 
     /// A delivery that is returned after sending began was not attempted.
-    async fn what_is_given_back_after_sending_began_was_no_attempt(fixture: &Shelf) -> TestResult {
+    async fn a_release_after_sending_began_is_not_an_attempt(fixture: &StoreFixture) -> TestResult {
         let first = claimed(fixture).await?;
         check!(fixture.begins(&first, 1).await?)?;
         release(fixture, &first, 20).await?;
@@ -71,11 +71,11 @@ store_rules! {
     }
 
     /// A lease ends with its settlement, and a second settlement changes nothing.
-    async fn a_lease_is_settled_once(fixture: &Shelf) -> TestResult {
+    async fn a_lease_is_settled_once(fixture: &StoreFixture) -> TestResult {
         let claimed = claimed(fixture).await?;
-        let delivered = progress(State::Delivered, 1, None);
+        let delivered = progress(DeliveryState::Delivered, 1, None);
         settles(fixture, &claimed, delivered, true).await?;
-        for other in [delivered, progress(State::Retrying, 1, Some(5))] {
+        for other in [delivered, progress(DeliveryState::Retrying, 1, Some(5))] {
             settles(fixture, &claimed, other, false).await?;
         }
         fixture.is_at(&claimed.delivery.id, delivered).await?;
@@ -83,37 +83,37 @@ store_rules! {
     }
 
     /// A worker that lost the lease to another changes nothing.
-    async fn what_is_anothers_by_now_is_not_settled(fixture: &Shelf) -> TestResult {
+    async fn a_lost_lease_cannot_be_settled(fixture: &StoreFixture) -> TestResult {
         let first = claimed(fixture).await?;
         let second = fixture.take(LEASE).await?;
-        let (dead, log) = (progress(State::Dead, 6, None), attempted(6));
+        let (dead, log) = (progress(DeliveryState::Dead, 6, None), attempted(6));
         check!(!fixture.note(&first, dead, Some(&log), LEASE).await?)?;
         let (delivery, attempts) = fixture.found(&first.delivery.id).await?;
-        check_eq!((delivery.progress.state, attempts), (State::Queued, vec![]))?;
-        settles(fixture, &second, progress(State::Delivered, 1, None), true).await
+        check_eq!((delivery.progress.state, attempts), (DeliveryState::Queued, vec![]))?;
+        settles(fixture, &second, progress(DeliveryState::Delivered, 1, None), true).await
     }
 
     /// A late settlement is made if no other worker claimed the delivery.
-    async fn what_ends_late_is_settled_if_nobody_took_it(fixture: &Shelf) -> TestResult {
+    async fn a_late_settlement_counts_if_unclaimed(fixture: &StoreFixture) -> TestResult {
         let claimed = claimed(fixture).await?;
-        let delivered = progress(State::Delivered, 1, None);
+        let delivered = progress(DeliveryState::Delivered, 1, None);
         check!(fixture.settle(&claimed, delivered, 5 * LEASE).await?)?;
         fixture.nothing_due(6 * LEASE).await
     }
 
     /// The settlements of a batch are made separately: one whose lease is lost is left out and does not affect the others.
-    async fn what_ends_together_is_settled_together(fixture: &Shelf) -> TestResult {
+    async fn concurrent_settlements_are_all_recorded(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         for number in 1..=4 {
             fixture.queue(number, &endpoint, 0).await?;
         }
         let lost = fixture.take(0).await?;
-        let again = fixture.claim(&room(4), LEASE).await?.taken;
+        let again = fixture.claim(&room(4), LEASE).await?.deliveries;
         let outcomes = [
-            (progress(State::Delivered, 1, None), Some(attempted(1))),
-            (progress(State::Retrying, 2, Some(9)), Some(attempted(2))),
-            (progress(State::Withheld, 3, None), None),
-            (progress(State::Dead, 6, None), Some(attempted(6))),
+            (progress(DeliveryState::Delivered, 1, None), Some(attempted(1))),
+            (progress(DeliveryState::Retrying, 2, Some(9)), Some(attempted(2))),
+            (progress(DeliveryState::Withheld, 3, None), None),
+            (progress(DeliveryState::Dead, 6, None), Some(attempted(6))),
         ];
         let mut ends: Vec<_> = again.iter().zip(&outcomes).collect();
         ends.retain(|(claimed, _)| claimed.delivery.id != lost.delivery.id);
@@ -121,7 +121,7 @@ store_rules! {
             .iter()
             .map(|(claimed, (progress, log))| Settlement::new(claimed, *progress, log.clone()))
             .collect();
-        let lost = Settlement::new(&lost, progress(State::Gone, 1, None), Some(attempted(5)));
+        let lost = Settlement::new(&lost, progress(DeliveryState::Gone, 1, None), Some(attempted(5)));
         let settled = fixture.settle_all(slice::from_ref(&lost), LEASE).await?;
         check_eq!(settled, HashSet::new())?;
         settlements.insert(1, lost.clone());
@@ -136,30 +136,30 @@ store_rules! {
     }
 
     /// A returned delivery was not attempted, and is due at the given time.
-    async fn what_is_given_back_was_no_attempt(fixture: &Shelf) -> TestResult {
+    async fn a_release_is_not_an_attempt(fixture: &StoreFixture) -> TestResult {
         let claimed = claimed(fixture).await?;
         release(fixture, &claimed, 20).await?;
-        let queued = progress(State::Queued, 0, Some(20));
+        let queued = progress(DeliveryState::Queued, 0, Some(20));
         fixture.is_at(&claimed.delivery.id, queued).await?;
-        settles(fixture, &claimed, progress(State::Dead, 6, None), false).await?;
+        settles(fixture, &claimed, progress(DeliveryState::Dead, 6, None), false).await?;
         fixture.nothing_due(19).await?;
         let again = fixture.take(20).await?;
         check_eq!((again.delivery.progress, again.lease_expired), (queued, false))
     }
 
     /// A worker that lost the lease to another does not return the delivery.
-    async fn what_is_anothers_by_now_is_not_given_back(fixture: &Shelf) -> TestResult {
+    async fn a_lost_lease_cannot_be_released(fixture: &StoreFixture) -> TestResult {
         let first = claimed(fixture).await?;
         let second = fixture.take(LEASE).await?;
         release(fixture, &first, 0).await?;
         fixture.nothing_due(LEASE).await?;
-        settles(fixture, &second, progress(State::Delivered, 1, None), true).await?;
+        settles(fixture, &second, progress(DeliveryState::Delivered, 1, None), true).await?;
         release(fixture, &second, 0).await?;
         fixture.nothing_due(LEASE).await
     }
 
     /// A lease that expired after sending began is an attempt, also when the delivery is returned once more.
-    async fn a_lease_that_ran_out_is_told_again_when_given_back(fixture: &Shelf) -> TestResult {
+    async fn an_expired_lease_is_reported_again_after_release(fixture: &StoreFixture) -> TestResult {
         let first = claimed(fixture).await?;
         check!(fixture.begins(&first, 1).await?)?;
         release(fixture, &fixture.take(LEASE).await?, LEASE).await?;
@@ -167,11 +167,11 @@ store_rules! {
     }
 
     /// Every field of an attempt is stored, and the attempts are in order.
-    async fn attempts_are_kept_whole_and_in_their_order(fixture: &Shelf) -> TestResult {
-        let unanswered = Attempted {
+    async fn attempts_are_kept_whole_and_in_their_order(fixture: &StoreFixture) -> TestResult {
+        let unanswered = AttemptRecord {
             status: None,
             error: Some("no \"answer\" \u{2190} in time".into()),
-            answer: None,
+            response_excerpt: None,
             duration_ms: u64::from(u32::MAX) + 1,
             at: at(-1),
             ..attempted(2)
@@ -182,7 +182,7 @@ store_rules! {
         let other = fixture.queue(2, &endpoint, 1).await?;
         for one in &log {
             let claimed = fixture.take(0).await?;
-            let retrying = progress(State::Retrying, one.attempt, Some(0));
+            let retrying = progress(DeliveryState::Retrying, one.attempt, Some(0));
             fixture.note(&claimed, retrying, Some(one), 0).await?;
         }
         check_eq!(fixture.found(&id).await?.1, log)?;
@@ -190,37 +190,37 @@ store_rules! {
     }
 
     /// Only the latest attempts are kept.
-    async fn the_latest_attempts_are_kept(fixture: &Shelf) -> TestResult {
+    async fn the_latest_attempts_are_kept(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         let id = fixture.queue(1, &endpoint, 0).await?;
-        for number in 1..=ATTEMPTS_KEPT + 7 {
+        for number in 1..=MAX_STORED_ATTEMPTS + 7 {
             let claimed = fixture.take(0).await?;
-            let (retrying, log) = (progress(State::Retrying, 1, Some(0)), attempted(number));
+            let (retrying, log) = (progress(DeliveryState::Retrying, 1, Some(0)), attempted(number));
             fixture.note(&claimed, retrying, Some(&log), 0).await?;
         }
         let (_, attempts) = fixture.found(&id).await?;
         let kept: Vec<_> = attempts.iter().map(|one| one.attempt).collect();
-        check_eq!(kept, (8..=ATTEMPTS_KEPT + 7).collect::<Vec<_>>())
+        check_eq!(kept, (8..=MAX_STORED_ATTEMPTS + 7).collect::<Vec<_>>())
     }
 }
 
 /// A delivery, claimed at once.
-async fn claimed(fixture: &Shelf) -> TestResult<Claimed> {
+async fn claimed(fixture: &StoreFixture) -> TestResult<ClaimedDelivery> {
     let endpoint = fixture.add(1).await?;
     fixture.queue(1, &endpoint, 0).await?;
     fixture.take(0).await
 }
 
-async fn release(fixture: &Shelf, claimed: &Claimed, due: i64) -> TestResult {
+async fn release(fixture: &StoreFixture, claimed: &ClaimedDelivery, due: i64) -> TestResult {
     let (claimed, wait) = (slice::from_ref(claimed), Duration::from_millis(3));
     let deliveries = &fixture.webhooks.deliveries;
     Ok(deliveries.release(claimed, wait, at(due - 3)).await?)
 }
 
 async fn settles(
-    fixture: &Shelf,
-    claimed: &Claimed,
-    progress: Progress,
+    fixture: &StoreFixture,
+    claimed: &ClaimedDelivery,
+    progress: DeliveryProgress,
     expected: bool,
 ) -> TestResult {
     check_eq!(fixture.settle(claimed, progress, 1).await?, expected)

@@ -3,16 +3,16 @@
 use std::cmp::Reverse;
 
 use super::*;
-use crate::store::Filter;
-use crate::webhook::{Delivery, Event, State, Topic};
+use crate::store::DeliveryFilter;
+use crate::webhook::{Delivery, DeliveryState, Event, Topic};
 
 store_rules! {
     mod lists;
 
     /// The newest come first, and those of one instant by their ids; pages have no gap and no overlap.
-    async fn the_newest_come_first_and_page_by_page(fixture: &Shelf) -> TestResult {
+    async fn the_newest_come_first_and_page_by_page(fixture: &StoreFixture) -> TestResult {
         let all = many(fixture).await?;
-        let mut filter = Filter { limit: 7, ..Filter::default() };
+        let mut filter = DeliveryFilter { limit: 7, ..DeliveryFilter::default() };
         for expected in all.chunks(7) {
             let page = fixture.webhooks.deliveries.list(&filter).await?;
             check_eq!(page, expected)?;
@@ -22,12 +22,12 @@ store_rules! {
     }
 
     /// A list has the deliveries that its filter selects, in each combination and on each page, and none of removed endpoints.
-    async fn a_list_holds_what_its_filter_lets_through(fixture: &Shelf) -> TestResult {
+    async fn a_list_holds_what_its_filter_lets_through(fixture: &StoreFixture) -> TestResult {
         let mut all = many(fixture).await?;
         let removed = endpoint_id(3)?;
         fixture.webhooks.endpoints.remove(&removed).await?;
         all.retain(|one| one.endpoint != removed);
-        let states = [None, Some(State::Dead), Some(State::Queued), Some(State::Gone)];
+        let states = [None, Some(DeliveryState::Dead), Some(DeliveryState::Queued), Some(DeliveryState::Gone)];
         let endpoints = [None, Some(endpoint_id(1)?), Some(removed)];
         let topics = [None, Some(Topic::POLL_VOTED), Some(Topic::PING)];
         let middle = all.get(all.len() / 2).map(|one| (one.created_at, one.id.clone()));
@@ -35,7 +35,7 @@ store_rules! {
             for endpoint in &endpoints {
                 for topic in &topics {
                     for after in [None, middle.clone()] {
-                        let filter = Filter {
+                        let filter = DeliveryFilter {
                             state,
                             endpoint: endpoint.clone(),
                             topic: topic.clone(),
@@ -52,14 +52,18 @@ store_rules! {
 }
 
 /// Deliveries of two topics to three endpoints, in three states and at few instants; the newest first.
-async fn many(fixture: &Shelf) -> TestResult<Vec<Delivery>> {
+async fn many(fixture: &StoreFixture) -> TestResult<Vec<Delivery>> {
     let endpoints = [
         fixture.add(1).await?,
         fixture.add(2).await?,
         fixture.add(3).await?,
     ];
     let topics = [Topic::POST_CREATED, Topic::POLL_VOTED];
-    let states = [State::Delivered, State::Dead, State::Queued];
+    let states = [
+        DeliveryState::Delivered,
+        DeliveryState::Dead,
+        DeliveryState::Queued,
+    ];
     let states = states.into_iter().flat_map(|state| [state; 6]);
     let kinds = endpoints.iter().cycle().zip(topics.iter().cycle());
     let mut all = Vec::new();
@@ -72,7 +76,7 @@ async fn many(fixture: &Shelf) -> TestResult<Vec<Delivery>> {
         };
         fixture.deliver(&event, &[endpoint], now).await?;
         let claimed = fixture.take(now).await?;
-        let due = (state == State::Queued).then_some(1_000);
+        let due = (state == DeliveryState::Queued).then_some(1_000);
         let progress = progress(state, 2, due);
         fixture.settle(&claimed, progress, now).await?;
         all.push(fixture.found(&claimed.delivery.id).await?.0);
@@ -81,7 +85,7 @@ async fn many(fixture: &Shelf) -> TestResult<Vec<Delivery>> {
     Ok(all)
 }
 
-async fn lists(fixture: &Shelf, all: &[Delivery], filter: &Filter) -> TestResult {
+async fn lists(fixture: &StoreFixture, all: &[Delivery], filter: &DeliveryFilter) -> TestResult {
     let is_listed = |one: &&Delivery| {
         let place = (one.created_at, one.id.clone());
         let endpoint = filter.endpoint.as_ref();

@@ -15,6 +15,6 @@ mod tokens;
 mod usage;
 
 rule_files! {
-    __store_tests, Shelf;
+    __store_tests, StoreFixture;
     tokens rate_limits idempotency outbox endpoints claims leases retries lists sweeps usage
 }

@@ -2,16 +2,16 @@
 
 use super::*;
 use crate::model::{DeliveryId, ForumId, Timestamp};
-use crate::store::Filter;
+use crate::store::DeliveryFilter;
 use crate::webhook::{Endpoint, Event, Topic};
 
 store_rules! {
     mod outbox;
 
     /// Every field is stored.
-    async fn what_is_put_waits_whole(fixture: &Shelf) -> TestResult {
+    async fn inserted_events_are_pending_unchanged(fixture: &StoreFixture) -> TestResult {
         let every_field = Event {
-            topic: Topic::new("my_own.topic").unwrap_or(Topic::PING),
+            topic: Topic::parse("my_own.topic").unwrap_or(Topic::PING),
             occurred_at: Timestamp::from_millis(-7),
             forum: Some(ForumId::from(8)),
             body: "{\"a\":\"'\u{e9}☎\\u0000\"}".into(),
@@ -24,7 +24,7 @@ store_rules! {
     }
 
     /// An event that is stored already stays as it is.
-    async fn an_event_is_put_once(fixture: &Shelf) -> TestResult {
+    async fn an_event_is_put_once(fixture: &StoreFixture) -> TestResult {
         let first = event(1)?;
         let second = Event { body: "{}".into(), ..event(1)? };
         put(fixture, &[&first, &first, &second]).await?;
@@ -32,7 +32,7 @@ store_rules! {
     }
 
     /// The oldest events come first, up to the limit.
-    async fn the_oldest_wait_first(fixture: &Shelf) -> TestResult {
+    async fn the_oldest_wait_first(fixture: &StoreFixture) -> TestResult {
         for number in [3, 1, 5, 2, 4] {
             put(fixture, &[&event(number)?]).await?;
         }
@@ -40,7 +40,7 @@ store_rules! {
     }
 
     /// Events of one moment are in the order in which they were put: a thread before its first post.
-    async fn of_one_moment_the_first_put_waits_first(fixture: &Shelf) -> TestResult {
+    async fn events_of_one_moment_keep_their_insertion_order(fixture: &StoreFixture) -> TestResult {
         let mut waiting = Vec::new();
         for number in [3, 1, 5, 2, 4] {
             let event = Event { occurred_at: at(0), ..event(number)? };
@@ -51,7 +51,7 @@ store_rules! {
     }
 
     /// An event that is committed after younger ones were fanned out is found as well.
-    async fn what_comes_late_is_found_as_well(fixture: &Shelf) -> TestResult {
+    async fn late_events_are_pending_as_well(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         fixture.deliver(&event(5)?, &[&endpoint], 5).await?;
         put(fixture, &[&event(1)?]).await?;
@@ -59,7 +59,7 @@ store_rules! {
     }
 
     /// An event that was fanned out leaves the outbox, also when it has no receivers.
-    async fn what_is_fanned_out_waits_no_more(fixture: &Shelf) -> TestResult {
+    async fn fanned_out_events_are_not_pending(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         put(fixture, &[&event(1)?, &event(2)?, &event(3)?]).await?;
         let fan_out = [to(&event(1)?, &[&endpoint]), to(&event(3)?, &[])];
@@ -68,17 +68,17 @@ store_rules! {
     }
 
     /// An event that was also sent to one endpoint directly stays in the outbox when that delivery is removed.
-    async fn what_waits_does_not_go_with_a_delivery(fixture: &Shelf) -> TestResult {
+    async fn removing_a_delivery_keeps_pending_events(fixture: &StoreFixture) -> TestResult {
         let (endpoint, event) = (fixture.add(1).await?, event(1)?);
         put(fixture, &[&event]).await?;
         let deliveries = &fixture.webhooks.deliveries;
-        deliveries.send(&event, &endpoint.id, at(0)).await?;
-        check!(deliveries.remove(&DeliveryId::of(&event.id, &endpoint.id)).await?)?;
+        deliveries.enqueue(&event, &endpoint.id, at(0)).await?;
+        check!(deliveries.remove(&DeliveryId::derive(&event.id, &endpoint.id)).await?)?;
         waits(fixture, 9, &[event]).await
     }
 
     /// An event that was fanned out is not fanned out again, to the same or other endpoints.
-    async fn an_event_is_fanned_out_once(fixture: &Shelf) -> TestResult {
+    async fn an_event_is_fanned_out_once(fixture: &StoreFixture) -> TestResult {
         let (one, other) = (fixture.add(1).await?, fixture.add(2).await?);
         let queued = fixture.deliver(&event(1)?, &[&one], 0).await?;
         for endpoints in [&[&one] as &[&Endpoint], &[&one, &other], &[]] {
@@ -88,7 +88,7 @@ store_rules! {
     }
 
     /// Of any number of workers that fan out at once, one does.
-    async fn an_event_is_fanned_out_once_however_many_race(fixture: &Shelf) -> TestResult {
+    async fn concurrent_fan_outs_enqueue_an_event_once(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         let mut fan_out = Vec::new();
         for number in 0..20 {
@@ -102,13 +102,13 @@ store_rules! {
         for result in fixture.race(workers).await {
             result?;
         }
-        let all = Filter { limit: 100, ..Filter::default() };
+        let all = DeliveryFilter { limit: 100, ..DeliveryFilter::default() };
         check_eq!(fixture.webhooks.deliveries.list(&all).await?.len(), 20)?;
         waits(fixture, 9, &[]).await
     }
 
     /// An endpoint that was disabled or removed after it was found gets nothing.
-    async fn who_is_away_or_disabled_is_told_nothing(fixture: &Shelf) -> TestResult {
+    async fn removed_and_disabled_endpoints_get_no_delivery(fixture: &StoreFixture) -> TestResult {
         let enabled = fixture.add(1).await?;
         let disabled = Endpoint { enabled: false, ..endpoint(2)? };
         fixture.webhooks.endpoints.add(&disabled).await?;
@@ -125,13 +125,13 @@ store_rules! {
     }
 }
 
-async fn put(fixture: &Shelf, events: &[&Event]) -> TestResult {
+async fn put(fixture: &StoreFixture, events: &[&Event]) -> TestResult {
     for event in events {
-        fixture.webhooks.outbox.put(event).await?;
+        fixture.webhooks.outbox.insert(event).await?;
     }
     Ok(())
 }
 
-async fn waits(fixture: &Shelf, limit: u32, expected: &[Event]) -> TestResult {
-    check_eq!(fixture.webhooks.outbox.waiting(limit).await?, expected)
+async fn waits(fixture: &StoreFixture, limit: u32, expected: &[Event]) -> TestResult {
+    check_eq!(fixture.webhooks.outbox.pending(limit).await?, expected)
 }

@@ -3,29 +3,29 @@
 use std::time::Duration;
 
 use super::*;
-use crate::host::Fault;
-use crate::rate_limit::{Budget, BudgetKey, Charge, Window};
+use crate::host::BackendError;
+use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey, WindowState};
 
-const WINDOW: Window = Window {
+const WINDOW: Budget = Budget {
     units: 120,
-    length: Duration::from_secs(300),
+    window: Duration::from_secs(300),
 };
 
 store_rules! {
     mod rate_limits;
 
     /// However many charges race, exactly the budget is granted.
-    async fn exactly_the_budget_is_granted_however_many_race(fixture: &Shelf) -> TestResult {
+    async fn concurrent_charges_allow_exactly_the_budget(fixture: &StoreFixture) -> TestResult {
         for key in keys()? {
             let charges = (0..64).map(|_| {
-                let budgets = fixture.stores.budgets.clone();
+                let budgets = fixture.stores.rate_limits.clone();
                 async move {
                     let mut granted = 0;
                     for _ in 0..10 {
                         let charge = budgets.charge(&key, 1, WINDOW, at(0)).await?;
-                        granted += u32::from(charge.granted);
+                        granted += u32::from(charge.allowed);
                     }
-                    Ok::<_, Fault>(granted)
+                    Ok::<_, BackendError>(granted)
                 }
             });
             let mut granted = 0;
@@ -38,7 +38,7 @@ store_rules! {
     }
 
     /// Every key has its own budget.
-    async fn every_key_has_a_budget_of_its_own(fixture: &Shelf) -> TestResult {
+    async fn every_key_has_a_budget_of_its_own(fixture: &StoreFixture) -> TestResult {
         for (spent, key) in (1..).zip(keys()?) {
             has_left(fixture, key, 0, 120).await?;
             let charged = charge(fixture, key, spent, 0).await?;
@@ -51,7 +51,7 @@ store_rules! {
     }
 
     /// A charge that exceeds the budget is refused, and charges nothing.
-    async fn a_charge_is_all_or_nothing(fixture: &Shelf) -> TestResult {
+    async fn a_charge_is_all_or_nothing(fixture: &StoreFixture) -> TestResult {
         for (cost, granted, remaining) in [
             (100, true, 20),
             (21, false, 20),
@@ -59,15 +59,15 @@ store_rules! {
             (20, true, 0),
             (1, false, 0),
         ] {
-            let charge = charge(fixture, BudgetKey::NoAddress, cost, 0).await?;
-            let found = (charge.granted, charge.limit, charge.remaining);
+            let charge = charge(fixture, RateLimitKey::UnknownAddress, cost, 0).await?;
+            let found = (charge.allowed, charge.limit, charge.remaining);
             check_eq!(found, (granted, 120, remaining), "a charge of {cost}")?;
         }
         Ok(())
     }
 
     /// A window starts with its first charge, and ends exactly after its length.
-    async fn a_window_is_over_at_its_very_end(fixture: &Shelf) -> TestResult {
+    async fn a_window_is_over_at_its_very_end(fixture: &StoreFixture) -> TestResult {
         charges(fixture, &[
             (0, 0, true, 120, 300_000),
             (7, 120, true, 0, 300_007),
@@ -78,7 +78,7 @@ store_rules! {
     }
 
     /// A clock that was set back locks no budget: a window that ends later than a whole window from now has ended.
-    async fn a_clock_that_was_set_back_locks_no_budget(fixture: &Shelf) -> TestResult {
+    async fn a_clock_that_was_set_back_locks_no_budget(fixture: &StoreFixture) -> TestResult {
         charges(fixture, &[
             (3_600_000, 120, true, 0, 3_900_000),
             (3_599_999, 0, true, 120, 3_899_999),
@@ -89,11 +89,11 @@ store_rules! {
     }
 
     /// A refund returns units of the running window, at most those that were charged, and starts no window.
-    async fn a_refund_gives_back_units_of_the_running_window(fixture: &Shelf) -> TestResult {
+    async fn a_refund_gives_back_units_of_the_running_window(fixture: &StoreFixture) -> TestResult {
         for key in keys()? {
             for (cost, refund, left) in [(0, 9, 120), (100, 30, 50), (50, 1, 1), (0, 999, 120)] {
                 charge(fixture, key, cost, 0).await?;
-                fixture.stores.budgets.refund(&key, refund, WINDOW, at(0)).await?;
+                fixture.stores.rate_limits.refund(&key, refund, WINDOW, at(0)).await?;
                 has_left(fixture, key, 0, left).await?;
             }
         }
@@ -101,21 +101,21 @@ store_rules! {
     }
 
     /// A refund after the window's end returns nothing to the next window.
-    async fn a_refund_of_an_ended_window_changes_nothing(fixture: &Shelf) -> TestResult {
+    async fn a_refund_of_an_ended_window_changes_nothing(fixture: &StoreFixture) -> TestResult {
         fixture.require(Part::SuiteClock)?;
         for key in keys()? {
             charge(fixture, key, 120, 0).await?;
-            fixture.stores.budgets.refund(&key, 120, WINDOW, at(300_000)).await?;
+            fixture.stores.rate_limits.refund(&key, 120, WINDOW, at(300_000)).await?;
             let next = charge(fixture, key, 100, 300_001).await?;
-            check_eq!((next.granted, next.remaining, next.reset), (true, 20, at(600_001)))?;
+            check_eq!((next.allowed, next.remaining, next.resets_at), (true, 20, at(600_001)))?;
         }
         Ok(())
     }
 
     /// Any history is charged as [`Window::charge`] charges it.
-    async fn any_history_is_metered_alike(fixture: &Shelf) -> TestResult {
+    async fn any_history_is_metered_alike(fixture: &StoreFixture) -> TestResult {
         fixture.require(Part::SuiteClock)?;
-        let (mut budget, mut now, mut chance): (Option<Budget>, i64, u64) = (None, 0, 1);
+        let (mut budget, mut now, mut chance): (Option<WindowState>, i64, u64) = (None, 0, 1);
         for step in 0..500 {
             // The next number of Knuth's linear congruential generator.
             chance = chance
@@ -124,7 +124,7 @@ store_rules! {
             let cost = u32::try_from((chance >> 33) % 40).unwrap_or_default();
             now += i64::try_from((chance >> 40) % 60_000).unwrap_or_default();
             let (after, expected) = WINDOW.charge(budget, cost, at(now));
-            let charge = charge(fixture, BudgetKey::NoAddress, cost, now).await?;
+            let charge = charge(fixture, RateLimitKey::UnknownAddress, cost, now).await?;
             check_eq!(charge, expected, "charge {step}, of {cost} at {now}")?;
             budget = after;
         }
@@ -132,35 +132,43 @@ store_rules! {
     }
 }
 
-fn keys() -> TestResult<[BudgetKey; 7]> {
+fn keys() -> TestResult<[RateLimitKey; 7]> {
     Ok([
-        BudgetKey::Token(lookup(1)?),
-        BudgetKey::Token(lookup(2)?),
-        BudgetKey::Prefix(0),
-        BudgetKey::Prefix(1),
-        BudgetKey::NoAddress,
-        BudgetKey::Attempts(0),
-        BudgetKey::Attempts(1),
+        RateLimitKey::Token(lookup(1)?),
+        RateLimitKey::Token(lookup(2)?),
+        RateLimitKey::Prefix(0),
+        RateLimitKey::Prefix(1),
+        RateLimitKey::UnknownAddress,
+        RateLimitKey::Attempts(0),
+        RateLimitKey::Attempts(1),
     ])
 }
 
-async fn charge(fixture: &Shelf, key: BudgetKey, cost: u32, now: i64) -> TestResult<Charge> {
-    let charge = fixture.stores.budgets.charge(&key, cost, WINDOW, at(now));
+async fn charge(
+    fixture: &StoreFixture,
+    key: RateLimitKey,
+    cost: u32,
+    now: i64,
+) -> TestResult<RateLimitDecision> {
+    let charge = fixture
+        .stores
+        .rate_limits
+        .charge(&key, cost, WINDOW, at(now));
     Ok(charge.await?)
 }
 
-async fn has_left(fixture: &Shelf, key: BudgetKey, now: i64, units: u32) -> TestResult {
+async fn has_left(fixture: &StoreFixture, key: RateLimitKey, now: i64, units: u32) -> TestResult {
     let charge = charge(fixture, key, 0, now).await?;
     check_eq!(charge.remaining, units, "units left of {key:?}")
 }
 
 /// Charges each key at these times: the cost, whether it is granted, the units left, and the end of the window.
-async fn charges(fixture: &Shelf, steps: &[(i64, u32, bool, u32, i64)]) -> TestResult {
+async fn charges(fixture: &StoreFixture, steps: &[(i64, u32, bool, u32, i64)]) -> TestResult {
     fixture.require(Part::SuiteClock)?;
     for key in keys()? {
         for (now, cost, granted, remaining, reset) in steps {
             let charge = charge(fixture, key, *cost, *now).await?;
-            let found = (charge.granted, charge.remaining, charge.reset);
+            let found = (charge.allowed, charge.remaining, charge.resets_at);
             let expected = (*granted, *remaining, at(*reset));
             check_eq!(found, expected, "{cost} at {now} for {key:?}")?;
         }

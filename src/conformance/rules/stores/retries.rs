@@ -2,15 +2,20 @@
 
 use super::*;
 use crate::model::DeliveryId;
-use crate::webhook::{Endpoint, Event, Progress, State, Topic, Topics};
+use crate::webhook::{DeliveryProgress, DeliveryState, Endpoint, Event, Topic, TopicSet};
 
-const FINISHED: [State; 4] = [State::Delivered, State::Dead, State::Gone, State::Withheld];
+const FINISHED: [DeliveryState; 4] = [
+    DeliveryState::Delivered,
+    DeliveryState::Dead,
+    DeliveryState::Gone,
+    DeliveryState::Withheld,
+];
 
 store_rules! {
     mod retries;
 
     /// A finished delivery is queued again, with the same id and the log of its attempts, which are counted from 0.
-    async fn a_finished_delivery_is_queued_again(fixture: &Shelf) -> TestResult {
+    async fn a_finished_delivery_is_queued_again(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         for (number, state) in (1..).zip(FINISHED) {
             let id = fixture.queue(number, &endpoint, 0).await?;
@@ -19,7 +24,7 @@ store_rules! {
             fixture.note(&claimed, finished, Some(&log), 0).await?;
             is_retried(fixture, &id, 9, true).await?;
             let (delivery, attempts) = fixture.found(&id).await?;
-            check_eq!((delivery.progress, delivery.created_at), (Progress::queued(at(9)), at(0)))?;
+            check_eq!((delivery.progress, delivery.created_at), (DeliveryProgress::queued(at(9)), at(0)))?;
             check_eq!(attempts, [log])?;
             fixture.nothing_due(8).await?;
             let again = fixture.take(9).await?;
@@ -29,70 +34,70 @@ store_rules! {
     }
 
     /// A retrying delivery becomes due at once, its attempts unchanged, unless an attempt is running.
-    async fn a_retrying_delivery_becomes_due_at_once(fixture: &Shelf) -> TestResult {
+    async fn a_retrying_delivery_becomes_due_at_once(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         let id = fixture.queue(1, &endpoint, 0).await?;
         let claimed = fixture.take(0).await?;
-        fixture.settle(&claimed, progress(State::Retrying, 3, Some(70)), 1).await?;
+        fixture.settle(&claimed, progress(DeliveryState::Retrying, 3, Some(70)), 1).await?;
         is_retried(fixture, &id, 5, true).await?;
-        fixture.is_at(&id, progress(State::Retrying, 3, Some(5))).await?;
+        fixture.is_at(&id, progress(DeliveryState::Retrying, 3, Some(5))).await?;
         check_eq!(fixture.take(5).await?.delivery.progress.attempts, 3)?;
         is_retried(fixture, &id, 6, false).await?;
         fixture.nothing_due(6).await
     }
 
     /// A queued delivery stays as it is, and an unknown one is not an error.
-    async fn a_queued_delivery_is_left_as_it_is(fixture: &Shelf) -> TestResult {
+    async fn a_queued_delivery_is_left_as_it_is(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         let id = fixture.queue(8, &endpoint, 0).await?;
         is_retried(fixture, &id, 1, false).await?;
-        fixture.is_at(&id, Progress::queued(at(0))).await?;
+        fixture.is_at(&id, DeliveryProgress::queued(at(0))).await?;
         fixture.take(0).await?;
         is_retried(fixture, &id, 1, false).await?;
         fixture.nothing_due(1).await?;
-        let absent = DeliveryId::of(&event(9)?.id, &endpoint.id);
+        let absent = DeliveryId::derive(&event(9)?.id, &endpoint.id);
         is_retried(fixture, &absent, 1, false).await
     }
 
     /// The dead deliveries of one endpoint are queued again in batches, and no others.
-    async fn the_dead_of_one_endpoint_are_queued_again_in_batches(fixture: &Shelf) -> TestResult {
+    async fn the_dead_of_one_endpoint_are_queued_again_in_batches(fixture: &StoreFixture) -> TestResult {
         let (endpoint, other) = (fixture.add(1).await?, fixture.add(2).await?);
         let mut dead = Vec::new();
         for number in 0..5 {
-            dead.push(fixture.end(number, &endpoint, State::Dead, 0).await?);
+            dead.push(fixture.end(number, &endpoint, DeliveryState::Dead, 0).await?);
         }
-        let elsewhere = fixture.end(5, &other, State::Dead, 0).await?;
-        let gone = fixture.end(6, &endpoint, State::Gone, 0).await?;
+        let elsewhere = fixture.end(5, &other, DeliveryState::Dead, 0).await?;
+        let gone = fixture.end(6, &endpoint, DeliveryState::Gone, 0).await?;
         let deliveries = &fixture.webhooks.deliveries;
         for expected in [2, 2, 1, 0] {
             check_eq!(deliveries.retry_dead(&endpoint.id, at(9), 2).await?, expected)?;
         }
         for id in &dead {
-            fixture.is_at(id, Progress::queued(at(9))).await?;
+            fixture.is_at(id, DeliveryProgress::queued(at(9))).await?;
         }
-        fixture.is_at(&elsewhere, progress(State::Dead, 1, None)).await?;
-        fixture.is_at(&gone, progress(State::Gone, 1, None)).await?;
+        fixture.is_at(&elsewhere, progress(DeliveryState::Dead, 1, None)).await?;
+        fixture.is_at(&gone, progress(DeliveryState::Gone, 1, None)).await?;
         fixture.webhooks.endpoints.remove(&other.id).await?;
         check_eq!(deliveries.retry_dead(&other.id, at(9), 2).await?, 0, "of a removed endpoint")
     }
 
     /// A delivery that was queued again and is dead again is queued again.
-    async fn what_is_queued_again_may_die_again(fixture: &Shelf) -> TestResult {
+    async fn a_requeued_delivery_can_die_again(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
-        let id = fixture.end(1, &endpoint, State::Dead, 0).await?;
+        let id = fixture.end(1, &endpoint, DeliveryState::Dead, 0).await?;
         for now in 1..4 {
             is_retried(fixture, &id, now, true).await?;
             is_retried(fixture, &id, now, false).await?;
             let claimed = fixture.take(now).await?;
-            fixture.settle(&claimed, progress(State::Dead, 6, None), now).await?;
+            fixture.settle(&claimed, progress(DeliveryState::Dead, 6, None), now).await?;
         }
         Ok(())
     }
 
     /// Of any number of retries at once, one is made.
-    async fn of_retries_at_once_one_is_made(fixture: &Shelf) -> TestResult {
+    async fn one_of_concurrent_retries_succeeds(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
-        let id = fixture.end(1, &endpoint, State::Dead, 0).await?;
+        let id = fixture.end(1, &endpoint, DeliveryState::Dead, 0).await?;
         let retries = repeat_n((fixture.webhooks.deliveries.clone(), id.clone()), 20)
             .map(|(deliveries, id)| async move { deliveries.retry(&id, at(1)).await });
         let mut made = 0;
@@ -103,7 +108,7 @@ store_rules! {
     }
 
     /// A delivery can be removed in any state, with its attempts.
-    async fn a_delivery_is_removed_in_any_state(fixture: &Shelf) -> TestResult {
+    async fn a_delivery_is_removed_in_any_state(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         let deliveries = &fixture.webhooks.deliveries;
         let mut all = Vec::new();
@@ -119,42 +124,47 @@ store_rules! {
             }
             check_eq!(deliveries.find(id).await?, None)?;
         }
-        check!(!fixture.settle(&claimed, progress(State::Delivered, 1, None), 0).await?)?;
+        check!(!fixture.settle(&claimed, progress(DeliveryState::Delivered, 1, None), 0).await?)?;
         fixture.nothing_due(1_000_000).await
     }
 
     /// A ping goes only to its endpoint, whatever topics that has, and is a delivery like any other.
-    async fn a_ping_goes_to_one_endpoint_alone(fixture: &Shelf) -> TestResult {
-        let topics = Topics { all: false, named: [].into() };
+    async fn a_ping_is_queued_for_one_endpoint_only(fixture: &StoreFixture) -> TestResult {
+        let topics = TopicSet { all: false, named: [].into() };
         let silent = Endpoint { topics, ..endpoint(1)? };
         fixture.webhooks.endpoints.add(&silent).await?;
         fixture.add(2).await?;
         let ping = Event { topic: Topic::PING, ..event(1)? };
-        let id = DeliveryId::of(&ping.id, &silent.id);
-        let sent = fixture.webhooks.deliveries.send(&ping, &silent.id, at(4)).await?;
+        let id = DeliveryId::derive(&ping.id, &silent.id);
+        let sent = fixture.webhooks.deliveries.enqueue(&ping, &silent.id, at(4)).await?;
         check_eq!(sent.as_ref(), Some(&id))?;
-        check_eq!(fixture.webhooks.outbox.waiting(9).await?, [])?;
-        let claimed = only(fixture.claim(&room(9), 4).await?.taken)?;
+        check_eq!(fixture.webhooks.outbox.pending(9).await?, [])?;
+        let claimed = only(fixture.claim(&room(9), 4).await?.deliveries)?;
         check_eq!((claimed.delivery.id, claimed.event), (id, ping))?;
         check_eq!(claimed.delivery.topic, Topic::PING)
     }
 
     /// A ping to a disabled or unknown endpoint is refused, and not stored.
-    async fn a_ping_that_nobody_gets_is_not_kept(fixture: &Shelf) -> TestResult {
+    async fn an_undeliverable_ping_is_not_stored(fixture: &StoreFixture) -> TestResult {
         let disabled = Endpoint { enabled: false, ..endpoint(1)? };
         fixture.webhooks.endpoints.add(&disabled).await?;
         for to in [&disabled, &endpoint(2)?] {
-            let sent = fixture.webhooks.deliveries.send(&event(1)?, &to.id, at(0)).await?;
+            let sent = fixture.webhooks.deliveries.enqueue(&event(1)?, &to.id, at(0)).await?;
             check_eq!(sent, None)?;
         }
-        check_eq!(fixture.webhooks.outbox.waiting(9).await?, [])?;
+        check_eq!(fixture.webhooks.outbox.pending(9).await?, [])?;
         let enabled = Endpoint { enabled: true, ..disabled };
         fixture.webhooks.endpoints.update(&enabled).await?;
         fixture.nothing_due(9).await
     }
 }
 
-async fn is_retried(fixture: &Shelf, id: &DeliveryId, now: i64, expected: bool) -> TestResult {
+async fn is_retried(
+    fixture: &StoreFixture,
+    id: &DeliveryId,
+    now: i64,
+    expected: bool,
+) -> TestResult {
     let retried = fixture.webhooks.deliveries.retry(id, at(now)).await?;
     check_eq!(retried, expected, "whether it was queued again at {now}")
 }

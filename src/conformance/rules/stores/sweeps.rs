@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::DeliveryId;
-use crate::webhook::State;
+use crate::webhook::DeliveryState;
 
 const ALL: u32 = 1_000;
 
@@ -10,9 +10,9 @@ store_rules! {
     mod sweeps;
 
     /// A delivery that is delivered, gone or withheld is removed at the given time after its end.
-    async fn what_ended_long_ago_is_swept(fixture: &Shelf) -> TestResult {
+    async fn deliveries_that_ended_long_ago_are_swept(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
-        for (number, state) in (1..).zip([State::Delivered, State::Gone, State::Withheld]) {
+        for (number, state) in (1..).zip([DeliveryState::Delivered, DeliveryState::Gone, DeliveryState::Withheld]) {
             let id = fixture.queue(number, &endpoint, 0).await?;
             let claimed = fixture.take(0).await?;
             fixture.settle(&claimed, progress(state, 1, None), 100).await?;
@@ -25,12 +25,12 @@ store_rules! {
     }
 
     /// A dead or unfinished delivery is kept however old it is.
-    async fn what_is_pending_or_dead_is_kept(fixture: &Shelf) -> TestResult {
+    async fn pending_and_dead_deliveries_are_not_swept(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
-        let dead = fixture.end(1, &endpoint, State::Dead, 0).await?;
+        let dead = fixture.end(1, &endpoint, DeliveryState::Dead, 0).await?;
         let retrying = fixture.queue(2, &endpoint, 0).await?;
         let claimed = fixture.take(0).await?;
-        fixture.settle(&claimed, progress(State::Retrying, 5, Some(9)), 0).await?;
+        fixture.settle(&claimed, progress(DeliveryState::Retrying, 5, Some(9)), 0).await?;
         let leased = fixture.queue(3, &endpoint, 0).await?;
         fixture.take(0).await?;
         let queued = fixture.queue(4, &endpoint, 0).await?;
@@ -42,25 +42,25 @@ store_rules! {
     }
 
     /// A gone delivery that was queued again is kept until it ends again.
-    async fn what_is_queued_again_is_not_swept(fixture: &Shelf) -> TestResult {
+    async fn requeued_deliveries_are_not_swept(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
-        let id = fixture.end(1, &endpoint, State::Gone, 0).await?;
+        let id = fixture.end(1, &endpoint, DeliveryState::Gone, 0).await?;
         fixture.webhooks.deliveries.retry(&id, at(1)).await?;
         sweeps(fixture, 50, ALL, 0).await?;
         let claimed = fixture.take(1).await?;
-        fixture.settle(&claimed, progress(State::Gone, 1, None), 60).await?;
+        fixture.settle(&claimed, progress(DeliveryState::Gone, 1, None), 60).await?;
         sweeps(fixture, 50, ALL, 0).await?;
         sweeps(fixture, 61, ALL, 1).await?;
         exists(fixture, &id, false).await
     }
 
     /// A sweep removes the oldest finished deliveries, up to its limit.
-    async fn a_sweep_takes_no_more_than_its_limit(fixture: &Shelf) -> TestResult {
+    async fn a_sweep_takes_no_more_than_its_limit(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         let mut all = Vec::new();
         for number in 0..10_u64 {
             let now = number.cast_signed();
-            all.push(fixture.end(number, &endpoint, State::Delivered, now).await?);
+            all.push(fixture.end(number, &endpoint, DeliveryState::Delivered, now).await?);
         }
         sweeps(fixture, 100, 0, 0).await?;
         for (id, count) in all.iter().step_by(4).zip([4, 4, 2]) {
@@ -72,10 +72,10 @@ store_rules! {
     }
 
     /// The deliveries of a removed endpoint are removed in batches, whatever their state and age; then its id is free.
-    async fn what_a_removed_endpoint_left_is_swept(fixture: &Shelf) -> TestResult {
+    async fn deliveries_of_a_removed_endpoint_are_swept(fixture: &StoreFixture) -> TestResult {
         let (removed, other) = (fixture.add(1).await?, fixture.add(2).await?);
-        fixture.end(1, &removed, State::Dead, 0).await?;
-        fixture.end(2, &removed, State::Delivered, 0).await?;
+        fixture.end(1, &removed, DeliveryState::Dead, 0).await?;
+        fixture.end(2, &removed, DeliveryState::Delivered, 0).await?;
         for number in 3..8 {
             fixture.queue(number, &removed, 0).await?;
         }
@@ -91,12 +91,12 @@ store_rules! {
     }
 }
 
-async fn sweeps(fixture: &Shelf, before: i64, limit: u32, expected: u64) -> TestResult {
+async fn sweeps(fixture: &StoreFixture, before: i64, limit: u32, expected: u64) -> TestResult {
     let swept = fixture.webhooks.deliveries.sweep(at(before), limit).await?;
     check_eq!(swept, expected)
 }
 
-async fn exists(fixture: &Shelf, id: &DeliveryId, expected: bool) -> TestResult {
+async fn exists(fixture: &StoreFixture, id: &DeliveryId, expected: bool) -> TestResult {
     let found = fixture.webhooks.deliveries.find(id).await?;
     check_eq!(found.is_some(), expected, "whether {id:?} exists")
 }

@@ -2,16 +2,16 @@
 
 use super::*;
 use crate::model::UserId;
-use crate::token::{Digest, Lookup, TokenRecord};
+use crate::token::{Lookup, SecretDigest, TokenRecord};
 
 store_rules! {
     mod tokens;
 
     /// Every field is stored.
-    async fn what_is_created_is_found_whole(fixture: &Shelf) -> TestResult {
+    async fn a_created_token_is_found_unchanged(fixture: &StoreFixture) -> TestResult {
         let every_field = TokenRecord {
-            digest: Digest::new(std::array::from_fn(|place| place as u8)),
-            owner: UserId::new("a_Member-01").unwrap_or(UserId::from(4)),
+            digest: SecretDigest::new(std::array::from_fn(|place| place as u8)),
+            owner: UserId::parse("a_Member-01").unwrap_or(UserId::from(4)),
             label: "Bob's \"laptop\", ☎\n".into(),
             scopes: ["a:b", "", "c d,e"].map(str::to_owned).into(),
             created_at: at(1),
@@ -29,7 +29,7 @@ store_rules! {
     }
 
     /// A second token with the same lookup is refused, and changes nothing.
-    async fn a_lookup_is_taken_once(fixture: &Shelf) -> TestResult {
+    async fn a_lookup_is_taken_once(fixture: &StoreFixture) -> TestResult {
         create(fixture, &token(1)?).await?;
         let second = TokenRecord { label: "second".into(), ..token(1)? };
         check!(!fixture.stores.tokens.create(&second).await?)?;
@@ -37,7 +37,7 @@ store_rules! {
     }
 
     /// Of any number of tokens with one lookup at once, one is created.
-    async fn a_lookup_is_taken_once_however_many_race(fixture: &Shelf) -> TestResult {
+    async fn concurrent_creations_take_a_lookup_once(fixture: &StoreFixture) -> TestResult {
         let token = token(1)?;
         let calls = repeat_n((fixture.stores.tokens.clone(), token.clone()), 20)
             .map(|(tokens, token)| async move { tokens.create(&token).await });
@@ -49,13 +49,13 @@ store_rules! {
     }
 
     /// An unknown token is absent, which is not an error.
-    async fn what_was_never_created_is_absent(fixture: &Shelf) -> TestResult {
+    async fn an_unknown_token_is_not_found(fixture: &StoreFixture) -> TestResult {
         create(fixture, &token(1)?).await?;
         check_eq!(find(fixture, &lookup(2)?).await?, None)
     }
 
     /// A second revocation keeps the first time, whatever the order of the times.
-    async fn the_first_revocation_stands(fixture: &Shelf) -> TestResult {
+    async fn the_first_revocation_time_is_kept(fixture: &StoreFixture) -> TestResult {
         create(fixture, &token(1)?).await?;
         create(fixture, &token(2)?).await?;
         for time in [10, 5, 20] {
@@ -67,13 +67,13 @@ store_rules! {
     }
 
     /// The revocation of an unknown token reports that it is absent, and creates nothing.
-    async fn what_is_absent_is_not_revoked(fixture: &Shelf) -> TestResult {
+    async fn an_unknown_token_cannot_be_revoked(fixture: &StoreFixture) -> TestResult {
         check!(!fixture.stores.tokens.revoke(&lookup(1)?, at(10)).await?)?;
         check_eq!(find(fixture, &lookup(1)?).await?, None)
     }
 
     /// A use is recorded unless another was recorded within the minute before, and never for an unknown token.
-    async fn a_use_is_noted_once_a_minute(fixture: &Shelf) -> TestResult {
+    async fn a_use_is_noted_once_a_minute(fixture: &StoreFixture) -> TestResult {
         create(fixture, &token(1)?).await?;
         for (used, recorded) in [
             (0, 0),
@@ -94,7 +94,7 @@ store_rules! {
 
     /// A list is paged from the newest to the oldest token, and by descending lookups among tokens of one creation time. It
     /// begins behind any position, whether a token has it or not.
-    async fn a_list_is_paged_from_the_newest_to_the_oldest(fixture: &Shelf) -> TestResult {
+    async fn a_list_is_paged_from_the_newest_to_the_oldest(fixture: &StoreFixture) -> TestResult {
         let newest: Vec<_> = [
             (9, "00000000000000Z0"),
             (5, "a000000000000000"),
@@ -132,7 +132,7 @@ store_rules! {
 fn token(number: u64) -> TestResult<TokenRecord> {
     Ok(TokenRecord {
         lookup: lookup(number)?,
-        digest: Digest::new([7; 32]),
+        digest: SecretDigest::new([7; 32]),
         owner: UserId::from(3),
         label: String::new(),
         scopes: ["forums:read".to_owned()].into(),
@@ -143,16 +143,16 @@ fn token(number: u64) -> TestResult<TokenRecord> {
     })
 }
 
-async fn create(fixture: &Shelf, token: &TokenRecord) -> TestResult {
+async fn create(fixture: &StoreFixture, token: &TokenRecord) -> TestResult {
     check!(fixture.stores.tokens.create(token).await?)
 }
 
-async fn find(fixture: &Shelf, lookup: &Lookup) -> TestResult<Option<TokenRecord>> {
+async fn find(fixture: &StoreFixture, lookup: &Lookup) -> TestResult<Option<TokenRecord>> {
     Ok(fixture.stores.tokens.find(lookup).await?)
 }
 
 /// Records a use, which the store may write later: a revocation with a result is written after it.
-async fn use_token(fixture: &Shelf, token: &Lookup, now: i64) -> TestResult {
-    fixture.stores.tokens.used(token, at(now)).await?;
+async fn use_token(fixture: &StoreFixture, token: &Lookup, now: i64) -> TestResult {
+    fixture.stores.tokens.record_use(token, at(now)).await?;
     check!(!fixture.stores.tokens.revoke(&lookup(99)?, at(0)).await?)
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::store::DeliveryCount;
-use crate::webhook::{Attempted, Endpoint, State};
+use crate::webhook::{AttemptRecord, DeliveryState, Endpoint};
 
 const HOUR: i64 = 3_600_000;
 
@@ -10,17 +10,17 @@ store_rules! {
     mod usage;
 
     /// Deliveries are counted by the hour in which they were queued, by endpoint and by state, if their endpoint exists.
-    async fn deliveries_are_counted_by_hour_endpoint_and_state(fixture: &Shelf) -> TestResult {
+    async fn deliveries_are_counted_by_hour_endpoint_and_state(fixture: &StoreFixture) -> TestResult {
         let (one, other) = (fixture.add(1).await?, fixture.add(2).await?);
         let removed = fixture.add(3).await?;
         let now = 24 * HOUR;
         for (number, to, state, queued) in [
-            (1, &one, State::Dead, 0),
-            (2, &one, State::Delivered, 1),
-            (3, &one, State::Delivered, 2),
-            (4, &one, State::Dead, now - HOUR),
-            (5, &other, State::Dead, now - HOUR + 1),
-            (6, &removed, State::Dead, now),
+            (1, &one, DeliveryState::Dead, 0),
+            (2, &one, DeliveryState::Delivered, 1),
+            (3, &one, DeliveryState::Delivered, 2),
+            (4, &one, DeliveryState::Dead, now - HOUR),
+            (5, &other, DeliveryState::Dead, now - HOUR + 1),
+            (6, &removed, DeliveryState::Dead, now),
         ] {
             fixture.end(number, to, state, queued).await?;
         }
@@ -37,23 +37,23 @@ store_rules! {
         check_eq!(
             found,
             [
-                count(0, &other, State::Dead, 1),
-                count(0, &other, State::Queued, 1),
-                count(1, &one, State::Dead, 1),
-                count(23, &one, State::Delivered, 2),
+                count(0, &other, DeliveryState::Dead, 1),
+                count(0, &other, DeliveryState::Queued, 1),
+                count(1, &one, DeliveryState::Dead, 1),
+                count(23, &one, DeliveryState::Delivered, 2),
             ],
         )
     }
 
     /// Attempts of the period are counted by their duration. A duration at a bound belongs to the longer ones.
-    async fn attempts_are_counted_by_their_duration(fixture: &Shelf) -> TestResult {
+    async fn attempts_are_counted_by_their_duration(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         fixture.queue(1, &endpoint, 0).await?;
         let durations = [0, 9, 10, 99, 100, 499, 500, 999, 1_000, 4_999, 5_000, 60_000];
         for (began, duration_ms) in (0..).zip(durations) {
-            let log = Attempted { at: at(began), duration_ms, ..attempted(1) };
+            let log = AttemptRecord { at: at(began), duration_ms, ..attempted(1) };
             let claimed = fixture.take(0).await?;
-            let retrying = progress(State::Retrying, 1, Some(0));
+            let retrying = progress(DeliveryState::Retrying, 1, Some(0));
             fixture.note(&claimed, retrying, Some(&log), 0).await?;
         }
         for (since, expected) in [(-1, [2, 2, 2, 2, 2, 2]), (2, [0, 1, 2, 2, 2, 2])] {

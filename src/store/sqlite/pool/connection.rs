@@ -7,7 +7,7 @@ use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use rusqlite::{Connection, Error, ErrorCode, MAIN_DB, Result, ffi};
 use tracing::Level;
 
-use super::{DatabaseSettings, Location, SqliteError, reader};
+use super::{DatabasePath, DatabaseSettings, SqliteError, reader};
 
 /// Limit of the wait for another connection that writes.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -35,7 +35,7 @@ const TEMP_STORE: &str = "PRAGMA temp_store = MEMORY";
 
 /// A connection that may write.
 pub(super) fn writer(
-    location: &Location,
+    location: &DatabasePath,
     settings: &DatabaseSettings,
 ) -> Result<Connection, SqliteError> {
     let connection = open(location, settings)?;
@@ -45,7 +45,7 @@ pub(super) fn writer(
 
 /// A connection that may only read.
 pub(super) fn reader(
-    location: &Location,
+    location: &DatabasePath,
     settings: &DatabaseSettings,
 ) -> Result<Connection, SqliteError> {
     let connection = open(location, settings)?;
@@ -53,7 +53,7 @@ pub(super) fn reader(
     Ok(connection)
 }
 
-fn open(location: &Location, settings: &DatabaseSettings) -> Result<Connection, SqliteError> {
+fn open(location: &DatabasePath, settings: &DatabaseSettings) -> Result<Connection, SqliteError> {
     let connection = location.open();
     let connection = connection.and_then(|connection| set_up(connection, settings));
     connection.map_err(|error| location.describe_error(error.into()))

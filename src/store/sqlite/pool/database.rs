@@ -10,7 +10,7 @@ use super::error::Cause;
 use super::job_queue::Class;
 use super::reader::{self, Caller, Interest};
 use super::thread_pool::{JobSenders, Priority, ThreadPool};
-use super::{DatabaseSettings, Location, SqliteError};
+use super::{DatabasePath, DatabaseSettings, SqliteError};
 
 /// A SQLite database: a pool of reader threads and one writer thread. Cheap to clone.
 ///
@@ -34,7 +34,7 @@ pub struct Database(Arc<ThreadPool>);
 impl Database {
     /// Opens a database, runs `set_up` on the writer's connection, and starts the threads.
     pub(in crate::store::sqlite) fn start(
-        location: &Location,
+        location: &DatabasePath,
         settings: &DatabaseSettings,
         set_up: impl FnOnce(&Connection) -> Result<(), SqliteError>,
     ) -> Result<Self, SqliteError> {
@@ -123,7 +123,7 @@ impl Database {
     ///
     /// # Errors
     /// Those of [`write`](Self::write).
-    pub async fn write_behind<T: Send + 'static, E: From<SqliteError> + Send + 'static>(
+    pub async fn write_background<T: Send + 'static, E: From<SqliteError> + Send + 'static>(
         &self,
         run: impl FnOnce(&Savepoint<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E> {
@@ -154,7 +154,7 @@ impl Database {
 
     /// As [`write`](Self::write), without a result: an error, also that of a full queue, goes to the log. A crash may lose
     /// it, and so may an earlier [`close`](Self::close).
-    pub fn write_later<E: From<SqliteError> + fmt::Display + Send + 'static>(
+    pub fn write_detached<E: From<SqliteError> + fmt::Display + Send + 'static>(
         &self,
         run: impl FnOnce(&Savepoint<'_>) -> Result<(), E> + Send + 'static,
     ) {

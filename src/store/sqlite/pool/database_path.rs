@@ -12,7 +12,7 @@ use super::SqliteError;
 
 /// Path of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Location {
+pub enum DatabasePath {
     /// In a file.
     File {
         /// Its path.
@@ -24,7 +24,7 @@ pub enum Location {
     Memory,
 }
 
-impl Location {
+impl DatabasePath {
     /// The path is made absolute, so that SQLite takes neither `:memory:` nor an empty one for something else. A new file is
     /// readable for its owner only, and so are the files that SQLite puts beside it, which get the mode of the database.
     pub(super) fn open(&self) -> rusqlite::Result<Connection> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rusqlite::ErrorCode;
 
-use crate::error::{Fault, IntoFault, Overloaded};
+use crate::error::{BackendError, IntoFault, Overloaded};
 
 /// An error of a [`Database`](super::Database). It prints as one sentence.
 ///
@@ -95,13 +95,13 @@ impl From<rusqlite::Error> for SqliteError {
 }
 
 impl IntoFault for SqliteError {
-    fn into_fault(self) -> Fault {
-        Fault::new(self)
+    fn into_fault(self) -> BackendError {
+        BackendError::new(self)
     }
 }
 
 impl IntoFault for rusqlite::Error {
-    fn into_fault(self) -> Fault {
+    fn into_fault(self) -> BackendError {
         SqliteError::from(self).into_fault()
     }
 }

@@ -12,6 +12,6 @@ mod write_scheduler;
 mod writer;
 
 pub use database::Database;
-pub use database_path::Location;
+pub use database_path::DatabasePath;
 pub use error::SqliteError;
 pub use thread_pool::DatabaseSettings;

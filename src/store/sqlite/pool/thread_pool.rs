@@ -13,7 +13,7 @@ use super::job_queue::{Bounds, JobQueue, JobSender, queue};
 use super::reader::{self, Read};
 use super::write_scheduler::QueuedWrite;
 use super::writer::{self, Write};
-use super::{Location, SqliteError, connection};
+use super::{DatabasePath, SqliteError, connection};
 
 /// Settings of a [`Database`](super::Database).
 ///
@@ -82,7 +82,7 @@ pub(super) enum Priority {
 impl ThreadPool {
     /// Starts the threads once `set_up` has run on the writer's connection.
     pub(super) fn start(
-        location: &Location,
+        location: &DatabasePath,
         settings: &DatabaseSettings,
         set_up: impl FnOnce(&Connection) -> Result<(), SqliteError>,
     ) -> Result<Self, SqliteError> {
@@ -163,11 +163,11 @@ fn place(places: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, SqliteError> {
 /// One more than the ordinary reads that can run at once, so that one is left to short reads; none where a second
 /// connection does not see the database.
 fn start_readers(
-    location: &Location,
+    location: &DatabasePath,
     settings: &DatabaseSettings,
     queue: &Arc<JobQueue<Read>>,
 ) -> Result<Vec<JoinHandle<()>>, SqliteError> {
-    let readers = if *location == Location::Memory {
+    let readers = if *location == DatabasePath::Memory {
         0
     } else {
         settings.readers.max(1).saturating_add(1)

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use forum_api::webhook::{HttpSettings, HttpTransport, Outgoing, Resolver};
+use forum_api::webhook::{HttpTransport, HttpTransportSettings, Resolver, SignedRequest};
 use http::HeaderMap;
 
 pub use names::Names;
@@ -28,18 +28,18 @@ pub const AUTHORITY: &str = include_str!("../../certificates/authority.pem");
 
 /// Allows loopback, trusts the test's authority and limits an attempt to `within`, of which connecting has no smaller
 /// share: one limit alone can pass.
-pub fn settings(within: Duration) -> HttpSettings {
-    HttpSettings {
+pub fn settings(within: Duration) -> HttpTransportSettings {
+    HttpTransportSettings {
         allow_private: true,
-        connect: LONG,
-        timeout: within,
-        roots: AUTHORITY.into(),
-        ..HttpSettings::default()
+        connect_timeout: LONG,
+        attempt_timeout: within,
+        extra_roots_pem: AUTHORITY.into(),
+        ..HttpTransportSettings::default()
     }
 }
 
 /// A transport that asks `names`.
-pub fn transport(settings: HttpSettings, names: &Arc<Names>) -> HttpTransport {
+pub fn transport(settings: HttpTransportSettings, names: &Arc<Names>) -> HttpTransport {
     let names = names.clone() as Arc<dyn Resolver>;
     HttpTransport::new(settings).unwrap().resolver(names)
 }
@@ -50,11 +50,11 @@ pub fn loopback(within: Duration) -> HttpTransport {
 }
 
 /// An attempt at `url`.
-pub fn outgoing(url: &str) -> Outgoing {
+pub fn outgoing(url: &str) -> SignedRequest {
     let mut headers = HeaderMap::new();
     headers.insert("content-type", "application/json".parse().unwrap());
     headers.insert("x-forum-event", "ping".parse().unwrap());
-    Outgoing {
+    SignedRequest {
         url: url.into(),
         headers,
         body: Bytes::from_static(b"{\"event\":\"evt_1\"}"),

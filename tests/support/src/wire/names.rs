@@ -52,7 +52,7 @@ impl Names {
 
 #[async_trait]
 impl Resolver for Names {
-    async fn addresses(&self, _: &str) -> io::Result<Vec<IpAddr>> {
+    async fn resolve(&self, _: &str) -> io::Result<Vec<IpAddr>> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         if self.silent {
             return pending().await;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use forum_api::host::Authority;
-use forum_api::runtime::{Clock as _, ManualClock, SeededEntropy};
-use forum_api::store::Webhooks;
+use forum_api::host::Authorizer;
+use forum_api::runtime::{Clock as _, ManualClock, SeededRandom};
+use forum_api::store::WebhookStores;
 use forum_api::test_util::ManualRuntime;
 use forum_api::webhook::HttpTransport;
-use forum_api::worker::{Settings, Worker, WorkerHandle};
+use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
 use tokio::task::unconstrained;
 
 use super::asked::Asked;
@@ -32,19 +32,19 @@ impl Paced {
     /// One that has done all that there is to do now. It wakes by itself only for what is due.
     pub async fn start(
         clock: &Arc<ManualClock>,
-        stores: &Webhooks,
-        authority: Arc<dyn Authority>,
+        stores: &WebhookStores,
+        authority: Arc<dyn Authorizer>,
         transport: HttpTransport,
     ) -> Self {
         let runtime = ManualRuntime::new(clock.clone());
-        let settings = Settings {
-            poll: Duration::from_secs(3600),
-            ..Settings::default()
+        let settings = WorkerSettings {
+            poll_interval: Duration::from_secs(3600),
+            ..WorkerSettings::default()
         };
         let (asked, open) = Asked::new(authority);
         let environment = Environment::new(runtime.clone())
             .clock(clock.clone())
-            .random(Arc::new(SeededEntropy::default()));
+            .random(Arc::new(SeededRandom::default()));
         let worker = Worker::new(stores.clone(), asked, transport, environment).settings(settings);
         let paced = Self {
             clock: clock.clone(),
@@ -64,8 +64,8 @@ impl Paced {
 
     /// Lets time pass, from whenever it wakes to whenever it rests.
     pub async fn pass(&self, duration: Duration) {
-        let end = self.clock.now().plus(duration);
-        while self.runtime.wake_by(end) {
+        let end = self.clock.now().saturating_add(duration);
+        while self.runtime.advance_to_next_timer(end) {
             self.rest().await;
         }
     }
@@ -73,12 +73,12 @@ impl Paced {
     /// Waits until nothing is left to be done now.
     async fn rest(&self) {
         // All of its tasks are one to tokio, which is not to be cut short.
-        unconstrained(self.runtime.until(|| self.rests())).await;
+        unconstrained(self.runtime.run_until(|| self.rests())).await;
     }
 
     /// A loop that waits for the board sleeps as well, for as long as the board may take.
     fn rests(&self) -> bool {
         let is_asked = self.open.load(Ordering::SeqCst) > 0;
-        !is_asked && self.handle.health().under_way == 0 && self.runtime.asleep() == LOOPS
+        !is_asked && self.handle.health().in_flight == 0 && self.runtime.pending_timers() == LOOPS
     }
 }

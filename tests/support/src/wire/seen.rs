@@ -1,7 +1,7 @@
 //! A connection as its receiver saw it.
 
 use forum_api::model::Timestamp;
-use forum_api::webhook::{Secret, verify};
+use forum_api::webhook::{WebhookSecret, verify};
 use http::HeaderMap;
 
 /// A connection as its receiver saw it.
@@ -28,7 +28,7 @@ impl Seen {
     }
 
     /// Whether it was signed with this secret at about `now`.
-    pub fn is_signed(&self, secret: &Secret, now: Timestamp) -> bool {
+    pub fn is_signed(&self, secret: &WebhookSecret, now: Timestamp) -> bool {
         let secrets = std::slice::from_ref(secret);
         let body = self.body().as_bytes();
         verify(secrets, &headers(&self.request), body, now).is_ok()

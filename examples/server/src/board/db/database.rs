@@ -5,15 +5,15 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use deadpool_postgres::Pool;
-use forum_api::host::{Refusal, Result};
-use forum_api::store::{SchemaStatus, Stores, Webhooks, postgres, sqlite};
+use forum_api::host::{BoardError, BoardResult};
+use forum_api::store::{SchemaStatus, Stores, WebhookStores, postgres, sqlite};
 use rusqlite::OpenFlags;
 
 use super::postgres::{COMMIT_WITHOUT_SYNC, PostgresDatabase, WITHOUT_TIMEOUT};
 use super::{Connection, Transaction};
 
 /// Future of a query or a command.
-pub type TransactionFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+pub type TransactionFuture<'a, T> = Pin<Box<dyn Future<Output = BoardResult<T>> + Send + 'a>>;
 
 pub trait Query<T>: for<'a> FnOnce(&'a Connection<'a>) -> TransactionFuture<'a, T> + Send {}
 
@@ -40,7 +40,7 @@ pub enum Database {
 }
 
 impl Database {
-    pub async fn read<T: Send + 'static>(&self, query: impl Query<T> + 'static) -> Result<T> {
+    pub async fn read<T: Send + 'static>(&self, query: impl Query<T> + 'static) -> BoardResult<T> {
         match self {
             Self::Sqlite(database) => {
                 let read = database.read(|connection| read_sqlite(connection, query));
@@ -52,7 +52,10 @@ impl Database {
 
     /// As [`read`](Self::read), for look-ups by a key that take well below a millisecond: on SQLite they do not wait for
     /// slow reads.
-    pub async fn read_short<T: Send + 'static>(&self, query: impl Query<T> + 'static) -> Result<T> {
+    pub async fn read_short<T: Send + 'static>(
+        &self,
+        query: impl Query<T> + 'static,
+    ) -> BoardResult<T> {
         match self {
             Self::Sqlite(database) => {
                 let read = database.read_short(|connection| read_sqlite(connection, query));
@@ -62,7 +65,10 @@ impl Database {
         }
     }
 
-    pub async fn write<T: Send + 'static>(&self, change: impl Change<T> + 'static) -> Result<T> {
+    pub async fn write<T: Send + 'static>(
+        &self,
+        change: impl Change<T> + 'static,
+    ) -> BoardResult<T> {
         match self {
             Self::Sqlite(database) => database.write(|tx| change_sqlite(tx, change)).await,
             Self::Postgres(database) => database.write(change).await,
@@ -70,7 +76,10 @@ impl Database {
     }
 
     /// Changes the tables in one transaction. On Postgres it does not wait for the lock of [`write`](Self::write).
-    pub async fn migrate<T: Send + 'static>(&self, change: impl Change<T> + 'static) -> Result<T> {
+    pub async fn migrate<T: Send + 'static>(
+        &self,
+        change: impl Change<T> + 'static,
+    ) -> BoardResult<T> {
         match self {
             Self::Sqlite(database) => database.write(|tx| change_sqlite(tx, change)).await,
             Self::Postgres(database) => database.transaction(WITHOUT_TIMEOUT, change).await,
@@ -82,9 +91,13 @@ impl Database {
     pub async fn write_hints<T: Send + 'static>(
         &self,
         change: impl Change<T> + 'static,
-    ) -> Result<T> {
+    ) -> BoardResult<T> {
         match self {
-            Self::Sqlite(database) => database.write_behind(|tx| change_sqlite(tx, change)).await,
+            Self::Sqlite(database) => {
+                database
+                    .write_background(|tx| change_sqlite(tx, change))
+                    .await
+            }
             Self::Postgres(database) => database.transaction(COMMIT_WITHOUT_SYNC, change).await,
         }
     }
@@ -98,15 +111,15 @@ impl Database {
     }
 
     /// The library's stores of endpoints, events and deliveries.
-    pub fn webhooks(&self) -> Webhooks {
+    pub fn webhooks(&self) -> WebhookStores {
         match self {
-            Self::Sqlite(database) => Webhooks::in_sqlite(database),
-            Self::Postgres(database) => Webhooks::in_postgres(&database.pool),
+            Self::Sqlite(database) => WebhookStores::in_sqlite(database),
+            Self::Postgres(database) => WebhookStores::in_postgres(&database.pool),
         }
     }
 
     /// Checks with a small write that the database accepts writes.
-    pub async fn check_writable(&self) -> Result<()> {
+    pub async fn check_writable(&self) -> BoardResult<()> {
         match self {
             Self::Sqlite(database) => Ok(database.check_writable().await?),
             Self::Postgres(database) => Ok(postgres::check_writable(&database.pool).await?),
@@ -114,7 +127,7 @@ impl Database {
     }
 
     /// Compares the library's tables with those that this program needs.
-    pub async fn library_schema_status(&self) -> Result<SchemaStatus> {
+    pub async fn library_schema_status(&self) -> BoardResult<SchemaStatus> {
         match self {
             Self::Sqlite(database) => Ok(database.schema_status().await?),
             Self::Postgres(database) => Ok(postgres::schema_status(&database.pool).await?),
@@ -130,22 +143,22 @@ impl Database {
     }
 }
 
-fn read_sqlite<T>(connection: &rusqlite::Connection, query: impl Query<T>) -> Result<T> {
+fn read_sqlite<T>(connection: &rusqlite::Connection, query: impl Query<T>) -> BoardResult<T> {
     block_on_ready(query(&Connection::sqlite(connection)))
 }
 
-fn change_sqlite<T>(tx: &rusqlite::Connection, change: impl Change<T>) -> Result<T> {
+fn change_sqlite<T>(tx: &rusqlite::Connection, change: impl Change<T>) -> BoardResult<T> {
     block_on_ready(change(&Transaction::of(Connection::sqlite(tx))))
 }
 
 /// Returns the result of a future that only uses SQLite, and therefore is ready at once.
-fn block_on_ready<T>(mut future: TransactionFuture<'_, T>) -> Result<T> {
+fn block_on_ready<T>(mut future: TransactionFuture<'_, T>) -> BoardResult<T> {
     match future
         .as_mut()
         .poll(&mut Context::from_waker(Waker::noop()))
     {
         Poll::Ready(result) => result,
-        Poll::Pending => Err(Refusal::failed(
+        Poll::Pending => Err(BoardError::internal(
             "a command waited for something other than SQLite",
         )),
     }

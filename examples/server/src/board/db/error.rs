@@ -1,7 +1,7 @@
 //! Errors of queries.
 
 use deadpool_postgres::PoolError;
-use forum_api::host::{Fault, Refusal};
+use forum_api::host::{BackendError, BoardError};
 use forum_api::store::postgres::PostgresError;
 use forum_api::store::sqlite::SqliteError;
 
@@ -38,13 +38,13 @@ impl From<PoolError> for Error {
     }
 }
 
-impl From<Error> for Refusal {
+impl From<Error> for BoardError {
     fn from(error: Error) -> Self {
-        Self::failed(error)
+        Self::internal(error)
     }
 }
 
-impl From<Error> for Fault {
+impl From<Error> for BackendError {
     fn from(error: Error) -> Self {
         Self::new(error)
     }

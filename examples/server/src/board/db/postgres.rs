@@ -43,12 +43,12 @@ impl PostgresDatabase {
     }
 
     /// Each statement sees the state of its own time.
-    pub(super) async fn read<T>(&self, query: impl Query<T>) -> host::Result<T> {
+    pub(super) async fn read<T>(&self, query: impl Query<T>) -> host::BoardResult<T> {
         let client = self.pool.get().await.map_err(Error::from)?;
         query(&Connection::Postgres(Postgres::Connection(&client))).await
     }
 
-    pub(super) async fn write<T>(&self, change: impl Change<T>) -> host::Result<T> {
+    pub(super) async fn write<T>(&self, change: impl Change<T>) -> host::BoardResult<T> {
         let closed = |_| Error::Invalid("writes are closed");
         let _permit = self.writes.acquire().await.map_err(closed)?;
         self.transaction(ACQUIRE_WRITE_LOCK, change).await
@@ -59,7 +59,7 @@ impl PostgresDatabase {
         &self,
         begin: &str,
         change: impl Change<T>,
-    ) -> host::Result<T> {
+    ) -> host::BoardResult<T> {
         let mut client = self.pool.get().await.map_err(Error::from)?;
         let tx = client.transaction().await.map_err(Error::from)?;
         tx.batch_execute(begin).await.map_err(Error::from)?;

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use forum_api::model::{Author, State, UserId};
+use forum_api::model::{Author, ContentState, UserId};
 use rusqlite::types::FromSql;
 use tokio_postgres::types;
 
@@ -79,11 +79,11 @@ impl<'a> RowReader<'a> {
         T::try_from(count).map_err(|_| Error::Invalid("a count is out of range"))
     }
 
-    pub fn state(&mut self) -> Result<State> {
+    pub fn state(&mut self) -> Result<ContentState> {
         self.maybe_state()?.ok_or(Error::Invalid("a state is null"))
     }
 
-    pub fn maybe_state(&mut self) -> Result<Option<State>> {
+    pub fn maybe_state(&mut self) -> Result<Option<ContentState>> {
         self.text()?.map(state).transpose()
     }
 
@@ -100,17 +100,21 @@ impl<'a> RowReader<'a> {
     }
 }
 
-fn state(text: &str) -> Result<State> {
-    let states = [State::Visible, State::AwaitingApproval, State::Deleted];
+fn state(text: &str) -> Result<ContentState> {
+    let states = [
+        ContentState::Visible,
+        ContentState::AwaitingApproval,
+        ContentState::Deleted,
+    ];
     let state = states.into_iter().find(|state| stored(*state) == text);
     state.ok_or(Error::Invalid("a state is unknown"))
 }
 
 /// A state as it is stored.
-pub const fn stored(state: State) -> &'static str {
+pub const fn stored(state: ContentState) -> &'static str {
     match state {
-        State::Visible => "visible",
-        State::AwaitingApproval => "awaiting_approval",
-        State::Deleted => "deleted",
+        ContentState::Visible => "visible",
+        ContentState::AwaitingApproval => "awaiting_approval",
+        ContentState::Deleted => "deleted",
     }
 }

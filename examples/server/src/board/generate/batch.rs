@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use forum_api::model::{State, Timestamp};
+use forum_api::model::{ContentState, Timestamp};
 use tokio_postgres::types::Type;
 
 use super::super::db::{Connection, Param, Result, Transaction, bind, stored};
@@ -94,7 +94,7 @@ impl Batch {
     /// Writes the batch. Posts in the forums `on_profiles` count on their authors' profiles.
     pub async fn write(mut self, tx: &Transaction<'_>, on_profiles: &[i64]) -> Result<()> {
         self.number(tx).await?;
-        let visible = &stored(State::Visible);
+        let visible = &stored(ContentState::Visible);
         let columns = [
             ("id", Type::INT8),
             ("forum_id", Type::INT8),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forum_api::host::{Refusal, Result};
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::Timestamp;
 
 use super::super::accounts;
@@ -44,8 +44,8 @@ impl ContentGenerator {
         amount: Amount,
         seed: u64,
         now: Timestamp,
-    ) -> Result<Self> {
-        let begin = newest(tx).await?.unwrap_or(now.minus(YEAR));
+    ) -> BoardResult<Self> {
+        let begin = newest(tx).await?.unwrap_or(now.saturating_sub(YEAR));
         Ok(Self {
             amount,
             random: Random::new(seed),
@@ -66,7 +66,7 @@ impl ContentGenerator {
     }
 
     /// Writes up to `count` more members and posts, none older than the board's newest post.
-    pub async fn make(&mut self, tx: &Transaction<'_>, count: u64) -> Result<()> {
+    pub async fn make(&mut self, tx: &Transaction<'_>, count: u64) -> BoardResult<()> {
         self.newest = newest(tx).await?.unwrap_or(self.begin);
         let mut batch = Batch::begin(tx).await?;
         for _ in 0..count {
@@ -82,7 +82,7 @@ impl ContentGenerator {
         Ok(batch.write(tx, &on_profiles).await?)
     }
 
-    async fn add_member(&mut self, tx: &Transaction<'_>) -> Result<()> {
+    async fn add_member(&mut self, tx: &Transaction<'_>) -> BoardResult<()> {
         let name = format!("{}-{}", self.random.word(), next_member(tx).await?);
         let member = accounts::add(tx, &name, Groups::of([Group::Members]), self.begin).await?;
         self.members.push(member);
@@ -121,17 +121,19 @@ impl ContentGenerator {
 
     fn time(&self) -> Timestamp {
         let part = (self.posts + 1) as f64 / self.amount.posts as f64;
-        let time = self.begin.plus(self.end.since(self.begin).mul_f64(part));
+        let time = self
+            .begin
+            .saturating_add(self.end.saturating_duration_since(self.begin).mul_f64(part));
         time.max(self.newest)
     }
 }
 
-async fn forum(connection: &Connection<'_>, title: &str) -> Result<Forum> {
+async fn forum(connection: &Connection<'_>, title: &str) -> BoardResult<Forum> {
     let find = "SELECT id FROM forum WHERE title = ?1 ORDER BY id";
     let id: Option<i64> = connection
         .first(find, bind![title], |row| row.value())
         .await?;
-    let id = id.ok_or_else(|| Refusal::NotFound(format!("unknown forum {title:?}")))?;
+    let id = id.ok_or_else(|| BoardError::NotFound(format!("unknown forum {title:?}")))?;
     let guest = Actor::load(connection, None).await?;
     let counts = guest.is_some_and(|guest| guest.access(id).counts);
     Ok(Forum { id, counts })
@@ -152,11 +154,11 @@ mod tests {
     use std::sync::Arc;
 
     use forum_api::Language;
-    use forum_api::model::State;
+    use forum_api::model::ContentState;
     use forum_api::runtime::ManualClock;
-    use forum_api::store::sqlite::{Database, Location};
+    use forum_api::store::sqlite::{Database, DatabasePath};
 
-    use super::super::super::post_insert::{self, NewPost};
+    use super::super::super::post_insert::{self, PostInsert};
     use super::super::super::{Board, forums};
     use super::*;
 
@@ -164,8 +166,8 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_made_is_newer_than_what_others_write_meanwhile() {
-        let database = Database::open(&Location::Memory).unwrap();
-        let clock = Arc::new(ManualClock::at(NOW));
+        let database = Database::open(&DatabasePath::Memory).unwrap();
+        let clock = Arc::new(ManualClock::new(NOW));
         let board = Board::new(database, clock, Language::English);
         let begin = board.begin(|tx, now| {
             Box::pin(async move {
@@ -179,11 +181,11 @@ mod tests {
         assert!(times.is_sorted(), "{times:?}");
     }
 
-    async fn fill(tx: &Transaction<'_>, now: Timestamp) -> Result<()> {
+    async fn fill(tx: &Transaction<'_>, now: Timestamp) -> BoardResult<()> {
         for title in ["General", "Help", "Members"] {
-            let new = forums::NewForum {
+            let new = forums::ForumInsert {
                 title: title.into(),
-                ..forums::NewForum::default()
+                ..forums::ForumInsert::default()
             };
             forums::add(tx, &new).await?;
         }
@@ -194,11 +196,11 @@ mod tests {
         };
         let mut maker = ContentGenerator::begin(tx, amount, 1, now).await?;
         maker.make(tx, 5).await?;
-        let new = NewPost {
+        let new = PostInsert {
             author: None,
             body: "x",
-            state: State::Visible,
-            at: now.plus(YEAR),
+            state: ContentState::Visible,
+            at: now.saturating_add(YEAR),
             counts: false,
         };
         post_insert::thread(tx, 1, "x", new).await?;

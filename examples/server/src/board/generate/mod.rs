@@ -4,7 +4,7 @@ mod batch;
 mod generator;
 pub mod words;
 
-use forum_api::host::{Refusal, Result};
+use forum_api::host::{BoardError, BoardResult};
 
 use super::{Board, search};
 use generator::ContentGenerator;
@@ -28,10 +28,15 @@ impl Amount {
 const BATCH: u64 = 5_000;
 
 /// Fills the forums General, Help and Members, and calls `report` with the amount written so far.
-pub async fn run(board: &Board, amount: Amount, seed: u64, report: impl Fn(u64)) -> Result<()> {
+pub async fn run(
+    board: &Board,
+    amount: Amount,
+    seed: u64,
+    report: impl Fn(u64),
+) -> BoardResult<()> {
     if amount.threads > amount.posts {
         let reason = "the number of threads must not exceed the number of posts";
-        return Err(Refusal::invalid("threads", reason));
+        return Err(BoardError::invalid("threads", reason));
     }
     let begin = board.write(move |tx, events| {
         Box::pin(async move { ContentGenerator::begin(tx, amount, seed, events.now).await })

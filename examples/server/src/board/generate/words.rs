@@ -1,6 +1,6 @@
 //! Random words and texts, the same for the same seed.
 
-use forum_api::runtime::{Entropy, SeededEntropy};
+use forum_api::runtime::{RandomSource, SeededRandom};
 
 /// The number of words is 2¹⁷ - 1.
 const DOUBLINGS: u64 = 17;
@@ -33,12 +33,12 @@ const FAR: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Random numbers that are the same for the same seed.
 #[derive(Debug)]
-pub struct Random(SeededEntropy);
+pub struct Random(SeededRandom);
 
 impl Random {
     /// Numbers that overlap with those of no other seed.
     pub const fn new(seed: u64) -> Self {
-        Self(SeededEntropy::new(seed.wrapping_mul(FAR)))
+        Self(SeededRandom::new(seed.wrapping_mul(FAR)))
     }
 
     pub fn below(&self, end: u64) -> u64 {

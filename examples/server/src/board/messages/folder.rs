@@ -2,15 +2,15 @@
 
 use std::sync::LazyLock;
 
-use forum_api::host::{Refusal, Result};
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{
-    Author, Folder, ListMessages, Message, MessageSummary, Opening, Page, Timestamp,
+    Author, Folder, ListMessagesParams, MarkRead, Message, MessageSummary, Page, Timestamp,
 };
 
 use super::super::db::{self, Connection, RowReader, Transaction, bind};
 use super::super::texts::Texts;
 use super::super::{Board, page_keys};
-use super::send::{NewMessage, notify};
+use super::send::{MessageInsert, notify};
 
 /// A list of members with their ids, names and pictures, on SQLite and on Postgres.
 const LISTS: [&str; 2] = [
@@ -58,8 +58,8 @@ fn page(filter: &str) -> [String; 2] {
 pub async fn list(
     connection: &Connection<'_>,
     owner: i64,
-    list: &ListMessages,
-) -> Result<Page<MessageSummary>> {
+    list: &ListMessagesParams,
+) -> BoardResult<Page<MessageSummary>> {
     let (time, id) = page_keys::read(list.after.as_ref())?.unwrap_or((i64::MAX, i64::MAX));
     let query = list.unread.map_or(&LIST, |_| &FILTERED);
     let parameters = bind! {
@@ -67,13 +67,13 @@ pub async fn list(
         ":rows": page_keys::rows(list.limit), ":unread": list.unread,
     };
     let found = connection.all(on(connection, query), parameters, summary);
-    Ok(Page::cut(found.await?, list.limit, |last| {
+    Ok(Page::from_overfetch(found.await?, list.limit, |last| {
         page_keys::of(last.sent_at, &last.message_id)
     }))
 }
 
 /// Reads one of the member's copies.
-pub async fn one(connection: &Connection<'_>, owner: i64, copy: i64) -> Result<Message> {
+pub async fn one(connection: &Connection<'_>, owner: i64, copy: i64) -> BoardResult<Message> {
     static QUERY: Query = LazyLock::new(|| {
         LISTS.map(summaries).map(|summaries| {
             format!(
@@ -89,7 +89,7 @@ pub async fn one(connection: &Connection<'_>, owner: i64, copy: i64) -> Result<M
             body_html: row.value()?,
         })
     });
-    message.await?.ok_or(Refusal::Absent)
+    message.await?.ok_or(BoardError::PathNotFound)
 }
 
 fn on(connection: &Connection<'_>, query: &'static Query) -> &'static str {
@@ -149,11 +149,16 @@ const RECEIPT: &str = "Read: ";
 
 impl Board {
     /// Opens one of the member's copies. Only the first opening waits for a write.
-    pub async fn open_message(&self, owner: i64, copy: i64, opening: Opening) -> Result<Message> {
+    pub async fn open_message(
+        &self,
+        owner: i64,
+        copy: i64,
+        opening: MarkRead,
+    ) -> BoardResult<Message> {
         let texts = self.texts;
         let found = self.read(move |connection| Box::pin(one(connection, owner, copy)));
         let found = found.await?;
-        if opening == Opening::Peek || found.summary.read_at.is_some() {
+        if opening == MarkRead::No || found.summary.read_at.is_some() {
             return Ok(found);
         }
         let open = self.write(move |tx, events| {
@@ -173,7 +178,7 @@ async fn mark_read(
     copy: i64,
     now: Timestamp,
     texts: &Texts,
-) -> Result<()> {
+) -> BoardResult<()> {
     let parameters = bind! { ":now": now, ":copy": copy, ":owner": owner };
     let message = tx.first(
         "UPDATE message_copy SET read_at = :now WHERE id = :copy AND owner_id = :owner AND read_at IS NULL
@@ -196,7 +201,7 @@ async fn send_receipt(
     message: i64,
     now: Timestamp,
     texts: &Texts,
-) -> Result<()> {
+) -> BoardResult<()> {
     let parameters = bind![message];
     let asked = tx.first(
         "SELECT sender_id, subject FROM message
@@ -208,7 +213,7 @@ async fn send_receipt(
     let Some((sender, subject)) = asked else {
         return Ok(());
     };
-    let receipt = NewMessage {
+    let receipt = MessageInsert {
         sender: reader,
         subject: &format!("{RECEIPT}{subject}"),
         body: texts.receipt,

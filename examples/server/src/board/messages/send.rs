@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use forum_api::host::{Refusal, Result};
-use forum_api::model::{Folder, Message, SendMessage, Timestamp, UserId, UserRef};
+use forum_api::host::{BoardError, BoardResult};
+use forum_api::model::{Folder, Message, NewMessage, Timestamp, UserId, UserRef};
 use serde_json::{Value, json};
 
 use super::super::db::{self, Connection, RowReader, Transaction, bind};
@@ -19,8 +19,8 @@ use super::folder::{one, stored};
 pub async fn send(
     (tx, events, _, texts): Command<'_>,
     sender: i64,
-    new: SendMessage,
-) -> Result<Message> {
+    new: NewMessage,
+) -> BoardResult<Message> {
     let most = TITLE_MAX.get(tx).await?;
     let subject = rules::line(
         "subject",
@@ -39,7 +39,7 @@ pub async fn send(
     )?;
     flood(tx, sender, events.now, texts).await?;
     let recipients = find_recipients(tx, sender, &new.to, texts).await?;
-    let message = NewMessage {
+    let message = MessageInsert {
         sender,
         subject,
         body: &new.body,
@@ -61,10 +61,10 @@ async fn flood(
     sender: i64,
     now: Timestamp,
     texts: &Texts,
-) -> Result<()> {
+) -> BoardResult<()> {
     let most = MESSAGES_PER_HOUR.get(connection).await?;
     let parameters = bind! {
-        ":sender": sender, ":now": now, ":since": now.minus(rules::HOUR),
+        ":sender": sender, ":now": now, ":since": now.saturating_sub(rules::HOUR),
         ":others": i64::from(most) - 1,
     };
     let oldest = connection.first(
@@ -110,11 +110,11 @@ async fn find_recipients(
     sender: i64,
     to: &[UserRef],
     texts: &Texts,
-) -> Result<Vec<i64>> {
+) -> BoardResult<Vec<i64>> {
     let most = RECIPIENTS_MAX.get(connection).await?;
     let named = named(to, most, texts)?;
     let found = look_up(connection, sender, &named).await?;
-    let unknown = || Refusal::NotFound(texts.recipient_unknown.into());
+    let unknown = || BoardError::NotFound(texts.recipient_unknown.into());
     let found = found.ok_or_else(unknown)?;
     if found.len() > most as usize {
         return Err(too_many(most, texts));
@@ -126,13 +126,13 @@ async fn find_recipients(
 
 /// Returns the names in `to` without duplicates. A member has two, an id and a username, so that there may be twice as
 /// many as recipients.
-fn named(to: &[UserRef], most: u32, texts: &Texts) -> Result<Value> {
+fn named(to: &[UserRef], most: u32, texts: &Texts) -> BoardResult<Value> {
     let (mut seen, most_names) = (HashSet::new(), 2 * most as usize);
     let names = to.iter().map(name);
     let names = names.filter(|name| seen.insert(name.clone()));
     let names: Vec<Value> = names.take(most_names + 1).collect();
     match names.len() {
-        0 => Err(Refusal::invalid("to", texts.no_recipients)),
+        0 => Err(BoardError::invalid("to", texts.no_recipients)),
         count if count > most_names => Err(too_many(most, texts)),
         _ => Ok(names.into()),
     }
@@ -141,7 +141,7 @@ fn named(to: &[UserRef], most: u32, texts: &Texts) -> Result<Value> {
 /// An id, which is null if it is invalid, or a username.
 fn name(user: &UserRef) -> Value {
     match user {
-        UserRef::Id(id) => json!({ "id": id.number().ok() }),
+        UserRef::Id(id) => json!({ "id": id.to_i64().ok() }),
         UserRef::Name(name) => json!({ "name": name.to_ascii_lowercase() }),
     }
 }
@@ -170,26 +170,26 @@ fn recipient(row: &mut RowReader<'_>) -> db::Result<Option<Recipient>> {
     }))
 }
 
-fn too_many(most: u32, texts: &Texts) -> Refusal {
-    Refusal::invalid("to", fill(texts.too_many_recipients, most))
+fn too_many(most: u32, texts: &Texts) -> BoardError {
+    BoardError::invalid("to", fill(texts.too_many_recipients, most))
 }
 
 impl Recipient {
     /// Returns the id, if the member accepts the message and the inbox is below its quota.
-    fn take(&self, quota: u32, texts: &Texts) -> Result<i64> {
+    fn take(&self, quota: u32, texts: &Texts) -> BoardResult<i64> {
         if self.ignores_sender {
-            return Err(Refusal::Forbidden(fill(texts.ignored, &self.name)));
+            return Err(BoardError::Forbidden(fill(texts.ignored, &self.name)));
         }
         let has_capacity = self.inbox_used < i64::from(quota);
         has_capacity
             .then_some(self.id)
-            .ok_or_else(|| Refusal::invalid("to", fill(texts.inbox_full, &self.name)))
+            .ok_or_else(|| BoardError::invalid("to", fill(texts.inbox_full, &self.name)))
     }
 }
 
 /// A valid message.
 #[derive(Clone, Copy, Debug)]
-pub struct NewMessage<'a> {
+pub struct MessageInsert<'a> {
     pub sender: i64,
     pub subject: &'a str,
     pub body: &'a str,
@@ -200,7 +200,7 @@ pub struct NewMessage<'a> {
 /// Delivers a message, stores a copy for its sender, and returns the id of that copy.
 pub async fn deliver(
     tx: &Transaction<'_>,
-    message: NewMessage<'_>,
+    message: MessageInsert<'_>,
     recipients: &[i64],
 ) -> db::Result<i64> {
     let text = text(tx, message).await?;
@@ -220,14 +220,14 @@ pub async fn deliver(
 /// Delivers a message that does not count for the quota and has no sender's copy.
 pub async fn notify(
     tx: &Transaction<'_>,
-    message: NewMessage<'_>,
+    message: MessageInsert<'_>,
     recipient: i64,
 ) -> db::Result<()> {
     let text = text(tx, message).await?;
     receive(tx, message, text, &[recipient], false).await
 }
 
-async fn text(tx: &Transaction<'_>, message: NewMessage<'_>) -> db::Result<i64> {
+async fn text(tx: &Transaction<'_>, message: MessageInsert<'_>) -> db::Result<i64> {
     let html = markdown::render(message.body);
     let parameters = bind! {
         ":sender": message.sender, ":subject": message.subject, ":body": message.body,
@@ -243,7 +243,7 @@ async fn text(tx: &Transaction<'_>, message: NewMessage<'_>) -> db::Result<i64> 
 
 async fn receive(
     tx: &Transaction<'_>,
-    message: NewMessage<'_>,
+    message: MessageInsert<'_>,
     text: i64,
     recipients: &[i64],
     counts_for_quota: bool,
@@ -295,7 +295,7 @@ mod tests {
         ] {
             let to: Vec<_> = to
                 .into_iter()
-                .map(|text| UserRef::new(text).unwrap())
+                .map(|text| UserRef::parse(text).unwrap())
                 .collect();
             assert_eq!(named(&to, 2, TEXTS).ok(), expected, "{to:?}");
         }

@@ -1,6 +1,6 @@
 //! The board's tables: migrations for each backend.
 
-use forum_api::host::Result;
+use forum_api::host::BoardResult;
 use forum_api::store::postgres::{apply_migrations, migration_status};
 use forum_api::store::{Migration, Migrations, SchemaStatus, sqlite};
 
@@ -51,7 +51,7 @@ pub async fn status(connection: &Connection<'_>) -> db::Result<SchemaStatus> {
 ///
 /// # Errors
 /// When a migration fails, or the applied ones are not this program's. Then none is applied.
-pub async fn apply(tx: &Transaction<'_>) -> Result<u32> {
+pub async fn apply(tx: &Transaction<'_>) -> BoardResult<u32> {
     match &**tx {
         Connection::Sqlite(sqlite) => Ok(sqlite::migrate(sqlite, &SQLITE)?),
         Connection::Postgres(Postgres::Transaction(transaction)) => {

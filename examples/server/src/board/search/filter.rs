@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use forum_api::host::Result;
-use forum_api::model::{ForumId, Query, Search, SearchIn, Timestamp, UserRef, When};
+use forum_api::host::BoardResult;
+use forum_api::model::{
+    DateRange, ForumId, SearchField, SearchParams, SearchQuery, Timestamp, UserRef,
+};
 
 use super::super::actor::Actor;
 use super::super::db::{self, Connection, bind};
@@ -29,9 +31,9 @@ impl SearchFilter {
     pub async fn of(
         connection: &Connection<'_>,
         actor: &Actor,
-        search: &Search,
+        search: &SearchParams,
         now: Timestamp,
-    ) -> Result<Option<Self>> {
+    ) -> BoardResult<Option<Self>> {
         let mut forums: BTreeSet<i64> = actor.sees().collect();
         if !search.forum.is_empty() {
             forums = below(connection, &search.forum, &forums).await?;
@@ -66,8 +68,8 @@ async fn below(
     connection: &Connection<'_>,
     named: &[ForumId],
     seen: &BTreeSet<i64>,
-) -> Result<BTreeSet<i64>> {
-    let named = named.iter().filter_map(|forum| forum.number().ok());
+) -> BoardResult<BTreeSet<i64>> {
+    let named = named.iter().filter_map(|forum| forum.to_i64().ok());
     let named = between_commas(named.filter(|forum| seen.contains(forum)));
     let find = "
         WITH RECURSIVE below (id) AS (
@@ -83,21 +85,21 @@ async fn below(
 }
 
 /// Returns hidden threads whose posts are still in the index. They are few and long.
-async fn long_and_hidden(connection: &Connection<'_>) -> Result<BTreeSet<i64>> {
+async fn long_and_hidden(connection: &Connection<'_>) -> BoardResult<BTreeSet<i64>> {
     let threads = connection.all(LONG_AND_HIDDEN, &[], |row| row.value());
     Ok(BTreeSet::from_iter(threads.await?))
 }
 
 pub const LONG_AND_HIDDEN: &str = "SELECT id FROM thread WHERE is_long AND state <> 'visible'";
 
-async fn all(connection: &Connection<'_>) -> Result<usize> {
+async fn all(connection: &Connection<'_>) -> BoardResult<usize> {
     let count = connection.one("SELECT count(*) FROM forum", &[], |row| row.count());
     Ok(count.await?)
 }
 
-async fn member(connection: &Connection<'_>, by: &UserRef) -> Result<Option<i64>> {
+async fn member(connection: &Connection<'_>, by: &UserRef) -> BoardResult<Option<i64>> {
     let name = match by {
-        UserRef::Id(id) => return Ok(id.number().ok().filter(|id| *id > 0)),
+        UserRef::Id(id) => return Ok(id.to_i64().ok().filter(|id| *id > 0)),
         UserRef::Name(name) => name,
     };
     let find = "SELECT id FROM member WHERE lower(username) = ?1";
@@ -108,10 +110,10 @@ async fn member(connection: &Connection<'_>, by: &UserRef) -> Result<Option<i64>
 /// Returns the range of posts written in a time span.
 async fn span(
     connection: &Connection<'_>,
-    when: &When,
+    when: &DateRange,
     now: Timestamp,
 ) -> db::Result<RangeInclusive<i64>> {
-    let (from, until) = when.range(now);
+    let (from, until) = when.bounds(now);
     let from = from.map_or(i64::MIN, Timestamp::as_millis);
     let until = until.map_or(i64::MAX, Timestamp::as_millis);
     let find = "
@@ -132,7 +134,7 @@ pub struct QueryDialect {
     and: &'static str,
     or: &'static str,
     without: &'static str,
-    phrase: fn(column: SearchIn, words: &str) -> String,
+    phrase: fn(column: SearchField, words: &str) -> String,
     author: fn(i64) -> String,
     /// The forums and the threads that the search leaves out, as a continuation of the text.
     pub place: fn(forums: &BTreeSet<i64>, everywhere: bool, left_out: &BTreeSet<i64>) -> String,
@@ -144,9 +146,9 @@ pub const FTS5: QueryDialect = QueryDialect {
     or: " OR ",
     without: " NOT ",
     phrase: |column, words| match column {
-        SearchIn::All => format!("{{title body}} : \"{words}\""),
-        SearchIn::Titles => format!("title : \"{words}\""),
-        SearchIn::Posts => format!("body : \"{words}\""),
+        SearchField::All => format!("{{title body}} : \"{words}\""),
+        SearchField::Titles => format!("title : \"{words}\""),
+        SearchField::Posts => format!("body : \"{words}\""),
     },
     author: |id| format!("place : m{id}"),
     // FTS5 looks up each of the forums beside each match.
@@ -169,13 +171,13 @@ pub const TSQUERY: QueryDialect = QueryDialect {
     or: " | ",
     without: " & !",
     phrase: |column, words| match column {
-        SearchIn::All => format!(
+        SearchField::All => format!(
             "({} | {})",
             side_by_side("=", words),
             side_by_side("", words)
         ),
-        SearchIn::Titles => side_by_side("=", words),
-        SearchIn::Posts => side_by_side("", words),
+        SearchField::Titles => side_by_side("=", words),
+        SearchField::Posts => side_by_side("", words),
     },
     author: |id| format!("'#{id}'"),
     place: |forums, _, left_out| {
@@ -188,7 +190,7 @@ const KNOWN: usize = 500;
 
 impl QueryDialect {
     /// Returns the terms, and the author if one is given.
-    pub fn text(&self, search: &Search, author: Option<i64>) -> String {
+    pub fn text(&self, search: &SearchParams, author: Option<i64>) -> String {
         let terms = self.without(self.terms(search, false), self.terms(search, true));
         match author {
             Some(author) => format!("{terms}{}{}", self.and, (self.author)(author)),
@@ -204,16 +206,14 @@ impl QueryDialect {
         }
     }
 
-    fn terms(&self, search: &Search, excluded: bool) -> Vec<String> {
+    fn terms(&self, search: &SearchParams, excluded: bool) -> Vec<String> {
         let words = words(&search.q, excluded);
-        let phrases = words
-            .iter()
-            .map(|words| (self.phrase)(search.within, words));
+        let phrases = words.iter().map(|words| (self.phrase)(search.field, words));
         phrases.collect()
     }
 }
 
-fn words(query: &Query, excluded: bool) -> BTreeSet<String> {
+fn words(query: &SearchQuery, excluded: bool) -> BTreeSet<String> {
     let terms = query.terms().iter();
     let terms = terms.filter(|term| term.excluded == excluded);
     terms.map(|term| fold_words(&term.text)).collect()
@@ -239,7 +239,7 @@ mod tests {
     use proptest::prelude::{Strategy, prop, prop_assert_eq, prop_oneof, proptest};
 
     use super::super::super::schema;
-    use super::{BTreeSet, FTS5, Query, Search, SearchIn, TSQUERY, fold_words};
+    use super::{BTreeSet, FTS5, SearchField, SearchParams, SearchQuery, TSQUERY, fold_words};
 
     /// Queries that contain operators of FTS5.
     fn queries() -> impl Strategy<Value = String> {
@@ -254,7 +254,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_text_with_all_words_is_found_unless_one_of_them_is_excluded(query in queries()) {
-            let Some(query) = Query::parse(&query) else {
+            let Some(query) = SearchQuery::parse(&query) else {
                 return Ok(());
             };
             let index = schema::in_memory();
@@ -263,7 +263,7 @@ mod tests {
             let body = format!(" {} ", required.join(" "));
             let found_excluded = excluded.iter().any(|term| body.contains(&format!(" {} ", fold_words(&term.text))));
             index.execute("INSERT INTO post_text (body) VALUES (?1)", [&body]).unwrap();
-            let expression = FTS5.text(&Search::new(query), None);
+            let expression = FTS5.text(&SearchParams::new(query), None);
             let found = index.query_row("SELECT count(*) FROM post_text (?1)", [expression], |row| row.get(0));
             prop_assert_eq!(found, Ok(i32::from(!found_excluded)));
         }
@@ -274,28 +274,28 @@ mod tests {
         for (query, within, author, fts5, tsquery) in [
             (
                 "tea",
-                SearchIn::All,
+                SearchField::All,
                 None,
                 r#"{title body} : "tea""#,
                 "('=tea' | 'tea')",
             ),
             (
                 "Tea AND tea",
-                SearchIn::Titles,
+                SearchField::Titles,
                 Some(7),
                 r#"(title : "and" AND title : "tea") AND place : m7"#,
                 "('=and' & '=tea') & '#7'",
             ),
             (
                 r#""Green, leaf" tea -bag -"tea-cup""#,
-                SearchIn::Posts,
+                SearchField::Posts,
                 None,
                 r#"((body : "green leaf" AND body : "tea") NOT (body : "bag" OR body : "tea cup"))"#,
                 "((('green' <-> 'leaf') & 'tea') & !('bag' | ('tea' <-> 'cup')))",
             ),
         ] {
-            let mut search = Search::new(Query::parse(query).unwrap());
-            search.within = within;
+            let mut search = SearchParams::new(SearchQuery::parse(query).unwrap());
+            search.field = within;
             assert_eq!(FTS5.text(&search, author), fts5, "{query}");
             assert_eq!(TSQUERY.text(&search, author), tsquery, "{query}");
         }

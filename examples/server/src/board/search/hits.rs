@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use forum_api::model::{HitKind, Search, SearchHit, SearchIn, Show};
+use forum_api::model::{SearchField, SearchHit, SearchHitKind, SearchParams, SearchShow};
 
 use super::super::db::{self, Connection, RowReader, bind};
 use super::super::markdown;
@@ -38,12 +38,12 @@ fn hits(found: &str) -> String {
 pub async fn read(
     connection: &Connection<'_>,
     posts: &[i64],
-    search: &Search,
+    search: &SearchParams,
 ) -> db::Result<Vec<SearchHit>> {
     let terms = TermMatcher::of(search);
     let kind = match search.show {
-        Show::Posts => HitKind::Post,
-        Show::Threads => HitKind::Thread,
+        SearchShow::Posts => SearchHitKind::Post,
+        SearchShow::Threads => SearchHitKind::Thread,
     };
     let find: &str = connection.dialect(&ON_SQLITE, &ON_POSTGRES);
     connection
@@ -51,7 +51,7 @@ pub async fn read(
         .await
 }
 
-fn hit(row: &mut RowReader<'_>, kind: HitKind, terms: &TermMatcher) -> db::Result<SearchHit> {
+fn hit(row: &mut RowReader<'_>, kind: SearchHitKind, terms: &TermMatcher) -> db::Result<SearchHit> {
     let mut hit = SearchHit {
         kind,
         forum_id: row.id()?,
@@ -133,16 +133,16 @@ const LOOK: usize = 4096;
 #[derive(Debug)]
 pub struct TermMatcher {
     terms: BTreeSet<Vec<String>>,
-    within: SearchIn,
+    within: SearchField,
 }
 
 impl TermMatcher {
-    pub fn of(search: &Search) -> Self {
+    pub fn of(search: &SearchParams) -> Self {
         let terms = search.q.terms().iter().filter(|term| !term.excluded);
         let words = |text| words(text).map(|(_, word)| word).collect();
         Self {
             terms: terms.map(|term| words(&term.text)).collect(),
-            within: search.within,
+            within: search.field,
         }
     }
 
@@ -162,9 +162,9 @@ impl TermMatcher {
 
     fn count(&self, term: &[String], title: &[&str], body: &[&str]) -> f64 {
         match self.within {
-            SearchIn::All => TITLE * occurrences(term, title) + occurrences(term, body),
-            SearchIn::Titles => TITLE * occurrences(term, title),
-            SearchIn::Posts => occurrences(term, body),
+            SearchField::All => TITLE * occurrences(term, title) + occurrences(term, body),
+            SearchField::Titles => TITLE * occurrences(term, title),
+            SearchField::Posts => occurrences(term, body),
         }
     }
 
@@ -196,13 +196,13 @@ pub fn beginning(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use forum_api::model::Query;
+    use forum_api::model::SearchQuery;
 
     use super::super::index::fold_words;
     use super::*;
 
     fn terms(text: &str) -> TermMatcher {
-        TermMatcher::of(&Search::new(Query::parse(text).unwrap()))
+        TermMatcher::of(&SearchParams::new(SearchQuery::parse(text).unwrap()))
     }
 
     fn score(terms: &TermMatcher, title: &str, body: &str) -> i64 {
@@ -259,10 +259,10 @@ mod tests {
         let scores = texts.map(|(title, body)| score(&tea, title, body));
         assert!(scores.is_sorted_by(|a, b| a < b), "{scores:?}");
         assert_eq!(score(&terms("tea TEA"), "", "tea"), score(&tea, "", "tea"));
-        let mut search = Search::new(Query::parse("tea").unwrap());
-        search.within = SearchIn::Titles;
+        let mut search = SearchParams::new(SearchQuery::parse("tea").unwrap());
+        search.field = SearchField::Titles;
         assert_eq!(score(&TermMatcher::of(&search), "Cup", "tea"), 0);
-        search.within = SearchIn::Posts;
+        search.field = SearchField::Posts;
         assert_eq!(score(&TermMatcher::of(&search), "Tea", "cup"), 0);
     }
 }

@@ -1,6 +1,6 @@
 //! Words of texts as the index holds them, and adding many posts at once.
 
-use forum_api::host::Result;
+use forum_api::host::BoardResult;
 use rusqlite::config::DbConfig;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -51,8 +51,8 @@ fn is_accent(letter: char) -> bool {
 /// they would take two or three times as long. It changes no post that is there.
 pub async fn together(
     tx: &Transaction<'_>,
-    write: impl Future<Output = Result<()>> + Send,
-) -> Result<()> {
+    write: impl Future<Output = BoardResult<()>> + Send,
+) -> BoardResult<()> {
     let last = last_post(tx).await?;
     one_by_one(tx, false).await?;
     let written = write.await;
@@ -147,6 +147,11 @@ mod tests {
             .prepare("SELECT term FROM term ORDER BY offset")
             .unwrap();
         let terms = terms.query_map([], |row| row.get(0)).unwrap();
-        same(&terms.map(Result::unwrap).collect::<Vec<String>>().join(" "));
+        same(
+            &terms
+                .map(BoardResult::unwrap)
+                .collect::<Vec<String>>()
+                .join(" "),
+        );
     }
 }

@@ -10,8 +10,10 @@ mod index;
 mod relevance;
 mod scan;
 
-use forum_api::host::{Refusal, Result};
-use forum_api::model::{Page, Query, Search, SearchHit, Show, Sort, Timestamp};
+use forum_api::host::{BoardError, BoardResult};
+use forum_api::model::{
+    Page, SearchHit, SearchParams, SearchQuery, SearchShow, SearchSort, Timestamp,
+};
 
 use super::actor::Actor;
 use super::db::Connection;
@@ -35,9 +37,9 @@ pub const SCANS: [fn() -> &'static str; 2] = [
 pub async fn page(
     connection: &Connection<'_>,
     actor: &Actor,
-    search: &Search,
+    search: &SearchParams,
     now: Timestamp,
-) -> Result<Page<SearchHit>> {
+) -> BoardResult<Page<SearchHit>> {
     few_words(&search.q)?;
     let Some(filter) = SearchFilter::of(connection, actor, search, now).await? else {
         return Ok(Page {
@@ -46,16 +48,16 @@ pub async fn page(
         });
     };
     let direction = match search.sort {
-        Sort::Relevance => None,
-        Sort::Newest => Some(ScanDirection::Descending),
-        Sort::Oldest => Some(ScanDirection::Ascending),
+        SearchSort::Relevance => None,
+        SearchSort::Newest => Some(ScanDirection::Descending),
+        SearchSort::Oldest => Some(ScanDirection::Ascending),
     };
     let found = match (direction, search.show) {
         (None, _) => relevance::page(connection, &filter, search).await?,
-        (Some(direction), Show::Posts) => {
+        (Some(direction), SearchShow::Posts) => {
             scan::page(connection, &filter, search, direction).await?
         }
-        (Some(direction), Show::Threads) => {
+        (Some(direction), SearchShow::Threads) => {
             scan::threads_page(connection, &filter, search, direction).await?
         }
     };
@@ -66,12 +68,14 @@ pub async fn page(
 }
 
 /// Limits the words of phrases too: each costs a lookup in the index.
-fn few_words(query: &Query) -> Result<()> {
+fn few_words(query: &SearchQuery) -> BoardResult<()> {
     let words = query
         .terms()
         .iter()
         .map(|term| index::words(&term.text).count());
-    let few = words.sum::<usize>() <= Query::TERMS;
-    few.then_some(())
-        .ok_or(Refusal::Unusable("q", Query::EXPECTED))
+    let few = words.sum::<usize>() <= SearchQuery::MAX_TERMS;
+    few.then_some(()).ok_or(BoardError::InvalidParameter(
+        "q",
+        SearchQuery::EXPECTED_FORMAT,
+    ))
 }

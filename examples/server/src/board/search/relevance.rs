@@ -7,8 +7,8 @@ use std::collections::HashSet;
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
-use forum_api::host::Result;
-use forum_api::model::{Page, Position, Search, Show};
+use forum_api::host::BoardResult;
+use forum_api::model::{Page, PageKey, SearchParams, SearchShow};
 
 use super::super::db::{self, Connection, RowReader, bind};
 use super::super::page_keys;
@@ -32,8 +32,8 @@ type Place = (i64, i64);
 pub async fn page(
     connection: &Connection<'_>,
     filter: &SearchFilter,
-    search: &Search,
-) -> Result<Page<i64>> {
+    search: &SearchParams,
+) -> BoardResult<Page<i64>> {
     let window = SEARCH_WINDOW.get(connection).await?.into();
     let (after, posts, rows): (Option<Place>, _, _) =
         match page_keys::numbers(search.after.as_ref())? {
@@ -52,8 +52,8 @@ pub async fn page(
     rank(&mut matches, search.show);
     matches.retain(|found| after.is_none_or(|after| (found.score, found.post) < after));
     let (first, last) = (span.start(), span.end());
-    let page = Page::cut(matches, search.limit, |Ranked { score, post, .. }| {
-        Position::new(format_args!("{score}.{post}.{first}.{last}"))
+    let page = Page::from_overfetch(matches, search.limit, |Ranked { score, post, .. }| {
+        PageKey::new(format_args!("{score}.{post}.{first}.{last}"))
     });
     Ok(Page {
         items: page.items.iter().map(|found| found.post).collect(),
@@ -68,9 +68,9 @@ fn span(matches: &[Match]) -> RangeInclusive<i64> {
 }
 
 /// Sorts the best first; of each thread only the best if threads are shown.
-fn rank(matches: &mut Vec<Ranked>, show: Show) {
+fn rank(matches: &mut Vec<Ranked>, show: SearchShow) {
     matches.sort_unstable_by_key(|found| Reverse(*found));
-    if show == Show::Threads {
+    if show == SearchShow::Threads {
         let mut threads = HashSet::new();
         matches.retain(|found| threads.insert(found.thread));
     }
@@ -94,7 +94,7 @@ fn words(found: &str) -> String {
 async fn ranked(
     connection: &Connection<'_>,
     matches: &[Match],
-    search: &Search,
+    search: &SearchParams,
 ) -> db::Result<Vec<Ranked>> {
     let terms = TermMatcher::of(search);
     let posts: Vec<i64> = matches.iter().map(|found| found.post).collect();

@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 use std::vec::IntoIter;
 
-use forum_api::host::Result;
-use forum_api::model::{Page, Position, Search};
+use forum_api::host::BoardResult;
+use forum_api::model::{Page, PageKey, SearchParams};
 
 use super::super::db::{self, Connection, RowReader, bind};
 use super::super::page_keys;
@@ -37,9 +37,9 @@ const MOST: i64 = 8;
 pub async fn page(
     connection: &Connection<'_>,
     filter: &SearchFilter,
-    search: &Search,
+    search: &SearchParams,
     direction: ScanDirection,
-) -> Result<Page<i64>> {
+) -> BoardResult<Page<i64>> {
     let ahead = match page_keys::numbers(search.after.as_ref())? {
         Some([post]) => direction.ahead(&filter.posts, direction.next(post)),
         None => filter.posts.clone(),
@@ -47,7 +47,9 @@ pub async fn page(
     let rows = page_keys::rows(search.limit);
     let matches = direction.matches(connection, filter, &ahead, rows).await?;
     let posts = matches.into_iter().map(|found| found.post).collect();
-    Ok(Page::cut(posts, search.limit, |post| Position::new(post)))
+    Ok(Page::from_overfetch(posts, search.limit, |post| {
+        PageKey::new(post)
+    }))
 }
 
 /// Matches in order, read in steps of which each is four times as long as the one before.
@@ -264,9 +266,9 @@ const PASSED: usize = 10;
 pub async fn threads_page(
     connection: &Connection<'_>,
     filter: &SearchFilter,
-    search: &Search,
+    search: &SearchParams,
     direction: ScanDirection,
-) -> Result<Page<i64>> {
+) -> BoardResult<Page<i64>> {
     let limit = search.limit.get();
     let after: Option<[i64; 2]> = page_keys::numbers(search.after.as_ref())?;
     let ahead = after.map_or(filter.posts.clone(), |[from, _]| {
@@ -296,7 +298,7 @@ pub async fn threads_page(
     };
     let begun = after.map(|[_, begun]| begun).or(hits.first().copied());
     let next = hits.get(kept).zip(begun);
-    let next = next.map(|(from, begun)| Position::new(format_args!("{from}.{begun}")));
+    let next = next.map(|(from, begun)| PageKey::new(format_args!("{from}.{begun}")));
     hits.truncate(kept);
     Ok(Page { items: hits, next })
 }

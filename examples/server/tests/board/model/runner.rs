@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::Settings;
-use forum_api::conformance::{Audience, Host, NewForum, Stage};
+use forum_api::ApiSettings;
+use forum_api::conformance::{Audience, BoardFactory, BoardFixture, NewForum};
 use forum_api::model::{ForumId, PostId, ThreadId, Timestamp, UserId};
-use forum_api::rate_limit::Window;
+use forum_api::rate_limit::Budget;
 use forum_api::runtime::{Clock, ManualClock};
 use forum_api::store::Stores;
-use forum_api::test_util::{Answer, TestBoard};
+use forum_api::test_util::{TestApi, TestResponse};
 use serde_json::{Value, json};
 
 use super::action::{Action, Kind};
@@ -25,28 +25,28 @@ const STEP: Duration = Duration::from_secs(61);
 /// A board and its model.
 pub struct ModelRunner {
     pub state: ModelState,
-    pub stage: Box<dyn Stage>,
+    pub stage: Box<dyn BoardFixture>,
     pub clock: Arc<ManualClock>,
-    api: TestBoard,
+    api: TestApi,
     tokens: Vec<String>,
 }
 
 impl ModelRunner {
     pub async fn new(backend: Backend) -> Self {
-        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_767_225_600_000)));
-        let stage = backend.empty(clock.clone()).await.unwrap();
+        let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
+        let stage = backend.create(clock.clone()).await.unwrap();
         let (authority, board) = stage.board();
-        let plenty = Window {
+        let plenty = Budget {
             units: u32::MAX,
-            ..Settings::default().token_window
+            ..ApiSettings::default().token_budget
         };
-        let settings = Settings {
-            token_window: plenty,
-            guest_window: plenty,
-            ..Settings::default()
+        let settings = ApiSettings {
+            token_budget: plenty,
+            guest_budget: plenty,
+            ..ApiSettings::default()
         };
         let ticking: Arc<dyn Clock> = clock.clone();
-        let api = TestBoard::with(
+        let api = TestApi::with(
             authority,
             board,
             Stores::in_memory(),
@@ -75,7 +75,7 @@ impl ModelRunner {
             self.tokens.push(
                 self.api
                     .token(&id.to_string(), &scopes, "")
-                    .reveal()
+                    .expose_secret()
                     .to_owned(),
             );
             self.state.members.push(Member {
@@ -88,7 +88,7 @@ impl ModelRunner {
             });
         }
         for (parent, readers, writers) in FORUMS {
-            let above = parent.map(|parent| ForumId::new(&self.state.forums[parent].id).unwrap());
+            let above = parent.map(|parent| ForumId::parse(&self.state.forums[parent].id).unwrap());
             let mut forum = NewForum::new("Forum", readers, writers);
             forum.parent = above;
             let id = self.stage.add_forum(&forum).await.unwrap().to_string();
@@ -129,7 +129,7 @@ impl ModelRunner {
         Ok(())
     }
 
-    async fn send(&self, request: &Request) -> Answer {
+    async fn send(&self, request: &Request) -> TestResponse {
         let client = self
             .api
             .client(request.who.map(|member| self.tokens[member].clone()));
@@ -143,7 +143,7 @@ impl ModelRunner {
     }
 
     /// The ids that the board gave.
-    async fn learn(&mut self, action: &Action, answer: &Answer) {
+    async fn learn(&mut self, action: &Action, answer: &TestResponse) {
         let body = || answer.json();
         match (action.kind, answer.status) {
             (Kind::Start, 201) => self.learn_thread(&body()).await,
@@ -198,9 +198,9 @@ impl ModelRunner {
             another % MEMBERS.len(),
             one % FORUMS.len(),
         );
-        let user = |member: usize| UserId::new(&state.members[member].id).unwrap();
+        let user = |member: usize| UserId::parse(&state.members[member].id).unwrap();
         let (user, other_user) = (user(member), user(other));
-        let place = ForumId::new(&state.forums[forum].id).unwrap();
+        let place = ForumId::parse(&state.forums[forum].id).unwrap();
         match kind {
             Kind::Ban if member > 0 => {
                 state.members[member].banned = flag;
@@ -231,7 +231,7 @@ impl ModelRunner {
             Kind::Lock => {
                 if let Some(thread) = state.thread(one) {
                     state.threads[thread].locked = flag;
-                    let id = ThreadId::new(&state.threads[thread].id).unwrap();
+                    let id = ThreadId::parse(&state.threads[thread].id).unwrap();
                     stage.set_locked(&id, flag).await.unwrap();
                 }
             }
@@ -257,7 +257,7 @@ impl ModelRunner {
             return Ok(());
         };
         let post = &mut self.state.posts[number];
-        let id = PostId::new(&post.id).unwrap();
+        let id = PostId::parse(&post.id).unwrap();
         let done = match from {
             State::Awaiting => self.stage.approve(&id).await,
             _ => self.stage.restore(&id).await,
@@ -280,7 +280,7 @@ impl ModelRunner {
 }
 
 /// A status, and what was read, in one order; or the code of a refusal.
-fn found(request: &Request, answer: &Answer) -> Value {
+fn found(request: &Request, answer: &TestResponse) -> Value {
     match answer.code() {
         Some(code) => json!([answer.status, code]),
         None if request.fields.is_empty() => json!([answer.status, null]),

@@ -20,7 +20,7 @@ pub fn check_times(received: &[Received]) -> usize {
         for pair in requests.windows(2) {
             let taken = pair[0].answered == Some(204);
             let least = if taken { AFTER_SUCCESS } else { AFTER_REFUSAL };
-            let passed = pair[1].at.since(pair[0].at);
+            let passed = pair[1].at.saturating_duration_since(pair[0].at);
             assert!(
                 passed >= least,
                 "{delivery}: {passed:?} after {:?}",
