@@ -23,7 +23,7 @@ pub(crate) struct PanicError(&'static str);
 impl PanicError {
     fn new(payload: &(dyn Any + Send)) -> Self {
         let text = payload.downcast_ref::<&'static str>();
-        Self(text.copied().unwrap_or("see what its panic hook says"))
+        Self(text.copied().unwrap_or("see the output of the panic hook"))
     }
 }
 

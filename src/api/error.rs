@@ -58,7 +58,7 @@ codes! {
     InternalError INTERNAL_SERVER_ERROR "internal_error" [Full, Compact] "Internal error. The board's log has the cause under the request id."
     NotImplemented NOT_IMPLEMENTED "not_implemented" [Full, Compact] "This board does not implement this endpoint."
     BoardOffline SERVICE_UNAVAILABLE "board_offline" [Full] "The board is offline and the caller may not see it."
-    Forbidden FORBIDDEN "FORBIDDEN" [Full] "The owner's permissions do not allow the operation, whatever scopes the token has."
+    Forbidden FORBIDDEN "FORBIDDEN" [Full] "The owner's permissions do not allow the operation, regardless of the token's scopes."
     BoardNotFound NOT_FOUND "NOT_FOUND" [Full] "A resource named in the request does not exist, or the caller may not see it."
     Conflict CONFLICT "CONFLICT" [Full] "The request conflicts with the current state of the resource."
     Validation UNPROCESSABLE_ENTITY "VALIDATION" [Full] "The board's rules do not allow the content (too long, too soon, subject missing)."

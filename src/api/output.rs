@@ -165,7 +165,7 @@ fn encode_cursor<T>(
     let cursor = cursor.ok_or_else(|| {
         let (length, max) = (position.as_str().len(), PageKey::MAX_LEN);
         ApiError::internal(format!(
-            "a position has {length} bytes, and {max} at most: make it of the sort key alone"
+            "a page key has {length} bytes, and the maximum is {max}; use only the sort key"
         ))
     })?;
     page.next = Some(PageKey::new(&cursor));
@@ -257,7 +257,7 @@ impl ToWire for Rating {
         match self.forum_id.clone() {
             Some(forum) => context.in_forum(forum, self),
             None if self.post_id.is_some() => Err(ApiError::internal(
-                "the rating of a post lacks the post's forum",
+                "the rating of a post does not have the post's forum",
             )),
             None => Ok(self.into()),
         }

@@ -179,7 +179,7 @@ impl ApiInner {
             result.unwrap_or_else(|error| inner.refuse(&error, id))
         };
         let response = spawn_and_join(&*self.environment.runtime, work).await;
-        response.ok_or_else(|| ApiError::internal("the executor lost a write"))
+        response.ok_or_else(|| ApiError::internal("the runtime dropped a write"))
     }
 
     /// Steps 8 to 10. `ticket` is set when the key of the request is new: its outcome must be recorded.
@@ -261,5 +261,5 @@ fn timeout_error(reading_body: bool) -> ApiError {
     if reading_body {
         return InputError::expected("body", Expected::CompleteBodyInTime).into();
     }
-    ApiError::internal("the request took too long")
+    ApiError::internal("the request timed out")
 }

@@ -111,7 +111,7 @@ fn loaded<T: 'static>(standing: &Access) -> BoardResult<&T> {
         .and_then(|loaded| loaded.downcast_ref());
     found.ok_or_else(|| {
         BoardError::internal(format!(
-            "the authority did not load a {}: `Access::with` keeps it for the commands",
+            "the authorizer did not load a {}; keep it with `Access::with_extension`",
             std::any::type_name::<T>()
         ))
     })

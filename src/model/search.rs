@@ -112,7 +112,8 @@ pub enum SearchSort {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct SearchParams {
-    /// Words to search for; all are required. `"a phrase"` matches adjacent words, `-word` excludes a word.
+    /// Words to search for, 1 to 200 characters. All words are required. `"a phrase"` matches adjacent words, `-word`
+    /// excludes a word.
     pub q: SearchQuery,
     /// Only posts in this forum and its sub-forums. Several ids are separated by commas. A forum that does not exist or
     /// is hidden has no hits.

@@ -83,7 +83,7 @@ pub struct ListSubscriptionsParams {
 /// Body of `POST /subscriptions`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "Follow", example = json!({"target": "thread", "targetId": "17"}))]
+#[schemars(rename = "NewSubscription", example = json!({"target": "thread", "targetId": "17"}))]
 pub(crate) struct NewSubscription {
     /// Kind of the target.
     target: SubscriptionTargetKind,

@@ -124,7 +124,7 @@ impl PanelInner {
         let form = require_own_form(body.await, &context.session)?;
         let write = async move { handler(&context, form).await };
         let ended = run_write(&*self.environment.runtime, write).await;
-        ended.unwrap_or_else(|| Err(PanelError::internal("the executor lost a write")))
+        ended.unwrap_or_else(|| Err(PanelError::internal("the runtime dropped a write")))
     }
 
     fn start_path(&self) -> String {

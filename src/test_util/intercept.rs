@@ -180,7 +180,7 @@ impl StoreInterceptor {
         }
         match intervention {
             Intervention::Proceed => Ok(None),
-            Intervention::Fail => Err(BackendError::new("the store is out of reach")),
+            Intervention::Fail => Err(BackendError::new("the store is unreachable")),
             Intervention::Panic => panic!("the store panics"),
             Intervention::Hang => std::future::pending().await,
             Intervention::Delay(delay) => {
@@ -201,7 +201,7 @@ impl StoreInterceptor {
 
 #[expect(clippy::panic, reason = "the test names another type")]
 fn typed<T>(method: &str, value: Option<T>) -> T {
-    value.unwrap_or_else(|| panic!("{method} has other types"))
+    value.unwrap_or_else(|| panic!("{method} has different types"))
 }
 
 impl fmt::Debug for StoreInterceptor {

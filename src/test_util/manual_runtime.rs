@@ -73,7 +73,7 @@ impl ManualRuntime {
             };
             task.poll();
         }
-        panic!("after {POLLS} polls there is still no task asleep");
+        panic!("tasks are still running after {POLLS} polls");
     }
 
     /// Lets time pass: it stops whenever a task wakes, and goes on when all that can have run.
@@ -135,7 +135,7 @@ impl ManualRuntime {
             }
             self.run_until_idle();
         }
-        panic!("all tasks sleep, and the future waits for one of them");
+        panic!("the future cannot complete: all tasks are asleep");
     }
 }
 

@@ -79,7 +79,7 @@ impl SecretCipher for AeadCipher {
         let unique = Nonce::assume_unique_for_key(nonce);
         let (key, context) = (&self.key, self.context(endpoint));
         let tag = key.seal_in_place_separate_tag(unique, context, &mut text);
-        let tag = tag.map_err(|_| "the secret cannot be encrypted")?;
+        let tag = tag.map_err(|_| "failed to encrypt the secret")?;
         let id = self.id.as_str().as_bytes();
         Ok(EncryptedSecret::from_ciphertext(&[
             id,

@@ -130,7 +130,7 @@ impl SecretCipher for PlaintextCipher {
 
     fn decrypt(&self, sealed: &EncryptedSecret, _: &EndpointId) -> Result<WebhookSecret, BoxError> {
         if sealed.ciphertext().is_some() {
-            return Err("the secret is encrypted, and no key was given".into());
+            return Err("the secret is encrypted, but no key was given".into());
         }
         Ok(WebhookSecret::parse(std::str::from_utf8(
             sealed.as_bytes(),

@@ -58,7 +58,7 @@ impl SignedRequest {
 }
 
 fn unsigned(why: impl std::fmt::Display) -> TransportError {
-    TransportError(format!("It could not be signed: {why}."))
+    TransportError(format!("the request could not be signed: {why}"))
 }
 
 /// What the receiver answered.

@@ -190,7 +190,7 @@ impl WebhookAdmin {
         };
         let added = self.webhooks.endpoints.add(&endpoint).await?;
         let revealed = added.then_some(EndpointWithSecret { endpoint, secret });
-        revealed.ok_or_else(|| failed("the new endpoint's id is taken"))
+        revealed.ok_or_else(|| failed("the new endpoint's id is already taken"))
     }
 
     /// Begins a rotation: the new secret pends until it is activated, or 24 hours have passed.
@@ -317,7 +317,11 @@ impl WebhookAdmin {
                 return Ok(sealed.clone());
             }
             let secret = self.environment.secrets.decrypt(sealed, id);
-            let unreadable = |error| failed(format!("the secret of {id} cannot be read: {error}"));
+            let unreadable = |error| {
+                failed(format!(
+                    "failed to read the secret of endpoint {id}: {error}"
+                ))
+            };
             let secret = secret.map_err(unreadable)?;
             new.encrypt(&secret, id).map_err(WebhookAdminError::Backend)
         };

@@ -11,7 +11,7 @@ const RUNNING: &str = "A request with this Idempotency-Key is still in progress.
 const REUSED: &str = "This Idempotency-Key was already used for a different request.";
 
 pub(crate) fn is_unknown(answer: &TestResponse) -> bool {
-    let asks = "its outcome is unknown: look whether it was carried out.";
+    let asks = "Check whether it took effect before you retry with a new key.";
     outcome(answer) == CONFLICT && message(answer).ends_with(asks)
 }
 

@@ -106,7 +106,7 @@ async fn events_that_cannot_be_read_are_shown() {
     fixture.interceptor.on_result("outbox.quarantined", change);
     for path in pages {
         let page = fixture.get(path).await;
-        let line = "2 events cannot be read and will not be delivered. The latest is <code>";
+        let line = "2 events cannot be read and will not be delivered. Latest: <code>";
         assert!(page.contains(line), "{path}");
         assert!(page.contains("evt &lt;b&gt;") && page.contains("the id is malformed"));
     }
@@ -117,7 +117,7 @@ async fn the_usage_counts_every_delivery_of_the_last_day() {
     const MANY: usize = 12_000;
     let fixture = PanelFixture::furnished().await;
     let page = fixture.get("/panel/usage").await;
-    assert!(page.contains("1 delivery in 24 hours, 1 at most in one") && page.contains("<svg"));
+    assert!(page.contains("1 delivery in 24 hours · busiest hour: 1") && page.contains("<svg"));
     fixture.queue(MANY).await;
     let page = fixture.get("/panel/usage").await;
     assert!(page.contains(&format!("{} deliveries in 24 hours", MANY + 1)));

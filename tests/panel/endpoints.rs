@@ -127,7 +127,7 @@ async fn a_disabled_endpoint_is_not_pinged() {
     let (_, page) = fixture.act("enable").await;
     assert!(page.contains("Endpoint enabled."));
     let (status, page) = fixture.act("ping").await;
-    assert!(status == 303 && page.contains("A ping was queued.") && page.contains("queued</span>"));
+    assert!(status == 303 && page.contains("Ping queued.") && page.contains("queued</span>"));
 }
 
 #[tokio::test]

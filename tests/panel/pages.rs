@@ -94,7 +94,7 @@ async fn an_empty_page_says_what_to_do() {
     let fixture = PanelFixture::new().await;
     for (path, next) in [
         ("/panel/tokens", "Issue a token for a member."),
-        ("/panel/webhooks", "Add a receiver&#39;s URL"),
+        ("/panel/webhooks", "Add a receiver's URL"),
         ("/panel/deliveries", "Add an endpoint"),
         ("/panel/usage", "Send a ping"),
     ] {

@@ -19,8 +19,8 @@ fn an_unusable_path_is_reported_in_a_sentence() {
     let missing = directory.path().join("missing.db");
     let below_missing = directory.path().join("missing/forum.db");
     for (path, create, problem) in [
-        (&missing, false, "there is no database at PATH"),
-        (&below_missing, false, "there is no database at PATH"),
+        (&missing, false, "the database PATH does not exist"),
+        (&below_missing, false, "the database PATH does not exist"),
         (&below_missing, true, "the directory of PATH does not exist"),
         (&text, true, "PATH is not a database"),
         (&text, false, "PATH is not a database"),
@@ -30,7 +30,11 @@ fn an_unusable_path_is_reported_in_a_sentence() {
             true,
             "PATH: Not a directory (os error 20)",
         ),
-        (&":memory:".into(), false, "there is no database at PATH"),
+        (
+            &":memory:".into(),
+            false,
+            "the database PATH does not exist",
+        ),
     ] {
         let error = Database::open(&file(path.clone(), create)).unwrap_err();
         let expected = problem.replace("PATH", &path.display().to_string());

@@ -195,7 +195,7 @@ async fn a_refused_connection_is_an_error() {
 async fn resolution_and_connection_have_a_time_limit_of_their_own() {
     let (silent, late) = (
         Receiver::new(Blurt(b"")).await,
-        "no connection within 300ms",
+        "cannot connect within 300ms",
     );
     for (names, why) in [
         (

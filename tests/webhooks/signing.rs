@@ -168,7 +168,7 @@ fn a_refusal_names_the_failed_check() {
     let header = VerifyError::InvalidHeader("x-forum-event").to_string();
     assert_eq!(
         header,
-        "the header x-forum-event is missing, doubled or malformed"
+        "the header x-forum-event is missing, repeated or malformed"
     );
     assert_eq!(
         VerifyError::SignatureMismatch.to_string(),

@@ -23,8 +23,8 @@ pub struct WebhookOptions {
     /// Allow webhooks to loopback, private and unique-local addresses
     #[arg(long)]
     pub allow_private_webhooks: bool,
-    /// Encrypt webhook secrets with the key in this file, of 16 bytes or more [default: with SQLite the file DATABASE.key,
-    /// which is created beside a new database; without it the secrets are stored in plain text]
+    /// Encrypt webhook secrets with the key in this file (at least 16 bytes) [default: with SQLite the file DATABASE.key,
+    /// created with a new database; otherwise secrets are stored in plain text]
     #[arg(long, value_name = "PATH")]
     pub secret_key_file: Option<PathBuf>,
 }

@@ -120,10 +120,7 @@ impl PathParams for SubscriptionTarget {
 
     fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema> {
         let mut kind = generator.subschema_for::<SubscriptionTargetKind>();
-        kind.insert(
-            "description".into(),
-            "What kind of thing is followed.".into(),
-        );
+        kind.insert("description".into(), "Kind of the target.".into());
         vec![kind, TargetId::json_schema(generator)]
     }
 }

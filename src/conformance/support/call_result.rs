@@ -39,7 +39,7 @@ impl<T: Debug> CallResult<T> {
     /// The board refused the content of this `expected` field.
     pub fn expect_validation_error(self, expected: &str) -> TestResult {
         self.refused(
-            &format!("BoardError::Invalid of the field `{expected}`"),
+            &format!("BoardError::Validation of the field `{expected}`"),
             |it| matches!(it, BoardError::Validation { field, .. } if *field == expected),
         )
     }
@@ -47,7 +47,7 @@ impl<T: Debug> CallResult<T> {
     /// The board refused this query parameter.
     pub fn expect_invalid_parameter(self, expected: &str) -> TestResult {
         self.refused(
-            &format!("BoardError::Unusable of `{expected}`"),
+            &format!("BoardError::InvalidParameter of `{expected}`"),
             |it| matches!(it, BoardError::InvalidParameter(name, _) if *name == expected),
         )
     }

@@ -39,15 +39,15 @@ impl<S> Case<S> {
     #[expect(
         clippy::panic,
         clippy::print_stdout,
-        reason = "this is how a test speaks"
+        reason = "a test reports its result this way"
     )]
     pub async fn run_or_panic(&self, subject: impl Future<Output = TestResult<S>>) {
         match self.check(subject).await {
             Ok(()) => {}
             Err(TestFailure::Unsupported(part)) => {
-                println!("skipped {}: the host lacks {part}", self.name)
+                println!("skipped {}: the host does not support {part}", self.name)
             }
-            Err(TestFailure::Failed(text)) => panic!("the rule {} is broken: {text}", self.name),
+            Err(TestFailure::Failed(text)) => panic!("the rule {} failed: {text}", self.name),
         }
     }
 }
@@ -107,12 +107,12 @@ impl fmt::Display for Report {
                 Err(failure @ TestFailure::Unsupported(_)) => {
                     writeln!(f, "skipped  {name}: {failure}")?;
                 }
-                Err(failure) => writeln!(f, "BROKEN   {name}: {failure}")?,
+                Err(failure) => writeln!(f, "FAILED   {name}: {failure}")?,
             }
         }
         let passed = self.passed().count();
         let (skipped, failed) = (self.skipped().count(), self.failed().count());
-        write!(f, "{passed} passed, {skipped} skipped, {failed} broken")
+        write!(f, "{passed} passed, {skipped} skipped, {failed} failed")
     }
 }
 

@@ -58,9 +58,9 @@ impl SuiteInner {
         let expected = match &result {
             Err(BoardError::NotImplemented) => {
                 self.require(part)?;
-                "an implementation, or its part in `Host::lacks`".into()
+                "an implementation, or its capability in `BoardFactory::unsupported`".into()
             }
-            Err(BoardError::Internal(_)) => "no failure".into(),
+            Err(BoardError::Internal(_)) => "no internal error".into(),
             Err(_) => return Ok(result),
             Ok(reply) => {
                 let mut forums = reply.forums().into_iter();

@@ -204,11 +204,11 @@ fn agreed<T: Debug>(
         (Err(BoardError::PathNotFound), Ok(reply)) => Err(TestFailure::mismatch(
             call,
             format_args!("{reply:?}"),
-            "BoardError::Absent, as the caller does not see the place",
+            "BoardError::PathNotFound, because the caller cannot see the resource",
         )),
         (Err(BoardError::NotImplemented), Ok(_)) => Err(TestFailure::mismatch(
             call,
-            "no implementation of `Board::containing_forum` for such a place",
+            "no implementation of `Board::containing_forum` for this resource",
             "one, which the library calls before each write",
         )),
         (Err(refusal), Ok(_) | Err(BoardError::PathNotFound)) => Ok(Err(refusal)),

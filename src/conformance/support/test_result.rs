@@ -36,7 +36,7 @@ impl TestFailure {
 impl Display for TestFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unsupported(part) => write!(f, "the host lacks {part}"),
+            Self::Unsupported(part) => write!(f, "the host does not support {part}"),
             Self::Failed(text) => f.write_str(text),
         }
     }
@@ -80,6 +80,6 @@ pub fn check_eq<T: PartialEq<U> + Debug, U: Debug>(
 pub fn check(what: impl Display, condition: bool) -> TestResult {
     match condition {
         true => Ok(()),
-        false => Err(TestFailure::Failed(format!("not true: {what}"))),
+        false => Err(TestFailure::Failed(format!("check failed: {what}"))),
     }
 }

@@ -60,7 +60,7 @@ impl ReconnectingConnection {
     ) -> BackendResult<ChargeReply> {
         let Some(connection) = self.connection().clone() else {
             self.reconnect();
-            return Err(BackendError::new("Redis is out of reach"));
+            return Err(BackendError::new("Redis is unreachable"));
         };
         let asking = request.ask(&self.script, connection.as_ref().clone());
         let answer = self.in_time(asking).await;
@@ -132,7 +132,7 @@ impl ReconnectingConnection {
     async fn in_time<T>(&self, asking: impl Future<Output = RedisResult<T>>) -> BackendResult<T> {
         let answer = match timeout(self.timeout_after, asking).await {
             Ok(answer) => answer.map_err(BackendError::new),
-            Err(_) => Err(BackendError::new("Redis did not answer in time")),
+            Err(_) => Err(BackendError::new("the Redis request timed out")),
         };
         answer.inspect_err(|fault| {
             self.failures.fetch_add(1, Ordering::Relaxed);

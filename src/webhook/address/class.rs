@@ -36,8 +36,8 @@ impl AddressClass {
 const METADATA: AddressClass = Forbidden("cloud metadata");
 pub(super) const LOOPBACK: AddressClass = Private("loopback");
 const PRIVATE: AddressClass = Private("private");
-const DOCUMENTATION: AddressClass = Forbidden("for documentation");
-const BENCHMARKS: AddressClass = Forbidden("for benchmarks");
+const DOCUMENTATION: AddressClass = Forbidden("reserved for documentation");
+const BENCHMARKS: AddressClass = Forbidden("reserved for benchmarks");
 const MULTICAST: AddressClass = Forbidden("multicast");
 const LINK_LOCAL: AddressClass = Forbidden("link-local");
 const UNSPECIFIED: AddressClass = Forbidden("unspecified");
@@ -55,7 +55,7 @@ const RANGES: &[(IpNet, AddressClass)] = &[
     (v4([192, 0, 0, 192], 32), METADATA), // Oracle
     (v4([0, 0, 0, 0], 8), UNSPECIFIED),
     (v4([10, 0, 0, 0], 8), PRIVATE),
-    (v4([100, 64, 0, 0], 10), Forbidden("shared by a carrier's customers")),
+    (v4([100, 64, 0, 0], 10), Forbidden("in a carrier-grade NAT range")),
     (v4([127, 0, 0, 0], 8), LOOPBACK),
     (v4([169, 254, 0, 0], 16), LINK_LOCAL),
     (v4([172, 16, 0, 0], 12), PRIVATE),
@@ -80,7 +80,7 @@ const RANGES: &[(IpNet, AddressClass)] = &[
     (v6([0, 0, 0, 0, 0, 0, 0, 0], 96), TUNNEL), // IPv4-compatible
     (v6([0, 0, 0, 0, 0xffff, 0, 0, 0], 96), TUNNEL), // IPv4-translated
     (v6([0x64, 0xff9b, 1, 0, 0, 0, 0, 0], 48), TUNNEL), // NAT64, within a network
-    (v6([0x100, 0, 0, 0, 0, 0, 0, 0], 64), Forbidden("for discarding")),
+    (v6([0x100, 0, 0, 0, 0, 0, 0, 0], 64), Forbidden("a discard-only address")),
     (v6([0x2001, 0, 0, 0, 0, 0, 0, 0], 32), TUNNEL), // Teredo
     (v6([0x2001, 2, 0, 0, 0, 0, 0, 0], 48), BENCHMARKS),
     (v6([0x2001, 0, 0, 0, 0, 0, 0, 0], 23), RESERVED),

@@ -31,7 +31,7 @@ enum Data<T> {
     Truncated(Truncated),
 }
 
-/// The ids of an event that would be larger than 256 KiB, in their fields.
+/// The ids of an event that would be larger than 256 KiB.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename = "TruncatedEvent")]
 struct Truncated {

@@ -132,7 +132,7 @@ impl HttpTransport {
     ) -> Result<T, TransportError> {
         let limit = self.settings.connect_timeout;
         let done = timeout(limit, work).await;
-        done.map_err(|_| TransportError(format!("no connection within {limit:?}")))?
+        done.map_err(|_| TransportError(format!("cannot connect within {limit:?}")))?
     }
 
     fn request(

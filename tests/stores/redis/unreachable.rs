@@ -97,7 +97,7 @@ async fn a_setting_refuses_charges_instead() {
     let node = server.node_with(settings).await;
     let ask = || node.charge(&GUESTS, 1, WINDOW, SystemClock.now());
     let refused = ask().await.unwrap_err().to_string();
-    assert_eq!(refused, "Redis is out of reach");
+    assert_eq!(refused, "Redis is unreachable");
     server.start();
     until(|| !node.is_unreachable()).await;
     assert_eq!(ask().await.unwrap().remaining, 119);

@@ -164,7 +164,7 @@ impl Cluster {
     /// How often a node has said that it shares no budgets.
     pub fn times_away(&self) -> usize {
         let logs = self.servers.iter().map(Node::log);
-        logs.map(|log| log.matches("Redis is out of reach").count())
+        logs.map(|log| log.matches("Redis unreachable").count())
             .sum()
     }
 

@@ -209,7 +209,7 @@ impl fmt::Display for DeliveryListing {
             "{id}  {state:9}  {topic:15}  {endpoint_id}  {created_at}  {attempts} {noun}"
         )?;
         if let Some(next) = self.next_attempt_at {
-            write!(f, ", the next at {next}")?;
+            write!(f, ", next at {next}")?;
         }
         for attempted in self.log.iter().flatten() {
             write!(f, "\n  {}  {}", attempted.at, format_attempt(attempted))?;

@@ -35,7 +35,7 @@ impl Metrics {
         let recorder = builder.and_then(PrometheusBuilder::install_recorder);
         let metrics = Self(recorder.map_err(BackendError::new)?);
         forum_api::metrics::describe();
-        describe_gauge!(TASKS, "Tasks that are not done.");
+        describe_gauge!(TASKS, "Running tasks.");
         let handle = metrics.0.clone();
         tokio::spawn(async move {
             let mut upkeeps = interval(UPKEEP_INTERVAL);

@@ -58,8 +58,8 @@ fn panic_message(payload: &dyn Any, in_full: bool) -> String {
     }
     match payload.downcast_ref::<String>() {
         Some(formatted) if in_full => mask_secrets(formatted).chars().take(LONGEST).collect(),
-        Some(_) => "a formatted message, which --log-panics shows".into(),
-        None => "a payload that is not a text".into(),
+        Some(_) => "formatted message not logged; --log-panics logs it".into(),
+        None => "panic payload is not text".into(),
     }
 }
 
@@ -88,7 +88,7 @@ mod tests {
         assert!(!panic_message(&*formatted, false).contains("index"));
         for in_full in [false, true] {
             assert_eq!(panic_message(&"out of cheese", in_full), "out of cheese");
-            assert_eq!(panic_message(&7, in_full), "a payload that is not a text");
+            assert_eq!(panic_message(&7, in_full), "panic payload is not text");
         }
     }
 

@@ -183,7 +183,7 @@ fn a_read_only_disk_is_refused_at_the_start() {
     disk.remount("ro");
     let refused = directory.run(&["--listen", "127.0.0.1:0"], "");
     assert!(
-        refused.refusal().ends_with("may not be written"),
+        refused.refusal().ends_with("is not writable"),
         "{refused:?}"
     );
     disk.remount("rw");

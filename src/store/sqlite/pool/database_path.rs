@@ -49,7 +49,7 @@ impl DatabasePath {
         SqliteError::unusable(match error.code() {
             Some(ErrorCode::CannotOpen) => open_error(path, *create),
             Some(ErrorCode::NotADatabase) => format!("{shown} is not a database"),
-            Some(ErrorCode::ReadOnly) => format!("{shown} may not be written"),
+            Some(ErrorCode::ReadOnly) => format!("{shown} is not writable"),
             Some(ErrorCode::DatabaseBusy) => format!("{shown} is locked by another process"),
             _ => return error,
         })
@@ -71,10 +71,10 @@ fn open_error(path: &Path, create: bool) -> String {
     let shown = path.display();
     match path.metadata() {
         Ok(found) if found.is_dir() => format!("{shown} is a directory"),
-        Ok(_) => format!("{shown} may not be opened"),
+        Ok(_) => format!("cannot open {shown}"),
         Err(error) if error.kind() != ErrorKind::NotFound => format!("{shown}: {error}"),
-        Err(_) if !create => format!("there is no database at {shown}"),
-        Err(_) if has_directory(path) => format!("{shown} may not be created"),
+        Err(_) if !create => format!("the database {shown} does not exist"),
+        Err(_) if has_directory(path) => format!("cannot create {shown}"),
         Err(_) => format!("the directory of {shown} does not exist"),
     }
 }

@@ -164,7 +164,5 @@ fn values<'a>(
     };
     let values: Option<Vec<_>> = statement.names.iter().map(value).collect();
     let values = values.filter(|values| values.len() == parameters.len());
-    values.ok_or(Error::Invalid(
-        "the parameters are not those of the statement",
-    ))
+    values.ok_or(Error::Invalid("the parameters do not match the statement"))
 }
