@@ -1,6 +1,7 @@
 //! The OpenAPI document of both surfaces, as it is served, against the specification's table (contract, section 9).
 
 use forum_api::Environment;
+use forum_api::metrics::ALL;
 use forum_api::runtime::TokioRuntime;
 use std::collections::BTreeSet;
 
@@ -230,5 +231,22 @@ async fn examples_of_tokens_are_placeholders() {
         let document = document(surface).await.to_string();
         let mut tokens = document.split("forum_pat_").skip(1);
         assert!(tokens.all(|after| after.starts_with('<')));
+    }
+}
+
+#[tokio::test]
+async fn the_protocol_lists_all_codes_scopes_topics_and_metrics() {
+    let protocol = include_str!("../../docs/protocol.md");
+    let document = document(Surface::Full).await;
+    let info = &document["info"];
+    let codes = object(&info["x-errors"]).iter();
+    let codes = codes.map(|(code, error)| format!("\n| {} | `{code}` |", error["status"]));
+    let names = keys(&info["x-scopes"])
+        .into_iter()
+        .chain(keys(&document["webhooks"]))
+        .chain(ALL.iter().map(|metric| metric.name));
+    let names = names.map(|name| format!("\n| `{name}` |"));
+    for row in codes.chain(names) {
+        assert!(protocol.contains(&row), "{row}");
     }
 }

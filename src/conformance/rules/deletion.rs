@@ -85,7 +85,7 @@ board_rules! {
 
     /// No other post takes the number of a deleted one.
     async fn numbers_stay(suite: &Suite) -> TestResult {
-        suite.require(Part::PostNumbers)?;
+        suite.require(Capability::PostNumbers)?;
         let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
         let last = suite.post(&alice, &at.thread_id).await?;
         let before = alice.fetch_post(&last).await?.number;

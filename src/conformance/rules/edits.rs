@@ -22,7 +22,7 @@ board_rules! {
 
     /// Each edit makes another version.
     async fn an_edit_counts(suite: &Suite) -> TestResult {
-        suite.require(Part::Versions)?;
+        suite.require(Capability::Versions)?;
         let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
         for version in [2, 3] {
             let edited = alice.edit(&at, "New words").await.expect_ok()?;
@@ -33,7 +33,7 @@ board_rules! {
 
     /// An edit of an older version is a conflict, and changes nothing.
     async fn a_stale_edit_is_a_conflict(suite: &Suite) -> TestResult {
-        suite.require(Part::Versions)?;
+        suite.require(Capability::Versions)?;
         let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
         let first = with(edit("First"), |edit| edit.expected_version = Some(1));
         alice.update_post(&at, &first).await.expect_ok()?;
@@ -43,7 +43,7 @@ board_rules! {
 
     /// Of many edits of one version, one is carried out.
     async fn one_of_many_edits_of_a_version_is_made(suite: &Suite) -> TestResult {
-        suite.require(Part::Versions)?;
+        suite.require(Capability::Versions)?;
         let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
         let edits = (0..8).map(|_| {
             let (alice, at) = (alice.clone(), at.clone());
@@ -116,7 +116,7 @@ board_rules! {
 
     /// In a locked thread only moderators edit and delete.
     async fn a_locked_thread_is_edited_by_moderators(suite: &Suite) -> TestResult {
-        suite.require(Part::Locking)?;
+        suite.require(Capability::Locking)?;
         let (ThreadFixture { alice, at, .. }, mia) = moderated_thread(suite).await?;
         suite.fixture.set_locked(&at.thread_id, true).await?;
         may_change(&alice, &at, false).await?;
@@ -131,7 +131,7 @@ board_rules! {
 
     /// When the edit window is over, authors can no longer edit or delete their posts; moderators can.
     async fn an_edit_window_closes(suite: &Suite) -> TestResult {
-        suite.require(Part::EditWindow)?;
+        suite.require(Capability::EditWindow)?;
         let (ThreadFixture { alice, at, .. }, mia) = moderated_thread(suite).await?;
         suite.advance(Duration::from_secs(366 * 24 * 60 * 60));
         may_change(&alice, &at, false).await?;

@@ -135,7 +135,7 @@ async fn snapshot(
     let mut seen = Vec::new();
     let callers = [Some(alice.clone()), suite.guest().ok()];
     for caller in callers.into_iter().flatten() {
-        let written = match suite.require(Part::Profiles) {
+        let written = match suite.require(Capability::Profiles) {
             Ok(()) => Some(caller.fetch_member(&writer.id_ref()).await?.post_count),
             Err(_) => None,
         };

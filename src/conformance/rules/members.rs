@@ -35,7 +35,7 @@ board_rules! {
 
     /// The profile of a banned member stays.
     async fn a_banned_members_profile_stays(suite: &Suite) -> TestResult {
-        suite.require(Part::Bans)?;
+        suite.require(Capability::Bans)?;
         let [alice, bob] = suite.members(["alice", "bob"]).await?;
         let before = bob.fetch_member(&alice.id_ref()).await?;
         suite.fixture.set_banned(&alice.id(), true).await?;
@@ -78,7 +78,7 @@ board_rules! {
     /// `unreadMessages` is a count on a board with messages, and null on one without.
     async fn unread_messages_are_reported(suite: &Suite) -> TestResult {
         let account = suite.member("alice").await?.get_me().await.expect_ok()?;
-        let expected = suite.require(Part::Messages).is_ok().then_some(0);
+        let expected = suite.require(Capability::Messages).is_ok().then_some(0);
         check_eq!(account.unread_messages, expected)
     }
 }

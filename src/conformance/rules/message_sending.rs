@@ -62,7 +62,7 @@ board_rules! {
 
     /// A member may not write to a recipient who ignores them, and the other recipients get nothing either.
     async fn an_ignored_member_may_not_write(suite: &Suite) -> TestResult {
-        suite.require(Part::Ignoring)?;
+        suite.require(Capability::Ignoring)?;
         let [alice, bob, carol] = three(suite).await?;
         suite.fixture.ignore(&carol.id(), &bob.id()).await?;
         let new = message(suite, [alice.id_ref(), carol.id_ref()]);

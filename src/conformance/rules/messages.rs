@@ -147,7 +147,7 @@ board_rules! {
 
     /// A message stays when its sender's account is removed, and lists the remaining recipients.
     async fn a_message_outlives_accounts(suite: &Suite) -> TestResult {
-        suite.require(Part::Removal)?;
+        suite.require(Capability::Removal)?;
         let [alice, bob, carol] = three(suite).await?;
         alice.send(suite, &[&bob, &carol]).await?;
         for removed in [&alice, &carol] {

@@ -25,7 +25,7 @@ board_rules! {
 
     /// Only moderators edit the poll of a locked thread.
     async fn a_locked_threads_poll_is_a_moderators(suite: &Suite) -> TestResult {
-        suite.require(Part::Locking)?;
+        suite.require(Capability::Locking)?;
         let poll = PollFixture::new(suite, tea()).await?;
         suite.fixture.set_locked(&poll.thread, true).await?;
         let edit = to_question("Which coffee?");
@@ -162,7 +162,7 @@ board_rules! {
 
     /// An edit of an older version is a conflict. A vote makes no version.
     async fn a_stale_edit_is_a_conflict(suite: &Suite) -> TestResult {
-        suite.require(Part::Versions)?;
+        suite.require(Capability::Versions)?;
         let poll = PollFixture::new(suite, tea()).await?;
         check_eq!(poll.seen(&poll.alice).await?.version, 1)?;
         poll.cast(&poll.bob, &[0]).await.expect_ok()?;

@@ -56,7 +56,7 @@ board_rules! {
     async fn a_hidden_threads_poll_is_not_found(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, tea()).await?;
         poll.seen(&poll.bob).await?;
-        suite.require(Part::HiddenForums)?;
+        suite.require(Capability::HiddenForums)?;
         suite.fixture.set_readers(&poll.forum, Audience::Staff).await?;
         poll.bob.get_poll(&poll.thread).await.expect_path_not_found()?;
         poll.cast(&poll.bob, &[0]).await.expect_path_not_found()?;
@@ -75,7 +75,7 @@ board_rules! {
         let seen = poll.seen(&guest).await?;
         check_counts(&seen, &[1, 0, 0], 1)?;
         check_eq!(seen.own_vote, None)?;
-        suite.require(Part::HiddenForums)?;
+        suite.require(Capability::HiddenForums)?;
         suite.fixture.set_readers(&poll.forum, Audience::Members).await?;
         guest.get_poll(&poll.thread).await.expect_path_not_found()
     }
@@ -125,7 +125,7 @@ board_rules! {
 
     /// A poll closes at its `closesAt`, and takes no votes afterwards.
     async fn a_poll_closes_by_itself(suite: &Suite) -> TestResult {
-        suite.require(Part::SuiteClock)?;
+        suite.require(Capability::SuiteClock)?;
         let end = suite.now().saturating_add(Duration::from_secs(3600));
         let terms = with(tea(), |poll| poll.closes_at = Some(end));
         let poll = PollFixture::new(suite, terms).await?;

@@ -15,7 +15,7 @@ board_rules! {
 
     /// Posts are numbered upwards from 1.
     async fn numbers_go_up_from_one(suite: &Suite) -> TestResult {
-        suite.require(Part::PostNumbers)?;
+        suite.require(Capability::PostNumbers)?;
         let (alice, thread, _) = write_posts(suite, 4).await?;
         let posts = alice.fetch_posts(&thread).await?;
         check_eq!(posts.first().map(|post| post.number), Some(1))?;
@@ -59,7 +59,7 @@ board_rules! {
 
     /// An empty page of an existing thread is not an absent thread.
     async fn an_empty_page_is_no_absent_thread(suite: &Suite) -> TestResult {
-        suite.require(Part::SuiteClock)?;
+        suite.require(Capability::SuiteClock)?;
         let (alice, thread, _) = write_posts(suite, 2).await?;
         let list = ListPostsParams { since: Some(suite.now()), ..ListPostsParams::default() };
         let page = alice.list_posts(&thread, &list).await.expect_ok()?.value;
@@ -70,7 +70,7 @@ board_rules! {
 
     /// `since` selects posts later than that moment, and not at it.
     async fn since_takes_what_was_posted_later(suite: &Suite) -> TestResult {
-        suite.require(Part::SuiteClock)?;
+        suite.require(Capability::SuiteClock)?;
         let (alice, thread, _) = write_posts(suite, 4).await?;
         let posts = alice.fetch_posts(&thread).await?;
         for (index, post) in posts.iter().enumerate() {
@@ -93,7 +93,7 @@ board_rules! {
 
     /// With `from` and `since`, a page begins at the later of the two.
     async fn from_and_since_both_hold(suite: &Suite) -> TestResult {
-        suite.require(Part::SuiteClock)?;
+        suite.require(Capability::SuiteClock)?;
         let (alice, thread, _) = write_posts(suite, 5).await?;
         let posts = alice.fetch_posts(&thread).await?;
         for (from, post) in posts.iter().enumerate() {
@@ -131,7 +131,7 @@ board_rules! {
     /// A page has the requested forms of the bodies, and null for the other.
     async fn a_page_carries_the_forms_that_are_asked_for(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 2).await?;
-        let has_source = suite.require(Part::SourceMarkup).is_ok();
+        let has_source = suite.require(Capability::SourceMarkup).is_ok();
         for (body, source, html) in [
             (BodyFormat::Both, has_source, true),
             (BodyFormat::Source, has_source, false),

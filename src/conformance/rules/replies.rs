@@ -8,7 +8,7 @@ board_rules! {
 
     /// A body is returned as it was typed.
     async fn a_body_is_kept_as_it_was_typed(suite: &Suite) -> TestResult {
-        suite.require(Part::SourceMarkup)?;
+        suite.require(Capability::SourceMarkup)?;
         let (alice, thread, _) = write_posts(suite, 1).await?;
         let typed = "Grüße, 茶 & \"tea\" <b>\n\n- ☕️";
         let post = alice.answer(&thread, typed).await.expect_ok()?;
@@ -30,7 +30,7 @@ board_rules! {
         let post = alice.answer(&thread, "Green.").await.expect_ok()?;
         check_eq!((post.state, post.version), (ContentState::Visible, 1))?;
         check_eq!((post.edited_at, post.edited_by), (None, None))?;
-        match suite.require(Part::SuiteClock) {
+        match suite.require(Capability::SuiteClock) {
             Ok(()) => check_eq!(post.created_at, suite.now()),
             Err(_) => Ok(()),
         }
@@ -68,7 +68,7 @@ board_rules! {
         let posts = alice.fetch_posts(&thread).await?;
         check_eq!(posts.len(), written + 1)?;
         check_eq!(alice.fetch_thread(&thread).await?.reply_count, written as u64)?;
-        suite.require(Part::PostNumbers)?;
+        suite.require(Capability::PostNumbers)?;
         numbers_rise(&posts)
     }
 }

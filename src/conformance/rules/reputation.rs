@@ -19,7 +19,7 @@ board_rules! {
             check_eq!((&rating.user_id, &rating.post_id), (&bob.id(), &None))?;
             check_eq!((rating.points, rating.reputation), (points, total))?;
             check_eq!(rating.comment, "Well said.")?;
-            if suite.require(Part::SuiteClock).is_ok() {
+            if suite.require(Capability::SuiteClock).is_ok() {
                 check_eq!(rating.created_at, suite.now())?;
             }
             has_reputation(&bob, total).await?;
@@ -71,7 +71,7 @@ board_rules! {
 
     /// Without a post, a member rates another once in 24 hours.
     async fn a_member_is_rated_once_a_day(suite: &Suite) -> TestResult {
-        suite.require(Part::SuiteClock)?;
+        suite.require(Capability::SuiteClock)?;
         let [alice, bob, carol] = three(suite).await?;
         let once = rate(1, None);
         alice.rate_member(&bob.id_ref(), &once).await.expect_ok()?;
@@ -101,7 +101,7 @@ board_rules! {
 
     /// A post that the rater does not see when the rating is made is not found.
     async fn an_invisible_post_cannot_be_rated(suite: &Suite) -> TestResult {
-        suite.require(Part::HiddenForums)?;
+        suite.require(Capability::HiddenForums)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let (sam, sue) = (suite.staff("sam").await?, suite.staff("sue").await?);
         let hidden = rate(1, Some(&suite.thread(&sam, &forum).await?.post_id));

@@ -160,7 +160,7 @@ board_rules! {
 
     /// A search can be limited to a time span.
     async fn a_span_of_time_has_a_beginning_and_an_end(suite: &Suite) -> TestResult {
-        suite.require(Part::SuiteClock)?;
+        suite.require(Capability::SuiteClock)?;
         let library = SearchFixture::new(suite).await?;
         let mut posts = Vec::new();
         for _ in 0..3 {
@@ -185,7 +185,7 @@ board_rules! {
 
     /// A time span includes the instant at which it starts, and excludes the instant at which it ends.
     async fn a_span_of_time_includes_its_start_and_excludes_its_end(suite: &Suite) -> TestResult {
-        suite.require(Part::SuiteClock)?;
+        suite.require(Capability::SuiteClock)?;
         let library = SearchFixture::new(suite).await?;
         let minute = Duration::from_secs(60);
         let day = minute * 60 * 24;

@@ -62,7 +62,7 @@ board_rules! {
 
     /// Access is looked up for every search.
     async fn visibility_is_checked_on_each_search(suite: &Suite) -> TestResult {
-        suite.require(Part::HiddenForums)?;
+        suite.require(Capability::HiddenForums)?;
         let library = SearchFixture::new(suite).await?;
         let first = library.thread("x", "tea").await?;
         for (readers, found) in [(Audience::Staff, vec![]), (Audience::Guests, vec![&first])] {

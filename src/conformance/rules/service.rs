@@ -41,7 +41,7 @@ board_rules! {
         let api = suite.api();
         let client = api.as_member(&alice.id().to_string());
         for rest in ["", "/posts", "/poll"] {
-            if rest == "/poll" && suite.require(Part::Polls).is_err() {
+            if rest == "/poll" && suite.require(Capability::Polls).is_err() {
                 continue;
             }
             let one = client.get(&format!("/threads/{hidden}{rest}")).await;
@@ -57,8 +57,8 @@ board_rules! {
 
     /// Between two requests with one token, a hidden forum becomes absent, and a banned owner is refused.
     async fn a_token_never_outlives_its_owners_access(suite: &Suite) -> TestResult {
-        suite.require(Part::HiddenForums)?;
-        suite.require(Part::Bans)?;
+        suite.require(Capability::HiddenForums)?;
+        suite.require(Capability::Bans)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let path = format!("/threads/{}", suite.thread(&alice, &forum).await?.thread_id);
         let api = suite.api();
@@ -72,7 +72,7 @@ board_rules! {
 
     /// While the board is offline, only administrators get answers.
     async fn an_offline_board_serves_administrators_only(suite: &Suite) -> TestResult {
-        suite.require(Part::Offline)?;
+        suite.require(Capability::Offline)?;
         let (alice, ada) = (suite.member("alice").await?, suite.admin("ada").await?);
         suite.fixture.set_offline(true).await?;
         let api = suite.api();

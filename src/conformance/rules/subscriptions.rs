@@ -85,7 +85,7 @@ board_rules! {
 
     /// A target that becomes hidden leaves the list, comes back when it is shown, and can be unfollowed meanwhile.
     async fn hidden_targets_leave_the_subscription_list(suite: &Suite) -> TestResult {
-        suite.require(Part::HiddenForums)?;
+        suite.require(Capability::HiddenForums)?;
         let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
         let (thread, whole) = (SubscriptionTarget::Thread(at.thread_id), SubscriptionTarget::Forum(forum.clone()));
         alice.subscribe(&thread).await.expect_ok()?;
@@ -127,7 +127,7 @@ board_rules! {
 
     /// `subscribe` makes the author of a thread or a reply follow the thread.
     async fn authors_follow_what_they_write_in(suite: &Suite) -> TestResult {
-        suite.require(Part::Subscriptions)?;
+        suite.require(Capability::Subscriptions)?;
         let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
         for (subscribe, count) in [(false, 0), (true, 2)] {
             let reply = with(reply("Words"), |new| new.subscribe = subscribe);
@@ -143,7 +143,7 @@ board_rules! {
     async fn a_follow_is_decided_when_it_is_made(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, otto, alice, at, .. } = ThreadFixture::new(suite).await?;
         let (target, cached) = (SubscriptionTarget::Thread(at.thread_id), alice.cache_access().await?);
-        suite.require(Part::HiddenForums)?;
+        suite.require(Capability::HiddenForums)?;
         suite.fixture.set_readers(&forum, Audience::Staff).await?;
         cached.subscribe(&target).await.expect_not_found()?;
         suite.fixture.set_readers(&forum, Audience::Guests).await?;

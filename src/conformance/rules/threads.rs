@@ -28,7 +28,7 @@ board_rules! {
 
     /// Threads of the same moment are listed once each, too.
     async fn threads_of_one_moment_are_walked_once(suite: &Suite) -> TestResult {
-        suite.require(Part::Threads)?;
+        suite.require(Capability::Threads)?;
         let forum = suite.forum(Audience::Guests).await?;
         let reader = suite.member("reader").await?;
         let mut written = Vec::new();
@@ -57,7 +57,7 @@ board_rules! {
 
     /// `since` selects activity later than that moment, and not at it.
     async fn since_takes_what_was_active_later(suite: &Suite) -> TestResult {
-        suite.require(Part::SuiteClock)?;
+        suite.require(Capability::SuiteClock)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let newest = write_threads::<4>(suite, &alice, &forum).await?;
         for (index, thread) in alice.fetch_threads(&forum).await?.iter().enumerate() {
@@ -88,7 +88,7 @@ board_rules! {
 
     /// A pinned thread is marked, and keeps its place in the list.
     async fn a_pinned_thread_is_not_lifted(suite: &Suite) -> TestResult {
-        suite.require(Part::Pinning)?;
+        suite.require(Capability::Pinning)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let newest @ [.., oldest] = &write_threads::<3>(suite, &alice, &forum).await?;
         suite.fixture.set_pinned(oldest, true).await?;

@@ -80,7 +80,7 @@ board_rules! {
 
     /// A locked thread takes votes.
     async fn a_locked_thread_takes_votes(suite: &Suite) -> TestResult {
-        suite.require(Part::Locking)?;
+        suite.require(Capability::Locking)?;
         let poll = PollFixture::new(suite, tea()).await?;
         suite.fixture.set_locked(&poll.thread, true).await?;
         poll.cast(&poll.bob, &[0]).await.expect_ok().map(drop)
@@ -97,7 +97,7 @@ board_rules! {
 
     /// A vote in a thread that was hidden since the request began does not count.
     async fn a_vote_is_decided_when_it_is_counted(suite: &Suite) -> TestResult {
-        suite.require(Part::HiddenForums)?;
+        suite.require(Capability::HiddenForums)?;
         let poll = PollFixture::new(suite, tea()).await?;
         let cached = poll.bob.cache_access().await?;
         suite.fixture.set_readers(&poll.forum, Audience::Staff).await?;
@@ -116,7 +116,7 @@ board_rules! {
 
     /// A vote still counts when its voter's account is removed.
     async fn a_vote_outlives_its_account(suite: &Suite) -> TestResult {
-        suite.require(Part::Removal)?;
+        suite.require(Capability::Removal)?;
         let poll = PollFixture::new(suite, tea()).await?;
         poll.cast(&poll.bob, &[2]).await.expect_ok()?;
         suite.fixture.remove_account(&poll.bob.id()).await?;

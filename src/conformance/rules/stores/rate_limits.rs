@@ -102,7 +102,7 @@ store_rules! {
 
     /// A refund after the window's end returns nothing to the next window.
     async fn a_refund_of_an_ended_window_changes_nothing(fixture: &StoreFixture) -> TestResult {
-        fixture.require(Part::SuiteClock)?;
+        fixture.require(Capability::SuiteClock)?;
         for key in keys()? {
             charge(fixture, key, 120, 0).await?;
             fixture.stores.rate_limits.refund(&key, 120, WINDOW, at(300_000)).await?;
@@ -114,7 +114,7 @@ store_rules! {
 
     /// Any history is charged as [`Window::charge`] charges it.
     async fn any_history_is_metered_alike(fixture: &StoreFixture) -> TestResult {
-        fixture.require(Part::SuiteClock)?;
+        fixture.require(Capability::SuiteClock)?;
         let (mut budget, mut now, mut chance): (Option<WindowState>, i64, u64) = (None, 0, 1);
         for step in 0..500 {
             // The next number of Knuth's linear congruential generator.
@@ -164,7 +164,7 @@ async fn has_left(fixture: &StoreFixture, key: RateLimitKey, now: i64, units: u3
 
 /// Charges each key at these times: the cost, whether it is granted, the units left, and the end of the window.
 async fn charges(fixture: &StoreFixture, steps: &[(i64, u32, bool, u32, i64)]) -> TestResult {
-    fixture.require(Part::SuiteClock)?;
+    fixture.require(Capability::SuiteClock)?;
     for key in keys()? {
         for (now, cost, granted, remaining, reset) in steps {
             let charge = charge(fixture, key, *cost, *now).await?;
