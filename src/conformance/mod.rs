@@ -3,6 +3,7 @@
 //! A host implements [`Host`], which makes an empty board, and [`Stage`], which puts members, forums and content there
 //! behind the API's back. [`board_tests!`] makes a test of every rule, and [`run_all`] a [`Report`]. The host names the
 //! features that its board lacks ([`Capability`]), and their rules are skipped. The rules for stores are in [`stores`].
+//! The guide's chapter [`board_rules`](crate::guide::board_rules) lists the rules for boards with the expected errors.
 //!
 //! A board that has forums and members, and nothing else yet:
 //!
