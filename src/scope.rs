@@ -43,8 +43,8 @@ scopes! {
     MessagesWrite "messages:write" [Full] "Send private messages."
     PollsWrite "polls:write" [Full] "Vote in polls and edit them."
     ReputationWrite "reputation:write" [Full] "Rate members."
-    SubscriptionsRead "subscriptions:read" [Full] "List the owner's subscriptions."
-    SubscriptionsWrite "subscriptions:write" [Full] "Subscribe to threads and forums, and unsubscribe."
+    SubscriptionsRead "subscriptions:read" [Full] "List followed threads and forums."
+    SubscriptionsWrite "subscriptions:write" [Full] "Follow and unfollow threads and forums."
     SearchRead "search:read" [Full, Compact] "Search threads and posts."
     AdminRead "admin:read" [Compact] "No endpoint requires this scope."
 }
