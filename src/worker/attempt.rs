@@ -156,11 +156,11 @@ impl Attempt<'_> {
         let outcome = match answer {
             Ok(answer) => {
                 record.status = Some(answer.status);
-                record.response_excerpt = Some(ReceiverResponse::excerpt_of(answer.excerpt));
+                record.response_excerpt = Some(ReceiverResponse::truncate_excerpt(answer.excerpt));
                 AttemptOutcome::Responded(answer.status)
             }
             Err(fault) => {
-                record.error = Some(ReceiverResponse::excerpt_of(fault.to_string()));
+                record.error = Some(ReceiverResponse::truncate_excerpt(fault.to_string()));
                 AttemptOutcome::NoResponse
             }
         };
@@ -172,7 +172,7 @@ impl Attempt<'_> {
 
     fn not_sent(&self, why: String) -> AttemptRecord {
         AttemptRecord {
-            error: Some(ReceiverResponse::excerpt_of(why)),
+            error: Some(ReceiverResponse::truncate_excerpt(why)),
             ..self.record(self.context.now(), Duration::ZERO)
         }
     }
