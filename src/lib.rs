@@ -53,8 +53,7 @@
 //! - `conformance` (feature): the rules that any host's board and stores must keep, as named tests.
 //! - [`runtime`]: the doors to time, randomness and tasks.
 //!
-//! Pages that say *spec* mean the specification of the Forum Board REST API v1, and *contract* its wire contract, which
-//! decides what the specification leaves open; both by their sections.
+//! Sections in brackets are those of `docs/protocol.md` in the repository, which describes the protocol.
 //!
 //! # Features
 //!

@@ -1,4 +1,4 @@
-//! The scopes that a token can carry, and the surfaces that know them (spec, Authentication 4 and Versioning 3).
+//! The scopes that a token can carry, and the surfaces that know them (`docs/protocol.md`, section 3.5).
 
 use std::fmt;
 
@@ -55,7 +55,7 @@ impl fmt::Display for Scope {
     }
 }
 
-/// Which interface is served: the full one, or the smaller published variant (spec, Versioning 3).
+/// Which interface is served: the full one, or the smaller published variant (`docs/protocol.md`, section 1.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Surface {
     /// All endpoints.

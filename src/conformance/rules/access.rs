@@ -33,7 +33,7 @@ board_rules! {
     }
 
     /// A write is decided in its own transaction: a forum that was hidden since the request began is absent.
-    async fn a_write_under_way_loses_what_is_hidden_meanwhile(suite: &Suite) -> TestResult {
+    async fn a_write_in_progress_is_rejected_if_its_forum_becomes_hidden(suite: &Suite) -> TestResult {
         suite.require(Capability::HiddenForums)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let sam = suite.staff("sam").await?;
@@ -47,7 +47,7 @@ board_rules! {
     }
 
     /// A write of a member who was banned since the request began is not carried out.
-    async fn a_write_under_way_ends_with_a_ban(suite: &Suite) -> TestResult {
+    async fn a_write_in_progress_is_rejected_if_its_author_is_banned(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let bob = suite.member("bob").await?;
         let thread = suite.thread(&bob, &forum).await?.thread_id;
@@ -80,7 +80,7 @@ board_rules! {
     }
 
     /// A removed account has no access, and its posts have no author.
-    async fn a_removed_account_leaves_what_it_wrote(suite: &Suite) -> TestResult {
+    async fn posts_of_a_removed_account_remain(suite: &Suite) -> TestResult {
         suite.require(Capability::Removal)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let bob = suite.member("bob").await?;
@@ -96,7 +96,7 @@ board_rules! {
     }
 
     /// While the board is offline, all callers except administrators are locked out.
-    async fn offline_is_for_administrators(suite: &Suite) -> TestResult {
+    async fn only_administrators_have_access_while_offline(suite: &Suite) -> TestResult {
         suite.require(Capability::Offline)?;
         let everyone = [
             (suite.member("alice").await?, true),
@@ -115,7 +115,7 @@ board_rules! {
     }
 
     /// A moderator moderates one forum, and only while they are its moderator.
-    async fn a_moderator_is_one_of_one_forum_while_it_lasts(suite: &Suite) -> TestResult {
+    async fn a_moderator_moderates_only_their_forum(suite: &Suite) -> TestResult {
         suite.require(Capability::Locking)?;
         let [here, elsewhere] = suite.forums().await?;
         let (alice, max) = (suite.member("alice").await?, suite.moderator("max", &here).await?);

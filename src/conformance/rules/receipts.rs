@@ -8,7 +8,7 @@ board_rules! {
     mod receipts;
 
     /// `readAt` is the time of the first opening.
-    async fn a_message_is_read_once(suite: &Suite) -> TestResult {
+    async fn read_at_is_the_time_of_the_first_opening(suite: &Suite) -> TestResult {
         suite.require(Capability::SuiteClock)?;
         let (_, bob, copy) = received_by_bob(suite, false).await?;
         suite.advance(Duration::from_secs(60));
@@ -23,7 +23,7 @@ board_rules! {
     }
 
     /// `Opening::Peek` shows the message and changes nothing.
-    async fn a_peek_changes_nothing(suite: &Suite) -> TestResult {
+    async fn opening_without_mark_read_changes_nothing(suite: &Suite) -> TestResult {
         let (alice, bob, copy) = received_by_bob(suite, true).await?;
         let shown = bob.open_message(&copy, &MarkRead::No).await.expect_ok()?.summary;
         check_eq!(shown.read_at, None)?;
@@ -32,7 +32,7 @@ board_rules! {
     }
 
     /// Without `requestReceipt` no receipt is sent.
-    async fn no_receipt_comes_unasked(suite: &Suite) -> TestResult {
+    async fn no_receipt_is_sent_unless_requested(suite: &Suite) -> TestResult {
         let (alice, bob, copy) = received_by_bob(suite, false).await?;
         check!(bob.open(&copy).await?.summary.read_at.is_some())?;
         check_eq!(alice.inbox().await?, [])
@@ -81,7 +81,7 @@ board_rules! {
     }
 
     /// A receipt is unread until it is opened.
-    async fn a_receipt_is_unread(suite: &Suite) -> TestResult {
+    async fn a_receipt_is_unread_until_opened(suite: &Suite) -> TestResult {
         suite.require(Capability::Receipts)?;
         let (alice, bob, copy) = received_by_bob(suite, true).await?;
         bob.open(&copy).await?;
@@ -93,7 +93,7 @@ board_rules! {
     }
 
     /// A sender who ignores the reader does not make the opening fail.
-    async fn an_ignored_reader_opens_as_any_other(suite: &Suite) -> TestResult {
+    async fn a_message_opens_when_its_sender_ignores_the_reader(suite: &Suite) -> TestResult {
         suite.require(Capability::Ignoring)?;
         let (alice, bob, copy) = received_by_bob(suite, true).await?;
         suite.fixture.ignore(&alice.id(), &bob.id()).await?;

@@ -7,7 +7,7 @@ board_rules! {
     mod replies;
 
     /// A body is returned as it was typed.
-    async fn a_body_is_kept_as_it_was_typed(suite: &Suite) -> TestResult {
+    async fn a_body_is_stored_verbatim(suite: &Suite) -> TestResult {
         suite.require(Capability::SourceMarkup)?;
         let (alice, thread, _) = write_posts(suite, 1).await?;
         let typed = "Grüße, 茶 & \"tea\" <b>\n\n- ☕️";
@@ -25,7 +25,7 @@ board_rules! {
     }
 
     /// A new reply is visible, was never edited, and has version 1.
-    async fn a_new_reply_is_as_it_was_written(suite: &Suite) -> TestResult {
+    async fn a_new_reply_is_visible_and_unedited(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 1).await?;
         let post = alice.answer(&thread, "Green.").await.expect_ok()?;
         check_eq!((post.state, post.version), (ContentState::Visible, 1))?;
@@ -37,7 +37,7 @@ board_rules! {
     }
 
     /// A reply is at once the last of its thread, and counted.
-    async fn a_reply_is_the_last_of_its_thread_at_once(suite: &Suite) -> TestResult {
+    async fn a_reply_becomes_the_last_post(suite: &Suite) -> TestResult {
         let (_, thread, ids) = write_posts(suite, 2).await?;
         let bob = suite.member("bob").await?;
         let reply = bob.answer(&thread, "Green.").await.expect_ok()?;
@@ -62,7 +62,7 @@ board_rules! {
     }
 
     /// Replies that are written at once are all listed, each with its own number, and all counted.
-    async fn replies_at_once_are_all_there(suite: &Suite) -> TestResult {
+    async fn concurrent_replies_are_all_stored(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 1).await?;
         let written = suite.replies_at_once(&thread).await?.len();
         let posts = alice.fetch_posts(&thread).await?;

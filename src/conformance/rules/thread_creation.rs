@@ -6,7 +6,7 @@ board_rules! {
     mod thread_creation;
 
     /// A thread is started with its first post, as its author wrote it.
-    async fn a_thread_is_started_with_its_first_post(suite: &Suite) -> TestResult {
+    async fn a_thread_is_created_with_its_first_post(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let thread = alice.start(&forum, "Kettles", "Which one?").await.expect_ok()?;
         check_eq!(thread.title, "Kettles")?;
