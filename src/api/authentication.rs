@@ -1,4 +1,4 @@
-//! Step 2: which token a request presents (spec, Authentication).
+//! Step 2: which token a request presents (`docs/protocol.md`, section 2.3).
 
 use std::sync::{Arc, LazyLock};
 

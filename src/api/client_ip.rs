@@ -1,4 +1,4 @@
-//! The client's address, and which guests share a budget (contract, section 3).
+//! The client's address, and which guests share a budget (`docs/protocol.md`, section 4.3).
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -28,8 +28,9 @@ pub(super) fn budget_key(
     })
 }
 
-/// Where a request comes from (contract, section 3): its peer or, when that is a trusted proxy, the right-most address
-/// in `x-forwarded-for` that none has. What is no address ends the walk at the last trusted hop.
+/// Returns the client address of a request: the peer or, if the peer is a trusted proxy, the right-most address in
+/// `x-forwarded-for` that is not a trusted proxy. A malformed entry ends the search at the last trusted hop
+/// (`docs/protocol.md`, section 4.3).
 pub fn client_ip(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let peer = peer.to_canonical();
     let is_trusted = |address: &IpAddr| trusted.iter().any(|net| net.contains(address));

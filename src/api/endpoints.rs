@@ -1,4 +1,4 @@
-//! The table of endpoints, in the order of the specification.
+//! The table of endpoints, in the order of `docs/protocol.md`, section 12.1.
 
 use http::Method;
 

@@ -1,4 +1,4 @@
-//! Both tables of errors (spec, Errors), and where each error comes from.
+//! Both tables of errors (`docs/protocol.md`, section 5), and where each error comes from.
 //!
 //! The library's own codes are lower-case. The board's handlers raise the upper-case ones, with the board's own text. The
 //! library itself raises two of them for a repeated `Idempotency-Key`: `CONFLICT`, and `NOT_FOUND` when the caller can no

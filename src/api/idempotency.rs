@@ -1,4 +1,4 @@
-//! Step 9: `Idempotency-Key`, at most once whatever happens (contract, section 5).
+//! Step 9: `Idempotency-Key`, at most once whatever happens (`docs/protocol.md`, section 9).
 
 use http::HeaderMap;
 use http::request::Parts;

@@ -1,4 +1,4 @@
-//! The API: the table of endpoints, and the pipeline that every request passes (contract, section 1).
+//! The API: the table of endpoints, and the pipeline that every request passes (`docs/protocol.md`, section 2).
 
 mod access;
 mod authentication;

@@ -1,4 +1,4 @@
-//! Cursors: a position in a list, bound to that list and checksummed (contract, section 5).
+//! Cursors: a position in a list, bound to that list and checksummed (`docs/protocol.md`, section 7.2).
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;

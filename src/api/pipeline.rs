@@ -1,4 +1,4 @@
-//! The steps that every request passes, in order (contract, section 1).
+//! The steps that every request passes, in order (`docs/protocol.md`, section 2.1).
 
 use std::pin::pin;
 use std::sync::Arc;

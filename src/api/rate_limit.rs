@@ -1,4 +1,4 @@
-//! Step 3: what a request costs, and whose budget it is charged to (contract, section 3).
+//! Step 3: what a request costs, and whose budget it is charged to (`docs/protocol.md`, section 4).
 
 use super::context::{ApiInner, RequestContext};
 use super::error::ApiError;

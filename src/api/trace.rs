@@ -1,4 +1,4 @@
-//! The log lines of a request (contract, section 13). Never a token, a secret, a body or a query.
+//! The log lines of a request (`docs/protocol.md`, section 18.1). Never a token, a secret, a body or a query.
 
 use std::time::Duration;
 
