@@ -102,7 +102,7 @@ fn subscription(context: &PageContext, endpoint: &Endpoint, form: &Form) -> Mark
     let path = format!("/webhooks/{}/topics", endpoint.id);
     html! {
         section aria-labelledby="subscription" {
-            h2 id="subscription" { "Topics" }
+            h2 id="subscription" { "Subscribed topics" }
             form.fields method="post" action=(context.url(&path)) {
                 (context.csrf())
                 (topic_boxes(context, form))

@@ -157,7 +157,7 @@ fn only_the_same_key_decrypts_a_secret_and_only_for_its_endpoint() {
     let text = "ein Schlüssel aus Text\n".as_bytes();
     let plain: &dyn SecretCipher = &PlaintextCipher;
     let key = cipher(&[7; 16]);
-    let no_key = "the secret is encrypted, and no key was given";
+    let no_key = "the secret is encrypted, but no key was given";
     let no_encryption = "the secret is stored in plain text, but a key was given";
     for (encrypts, decrypts, endpoint, expected) in [
         (

@@ -262,9 +262,9 @@ pub struct LogOptions {
 /// The surface that is served.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum SurfaceArg {
-    /// 21 endpoints and 13 scopes
+    /// All endpoints and scopes
     Full,
-    /// 7 endpoints and 8 scopes
+    /// The published subset of endpoints and scopes
     Compact,
 }
 

@@ -1,4 +1,4 @@
-//! Who asks, and what they may do where, as the board knows it now.
+//! The caller and the caller's permissions, loaded from the database.
 
 use std::collections::HashMap;
 

@@ -146,7 +146,7 @@ impl TermMatcher {
         }
     }
 
-    /// How well a post with these fold_words words matches, in millionths: the formula of Okapi BM25, but for the weights
+    /// How well a post with these folded words matches, in millionths: the formula of Okapi BM25, but for the weights
     /// of words that come from the rest of the board. So it is the same for all callers, and stays the same while a
     /// reader pages.
     pub fn score(&self, title: &str, body: &str) -> i64 {
