@@ -60,10 +60,6 @@ impl Actor {
         self.those(|access| access.read)
     }
 
-    pub fn sees_all(&self) -> bool {
-        self.forums.values().all(|access| access.read)
-    }
-
     pub fn moderates(&self) -> impl Iterator<Item = i64> {
         self.those(|access| access.moderate)
     }

@@ -265,4 +265,19 @@ mod tests {
         search.field = SearchField::Posts;
         assert_eq!(score(&TermMatcher::of(&search), "Tea", "cup"), 0);
     }
+
+    #[test]
+    fn a_score_depends_on_occurrences_and_the_length_of_the_body() {
+        let body = |length: usize| "tea ".to_owned() + &"x".repeat(length - 4);
+        for (field, title, body, expected) in [
+            (SearchField::All, "Cup", body(400), 454_545),
+            (SearchField::All, "Tea", body(400), 833_333),
+            (SearchField::All, "Cup", body(800), 322_580),
+            (SearchField::Titles, "Tea, tea", String::new(), 970_873),
+        ] {
+            let mut search = SearchParams::new(SearchQuery::parse("tea").unwrap());
+            search.field = field;
+            assert_eq!(score(&TermMatcher::of(&search), title, &body), expected);
+        }
+    }
 }
