@@ -12,7 +12,7 @@ pub type BackendResult<T> = Result<T, BackendError>;
 
 /// A store or another backend failed. The API answers 500 `internal_error` and writes one line to the log.
 ///
-/// `?` makes it from the errors of the database drivers ([`IntoFault`]).
+/// `?` makes it from the errors of the database drivers ([`IntoBackendError`]).
 #[derive(Debug, Error)]
 #[error(transparent)]
 pub struct BackendError(BoxError);
@@ -35,14 +35,14 @@ impl BackendError {
 
 /// An error of a database or its driver, which `?` turns into a [`Fault`] and a
 /// [`BoardError`](crate::host::BoardError).
-pub trait IntoFault {
+pub trait IntoBackendError {
     /// The failure that it causes. It prints as one sentence without values.
-    fn into_fault(self) -> BackendError;
+    fn into_backend_error(self) -> BackendError;
 }
 
-impl<E: IntoFault> From<E> for BackendError {
+impl<E: IntoBackendError> From<E> for BackendError {
     fn from(error: E) -> Self {
-        error.into_fault()
+        error.into_backend_error()
     }
 }
 

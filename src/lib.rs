@@ -142,7 +142,7 @@ pub mod webhook_admin;
 pub mod worker;
 
 pub use api::{
-    ApiSettings, ErrorMessages, ForumApi, ForumApiBuilder, Language, Malformed, client_ip,
+    ApiSettings, ErrorMessages, ForumApi, ForumApiBuilder, InvalidHeader, Language, client_ip,
     openapi_document,
 };
 pub use async_trait::async_trait;
