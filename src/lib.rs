@@ -12,18 +12,18 @@
 //!
 //! #[async_trait]
 //! impl Authorizer for MyBoard {
-//!     async fn guest(&self) -> Stored<Access> {
-//!         Ok(Access::new(Forums::none())) // what may a guest see?
+//!     async fn guest_access(&self) -> BackendResult<Access> {
+//!         Ok(Access::new(VisibleForums::none())) // the forums that a guest can see
 //!     }
-//!     async fn member(&self, _owner: &UserId) -> Stored<Option<Access>> {
-//!         Ok(Some(Access::new(Forums::all()))) // what may this member see, now?
+//!     async fn member_access(&self, _owner: &UserId) -> BackendResult<Option<Access>> {
+//!         Ok(Some(Access::new(VisibleForums::all()))) // the forums that this member can see now
 //!     }
 //! }
 //!
 //! #[async_trait]
 //! impl Board for MyBoard {
-//!     async fn forums(&self, _caller: &Caller) -> Result<Vec<Forum>> {
-//!         Ok(vec![]) // your query; every other method answers 501 until you write it
+//!     async fn list_forums(&self, _caller: &Caller) -> BoardResult<Vec<Forum>> {
+//!         Ok(vec![]) // your query; every other method returns 501 until you implement it
 //!     }
 //! }
 //!
@@ -53,8 +53,7 @@
 //! - `conformance` (feature): the rules that any host's board and stores must keep, as named tests.
 //! - [`runtime`]: the doors to time, randomness and tasks.
 //!
-//! Pages that say *spec* mean the specification of the Forum Board REST API v1, and *contract* its wire contract, which
-//! decides what the specification leaves open; both by their sections.
+//! Sections in brackets are those of `docs/protocol.md` in the repository, which describes the protocol.
 //!
 //! # Features
 //!

@@ -1,5 +1,5 @@
-//! Budgets: fixed windows of units, each starting with the first charge after the last one ended (spec, Limits;
-//! contract, section 3).
+//! Rate limits: fixed windows of units, each starting with the first charge after the previous one ended
+//! (`docs/protocol.md`, section 4.1).
 
 use std::time::Duration;
 

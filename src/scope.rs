@@ -1,4 +1,4 @@
-//! The scopes that a token can carry, and the surfaces that know them (spec, Authentication 4 and Versioning 3).
+//! The scopes that a token can carry, and the surfaces that know them (`docs/protocol.md`, section 3.5).
 
 use std::fmt;
 
@@ -43,8 +43,8 @@ scopes! {
     MessagesWrite "messages:write" [Full] "Send private messages."
     PollsWrite "polls:write" [Full] "Vote in polls and edit them."
     ReputationWrite "reputation:write" [Full] "Rate members."
-    SubscriptionsRead "subscriptions:read" [Full] "List the owner's subscriptions."
-    SubscriptionsWrite "subscriptions:write" [Full] "Subscribe to threads and forums, and unsubscribe."
+    SubscriptionsRead "subscriptions:read" [Full] "List followed threads and forums."
+    SubscriptionsWrite "subscriptions:write" [Full] "Follow and unfollow threads and forums."
     SearchRead "search:read" [Full, Compact] "Search threads and posts."
     AdminRead "admin:read" [Compact] "No endpoint requires this scope."
 }
@@ -55,7 +55,7 @@ impl fmt::Display for Scope {
     }
 }
 
-/// Which interface is served: the full one, or the smaller published variant (spec, Versioning 3).
+/// Which interface is served: the full one, or the smaller published variant (`docs/protocol.md`, section 1.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Surface {
     /// All endpoints.

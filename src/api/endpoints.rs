@@ -1,4 +1,4 @@
-//! Step 1: the table of endpoints, and the routing of a request to a row (docs/protocol.md, sections 2.2 and 12).
+//! Step 1: the table of endpoints, and the routing of a request to a row (`docs/protocol.md`, sections 2.2 and 12).
 
 use http::Method;
 

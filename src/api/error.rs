@@ -1,4 +1,4 @@
-//! Error codes and errors of the API (docs/protocol.md, section 5).
+//! Error codes and errors of the API (`docs/protocol.md`, section 5).
 //!
 //! The library raises the lower-case codes. The board raises the upper-case codes, with its own messages. The library also
 //! raises two of the board's codes for a repeated `Idempotency-Key`: `CONFLICT`, and `NOT_FOUND` if the caller can no

@@ -7,7 +7,7 @@ use crate::model::{Expected, SearchQuery};
 
 type Text = Cow<'static, str>;
 
-/// What the library itself says to clients (contract, section 4). A board's commands bring their own texts.
+/// What the library itself says to clients (`docs/protocol.md`, section 5.6). A board's commands bring their own texts.
 #[derive(Clone, Debug)]
 pub struct ErrorMessages {
     /// 401 `unauthenticated`: one sentence, the same for every reason.

@@ -1,4 +1,4 @@
-//! The pipeline: the steps that a request passes, in order (docs/protocol.md, section 2.1).
+//! The pipeline: the steps that a request passes, in order (`docs/protocol.md`, section 2.1).
 
 use std::pin::pin;
 use std::sync::Arc;

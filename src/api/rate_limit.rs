@@ -1,4 +1,4 @@
-//! Step 3: the client's IP address, its budget, and the charge (docs/protocol.md, section 4).
+//! Step 3: the client's IP address, its budget, and the charge (`docs/protocol.md`, section 4).
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::Ordering;

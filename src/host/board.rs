@@ -46,6 +46,9 @@ pub trait Board: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BoardError::Absent`] when it is not there, or hidden from this caller.
+    ///
+    /// Rules: [hidden resources](crate::guide::board_rules#hidden-resources),
+    /// [deletion](crate::guide::board_rules#deletion).
     async fn containing_forum(
         &self,
         caller: &Caller,
@@ -55,17 +58,23 @@ pub trait Board: Send + Sync + 'static {
     }
 
     /// `GET /me`: the caller's own account.
+    ///
+    /// Rules: [members](crate::guide::board_rules#members).
     async fn get_me(&self, by: &MemberCaller) -> BoardResult<OwnAccount> {
         Err(BoardError::NotImplemented)
     }
 
     /// `GET /forums`: the forums that the caller sees, parents before children, by position. The library counts positions
     /// anew, so that no gap tells of a forum that is hidden.
+    ///
+    /// Rules: [forums](crate::guide::board_rules#forums), [permissions](crate::guide::board_rules#permissions).
     async fn list_forums(&self, caller: &Caller) -> BoardResult<Vec<Forum>> {
         Err(BoardError::NotImplemented)
     }
 
     /// `GET /forums/{forumId}/threads`: newest activity first. The library has seen that the caller sees the forum.
+    ///
+    /// Rules: [threads](crate::guide::board_rules#threads).
     async fn list_threads(
         &self,
         caller: &Caller,
@@ -76,6 +85,9 @@ pub trait Board: Send + Sync + 'static {
     }
 
     /// `POST /forums/{forumId}/threads`: starts a thread, with its poll in the same transaction.
+    ///
+    /// Rules: [threads](crate::guide::board_rules#threads), [permissions](crate::guide::board_rules#permissions),
+    /// [polls](crate::guide::board_rules#polls).
     async fn create_thread(
         &self,
         by: &MemberCaller,
@@ -86,11 +98,15 @@ pub trait Board: Send + Sync + 'static {
     }
 
     /// `GET /threads/{threadId}`: one thread.
+    ///
+    /// Rules: [threads](crate::guide::board_rules#threads), [permissions](crate::guide::board_rules#permissions).
     async fn get_thread(&self, caller: &Caller, thread: ThreadId) -> BoardResult<Thread> {
         Err(BoardError::NotImplemented)
     }
 
     /// `GET /threads/{threadId}/posts`: oldest first. An empty page of a thread that is there is no absent thread.
+    ///
+    /// Rules: [posts](crate::guide::board_rules#posts).
     async fn list_posts(
         &self,
         caller: &Caller,
@@ -101,6 +117,8 @@ pub trait Board: Send + Sync + 'static {
     }
 
     /// `POST /threads/{threadId}/posts`: posts a reply.
+    ///
+    /// Rules: [posts](crate::guide::board_rules#posts), [permissions](crate::guide::board_rules#permissions).
     async fn create_post(
         &self,
         by: &MemberCaller,
@@ -111,6 +129,8 @@ pub trait Board: Send + Sync + 'static {
     }
 
     /// `PATCH /threads/{threadId}/posts/{postId}`: edits a post.
+    ///
+    /// Rules: [edits](crate::guide::board_rules#edits), [approval](crate::guide::board_rules#approval).
     async fn update_post(
         &self,
         by: &MemberCaller,
@@ -121,17 +141,23 @@ pub trait Board: Send + Sync + 'static {
     }
 
     /// `DELETE /threads/{threadId}/posts/{postId}`: soft-deletes a post, or with the first one the thread.
+    ///
+    /// Rules: [deletion](crate::guide::board_rules#deletion), [counters](crate::guide::board_rules#counters).
     async fn delete_post(&self, by: &MemberCaller, at: PostPath) -> BoardResult<()> {
         Err(BoardError::NotImplemented)
     }
 
     /// `GET /members/{userId}`: a public profile.
+    ///
+    /// Rules: [members](crate::guide::board_rules#members).
     async fn get_member(&self, caller: &Caller, user: UserRef) -> BoardResult<Member> {
         Err(BoardError::NotImplemented)
     }
 
     /// `POST /members/{userId}/reputation`: rates a member. The rating of a post carries the post's forum; without it
     /// the answer is 500.
+    ///
+    /// Rules: [reputation](crate::guide::board_rules#reputation).
     async fn rate_member(
         &self,
         by: &MemberCaller,
@@ -142,6 +168,8 @@ pub trait Board: Send + Sync + 'static {
     }
 
     /// `GET /messages`: one folder, newest first. Marks nothing read.
+    ///
+    /// Rules: [messages](crate::guide::board_rules#messages).
     async fn list_messages(
         &self,
         by: &MemberCaller,
@@ -151,6 +179,8 @@ pub trait Board: Send + Sync + 'static {
     }
 
     /// `POST /messages`: sends a message, and gives the sender's copy.
+    ///
+    /// Rules: [messages](crate::guide::board_rules#messages).
     async fn send_message(&self, by: &MemberCaller, new: NewMessage) -> BoardResult<Message> {
         Err(BoardError::NotImplemented)
     }
@@ -159,6 +189,8 @@ pub trait Board: Send + Sync + 'static {
     ///
     /// The first opening marks it read and sends the receipt that was asked for, in one transaction. Like a write it runs
     /// to its end whoever hangs up.
+    ///
+    /// Rules: [messages](crate::guide::board_rules#messages), [receipts](crate::guide::board_rules#receipts).
     async fn open_message(
         &self,
         by: &MemberCaller,
@@ -169,11 +201,15 @@ pub trait Board: Send + Sync + 'static {
     }
 
     /// `GET /threads/{threadId}/poll`: the thread's poll.
+    ///
+    /// Rules: [polls](crate::guide::board_rules#polls).
     async fn get_poll(&self, caller: &Caller, thread: ThreadId) -> BoardResult<InForum<Poll>> {
         Err(BoardError::NotImplemented)
     }
 
     /// `POST /polls/{pollId}/votes`: votes.
+    ///
+    /// Rules: [votes](crate::guide::board_rules#votes).
     async fn vote(
         &self,
         by: &MemberCaller,
@@ -184,6 +220,8 @@ pub trait Board: Send + Sync + 'static {
     }
 
     /// `PATCH /polls/{pollId}`: edits a poll.
+    ///
+    /// Rules: [edits of polls](crate::guide::board_rules#edits-of-polls).
     async fn update_poll(
         &self,
         by: &MemberCaller,
@@ -194,6 +232,8 @@ pub trait Board: Send + Sync + 'static {
     }
 
     /// `GET /subscriptions`: what the caller follows, newest first, without what became invisible.
+    ///
+    /// Rules: [subscriptions](crate::guide::board_rules#subscriptions).
     async fn list_subscriptions(
         &self,
         by: &MemberCaller,
@@ -203,6 +243,8 @@ pub trait Board: Send + Sync + 'static {
     }
 
     /// `POST /subscriptions`: follows a thread or a forum. One that is absent or hidden: [`BoardError::NotFound`].
+    ///
+    /// Rules: [subscriptions](crate::guide::board_rules#subscriptions).
     async fn subscribe(
         &self,
         by: &MemberCaller,
@@ -213,6 +255,8 @@ pub trait Board: Send + Sync + 'static {
 
     /// `DELETE /subscriptions/{target}/{targetId}`: unfollows, what became invisible too. What was not followed:
     /// [`BoardError::NotFound`].
+    ///
+    /// Rules: [subscriptions](crate::guide::board_rules#subscriptions).
     async fn unsubscribe(&self, by: &MemberCaller, what: SubscriptionTarget) -> BoardResult<()> {
         Err(BoardError::NotImplemented)
     }
@@ -224,6 +268,8 @@ pub trait Board: Send + Sync + 'static {
     /// the best under [`Sort::Relevance`](crate::model::Sort::Relevance). The hits are in that order, by time or by
     /// score. [`When::range`](crate::model::When::range) includes its start and excludes its end. A forum or a member
     /// that is absent or hidden gives no hits and no error.
+    ///
+    /// Rules: [search](crate::guide::board_rules#search).
     async fn search(&self, caller: &Caller, search: SearchParams) -> BoardResult<Page<SearchHit>> {
         Err(BoardError::NotImplemented)
     }

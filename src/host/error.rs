@@ -7,7 +7,7 @@ use thiserror::Error;
 use crate::error::{BackendError, BoxError, IntoBackendError, Overloaded};
 use crate::model::{InvalidIdError, InvalidPageKeyError};
 
-/// Why a command was not carried out (spec, Errors). The texts are the host's own, in the board's language.
+/// Error of a command (`docs/protocol.md`, section 5.3). The host supplies the texts, in the board's language.
 ///
 /// A host writes one `From<ItsError> for BoardError`, and `?` does the rest.
 #[derive(Debug, Error)]

@@ -1,4 +1,4 @@
-//! What is counted and timed (feature `metrics`), in one table (contract, section 13).
+//! What is counted and timed (feature `metrics`), in one table (`docs/protocol.md`, section 18.3).
 //!
 //! The library speaks through the [`metrics`](https://docs.rs/metrics) facade: install a recorder before anything else,
 //! and call [`describe`] then. Without one, nothing is kept. Labels have few values: routes are templates, and whatever a

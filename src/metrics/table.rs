@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_guide_has_this_table() {
-        let guide = include_str!("../guide/logging.md");
+        let guide = include_str!("../guide/observability.md");
         for metric in ALL {
             let labels: Vec<_> = metric
                 .labels

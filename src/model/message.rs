@@ -1,4 +1,4 @@
-//! Private messages (contract, section 6).
+//! Private messages (`docs/protocol.md`, section 11.8).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Lists: `{"items":[…],"next":…}`, keyset-paged (contract, section 5).
+//! Lists: `{"items":[…],"next":…}`, keyset-paged (`docs/protocol.md`, section 7).
 
 use std::fmt::Display;
 

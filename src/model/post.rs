@@ -1,4 +1,4 @@
-//! Posts (contract, section 6).
+//! Posts (`docs/protocol.md`, section 11.5).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

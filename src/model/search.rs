@@ -1,4 +1,4 @@
-//! Search and its hits (contract, sections 6 and 7).
+//! Search and its hits (`docs/protocol.md`, section 12.9).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};

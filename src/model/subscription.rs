@@ -1,4 +1,4 @@
-//! Subscriptions: follows of threads and forums (contract, section 6).
+//! Subscriptions: follows of threads and forums (`docs/protocol.md`, section 11.11).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Threads (contract, section 6).
+//! Threads (`docs/protocol.md`, section 11.4).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

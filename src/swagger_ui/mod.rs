@@ -1,5 +1,5 @@
 //! The interactive reference (feature `swagger-ui`): the live OpenAPI document as a page on which calls can be tried with a
-//! token (contract, section 12).
+//! token.
 //!
 //! A [`tower_service::Service`] like the API, and beside it. The page is Swagger UI, whose files are part of the library;
 //! no other host is asked. It loads the document from where the API is mounted, and sends the calls there too, whatever

@@ -1,4 +1,4 @@
-//! A delivery of an event to an endpoint, and its states (spec, States; contract, section 8).
+//! A delivery of an event to an endpoint, and its states (`docs/protocol.md`, section 13.10).
 
 use std::time::Duration;
 
@@ -151,7 +151,7 @@ impl DeliveryProgress {
     }
 }
 
-/// The waits between attempts (contract, section 8).
+/// The waits between attempts (`docs/protocol.md`, section 13.11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     /// After the first failure.

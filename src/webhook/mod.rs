@@ -1,4 +1,4 @@
-//! Webhooks: events, endpoints, deliveries and their signatures (spec, Events; contract, section 8).
+//! Webhooks: events, endpoints, deliveries and their signatures (`docs/protocol.md`, section 13).
 //!
 //! Values and functions of values. The feature `webhooks` adds `SystemResolver` and `HttpTransport`, which open
 //! connections. `worker` sends what these values describe, `webhook_admin` changes endpoints, and

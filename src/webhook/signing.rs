@@ -1,4 +1,4 @@
-//! Signatures of deliveries, and their verification by a receiver (spec, Events, Receiver rules).
+//! Signatures of deliveries, and their verification by a receiver (`docs/protocol.md`, section 13.7).
 
 use std::time::Duration;
 

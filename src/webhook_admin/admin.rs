@@ -15,7 +15,7 @@ use crate::webhook::{
 /// Largest number of dead deliveries that are queued again in one step.
 const RETRY_BATCH: u32 = 500;
 
-/// Registers endpoints and changes them (contract, section 8).
+/// Registers endpoints and changes them.
 #[derive(Clone)]
 pub struct WebhookAdmin {
     webhooks: WebhookStores,

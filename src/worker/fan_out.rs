@@ -1,4 +1,4 @@
-//! The loop that turns events into deliveries: which endpoints receive an event (contract, section 8).
+//! The loop that turns events into deliveries: which endpoints receive an event (`docs/protocol.md`, section 13.5).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

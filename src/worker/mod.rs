@@ -1,4 +1,4 @@
-//! The worker that delivers webhooks (spec, Delivery rules; contract, section 8).
+//! The worker that delivers webhooks (`docs/protocol.md`, section 13).
 //!
 //! Its loops run side by side: events are fanned out to deliveries, due deliveries are claimed and attempted, the start
 //! of sending and the end of attempts are recorded in batches, and old deliveries are removed. The loops do not wait for

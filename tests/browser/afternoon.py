@@ -49,7 +49,7 @@ def enter(page: Page, server: Server, look: Look) -> None:
     page.get_by_label("Username", exact=True).fill("admin")
     page.get_by_label("Password", exact=True).fill("wrong")
     send(page, "Sign in", 401)
-    expect(page.get_by_role("alert")).to_contain_text("No member who can sign in")
+    expect(page.get_by_role("alert")).to_have_text("Incorrect username or password.")
     expect(page.get_by_label("Username", exact=True)).to_have_value("admin")
     expect(page.get_by_label("Password", exact=True)).to_have_value("")
     look(page, "sign-in-wrong")

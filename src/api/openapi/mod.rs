@@ -1,4 +1,4 @@
-//! The OpenAPI 3.1 document (contract, section 9), made from the same rows and types that serve the requests.
+//! The OpenAPI 3.1 document, generated from rows and types that serve requests (`docs/protocol.md`, section 14).
 
 mod info;
 mod normalize;

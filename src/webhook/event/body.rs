@@ -117,7 +117,7 @@ struct Parties {
 #[cfg(feature = "webhooks")]
 impl Event {
     /// Checks that `member` may receive the event as far as it depends on the member alone. `message.sent` concerns its
-    /// sender and its recipients; every other topic concerns everyone (contract, section 8).
+    /// sender and its recipients; every other topic concerns everyone (`docs/protocol.md`, section 13.5).
     ///
     /// The parties are those that the body names. A `message.sent` without them concerns no member.
     pub(crate) fn concerns(&self, member: &UserId) -> bool {

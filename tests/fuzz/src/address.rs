@@ -1,5 +1,5 @@
 //! Addresses of webhooks: whatever is written, and wherever a name leads, none but a public address is connected to, or
-//! one of the host's own network where that is allowed (contract, section 8).
+//! one of the host's own network where that is allowed (`docs/protocol.md`, section 13.15).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

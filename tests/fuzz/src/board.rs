@@ -54,7 +54,7 @@ pub(super) fn request(method: Method, uri: &[u8], body: &[u8]) -> Option<Request
     request.body(Bytes::copy_from_slice(body).into()).ok()
 }
 
-/// The answer, which is one that the contract knows.
+/// Checks that the response has a documented status and code.
 pub(super) fn send(request: Request<Full<Bytes>>) -> TestResponse {
     let answer = ready(BOARD.send(request));
     let outcomes = [

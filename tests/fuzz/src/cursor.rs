@@ -1,5 +1,5 @@
 //! Cursors: each leads back to the position that it was made of, in its own list alone, and what leads anywhere is what
-//! the list itself gives (contract, section 5).
+//! the list itself gives (`docs/protocol.md`, section 7.2).
 //!
 //! They are checksummed and no secret: the fuzzer, which sees what is compared, makes some by hand.
 

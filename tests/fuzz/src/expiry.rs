@@ -1,4 +1,4 @@
-//! "Expires in (days)": blanks, or a whole number of days from 1 to 36500 in ASCII digits (contract, section 2).
+//! Token expiry: blanks, or a whole number of days from 1 to 36500 in ASCII digits (`docs/protocol.md`, section 3.4).
 
 use forum_api::model::Timestamp;
 use forum_api::token::Expiry;

@@ -1,5 +1,5 @@
 //! Forwarded addresses: only what trusted proxies wrote counts, and what a stranger wrote before them changes nothing
-//! (contract, section 3).
+//! (`docs/protocol.md`, section 4.3).
 
 use std::net::IpAddr;
 use std::sync::LazyLock;

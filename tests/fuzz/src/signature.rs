@@ -1,5 +1,5 @@
 //! Deliveries: taken exactly when the signature is the HMAC of their time and body, and they are five minutes old at
-//! most (specification, Receiver rules).
+//! most (`docs/protocol.md`, section 13.17).
 
 use forum_api::model::{DeliveryId, Timestamp};
 use forum_api::webhook::{Topic, VerifyError, WebhookSecret, verify};
@@ -43,7 +43,7 @@ pub(super) fn holds(data: &[u8]) {
 }
 
 impl Said<'_> {
-    /// What the specification says a signature is.
+    /// The expected signature.
     fn signed(&self) -> Vec<u8> {
         let mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
         let mac = mac

@@ -1,4 +1,5 @@
-//! Tokens: what is minted is read, what is read is as the contract says (section 2), and no other header lets in.
+//! Tokens: a generated token is parsed again, a parsed one has the documented format, and no other header authenticates
+//! (`docs/protocol.md`, section 3.1).
 
 use std::sync::Mutex;
 

@@ -50,6 +50,7 @@ pub struct IssueArgs {
         long,
         value_name = "TEXT",
         default_value = "",
+        hide_default_value = true,
         allow_hyphen_values = true
     )]
     expires_in_days: String,
@@ -58,6 +59,7 @@ pub struct IssueArgs {
         long,
         value_name = "TEXT",
         default_value = "",
+        hide_default_value = true,
         allow_hyphen_values = true
     )]
     label: String,

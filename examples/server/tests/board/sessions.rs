@@ -73,7 +73,7 @@ async fn after_a_day_it_is_over_however_much_it_was_used() {
 }
 
 #[tokio::test]
-async fn a_use_is_noted_once_a_minute() {
+async fn a_use_is_recorded_once_a_minute() {
     let demo = Demo::new().await;
     begin(&demo, ONE).await;
     let begun = last_use(&demo).await;

@@ -1,4 +1,4 @@
-//! The log: its fields, its behaviour without a reader, and what it never holds (contract, section 13).
+//! The log: its fields, its behaviour without a reader, and what it never holds (`docs/protocol.md`, section 18).
 
 use std::io::{BufRead, BufReader};
 
