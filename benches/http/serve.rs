@@ -18,7 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tower::ServiceExt;
 
-use crate::static_board::StaticBoard;
+use crate::static_board::{StaticBoard, body};
 
 /// What bare hyper answers.
 #[derive(Clone)]
@@ -32,7 +32,7 @@ impl Bare {
         match self {
             Self::Bytes(bytes) => bytes.clone(),
             // A board makes its posts anew for each request.
-            Self::Posts(board) => serde_json::to_vec(&board.large.clone()).unwrap().into(),
+            Self::Posts(board) => body(&board.large.clone()).into(),
         }
     }
 }
