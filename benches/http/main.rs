@@ -1,8 +1,9 @@
-//! Requests a second over HTTP, against bare hyper: `cargo bench -p forum-benches --bench http`, in a minute. It needs `wrk`.
+//! Requests per second over HTTP, compared with bare hyper: `cargo bench -p forum-benches --bench http`. Takes a minute
+//! and needs `wrk`.
 //!
-//! Both serve the same answer from two threads each, over a board that has it at hand; `wrk` asks them in turn over 64
-//! connections. Bare hyper knows neither token nor budget, and has its headers at hand: those of our answer, or but one.
-//! `TURN` says how long a turn is.
+//! Both servers send the same body from two threads each; the board returns a prepared page. `wrk` loads them in turn
+//! over 64 connections. Bare hyper has no tokens and no rate limits, and copies prepared headers: all of the API's, or
+//! one. `TURN` sets the seconds of a turn.
 
 use forum_benches::{measurements, static_board, wrk};
 

@@ -1,4 +1,4 @@
-//! How soon a server answers that is started on a large board.
+//! Time to the first response of a server that starts on a large board.
 
 use std::time::Instant;
 

@@ -1,8 +1,8 @@
-//! What the library itself takes for a request: `cargo bench -p forum-benches --bench request`, in ten seconds.
+//! Cost of the library for a request: `cargo bench -p forum-benches --bench request`. Takes ten seconds.
 //!
-//! A list of posts is asked of a board that has it at hand, with everything on: token, budget, counts and times, request
-//! id, `etag`, headers, span. It is set against writing the same answer as JSON, and against the parts that no API can do
-//! without. The instructions of a request are counted by callgrind, if valgrind is installed.
+//! Requests a list of posts from a board that returns a prepared page, with everything enabled: token, rate limit,
+//! metrics, request id, `etag`, headers, span. Compares it with serializing the same response, and with the parts that
+//! any API needs. callgrind counts the instructions of a request if valgrind is installed.
 
 use forum_benches::{measurements, static_board};
 
@@ -23,7 +23,7 @@ use static_board::{BenchFixture, SMALL, StaticBoard, body};
 
 const ROUNDS: usize = 9;
 
-/// How many requests are made before they are answered one after another.
+/// Number of requests that are built before they are timed.
 const BATCH: usize = 1_000;
 
 const BATCHES: usize = 100;
@@ -61,7 +61,7 @@ fn main() {
     instructions::count();
 }
 
-/// How long one of them takes, in microseconds, when what it needs is there.
+/// Returns the microseconds of one call with warm caches.
 fn micros<T, R>(make: impl Fn() -> T, work: impl Fn(T) -> R) -> f64 {
     let mut seconds = 0.0;
     for _ in 0..BATCHES {

@@ -1,4 +1,4 @@
-//! From an event to its receipt, at 50 a second.
+//! Time from an event to its receipt, at 50 events per second.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -14,13 +14,13 @@ use crate::measurements::{Goal, Times, row};
 use crate::receiver::{Receipt, fast, hanging};
 use crate::{ROUNDS, place};
 
-/// How many events a round has, at which distance.
+/// Number of events in a round, and the interval between them.
 const EVENTS: (usize, Duration) = (200, Duration::from_millis(20));
 
-/// How many deliveries wait for the one that never answers.
+/// Number of deliveries queued for the endpoint that never responds.
 const QUEUED: usize = 10_000;
 
-/// A board whose events are received, and what stands beside the receiver.
+/// A board with a receiver, and optionally an endpoint that never responds.
 struct BenchScenario {
     what: &'static str,
     rig: BenchFixture,
@@ -32,23 +32,23 @@ struct BenchScenario {
 
 pub async fn measure() {
     println!("from an event to its receipt, at 50 a second (least, median, most of {ROUNDS})");
-    let mut scenes = [
+    let mut scenarios = [
         BenchScenario::new("alone", false).await,
         BenchScenario::new("beside one that never answers", true).await,
     ];
     for _ in 0..ROUNDS {
-        for scene in &mut scenes {
-            scene.round().await;
+        for scenario in &mut scenarios {
+            scenario.round().await;
         }
     }
-    for scene in &scenes {
-        scene.report();
-        scene.worker.stop().await;
+    for scenario in &scenarios {
+        scenario.report();
+        scenario.worker.stop().await;
     }
 }
 
 impl BenchScenario {
-    /// One receiver alone, or beside one that never answers.
+    /// Creates the scenario with or without an endpoint that never responds.
     async fn new(what: &'static str, hangs: bool) -> Self {
         let (rig, topic) = (
             BenchFixture::new().await,

@@ -1,4 +1,4 @@
-//! How many deliveries of 1 KB a second one worker makes.
+//! Deliveries of 1 KB per second by one worker.
 
 use std::time::{Duration, Instant};
 
@@ -15,13 +15,13 @@ use crate::measurements::{Goal, Samples, row};
 use crate::receiver::{Receipt, fast};
 use crate::{ROUNDS, place};
 
-/// How many deliveries a round has.
+/// Number of deliveries in a round.
 const COUNT: usize = 10_000;
 
-/// How many are under way at once.
+/// Maximum number of deliveries in flight.
 const AT_ONCE: u32 = 64;
 
-/// What a known sender reached on such a machine.
+/// Rate of a known sender on a comparable machine.
 const KNOWN: &str = "1,130 of a known sender";
 
 pub async fn measure() {
@@ -51,7 +51,7 @@ pub async fn measure() {
     row(&what, "a second", KNOWN, goal, &wide);
 }
 
-/// The same bytes to the same receiver, with no queue.
+/// Baseline: sends the same bytes to the same receiver without a queue.
 async fn alone() -> f64 {
     let (transport, topic) = (transport(), Topic::parse("bench.event").unwrap());
     let (url, _receipts) = fast();
@@ -74,7 +74,7 @@ async fn alone() -> f64 {
     per_second(start)
 }
 
-/// From the outbox to the receiver, and noted as delivered.
+/// Delivers from the outbox and records the result.
 async fn worker(settings: WorkerSettings) -> f64 {
     let (rig, topic) = (
         BenchFixture::new().await,
