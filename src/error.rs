@@ -1,24 +1,24 @@
-//! Errors that hosts, stores and services share.
+//! Errors shared by hosts, stores and services.
 
 use std::time::Duration;
 
 use thiserror::Error;
 
-/// Any error of a host or a backend, as a source.
+/// Any error of a host or a backend, used as a source.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Result of a store operation.
 pub type BackendResult<T> = Result<T, BackendError>;
 
-/// Error of a store or another backend. The response is a 500 `internal_error`; the source is logged.
+/// Error of a store or another backend. The API returns 500 `internal_error` and logs the source.
 ///
-/// `?` converts the errors of database drivers ([`IntoBackendError`]).
+/// `?` converts errors of the database drivers ([`IntoBackendError`]).
 #[derive(Debug, Error)]
 #[error(transparent)]
 pub struct BackendError(BoxError);
 
 impl BackendError {
-    /// Creates an error with this source.
+    /// Creates an error from its source.
     pub fn new(source: impl Into<BoxError>) -> Self {
         Self(source.into())
     }
@@ -33,10 +33,10 @@ impl BackendError {
     }
 }
 
-/// Error of a database or its driver, which `?` converts to a [`BackendError`] and a
+/// An error of a database or its driver. `?` converts it to a [`BackendError`] and to a
 /// [`BoardError`](crate::host::BoardError).
 pub trait IntoBackendError {
-    /// Converts the error. The result prints as one sentence without values.
+    /// Converts the error. The result displays as one sentence without the values of the statement.
     fn into_backend_error(self) -> BackendError;
 }
 
@@ -46,14 +46,15 @@ impl<E: IntoBackendError> From<E> for BackendError {
     }
 }
 
-/// Error of an operation that was rejected, and not run, because too many operations are waiting.
+/// The backend rejected an operation because its queue is full. The operation did not run.
 ///
-/// It can be a source of a [`BackendError`] or of [`BoardError::Internal`](crate::host::BoardError::Internal), at any
-/// depth. The response is then a 503 `internal_error` with `retry-after` instead of a 500. The command has changed nothing:
-/// the `Idempotency-Key` of the request stays usable.
+/// The API looks for it in the sources of a [`BackendError`] and of
+/// [`BoardError::Internal`](crate::host::BoardError::Internal), at any depth, and returns 503 `internal_error` with
+/// `retry-after` instead of 500. The `Idempotency-Key` of the request stays usable, so a command that returns it must not
+/// have changed anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the backend is overloaded")]
 pub struct Overloaded {
-    /// Time after which the client can repeat the request.
+    /// Time to wait before a retry.
     pub retry_after: Duration,
 }

@@ -2,7 +2,8 @@
 //!
 //! A host implements [`Host`], which makes an empty board, and [`Stage`], which puts members, forums and content there
 //! behind the API's back. [`board_tests!`] makes a test of every rule, and [`run_all`] a [`Report`]. The host names the
-//! features that its board lacks ([`Part`]), and their rules are skipped. The rules for stores are in [`stores`].
+//! features that its board lacks ([`Capability`]), and their rules are skipped. The rules for stores are in [`stores`].
+//! The guide's chapter [`board_rules`](crate::guide::board_rules) lists the rules for boards with the expected errors.
 //!
 //! A board that has forums and members, and nothing else yet:
 //!
@@ -10,7 +11,7 @@
 //! use std::sync::{Arc, Mutex};
 //! use forum_api::async_trait;
 //! use forum_api::runtime::ManualClock;
-//! use forum_api::conformance::{Host, NewForum, Part, Role, Set, Stage, run_all};
+//! use forum_api::conformance::{Host, NewForum, Capability, Role, Set, Stage, run_all};
 //! use forum_api::host::{Authorizer, Board, Caller, Forums, Result, Access, Stored};
 //! use forum_api::model::{Forum, ForumId, UserId};
 //!
@@ -76,8 +77,8 @@
 //!         Ok(Box::new(MyBoard::default())) // a new database, rather
 //!     }
 //!
-//!     fn lacks(&self) -> &[Part] {
-//!         use Part::*;
+//!     fn lacks(&self) -> &[Capability] {
+//!         use Capability::*;
 //!         &[
 //!             Account, Approval, Bans, Deletion, Editing, Events, HiddenForums, Ignoring, Messages, Moderators, Offline,
 //!             Polls, Posts, Profiles, ReadOnlyForums, Removal, Replies, Reputation, Search, StartingThreads, SubForums,
@@ -121,7 +122,7 @@
 //!   methods for the expected outcome. [`check_eq`] and [`check`] compare the rest.
 //! - A result with anything in a forum that the caller does not see breaks every rule, and so does a failure of the
 //!   backend.
-//! - A feature that a board may lack is a [`Part`]: calls and helpers that need it skip the rule, and so does
+//! - A feature that a board may lack is a [`Capability`]: calls and helpers that need it skip the rule, and so does
 //!   [`Suite::require`].
 //! - A change behind the API's back is a method of [`Stage`], whose default reports that it is missing.
 //! - Each write comes a minute after the one before, so that no rule meets a flood limit. [`Suite::advance`] advances
@@ -135,8 +136,8 @@ mod support;
 
 pub use rules::CASES;
 pub use support::{
-    Audience, BoardFactory, BoardFixture, CallResult, Case, FixtureResult, ForumScoped, NewForum,
-    Part, Report, Role, Suite, TestCaller, TestFailure, TestResult, check, check_eq, run_all,
+    Audience, BoardFactory, BoardFixture, CallResult, Capability, Case, FixtureResult, ForumScoped,
+    NewForum, Report, Role, Suite, TestCaller, TestFailure, TestResult, check, check_eq, run_all,
 };
 
 pub use super::{board_tests, store_tests};

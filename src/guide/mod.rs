@@ -1,32 +1,38 @@
-//! The guide: how a board gets this API, a chapter at a time. Every example in it compiles.
+//! The guide: embedding the API in a forum, chapter by chapter. Every example compiles.
 //!
-//! | chapter | answers |
+//! The chapters are in reading order. The first five are for the author of a host, the others for the operator as well.
+//!
+//! | chapter | content |
 //! |---|---|
-//! | [`board`] | How do I come from an empty `impl` that answers 501 to a whole board? |
-//! | [`fields`] | What do I answer for a field that my board does not have? |
-//! | [`road`] | What happens to a request before my code runs, and after? |
-//! | [`testing`] | Is my board right? |
-//! | [`mounting`] | How does it stand beside my own routes, behind a proxy, with CORS and compression? |
-//! | [`stores`] | Where are tokens, budgets, repeats and webhooks kept? |
-//! | [`outbox`] | How do my transactions tell what happened? |
-//! | [`webhooks`] | How are events sent, to whom, and how are they received? |
-//! | [`nodes`] | How do many servers share one board, and what becomes of it when one of them fails? |
-//! | [`logging`] | What is in the log, what is counted, and what should wake me up? |
-//! | [`operating`] | Which commands does the example server have? |
-//! | [`figures`] | What does it cost, and how is that measured? |
+//! | [`getting_started`] | From an empty `impl` to a complete board: authorizer, reads, lists, writes, errors, `main`. |
+//! | [`request_lifecycle`] | The steps of a request before and after the board's code. |
+//! | [`resources`] | Values for fields that a board does not have. |
+//! | [`board_rules`] | What each command must do: case, error to return, name of the test. |
+//! | [`testing`] | The in-process client and the conformance suite. |
+//! | [`mounting`] | axum, hyper, proxies, CORS, compression, settings. |
+//! | [`stores`] | Tokens, rate limits, idempotency keys and webhooks in memory, SQLite, Postgres and Redis. |
+//! | [`outbox`] | Writing events in the board's own transactions. |
+//! | [`webhooks`] | Sending deliveries, managing endpoints, verifying signatures. |
+//! | [`clustering`] | Several servers and workers on one Postgres and one Redis: failures, backups, upgrades. |
+//! | [`observability`] | Traces, log lines, metrics, health checks, alerts. |
+//! | [`operations`] | The example server: commands, control panel, options, keys, backups. |
+//! | [`performance`] | How the figures are measured, and what they mean for a host. |
 //!
-//! For a board in an hour: the first section of [`board`], then [`testing`], then the rest of [`board`] with
-//! [`fields`] beside it. `examples/existing_board` is a board that had its own tables, pages and form before, and
-//! `examples/server` one that answers everything.
+//! For a first result within an hour, read the first sections of [`getting_started`], then [`testing`], and keep
+//! [`board_rules`] open while you implement the methods. `examples/existing_board` in the repository adds the API to a
+//! board with its own tables, pages and forms; `examples/server` is a complete board.
 
-#[doc = include_str!("board.md")]
-pub mod board {}
+#[doc = include_str!("getting_started.md")]
+pub mod getting_started {}
 
-#[doc = include_str!("fields.md")]
-pub mod fields {}
+#[doc = include_str!("request_lifecycle.md")]
+pub mod request_lifecycle {}
 
-#[doc = include_str!("road.md")]
-pub mod road {}
+#[doc = include_str!("resources.md")]
+pub mod resources {}
+
+#[doc = include_str!("board_rules.md")]
+pub mod board_rules {}
 
 #[doc = include_str!("testing.md")]
 pub mod testing {}
@@ -43,14 +49,14 @@ pub mod outbox {}
 #[doc = include_str!("webhooks.md")]
 pub mod webhooks {}
 
-#[doc = include_str!("nodes.md")]
-pub mod nodes {}
+#[doc = include_str!("clustering.md")]
+pub mod clustering {}
 
-#[doc = include_str!("logging.md")]
-pub mod logging {}
+#[doc = include_str!("observability.md")]
+pub mod observability {}
 
-#[doc = include_str!("operating.md")]
-pub mod operating {}
+#[doc = include_str!("operations.md")]
+pub mod operations {}
 
-#[doc = include_str!("figures.md")]
-pub mod figures {}
+#[doc = include_str!("performance.md")]
+pub mod performance {}

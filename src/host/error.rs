@@ -7,7 +7,7 @@ use thiserror::Error;
 use crate::error::{BackendError, BoxError, IntoBackendError, Overloaded};
 use crate::model::{InvalidIdError, InvalidPageKeyError};
 
-/// Error of a [`Board`](super::Board) method. Each variant has one status and code.
+/// Error of a [`Board`](super::Board) method (`docs/protocol.md`, section 5.3). Each variant has one status and code.
 ///
 /// Messages are the host's, in the board's language; clients receive them, except for those of `Internal`. `?` converts
 /// the errors of ids, page keys and database drivers. For its own error type a host writes one `From`.

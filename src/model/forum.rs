@@ -1,4 +1,4 @@
-//! Forums (protocol, section 11.3).
+//! Forums (`docs/protocol.md`, section 11.3).
 
 use schemars::JsonSchema;
 use serde::Serialize;

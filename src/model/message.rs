@@ -1,4 +1,4 @@
-//! Private messages (protocol, sections 11.8 and 11.9).
+//! Private messages (`docs/protocol.md`, sections 11.8 and 11.9).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -109,8 +109,8 @@ pub struct ListMessagesParams {
     /// Number of items per page, 1 to 100. Default: 20.
     #[serde(skip_serializing)]
     pub limit: PageLimit,
-    /// `next` of the previous page.
-    #[serde(skip_serializing)]
+    /// Position after which the page starts; `None` for the first page.
+    #[serde(skip)]
     pub after: Option<PageKey>,
 }
 

@@ -1,8 +1,8 @@
-//! Pages of lists, with keyset pagination (protocol, section 7).
+//! Pages of lists, with keyset pagination (`docs/protocol.md`, section 7).
 
 use std::fmt::Display;
 
-use schemars::{JsonSchema, json_schema};
+use schemars::json_schema;
 use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
@@ -50,12 +50,11 @@ use super::serde_helpers::inline_schema;
 /// assert_eq!((last.items.len(), last.next), (1, None));
 /// # Ok::<(), BoardError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "{T}Page", description = "A page of a list.")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page<T> {
     /// The items, in the list's order.
     pub items: Vec<T>,
-    /// Cursor of the next page, to be sent as `after`; null on the last page.
+    /// Key of the last item; `None` on the last page. Clients receive it as an opaque cursor.
     pub next: Option<PageKey>,
 }
 
@@ -89,7 +88,7 @@ impl<T> Page<T> {
 /// assert_eq!(key.parse_ints(), Ok([1_769_860_800_000, 17]));
 /// assert_eq!(PageKey::new("tea").parse_ints::<2>(), Err(InvalidPageKeyError));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PageKey(String);
 
 /// Error of a page key with an unexpected format: no list of the board returned it.
@@ -125,21 +124,6 @@ impl PageKey {
             .ok_or(InvalidPageKeyError)
     }
 }
-
-impl<'de> Deserialize<'de> for PageKey {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Self)
-    }
-}
-
-inline_schema!(
-    PageKey,
-    json_schema!({
-        "type": "string",
-        "maxLength": 200,
-        "description": "An opaque cursor, valid only for the list that returned it.",
-    })
-);
 
 /// Maximum number of items of a page, from 1 to 100. Default: 20.
 ///

@@ -1,4 +1,4 @@
-//! Posts (protocol, sections 11.5 and 12.4).
+//! Posts (`docs/protocol.md`, sections 11.5 and 12.4).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -92,8 +92,8 @@ pub struct ListPostsParams {
     /// Number of items per page, 1 to 100. Default: 20.
     #[serde(skip_serializing)]
     pub limit: PageLimit,
-    /// `next` of the previous page.
-    #[serde(skip_serializing)]
+    /// Position after which the page starts; `None` for the first page.
+    #[serde(skip)]
     pub after: Option<PageKey>,
     /// Only posts that were created later than this time, which is exclusive.
     pub since: Option<Timestamp>,

@@ -1,4 +1,4 @@
-//! Search parameters and hits (protocol, sections 11.12 and 12.9).
+//! Search parameters and hits (`docs/protocol.md`, sections 11.12 and 12.9).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
@@ -153,8 +153,8 @@ pub struct SearchParams {
     /// Number of items per page, 1 to 100. Default: 20.
     #[serde(default, skip_serializing)]
     pub limit: PageLimit,
-    /// `next` of the previous page.
-    #[serde(default, skip_serializing)]
+    /// Position after which the page starts; `None` for the first page.
+    #[serde(skip)]
     pub after: Option<PageKey>,
 }
 

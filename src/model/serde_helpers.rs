@@ -1,4 +1,4 @@
-//! Helpers for schemas and for fields that distinguish omitted from null (protocol, sections 5.5 and 6).
+//! Helpers for schemas and for fields that distinguish omitted from null (`docs/protocol.md`, sections 5.5 and 6).
 
 use serde::{Deserialize, Deserializer};
 

@@ -1,4 +1,4 @@
-//! Subscriptions to threads and forums (protocol, sections 11.11 and 12.8).
+//! Subscriptions to threads and forums (`docs/protocol.md`, sections 11.11 and 12.8).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -86,8 +86,8 @@ pub struct ListSubscriptionsParams {
     /// Number of items per page, 1 to 100. Default: 20.
     #[serde(skip_serializing)]
     pub limit: PageLimit,
-    /// `next` of the previous page.
-    #[serde(skip_serializing)]
+    /// Position after which the page starts; `None` for the first page.
+    #[serde(skip)]
     pub after: Option<PageKey>,
 }
 

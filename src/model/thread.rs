@@ -1,4 +1,4 @@
-//! Threads (protocol, sections 11.4 and 12.3).
+//! Threads (`docs/protocol.md`, sections 11.4 and 12.3).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -106,8 +106,8 @@ pub struct ListThreadsParams {
     /// Number of items per page, 1 to 100. Default: 20.
     #[serde(skip_serializing)]
     pub limit: PageLimit,
-    /// `next` of the previous page.
-    #[serde(skip_serializing)]
+    /// Position after which the page starts; `None` for the first page.
+    #[serde(skip)]
     pub after: Option<PageKey>,
     /// Only threads with activity later than this time, which is exclusive.
     pub since: Option<Timestamp>,

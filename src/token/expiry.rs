@@ -1,4 +1,4 @@
-//! Expiry of tokens: the form field "Expires in (days)" (protocol, section 3.4).
+//! Expiry of tokens: the form field "Expires in (days)" (`docs/protocol.md`, section 3.4).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Budgets: who shares one, what is charged, and when a window ends (spec, Limits; contract, section 3).
+//! Budgets: who shares one, what is charged, and when a window ends (`docs/protocol.md`, section 4).
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -204,7 +204,7 @@ async fn the_document_costs_nothing_and_is_never_refused() {
 }
 
 #[tokio::test]
-async fn a_clock_that_was_set_back_locks_no_budget() {
+async fn a_clock_set_back_locks_no_budget() {
     let server = guests_have(1);
     let forums = Ask::get("/forums");
     let now = server.clock.now();

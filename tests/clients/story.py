@@ -1,4 +1,4 @@
-"""A program's first minutes on a board, through a client that is generated from the document alone."""
+"""Typical calls of a new application, through a client that is generated from the OpenAPI document."""
 
 from os import environ
 from time import sleep
@@ -12,19 +12,19 @@ from full.api.polls import vote
 from full.api.search import search
 from full.api.threads import create_post, get_poll, get_thread, list_posts, update_post
 from full.models.body_format import BodyFormat
-from full.models.edit_post import EditPost
 from full.models.error_body import ErrorBody
 from full.models.forum_list import ForumList
 from full.models.me import Me
+from full.models.new_post import NewPost
+from full.models.new_vote import NewVote
 from full.models.poll import Poll
 from full.models.post import Post
 from full.models.post_page import PostPage
-from full.models.reply import Reply
+from full.models.post_update import PostUpdate
 from full.models.search_hit_page import SearchHitPage
-from full.models.sort import Sort
+from full.models.search_sort import SearchSort
 from full.models.thread import Thread
 from full.models.thread_page import ThreadPage
-from full.models.vote import Vote
 from full.types import UNSET, Response
 
 T = TypeVar("T")
@@ -72,40 +72,40 @@ assert len({thread.thread_id for thread in threads}) == general.thread_count
 [(thread_id, poll_id)] = [(thread.thread_id, thread.poll_id) for thread in threads if thread.poll_id]
 poll = given(Poll, get_poll.sync_detailed(thread_id, client=board))
 assert poll.own_vote is None
-ballot = Vote(option_ids=[poll.options[0].option_id])
+ballot = NewVote(option_ids=[poll.options[0].option_id])
 voted = given(Poll, vote.sync_detailed(poll_id, client=board, body=ballot))
 assert voted.own_vote == ballot.option_ids
 assert voted.total_votes == poll.total_votes + 1
 
-# A reply, sent twice and posted once.
-key, text = str(uuid4()), Reply(body="Marmalade, *obviously*.")
+# A post that is sent twice and created once.
+key, text = str(uuid4()), NewPost(body="Marmalade, *obviously*.")
 post = given(Post, create_post.sync_detailed(thread_id, client=board, body=text, idempotency_key=key))
 again = create_post.sync_detailed(thread_id, client=board, body=text, idempotency_key=key)
 assert again.headers["idempotency-replayed"] == "true"
 assert given(Post, again) == post
 
-# An edit, and one that comes too late.
-edit = EditPost(body="Marmalade, of course.", expected_version=post.version)
+# An update, and an update with a stale version.
+edit = PostUpdate(body="Marmalade, of course.", expected_version=post.version)
 edited = given(Post, update_post.sync_detailed(thread_id, post.post_id, client=board, body=edit))
 assert edited.version == post.version + 1
 refused(update_post.sync_detailed(thread_id, post.post_id, client=board, body=edit), 409, "CONFLICT")
 
-# What was posted is the thread's last post, and found.
+# The post is the thread's last post, and the search finds it.
 recent = list_posts.sync_detailed(thread_id, client=board, from_=post.post_id, body=BodyFormat.SOURCE)
 assert [item.body for item in given(PostPage, recent).items] == ["Marmalade, of course."]
 newer = list_posts.sync_detailed(thread_id, client=board, since=post.created_at)
 assert given(PostPage, newer).items == []
-found = given(SearchHitPage, search.sync_detailed(client=board, q="marmalade", sort=Sort.NEWEST))
+found = given(SearchHitPage, search.sync_detailed(client=board, q="marmalade", sort=SearchSort.NEWEST))
 assert found.items[0].post_id == post.post_id
 
-# Refusals.
-refused(get_thread.sync_detailed("nowhere", client=board), 404, "not_found")
-refused(create_post.sync_detailed(thread_id, client=board, body=Reply(body=" ")), 422, "VALIDATION")
+# Errors.
+refused(get_thread.sync_detailed("unknown", client=board), 404, "not_found")
+refused(create_post.sync_detailed(thread_id, client=board, body=NewPost(body=" ")), 422, "VALIDATION")
 
 # The budget is exhausted. After the window has ended, requests succeed again.
 answers = (search.sync_detailed(client=board, q="marmalade") for _ in range(100))
-tired = next(answer for answer in answers if answer.status_code != 200)
-wait = int(refused(tired, 429, "rate_limited").headers["retry-after"])
+refusal = next(answer for answer in answers if answer.status_code != 200)
+wait = int(refused(refusal, 429, "rate_limited").headers["retry-after"])
 assert wait >= 1
 sleep(wait)
 given(SearchHitPage, search.sync_detailed(client=board, q="marmalade"))

@@ -1,4 +1,4 @@
-// A program's first minutes on a board, through a client that is generated from the document alone.
+// Typical calls of a new application, through a client that is generated from the OpenAPI document.
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -69,7 +69,7 @@ const voted = given(await board.POST("/polls/{pollId}/votes", vote));
 assert.deepEqual(voted.ownVote, [choice.optionId]);
 assert.equal(voted.totalVotes, poll.totalVotes + 1);
 
-// A reply, sent twice and posted once.
+// A post that is sent twice and created once.
 const header = { "Idempotency-Key": randomUUID() };
 const reply = { params: { path, header }, body: { body: "Marmalade, *obviously*." } };
 const post = given(await board.POST("/threads/{threadId}/posts", reply));
@@ -77,7 +77,7 @@ const again = await board.POST("/threads/{threadId}/posts", reply);
 assert.equal(again.response.headers.get("idempotency-replayed"), "true");
 assert.deepEqual(given(again), post);
 
-// An edit, and one that comes too late.
+// An update, and an update with a stale version.
 const edit = {
     params: { path: { ...path, postId: post.postId } },
     body: { body: "Marmalade, of course.", expectedVersion: post.version },
@@ -86,7 +86,7 @@ const edited = given(await board.PATCH("/threads/{threadId}/posts/{postId}", edi
 assert.equal(edited.version, post.version + 1);
 refused(await board.PATCH("/threads/{threadId}/posts/{postId}", edit), 409, "CONFLICT");
 
-// What was posted is the thread's last post, and found.
+// The post is the thread's last post, and the search finds it.
 const recent = { params: { path, query: { from: post.postId, body: "source" } } } as const;
 const posts = given(await guest.GET("/threads/{threadId}/posts", recent));
 assert.deepEqual(posts.items.map((item) => item.body), ["Marmalade, of course."]);
@@ -94,9 +94,9 @@ const search = { params: { query: { q: "marmalade", sort: "newest" } } } as cons
 const found = given(await board.GET("/search", search));
 assert.equal(found.items[0]?.postId, post.postId);
 
-// Refusals.
-const nowhere = { params: { path: { threadId: "nowhere" } } };
-refused(await board.GET("/threads/{threadId}", nowhere), 404, "not_found");
+// Errors.
+const unknown = { params: { path: { threadId: "unknown" } } };
+refused(await board.GET("/threads/{threadId}", unknown), 404, "not_found");
 refused(await board.POST("/threads/{threadId}/posts", { params: { path }, body: { body: " " } }), 422, "VALIDATION");
 
 // The budget is exhausted. After the window has ended, requests succeed again.

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use forum_api::async_trait;
-use forum_api::conformance::{FixtureResult, Part, store_tests, stores::StoreFactory};
+use forum_api::conformance::{Capability, FixtureResult, store_tests, stores::StoreFactory};
 use forum_api::runtime::{Runtime, TokioRuntime};
 use forum_api::store::sqlite::{Database, DatabasePath};
 use forum_api::store::{Stores, WebhookStores};
@@ -20,7 +20,7 @@ type Empty = Pin<Box<dyn Future<Output = (Stores, WebhookStores)> + Send>>;
 /// A backend that creates empty stores.
 struct Backend {
     empty: fn(&TempDir) -> Empty,
-    lacks: &'static [Part],
+    lacks: &'static [Capability],
     directory: TempDir,
 }
 
@@ -30,7 +30,7 @@ impl StoreFactory for Backend {
         Ok((self.empty)(&self.directory).await)
     }
 
-    fn unsupported(&self) -> &[Part] {
+    fn unsupported(&self) -> &[Capability] {
         self.lacks
     }
 
@@ -39,7 +39,7 @@ impl StoreFactory for Backend {
     }
 }
 
-fn backend(lacks: &'static [Part], empty: fn(&TempDir) -> Empty) -> Backend {
+fn backend(lacks: &'static [Capability], empty: fn(&TempDir) -> Empty) -> Backend {
     let directory = tempfile::tempdir().unwrap();
     Backend {
         empty,
@@ -107,7 +107,7 @@ mod redis {
     use super::*;
 
     store_tests!(
-        backend(&[Part::SuiteClock], |_| Box::pin(async {
+        backend(&[Capability::SuiteClock], |_| Box::pin(async {
             let stores = Stores {
                 rate_limits: Arc::new(node(&prefix()).await),
                 ..Stores::in_memory()

@@ -7,7 +7,7 @@ board_rules! {
 
     /// A forum that is hidden between two requests is absent in the second, and comes back when it is shown.
     async fn revoked_access_is_effective_at_once(suite: &Suite) -> TestResult {
-        suite.require(Part::HiddenForums)?;
+        suite.require(Capability::HiddenForums)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let thread = suite.thread(&alice, &forum).await?.thread_id;
         let seen = alice.fetch_thread(&thread).await?;
@@ -23,7 +23,7 @@ board_rules! {
     /// The guest's access is looked up for every request as well.
     async fn a_guests_access_is_checked_on_each_request(suite: &Suite) -> TestResult {
         let guest = suite.guest()?;
-        suite.require(Part::HiddenForums)?;
+        suite.require(Capability::HiddenForums)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let thread = suite.thread(&alice, &forum).await?.thread_id;
         guest.fetch_thread(&thread).await?;
@@ -33,8 +33,8 @@ board_rules! {
     }
 
     /// A write is decided in its own transaction: a forum that was hidden since the request began is absent.
-    async fn a_write_under_way_loses_what_is_hidden_meanwhile(suite: &Suite) -> TestResult {
-        suite.require(Part::HiddenForums)?;
+    async fn a_write_in_progress_is_rejected_if_its_forum_becomes_hidden(suite: &Suite) -> TestResult {
+        suite.require(Capability::HiddenForums)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let sam = suite.staff("sam").await?;
         let thread = suite.thread(&alice, &forum).await?.thread_id;
@@ -47,7 +47,7 @@ board_rules! {
     }
 
     /// A write of a member who was banned since the request began is not carried out.
-    async fn a_write_under_way_ends_with_a_ban(suite: &Suite) -> TestResult {
+    async fn a_write_in_progress_is_rejected_if_its_author_is_banned(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let bob = suite.member("bob").await?;
         let thread = suite.thread(&bob, &forum).await?.thread_id;
@@ -59,7 +59,7 @@ board_rules! {
 
     /// A banned account has no access until the ban is lifted.
     async fn a_banned_account_has_no_access(suite: &Suite) -> TestResult {
-        suite.require(Part::Bans)?;
+        suite.require(Capability::Bans)?;
         let alice = suite.member("alice").await?;
         for banned in [false, true, false] {
             suite.fixture.set_banned(&alice.id(), banned).await?;
@@ -80,8 +80,8 @@ board_rules! {
     }
 
     /// A removed account has no access, and its posts have no author.
-    async fn a_removed_account_leaves_what_it_wrote(suite: &Suite) -> TestResult {
-        suite.require(Part::Removal)?;
+    async fn posts_of_a_removed_account_remain(suite: &Suite) -> TestResult {
+        suite.require(Capability::Removal)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let bob = suite.member("bob").await?;
         let at = suite.thread(&alice, &forum).await?;
@@ -96,8 +96,8 @@ board_rules! {
     }
 
     /// While the board is offline, all callers except administrators are locked out.
-    async fn offline_is_for_administrators(suite: &Suite) -> TestResult {
-        suite.require(Part::Offline)?;
+    async fn only_administrators_have_access_while_offline(suite: &Suite) -> TestResult {
+        suite.require(Capability::Offline)?;
         let everyone = [
             (suite.member("alice").await?, true),
             (suite.staff("sam").await?, true),
@@ -115,8 +115,8 @@ board_rules! {
     }
 
     /// A moderator moderates one forum, and only while they are its moderator.
-    async fn a_moderator_is_one_of_one_forum_while_it_lasts(suite: &Suite) -> TestResult {
-        suite.require(Part::Locking)?;
+    async fn a_moderator_moderates_only_their_forum(suite: &Suite) -> TestResult {
+        suite.require(Capability::Locking)?;
         let [here, elsewhere] = suite.forums().await?;
         let (alice, max) = (suite.member("alice").await?, suite.moderator("max", &here).await?);
         moderates(suite, &alice, &max, &here, true).await?;
@@ -127,7 +127,7 @@ board_rules! {
 
     /// A moderator of a forum does not moderate its sub-forums.
     async fn moderators_do_not_moderate_sub_forums(suite: &Suite) -> TestResult {
-        suite.require(Part::Locking)?;
+        suite.require(Capability::Locking)?;
         let (above, alice) = suite.forum_and_member().await?;
         let below = suite.sub_forum(&above, Audience::Guests).await?;
         let max = suite.moderator("max", &above).await?;

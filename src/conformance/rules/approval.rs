@@ -34,7 +34,7 @@ board_rules! {
     }
 
     /// An author edits a post that awaits approval, which it still does afterwards, and deletes it.
-    async fn an_author_changes_what_awaits(suite: &Suite) -> TestResult {
+    async fn authors_edit_and_delete_posts_awaiting_approval(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, at, .. }, nora) = with_newcomer(suite).await?;
         let before = alice.fetch_forum(&forum).await?;
         let at = suite.post(&nora, &at.thread_id).await?;
@@ -48,7 +48,7 @@ board_rules! {
 
     /// An edit of an approved post shows at once, or awaits approval: then the post is absent for others and does not count
     /// until it is approved again.
-    async fn an_edit_of_what_was_approved_shows_or_awaits(suite: &Suite) -> TestResult {
+    async fn an_edit_of_an_approved_post_is_shown_or_awaits_approval(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, at, .. }, nora) = with_newcomer(suite).await?;
         let at = suite.post(&nora, &at.thread_id).await?;
         suite.fixture.approve(&at.post_id).await?;
@@ -66,7 +66,7 @@ board_rules! {
 
     /// An edit of an approved first post shows at once, or awaits approval with its thread: then both are absent for others
     /// and no post of the thread counts until it is approved again.
-    async fn an_edit_of_an_approved_first_post_shows_or_awaits(suite: &Suite) -> TestResult {
+    async fn an_edit_of_an_approved_first_post_is_shown_or_awaits_approval(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, .. }, nora) = with_newcomer(suite).await?;
         let at = suite.thread(&nora, &forum).await?;
         suite.fixture.approve(&at.post_id).await?;
@@ -87,7 +87,7 @@ board_rules! {
     }
 
     /// A reply that awaited approval when it was deleted awaits it again when it is restored.
-    async fn a_restored_reply_awaits_again(suite: &Suite) -> TestResult {
+    async fn a_restored_reply_awaits_approval_again(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, at, .. }, nora) = with_newcomer(suite).await?;
         let before = alice.fetch_forum(&forum).await?;
         let at = suite.post(&nora, &at.thread_id).await?;
@@ -102,7 +102,7 @@ board_rules! {
     }
 
     /// A thread that awaited approval when it was deleted awaits it again when it is restored.
-    async fn a_restored_thread_awaits_again(suite: &Suite) -> TestResult {
+    async fn a_restored_thread_awaits_approval_again(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, .. }, nora) = with_newcomer(suite).await?;
         let mia = suite.moderator("mia", &forum).await?;
         let before = alice.fetch_forum(&forum).await?;
@@ -116,7 +116,7 @@ board_rules! {
     }
 
     /// A reply that is approved in a deleted thread is visible and counted when the thread is restored.
-    async fn a_reply_is_approved_in_a_deleted_thread(suite: &Suite) -> TestResult {
+    async fn a_reply_approved_in_a_deleted_thread_is_restored_with_it(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, first, .. }, nora) = with_newcomer(suite).await?;
         let mia = suite.moderator("mia", &forum).await?;
         let before = alice.fetch_forum(&forum).await?;

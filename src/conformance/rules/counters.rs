@@ -6,7 +6,7 @@ board_rules! {
     mod counters;
 
     /// Counts, the last post and the last activity follow a deleted reply at once, and come back with it.
-    async fn counts_follow_a_reply(suite: &Suite) -> TestResult {
+    async fn deleting_and_restoring_a_reply_updates_the_counts(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
         let without = counts(&alice, &at.thread_id).await?;
         let at = suite.post(&alice, &at.thread_id).await?;
@@ -19,7 +19,7 @@ board_rules! {
     }
 
     /// The last activity of a thread stays when a post is deleted that is not its last.
-    async fn an_older_post_takes_no_activity_along(suite: &Suite) -> TestResult {
+    async fn deleting_an_older_post_keeps_the_last_activity(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
         suite.post(&alice, &at.thread_id).await?;
         let (_, activity) = counts(&alice, &at.thread_id).await?;
@@ -28,7 +28,7 @@ board_rules! {
     }
 
     /// A thread falls back in its forum's list when its last post is deleted.
-    async fn a_thread_falls_back_with_its_last_post(suite: &Suite) -> TestResult {
+    async fn deleting_the_last_post_moves_its_thread_down(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, otto, alice, at, .. } = ThreadFixture::new(suite).await?;
         let other = suite.thread(&otto, &forum).await?.thread_id;
         let last = suite.post(&alice, &at.thread_id).await?;
@@ -38,7 +38,7 @@ board_rules! {
     }
 
     /// A forum's counts follow a deleted thread with all its posts, and come back with it.
-    async fn counts_follow_a_thread(suite: &Suite) -> TestResult {
+    async fn deleting_and_restoring_a_thread_updates_the_counts(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, otto, alice, first, .. }, mia) = moderated_thread(suite).await?;
         let without = otto.fetch_forum(&forum).await?;
         let other = suite.thread(&otto, &forum).await?;
@@ -57,7 +57,7 @@ board_rules! {
     }
 
     /// A reply that was deleted before its thread stays deleted when the thread is restored.
-    async fn a_restored_thread_brings_no_deleted_reply_back(suite: &Suite) -> TestResult {
+    async fn restoring_a_thread_does_not_restore_its_deleted_replies(suite: &Suite) -> TestResult {
         let (ThreadFixture { alice, first, at, .. }, mia) = moderated_thread(suite).await?;
         alice.delete_post(&at).await.expect_ok()?;
         let before = counts(&alice, &at.thread_id).await?;
@@ -68,13 +68,28 @@ board_rules! {
     }
 
     /// A member's profile counts visible posts.
-    async fn a_profile_counts_visible_posts(suite: &Suite) -> TestResult {
+    async fn a_members_post_count_covers_visible_posts(suite: &Suite) -> TestResult {
         let (ThreadFixture { otto, alice, first, at, .. }, mia) = moderated_thread(suite).await?;
         for (deleted, left) in [(&at, [1, 0]), (&first, [0, 0])] {
             mia.delete_post(deleted).await.expect_ok()?;
             check_eq!(post_counts([&otto, &alice]).await?, left)?;
             suite.fixture.restore(&deleted.post_id).await?;
             check_eq!(post_counts([&otto, &alice]).await?, [1, 1])?;
+        }
+        Ok(())
+    }
+
+    /// A member's profile stays as it is when a post is deleted or restored in a forum that not every member sees.
+    async fn a_profile_does_not_count_hidden_posts(suite: &Suite) -> TestResult {
+        let hidden = suite.forum(Audience::Staff).await?;
+        let (sam, mia) = (suite.staff("sam").await?, suite.moderator("mia", &hidden).await?);
+        let first = suite.thread(&sam, &hidden).await?;
+        let at = suite.post(&sam, &first.thread_id).await?;
+        for deleted in [&at, &first] {
+            mia.delete_post(deleted).await.expect_ok()?;
+            check_eq!(post_counts([&sam, &mia]).await?, [0, 0], "after a deletion")?;
+            suite.fixture.restore(&deleted.post_id).await?;
+            check_eq!(post_counts([&sam, &mia]).await?, [0, 0], "after a restoration")?;
         }
         Ok(())
     }

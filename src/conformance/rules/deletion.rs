@@ -7,7 +7,7 @@ board_rules! {
     mod deletion;
 
     /// A deleted post exists only for moderators: for others a second deletion finds nothing, for them it is a conflict.
-    async fn a_deleted_post_is_for_moderators(suite: &Suite) -> TestResult {
+    async fn only_moderators_see_a_deleted_post(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
         let (bob, mia) = (suite.member("bob").await?, suite.moderator("mia", &forum).await?);
         alice.delete_post(&at).await.expect_ok()?;
@@ -50,7 +50,7 @@ board_rules! {
     }
 
     /// A deleted post or thread is in no forum for members, so that the library does not repeat the response to its creation.
-    async fn deleted_content_is_in_no_forum(suite: &Suite) -> TestResult {
+    async fn deleted_content_has_no_containing_forum(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, otto, alice, first, at }, mia) = moderated_thread(suite).await?;
         let post = ResourceRef::Post(&at.thread_id, &at.post_id);
         let thread = ResourceRef::Thread(&first.thread_id);
@@ -84,8 +84,8 @@ board_rules! {
     }
 
     /// No other post takes the number of a deleted one.
-    async fn numbers_stay(suite: &Suite) -> TestResult {
-        suite.require(Part::PostNumbers)?;
+    async fn post_numbers_are_not_reused(suite: &Suite) -> TestResult {
+        suite.require(Capability::PostNumbers)?;
         let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
         let last = suite.post(&alice, &at.thread_id).await?;
         let before = alice.fetch_post(&last).await?.number;
@@ -98,7 +98,7 @@ board_rules! {
     }
 
     /// Of many deletions of a post at once, one is made.
-    async fn one_of_many_deletions_is_made(suite: &Suite) -> TestResult {
+    async fn one_of_concurrent_deletions_succeeds(suite: &Suite) -> TestResult {
         let (ThreadFixture { at, .. }, mia) = moderated_thread(suite).await?;
         let deletions = repeat_n((mia.clone(), at.clone()), 8)
             .map(|(mia, at)| async move { mia.delete_post(&at).await });

@@ -8,7 +8,7 @@ board_rules! {
     mod edits;
 
     /// An edit shows in the post, with its editor and its time.
-    async fn an_edit_shows(suite: &Suite) -> TestResult {
+    async fn an_edit_changes_the_post(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
         let before = alice.fetch_post(&at).await?;
         let edited = alice.edit(&at, "New words").await.expect_ok()?;
@@ -21,8 +21,8 @@ board_rules! {
     }
 
     /// Each edit makes another version.
-    async fn an_edit_counts(suite: &Suite) -> TestResult {
-        suite.require(Part::Versions)?;
+    async fn an_edit_increments_the_version(suite: &Suite) -> TestResult {
+        suite.require(Capability::Versions)?;
         let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
         for version in [2, 3] {
             let edited = alice.edit(&at, "New words").await.expect_ok()?;
@@ -33,7 +33,7 @@ board_rules! {
 
     /// An edit of an older version is a conflict, and changes nothing.
     async fn a_stale_edit_is_a_conflict(suite: &Suite) -> TestResult {
-        suite.require(Part::Versions)?;
+        suite.require(Capability::Versions)?;
         let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
         let first = with(edit("First"), |edit| edit.expected_version = Some(1));
         alice.update_post(&at, &first).await.expect_ok()?;
@@ -42,8 +42,8 @@ board_rules! {
     }
 
     /// Of many edits of one version, one is carried out.
-    async fn one_of_many_edits_of_a_version_is_made(suite: &Suite) -> TestResult {
-        suite.require(Part::Versions)?;
+    async fn one_of_concurrent_edits_succeeds(suite: &Suite) -> TestResult {
+        suite.require(Capability::Versions)?;
         let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
         let edits = (0..8).map(|_| {
             let (alice, at) = (alice.clone(), at.clone());
@@ -55,7 +55,7 @@ board_rules! {
     }
 
     /// A body without any text is refused.
-    async fn an_edit_needs_a_body(suite: &Suite) -> TestResult {
+    async fn an_edit_without_text_is_invalid(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
         let before = alice.fetch_post(&at).await?;
         for body in ["", " \n\t "] {
@@ -65,7 +65,7 @@ board_rules! {
     }
 
     /// The author and the moderators of its forum may edit a post, and `canEdit` says so.
-    async fn authors_and_moderators_edit(suite: &Suite) -> TestResult {
+    async fn authors_and_moderators_edit_posts(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
         let elsewhere = suite.forum(Audience::Guests).await?;
         for (caller, may) in [
@@ -82,13 +82,13 @@ board_rules! {
     }
 
     /// A guest may edit and delete nothing, and is shown that.
-    async fn a_guest_changes_nothing(suite: &Suite) -> TestResult {
+    async fn a_guest_cannot_edit_or_delete(suite: &Suite) -> TestResult {
         let ThreadFixture { at, .. } = ThreadFixture::new(suite).await?;
         may_change(&suite.guest()?, &at, false).await
     }
 
     /// A post exists only under its own thread.
-    async fn a_post_that_is_not_seen_there_is_not_edited(suite: &Suite) -> TestResult {
+    async fn a_post_is_not_found_in_another_thread(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
         let other = suite.thread(&alice, &forum).await?;
         for (thread, post) in [
@@ -104,7 +104,7 @@ board_rules! {
     }
 
     /// A post of a hidden forum is absent for an edit and a deletion.
-    async fn a_hidden_post_is_not_edited(suite: &Suite) -> TestResult {
+    async fn a_hidden_post_cannot_be_edited(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
         let sam = suite.moderator("sam", &forum).await?;
         let at = suite.thread(&sam, &forum).await?;
@@ -115,8 +115,8 @@ board_rules! {
     }
 
     /// In a locked thread only moderators edit and delete.
-    async fn a_locked_thread_is_edited_by_moderators(suite: &Suite) -> TestResult {
-        suite.require(Part::Locking)?;
+    async fn only_moderators_edit_in_a_locked_thread(suite: &Suite) -> TestResult {
+        suite.require(Capability::Locking)?;
         let (ThreadFixture { alice, at, .. }, mia) = moderated_thread(suite).await?;
         suite.fixture.set_locked(&at.thread_id, true).await?;
         may_change(&alice, &at, false).await?;
@@ -130,8 +130,8 @@ board_rules! {
     }
 
     /// When the edit window is over, authors can no longer edit or delete their posts; moderators can.
-    async fn an_edit_window_closes(suite: &Suite) -> TestResult {
-        suite.require(Part::EditWindow)?;
+    async fn authors_cannot_edit_after_the_edit_window(suite: &Suite) -> TestResult {
+        suite.require(Capability::EditWindow)?;
         let (ThreadFixture { alice, at, .. }, mia) = moderated_thread(suite).await?;
         suite.advance(Duration::from_secs(366 * 24 * 60 * 60));
         may_change(&alice, &at, false).await?;
@@ -143,7 +143,7 @@ board_rules! {
     }
 
     /// Whether the caller moderates is decided when the edit is made, not when the request arrives.
-    async fn a_moderator_who_is_one_no_longer_edits_no_longer(suite: &Suite) -> TestResult {
+    async fn a_dismissed_moderator_cannot_edit(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, at, .. }, mia) = moderated_thread(suite).await?;
         let cached = mia.cache_access().await?;
         suite.fixture.set_moderator(&forum, &mia.id(), false).await?;
@@ -152,7 +152,7 @@ board_rules! {
     }
 
     /// An edit or a deletion by a member who was banned since the request began is not made.
-    async fn a_banned_author_edits_no_longer(suite: &Suite) -> TestResult {
+    async fn a_banned_author_cannot_edit(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, alice, at, .. } = ThreadFixture::new(suite).await?;
         let before = otto.fetch_post(&at).await?;
         let cached = suite.banned_meanwhile(&alice).await?;

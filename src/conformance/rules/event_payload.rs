@@ -100,7 +100,7 @@ board_rules! {
     }
 
     /// An event has its forum, so that only those receive it who see the forum.
-    async fn an_event_says_where_it_happened(suite: &Suite) -> TestResult {
+    async fn an_event_names_its_forum(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
         let (sam, sue) = (suite.staff("sam").await?, suite.staff("sue").await?);
         let thread = sam.start(&forum, "Kettles", "Which one?").await.expect_ok()?;
@@ -116,7 +116,7 @@ board_rules! {
     }
 
     /// A rating without a post is in no forum.
-    async fn a_rating_without_a_post_is_in_no_forum(suite: &Suite) -> TestResult {
+    async fn a_rating_event_without_a_post_has_no_forum(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
         alice.rate_member(&bob.id_ref(), &rate(1, None)).await.expect_ok()?;
         let event = only(suite.recorded().await?)?;

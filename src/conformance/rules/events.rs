@@ -146,7 +146,7 @@ board_rules! {
 
 /// A thread with a reply, whose events are discarded.
 pub(crate) async fn recorded_thread(suite: &Suite) -> TestResult<ThreadFixture> {
-    suite.require(Part::Events)?;
+    suite.require(Capability::Events)?;
     let fixture = ThreadFixture::new(suite).await?;
     suite.recorded().await.map(|_| fixture)
 }

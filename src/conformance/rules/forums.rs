@@ -41,7 +41,7 @@ board_rules! {
 
     /// The parent of a forum is the nearest forum above it that the caller sees. A parent that is not in the list counts as
     /// none: the library removes it.
-    async fn a_parent_is_the_nearest_that_is_seen(suite: &Suite) -> TestResult {
+    async fn a_parent_is_the_nearest_visible_ancestor(suite: &Suite) -> TestResult {
         let top = suite.forum(Audience::Guests).await?;
         let hidden = suite.sub_forum(&top, Audience::Staff).await?;
         let seen = suite.sub_forum(&hidden, Audience::Guests).await?;
@@ -71,7 +71,7 @@ board_rules! {
     }
 
     /// A forum without threads has zero counts and no activity.
-    async fn an_empty_forum_counts_nothing(suite: &Suite) -> TestResult {
+    async fn an_empty_forum_has_zero_counts(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let found = alice.fetch_forum(&forum).await?;
         check_eq!((found.thread_count, found.post_count, found.last_activity_at), (0, 0, None))
@@ -93,7 +93,7 @@ board_rules! {
     }
 
     /// A forum's counts exclude its sub-forums.
-    async fn a_forum_does_not_count_what_is_below_it(suite: &Suite) -> TestResult {
+    async fn forum_counts_exclude_sub_forums(suite: &Suite) -> TestResult {
         let (above, alice) = suite.forum_and_member().await?;
         let below = suite.sub_forum(&above, Audience::Guests).await?;
         let before = alice.fetch_forum(&above).await?;
@@ -135,7 +135,7 @@ async fn snapshot(
     let mut seen = Vec::new();
     let callers = [Some(alice.clone()), suite.guest().ok()];
     for caller in callers.into_iter().flatten() {
-        let written = match suite.require(Part::Profiles) {
+        let written = match suite.require(Capability::Profiles) {
             Ok(()) => Some(caller.fetch_member(&writer.id_ref()).await?.post_count),
             Err(_) => None,
         };

@@ -6,7 +6,7 @@ board_rules! {
     mod members;
 
     /// A member is found by id and by name, and is the same for every caller.
-    async fn a_profile_is_found_by_id_and_by_name(suite: &Suite) -> TestResult {
+    async fn a_member_is_found_by_id_and_by_name(suite: &Suite) -> TestResult {
         suite.forum(Audience::Guests).await?;
         let [alice, bob] = suite.members(["alice", "bob"]).await?;
         let profile = bob.fetch_member(&alice.id_ref()).await?;
@@ -34,8 +34,8 @@ board_rules! {
     }
 
     /// The profile of a banned member stays.
-    async fn a_banned_members_profile_stays(suite: &Suite) -> TestResult {
-        suite.require(Part::Bans)?;
+    async fn a_banned_member_is_still_found(suite: &Suite) -> TestResult {
+        suite.require(Capability::Bans)?;
         let [alice, bob] = suite.members(["alice", "bob"]).await?;
         let before = bob.fetch_member(&alice.id_ref()).await?;
         suite.fixture.set_banned(&alice.id(), true).await?;
@@ -46,7 +46,7 @@ board_rules! {
     }
 
     /// A profile counts posts in forums that every member sees: a count reveals nothing of hidden forums.
-    async fn posts_count_where_every_member_may_read(suite: &Suite) -> TestResult {
+    async fn post_counts_exclude_hidden_forums(suite: &Suite) -> TestResult {
         let sam = suite.staff("sam").await?;
         let (alice, ada) = (suite.member("alice").await?, suite.admin("ada").await?);
         for (readers, posts) in
@@ -64,7 +64,7 @@ board_rules! {
     }
 
     /// The caller's own account agrees with the public profile.
-    async fn an_account_is_the_callers_own(suite: &Suite) -> TestResult {
+    async fn own_account_agrees_with_the_public_member(suite: &Suite) -> TestResult {
         let [alice, bob] = suite.members(["alice", "bob"]).await?;
         for caller in [&alice, &bob] {
             let owner = caller.get_me().await.expect_ok()?.owner;
@@ -78,7 +78,7 @@ board_rules! {
     /// `unreadMessages` is a count on a board with messages, and null on one without.
     async fn unread_messages_are_reported(suite: &Suite) -> TestResult {
         let account = suite.member("alice").await?.get_me().await.expect_ok()?;
-        let expected = suite.require(Part::Messages).is_ok().then_some(0);
+        let expected = suite.require(Capability::Messages).is_ok().then_some(0);
         check_eq!(account.unread_messages, expected)
     }
 }

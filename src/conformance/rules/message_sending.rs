@@ -6,7 +6,7 @@ board_rules! {
     mod message_sending;
 
     /// A recipient who is named several times gets one copy.
-    async fn a_recipient_who_is_named_twice_gets_one_copy(suite: &Suite) -> TestResult {
+    async fn a_repeated_recipient_gets_one_copy(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three(suite).await?;
         let to = [bob.name_ref(), carol.id_ref(), bob.id_ref(), bob.id_ref()];
         let sent = alice.send_message(&message(suite, to)).await.expect_ok()?.summary;
@@ -16,7 +16,7 @@ board_rules! {
     }
 
     /// A message to its sender has two copies, of which one is unread.
-    async fn a_member_may_write_to_themselves(suite: &Suite) -> TestResult {
+    async fn members_can_message_themselves(suite: &Suite) -> TestResult {
         let alice = suite.member("alice").await?;
         let sent = alice.send(suite, &[&alice]).await?.summary;
         let received = only(alice.inbox().await?)?;
@@ -26,7 +26,7 @@ board_rules! {
     }
 
     /// A message without recipients, subject or text is invalid.
-    async fn an_incomplete_message_is_refused(suite: &Suite) -> TestResult {
+    async fn an_incomplete_message_is_invalid(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
         let complete = message(suite, [bob.id_ref()]);
         for blank in ["", " \n"] {
@@ -61,8 +61,8 @@ board_rules! {
     }
 
     /// A member may not write to a recipient who ignores them, and the other recipients get nothing either.
-    async fn an_ignored_member_may_not_write(suite: &Suite) -> TestResult {
-        suite.require(Part::Ignoring)?;
+    async fn an_ignored_sender_is_forbidden(suite: &Suite) -> TestResult {
+        suite.require(Capability::Ignoring)?;
         let [alice, bob, carol] = three(suite).await?;
         suite.fixture.ignore(&carol.id(), &bob.id()).await?;
         let new = message(suite, [alice.id_ref(), carol.id_ref()]);
@@ -74,7 +74,7 @@ board_rules! {
     }
 
     /// A message of a member who was banned since the request began is not sent.
-    async fn a_banned_member_writes_no_longer(suite: &Suite) -> TestResult {
+    async fn a_banned_member_cannot_send_messages(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
         let cached = suite.banned_meanwhile(&alice).await?;
         cached.send_message(&message(suite, [bob.id_ref()])).await.expect_denied()?;

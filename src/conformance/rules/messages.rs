@@ -9,7 +9,7 @@ board_rules! {
     mod messages;
 
     /// The sender's copy is read, each recipient's is unread, and all copies have different ids.
-    async fn each_party_has_a_copy_of_its_own(suite: &Suite) -> TestResult {
+    async fn each_participant_has_a_separate_copy(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three(suite).await?;
         let sent = alice.send(suite, &[&bob, &carol]).await?.summary;
         let mut ids = BTreeSet::from([sent.message_id.clone()]);
@@ -61,7 +61,7 @@ board_rules! {
     }
 
     /// A folder is newest first, and reading it page by page finds each message once while others arrive.
-    async fn a_folder_is_walked_while_messages_come(suite: &Suite) -> TestResult {
+    async fn pagination_finds_each_message_once_during_writes(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
         let mut newest = Vec::new();
         for _ in 0..5 {
@@ -123,7 +123,7 @@ board_rules! {
     }
 
     /// Subject and body are returned as they were typed.
-    async fn a_message_is_kept_as_it_was_typed(suite: &Suite) -> TestResult {
+    async fn a_message_is_stored_verbatim(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
         let new = NewMessage {
             subject: "Grüße & 茶 <b>".into(),
@@ -146,8 +146,8 @@ board_rules! {
     }
 
     /// A message stays when its sender's account is removed, and lists the remaining recipients.
-    async fn a_message_outlives_accounts(suite: &Suite) -> TestResult {
-        suite.require(Part::Removal)?;
+    async fn a_message_remains_when_its_sender_is_removed(suite: &Suite) -> TestResult {
+        suite.require(Capability::Removal)?;
         let [alice, bob, carol] = three(suite).await?;
         alice.send(suite, &[&bob, &carol]).await?;
         for removed in [&alice, &carol] {

@@ -31,7 +31,7 @@ board_rules! {
     }
 
     /// A poll that awaits approval with its thread has no events.
-    async fn a_poll_that_awaits_approval_is_silent(suite: &Suite) -> TestResult {
+    async fn a_poll_awaiting_approval_emits_no_event(suite: &Suite) -> TestResult {
         let (forum, bob) = suite.forum_and_member().await?;
         let nora = suite.newcomer("nora").await?;
         let poll = PollFixture::by(nora, bob, forum, &with_poll(suite, tea())?).await?;
@@ -41,7 +41,7 @@ board_rules! {
     }
 
     /// Opening a message has no event, and neither has its receipt.
-    async fn reading_a_message_is_silent(suite: &Suite) -> TestResult {
+    async fn opening_a_message_emits_no_event(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
         let new = with(message(suite, [bob.id_ref()]), |new| new.request_receipt = true);
         alice.send_message(&new).await.expect_ok()?;
@@ -51,7 +51,7 @@ board_rules! {
     }
 
     /// Subscriptions have no events.
-    async fn following_is_silent(suite: &Suite) -> TestResult {
+    async fn subscribing_emits_no_event(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, at, .. } = recorded_thread(suite).await?;
         let target = SubscriptionTarget::Thread(at.thread_id);
         otto.subscribe(&target).await.expect_ok()?;
@@ -60,7 +60,7 @@ board_rules! {
     }
 
     /// A refused thread or reply has no event.
-    async fn a_refused_post_is_silent(suite: &Suite) -> TestResult {
+    async fn a_refused_post_emits_no_event(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, at, .. } = recorded_thread(suite).await?;
         alice.start(&forum, "", "Words").await.expect_validation_error("title")?;
         alice.answer(&at.thread_id, "").await.expect_validation_error("body")?;
@@ -68,7 +68,7 @@ board_rules! {
     }
 
     /// A refused edit has no event.
-    async fn a_refused_edit_is_silent(suite: &Suite) -> TestResult {
+    async fn a_refused_edit_emits_no_event(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, alice, at, .. } = recorded_thread(suite).await?;
         otto.edit(&at, "Other words").await.expect_forbidden()?;
         alice.edit(&at, "").await.expect_validation_error("body")?;
@@ -76,7 +76,7 @@ board_rules! {
     }
 
     /// A refused deletion has no event.
-    async fn a_refused_deletion_is_silent(suite: &Suite) -> TestResult {
+    async fn a_refused_deletion_emits_no_event(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, alice, first, at, .. } = recorded_thread(suite).await?;
         otto.delete_post(&at).await.expect_forbidden()?;
         alice.delete_post(&first).await.expect_forbidden()?;
@@ -84,7 +84,7 @@ board_rules! {
     }
 
     /// A refused vote and a refused edit of a poll have no events.
-    async fn a_refused_vote_is_silent(suite: &Suite) -> TestResult {
+    async fn a_refused_vote_emits_no_event(suite: &Suite) -> TestResult {
         let poll = recorded_poll(suite).await?;
         poll.cast(&poll.bob, &[]).await.expect_validation_error("optionIds")?;
         poll.edit(&poll.bob, &to_question("Which?")).await.expect_forbidden()?;
@@ -92,7 +92,7 @@ board_rules! {
     }
 
     /// A refused rating has no event.
-    async fn a_refused_rating_is_silent(suite: &Suite) -> TestResult {
+    async fn a_refused_rating_emits_no_event(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
         alice.rate_member(&alice.id_ref(), &rate(1, None)).await.expect_forbidden()?;
         alice.rate_member(&bob.id_ref(), &rate(0, None)).await.expect_validation_error("points")?;
@@ -100,7 +100,7 @@ board_rules! {
     }
 
     /// A refused message has no event, not even for its valid recipients.
-    async fn a_refused_message_is_silent(suite: &Suite) -> TestResult {
+    async fn a_refused_message_emits_no_event(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
         let new = message(suite, [bob.id_ref(), UserRef::Name("nobody".into())]);
         alice.send_message(&new).await.expect_not_found()?;

@@ -7,7 +7,7 @@ board_rules! {
 
     /// `canStartThread` is what the board then does.
     async fn can_start_thread_matches_permissions(suite: &Suite) -> TestResult {
-        suite.require(Part::StartingThreads)?;
+        suite.require(Capability::StartingThreads)?;
         let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
         let open = suite.forum(Audience::Guests).await?;
         let notices = suite.containing_forum(None, Audience::Guests, Audience::Staff).await?;
@@ -47,7 +47,7 @@ board_rules! {
 
     /// A locked thread takes replies only of moderators, and `canReply` says so.
     async fn only_moderators_reply_in_a_locked_thread(suite: &Suite) -> TestResult {
-        suite.require(Part::Locking)?;
+        suite.require(Capability::Locking)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let max = suite.moderator("max", &forum).await?;
         let thread = suite.thread(&alice, &forum).await?.thread_id;

@@ -8,7 +8,7 @@ board_rules! {
     mod poll_edits;
 
     /// The author of a poll and the moderators of its forum edit it, and others are forbidden.
-    async fn its_writer_and_moderators_edit_a_poll(suite: &Suite) -> TestResult {
+    async fn authors_and_moderators_edit_polls(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, tea()).await?;
         poll.edit(&poll.bob, &to_question("Which coffee?")).await.expect_forbidden()?;
         check_question(&poll.seen(&poll.bob).await?, "Which tea?")?;
@@ -24,8 +24,8 @@ board_rules! {
     }
 
     /// Only moderators edit the poll of a locked thread.
-    async fn a_locked_threads_poll_is_a_moderators(suite: &Suite) -> TestResult {
-        suite.require(Part::Locking)?;
+    async fn only_moderators_edit_a_locked_threads_poll(suite: &Suite) -> TestResult {
+        suite.require(Capability::Locking)?;
         let poll = PollFixture::new(suite, tea()).await?;
         suite.fixture.set_locked(&poll.thread, true).await?;
         let edit = to_question("Which coffee?");
@@ -35,7 +35,7 @@ board_rules! {
     }
 
     /// An edit by a moderator who was dismissed since the request began is not made.
-    async fn an_edit_is_decided_when_it_is_made(suite: &Suite) -> TestResult {
+    async fn a_dismissed_moderator_cannot_edit_a_poll(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, tea()).await?;
         let moderator = suite.moderator("mod", &poll.forum).await?;
         let cached = moderator.cache_access().await?;
@@ -58,7 +58,7 @@ board_rules! {
     }
 
     /// Before the first vote the author changes the options; afterwards that is a conflict, and moderators change them.
-    async fn options_that_were_voted_for_are_a_moderators(suite: &Suite) -> TestResult {
+    async fn only_moderators_change_options_after_a_vote(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, tea()).await?;
         let [green, black, herbs] = &poll.options;
         let without = to_options(&[(Some(green), "Green"), (Some(black), "Black")]);
@@ -76,7 +76,7 @@ board_rules! {
 
     /// Before the first vote the author changes the question; afterwards a different question is a conflict, and moderators
     /// change it.
-    async fn a_question_that_was_voted_on_is_a_moderators(suite: &Suite) -> TestResult {
+    async fn only_moderators_change_the_question_after_a_vote(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, tea()).await?;
         poll.edit(&poll.alice, &to_question("Which coffee?")).await.expect_ok()?;
         poll.cast(&poll.bob, &[1]).await.expect_ok()?;
@@ -90,7 +90,7 @@ board_rules! {
     }
 
     /// The author may not lower `maxChoices` below the number of options of a vote. A moderator may, and the vote is kept.
-    async fn choices_that_were_made_are_a_moderators(suite: &Suite) -> TestResult {
+    async fn only_moderators_lower_max_choices_below_a_vote(suite: &Suite) -> TestResult {
         let poll = PollFixture::with_max_choices(suite, 3).await?;
         poll.cast(&poll.alice, &[1]).await.expect_ok()?;
         poll.cast(&poll.bob, &[0, 2]).await.expect_ok()?;
@@ -104,7 +104,7 @@ board_rules! {
     }
 
     /// The votes of a removed option are removed. A member whose options are all removed has no vote.
-    async fn a_removed_option_takes_its_votes(suite: &Suite) -> TestResult {
+    async fn removing_an_option_removes_its_votes(suite: &Suite) -> TestResult {
         let poll = PollFixture::with_max_choices(suite, 2).await?;
         let [green, black, _] = &poll.options;
         let moderator = suite.moderator("mod", &poll.forum).await?;
@@ -122,7 +122,7 @@ board_rules! {
     }
 
     /// An invalid edit changes nothing.
-    async fn a_refused_edit_changes_nothing(suite: &Suite) -> TestResult {
+    async fn an_invalid_edit_changes_nothing(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, tea()).await?;
         let before = poll.seen(&poll.alice).await?;
         let [green, black, _] = &poll.options;
@@ -148,7 +148,7 @@ board_rules! {
     }
 
     /// A `closesAt` in the past closes a poll at once, and without `closesAt` it is open again.
-    async fn an_end_is_set_and_taken_away(suite: &Suite) -> TestResult {
+    async fn closes_at_can_be_set_and_cleared(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, tea()).await?;
         let end = suite.now().saturating_sub(Duration::from_secs(60));
         for closes_at in [Some(end), None] {
@@ -162,7 +162,7 @@ board_rules! {
 
     /// An edit of an older version is a conflict. A vote makes no version.
     async fn a_stale_edit_is_a_conflict(suite: &Suite) -> TestResult {
-        suite.require(Part::Versions)?;
+        suite.require(Capability::Versions)?;
         let poll = PollFixture::new(suite, tea()).await?;
         check_eq!(poll.seen(&poll.alice).await?.version, 1)?;
         poll.cast(&poll.bob, &[0]).await.expect_ok()?;

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use super::*;
+use crate::host::ResourceRef;
 
 board_rules! {
     mod polls;
 
     /// A thread that was started with a poll has it, and no other thread does.
-    async fn a_poll_comes_with_its_thread(suite: &Suite) -> TestResult {
+    async fn a_poll_belongs_to_its_thread(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, tea()).await?;
         let thread = poll.bob.fetch_thread(&poll.thread).await?;
         check_eq!(thread.poll_id.as_ref(), Some(&poll.id))?;
@@ -25,8 +26,15 @@ board_rules! {
         poll.bob.get_poll(&plain).await.expect_path_not_found()
     }
 
+    /// A poll is in the forum of its thread.
+    async fn a_poll_is_in_the_forum_of_its_thread(suite: &Suite) -> TestResult {
+        suite.forum(Audience::Guests).await?;
+        let poll = PollFixture::new(suite, tea()).await?;
+        check_eq!(poll.bob.containing_forum(&ResourceRef::Poll(&poll.id)).await.expect_ok()?, poll.forum)
+    }
+
     /// An invalid poll is refused with its thread, and nothing is written.
-    async fn a_refused_poll_leaves_no_thread(suite: &Suite) -> TestResult {
+    async fn an_invalid_poll_creates_no_thread(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let options = |texts: &[&str]| {
             with(tea(), |poll| poll.options = texts.iter().map(ToString::to_string).collect())
@@ -56,7 +64,7 @@ board_rules! {
     async fn a_hidden_threads_poll_is_not_found(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, tea()).await?;
         poll.seen(&poll.bob).await?;
-        suite.require(Part::HiddenForums)?;
+        suite.require(Capability::HiddenForums)?;
         suite.fixture.set_readers(&poll.forum, Audience::Staff).await?;
         poll.bob.get_poll(&poll.thread).await.expect_path_not_found()?;
         poll.cast(&poll.bob, &[0]).await.expect_path_not_found()?;
@@ -68,14 +76,14 @@ board_rules! {
     }
 
     /// The guest sees a poll, without a vote.
-    async fn a_guest_sees_polls(suite: &Suite) -> TestResult {
+    async fn guests_see_polls(suite: &Suite) -> TestResult {
         let guest = suite.guest()?;
         let poll = PollFixture::new(suite, tea()).await?;
         poll.cast(&poll.alice, &[0]).await.expect_ok()?;
         let seen = poll.seen(&guest).await?;
         check_counts(&seen, &[1, 0, 0], 1)?;
         check_eq!(seen.own_vote, None)?;
-        suite.require(Part::HiddenForums)?;
+        suite.require(Capability::HiddenForums)?;
         suite.fixture.set_readers(&poll.forum, Audience::Members).await?;
         guest.get_poll(&poll.thread).await.expect_path_not_found()
     }
@@ -124,8 +132,8 @@ board_rules! {
     }
 
     /// A poll closes at its `closesAt`, and takes no votes afterwards.
-    async fn a_poll_closes_by_itself(suite: &Suite) -> TestResult {
-        suite.require(Part::SuiteClock)?;
+    async fn a_poll_closes_at_its_closing_time(suite: &Suite) -> TestResult {
+        suite.require(Capability::SuiteClock)?;
         let end = suite.now().saturating_add(Duration::from_secs(3600));
         let terms = with(tea(), |poll| poll.closes_at = Some(end));
         let poll = PollFixture::new(suite, terms).await?;

@@ -6,7 +6,7 @@ board_rules! {
     mod posts;
 
     /// The oldest post comes first, and is the thread's first.
-    async fn the_oldest_comes_first(suite: &Suite) -> TestResult {
+    async fn the_oldest_post_comes_first(suite: &Suite) -> TestResult {
         let (alice, thread, ids) = write_posts(suite, 4).await?;
         let page = alice.list_posts(&thread, &ListPostsParams::default()).await.expect_ok()?.value;
         check_eq!((post_ids(&page.items), page.next), (ids.clone(), None))?;
@@ -14,8 +14,8 @@ board_rules! {
     }
 
     /// Posts are numbered upwards from 1.
-    async fn numbers_go_up_from_one(suite: &Suite) -> TestResult {
-        suite.require(Part::PostNumbers)?;
+    async fn post_numbers_increase_from_one(suite: &Suite) -> TestResult {
+        suite.require(Capability::PostNumbers)?;
         let (alice, thread, _) = write_posts(suite, 4).await?;
         let posts = alice.fetch_posts(&thread).await?;
         check_eq!(posts.first().map(|post| post.number), Some(1))?;
@@ -23,14 +23,14 @@ board_rules! {
     }
 
     /// Pages of any size have no gap and no overlap, and `next` is null exactly when nothing follows.
-    async fn pages_of_any_size_meet(suite: &Suite) -> TestResult {
+    async fn pages_have_no_gap_or_overlap(suite: &Suite) -> TestResult {
         let (alice, thread, ids) = write_posts(suite, 6).await?;
         let limits = [1, 2, 3, 5, 6, 7, 100];
         pages_meet(&alice, &thread, &limits, &ids, |post| post.post_id.clone()).await
     }
 
     /// Reading page by page finds each post that existed all along once, in order, whatever is written meanwhile.
-    async fn a_walk_meets_each_post_once_while_others_write(suite: &Suite) -> TestResult {
+    async fn pagination_finds_each_post_once_during_writes(suite: &Suite) -> TestResult {
         let (alice, thread, ids) = write_posts(suite, 9).await?;
         let mut pager = Pager::new(2);
         while pager.has_next() {
@@ -45,7 +45,7 @@ board_rules! {
     }
 
     /// Posts of the same moment are listed once each, too.
-    async fn posts_of_one_moment_are_walked_once(suite: &Suite) -> TestResult {
+    async fn posts_with_equal_times_are_listed_once(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 1).await?;
         let mut written = Vec::new();
         for author in suite.members(["ann", "ben", "cem", "dan", "eve"]).await? {
@@ -58,8 +58,8 @@ board_rules! {
     }
 
     /// An empty page of an existing thread is not an absent thread.
-    async fn an_empty_page_is_no_absent_thread(suite: &Suite) -> TestResult {
-        suite.require(Part::SuiteClock)?;
+    async fn an_empty_page_is_not_an_error(suite: &Suite) -> TestResult {
+        suite.require(Capability::SuiteClock)?;
         let (alice, thread, _) = write_posts(suite, 2).await?;
         let list = ListPostsParams { since: Some(suite.now()), ..ListPostsParams::default() };
         let page = alice.list_posts(&thread, &list).await.expect_ok()?.value;
@@ -69,8 +69,8 @@ board_rules! {
     }
 
     /// `since` selects posts later than that moment, and not at it.
-    async fn since_takes_what_was_posted_later(suite: &Suite) -> TestResult {
-        suite.require(Part::SuiteClock)?;
+    async fn since_selects_later_posts(suite: &Suite) -> TestResult {
+        suite.require(Capability::SuiteClock)?;
         let (alice, thread, _) = write_posts(suite, 4).await?;
         let posts = alice.fetch_posts(&thread).await?;
         for (index, post) in posts.iter().enumerate() {
@@ -81,7 +81,7 @@ board_rules! {
     }
 
     /// A page can begin at a post, which is its first item.
-    async fn a_page_begins_at_the_post_that_is_named(suite: &Suite) -> TestResult {
+    async fn from_selects_the_first_post(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 4).await?;
         let posts = alice.fetch_posts(&thread).await?;
         for (index, post) in posts.iter().enumerate() {
@@ -92,8 +92,8 @@ board_rules! {
     }
 
     /// With `from` and `since`, a page begins at the later of the two.
-    async fn from_and_since_both_hold(suite: &Suite) -> TestResult {
-        suite.require(Part::SuiteClock)?;
+    async fn from_and_since_can_be_combined(suite: &Suite) -> TestResult {
+        suite.require(Capability::SuiteClock)?;
         let (alice, thread, _) = write_posts(suite, 5).await?;
         let posts = alice.fetch_posts(&thread).await?;
         for (from, post) in posts.iter().enumerate() {
@@ -111,7 +111,7 @@ board_rules! {
     }
 
     /// `from` has to name a post of the thread.
-    async fn a_page_begins_at_no_post_of_another_thread(suite: &Suite) -> TestResult {
+    async fn from_rejects_a_post_of_another_thread(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 2).await?;
         let forum = alice.fetch_thread(&thread).await?.forum_id;
         let other = suite.thread(&alice, &forum).await?.post_id;
@@ -129,9 +129,9 @@ board_rules! {
     }
 
     /// A page has the requested forms of the bodies, and null for the other.
-    async fn a_page_carries_the_forms_that_are_asked_for(suite: &Suite) -> TestResult {
+    async fn a_page_has_the_requested_body_formats(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 2).await?;
-        let has_source = suite.require(Part::SourceMarkup).is_ok();
+        let has_source = suite.require(Capability::SourceMarkup).is_ok();
         for (body, source, html) in [
             (BodyFormat::Both, has_source, true),
             (BodyFormat::Source, has_source, false),

@@ -8,8 +8,8 @@ board_rules! {
     mod receipts;
 
     /// `readAt` is the time of the first opening.
-    async fn a_message_is_read_once(suite: &Suite) -> TestResult {
-        suite.require(Part::SuiteClock)?;
+    async fn read_at_is_the_time_of_the_first_opening(suite: &Suite) -> TestResult {
+        suite.require(Capability::SuiteClock)?;
         let (_, bob, copy) = received_by_bob(suite, false).await?;
         suite.advance(Duration::from_secs(60));
         let first = suite.now();
@@ -23,7 +23,7 @@ board_rules! {
     }
 
     /// `Opening::Peek` shows the message and changes nothing.
-    async fn a_peek_changes_nothing(suite: &Suite) -> TestResult {
+    async fn opening_without_mark_read_changes_nothing(suite: &Suite) -> TestResult {
         let (alice, bob, copy) = received_by_bob(suite, true).await?;
         let shown = bob.open_message(&copy, &MarkRead::No).await.expect_ok()?.summary;
         check_eq!(shown.read_at, None)?;
@@ -32,7 +32,7 @@ board_rules! {
     }
 
     /// Without `requestReceipt` no receipt is sent.
-    async fn no_receipt_comes_unasked(suite: &Suite) -> TestResult {
+    async fn no_receipt_is_sent_unless_requested(suite: &Suite) -> TestResult {
         let (alice, bob, copy) = received_by_bob(suite, false).await?;
         check!(bob.open(&copy).await?.summary.read_at.is_some())?;
         check_eq!(alice.inbox().await?, [])
@@ -40,7 +40,7 @@ board_rules! {
 
     /// However many openings race, the sender gets one receipt: a message from the reader that names the subject.
     async fn concurrent_openings_send_one_receipt(suite: &Suite) -> TestResult {
-        suite.require(Part::Receipts)?;
+        suite.require(Capability::Receipts)?;
         let (alice, bob, copy) = received_by_bob(suite, true).await?;
         let subject = only(bob.inbox().await?)?.subject;
         let openings = repeat_n((bob.clone(), copy.clone()), 16)
@@ -59,7 +59,7 @@ board_rules! {
 
     /// Each reader sends their own receipt, and opening a receipt sends none.
     async fn each_reader_sends_one_receipt(suite: &Suite) -> TestResult {
-        suite.require(Part::Receipts)?;
+        suite.require(Capability::Receipts)?;
         let [alice, bob, carol] = three(suite).await?;
         let new = message(suite, [bob.id_ref(), carol.id_ref()]);
         let new = with(new, |new| new.request_receipt = true);
@@ -81,8 +81,8 @@ board_rules! {
     }
 
     /// A receipt is unread until it is opened.
-    async fn a_receipt_is_unread(suite: &Suite) -> TestResult {
-        suite.require(Part::Receipts)?;
+    async fn a_receipt_is_unread_until_opened(suite: &Suite) -> TestResult {
+        suite.require(Capability::Receipts)?;
         let (alice, bob, copy) = received_by_bob(suite, true).await?;
         bob.open(&copy).await?;
         alice.has_unread(1).await?;
@@ -93,8 +93,8 @@ board_rules! {
     }
 
     /// A sender who ignores the reader does not make the opening fail.
-    async fn an_ignored_reader_opens_as_any_other(suite: &Suite) -> TestResult {
-        suite.require(Part::Ignoring)?;
+    async fn a_message_opens_when_its_sender_ignores_the_reader(suite: &Suite) -> TestResult {
+        suite.require(Capability::Ignoring)?;
         let (alice, bob, copy) = received_by_bob(suite, true).await?;
         suite.fixture.ignore(&alice.id(), &bob.id()).await?;
         bob.open(&copy).await.map(drop)
@@ -102,7 +102,7 @@ board_rules! {
 
     /// A sender whose account is removed does not make the opening fail.
     async fn a_message_opens_when_its_sender_is_removed(suite: &Suite) -> TestResult {
-        suite.require(Part::Removal)?;
+        suite.require(Capability::Removal)?;
         let (alice, bob, copy) = received_by_bob(suite, true).await?;
         suite.fixture.remove_account(&alice.id()).await?;
         check!(bob.open(&copy).await?.summary.read_at.is_some())
@@ -110,7 +110,7 @@ board_rules! {
 
     /// All copies show whether a receipt was requested.
     async fn receipt_requested_is_returned(suite: &Suite) -> TestResult {
-        suite.require(Part::Receipts)?;
+        suite.require(Capability::Receipts)?;
         let [alice, bob, _] = three(suite).await?;
         for requested in [true, false] {
             let new = message(suite, [bob.id_ref()]);

@@ -7,8 +7,8 @@ board_rules! {
     mod replies;
 
     /// A body is returned as it was typed.
-    async fn a_body_is_kept_as_it_was_typed(suite: &Suite) -> TestResult {
-        suite.require(Part::SourceMarkup)?;
+    async fn a_body_is_stored_verbatim(suite: &Suite) -> TestResult {
+        suite.require(Capability::SourceMarkup)?;
         let (alice, thread, _) = write_posts(suite, 1).await?;
         let typed = "Grüße, 茶 & \"tea\" <b>\n\n- ☕️";
         let post = alice.answer(&thread, typed).await.expect_ok()?;
@@ -25,19 +25,19 @@ board_rules! {
     }
 
     /// A new reply is visible, was never edited, and has version 1.
-    async fn a_new_reply_is_as_it_was_written(suite: &Suite) -> TestResult {
+    async fn a_new_reply_is_visible_and_unedited(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 1).await?;
         let post = alice.answer(&thread, "Green.").await.expect_ok()?;
         check_eq!((post.state, post.version), (ContentState::Visible, 1))?;
         check_eq!((post.edited_at, post.edited_by), (None, None))?;
-        match suite.require(Part::SuiteClock) {
+        match suite.require(Capability::SuiteClock) {
             Ok(()) => check_eq!(post.created_at, suite.now()),
             Err(_) => Ok(()),
         }
     }
 
     /// A reply is at once the last of its thread, and counted.
-    async fn a_reply_is_the_last_of_its_thread_at_once(suite: &Suite) -> TestResult {
+    async fn a_reply_becomes_the_last_post(suite: &Suite) -> TestResult {
         let (_, thread, ids) = write_posts(suite, 2).await?;
         let bob = suite.member("bob").await?;
         let reply = bob.answer(&thread, "Green.").await.expect_ok()?;
@@ -62,13 +62,13 @@ board_rules! {
     }
 
     /// Replies that are written at once are all listed, each with its own number, and all counted.
-    async fn replies_at_once_are_all_there(suite: &Suite) -> TestResult {
+    async fn concurrent_replies_are_all_stored(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 1).await?;
         let written = suite.replies_at_once(&thread).await?.len();
         let posts = alice.fetch_posts(&thread).await?;
         check_eq!(posts.len(), written + 1)?;
         check_eq!(alice.fetch_thread(&thread).await?.reply_count, written as u64)?;
-        suite.require(Part::PostNumbers)?;
+        suite.require(Capability::PostNumbers)?;
         numbers_rise(&posts)
     }
 }

@@ -19,7 +19,7 @@ board_rules! {
             check_eq!((&rating.user_id, &rating.post_id), (&bob.id(), &None))?;
             check_eq!((rating.points, rating.reputation), (points, total))?;
             check_eq!(rating.comment, "Well said.")?;
-            if suite.require(Part::SuiteClock).is_ok() {
+            if suite.require(Capability::SuiteClock).is_ok() {
                 check_eq!(rating.created_at, suite.now())?;
             }
             has_reputation(&bob, total).await?;
@@ -37,7 +37,7 @@ board_rules! {
     }
 
     /// An unknown member is absent.
-    async fn an_unknown_member_has_no_profile(suite: &Suite) -> TestResult {
+    async fn an_unknown_member_cannot_be_rated(suite: &Suite) -> TestResult {
         let alice = suite.member("alice").await?;
         for user in [UserRef::Id(i64::MAX.into()), UserRef::Name("nobody".into())] {
             alice.rate_member(&user, &rate(1, None)).await.expect_path_not_found()?;
@@ -46,13 +46,13 @@ board_rules! {
     }
 
     /// A rating of 0 points is invalid.
-    async fn a_rating_has_points(suite: &Suite) -> TestResult {
+    async fn a_rating_of_zero_points_is_invalid(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
         alice.rate_member(&bob.id_ref(), &rate(0, None)).await.expect_validation_error("points")
     }
 
     /// Each member rates a post once, whatever else they rate.
-    async fn a_post_is_rated_once(suite: &Suite) -> TestResult {
+    async fn a_member_rates_a_post_once(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three(suite).await?;
         let forum = suite.forum(Audience::Guests).await?;
         let one = suite.thread(&bob, &forum).await?.post_id;
@@ -70,8 +70,8 @@ board_rules! {
     }
 
     /// Without a post, a member rates another once in 24 hours.
-    async fn a_member_is_rated_once_a_day(suite: &Suite) -> TestResult {
-        suite.require(Part::SuiteClock)?;
+    async fn a_member_rates_another_once_a_day(suite: &Suite) -> TestResult {
+        suite.require(Capability::SuiteClock)?;
         let [alice, bob, carol] = three(suite).await?;
         let once = rate(1, None);
         alice.rate_member(&bob.id_ref(), &once).await.expect_ok()?;
@@ -89,7 +89,7 @@ board_rules! {
     }
 
     /// The post of a rating has to be the member's: another post is not found.
-    async fn a_rating_is_for_a_post_of_the_member(suite: &Suite) -> TestResult {
+    async fn a_rated_post_must_belong_to_the_member(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three(suite).await?;
         let forum = suite.forum(Audience::Guests).await?;
         let carols = suite.thread(&carol, &forum).await?.post_id;
@@ -101,7 +101,7 @@ board_rules! {
 
     /// A post that the rater does not see when the rating is made is not found.
     async fn an_invisible_post_cannot_be_rated(suite: &Suite) -> TestResult {
-        suite.require(Part::HiddenForums)?;
+        suite.require(Capability::HiddenForums)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let (sam, sue) = (suite.staff("sam").await?, suite.staff("sue").await?);
         let hidden = rate(1, Some(&suite.thread(&sam, &forum).await?.post_id));
@@ -141,7 +141,7 @@ board_rules! {
     }
 
     /// A rating by a member who was banned since the request began does not count.
-    async fn a_banned_member_rates_no_longer(suite: &Suite) -> TestResult {
+    async fn a_banned_member_cannot_rate(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three(suite).await?;
         let cached = suite.banned_meanwhile(&alice).await?;
         cached.rate_member(&bob.id_ref(), &rate(1, None)).await.expect_denied()?;

@@ -42,7 +42,7 @@ board_rules! {
     }
 
     /// A letter with a combining accent equals the precomposed letter, in texts and in queries.
-    async fn a_word_is_found_however_it_is_coded(suite: &Suite) -> TestResult {
+    async fn a_word_matches_in_any_unicode_form(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         let [one, two, _] = &library.posts(["Grün", "Gru\u{308}n", "Gr"]).await?;
         library.finds("grün", &[two, one]).await?;
@@ -50,7 +50,7 @@ board_rules! {
     }
 
     /// An excluded word with an accent is in no hit, in either form.
-    async fn a_word_is_excluded_however_it_is_coded(suite: &Suite) -> TestResult {
+    async fn an_excluded_word_matches_in_any_unicode_form(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         let [tea, ..] = &library.posts(["tea", "tea, grün", "tea, gru\u{308}n"]).await?;
         library.finds("tea -grün", &[tea]).await?;
@@ -58,7 +58,7 @@ board_rules! {
     }
 
     /// A word whose marks are not letters, as in Hindi, is found as any other, and its excerpt shows it.
-    async fn a_word_with_marks_is_found(suite: &Suite) -> TestResult {
+    async fn a_word_with_combining_marks_is_found(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         let [both, tea, hindi] = &library.posts(["हिन्दी चाय", "चाय", "एक कप हिन्दी"]).await?;
         library.finds("हिन्दी", &[hindi, both]).await?;
@@ -80,7 +80,7 @@ board_rules! {
     }
 
     /// A search can be limited to titles or to posts.
-    async fn titles_and_posts_are_searched_apart(suite: &Suite) -> TestResult {
+    async fn titles_and_posts_are_searched_separately(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         let title = library.thread("Tea", "a cup").await?;
         let body = library.thread("Cup", "of tea").await?;
@@ -113,7 +113,7 @@ board_rules! {
     }
 
     /// With `show=threads`, each thread is one hit, however many of its posts match.
-    async fn a_thread_is_one_hit(suite: &Suite) -> TestResult {
+    async fn each_thread_is_one_hit(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         let [talk, ..] = library.posts(["tea", "tea", "no", "tea"]).await?;
         let [other] = library.posts(["tea"]).await?;
@@ -124,7 +124,7 @@ board_rules! {
     }
 
     /// A search in forums covers their sub-forums.
-    async fn a_forum_is_searched_with_its_sub_forums(suite: &Suite) -> TestResult {
+    async fn a_forum_filter_includes_sub_forums(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         let (top, alice) = (&library.forum, &library.alice);
         let below = &suite.sub_forum(top, Audience::Guests).await?;
@@ -147,7 +147,7 @@ board_rules! {
     }
 
     /// A search can be limited to an author, who is named by id or by name.
-    async fn an_author_is_named_by_id_or_by_name(suite: &Suite) -> TestResult {
+    async fn an_author_filter_accepts_an_id_or_a_name(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         let bob = suite.member("bob").await?;
         let thread = library.thread("x", "tea").await?.thread_id;
@@ -159,8 +159,8 @@ board_rules! {
     }
 
     /// A search can be limited to a time span.
-    async fn a_span_of_time_has_a_beginning_and_an_end(suite: &Suite) -> TestResult {
-        suite.require(Part::SuiteClock)?;
+    async fn a_date_range_limits_the_hits(suite: &Suite) -> TestResult {
+        suite.require(Capability::SuiteClock)?;
         let library = SearchFixture::new(suite).await?;
         let mut posts = Vec::new();
         for _ in 0..3 {
@@ -184,8 +184,8 @@ board_rules! {
     }
 
     /// A time span includes the instant at which it starts, and excludes the instant at which it ends.
-    async fn a_span_of_time_includes_its_start_and_excludes_its_end(suite: &Suite) -> TestResult {
-        suite.require(Part::SuiteClock)?;
+    async fn a_date_range_includes_its_start_and_excludes_its_end(suite: &Suite) -> TestResult {
+        suite.require(Capability::SuiteClock)?;
         let library = SearchFixture::new(suite).await?;
         let minute = Duration::from_secs(60);
         let day = minute * 60 * 24;
@@ -206,7 +206,7 @@ board_rules! {
     }
 
     /// An unknown forum or author gives no hits, and is not an error.
-    async fn absent_terms_give_no_hits(suite: &Suite) -> TestResult {
+    async fn an_unknown_forum_or_author_gives_no_hits(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         library.thread("x", "tea").await?;
         for id in ["nothing", "987654321"] {

@@ -12,7 +12,7 @@ board_rules! {
     mod search_paging;
 
     /// Pages of any size have no gap and no overlap, newest or oldest first, and `next` is null exactly when nothing follows.
-    async fn pages_of_any_size_meet(suite: &Suite) -> TestResult {
+    async fn pages_have_no_gap_or_overlap(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         let mut posts = library.posts(["tea"; 6]).await?.map(|at| at.post_id);
         for sort in [SearchSort::Oldest, SearchSort::Newest] {
@@ -24,7 +24,7 @@ board_rules! {
     }
 
     /// With `sort=relevance` the scores do not rise, and each post is found once.
-    async fn the_best_come_first(suite: &Suite) -> TestResult {
+    async fn the_best_matches_come_first(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         let texts = ["tea", "tea tea tea", "a long text on tea", "tea cup", "tea"];
         let posts = library.posts(texts).await?.map(|at| at.post_id);
@@ -38,7 +38,7 @@ board_rules! {
     }
 
     /// Reading page by page, in any order, finds each post that existed all along once, whatever is written meanwhile.
-    async fn a_walk_meets_each_hit_once_while_others_write(suite: &Suite) -> TestResult {
+    async fn pagination_finds_each_hit_once_during_writes(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         let texts = ["tea", "tea tea", "tea cup", "no more tea", "tea, tea"];
         let posts = library.posts(texts).await?;
@@ -58,7 +58,7 @@ board_rules! {
 
     /// With `show=threads`, a thread's hit is its newest match under `sort=newest` and its oldest one under `sort=oldest`,
     /// and the hits are in that order. Posts that do not match move no thread.
-    async fn a_thread_comes_by_its_newest_or_oldest_match(suite: &Suite) -> TestResult {
+    async fn threads_are_sorted_by_their_newest_or_oldest_match(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         let [one_first] = library.posts(["no"]).await?;
         let [two_first] = &library.posts(["tea"]).await?;
@@ -80,7 +80,7 @@ board_rules! {
 
     /// With `show=threads` and `sort=relevance`, a thread's hit is its best match, with that match's score, and the best
     /// thread comes first.
-    async fn a_thread_comes_by_its_best_match(suite: &Suite) -> TestResult {
+    async fn threads_are_sorted_by_their_best_match(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         library.posts(["a long text on tea", "tea"]).await?;
         library.posts(["tea tea tea", "no more tea"]).await?;
@@ -102,7 +102,7 @@ board_rules! {
     }
 
     /// Each thread is one hit in any order, however far apart its matches are.
-    async fn a_walk_meets_each_thread_once(suite: &Suite) -> TestResult {
+    async fn pagination_finds_each_thread_once(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         let mut threads = Vec::new();
         for _ in 0..3 {
@@ -127,7 +127,7 @@ board_rules! {
     /// Reading threads page by page, in any order, finds each thread that existed all along once, whatever is written
     /// meanwhile: matches in threads that were read and in others, and new threads. A thread stays in the list when a match
     /// is deleted that was not read yet, or that is not the thread's hit.
-    async fn a_walk_meets_each_thread_once_while_others_write(suite: &Suite) -> TestResult {
+    async fn pagination_finds_each_thread_once_during_writes(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         let mia = suite.moderator("mia", &library.forum).await?;
         for sort in SORTS {

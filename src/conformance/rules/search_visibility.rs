@@ -30,7 +30,7 @@ board_rules! {
     }
 
     /// Guests find only posts that they see.
-    async fn a_guest_finds_what_guests_see(suite: &Suite) -> TestResult {
+    async fn guests_find_only_visible_posts(suite: &Suite) -> TestResult {
         let (guest, library) = (suite.guest()?, SearchFixture::new(suite).await?);
         let members = suite.forum(Audience::Members).await?;
         let seen = library.thread("x", "tea").await?;
@@ -41,7 +41,7 @@ board_rules! {
     }
 
     /// A hidden sub-forum is not searched with its parent, and a search in a hidden forum covers no visible sub-forum.
-    async fn a_hidden_sub_forum_is_not_found_through_its_parent(suite: &Suite) -> TestResult {
+    async fn a_search_in_a_parent_omits_a_hidden_sub_forum(suite: &Suite) -> TestResult {
         let library = SearchFixture::new(suite).await?;
         let sam = suite.staff("sam").await?;
         let middle = suite.sub_forum(&library.forum, Audience::Staff).await?;
@@ -62,7 +62,7 @@ board_rules! {
 
     /// Access is looked up for every search.
     async fn visibility_is_checked_on_each_search(suite: &Suite) -> TestResult {
-        suite.require(Part::HiddenForums)?;
+        suite.require(Capability::HiddenForums)?;
         let library = SearchFixture::new(suite).await?;
         let first = library.thread("x", "tea").await?;
         for (readers, found) in [(Audience::Staff, vec![]), (Audience::Guests, vec![&first])] {

@@ -10,7 +10,7 @@ board_rules! {
     mod service;
 
     /// Reads of visible resources are answered to members and to guests.
-    async fn reads_are_answered_to_members_and_guests(suite: &Suite) -> TestResult {
+    async fn members_and_guests_can_read_visible_resources(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let thread = suite.thread(&alice, &forum).await?.thread_id;
         let api = suite.api();
@@ -33,7 +33,7 @@ board_rules! {
     }
 
     /// The responses for a hidden thread and for one that never existed are the same bytes.
-    async fn hidden_and_absent_are_the_same_bytes(suite: &Suite) -> TestResult {
+    async fn hidden_and_missing_resources_have_equal_responses(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
         let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
         let hidden = suite.thread(&sam, &forum).await?.thread_id;
@@ -41,7 +41,7 @@ board_rules! {
         let api = suite.api();
         let client = api.as_member(&alice.id().to_string());
         for rest in ["", "/posts", "/poll"] {
-            if rest == "/poll" && suite.require(Part::Polls).is_err() {
+            if rest == "/poll" && suite.require(Capability::Polls).is_err() {
                 continue;
             }
             let one = client.get(&format!("/threads/{hidden}{rest}")).await;
@@ -57,8 +57,8 @@ board_rules! {
 
     /// Between two requests with one token, a hidden forum becomes absent, and a banned owner is refused.
     async fn a_token_never_outlives_its_owners_access(suite: &Suite) -> TestResult {
-        suite.require(Part::HiddenForums)?;
-        suite.require(Part::Bans)?;
+        suite.require(Capability::HiddenForums)?;
+        suite.require(Capability::Bans)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let path = format!("/threads/{}", suite.thread(&alice, &forum).await?.thread_id);
         let api = suite.api();
@@ -71,8 +71,8 @@ board_rules! {
     }
 
     /// While the board is offline, only administrators get answers.
-    async fn an_offline_board_serves_administrators_only(suite: &Suite) -> TestResult {
-        suite.require(Part::Offline)?;
+    async fn an_offline_board_serves_only_administrators(suite: &Suite) -> TestResult {
+        suite.require(Capability::Offline)?;
         let (alice, ada) = (suite.member("alice").await?, suite.admin("ada").await?);
         suite.fixture.set_offline(true).await?;
         let api = suite.api();
@@ -84,7 +84,7 @@ board_rules! {
     }
 
     /// Cursors lead through a list to its end.
-    async fn cursors_lead_to_the_end(suite: &Suite) -> TestResult {
+    async fn cursors_reach_the_last_page(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let thread = suite.thread(&alice, &forum).await?.thread_id;
         for _ in 0..4 {

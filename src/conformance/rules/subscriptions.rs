@@ -6,7 +6,7 @@ board_rules! {
     mod subscriptions;
 
     /// The first `follow` makes a subscription, and later ones return the same.
-    async fn following_twice_is_following_once(suite: &Suite) -> TestResult {
+    async fn a_repeated_subscribe_returns_the_existing_subscription(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
         for target in [SubscriptionTarget::Thread(at.thread_id), SubscriptionTarget::Forum(forum)] {
             let first = alice.subscribe(&target).await.expect_ok()?;
@@ -37,7 +37,7 @@ board_rules! {
     }
 
     /// The list starts with the newest, its pages have no gap, and one kind can be selected.
-    async fn subscriptions_are_walked_newest_first(suite: &Suite) -> TestResult {
+    async fn subscriptions_are_listed_newest_first(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, otto, alice, .. } = ThreadFixture::new(suite).await?;
         let mut threads = Vec::new();
         for _ in 0..5 {
@@ -58,7 +58,7 @@ board_rules! {
     }
 
     /// A subscription is only its owner's.
-    async fn subscriptions_are_personal(suite: &Suite) -> TestResult {
+    async fn subscriptions_are_private_to_their_owner(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, alice, at, .. } = ThreadFixture::new(suite).await?;
         let target = SubscriptionTarget::Thread(at.thread_id);
         alice.subscribe(&target).await.expect_ok()?;
@@ -85,7 +85,7 @@ board_rules! {
 
     /// A target that becomes hidden leaves the list, comes back when it is shown, and can be unfollowed meanwhile.
     async fn hidden_targets_leave_the_subscription_list(suite: &Suite) -> TestResult {
-        suite.require(Part::HiddenForums)?;
+        suite.require(Capability::HiddenForums)?;
         let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
         let (thread, whole) = (SubscriptionTarget::Thread(at.thread_id), SubscriptionTarget::Forum(forum.clone()));
         alice.subscribe(&thread).await.expect_ok()?;
@@ -99,7 +99,7 @@ board_rules! {
     }
 
     /// A deleted thread leaves the list of those who no longer see it, and comes back when it is restored.
-    async fn a_deleted_thread_leaves_the_list(suite: &Suite) -> TestResult {
+    async fn a_deleted_thread_leaves_the_subscription_list(suite: &Suite) -> TestResult {
         let (ThreadFixture { alice, first, .. }, mia) = moderated_thread(suite).await?;
         let target = SubscriptionTarget::Thread(first.thread_id.clone());
         for caller in [&alice, &mia] {
@@ -114,7 +114,7 @@ board_rules! {
     }
 
     /// `unfollow` removes the subscription, and without one it is not found.
-    async fn unfollowing_takes_a_subscription(suite: &Suite) -> TestResult {
+    async fn unsubscribing_requires_a_subscription(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
         for target in [SubscriptionTarget::Thread(at.thread_id), SubscriptionTarget::Forum(forum)] {
             alice.unsubscribe(&target).await.expect_not_found()?;
@@ -126,8 +126,8 @@ board_rules! {
     }
 
     /// `subscribe` makes the author of a thread or a reply follow the thread.
-    async fn authors_follow_what_they_write_in(suite: &Suite) -> TestResult {
-        suite.require(Part::Subscriptions)?;
+    async fn the_subscribe_flag_subscribes_the_author(suite: &Suite) -> TestResult {
+        suite.require(Capability::Subscriptions)?;
         let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
         for (subscribe, count) in [(false, 0), (true, 2)] {
             let reply = with(reply("Words"), |new| new.subscribe = subscribe);
@@ -140,10 +140,10 @@ board_rules! {
     }
 
     /// A target that is hidden, or a member who is banned, since the request began is decided when the subscription is made.
-    async fn a_follow_is_decided_when_it_is_made(suite: &Suite) -> TestResult {
+    async fn a_subscribe_in_progress_is_rejected_if_access_is_lost(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, otto, alice, at, .. } = ThreadFixture::new(suite).await?;
         let (target, cached) = (SubscriptionTarget::Thread(at.thread_id), alice.cache_access().await?);
-        suite.require(Part::HiddenForums)?;
+        suite.require(Capability::HiddenForums)?;
         suite.fixture.set_readers(&forum, Audience::Staff).await?;
         cached.subscribe(&target).await.expect_not_found()?;
         suite.fixture.set_readers(&forum, Audience::Guests).await?;
@@ -153,7 +153,7 @@ board_rules! {
     }
 
     /// A thread that awaits approval can be followed by its author, and not by those who do not see it.
-    async fn a_waiting_thread_is_followed_by_its_author(suite: &Suite) -> TestResult {
+    async fn authors_can_subscribe_to_threads_awaiting_approval(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, .. } = ThreadFixture::new(suite).await?;
         let nora = suite.newcomer("nora").await?;
         let target = SubscriptionTarget::Thread(suite.thread(&nora, &forum).await?.thread_id);

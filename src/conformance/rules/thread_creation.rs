@@ -6,7 +6,7 @@ board_rules! {
     mod thread_creation;
 
     /// A thread is started with its first post, as its author wrote it.
-    async fn a_thread_is_started_with_its_first_post(suite: &Suite) -> TestResult {
+    async fn a_thread_is_created_with_its_first_post(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let thread = alice.start(&forum, "Kettles", "Which one?").await.expect_ok()?;
         check_eq!(thread.title, "Kettles")?;
@@ -15,7 +15,7 @@ board_rules! {
         check_eq!((thread.version, thread.locked, thread.pinned), (1, false, false))?;
         let last = thread.last_post.as_ref().map(|last| &last.post_id);
         check_eq!(last, Some(&thread.first_post_id), "the last post")?;
-        if suite.require(Part::SuiteClock).is_ok() {
+        if suite.require(Capability::SuiteClock).is_ok() {
             check_eq!((thread.created_at, thread.last_activity_at), (suite.now(), suite.now()))?;
         }
         check_eq!(alice.fetch_thread(&thread.thread_id).await?, thread)?;

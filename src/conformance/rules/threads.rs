@@ -8,7 +8,7 @@ board_rules! {
     mod threads;
 
     /// The newest activity comes first: a reply moves its thread to the top, and reading does not.
-    async fn newest_activity_comes_first(suite: &Suite) -> TestResult {
+    async fn the_newest_activity_comes_first(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let newest @ [.., oldest] = &write_threads::<3>(suite, &alice, &forum).await?;
         check_eq!(alice.thread_ids(&forum).await?, newest)?;
@@ -19,7 +19,7 @@ board_rules! {
     }
 
     /// Pages of any size have no gap and no overlap, and `next` is null exactly when nothing follows.
-    async fn pages_of_any_size_meet(suite: &Suite) -> TestResult {
+    async fn pages_have_no_gap_or_overlap(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let newest = write_threads::<6>(suite, &alice, &forum).await?;
         let limits = [1, 2, 3, 5, 6, 7, 100];
@@ -27,8 +27,8 @@ board_rules! {
     }
 
     /// Threads of the same moment are listed once each, too.
-    async fn threads_of_one_moment_are_walked_once(suite: &Suite) -> TestResult {
-        suite.require(Part::Threads)?;
+    async fn threads_with_equal_times_are_listed_once(suite: &Suite) -> TestResult {
+        suite.require(Capability::Threads)?;
         let forum = suite.forum(Audience::Guests).await?;
         let reader = suite.member("reader").await?;
         let mut written = Vec::new();
@@ -43,7 +43,7 @@ board_rules! {
     }
 
     /// Reading page by page finds each thread that existed all along once, whatever is written meanwhile.
-    async fn a_walk_meets_each_thread_once_while_others_write(suite: &Suite) -> TestResult {
+    async fn pagination_finds_each_thread_once_during_writes(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let [busy, quiet @ ..] = write_threads::<9>(suite, &alice, &forum).await?;
         let mut pager = Pager::new(2);
@@ -56,8 +56,8 @@ board_rules! {
     }
 
     /// `since` selects activity later than that moment, and not at it.
-    async fn since_takes_what_was_active_later(suite: &Suite) -> TestResult {
-        suite.require(Part::SuiteClock)?;
+    async fn since_selects_later_activity(suite: &Suite) -> TestResult {
+        suite.require(Capability::SuiteClock)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let newest = write_threads::<4>(suite, &alice, &forum).await?;
         for (index, thread) in alice.fetch_threads(&forum).await?.iter().enumerate() {
@@ -71,7 +71,7 @@ board_rules! {
     }
 
     /// A list has only the threads of its own forum.
-    async fn a_list_is_of_one_forum(suite: &Suite) -> TestResult {
+    async fn a_list_has_only_threads_of_its_forum(suite: &Suite) -> TestResult {
         let [one, other] = suite.forums().await?;
         let alice = suite.member("alice").await?;
         let newest = write_threads::<2>(suite, &alice, &one).await?;
@@ -87,8 +87,8 @@ board_rules! {
     }
 
     /// A pinned thread is marked, and keeps its place in the list.
-    async fn a_pinned_thread_is_not_lifted(suite: &Suite) -> TestResult {
-        suite.require(Part::Pinning)?;
+    async fn a_pinned_thread_keeps_its_position(suite: &Suite) -> TestResult {
+        suite.require(Capability::Pinning)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let newest @ [.., oldest] = &write_threads::<3>(suite, &alice, &forum).await?;
         suite.fixture.set_pinned(oldest, true).await?;

@@ -21,7 +21,7 @@ board_rules! {
     }
 
     /// Guests do not see the forums of members, and members do not see those of staff.
-    async fn each_audience_sees_its_forums_and_no_other(suite: &Suite) -> TestResult {
+    async fn each_audience_sees_only_its_forums(suite: &Suite) -> TestResult {
         let mut forums = Vec::new();
         for readers in [Audience::Guests, Audience::Members, Audience::Staff] {
             forums.push(suite.forum(readers).await?);
@@ -84,7 +84,7 @@ board_rules! {
     }
 
     /// A reply that awaits approval exists for its author and for moderators.
-    async fn a_waiting_reply_is_for_its_author_and_moderators(suite: &Suite) -> TestResult {
+    async fn only_author_and_moderators_see_a_reply_awaiting_approval(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let nina = suite.newcomer("nina").await?;
         let thread = suite.thread(&alice, &forum).await?.thread_id;
@@ -103,7 +103,7 @@ board_rules! {
     }
 
     /// A thread that awaits approval exists for its author and for moderators.
-    async fn a_waiting_thread_is_for_its_author_and_moderators(suite: &Suite) -> TestResult {
+    async fn only_author_and_moderators_see_a_thread_awaiting_approval(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let nina = suite.newcomer("nina").await?;
         let thread = nina.start(&forum, "A title", "Some words").await.expect_ok()?;
@@ -119,7 +119,7 @@ board_rules! {
     }
 
     /// A thread that awaits approval takes no replies: its author is forbidden, for others it is absent.
-    async fn a_waiting_thread_takes_no_replies(suite: &Suite) -> TestResult {
+    async fn threads_awaiting_approval_take_no_replies(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let nina = suite.newcomer("nina").await?;
         let thread = nina.start(&forum, "A title", "Some words").await.expect_ok()?.thread_id;

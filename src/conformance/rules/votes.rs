@@ -6,7 +6,7 @@ board_rules! {
     mod votes;
 
     /// A vote counts for its option, and only its voter sees it.
-    async fn a_vote_counts_and_is_its_voters_own(suite: &Suite) -> TestResult {
+    async fn a_vote_is_counted_and_shown_only_to_its_voter(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, tea()).await?;
         let voted = poll.cast(&poll.bob, &[1]).await.expect_ok()?;
         check_counts(&voted, &[0, 1, 0], 1)?;
@@ -18,7 +18,7 @@ board_rules! {
     }
 
     /// A vote for several options counts for each of them, and as one voter.
-    async fn a_vote_for_several_is_one_voters(suite: &Suite) -> TestResult {
+    async fn a_vote_for_several_options_counts_one_voter(suite: &Suite) -> TestResult {
         let poll = PollFixture::with_max_choices(suite, 2).await?;
         poll.cast(&poll.alice, &[2, 0]).await.expect_ok()?;
         let voted = poll.cast(&poll.bob, &[0]).await.expect_ok()?;
@@ -38,7 +38,7 @@ board_rules! {
     }
 
     /// If the poll allows changes, a second vote replaces the first.
-    async fn a_vote_can_be_changed_where_the_poll_says_so(suite: &Suite) -> TestResult {
+    async fn a_vote_can_be_changed_if_the_poll_allows_it(suite: &Suite) -> TestResult {
         let terms = NewPoll { can_change_vote: true, max_choices: 2, ..tea() };
         let poll = PollFixture::new(suite, terms).await?;
         poll.cast(&poll.alice, &[0]).await.expect_ok()?;
@@ -51,7 +51,7 @@ board_rules! {
     }
 
     /// A vote names between one option and `maxChoices`, each once, and all of this poll. A refused vote does not count.
-    async fn a_vote_names_what_can_be_chosen(suite: &Suite) -> TestResult {
+    async fn a_vote_names_valid_options(suite: &Suite) -> TestResult {
         let poll = PollFixture::with_max_choices(suite, 2).await?;
         for places in [&[][..], &[1, 1], &[0, 1, 2]] {
             poll.cast(&poll.bob, places).await.expect_validation_error("optionIds")?;
@@ -80,7 +80,7 @@ board_rules! {
 
     /// A locked thread takes votes.
     async fn a_locked_thread_takes_votes(suite: &Suite) -> TestResult {
-        suite.require(Part::Locking)?;
+        suite.require(Capability::Locking)?;
         let poll = PollFixture::new(suite, tea()).await?;
         suite.fixture.set_locked(&poll.thread, true).await?;
         poll.cast(&poll.bob, &[0]).await.expect_ok().map(drop)
@@ -96,8 +96,8 @@ board_rules! {
     }
 
     /// A vote in a thread that was hidden since the request began does not count.
-    async fn a_vote_is_decided_when_it_is_counted(suite: &Suite) -> TestResult {
-        suite.require(Part::HiddenForums)?;
+    async fn a_vote_in_a_newly_hidden_thread_is_not_found(suite: &Suite) -> TestResult {
+        suite.require(Capability::HiddenForums)?;
         let poll = PollFixture::new(suite, tea()).await?;
         let cached = poll.bob.cache_access().await?;
         suite.fixture.set_readers(&poll.forum, Audience::Staff).await?;
@@ -107,7 +107,7 @@ board_rules! {
     }
 
     /// A vote of a member who was banned since the request began does not count.
-    async fn a_banned_member_votes_no_longer(suite: &Suite) -> TestResult {
+    async fn a_banned_member_cannot_vote(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, tea()).await?;
         let cached = suite.banned_meanwhile(&poll.bob).await?;
         poll.cast(&cached, &[0]).await.expect_denied()?;
@@ -115,8 +115,8 @@ board_rules! {
     }
 
     /// A vote still counts when its voter's account is removed.
-    async fn a_vote_outlives_its_account(suite: &Suite) -> TestResult {
-        suite.require(Part::Removal)?;
+    async fn a_vote_remains_when_its_voter_is_removed(suite: &Suite) -> TestResult {
+        suite.require(Capability::Removal)?;
         let poll = PollFixture::new(suite, tea()).await?;
         poll.cast(&poll.bob, &[2]).await.expect_ok()?;
         suite.fixture.remove_account(&poll.bob.id()).await?;

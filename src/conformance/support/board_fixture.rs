@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::Part;
+use super::Capability;
 use crate::host::{Authorizer, Board, BoardError, BoxError, MemberCaller};
 use crate::model::{ForumId, NewPost, NewThread, PostId, ThreadId, UserId};
 use crate::runtime::{InlineRuntime, ManualClock, Runtime};
@@ -17,14 +17,14 @@ pub type FixtureResult<T> = Result<T, BoxError>;
 #[async_trait]
 pub trait BoardFactory: Send + Sync {
     /// An empty board: no member, no forum. It goes by `clock`, unless the host [lacks](Self::lacks)
-    /// [`Part::SuiteClock`]. Each rule asks for a board of its own, and no two may share anything.
+    /// [`Capability::SuiteClock`]. Each rule asks for a board of its own, and no two may share anything.
     ///
     /// # Errors
     /// When it cannot be made: the rule that asked for it fails.
     async fn create(&self, clock: Arc<ManualClock>) -> FixtureResult<Box<dyn BoardFixture>>;
 
     /// What this kind of board lacks; nothing by default.
-    fn unsupported(&self) -> &[Part] {
+    fn unsupported(&self) -> &[Capability] {
         &[]
     }
 
@@ -37,7 +37,7 @@ pub trait BoardFactory: Send + Sync {
 
 /// A board, and what puts members, forums and content there behind the API's back.
 ///
-/// Only three methods have to be written: what a [`Part`] says the board lacks is never asked for, and the rest has a
+/// Only three methods have to be written: what a [`Capability`] says the board lacks is never asked for, and the rest has a
 /// default. What is missed says so by name. The flood limits must let a member post every minute; a board under test
 /// does best without any.
 #[async_trait]
@@ -51,7 +51,7 @@ pub trait BoardFixture: Send + Sync {
     /// Adds a forum, the last of its siblings.
     async fn add_forum(&self, new: &NewForum) -> FixtureResult<ForumId>;
 
-    /// Changes who sees a forum. For what has no [`Part::HiddenForums`] it is never asked.
+    /// Changes who sees a forum. For what has no [`Capability::HiddenForums`] it is never asked.
     async fn set_readers(&self, forum: &ForumId, readers: Audience) -> FixtureResult<()> {
         missed("set_readers", (forum, readers))
     }

@@ -8,11 +8,11 @@ macro_rules! parts {
         /// are skipped.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
-        pub enum Part {
+        pub enum Capability {
             $($(#[doc = $doc])+ $name,)+
         }
 
-        impl fmt::Display for Part {
+        impl fmt::Display for Capability {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(match self { $(Self::$name => $text,)+ })
             }

@@ -21,7 +21,7 @@ mod thread_fixture;
 
 pub use board_fixture::{Audience, BoardFactory, BoardFixture, FixtureResult, NewForum, Role};
 pub use call_result::CallResult;
-pub use capability::Part;
+pub use capability::Capability;
 pub use forum_scoped::ForumScoped;
 pub use report::{Case, Report, run_all};
 pub use store_fixture::{StoreFactory, StoreFixture};

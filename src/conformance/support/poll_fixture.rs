@@ -1,13 +1,13 @@
 //! Polls that the rules vote in and edit.
 
 use super::{
-    Audience, CallResult, Part, Suite, TestCaller, TestFailure, TestResult, start, tea, with,
+    Audience, CallResult, Capability, Suite, TestCaller, TestFailure, TestResult, start, tea, with,
 };
 use crate::model::*;
 
 /// A thread with `poll`. The rule is skipped on a board without polls.
 pub(crate) fn with_poll(suite: &Suite, poll: NewPoll) -> TestResult<NewThread> {
-    suite.require(Part::Polls)?;
+    suite.require(Capability::Polls)?;
     let new = start("What to drink", "There is hot water.");
     Ok(with(new, |new| new.poll = Some(poll)))
 }

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Part, Suite, TestFailure, TestResult};
+use super::{Capability, Suite, TestFailure, TestResult};
 use crate::model::{EventId, ForumId, Timestamp};
 use crate::webhook::{Event, Topic};
 
@@ -91,7 +91,7 @@ pub(crate) fn event_of(topic: &Topic, id: impl Display) -> String {
 impl Suite {
     /// The events since the last call, in order.
     pub(crate) async fn recorded(&self) -> TestResult<Vec<RecordedEvent>> {
-        self.require(Part::Events)?;
+        self.require(Capability::Events)?;
         let events = self.fixture.events().await?;
         events.into_iter().map(RecordedEvent::decode).collect()
     }

@@ -1,6 +1,6 @@
 //! Texts to search in, and what a caller finds of them.
 
-use super::{Part, Suite, TestCaller, TestFailure, TestResult, with};
+use super::{Capability, Suite, TestCaller, TestFailure, TestResult, with};
 use crate::model::*;
 
 /// A forum that everyone sees, and a member who writes there.
@@ -22,7 +22,7 @@ impl<'a> SearchFixture<'a> {
     }
 
     pub(crate) async fn thread(&self, title: &str, body: &str) -> TestResult<PostPath> {
-        self.suite.require(Part::Search)?;
+        self.suite.require(Capability::Search)?;
         self.suite
             .write_thread(&self.alice, &self.forum, title, body)
             .await

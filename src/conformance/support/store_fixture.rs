@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::concurrency::race;
-use super::{FixtureResult, Part, TestFailure, TestResult};
+use super::{Capability, FixtureResult, TestFailure, TestResult};
 use crate::model::Timestamp;
 use crate::runtime::{InlineRuntime, Runtime};
 use crate::store::{Stores, WebhookStores};
@@ -21,8 +21,8 @@ pub trait StoreFactory: Send + Sync {
     /// When they cannot be made: the rule that asked for them fails.
     async fn create(&self) -> FixtureResult<(Stores, WebhookStores)>;
 
-    /// What they lack: [`Part::SuiteClock`] where budgets go by the backend's own clock. Nothing by default.
-    fn unsupported(&self) -> &[Part] {
+    /// What they lack: [`Capability::SuiteClock`] where budgets go by the backend's own clock. Nothing by default.
+    fn unsupported(&self) -> &[Capability] {
         &[]
     }
 
@@ -41,7 +41,7 @@ pub struct StoreFixture {
     /// Those of webhooks.
     pub webhooks: WebhookStores,
     runtime: Arc<dyn Runtime>,
-    unsupported: Vec<Part>,
+    unsupported: Vec<Capability>,
 }
 
 impl StoreFixture {
@@ -63,7 +63,7 @@ impl StoreFixture {
     ///
     /// # Errors
     /// [`TestFailure::Unsupported`].
-    pub fn require(&self, part: Part) -> TestResult {
+    pub fn require(&self, part: Capability) -> TestResult {
         match self.unsupported.contains(&part) {
             true => Err(TestFailure::Unsupported(part)),
             false => Ok(()),

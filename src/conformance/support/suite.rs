@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::concurrency::race;
 use super::{
-    Audience, BoardFactory, BoardFixture, CallResult, ForumScoped, NewForum, Part, Role,
+    Audience, BoardFactory, BoardFixture, CallResult, Capability, ForumScoped, NewForum, Role,
     TestCaller, TestFailure, TestResult, only, reply, start,
 };
 use crate::api::ApiSettings;
@@ -22,7 +22,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 /// An empty board of the host's, and what fills it. Each rule gets its own.
 ///
-/// A method that needs a [`Part`] that the host lacks ends the rule with [`TestFailure::Unsupported`].
+/// A method that needs a [`Capability`] that the host lacks ends the rule with [`TestFailure::Unsupported`].
 pub struct Suite {
     /// Changes the board behind the API's back.
     pub fixture: Box<dyn BoardFixture>,
@@ -35,11 +35,11 @@ pub(crate) struct SuiteInner {
     pub(crate) authority: Arc<dyn Authorizer>,
     pub(crate) board: Arc<dyn Board>,
     pub(crate) clock: Arc<ManualClock>,
-    unsupported: Vec<Part>,
+    unsupported: Vec<Capability>,
 }
 
 impl SuiteInner {
-    fn require(&self, part: Part) -> TestResult {
+    fn require(&self, part: Capability) -> TestResult {
         match self.unsupported.contains(&part) {
             true => Err(TestFailure::Unsupported(part)),
             false => Ok(()),
@@ -51,7 +51,7 @@ impl SuiteInner {
     pub(crate) fn checked<T: ForumScoped + fmt::Debug>(
         &self,
         call: &str,
-        part: Part,
+        part: Capability,
         access: &Access,
         result: BoardResult<T>,
     ) -> TestResult<BoardResult<T>> {
@@ -102,7 +102,7 @@ impl Suite {
     ///
     /// # Errors
     /// [`TestFailure::Unsupported`].
-    pub fn require(&self, part: Part) -> TestResult {
+    pub fn require(&self, part: Capability) -> TestResult {
         self.inner.require(part)
     }
 
@@ -150,9 +150,9 @@ impl Suite {
     /// The guest.
     ///
     /// # Errors
-    /// When the host lacks [`Part::Guests`].
+    /// When the host lacks [`Capability::Guests`].
     pub fn guest(&self) -> TestResult<TestCaller> {
-        self.require(Part::Guests)?;
+        self.require(Capability::Guests)?;
         Ok(self.caller("the guest", None))
     }
 
@@ -170,17 +170,17 @@ impl Suite {
         Ok(members)
     }
 
-    /// A member with the access from before they were banned, as if a request were under way. Needs [`Part::Bans`].
+    /// A member with the access from before they were banned, as if a request were under way. Needs [`Capability::Bans`].
     pub(crate) async fn banned_meanwhile(&self, member: &TestCaller) -> TestResult<TestCaller> {
-        self.require(Part::Bans)?;
+        self.require(Capability::Bans)?;
         let cached = member.cache_access().await?;
         self.fixture.set_banned(&member.id(), true).await?;
         Ok(cached)
     }
 
-    /// A new member whose posts await approval. Needs [`Part::Approval`].
+    /// A new member whose posts await approval. Needs [`Capability::Approval`].
     pub async fn newcomer(&self, name: &str) -> TestResult<TestCaller> {
-        self.require(Part::Approval)?;
+        self.require(Capability::Approval)?;
         self.add_member(name, Role::Newcomer).await
     }
 
@@ -200,9 +200,9 @@ impl Suite {
         Ok(self.caller(name, Some(user)))
     }
 
-    /// A new member who moderates only `forum`. Needs [`Part::Moderators`].
+    /// A new member who moderates only `forum`. Needs [`Capability::Moderators`].
     pub async fn moderator(&self, name: &str, forum: &ForumId) -> TestResult<TestCaller> {
-        self.require(Part::Moderators)?;
+        self.require(Capability::Moderators)?;
         let moderator = self.staff(name).await?;
         let id = moderator.id();
         self.fixture.set_moderator(forum, &id, true).await?;
@@ -223,21 +223,21 @@ impl Suite {
         }
     }
 
-    /// A new top forum that these see, and in which every member among them writes. Needs [`Part::HiddenForums`] unless
+    /// A new top forum that these see, and in which every member among them writes. Needs [`Capability::HiddenForums`] unless
     /// all callers see it.
     pub async fn forum(&self, readers: Audience) -> TestResult<ForumId> {
         self.containing_forum(None, readers, Audience::Guests).await
     }
 
-    /// A new forum below `parent`. Needs [`Part::SubForums`], and the same as [`forum`](Self::forum).
+    /// A new forum below `parent`. Needs [`Capability::SubForums`], and the same as [`forum`](Self::forum).
     pub async fn sub_forum(&self, parent: &ForumId, readers: Audience) -> TestResult<ForumId> {
-        self.require(Part::SubForums)?;
+        self.require(Capability::SubForums)?;
         self.containing_forum(Some(parent), readers, Audience::Guests)
             .await
     }
 
-    /// A new forum that these see, and in which those write. Needs [`Part::HiddenForums`] unless all callers see it, and
-    /// [`Part::ReadOnlyForums`] unless all members who see it write there.
+    /// A new forum that these see, and in which those write. Needs [`Capability::HiddenForums`] unless all callers see it, and
+    /// [`Capability::ReadOnlyForums`] unless all members who see it write there.
     pub async fn containing_forum(
         &self,
         parent: Option<&ForumId>,
@@ -245,10 +245,10 @@ impl Suite {
         writers: Audience,
     ) -> TestResult<ForumId> {
         if readers != Audience::Guests {
-            self.require(Part::HiddenForums)?;
+            self.require(Capability::HiddenForums)?;
         }
         if writers != Audience::Guests {
-            self.require(Part::ReadOnlyForums)?;
+            self.require(Capability::ReadOnlyForums)?;
         }
         let mut new = NewForum::new(&self.text("Forum"), readers, writers);
         new.parent = parent.cloned();
@@ -269,9 +269,9 @@ impl Suite {
         Ok(forums)
     }
 
-    /// The first post of a new thread by `author`, a minute after everything before. Needs [`Part::Threads`].
+    /// The first post of a new thread by `author`, a minute after everything before. Needs [`Capability::Threads`].
     pub async fn thread(&self, author: &TestCaller, forum: &ForumId) -> TestResult<PostPath> {
-        self.require(Part::Threads)?;
+        self.require(Capability::Threads)?;
         let (title, body) = (self.text("Thread"), self.text("Words about"));
         self.write_thread(author, forum, &title, &body).await
     }
@@ -292,9 +292,9 @@ impl Suite {
         })
     }
 
-    /// A new reply by `author`, a minute after everything before. Needs [`Part::Posts`].
+    /// A new reply by `author`, a minute after everything before. Needs [`Capability::Posts`].
     pub async fn post(&self, author: &TestCaller, thread: &ThreadId) -> TestResult<PostPath> {
-        self.require(Part::Posts)?;
+        self.require(Capability::Posts)?;
         let body = self.text("An answer");
         self.write_reply(author, thread, &body).await
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::suite::SuiteInner;
-use super::{CallResult, Part, TestFailure, TestResult};
+use super::{CallResult, Capability, TestFailure, TestResult};
 use crate::host::{Access, BoardError, BoardResult, Caller, InForum, MemberCaller, ResourceRef};
 use crate::model::*;
 
@@ -32,7 +32,7 @@ macro_rules! calls {
     ($($kind:ident $name:ident($($argument:ident: $type:ty),*) $(at $place:expr)? => $reply:ty, $part:ident;)+) => {
         impl TestCaller {$(
             #[doc = concat!("Calls [`Board::", stringify!($name), "`](crate::host::Board::", stringify!($name), "),")]
-            #[doc = concat!("for which the host needs [`Part::", stringify!($part), "`].")]
+            #[doc = concat!("for which the host needs [`Capability::", stringify!($part), "`].")]
             pub async fn $name(&self, $($argument: &$type),*) -> CallResult<$reply> {
                 let arguments: &[String] = &[$(format!("{:?}", $argument)),*];
                 let call = format!("{}({}) as {}", stringify!($name), arguments.join(", "), self.name);
@@ -40,7 +40,7 @@ macro_rules! calls {
                     let (caller, admission) = self.$kind($($place)?).await?;
                     let result = self.inner.board.$name(&caller, $($argument.clone()),*).await;
                     let result = agreed(&call, admission, result)?;
-                    self.inner.checked(&call, Part::$part, caller.access(), result)
+                    self.inner.checked(&call, Capability::$part, caller.access(), result)
                 };
                 let result = result.await;
                 CallResult { call, result }
@@ -77,7 +77,7 @@ calls! {
 
 impl TestCaller {
     /// Calls [`Board::threads`](crate::host::Board::threads), unless the caller does not see the forum: then the library
-    /// does not call it. The host needs [`Part::Threads`].
+    /// does not call it. The host needs [`Capability::Threads`].
     pub async fn threads(
         &self,
         forum: &ForumId,
@@ -96,7 +96,8 @@ impl TestCaller {
                 false => Err(BoardError::PathNotFound),
             };
             let access = caller.access();
-            self.inner.checked(&call, Part::Threads, access, result)
+            self.inner
+                .checked(&call, Capability::Threads, access, result)
         };
         let result = result.await;
         CallResult { call, result }

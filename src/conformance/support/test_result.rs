@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Debug, Display};
 
-use super::Part;
+use super::Capability;
 use crate::host::{BackendError, BoxError};
 
 /// The result of a rule or of a step of it. `?` ends the rule at the first failure.
@@ -13,7 +13,7 @@ pub type TestResult<T = ()> = Result<T, TestFailure>;
 #[non_exhaustive]
 pub enum TestFailure {
     /// The rule is about something that the host lacks.
-    Unsupported(Part),
+    Unsupported(Capability),
     /// The rule is broken. The text names the call, what was found, and what was expected.
     Failed(String),
 }

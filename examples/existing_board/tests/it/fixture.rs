@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use forum_api::async_trait;
 use forum_api::conformance::{
-    Audience, BoardFactory, BoardFixture, FixtureResult, NewForum, Part, Role,
+    Audience, BoardFactory, BoardFixture, Capability, FixtureResult, NewForum, Role,
 };
 use forum_api::host::{Authorizer, Board};
 use forum_api::model::{ForumId, NewThread, PostId, ThreadId, UserId};
@@ -35,8 +35,8 @@ impl BoardFactory for Existing {
         Ok(Box::new(ClubStage(club(Duration::ZERO).await)))
     }
 
-    fn unsupported(&self) -> &[Part] {
-        use Part::*;
+    fn unsupported(&self) -> &[Capability] {
+        use Capability::*;
         &[
             Approval,
             Deletion,

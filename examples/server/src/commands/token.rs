@@ -50,6 +50,7 @@ pub struct IssueArgs {
         long,
         value_name = "TEXT",
         default_value = "",
+        hide_default_value = true,
         allow_hyphen_values = true
     )]
     expires_in_days: String,
@@ -58,6 +59,7 @@ pub struct IssueArgs {
         long,
         value_name = "TEXT",
         default_value = "",
+        hide_default_value = true,
         allow_hyphen_values = true
     )]
     label: String,
@@ -128,7 +130,7 @@ fn refusal(error: &IssueError, surface: Surface) -> BoardError {
     BoardError::invalid("token", reason)
 }
 
-/// Splits the names of scopes; `all` stands for those of the surface.
+/// Splits the names of scopes; `all` means every scope of the surface.
 pub fn scopes(text: &str, surface: Surface) -> Vec<String> {
     match text {
         "all" => surface.scopes().map(|scope| scope.to_string()).collect(),

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use forum_api::Language;
 use forum_api::async_trait;
-use forum_api::conformance::{self, Audience, BoardFactory, FixtureResult, NewForum, Part, Role};
+use forum_api::conformance::{
+    self, Audience, BoardFactory, Capability, FixtureResult, NewForum, Role,
+};
 use forum_api::host::{self, Authorizer, BoardError};
 use forum_api::model::{EventId, ForumId, PostId, ThreadId, UserId};
 use forum_api::runtime::{ManualClock, Runtime, TokioRuntime};
@@ -46,7 +48,7 @@ impl BoardFactory for Backend {
         }))
     }
 
-    fn unsupported(&self) -> &[Part] {
+    fn unsupported(&self) -> &[Capability] {
         &[]
     }
 

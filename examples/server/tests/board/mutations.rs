@@ -55,15 +55,15 @@ const MUTATIONS: &[(Mutation, &[&str])] = &[
     (
         RacingCallIsSkipped,
         &[
-            "create_post replies::replies_at_once_are_all_there",
+            "create_post replies::concurrent_replies_are_all_stored",
             "create_post events::concurrent_replies_emit_one_event_each",
         ],
     ),
     (
         RacingCallIsGranted,
         &[
-            "delete_post deletion::one_of_many_deletions_is_made",
-            "update_post edits::one_of_many_edits_of_a_version_is_made",
+            "delete_post deletion::one_of_concurrent_deletions_succeeds",
+            "update_post edits::one_of_concurrent_edits_succeeds",
             "vote votes::one_of_concurrent_votes_counts",
             "rate_member reputation::one_of_concurrent_ratings_counts",
         ],
@@ -82,34 +82,34 @@ const MUTATIONS: &[(Mutation, &[&str])] = &[
     (
         OldRights(saw),
         &[
-            "create_thread access::a_write_under_way_loses_what_is_hidden_meanwhile",
-            "vote votes::a_vote_is_decided_when_it_is_counted",
-            "subscribe subscriptions::a_follow_is_decided_when_it_is_made",
+            "create_thread access::a_write_in_progress_is_rejected_if_its_forum_becomes_hidden",
+            "vote votes::a_vote_in_a_newly_hidden_thread_is_not_found",
+            "subscribe subscriptions::a_subscribe_in_progress_is_rejected_if_access_is_lost",
         ],
     ),
     (
         OldRights(moderated),
         &[
-            "update_post edits::a_moderator_who_is_one_no_longer_edits_no_longer",
-            "delete_post edits::a_moderator_who_is_one_no_longer_edits_no_longer",
-            "update_poll poll_edits::an_edit_is_decided_when_it_is_made",
+            "update_post edits::a_dismissed_moderator_cannot_edit",
+            "delete_post edits::a_dismissed_moderator_cannot_edit",
+            "update_poll poll_edits::a_dismissed_moderator_cannot_edit_a_poll",
         ],
     ),
     (
         OldRights(had_account),
         &[
-            "create_post access::a_write_under_way_ends_with_a_ban",
-            "update_post edits::a_banned_author_edits_no_longer",
-            "delete_post edits::a_banned_author_edits_no_longer",
-            "vote votes::a_banned_member_votes_no_longer",
-            "rate_member reputation::a_banned_member_rates_no_longer",
-            "send_message message_sending::a_banned_member_writes_no_longer",
-            "subscribe subscriptions::a_follow_is_decided_when_it_is_made",
+            "create_post access::a_write_in_progress_is_rejected_if_its_author_is_banned",
+            "update_post edits::a_banned_author_cannot_edit",
+            "delete_post edits::a_banned_author_cannot_edit",
+            "vote votes::a_banned_member_cannot_vote",
+            "rate_member reputation::a_banned_member_cannot_rate",
+            "send_message message_sending::a_banned_member_cannot_send_messages",
+            "subscribe subscriptions::a_subscribe_in_progress_is_rejected_if_access_is_lost",
         ],
     ),
     (
         Offset,
-        &["list_threads threads::a_walk_meets_each_thread_once_while_others_write"],
+        &["list_threads threads::pagination_finds_each_thread_once_during_writes"],
     ),
 ];
 
@@ -247,15 +247,15 @@ impl Mutant {
     }
 
     async fn root(&self) -> BoardResult<Caller> {
-        let standing = self.0.authority.member_access(&self.0.root).await?;
-        let standing = standing.ok_or(BoardError::PathNotFound)?;
+        let access = self.0.authority.member_access(&self.0.root).await?;
+        let access = access.ok_or(BoardError::PathNotFound)?;
         Ok(Caller::Member(MemberCaller::new(
             self.0.root.clone(),
-            standing,
+            access,
         )))
     }
 
-    async fn standing(&self, user: Option<&UserId>) -> BackendResult<Option<Access>> {
+    async fn access(&self, user: Option<&UserId>) -> BackendResult<Option<Access>> {
         let guest = Caller::Guest(Access::new(VisibleForums::none()));
         let run = |_| async {
             Ok(match user {
@@ -263,8 +263,8 @@ impl Mutant {
                 None => Some(self.0.authority.guest_access().await?),
             })
         };
-        let standing = self.call("access", guest, format!("{user:?}"), run).await;
-        standing.map_err(|refusal| BackendError::new(format!("{refusal:?}")))
+        let access = self.call("access", guest, format!("{user:?}"), run).await;
+        access.map_err(|refusal| BackendError::new(format!("{refusal:?}")))
     }
 
     async fn threads_by_offset(
@@ -308,11 +308,11 @@ impl Mutant {
 #[async_trait]
 impl Authorizer for Mutant {
     async fn guest_access(&self) -> BackendResult<Access> {
-        Ok(self.standing(None).await?.unwrap())
+        Ok(self.access(None).await?.unwrap())
     }
 
     async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
-        self.standing(Some(owner)).await
+        self.access(Some(owner)).await
     }
 }
 

@@ -73,7 +73,7 @@ async fn after_a_day_it_is_over_however_much_it_was_used() {
 }
 
 #[tokio::test]
-async fn a_use_is_noted_once_a_minute() {
+async fn a_use_is_recorded_once_a_minute() {
     let demo = Demo::new().await;
     begin(&demo, ONE).await;
     let begun = last_use(&demo).await;
@@ -93,6 +93,21 @@ async fn the_next_one_clears_away_what_is_over() {
     begin(&demo, ANOTHER).await;
     let left: i64 = demo.one("SELECT count(*) FROM session").await;
     assert!(left == 1 && is_on(&demo, ANOTHER).await);
+}
+
+#[tokio::test]
+async fn a_session_ends_when_the_password_changes() {
+    let demo = Demo::new().await;
+    begin(&demo, ONE).await;
+    assert!(is_on(&demo, ONE).await);
+    demo.change(|tx| {
+        Box::pin(async move {
+            let admin = accounts::named(tx, "admin").await?;
+            Ok(accounts::set_password(tx, admin, "another hash").await?)
+        })
+    })
+    .await;
+    assert!(!is_on(&demo, ONE).await);
 }
 
 #[tokio::test]

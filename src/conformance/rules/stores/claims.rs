@@ -116,7 +116,7 @@ store_rules! {
     }
 
     /// The delivery that is due longest is claimed first, whatever was queued first and for whichever endpoint.
-    async fn the_oldest_due_is_claimed_first(fixture: &StoreFixture) -> TestResult {
+    async fn the_oldest_due_delivery_is_claimed_first(fixture: &StoreFixture) -> TestResult {
         let endpoints = [fixture.add(1).await?, fixture.add(2).await?];
         let mut oldest = Vec::new();
         for (number, endpoint) in (1..=6_u64).zip(endpoints.iter().cycle()) {
@@ -141,7 +141,7 @@ store_rules! {
     }
 
     /// `next` is the earliest time at which a delivery is due whose endpoint has room.
-    async fn the_next_is_the_earliest_that_was_left(fixture: &StoreFixture) -> TestResult {
+    async fn next_due_at_is_the_earliest_unclaimed_delivery(fixture: &StoreFixture) -> TestResult {
         let (one, other) = (fixture.add(1).await?, fixture.add(2).await?);
         check_eq!(fixture.claim(&room(1), 0).await?.next_due_at, None)?;
         for (number, endpoint, now) in [(1, &one, 10), (2, &one, 20), (3, &other, 15)] {

@@ -35,7 +35,7 @@ store_rules! {
     }
 
     /// A second endpoint with the same id is refused, and changes nothing.
-    async fn an_id_is_taken_once(fixture: &StoreFixture) -> TestResult {
+    async fn an_endpoint_id_is_unique(fixture: &StoreFixture) -> TestResult {
         let first = fixture.add(1).await?;
         let second = Endpoint { url: "https://example.org".into(), ..endpoint(1)? };
         check_eq!(fixture.webhooks.endpoints.add(&second).await?, false)?;
@@ -52,7 +52,7 @@ store_rules! {
     }
 
     /// An update replaces only the version from which it was made.
-    async fn a_change_takes_the_place_of_what_it_was_made_from(fixture: &StoreFixture) -> TestResult {
+    async fn an_update_requires_the_current_version(fixture: &StoreFixture) -> TestResult {
         let (first, other) = (fixture.add(1).await?, fixture.add(2).await?);
         let changed = Endpoint {
             url: "https://example.org".into(),
@@ -98,7 +98,7 @@ store_rules! {
     }
 
     /// All endpoints are listed in the order in which they were added, updated or not.
-    async fn all_come_in_the_order_in_which_they_were_added(fixture: &StoreFixture) -> TestResult {
+    async fn endpoints_are_listed_in_insertion_order(fixture: &StoreFixture) -> TestResult {
         let mut added = Vec::new();
         for number in [7, 3, 9, 1] {
             added.push(fixture.add(number).await?);
@@ -112,7 +112,7 @@ store_rules! {
     }
 
     /// The id of the key is absent at first, and is replaced only by a call that names the recorded one.
-    async fn a_key_is_recorded_in_the_place_of_the_former_one(fixture: &StoreFixture) -> TestResult {
+    async fn a_key_id_replaces_only_the_expected_one(fixture: &StoreFixture) -> TestResult {
         let endpoints = &fixture.webhooks.endpoints;
         let (first, second) = (key("plaintext")?, key("a_Key-02")?);
         check_eq!(endpoints.key_id().await?, None)?;
@@ -132,7 +132,7 @@ store_rules! {
     }
 
     /// The key and the secrets of all given endpoints are replaced together, if each is stored in its version.
-    async fn a_key_is_replaced_with_the_secrets_or_not_at_all(fixture: &StoreFixture) -> TestResult {
+    async fn a_key_and_its_secrets_are_replaced_together(fixture: &StoreFixture) -> TestResult {
         let endpoints = &fixture.webhooks.endpoints;
         let (first, second) = (key("first")?, key("second")?);
         let pending = PendingSecret { secret: EncryptedSecret::new(vec![0xff; 3]), activates_at: at(9) };

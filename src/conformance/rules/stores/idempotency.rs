@@ -15,7 +15,7 @@ store_rules! {
     mod idempotency;
 
     /// Of any number of equal requests at once, one is the first, and for the others it is running.
-    async fn one_of_fifty_concurrent_requests_reserves_the_key(fixture: &StoreFixture) -> TestResult {
+    async fn one_of_concurrent_requests_reserves_the_key(fixture: &StoreFixture) -> TestResult {
         let attempt = attempt()?;
         let requests = repeat_n((fixture.stores.idempotency.clone(), attempt.clone()), 50)
             .map(|(idempotency, attempt)| async move { idempotency.begin(&attempt, at(0)).await });
@@ -31,7 +31,7 @@ store_rules! {
     }
 
     /// A repetition gets the complete first response with its resource ids, for a day.
-    async fn the_first_answer_is_repeated_whole(fixture: &StoreFixture) -> TestResult {
+    async fn a_retry_gets_the_complete_first_response(fixture: &StoreFixture) -> TestResult {
         let bare = StoredResponse {
             status: 200,
             location: None,
@@ -63,14 +63,14 @@ store_rules! {
     }
 
     /// The same key of another token is another key.
-    async fn a_key_is_per_token(fixture: &StoreFixture) -> TestResult {
+    async fn each_token_has_its_own_keys(fixture: &StoreFixture) -> TestResult {
         run(fixture, &attempt()?, 0, Completion::Responded(kept())).await?;
         run(fixture, &other_token()?, 0, Completion::NotExecuted).await?;
         begins(fixture, &attempt()?, 1, BeginOutcome::Replay(kept())).await
     }
 
     /// Keys are case-sensitive.
-    async fn a_key_is_taken_by_the_letter(fixture: &StoreFixture) -> TestResult {
+    async fn keys_are_case_sensitive(fixture: &StoreFixture) -> TestResult {
         for key in ["key", "KEY", "Key", "key~", "!"] {
             first(fixture, &IdempotentRequest { key: key.into(), ..attempt()? }, 0).await?;
         }
@@ -78,7 +78,7 @@ store_rules! {
     }
 
     /// A run without an outcome is running for its lease, and unknown afterwards.
-    async fn a_run_that_does_not_end_is_unknown_after_its_lease(fixture: &StoreFixture) -> TestResult {
+    async fn a_request_without_an_outcome_is_unknown_after_its_lease(fixture: &StoreFixture) -> TestResult {
         first(fixture, &attempt()?, 0).await?;
         for (now, expected) in [
             (0, BeginOutcome::InProgress),
@@ -92,7 +92,7 @@ store_rules! {
     }
 
     /// A run that ends after its lease is repeated.
-    async fn a_run_that_ends_late_is_repeated(fixture: &StoreFixture) -> TestResult {
+    async fn a_request_completed_after_its_lease_is_replayed(fixture: &StoreFixture) -> TestResult {
         let ticket = first(fixture, &attempt()?, 0).await?;
         begins(fixture, &attempt()?, LEASE, BeginOutcome::OutcomeUnknown).await?;
         settle(fixture, &ticket, Completion::Responded(kept())).await?;
@@ -116,7 +116,7 @@ store_rules! {
     }
 
     /// A key is removed at the instant at which its day ends.
-    async fn a_key_is_forgotten_after_a_day(fixture: &StoreFixture) -> TestResult {
+    async fn a_key_expires_after_a_day(fixture: &StoreFixture) -> TestResult {
         run(fixture, &attempt()?, 0, Completion::Responded(kept())).await?;
         begins(fixture, &other_request()?, DAY - 1, BeginOutcome::KeyReused).await?;
         first(fixture, &other_request()?, DAY).await?;
@@ -124,7 +124,7 @@ store_rules! {
     }
 
     /// A run without an outcome is removed after a day, too.
-    async fn a_run_without_end_is_forgotten_too(fixture: &StoreFixture) -> TestResult {
+    async fn a_key_without_an_outcome_expires_after_a_day(fixture: &StoreFixture) -> TestResult {
         first(fixture, &attempt()?, 0).await?;
         first(fixture, &attempt()?, DAY).await.map(drop)
     }
@@ -144,7 +144,7 @@ store_rules! {
     }
 
     /// Many keys coexist, and each is removed at its own time, even when a clock that was set back puts them out of order.
-    async fn many_keys_live_side_by_side(fixture: &StoreFixture) -> TestResult {
+    async fn keys_expire_independently(fixture: &StoreFixture) -> TestResult {
         let mut attempts = Vec::new();
         for number in 0..30_i64 {
             attempts.push((IdempotentRequest { key: number.to_string(), ..attempt()? }, 100 - number));

@@ -12,7 +12,7 @@ store_rules! {
     mod leases;
 
     /// A claimed delivery cannot be claimed again while its lease is in force.
-    async fn a_lease_in_force_is_respected(fixture: &StoreFixture) -> TestResult {
+    async fn a_leased_delivery_is_not_claimed_again(fixture: &StoreFixture) -> TestResult {
         claimed(fixture).await?;
         fixture.nothing_due(0).await?;
         fixture.nothing_due(LEASE - 1).await
@@ -30,7 +30,7 @@ store_rules! {
     }
 
     /// A lease that expires before sending began is not an attempt: the delivery is due again, as it was.
-    async fn a_lease_that_ends_before_sending_is_not_an_attempt(fixture: &StoreFixture) -> TestResult {
+    async fn a_lease_that_expires_before_sending_is_not_an_attempt(fixture: &StoreFixture) -> TestResult {
         let first = claimed(fixture).await?;
         let second = fixture.take(LEASE).await?;
         check!(!second.lease_expired && first.lease_id != second.lease_id)?;
@@ -39,7 +39,7 @@ store_rules! {
     }
 
     /// Sending begins only under a lease that is in force and has not expired, for each delivery of a batch separately.
-    async fn sending_begins_only_while_the_lease_holds(fixture: &StoreFixture) -> TestResult {
+    async fn sending_requires_an_unexpired_lease(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         for number in 1..=4 {
             fixture.queue(number, &endpoint, 0).await?;
@@ -167,7 +167,7 @@ store_rules! {
     }
 
     /// Every field of an attempt is stored, and the attempts are in order.
-    async fn attempts_are_kept_whole_and_in_their_order(fixture: &StoreFixture) -> TestResult {
+    async fn attempts_are_stored_unchanged_and_in_order(fixture: &StoreFixture) -> TestResult {
         let unanswered = AttemptRecord {
             status: None,
             error: Some("no \"answer\" \u{2190} in time".into()),
@@ -190,7 +190,7 @@ store_rules! {
     }
 
     /// Only the latest attempts are kept.
-    async fn the_latest_attempts_are_kept(fixture: &StoreFixture) -> TestResult {
+    async fn only_the_latest_attempts_are_kept(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         let id = fixture.queue(1, &endpoint, 0).await?;
         for number in 1..=MAX_STORED_ATTEMPTS + 7 {

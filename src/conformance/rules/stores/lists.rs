@@ -10,7 +10,7 @@ store_rules! {
     mod lists;
 
     /// The newest come first, and those of one instant by their ids; pages have no gap and no overlap.
-    async fn the_newest_come_first_and_page_by_page(fixture: &StoreFixture) -> TestResult {
+    async fn deliveries_are_listed_newest_first(fixture: &StoreFixture) -> TestResult {
         let all = many(fixture).await?;
         let mut filter = DeliveryFilter { limit: 7, ..DeliveryFilter::default() };
         for expected in all.chunks(7) {
@@ -22,7 +22,7 @@ store_rules! {
     }
 
     /// A list has the deliveries that its filter selects, in each combination and on each page, and none of removed endpoints.
-    async fn a_list_holds_what_its_filter_lets_through(fixture: &StoreFixture) -> TestResult {
+    async fn a_list_has_only_deliveries_that_match_its_filter(fixture: &StoreFixture) -> TestResult {
         let mut all = many(fixture).await?;
         let removed = endpoint_id(3)?;
         fixture.webhooks.endpoints.remove(&removed).await?;

@@ -24,7 +24,7 @@ store_rules! {
     }
 
     /// An event that is stored already stays as it is.
-    async fn an_event_is_put_once(fixture: &StoreFixture) -> TestResult {
+    async fn an_event_is_inserted_once(fixture: &StoreFixture) -> TestResult {
         let first = event(1)?;
         let second = Event { body: "{}".into(), ..event(1)? };
         put(fixture, &[&first, &first, &second]).await?;
@@ -32,7 +32,7 @@ store_rules! {
     }
 
     /// The oldest events come first, up to the limit.
-    async fn the_oldest_wait_first(fixture: &StoreFixture) -> TestResult {
+    async fn the_oldest_pending_events_come_first(fixture: &StoreFixture) -> TestResult {
         for number in [3, 1, 5, 2, 4] {
             put(fixture, &[&event(number)?]).await?;
         }

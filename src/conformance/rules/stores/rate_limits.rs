@@ -38,7 +38,7 @@ store_rules! {
     }
 
     /// Every key has its own budget.
-    async fn every_key_has_a_budget_of_its_own(fixture: &StoreFixture) -> TestResult {
+    async fn every_key_has_its_own_budget(fixture: &StoreFixture) -> TestResult {
         for (spent, key) in (1..).zip(keys()?) {
             has_left(fixture, key, 0, 120).await?;
             let charged = charge(fixture, key, spent, 0).await?;
@@ -67,7 +67,7 @@ store_rules! {
     }
 
     /// A window starts with its first charge, and ends exactly after its length.
-    async fn a_window_is_over_at_its_very_end(fixture: &StoreFixture) -> TestResult {
+    async fn a_window_ends_exactly_after_its_length(fixture: &StoreFixture) -> TestResult {
         charges(fixture, &[
             (0, 0, true, 120, 300_000),
             (7, 120, true, 0, 300_007),
@@ -78,7 +78,7 @@ store_rules! {
     }
 
     /// A clock that was set back locks no budget: a window that ends later than a whole window from now has ended.
-    async fn a_clock_that_was_set_back_locks_no_budget(fixture: &StoreFixture) -> TestResult {
+    async fn a_clock_set_back_locks_no_budget(fixture: &StoreFixture) -> TestResult {
         charges(fixture, &[
             (3_600_000, 120, true, 0, 3_900_000),
             (3_599_999, 0, true, 120, 3_899_999),
@@ -89,7 +89,7 @@ store_rules! {
     }
 
     /// A refund returns units of the running window, at most those that were charged, and starts no window.
-    async fn a_refund_gives_back_units_of_the_running_window(fixture: &StoreFixture) -> TestResult {
+    async fn a_refund_returns_units_of_the_current_window(fixture: &StoreFixture) -> TestResult {
         for key in keys()? {
             for (cost, refund, left) in [(0, 9, 120), (100, 30, 50), (50, 1, 1), (0, 999, 120)] {
                 charge(fixture, key, cost, 0).await?;
@@ -102,7 +102,7 @@ store_rules! {
 
     /// A refund after the window's end returns nothing to the next window.
     async fn a_refund_of_an_ended_window_changes_nothing(fixture: &StoreFixture) -> TestResult {
-        fixture.require(Part::SuiteClock)?;
+        fixture.require(Capability::SuiteClock)?;
         for key in keys()? {
             charge(fixture, key, 120, 0).await?;
             fixture.stores.rate_limits.refund(&key, 120, WINDOW, at(300_000)).await?;
@@ -113,8 +113,8 @@ store_rules! {
     }
 
     /// Any history is charged as [`Window::charge`] charges it.
-    async fn any_history_is_metered_alike(fixture: &StoreFixture) -> TestResult {
-        fixture.require(Part::SuiteClock)?;
+    async fn any_history_is_charged_as_budget_charge_does(fixture: &StoreFixture) -> TestResult {
+        fixture.require(Capability::SuiteClock)?;
         let (mut budget, mut now, mut chance): (Option<WindowState>, i64, u64) = (None, 0, 1);
         for step in 0..500 {
             // The next number of Knuth's linear congruential generator.
@@ -164,7 +164,7 @@ async fn has_left(fixture: &StoreFixture, key: RateLimitKey, now: i64, units: u3
 
 /// Charges each key at these times: the cost, whether it is granted, the units left, and the end of the window.
 async fn charges(fixture: &StoreFixture, steps: &[(i64, u32, bool, u32, i64)]) -> TestResult {
-    fixture.require(Part::SuiteClock)?;
+    fixture.require(Capability::SuiteClock)?;
     for key in keys()? {
         for (now, cost, granted, remaining, reset) in steps {
             let charge = charge(fixture, key, *cost, *now).await?;

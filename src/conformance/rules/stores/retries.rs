@@ -47,7 +47,7 @@ store_rules! {
     }
 
     /// A queued delivery stays as it is, and an unknown one is not an error.
-    async fn a_queued_delivery_is_left_as_it_is(fixture: &StoreFixture) -> TestResult {
+    async fn retrying_a_queued_delivery_changes_nothing(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         let id = fixture.queue(8, &endpoint, 0).await?;
         is_retried(fixture, &id, 1, false).await?;
@@ -60,7 +60,7 @@ store_rules! {
     }
 
     /// The dead deliveries of one endpoint are queued again in batches, and no others.
-    async fn the_dead_of_one_endpoint_are_queued_again_in_batches(fixture: &StoreFixture) -> TestResult {
+    async fn dead_deliveries_of_one_endpoint_are_queued_again_in_batches(fixture: &StoreFixture) -> TestResult {
         let (endpoint, other) = (fixture.add(1).await?, fixture.add(2).await?);
         let mut dead = Vec::new();
         for number in 0..5 {

@@ -55,7 +55,7 @@ store_rules! {
     }
 
     /// A sweep removes the oldest finished deliveries, up to its limit.
-    async fn a_sweep_takes_no_more_than_its_limit(fixture: &StoreFixture) -> TestResult {
+    async fn a_sweep_respects_its_limit(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add(1).await?;
         let mut all = Vec::new();
         for number in 0..10_u64 {

@@ -29,7 +29,7 @@ store_rules! {
     }
 
     /// A second token with the same lookup is refused, and changes nothing.
-    async fn a_lookup_is_taken_once(fixture: &StoreFixture) -> TestResult {
+    async fn a_lookup_is_unique(fixture: &StoreFixture) -> TestResult {
         create(fixture, &token(1)?).await?;
         let second = TokenRecord { label: "second".into(), ..token(1)? };
         check!(!fixture.stores.tokens.create(&second).await?)?;
@@ -37,7 +37,7 @@ store_rules! {
     }
 
     /// Of any number of tokens with one lookup at once, one is created.
-    async fn concurrent_creations_take_a_lookup_once(fixture: &StoreFixture) -> TestResult {
+    async fn one_of_concurrent_creations_succeeds(fixture: &StoreFixture) -> TestResult {
         let token = token(1)?;
         let calls = repeat_n((fixture.stores.tokens.clone(), token.clone()), 20)
             .map(|(tokens, token)| async move { tokens.create(&token).await });
@@ -73,7 +73,7 @@ store_rules! {
     }
 
     /// A use is recorded unless another was recorded within the minute before, and never for an unknown token.
-    async fn a_use_is_noted_once_a_minute(fixture: &StoreFixture) -> TestResult {
+    async fn a_use_is_recorded_once_a_minute(fixture: &StoreFixture) -> TestResult {
         create(fixture, &token(1)?).await?;
         for (used, recorded) in [
             (0, 0),
@@ -94,7 +94,7 @@ store_rules! {
 
     /// A list is paged from the newest to the oldest token, and by descending lookups among tokens of one creation time. It
     /// begins behind any position, whether a token has it or not.
-    async fn a_list_is_paged_from_the_newest_to_the_oldest(fixture: &StoreFixture) -> TestResult {
+    async fn tokens_are_listed_newest_first(fixture: &StoreFixture) -> TestResult {
         let newest: Vec<_> = [
             (9, "00000000000000Z0"),
             (5, "a000000000000000"),

@@ -1,0 +1,63 @@
+"""Pictures of the control panel and of the reference page, for the README."""
+
+import sys
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+sys.path.insert(0, "tests/browser")
+
+from server import Server  # noqa: E402
+
+FOLDER = Path("docs/images")
+
+# Owner, label, scopes and days until expiry.
+TOKENS = [
+    ("alice", "laptop", "all", "90"),
+    ("bob", "feed reader", "forums:read,threads:read,posts:read", ""),
+    ("carol", "mobile app", "all", "30"),
+    ("mod", "spam filter", "posts:read,posts:write,search:read", "365"),
+    ("admin", "weekly statistics", "forums:read,members:read", "7"),
+]
+
+
+def main(program: str) -> None:
+    """Takes each picture of a new demo board."""
+    with Server(program) as server, sync_playwright() as playwright:
+        for owner, label, scopes, days in TOKENS:
+            expiry = ["--expires-in-days", days] if days else []
+            server.command(
+                "token", "issue", "--owner", owner, "--label", label, "--scopes", scopes, *expiry,
+                "--password-stdin", given=f"{server.password}\n",
+            )
+        server.command("token", "revoke", server.token.split("_")[2])
+        # Its sandbox is not available to root.
+        chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        page = chromium.new_page(base_url=server.address, viewport={"width": 1100, "height": 720})
+        panel(page, server.password)
+        reference(page)
+        chromium.close()
+
+
+def panel(page: Page, password: str) -> None:
+    page.goto("/panel/tokens")
+    page.get_by_label("Username", exact=True).fill("admin")
+    page.get_by_label("Password", exact=True).fill(password)
+    page.locator("main button[type=submit]").click()
+    page.get_by_text("spam filter", exact=True).first.wait_for()
+    page.screenshot(path=FOLDER / "panel.png")
+
+
+def reference(page: Page) -> None:
+    page.goto("/docs")
+    path = "[data-path='/threads/{threadId}']"
+    operation = page.locator(".opblock", has=page.locator(f".opblock-summary-path{path}")).first
+    operation.locator(".opblock-summary-control").click()
+    operation.locator(".responses-table").wait_for()
+    operation.evaluate("element => { document.activeElement.blur(); element.scrollIntoView(); }")
+    page.mouse.wheel(0, -230)
+    page.wait_for_timeout(300)
+    page.screenshot(path=FOLDER / "reference.png")
+
+
+main(sys.argv[1])
