@@ -7,25 +7,25 @@ use serde_json::Value;
 
 /// What came back.
 #[derive(Debug)]
-pub struct Answer {
+pub struct Response {
     /// The status.
     pub status: u16,
     /// The head, in lower case.
     pub head: String,
     /// The head as it came.
-    pub raw: String,
+    pub raw_head: String,
     /// The body.
     pub body: String,
 }
 
-impl Answer {
+impl Response {
     /// The body as JSON; null when it is none.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_default()
     }
 
     /// The error code, if it is a refusal.
-    pub fn code(&self) -> String {
+    pub fn error_code(&self) -> String {
         self.json()["error"]["code"]
             .as_str()
             .unwrap_or_default()
@@ -43,13 +43,13 @@ impl Answer {
 }
 
 /// Sends a request with these headers to an address such as `http://127.0.0.1:8080/health`.
-pub fn send(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+pub fn send(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> Response {
     try_send(method, url, headers, body).unwrap()
 }
 
 /// The same; `None` when the server is gone before it has answered.
-pub fn try_send(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> Option<Answer> {
-    let (host, path) = split(url);
+pub fn try_send(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> Option<Response> {
+    let (host, path) = split_url(url);
     let mut stream = TcpStream::connect(host).ok()?;
     let headers: String = headers
         .iter()
@@ -60,33 +60,33 @@ pub fn try_send(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -
         "{method} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n{body}"
     );
     stream.write_all(request.as_bytes()).ok()?;
-    try_read(stream)
+    try_read_response(stream)
 }
 
 /// `GET` without a token.
-pub fn get(url: &str) -> Answer {
+pub fn get(url: &str) -> Response {
     send("GET", url, &[], "")
 }
 
 /// The host and the path of an address.
-pub fn split(url: &str) -> (&str, &str) {
+pub fn split_url(url: &str) -> (&str, &str) {
     let rest = url.strip_prefix("http://").unwrap();
     rest.split_at(rest.find('/').unwrap_or(rest.len()))
 }
 
 /// An answer that ends with its connection.
-pub fn read(stream: TcpStream) -> Answer {
-    try_read(stream).unwrap()
+pub fn read_response(stream: TcpStream) -> Response {
+    try_read_response(stream).unwrap()
 }
 
-fn try_read(mut stream: TcpStream) -> Option<Answer> {
+fn try_read_response(mut stream: TcpStream) -> Option<Response> {
     let mut text = String::new();
     stream.read_to_string(&mut text).ok()?;
     let (head, body) = text.split_once("\r\n\r\n")?;
-    Some(Answer {
+    Some(Response {
         status: head.split(' ').nth(1)?.parse().ok()?,
         head: head.to_lowercase(),
-        raw: head.into(),
+        raw_head: head.into(),
         body: body.into(),
     })
 }

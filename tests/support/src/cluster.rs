@@ -9,8 +9,8 @@ use tokio::task::block_in_place;
 
 use crate::connection::Nodes;
 use crate::database::Database;
-use crate::node::{Node, address};
-use crate::prerequisites::Addresses;
+use crate::node::{Node, api_address};
+use crate::prerequisites::BackendUrls;
 use crate::program::{ExitedProcess, run};
 use crate::scale::Scale;
 
@@ -24,7 +24,7 @@ const SETTINGS: [(&str, &str); 5] = [
 ];
 
 /// What every node that sends webhooks is told.
-const SENDING: [&str; 3] = [
+const WORKER_OPTIONS: [&str; 3] = [
     "--allow-private-webhooks",
     "--webhook-initial-backoff",
     "0.2",
@@ -48,7 +48,7 @@ pub struct Cluster {
 
 impl Cluster {
     /// A new board with so many nodes. Those that serve have `options` besides.
-    pub async fn new(addresses: &Addresses, scale: Scale, options: &[&str]) -> Self {
+    pub async fn new(addresses: &BackendUrls, scale: Scale, options: &[&str]) -> Self {
         let database = Database::new(&addresses.postgres).await;
         let shared = ["--database", &database.url];
         let serving = ["--redis", &addresses.redis, "--no-worker"];
@@ -64,7 +64,7 @@ impl Cluster {
         };
         cluster.password = cluster.add_server()["password"].as_str().unwrap().into();
         for (key, value) in SETTINGS {
-            cluster.command(&["setting", key, value]);
+            cluster.run(&["setting", key, value]);
         }
         while cluster.servers.len() < scale.servers {
             cluster.add_server();
@@ -77,15 +77,15 @@ impl Cluster {
 
     /// Starts one more that serves; gives what it printed.
     pub fn add_server(&mut self) -> Value {
-        let (server, greeting) = self.serve(self.servers.len());
+        let (server, greeting) = self.start_server(self.servers.len());
         self.servers.push(server);
-        self.nodes.add(address(&greeting));
+        self.nodes.add(api_address(&greeting));
         greeting
     }
 
     /// Starts one more that sends webhooks.
     pub fn add_worker(&mut self) {
-        let worker = self.work(self.workers.len());
+        let worker = self.start_worker(self.workers.len());
         self.workers.push(worker);
     }
 
@@ -94,36 +94,36 @@ impl Cluster {
         match number.checked_sub(self.servers.len()) {
             None => {
                 end(self.servers.remove(number));
-                let (server, greeting) = self.serve(number);
+                let (server, greeting) = self.start_server(number);
                 self.servers.insert(number, server);
-                self.nodes.replace(number, address(&greeting));
+                self.nodes.replace(number, api_address(&greeting));
             }
             Some(number) => {
                 end(self.workers.remove(number));
-                let worker = self.work(number);
+                let worker = self.start_worker(number);
                 self.workers.insert(number, worker);
             }
         }
     }
 
-    fn serve(&self, number: usize) -> (Node, Value) {
+    fn start_server(&self, number: usize) -> (Node, Value) {
         let options: Vec<_> = self.options.iter().map(String::as_str).collect();
         block_in_place(|| Node::serve(&self.log("server", number), &options))
     }
 
-    fn work(&self, number: usize) -> Node {
+    fn start_worker(&self, number: usize) -> Node {
         let own = ["worker", "--database", &self.database.url];
-        Node::start(&self.log("worker", number), &[&own[..], &SENDING].concat())
+        Node::start(&self.log("worker", number), &[&own[..], &WORKER_OPTIONS].concat())
     }
 
     /// One more that serves, without budgets that could hold up who asks it.
-    pub fn reader(&self) -> (Node, SocketAddr) {
+    pub fn start_reader(&self) -> (Node, SocketAddr) {
         let own = ["--database", &self.database.url, "--no-worker"];
         let budget = ["--token-budget", "1000000000"];
         let arguments = [&own[..], &budget].concat();
         let log = self.log("reader", 0);
         let (reader, greeting) = block_in_place(|| Node::serve(&log, &arguments));
-        (reader, address(&greeting))
+        (reader, api_address(&greeting))
     }
 
     /// The log of a node.
@@ -133,11 +133,11 @@ impl Cluster {
     }
 
     /// Runs a command beside the nodes, which is not refused.
-    pub fn command(&self, arguments: &[&str]) -> ExitedProcess {
-        self.command_with(arguments, "")
+    pub fn run(&self, arguments: &[&str]) -> ExitedProcess {
+        self.run_with_input(arguments, "")
     }
 
-    fn command_with(&self, arguments: &[&str], input: &str) -> ExitedProcess {
+    fn run_with_input(&self, arguments: &[&str], input: &str) -> ExitedProcess {
         let arguments = [arguments, &["--database", &self.database.url]].concat();
         let directory: &Path = self.directory.path();
         let ended = block_in_place(|| run(directory, &arguments, input));
@@ -149,27 +149,27 @@ impl Cluster {
     pub fn token(&self, owner: &str) -> String {
         let issue = ["token", "issue", "--scopes", "all", "--password-stdin"];
         let arguments = [&issue[..], &["--owner", owner]].concat();
-        let issued = self.command_with(&arguments, &self.password);
-        issued.out.trim_end().into()
+        let issued = self.run_with_input(&arguments, &self.password);
+        issued.stdout.trim_end().into()
     }
 
     /// Registers a receiver at this address of these topics; gives its secret.
-    pub fn register(&self, url: &str, topics: &str) -> String {
+    pub fn add_webhook(&self, url: &str, topics: &str) -> String {
         let add = ["webhook", "add", "--url", url, "--json"];
         let options = ["--topics", topics, "--allow-private-webhooks"];
-        let added = self.command(&[&add[..], &options].concat()).json();
+        let added = self.run(&[&add[..], &options].concat()).json();
         added["secret"].as_str().unwrap().into()
     }
 
     /// How often a node has said that it shares no budgets.
-    pub fn times_away(&self) -> usize {
+    pub fn count_redis_outages(&self) -> usize {
         let logs = self.servers.iter().map(Node::log);
         logs.map(|log| log.matches("Redis unreachable").count())
             .sum()
     }
 
     /// Lets others take up at once what dead workers had on lease.
-    pub async fn hurry_workers(&mut self) {
+    pub async fn replace_workers(&mut self) {
         let number = self.workers.len();
         block_in_place(|| self.workers.drain(..).for_each(Node::kill));
         self.database.end_leases().await;
@@ -177,15 +177,15 @@ impl Cluster {
     }
 
     /// Whether a delivery is still to come; an operator has those sent again that failed too often.
-    pub fn waits(&self) -> bool {
+    pub fn has_pending_deliveries(&self) -> bool {
         let listed = |state: &str| {
             let list = ["delivery", "list", "--json", "--state", state];
-            self.command(&list).json().as_array().unwrap().clone()
+            self.run(&list).json().as_array().unwrap().clone()
         };
         let states = ["dead", "queued", "retrying"];
         let [dead, queued, retrying] = states.map(listed);
         for dead in &dead {
-            self.command(&["delivery", "retry", dead["id"].as_str().unwrap()]);
+            self.run(&["delivery", "retry", dead["id"].as_str().unwrap()]);
         }
         !(dead.is_empty() && queued.is_empty() && retrying.is_empty())
     }

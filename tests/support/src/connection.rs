@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use crate::random::Random;
 
 /// Longer than a server takes for anything.
-const PATIENCE: Duration = Duration::from_secs(45);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// Where the nodes are.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +25,7 @@ pub struct Nodes(Arc<RwLock<Vec<SocketAddr>>>);
 
 impl Nodes {
     /// These.
-    pub fn of(addresses: &[SocketAddr]) -> Self {
+    pub fn new(addresses: &[SocketAddr]) -> Self {
         Self(Arc::new(RwLock::new(addresses.into())))
     }
 
@@ -40,14 +40,14 @@ impl Nodes {
     }
 
     /// All of them.
-    pub fn all(&self) -> Vec<SocketAddr> {
+    pub fn addresses(&self) -> Vec<SocketAddr> {
         self.0.read().unwrap().clone()
     }
 }
 
 /// What came back.
 #[derive(Clone, Debug)]
-pub struct Reply {
+pub struct ApiResponse {
     /// The status.
     pub status: u16,
     /// The headers.
@@ -56,14 +56,14 @@ pub struct Reply {
     pub body: Bytes,
 }
 
-impl Reply {
+impl ApiResponse {
     /// The body as JSON; null when it is none.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
     /// The error code, if it is a refusal.
-    pub fn code(&self) -> String {
+    pub fn error_code(&self) -> String {
         self.json()["error"]["code"]
             .as_str()
             .unwrap_or_default()
@@ -71,7 +71,7 @@ impl Reply {
     }
 
     /// A header's number, if it is there.
-    pub fn number(&self, name: &str) -> Option<u64> {
+    pub fn header_number(&self, name: &str) -> Option<u64> {
         self.headers.get(name)?.to_str().ok()?.parse().ok()
     }
 
@@ -83,7 +83,7 @@ impl Reply {
 
 /// A request, as often as it is sent.
 #[derive(Clone, Debug, Default)]
-pub struct Ask {
+pub struct ApiRequest {
     /// The method.
     pub method: &'static str,
     /// The path below the API's, with its query.
@@ -94,7 +94,7 @@ pub struct Ask {
     pub body: String,
 }
 
-impl Ask {
+impl ApiRequest {
     /// A request of a token's owner.
     pub fn new(method: &'static str, token: &str, path: &str, body: &Value) -> Self {
         let body = Some(body).filter(|body| !body.is_null());
@@ -117,7 +117,7 @@ impl Ask {
         self
     }
 
-    fn to(&self, node: SocketAddr) -> Request<Full<Bytes>> {
+    fn to_http(&self, node: SocketAddr) -> Request<Full<Bytes>> {
         let mut request = Request::builder()
             .method(self.method)
             .uri(format!("/api/v1{}", self.path))
@@ -137,13 +137,13 @@ type Sender = SendRequest<Full<Bytes>>;
 
 /// Connections of one client.
 #[derive(Debug)]
-pub struct Connections {
+pub struct ApiClient {
     nodes: Nodes,
     random: Random,
     open: HashMap<SocketAddr, Sender>,
 }
 
-impl Connections {
+impl ApiClient {
     /// None yet.
     pub fn new(nodes: &Nodes, random: Random) -> Self {
         Self {
@@ -154,25 +154,25 @@ impl Connections {
     }
 
     /// Asks any node that takes a connection; `None` when that drops before there is an answer.
-    pub async fn ask(&mut self, ask: &Ask) -> Option<Reply> {
-        let mut nodes = self.nodes.all();
+    pub async fn send(&mut self, ask: &ApiRequest) -> Option<ApiResponse> {
+        let mut nodes = self.nodes.addresses();
         let start = self.random.below(nodes.len());
         nodes.rotate_left(start);
         for node in nodes {
-            if let Some(sender) = self.open(node).await {
-                return self.send(node, sender, ask).await;
+            if let Some(sender) = self.connection_to(node).await {
+                return self.send_on(node, sender, ask).await;
             }
         }
         None
     }
 
     /// Asks one node.
-    pub async fn ask_of(&mut self, node: SocketAddr, ask: &Ask) -> Option<Reply> {
-        let sender = self.open(node).await?;
-        self.send(node, sender, ask).await
+    pub async fn send_to(&mut self, node: SocketAddr, ask: &ApiRequest) -> Option<ApiResponse> {
+        let sender = self.connection_to(node).await?;
+        self.send_on(node, sender, ask).await
     }
 
-    async fn open(&mut self, node: SocketAddr) -> Option<Sender> {
+    async fn connection_to(&mut self, node: SocketAddr) -> Option<Sender> {
         if let Some(mut sender) = self.open.remove(&node)
             && sender.ready().await.is_ok()
         {
@@ -181,18 +181,18 @@ impl Connections {
         connect(node).await
     }
 
-    async fn send(&mut self, node: SocketAddr, mut sender: Sender, ask: &Ask) -> Option<Reply> {
+    async fn send_on(&mut self, node: SocketAddr, mut sender: Sender, ask: &ApiRequest) -> Option<ApiResponse> {
         let answering = async {
-            let response = sender.send_request(ask.to(node)).await.ok()?;
+            let response = sender.send_request(ask.to_http(node)).await.ok()?;
             let (head, body) = response.into_parts();
             let body = body.collect().await.ok()?.to_bytes();
-            Some(Reply {
+            Some(ApiResponse {
                 status: head.status.as_u16(),
                 headers: head.headers,
                 body,
             })
         };
-        let reply = timeout(PATIENCE, answering).await;
+        let reply = timeout(RESPONSE_TIMEOUT, answering).await;
         let reply = reply.unwrap_or_else(|_| panic!("no answer to {ask:?}"))?;
         self.open.insert(node, sender);
         Some(reply)

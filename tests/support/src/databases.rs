@@ -8,8 +8,8 @@ use std::thread;
 use tokio::runtime::Builder;
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
-use crate::postgres::address;
-pub use crate::postgres::try_in_postgres;
+use crate::postgres::url;
+pub use crate::postgres::run_with_postgres;
 
 /// A database, which goes with this value.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl Database {
     }
 
     /// A new one that is like another, to which nobody is connected.
-    pub fn like(other: &Self) -> Self {
+    pub fn copy_of(other: &Self) -> Self {
         Self::from(&other.name)
     }
 
@@ -33,7 +33,7 @@ impl Database {
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let name = format!("test_{}_{number}", process::id());
         ask(
-            address(),
+            url(),
             format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY"),
         );
         Self { name }
@@ -41,13 +41,13 @@ impl Database {
 
     /// Its address.
     pub fn url(&self) -> String {
-        let address = address();
+        let address = url();
         let (server, _) = address.rsplit_once('/').unwrap();
         format!("{server}/{}", self.name)
     }
 
     /// Runs SQL in it, and gives the first column of all rows.
-    pub fn ask(&self, sql: impl fmt::Display) -> Vec<String> {
+    pub fn query(&self, sql: impl fmt::Display) -> Vec<String> {
         ask(self.url(), sql.to_string())
     }
 }
@@ -55,7 +55,7 @@ impl Database {
 impl Drop for Database {
     fn drop(&mut self) {
         ask(
-            address(),
+            url(),
             format!("DROP DATABASE {} WITH (FORCE)", self.name),
         );
     }
@@ -63,7 +63,7 @@ impl Drop for Database {
 
 /// Does this in a runtime of its own, so that no connection outlives it. Tests wait for it, whether they are in a runtime
 /// or not.
-pub fn apart<T: Send + 'static>(doing: impl Future<Output = T> + Send + 'static) -> T {
+pub fn block_on_thread<T: Send + 'static>(doing: impl Future<Output = T> + Send + 'static) -> T {
     let apart = thread::spawn(move || {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(doing)
@@ -72,7 +72,7 @@ pub fn apart<T: Send + 'static>(doing: impl Future<Output = T> + Send + 'static)
 }
 
 fn ask(url: String, sql: String) -> Vec<String> {
-    apart(async move { rows(&url, &sql).await })
+    block_on_thread(async move { rows(&url, &sql).await })
 }
 
 async fn rows(url: &str, sql: &str) -> Vec<String> {

@@ -29,7 +29,7 @@ pub struct ServerDirectory {
 struct DemoBoard {
     files: Vec<(String, Vec<u8>)>,
     postgres: Option<Database>,
-    greeting: Value,
+    startup: Value,
 }
 
 impl ServerDirectory {
@@ -66,9 +66,9 @@ impl ServerDirectory {
             fs::write(directory.path().join(name), bytes).unwrap();
         }
         if let Some(database) = &demo.postgres {
-            directory = directory.with_postgres(Database::like(database));
+            directory = directory.with_postgres(Database::copy_of(database));
         }
-        (directory, demo.greeting.clone())
+        (directory, demo.startup.clone())
     }
 
     /// The path of the directory.
@@ -86,7 +86,7 @@ impl ServerDirectory {
     }
 
     /// The names of the files of a board that no process uses.
-    pub fn files_of_a_board(&self) -> &[&str] {
+    pub fn board_files(&self) -> &[&str] {
         match self.postgres {
             Some(_) => &[],
             None => &["forum.db", "forum.db.key"],
@@ -105,7 +105,7 @@ impl ServerDirectory {
     }
 
     /// `--redis`, if the environment has rate limits there.
-    pub fn redis(&self) -> Option<String> {
+    pub fn redis_option(&self) -> Option<String> {
         let redis = env::var(BACKEND).is_ok_and(|backend| backend == "redis");
         redis.then(|| {
             let address = env::var("FORUM_API_REDIS").unwrap();
@@ -119,7 +119,7 @@ impl ServerDirectory {
     }
 
     /// Returns whether an endpoint's secret is stored readable.
-    pub fn stores_readable(&self, secret: &str) -> bool {
+    pub fn stores_in_plain_text(&self, secret: &str) -> bool {
         let Some(database) = &self.postgres else {
             return self.files().iter().any(|name| {
                 let bytes = fs::read(self.path().join(name)).unwrap();
@@ -128,14 +128,14 @@ impl ServerDirectory {
             });
         };
         let secret: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
-        let stored = database.ask("SELECT encode(secret, 'hex') FROM forum_api_endpoints");
+        let stored = database.query("SELECT encode(secret, 'hex') FROM forum_api_endpoints");
         stored.iter().any(|stored| stored.contains(&secret))
     }
 
     /// Runs SQL beside the server. Returns the first column of all rows.
-    pub fn ask(&self, sql: &str) -> Vec<String> {
+    pub fn query(&self, sql: &str) -> Vec<String> {
         if let Some(database) = &self.postgres {
-            return database.ask(sql);
+            return database.query(sql);
         }
         let database = Connection::open(self.path().join("forum.db")).unwrap();
         let mut statement = database.prepare(sql).unwrap();
@@ -147,7 +147,7 @@ impl ServerDirectory {
 impl DemoBoard {
     fn create() -> Self {
         let mut server = Server::start(ServerDirectory::new(), &["--no-worker"]);
-        let greeting = server.greeting.take();
+        let greeting = server.startup.take();
         let directory = server.stop();
         let read = |name: String| {
             let bytes = fs::read(directory.path().join(&name)).unwrap();
@@ -156,7 +156,7 @@ impl DemoBoard {
         Self {
             files: directory.files().into_iter().map(read).collect(),
             postgres: directory.postgres.and_then(Arc::into_inner),
-            greeting,
+            startup: greeting,
         }
     }
 }

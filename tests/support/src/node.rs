@@ -9,7 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use serde_json::Value;
 
-use crate::program::server;
+use crate::program::server_path;
 
 /// A process that runs until it is told to stop, or killed.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl Node {
     /// Starts one that logs into this file, at its end.
     pub fn start(log: &Path, arguments: &[&str]) -> Self {
         let stderr = File::options().create(true).append(true).open(log);
-        let child = Command::new(server())
+        let child = Command::new(server_path())
             .args(arguments)
             .env_remove("RUST_LOG")
             .stdin(Stdio::piped())
@@ -100,7 +100,7 @@ impl Drop for Node {
 }
 
 /// Where a greeting says that the API is.
-pub fn address(greeting: &Value) -> SocketAddr {
+pub fn api_address(greeting: &Value) -> SocketAddr {
     let api = greeting["api"].as_str().unwrap();
-    crate::client::split(api).0.parse().unwrap()
+    crate::client::split_url(api).0.parse().unwrap()
 }

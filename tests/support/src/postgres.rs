@@ -8,11 +8,11 @@ use forum_api::store::postgres::connect;
 use forum_api::store::postgres::deadpool_postgres::Pool;
 
 /// The address of a Postgres in which anything may be made.
-pub const ADDRESS: &str = "FORUM_API_POSTGRES";
+pub const VARIABLE: &str = "FORUM_API_POSTGRES";
 
 /// Runs a test on a runtime with several threads.
-pub fn try_in_postgres(test: impl Future<Output = ()>) {
-    address();
+pub fn run_with_postgres(test: impl Future<Output = ()>) {
+    url();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();
@@ -23,9 +23,9 @@ pub fn try_in_postgres(test: impl Future<Output = ()>) {
 ///
 /// # Panics
 /// When the environment names none.
-pub fn address() -> String {
-    env::var(ADDRESS)
-        .unwrap_or_else(|_| panic!("{ADDRESS} has to name a Postgres, which tests/run starts"))
+pub fn url() -> String {
+    env::var(VARIABLE)
+        .unwrap_or_else(|_| panic!("{VARIABLE} has to name a Postgres, which tests/run starts"))
 }
 
 /// The address of a schema that nothing is in.
@@ -36,7 +36,7 @@ pub async fn schema() -> String {
         process::id(),
         MADE.fetch_add(1, Ordering::Relaxed)
     );
-    let address = format!("{}?options=-csearch_path%3D{name}", address());
+    let address = format!("{}?options=-csearch_path%3D{name}", url());
     let client = pool(&address, 1).get().await.unwrap();
     let create = format!("CREATE SCHEMA {name}");
     client.batch_execute(&create).await.unwrap();

@@ -8,7 +8,7 @@ const REDIS: &str = "FORUM_API_REDIS";
 
 /// Where the stores are that all drills share.
 #[derive(Clone, Debug)]
-pub struct Addresses {
+pub struct BackendUrls {
     /// A Postgres in which anything may be made.
     pub postgres: String,
     /// A Redis in which anything may be made.
@@ -16,7 +16,7 @@ pub struct Addresses {
 }
 
 /// Runs a drill where both stores are, one after the other: each keeps the machine busy.
-pub fn drill<F: Future<Output = ()>>(drill: impl FnOnce(Addresses) -> F) {
+pub fn run_drill<F: Future<Output = ()>>(drill: impl FnOnce(BackendUrls) -> F) {
     static TURN: Mutex<()> = Mutex::new(());
     let (Ok(postgres), Ok(redis)) = (env::var(POSTGRES), env::var(REDIS)) else {
         panic!("{POSTGRES} and {REDIS} must each hold the address of a store");
@@ -28,5 +28,5 @@ pub fn drill<F: Future<Output = ()>>(drill: impl FnOnce(Addresses) -> F) {
         .build();
     runtime
         .unwrap()
-        .block_on(drill(Addresses { postgres, redis }));
+        .block_on(drill(BackendUrls { postgres, redis }));
 }

@@ -19,7 +19,7 @@ impl Random {
     }
 
     /// One of these, if there is any.
-    pub fn one_of<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
+    pub fn choose<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
         (!items.is_empty()).then(|| &items[self.below(items.len())])
     }
 }

@@ -14,7 +14,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 /// Longer than anything that is awaited takes, a worker's lease included.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// A request as it came.
 #[derive(Clone, Debug)]
@@ -24,9 +24,9 @@ pub struct Received {
     /// Its body.
     pub body: String,
     /// When it came.
-    pub at: Timestamp,
+    pub received_at: Timestamp,
     /// What it was answered; `None` when it never is.
-    pub answered: Option<u16>,
+    pub status: Option<u16>,
 }
 
 impl Received {
@@ -48,7 +48,7 @@ impl Received {
     /// Whether it was signed with this secret, just before it came.
     pub fn is_signed_with(&self, secret: &str) -> bool {
         let secret = WebhookSecret::parse(secret).unwrap();
-        verify(&[secret], &self.headers, self.body.as_bytes(), self.at).is_ok()
+        verify(&[secret], &self.headers, self.body.as_bytes(), self.received_at).is_ok()
     }
 }
 
@@ -62,7 +62,7 @@ pub struct Receiver {
 
 impl Receiver {
     /// One that answers each request with the status that `answer` gives, or never.
-    pub fn answering(answer: impl Fn(&Received) -> Option<u16> + Send + Sync + 'static) -> Self {
+    pub fn with_statuses(answer: impl Fn(&Received) -> Option<u16> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/hook", listener.local_addr().unwrap());
         let (sender, inbox) = mpsc::channel();
@@ -70,7 +70,7 @@ impl Receiver {
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let (answer, sender) = (answer.clone(), sender.clone());
-                thread::spawn(move || take(stream, &*answer, &sender));
+                thread::spawn(move || handle_connection(stream, &*answer, &sender));
             }
         });
         Self { url, inbox }
@@ -78,31 +78,31 @@ impl Receiver {
 
     /// One that is content with everything.
     pub fn new() -> Self {
-        Self::answering(|_| Some(204))
+        Self::with_statuses(|_| Some(204))
     }
 
     /// The next request.
     pub fn next(&self) -> Received {
-        let next = self.inbox.recv_timeout(PATIENCE);
+        let next = self.inbox.recv_timeout(TIMEOUT);
         next.expect("a delivery")
     }
 
     /// The next request, if it is there already.
-    pub fn already(&self) -> Option<Received> {
+    pub fn try_next(&self) -> Option<Received> {
         self.inbox.try_recv().ok()
     }
 }
 
 /// Takes one request of a connection; what was cut off is none.
-fn take(
+fn handle_connection(
     stream: TcpStream,
     answer: &dyn Fn(&Received) -> Option<u16>,
     sender: &Sender<Received>,
 ) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let mut received = read(&mut reader)?;
-    received.answered = answer(&received);
-    let answered = received.answered;
+    received.status = answer(&received);
+    let answered = received.status;
     drop(sender.send(received));
     let mut stream = stream;
     match answered {
@@ -130,7 +130,7 @@ fn read(reader: &mut impl BufRead) -> Option<Received> {
     Some(Received {
         headers,
         body,
-        at: SystemClock.now(),
-        answered: None,
+        received_at: SystemClock.now(),
+        status: None,
     })
 }

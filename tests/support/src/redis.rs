@@ -8,26 +8,26 @@ use forum_api::store::redis::{RedisRateLimitStore, RedisSettings};
 use tempfile::TempDir;
 
 /// How long nodes wait for it.
-pub const PATIENCE: Duration = Duration::from_millis(250);
+pub const TIMEOUT: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]
-pub struct Server {
+pub struct RedisServer {
     directory: TempDir,
     running: Option<Child>,
     /// Held, so that it may go on writing.
     log: Option<BufReader<ChildStdout>>,
 }
 
-impl Server {
+impl RedisServer {
     /// One that runs.
     pub fn new() -> Self {
-        let mut server = Self::absent();
+        let mut server = Self::stopped();
         server.start();
         server
     }
 
     /// One that was not started yet.
-    pub fn absent() -> Self {
+    pub fn stopped() -> Self {
         Self {
             directory: TempDir::new().unwrap(),
             running: None,
@@ -75,12 +75,12 @@ impl Server {
     }
 
     /// A node that shares it.
-    pub async fn node(&self) -> RedisRateLimitStore {
-        self.node_with(RedisSettings::default()).await
+    pub async fn store(&self) -> RedisRateLimitStore {
+        self.store_with(RedisSettings::default()).await
     }
 
-    pub async fn node_with(&self, settings: RedisSettings) -> RedisRateLimitStore {
-        let (url, patience) = (self.url(), PATIENCE);
+    pub async fn store_with(&self, settings: RedisSettings) -> RedisRateLimitStore {
+        let (url, patience) = (self.url(), TIMEOUT);
         let settings = RedisSettings {
             timeout: patience,
             ..settings
@@ -98,7 +98,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for RedisServer {
     fn drop(&mut self) {
         self.kill();
     }

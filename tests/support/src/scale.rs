@@ -11,9 +11,9 @@ pub struct Scale {
     /// Nodes that send webhooks.
     pub workers: usize,
     /// The time under load.
-    pub load: Duration,
+    pub load_duration: Duration,
     /// Whether leases of the dead are ended at once, rather than waited for.
-    pub hurries: bool,
+    pub ends_leases_early: bool,
 }
 
 impl Scale {
@@ -23,8 +23,8 @@ impl Scale {
         Self {
             servers,
             workers,
-            load: Duration::from_secs(seconds.as_ref().map_or(10, |all| all.parse().unwrap())),
-            hurries: seconds.is_none(),
+            load_duration: Duration::from_secs(seconds.as_ref().map_or(10, |all| all.parse().unwrap())),
+            ends_leases_early: seconds.is_none(),
         }
     }
 }

@@ -91,7 +91,7 @@ async fn in_sqlite(location: &DatabasePath, kept: impl Any + Send + Sync) -> Pla
 /// To make a database like another takes half the time of making its tables.
 fn in_postgres() -> Place {
     static LIKE: OnceLock<databases::Database> = OnceLock::new();
-    let made = databases::Database::like(LIKE.get_or_init(with_tables));
+    let made = databases::Database::copy_of(LIKE.get_or_init(with_tables));
     Place {
         database: connect(&made.url(), 16).unwrap().into(),
         _kept: Box::new(made),
@@ -101,7 +101,7 @@ fn in_postgres() -> Place {
 fn with_tables() -> databases::Database {
     let made = databases::Database::new();
     let pool = connect(&made.url(), 1).unwrap();
-    databases::apart(async move {
+    databases::block_on_thread(async move {
         migrate(&pool).await.unwrap();
         make_tables(&pool.into()).await;
     });

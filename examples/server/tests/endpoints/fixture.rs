@@ -192,7 +192,7 @@ fn clock() -> ManualClock {
 async fn database() -> (Database, Box<dyn Any>) {
     if env::var("FORUM_API_BACKEND").is_ok() {
         static TEMPLATE: OnceLock<databases::Database> = OnceLock::new();
-        let database = databases::Database::like(TEMPLATE.get_or_init(template));
+        let database = databases::Database::copy_of(TEMPLATE.get_or_init(template));
         let pool = postgres::connect(&database.url(), 4).unwrap();
         return (pool.into(), Box::new(database));
     }
@@ -206,7 +206,7 @@ async fn database() -> (Database, Box<dyn Any>) {
 fn template() -> databases::Database {
     let database = databases::Database::new();
     let pool = postgres::connect(&database.url(), 1).unwrap();
-    databases::apart(async move {
+    databases::block_on_thread(async move {
         postgres::migrate(&pool).await.unwrap();
         fill(&pool.into()).await;
     });

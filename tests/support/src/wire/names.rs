@@ -12,52 +12,52 @@ use forum_api::webhook::Resolver;
 
 /// Every name leads to the same addresses, which change from one question to the next.
 #[derive(Debug)]
-pub struct Names {
-    answers: Mutex<VecDeque<Vec<IpAddr>>>,
-    silent: bool,
-    asked: AtomicUsize,
+pub struct FakeResolver {
+    results: Mutex<VecDeque<Vec<IpAddr>>>,
+    hangs: bool,
+    calls: AtomicUsize,
 }
 
-impl Names {
+impl FakeResolver {
     /// Always these addresses; none: the name is unknown.
-    pub fn leading_to(addresses: &[&str]) -> Arc<Self> {
-        Self::turning(&[addresses])
+    pub fn resolving_to(addresses: &[&str]) -> Arc<Self> {
+        Self::with_results(&[addresses])
     }
 
     /// One answer after the other; the last one for ever.
-    pub fn turning(answers: &[&[&str]]) -> Arc<Self> {
+    pub fn with_results(answers: &[&[&str]]) -> Arc<Self> {
         let parse = |address: &&str| address.parse().unwrap();
         let answers = answers.iter().map(|them| them.iter().map(parse).collect());
         Arc::new(Self {
-            answers: Mutex::new(answers.collect()),
-            silent: false,
-            asked: AtomicUsize::new(0),
+            results: Mutex::new(answers.collect()),
+            hangs: false,
+            calls: AtomicUsize::new(0),
         })
     }
 
     /// Never an answer.
-    pub fn silent() -> Arc<Self> {
+    pub fn hanging() -> Arc<Self> {
         Arc::new(Self {
-            answers: Mutex::default(),
-            silent: true,
-            asked: AtomicUsize::new(0),
+            results: Mutex::default(),
+            hangs: true,
+            calls: AtomicUsize::new(0),
         })
     }
 
     /// How often somebody asked.
-    pub fn asked(&self) -> usize {
-        self.asked.load(Ordering::SeqCst)
+    pub fn calls(&self) -> usize {
+        self.calls.load(Ordering::SeqCst)
     }
 }
 
 #[async_trait]
-impl Resolver for Names {
+impl Resolver for FakeResolver {
     async fn resolve(&self, _: &str) -> io::Result<Vec<IpAddr>> {
-        self.asked.fetch_add(1, Ordering::SeqCst);
-        if self.silent {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        if self.hangs {
             return pending().await;
         }
-        let mut answers = self.answers.lock().unwrap();
+        let mut answers = self.results.lock().unwrap();
         let answer = match answers.len() {
             1 => answers[0].clone(),
             _ => answers.pop_front().unwrap(),

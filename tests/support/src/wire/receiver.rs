@@ -12,24 +12,24 @@ use tokio::task::yield_now;
 use tokio::time::{interval, timeout};
 use tokio_rustls::TlsAcceptor;
 
-use super::seen::{Seen, headers};
+use super::seen::{RecordedRequest, parse_headers};
 
 /// Longer than anything that is awaited takes.
-const SOON: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What a receiver does with a connection.
 #[derive(Clone, Copy, Debug)]
-pub enum Act {
+pub enum Behavior {
     /// Answers this, and hangs up.
-    Say(&'static [u8]),
+    Respond(&'static [u8]),
     /// The same, a byte at a time.
-    Drip(&'static [u8]),
+    RespondSlowly(&'static [u8]),
     /// Answers this, and then nothing.
-    Hold(&'static [u8]),
+    RespondAndHang(&'static [u8]),
     /// Answers this to one request after the other.
-    Serve(&'static [u8]),
+    KeepAlive(&'static [u8]),
     /// Answers this, and hangs up at the next request.
-    Quit(&'static [u8]),
+    CloseOnReuse(&'static [u8]),
     /// Answers the first, and then the second without end.
     Flood(&'static [u8], &'static [u8]),
     /// The same, with a pause before each.
@@ -37,26 +37,26 @@ pub enum Act {
     /// Breaks the connection off at the first byte.
     Reset,
     /// Says this without being asked.
-    Blurt(&'static [u8]),
+    SendUnprompted(&'static [u8]),
 }
 
 /// Listens on loopback until the test ends.
 #[derive(Debug)]
-pub struct Receiver {
+pub struct ScriptedReceiver {
     port: u16,
-    seen: watch::Receiver<Vec<Seen>>,
+    recorded: watch::Receiver<Vec<RecordedRequest>>,
 }
 
 /// The place where a connection is noted.
-struct Note(Arc<watch::Sender<Vec<Seen>>>, usize);
+struct Recorder(Arc<watch::Sender<Vec<RecordedRequest>>>, usize);
 
-impl Receiver {
-    pub async fn new(act: Act) -> Self {
-        Self::acting(vec![act], None).await
+impl ScriptedReceiver {
+    pub async fn new(act: Behavior) -> Self {
+        Self::with_behaviors(vec![act], None).await
     }
 
     /// One that does one thing with each connection after the other, and the last one for ever.
-    pub async fn acting(acts: Vec<Act>, tls: Option<TlsAcceptor>) -> Self {
+    pub async fn with_behaviors(acts: Vec<Behavior>, tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (noted, seen) = watch::channel(Vec::new());
@@ -64,20 +64,20 @@ impl Receiver {
         tokio::spawn(async move {
             for place in 0.. {
                 let (socket, _) = listener.accept().await.unwrap();
-                noted.send_modify(|seen| seen.push(Seen::default()));
+                noted.send_modify(|seen| seen.push(RecordedRequest::default()));
                 let act = acts.get(place).or(acts.last()).copied().unwrap();
-                let (note, tls) = (Note(noted.clone(), place), tls.clone());
+                let (note, tls) = (Recorder(noted.clone(), place), tls.clone());
                 tokio::spawn(async move {
-                    drop(converse(socket, act, tls, &note).await);
-                    note.that(|seen| seen.ended = true);
+                    drop(handle_connection(socket, act, tls, &note).await);
+                    note.update(|seen| seen.is_closed = true);
                 });
             }
         });
-        Self { port, seen }
+        Self { port, recorded: seen }
     }
 
     /// One whose port is taken, and at which nobody listens.
-    pub fn deaf() -> Self {
+    pub fn refusing_connections() -> Self {
         let socket = TcpSocket::new_v4().unwrap();
         socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let port = socket.local_addr().unwrap().port();
@@ -86,7 +86,7 @@ impl Receiver {
             noted.closed().await;
             drop(socket);
         });
-        Self { port, seen }
+        Self { port, recorded: seen }
     }
 
     /// A URL that leads to it: `origin`, as `http://receiver.test`, with its port and a path.
@@ -101,85 +101,85 @@ impl Receiver {
 
     /// How many connections there were.
     pub fn connections(&self) -> usize {
-        self.seen.borrow().len()
+        self.recorded.borrow().len()
     }
 
     /// All connections, once all of them have ended.
-    pub async fn ended(&mut self) -> Vec<Seen> {
-        let ended = self.seen.wait_for(|seen| seen.iter().all(|it| it.ended));
-        timeout(SOON, ended).await.unwrap().unwrap().clone()
+    pub async fn wait_for_close(&mut self) -> Vec<RecordedRequest> {
+        let ended = self.recorded.wait_for(|seen| seen.iter().all(|it| it.is_closed));
+        timeout(TIMEOUT, ended).await.unwrap().unwrap().clone()
     }
 }
 
-impl Note {
-    fn that(&self, what: impl FnOnce(&mut Seen)) {
+impl Recorder {
+    fn update(&self, what: impl FnOnce(&mut RecordedRequest)) {
         self.0.send_modify(|seen| what(&mut seen[self.1]));
     }
 }
 
-async fn converse(
+async fn handle_connection(
     mut socket: TcpStream,
-    act: Act,
+    act: Behavior,
     tls: Option<TlsAcceptor>,
-    note: &Note,
+    note: &Recorder,
 ) -> io::Result<()> {
     match (act, tls) {
-        (Act::Blurt(words), _) => {
+        (Behavior::SendUnprompted(words), _) => {
             socket.write_all(words).await?;
-            until_hung_up(&mut socket).await
+            read_to_close(&mut socket).await
         }
-        (Act::Reset, _) => {
+        (Behavior::Reset, _) => {
             socket.read_u8().await?;
             socket.set_zero_linger()
         }
-        (_, None) => answer(socket, act, note).await,
+        (_, None) => respond(socket, act, note).await,
         (_, Some(tls)) => {
             let stream = tls.accept(socket).await?;
             let name = stream.get_ref().1.server_name().map(str::to_owned);
-            note.that(|seen| seen.name = name);
-            answer(stream, act, note).await
+            note.update(|seen| seen.server_name = name);
+            respond(stream, act, note).await
         }
     }
 }
 
-async fn answer<S>(mut stream: S, act: Act, note: &Note) -> io::Result<()>
+async fn respond<S>(mut stream: S, act: Behavior, note: &Recorder) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let request = read(&mut stream).await?;
-    note.that(|seen| seen.request = request);
+    note.update(|seen| seen.request = request);
     match act {
-        Act::Say(words) => {
+        Behavior::Respond(words) => {
             stream.write_all(words).await?;
             stream.shutdown().await
         }
-        Act::Drip(words) => {
+        Behavior::RespondSlowly(words) => {
             for byte in words {
                 stream.write_all(&[*byte]).await?;
                 yield_now().await;
             }
             stream.shutdown().await
         }
-        Act::Hold(words) => {
+        Behavior::RespondAndHang(words) => {
             stream.write_all(words).await?;
-            until_hung_up(&mut stream).await
+            read_to_close(&mut stream).await
         }
-        Act::Serve(words) => loop {
+        Behavior::KeepAlive(words) => loop {
             stream.write_all(words).await?;
             let request = read(&mut stream).await?;
-            note.that(|seen| seen.request = request);
+            note.update(|seen| seen.request = request);
         },
-        Act::Quit(words) => {
+        Behavior::CloseOnReuse(words) => {
             stream.write_all(words).await?;
             read(&mut stream).await.map(drop)
         }
-        Act::Flood(first, then) => {
+        Behavior::Flood(first, then) => {
             stream.write_all(first).await?;
             loop {
                 stream.write_all(then).await?;
             }
         }
-        Act::Trickle(first, then) => {
+        Behavior::Trickle(first, then) => {
             stream.write_all(first).await?;
             let mut pauses = interval(Duration::from_millis(20));
             loop {
@@ -187,7 +187,7 @@ where
                 stream.write_all(then).await?;
             }
         }
-        Act::Reset | Act::Blurt(_) => Ok(()),
+        Behavior::Reset | Behavior::SendUnprompted(_) => Ok(()),
     }
 }
 
@@ -198,7 +198,7 @@ async fn read<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<String> {
         request.push(stream.read_u8().await?);
     }
     let head = text(request)?;
-    let length = headers(&head)["content-length"].to_str().unwrap().parse();
+    let length = parse_headers(&head)["content-length"].to_str().unwrap().parse();
     let mut body = vec![0; length.unwrap()];
     stream.read_exact(&mut body).await?;
     Ok(head + &text(body)?)
@@ -208,7 +208,7 @@ fn text(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(io::Error::other)
 }
 
-async fn until_hung_up<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<()> {
+async fn read_to_close<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<()> {
     while stream.read(&mut [0; 1024]).await? > 0 {}
     Ok(())
 }

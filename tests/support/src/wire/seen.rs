@@ -6,19 +6,19 @@ use http::HeaderMap;
 
 /// A connection as its receiver saw it.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct RecordedRequest {
     /// Whom the client asked for, over TLS.
-    pub name: Option<String>,
+    pub server_name: Option<String>,
     /// The request.
     pub request: String,
     /// Whether it has ended.
-    pub ended: bool,
+    pub is_closed: bool,
 }
 
-impl Seen {
+impl RecordedRequest {
     /// A header's text.
     pub fn header(&self, name: &str) -> String {
-        let headers = headers(&self.request);
+        let headers = parse_headers(&self.request);
         headers[name].to_str().unwrap().to_owned()
     }
 
@@ -31,12 +31,12 @@ impl Seen {
     pub fn is_signed(&self, secret: &WebhookSecret, now: Timestamp) -> bool {
         let secrets = std::slice::from_ref(secret);
         let body = self.body().as_bytes();
-        verify(secrets, &headers(&self.request), body, now).is_ok()
+        verify(secrets, &parse_headers(&self.request), body, now).is_ok()
     }
 }
 
 /// The headers of a request.
-pub(super) fn headers(request: &str) -> HeaderMap {
+pub(super) fn parse_headers(request: &str) -> HeaderMap {
     let lines = request.lines().skip(1).take_while(|line| !line.is_empty());
     let pairs = lines.map(|line| line.split_once(": ").unwrap());
     pairs
