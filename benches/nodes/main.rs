@@ -7,7 +7,7 @@
 
 use forum_benches::{measurements, receiver};
 use forum_test_support::{
-    cluster, connection, database, node, prerequisites, random, redis, scale,
+    cluster, connection, node, postgres, prerequisites, random, redis, scale,
 };
 
 mod deliveries;

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 
 use crate::cluster::Cluster;
-use crate::connection::{ApiRequest, ApiClient, Nodes};
+use crate::connection::{ApiClient, ApiRequest, Nodes};
 use crate::measurements::Samples;
 use crate::node::Node;
 use crate::processor::ProcessGroup;

@@ -6,7 +6,8 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::client;
-use crate::program::{Server, ServerDirectory, databases};
+use crate::program::{Server, ServerDirectory};
+use forum_test_support::postgres;
 
 /// Environment variable that selects Postgres.
 pub const BACKEND: &str = "FORUM_API_BACKEND";
@@ -161,7 +162,7 @@ fn kept(name: &str) -> Option<String> {
 }
 
 fn in_postgres(name: &str) -> String {
-    let beside = databases::Database::new();
+    let beside = postgres::Database::new();
     let find = format!("SELECT datname FROM pg_database WHERE datname = '{name}'");
     if beside.query(find).is_empty() {
         beside.query(format!("CREATE DATABASE {name}"));

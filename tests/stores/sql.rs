@@ -22,7 +22,7 @@ macro_rules! on_both {
         mod postgres {
             $(#[test]
             fn $name() {
-                super::try_in_postgres(async { super::$name(super::Sql::postgres().await).await });
+                super::run_with_postgres(async { super::$name(super::Sql::postgres().await).await });
             })+
         }
     };

@@ -10,7 +10,9 @@ use forum_api::webhook::{
 use proptest::prelude::*;
 
 use crate::address_table::{FORBIDDEN, INVALID, NOTATIONS, PRIVATE, PUBLIC, VALID};
-use crate::wire::{Behavior, LONG_TIMEOUT, FakeResolver, ScriptedReceiver, SHORT_TIMEOUT, test_request, settings};
+use crate::wire::{
+    Behavior, FakeResolver, LONG_TIMEOUT, SHORT_TIMEOUT, ScriptedReceiver, settings, test_request,
+};
 
 const OK: Behavior = Behavior::Respond(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
 
@@ -111,7 +113,10 @@ async fn an_address_has_its_class_in_every_notation() {
 
 #[tokio::test]
 async fn an_invalid_url_is_refused_without_resolution() {
-    let (sender, names) = (Sender::new(true), FakeResolver::resolving_to(&["127.0.0.1"]));
+    let (sender, names) = (
+        Sender::new(true),
+        FakeResolver::resolving_to(&["127.0.0.1"]),
+    );
     for (reason, urls) in INVALID {
         for url in *urls {
             let refused = sender.rejection(url, &names).await;
@@ -150,7 +155,11 @@ async fn a_name_that_does_not_resolve_yet_is_accepted() {
 }
 
 /// Registers `receiver.test`, and sends to it twice: the name is asked for three times.
-async fn send_twice(sender: Sender, answers: &[&[&str]], receiver: &ScriptedReceiver) -> [String; 2] {
+async fn send_twice(
+    sender: Sender,
+    answers: &[&[&str]],
+    receiver: &ScriptedReceiver,
+) -> [String; 2] {
     let names = FakeResolver::with_results(answers);
     let url = receiver.url("http://receiver.test");
     sender.register(&url, &names).await.unwrap();
@@ -198,7 +207,8 @@ async fn allowed_addresses_among_others_are_used() {
         (["200", "200"].map(str::to_owned), 2)
     );
 
-    let names = FakeResolver::resolving_to(&["127.0.0.1", "8.8.8.8", "::1", "10.0.0.1", "::ffff:1.1.1.1"]);
+    let names =
+        FakeResolver::resolving_to(&["127.0.0.1", "8.8.8.8", "::1", "10.0.0.1", "::ffff:1.1.1.1"]);
     let target = EndpointUrl::parse("http://receiver.test:81", false).unwrap();
     let expected = ["8.8.8.8:81", "[::ffff:1.1.1.1]:81"];
     let expected = expected.map(|address| address.parse::<SocketAddr>().unwrap());
@@ -210,7 +220,8 @@ async fn of_many_addresses_eight_are_used_with_both_families_in_turn() {
     let six = |number| format!("2600::{number}");
     let four = |number| format!("8.8.8.{number}");
     let addresses: Vec<_> = (1..=9).map(six).chain((1..=9).map(four)).collect();
-    let names = FakeResolver::resolving_to(&addresses.iter().map(String::as_str).collect::<Vec<_>>());
+    let names =
+        FakeResolver::resolving_to(&addresses.iter().map(String::as_str).collect::<Vec<_>>());
     let target = EndpointUrl::parse("http://receiver.test", false).unwrap();
     let resolved = target.resolve(&*names).await.unwrap();
     let resolved = resolved.iter().map(|socket| socket.ip().to_string());

@@ -19,14 +19,18 @@ use crate::wire::FakeResolver;
 
 fn admin(webhooks: &WebhookStores, environment: Environment) -> WebhookAdmin {
     let environment = environment.clock(Arc::new(ManualClock::new(after(0))));
-    WebhookAdmin::new(webhooks.clone(), environment).resolver(FakeResolver::resolving_to(&["8.8.8.8"]))
+    WebhookAdmin::new(webhooks.clone(), environment)
+        .resolver(FakeResolver::resolving_to(&["8.8.8.8"]))
 }
 
 fn admin_without_key(webhooks: &WebhookStores) -> WebhookAdmin {
     admin(webhooks, Environment::new(InlineRuntime))
 }
 
-async fn add_endpoint(registry: &WebhookAdmin, topics: &str) -> Result<EndpointId, WebhookAdminError> {
+async fn add_endpoint(
+    registry: &WebhookAdmin,
+    topics: &str,
+) -> Result<EndpointId, WebhookAdminError> {
     let new = NewEndpoint {
         url: "https://receiver.example/hook".into(),
         topics: topics.parse().unwrap(),
@@ -175,7 +179,10 @@ const NEW: Option<&[u8]> = Some(&[8; 16]);
 async fn a_registry_with_another_key_is_refused_and_changes_nothing() {
     for (first, second) in [(OLD, NEW), (OLD, None), (None, OLD)] {
         let webhooks = WebhookStores::in_memory();
-        let (before, after) = (admin_with_key(&webhooks, first), admin_with_key(&webhooks, second));
+        let (before, after) = (
+            admin_with_key(&webhooks, first),
+            admin_with_key(&webhooks, second),
+        );
         before.check_key().await.unwrap();
         let added = add_endpoint(&after, "*").await;
         assert!(
@@ -223,7 +230,9 @@ async fn all_secrets_are_encrypted_with_the_new_key() {
 #[tokio::test]
 async fn a_wrong_old_key_changes_nothing_and_a_lost_one_is_replaced_without_endpoints() {
     let webhooks = WebhookStores::in_memory();
-    let id = add_endpoint(&admin_with_key(&webhooks, OLD), "*").await.unwrap();
+    let id = add_endpoint(&admin_with_key(&webhooks, OLD), "*")
+        .await
+        .unwrap();
     let before = stored(&webhooks, &id).await;
     for wrong in [None, Some([9; 16].as_slice())] {
         let outcome = admin_with_key(&webhooks, wrong)

@@ -11,9 +11,13 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::wire::Behavior::{self, SendUnprompted, RespondSlowly, Flood, RespondAndHang, CloseOnReuse, Reset, Respond, KeepAlive, Trickle};
+use crate::wire::Behavior::{
+    self, CloseOnReuse, Flood, KeepAlive, Reset, Respond, RespondAndHang, RespondSlowly,
+    SendUnprompted, Trickle,
+};
 use crate::wire::{
-    ROOT_CERTIFICATE, LONG_TIMEOUT, FakeResolver, ScriptedReceiver, SHORT_TIMEOUT, loopback_transport, test_request, settings, transport,
+    FakeResolver, LONG_TIMEOUT, ROOT_CERTIFICATE, SHORT_TIMEOUT, ScriptedReceiver,
+    loopback_transport, settings, test_request, transport,
 };
 
 /// A kibibyte of a letter.
@@ -45,7 +49,10 @@ async fn check_responses<T: Copy + Send + Sync + 'static>(
     }
 }
 
-fn expect_response((status, excerpt): (u16, &str), outcome: Result<ReceiverResponse, TransportError>) {
+fn expect_response(
+    (status, excerpt): (u16, &str),
+    outcome: Result<ReceiverResponse, TransportError>,
+) {
     let answer = outcome.unwrap();
     assert_eq!((answer.status, answer.excerpt.as_str()), (status, excerpt));
 }
@@ -169,7 +176,12 @@ async fn each_byte_of_a_request_is_known() {
     let mut receiver = ScriptedReceiver::new(Respond(OK)).await;
     let authority = format!("receiver.test:{}", receiver.address().port());
     let url = format!("http://{authority}//hook?of={{board}}|^`");
-    expect_response((200, "ok"), loopback_transport(LONG_TIMEOUT).send(test_request(&url)).await);
+    expect_response(
+        (200, "ok"),
+        loopback_transport(LONG_TIMEOUT)
+            .send(test_request(&url))
+            .await,
+    );
     let expected = format!(
         "POST //hook?of={{board}}|^` HTTP/1.1\r\n\
          host: {authority}\r\n\
@@ -188,7 +200,12 @@ async fn a_refused_connection_is_an_error() {
     let address = closed.address();
     let url = format!("http://{address}/hook");
     let why = format!("cannot connect to {address}: connection refused");
-    expect_error(&why, loopback_transport(LONG_TIMEOUT).send(test_request(&url)).await);
+    expect_error(
+        &why,
+        loopback_transport(LONG_TIMEOUT)
+            .send(test_request(&url))
+            .await,
+    );
 }
 
 #[tokio::test]
@@ -249,10 +266,10 @@ async fn a_certificate_is_verified() {
         ("receiver", address, ROOT_CERTIFICATE, Ok(200)),
         ("receiver", rooted, ROOT_CERTIFICATE, Ok(200)),
         ("receiver", name, "", untrusted),
-        ("stranger", name, ROOT_CERTIFICATE, untrusted),
+        ("untrusted", name, ROOT_CERTIFICATE, untrusted),
         ("receiver", other, ROOT_CERTIFICATE, Err("the certificate is for another host name")),
         ("expired", name, ROOT_CERTIFICATE, Err("the certificate has expired")),
-        ("early", name, ROOT_CERTIFICATE, Err("the certificate is not valid yet")),
+        ("not_yet_valid", name, ROOT_CERTIFICATE, Err("the certificate is not valid yet")),
     ] {
         let mut settings = settings(LONG_TIMEOUT);
         settings.extra_roots_pem = roots.into();
@@ -284,7 +301,10 @@ async fn a_receiver_without_tls_1_2_is_sent_nothing() {
     ] {
         let mut receiver = ScriptedReceiver::new(act).await;
         let url = receiver.url("https://receiver.test");
-        let Err(TransportError(error)) = loopback_transport(LONG_TIMEOUT).send(test_request(&url)).await else {
+        let Err(TransportError(error)) = loopback_transport(LONG_TIMEOUT)
+            .send(test_request(&url))
+            .await
+        else {
             panic!("{act:?} was answered");
         };
         assert!(error.starts_with(why), "{act:?}: {error}");
@@ -321,7 +341,11 @@ async fn a_connection_is_used_again_for_its_host() {
     for origin in ["http://receiver.test", "https://receiver.test"] {
         let tls = origin.starts_with("https").then(|| acceptor("receiver"));
         let receiver = ScriptedReceiver::with_behaviors(vec![KeepAlive(OK)], tls).await;
-        let sender = with_idle_timeout(LONG_TIMEOUT, LONG_TIMEOUT, &FakeResolver::resolving_to(&["127.0.0.1"]));
+        let sender = with_idle_timeout(
+            LONG_TIMEOUT,
+            LONG_TIMEOUT,
+            &FakeResolver::resolving_to(&["127.0.0.1"]),
+        );
         let url = receiver.url(origin);
         for _ in 0..5 {
             assert_eq!(status(&sender, &url).await, Ok(200));
@@ -336,7 +360,11 @@ async fn a_connection_is_used_again_for_its_host() {
 #[tokio::test]
 async fn concurrent_attempts_have_a_connection_each() {
     let receiver = ScriptedReceiver::new(KeepAlive(OK)).await;
-    let sender = with_idle_timeout(LONG_TIMEOUT, LONG_TIMEOUT, &FakeResolver::resolving_to(&["127.0.0.1"]));
+    let sender = with_idle_timeout(
+        LONG_TIMEOUT,
+        LONG_TIMEOUT,
+        &FakeResolver::resolving_to(&["127.0.0.1"]),
+    );
     let url = receiver.url("http://receiver.test");
     for _ in 0..2 {
         let (one, other) = tokio::join!(status(&sender, &url), status(&sender, &url));
@@ -349,7 +377,11 @@ async fn concurrent_attempts_have_a_connection_each() {
 async fn a_connection_that_is_not_kept_is_announced() {
     let mut receiver = ScriptedReceiver::new(KeepAlive(OK)).await;
     let url = receiver.url("http://receiver.test");
-    let sender = with_idle_timeout(Duration::ZERO, LONG_TIMEOUT, &FakeResolver::resolving_to(&["127.0.0.1"]));
+    let sender = with_idle_timeout(
+        Duration::ZERO,
+        LONG_TIMEOUT,
+        &FakeResolver::resolving_to(&["127.0.0.1"]),
+    );
     for _ in 0..2 {
         assert_eq!(status(&sender, &url).await, Ok(200));
     }
@@ -392,7 +424,11 @@ async fn a_connection_that_the_receiver_closed_fails_no_attempt() {
 async fn a_connection_that_hangs_fails_the_attempt_and_is_closed() {
     let mut receiver = ScriptedReceiver::new(RespondAndHang(OK)).await;
     let url = receiver.url("http://receiver.test");
-    let sender = with_idle_timeout(LONG_TIMEOUT, SHORT_TIMEOUT * 10, &FakeResolver::resolving_to(&["127.0.0.1"]));
+    let sender = with_idle_timeout(
+        LONG_TIMEOUT,
+        SHORT_TIMEOUT * 10,
+        &FakeResolver::resolving_to(&["127.0.0.1"]),
+    );
     assert_eq!(status(&sender, &url).await, Ok(200));
     status(&sender, &url).await.unwrap_err();
     assert_eq!(receiver.wait_for_close().await.len(), 1);
@@ -404,7 +440,11 @@ async fn idle_connections_are_closed_soon() {
         ScriptedReceiver::new(KeepAlive(OK)).await,
         ScriptedReceiver::new(KeepAlive(OK)).await,
     ];
-    let sender = with_idle_timeout(SHORT_TIMEOUT, LONG_TIMEOUT, &FakeResolver::resolving_to(&["127.0.0.1"]));
+    let sender = with_idle_timeout(
+        SHORT_TIMEOUT,
+        LONG_TIMEOUT,
+        &FakeResolver::resolving_to(&["127.0.0.1"]),
+    );
     for round in 1..=2 {
         for receiver in &receivers {
             let url = receiver.url("http://receiver.test");

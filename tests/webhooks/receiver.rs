@@ -8,7 +8,7 @@ use forum_api::webhook::{Event, SignedRequest};
 
 use crate::client;
 use crate::program::example_path;
-use crate::sample::{signed_request, secret};
+use crate::sample::{secret, signed_request};
 
 /// The status of the response to a delivery.
 fn status(url: &str, delivery: &SignedRequest) -> u16 {

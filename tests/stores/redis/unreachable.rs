@@ -10,7 +10,7 @@ use forum_api::store::redis::{RedisFallback, RedisSettings};
 
 use super::{WINDOW, charge, left, until};
 use crate::fixture::{at, lookup};
-use forum_test_support::redis::{TIMEOUT, RedisServer};
+use forum_test_support::redis::{RedisServer, TIMEOUT};
 
 const GUESTS: RateLimitKey = RateLimitKey::UnknownAddress;
 

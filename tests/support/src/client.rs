@@ -1,58 +1,49 @@
-//! A tiny HTTP client: one connection a request.
+//! A blocking HTTP client with one connection for each request.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use serde_json::Value;
 
-/// What came back.
 #[derive(Debug)]
 pub struct Response {
-    /// The status.
     pub status: u16,
-    /// The head, in lower case.
+    /// Status line and headers in lower case.
     pub head: String,
-    /// The head as it came.
+    /// Status line and headers unchanged.
     pub raw_head: String,
-    /// The body.
     pub body: String,
 }
 
 impl Response {
-    /// The body as JSON; null when it is none.
+    /// Returns the body as JSON; null if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_default()
     }
 
-    /// The error code, if it is a refusal.
+    /// Returns the error code; empty if the response is not an error.
     pub fn error_code(&self) -> String {
-        self.json()["error"]["code"]
-            .as_str()
-            .unwrap_or_default()
-            .into()
+        let body = self.json();
+        body["error"]["code"].as_str().unwrap_or_default().into()
     }
 
-    /// A header, if it is there.
     pub fn header(&self, name: &str) -> Option<&str> {
-        let lines = self.head.lines().filter_map(|line| line.split_once(": "));
-        lines
-            .into_iter()
-            .find(|(found, _)| *found == name)
-            .map(|(_, value)| value)
+        let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines.find_map(|(header, value)| (header == name).then_some(value))
     }
 }
 
-/// Sends a request with these headers to an address such as `http://127.0.0.1:8080/health`.
+/// Sends a request to a URL such as `http://127.0.0.1:8080/health`.
 pub fn send(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> Response {
     try_send(method, url, headers, body).unwrap()
 }
 
-/// The same; `None` when the server is gone before it has answered.
+/// Sends a request. Returns `None` if the server closes the connection before it has responded.
 pub fn try_send(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> Option<Response> {
     let (host, path) = split_url(url);
     let mut stream = TcpStream::connect(host).ok()?;
+    let headers = headers.iter();
     let headers: String = headers
-        .iter()
         .map(|(name, value)| format!("{name}: {value}\r\n"))
         .collect();
     let length = body.len();
@@ -63,18 +54,18 @@ pub fn try_send(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -
     try_read_response(stream)
 }
 
-/// `GET` without a token.
+/// Sends `GET` without a token.
 pub fn get(url: &str) -> Response {
     send("GET", url, &[], "")
 }
 
-/// The host and the path of an address.
+/// Splits a URL into host and path.
 pub fn split_url(url: &str) -> (&str, &str) {
     let rest = url.strip_prefix("http://").unwrap();
     rest.split_at(rest.find('/').unwrap_or(rest.len()))
 }
 
-/// An answer that ends with its connection.
+/// Reads a response that ends with its connection.
 pub fn read_response(stream: TcpStream) -> Response {
     try_read_response(stream).unwrap()
 }

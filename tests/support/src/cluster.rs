@@ -1,20 +1,20 @@
-//! A board of many nodes.
+//! A board with several nodes.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::task::block_in_place;
 
 use crate::connection::Nodes;
-use crate::database::Database;
 use crate::node::{Node, api_address};
+use crate::postgres::Database;
 use crate::prerequisites::BackendUrls;
 use crate::program::{ExitedProcess, run};
 use crate::scale::Scale;
 
-/// What would hold a load up, and is not what is tried here.
+/// Limits of the board that would slow down the load.
 const SETTINGS: [(&str, &str); 5] = [
     ("post.interval_seconds", "0"),
     ("post.per_hour", "1000000"),
@@ -23,7 +23,6 @@ const SETTINGS: [(&str, &str); 5] = [
     ("reputation.per_day", "1000000"),
 ];
 
-/// What every node that sends webhooks is told.
 const WORKER_OPTIONS: [&str; 3] = [
     "--allow-private-webhooks",
     "--webhook-initial-backoff",
@@ -33,13 +32,12 @@ const WORKER_OPTIONS: [&str; 3] = [
 /// Nodes that share a Postgres and a Redis.
 #[derive(Debug)]
 pub struct Cluster {
-    /// Their database.
     pub database: Database,
-    /// Where those that serve are, for whoever asks any of them.
+    /// Addresses of the servers.
     pub nodes: Nodes,
-    /// Those that serve, in the order of `nodes`.
+    /// Nodes that serve the API, in the order of `nodes`.
     pub servers: Vec<Node>,
-    /// Those that send webhooks.
+    /// Nodes that deliver webhooks.
     pub workers: Vec<Node>,
     directory: TempDir,
     options: Vec<String>,
@@ -47,12 +45,12 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// A new board with so many nodes. Those that serve have `options` besides.
-    pub async fn new(addresses: &BackendUrls, scale: Scale, options: &[&str]) -> Self {
-        let database = Database::new(&addresses.postgres).await;
-        let shared = ["--database", &database.url];
-        let serving = ["--redis", &addresses.redis, "--no-worker"];
-        let options = [&shared[..], &serving, options].concat();
+    /// Creates a board and starts its nodes. The servers also get `options`.
+    pub async fn new(urls: &BackendUrls, scale: Scale, options: &[&str]) -> Self {
+        let database = Database::in_server(&urls.postgres);
+        let url = database.url();
+        let own = ["--database", &url, "--redis", &urls.redis, "--no-worker"];
+        let options = [&own[..], options].concat();
         let mut cluster = Self {
             nodes: Nodes::default(),
             servers: Vec::new(),
@@ -75,7 +73,7 @@ impl Cluster {
         cluster
     }
 
-    /// Starts one more that serves; gives what it printed.
+    /// Starts another server. Returns its startup output.
     pub fn add_server(&mut self) -> Value {
         let (server, greeting) = self.start_server(self.servers.len());
         self.servers.push(server);
@@ -83,13 +81,13 @@ impl Cluster {
         greeting
     }
 
-    /// Starts one more that sends webhooks.
+    /// Starts another worker.
     pub fn add_worker(&mut self) {
         let worker = self.start_worker(self.workers.len());
         self.workers.push(worker);
     }
 
-    /// Ends one of all nodes, by `end`, and starts another in its place.
+    /// Stops a node with `end` and starts another one in its place. Workers have the numbers after those of the servers.
     pub fn replace(&mut self, number: usize, end: impl FnOnce(Node)) {
         match number.checked_sub(self.servers.len()) {
             None => {
@@ -112,37 +110,41 @@ impl Cluster {
     }
 
     fn start_worker(&self, number: usize) -> Node {
-        let own = ["worker", "--database", &self.database.url];
-        Node::start(&self.log("worker", number), &[&own[..], &WORKER_OPTIONS].concat())
+        let url = self.database.url();
+        let own = ["worker", "--database", &url];
+        Node::start(
+            &self.log("worker", number),
+            &[&own[..], &WORKER_OPTIONS].concat(),
+        )
     }
 
-    /// One more that serves, without budgets that could hold up who asks it.
+    /// Starts a server with an unlimited budget that does not share rate limits.
     pub fn start_reader(&self) -> (Node, SocketAddr) {
-        let own = ["--database", &self.database.url, "--no-worker"];
+        let url = self.database.url();
         let budget = ["--token-budget", "1000000000"];
-        let arguments = [&own[..], &budget].concat();
+        let arguments = [&["--database", &url, "--no-worker"][..], &budget].concat();
         let log = self.log("reader", 0);
         let (reader, greeting) = block_in_place(|| Node::serve(&log, &arguments));
         (reader, api_address(&greeting))
     }
 
-    /// The log of a node.
+    /// Returns the path of a node's log.
     pub fn log(&self, kind: &str, number: usize) -> PathBuf {
         let name = format!("{kind}-{number}.log");
         self.directory.path().join(name)
     }
 
-    /// Runs a command beside the nodes, which is not refused.
+    /// Runs a command, which must succeed.
     pub fn run(&self, arguments: &[&str]) -> ExitedProcess {
         self.run_with_input(arguments, "")
     }
 
     fn run_with_input(&self, arguments: &[&str], input: &str) -> ExitedProcess {
-        let arguments = [arguments, &["--database", &self.database.url]].concat();
-        let directory: &Path = self.directory.path();
-        let ended = block_in_place(|| run(directory, &arguments, input));
-        assert_eq!(ended.status, 0, "{arguments:?} {ended:?}");
-        ended
+        let url = self.database.url();
+        let arguments = [arguments, &["--database", &url]].concat();
+        let exited = block_in_place(|| run(self.directory.path(), &arguments, input));
+        assert_eq!(exited.status, 0, "{arguments:?} {exited:?}");
+        exited
     }
 
     /// Issues a token with all scopes.
@@ -153,7 +155,7 @@ impl Cluster {
         issued.stdout.trim_end().into()
     }
 
-    /// Registers a receiver at this address of these topics; gives its secret.
+    /// Adds a webhook endpoint and returns its secret.
     pub fn add_webhook(&self, url: &str, topics: &str) -> String {
         let add = ["webhook", "add", "--url", url, "--json"];
         let options = ["--topics", topics, "--allow-private-webhooks"];
@@ -161,14 +163,14 @@ impl Cluster {
         added["secret"].as_str().unwrap().into()
     }
 
-    /// How often a node has said that it shares no budgets.
+    /// Counts the log lines that report an unreachable Redis.
     pub fn count_redis_outages(&self) -> usize {
         let logs = self.servers.iter().map(Node::log);
         logs.map(|log| log.matches("Redis unreachable").count())
             .sum()
     }
 
-    /// Lets others take up at once what dead workers had on lease.
+    /// Replaces all workers and ends all leases.
     pub async fn replace_workers(&mut self) {
         let number = self.workers.len();
         block_in_place(|| self.workers.drain(..).for_each(Node::kill));
@@ -176,26 +178,26 @@ impl Cluster {
         (0..number).for_each(|_| self.add_worker());
     }
 
-    /// Whether a delivery is still to come; an operator has those sent again that failed too often.
+    /// Returns whether deliveries are dead, queued or retrying. Retries dead deliveries.
     pub fn has_pending_deliveries(&self) -> bool {
-        let listed = |state: &str| {
-            let list = ["delivery", "list", "--json", "--state", state];
-            self.run(&list).json().as_array().unwrap().clone()
+        let list = |state: &str| {
+            let command = ["delivery", "list", "--json", "--state", state];
+            self.run(&command).json().as_array().unwrap().clone()
         };
         let states = ["dead", "queued", "retrying"];
-        let [dead, queued, retrying] = states.map(listed);
+        let [dead, queued, retrying] = states.map(list);
         for dead in &dead {
             self.run(&["delivery", "retry", dead["id"].as_str().unwrap()]);
         }
         !(dead.is_empty() && queued.is_empty() && retrying.is_empty())
     }
 
-    /// Tells every node that serves to stop, which each does in order.
+    /// Stops all servers gracefully.
     pub fn stop_servers(&mut self) {
         self.servers.drain(..).for_each(Node::stop);
     }
 
-    /// Tells every node to stop, which each does in order.
+    /// Stops all nodes gracefully.
     pub fn stop(&mut self) {
         self.stop_servers();
         self.workers.drain(..).for_each(Node::stop);

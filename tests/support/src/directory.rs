@@ -10,10 +10,10 @@ use rusqlite::Connection;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::databases::Database;
+use crate::postgres::Database;
 use crate::program::{ExitedProcess, Server, run};
 
-/// Where databases are: in SQLite; with `postgres`, there; with `redis`, there and rate limits in Redis.
+/// Environment variable of the backend: `postgres`, or `redis` for Postgres with rate limits in Redis. Default: SQLite.
 const BACKEND: &str = "FORUM_API_BACKEND";
 
 /// A directory and a database, which are removed with the last clone of this value.
@@ -21,11 +21,11 @@ const BACKEND: &str = "FORUM_API_BACKEND";
 pub struct ServerDirectory {
     directory: Arc<TempDir>,
     postgres: Option<Arc<Database>>,
-    /// The number of its own database of Redis: guests of different tests have the same address.
+    /// Number of the database in Redis. Each test has its own, because guests of all tests have the same address.
     redis: usize,
 }
 
-/// The demo board that directories begin with.
+/// The demo board that directories are copied from.
 struct DemoBoard {
     files: Vec<(String, Vec<u8>)>,
     postgres: Option<Database>,
@@ -33,7 +33,7 @@ struct DemoBoard {
 }
 
 impl ServerDirectory {
-    /// An empty one, with the backend of the environment.
+    /// Creates an empty directory, with the backend of the environment.
     pub fn new() -> Self {
         let directory = Self::in_sqlite();
         match env::var(BACKEND) {
@@ -42,7 +42,7 @@ impl ServerDirectory {
         }
     }
 
-    /// An empty one in SQLite, whatever the environment says.
+    /// Creates an empty directory with SQLite, independent of the environment.
     pub fn in_sqlite() -> Self {
         static NUMBER: AtomicUsize = AtomicUsize::new(1);
         Self {
@@ -57,7 +57,7 @@ impl ServerDirectory {
         Self { postgres, ..self }
     }
 
-    /// One with a copy of the demo board, and what the server printed that created it.
+    /// Creates a directory with a copy of the demo board. Returns the startup output of the server that created the board.
     pub fn with_demo_board() -> (Self, Value) {
         static DEMO: OnceLock<DemoBoard> = OnceLock::new();
         let demo = DEMO.get_or_init(DemoBoard::create);
@@ -71,12 +71,11 @@ impl ServerDirectory {
         (directory, demo.startup.clone())
     }
 
-    /// The path of the directory.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// The sorted names of the directory's files.
+    /// Returns the sorted names of the directory's files.
     pub fn files(&self) -> Vec<String> {
         let files = self.path().read_dir().unwrap();
         let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
@@ -85,7 +84,7 @@ impl ServerDirectory {
         names
     }
 
-    /// The names of the files of a board that no process uses.
+    /// Returns the names of the files of a board that no process uses.
     pub fn board_files(&self) -> &[&str] {
         match self.postgres {
             Some(_) => &[],
@@ -93,7 +92,7 @@ impl ServerDirectory {
         }
     }
 
-    /// These arguments, with `--database` in front unless they have it.
+    /// Adds `--database` to arguments without it.
     pub fn arguments(&self, arguments: &[&str]) -> Vec<String> {
         let named = arguments
             .iter()
@@ -104,7 +103,7 @@ impl ServerDirectory {
         database.into_iter().chain(arguments).collect()
     }
 
-    /// `--redis`, if the environment has rate limits there.
+    /// Returns the option `--redis`, if the backend of the environment needs it.
     pub fn redis_option(&self) -> Option<String> {
         let redis = env::var(BACKEND).is_ok_and(|backend| backend == "redis");
         redis.then(|| {
@@ -113,12 +112,12 @@ impl ServerDirectory {
         })
     }
 
-    /// Runs the program here until it ends.
+    /// Runs the program in the directory until it exits.
     pub fn run(&self, arguments: &[&str], input: &str) -> ExitedProcess {
         run(self.path(), &self.arguments(arguments), input)
     }
 
-    /// Returns whether an endpoint's secret is stored readable.
+    /// Returns whether an endpoint's secret is stored in plain text.
     pub fn stores_in_plain_text(&self, secret: &str) -> bool {
         let Some(database) = &self.postgres else {
             return self.files().iter().any(|name| {
@@ -132,7 +131,7 @@ impl ServerDirectory {
         stored.iter().any(|stored| stored.contains(&secret))
     }
 
-    /// Runs SQL beside the server. Returns the first column of all rows.
+    /// Runs SQL on the database. Returns the first column of all rows.
     pub fn query(&self, sql: &str) -> Vec<String> {
         if let Some(database) = &self.postgres {
             return database.query(sql);

@@ -9,7 +9,6 @@ use std::thread::{self, JoinHandle};
 use serde_json::Value;
 
 use crate::client::{self, Response};
-pub use crate::databases;
 pub use crate::directory::ServerDirectory;
 
 /// The exit status and the output of a process.
@@ -21,15 +20,19 @@ pub struct ExitedProcess {
 }
 
 impl ExitedProcess {
-    /// The one line of stdout as JSON.
+    /// Parses the only line of stdout as JSON.
     pub fn json(&self) -> Value {
         assert_eq!(self.stdout.lines().count(), 1, "{self:?}");
         serde_json::from_str(&self.stdout).unwrap()
     }
 
-    /// The one sentence of a refusal, which has status 1.
+    /// Returns the error message of a command that failed with status 1.
     pub fn error_message(&self) -> &str {
-        assert_eq!((self.status, self.stderr.lines().count()), (1, 1), "{self:?}");
+        assert_eq!(
+            (self.status, self.stderr.lines().count()),
+            (1, 1),
+            "{self:?}"
+        );
         self.stderr.trim_end().strip_prefix("error: ").unwrap()
     }
 }
@@ -37,7 +40,7 @@ impl ExitedProcess {
 /// Runs the program in `directory` until it ends.
 pub fn run(directory: &Path, arguments: &[impl AsRef<OsStr>], input: &str) -> ExitedProcess {
     let mut child = start(directory, arguments, &[]);
-    // A command that is refused early does not read its input.
+    // A command that fails early does not read its input.
     drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
     wait(child)
 }
@@ -48,16 +51,22 @@ pub fn start(
     arguments: &[impl AsRef<OsStr>],
     environment: &[(&str, &str)],
 ) -> Child {
-    Command::new(server_path())
-        .args(arguments)
-        .current_dir(directory)
-        .env_remove("RUST_LOG")
-        .envs(environment.iter().copied())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("`cargo build -p forum-server` comes first")
+    let mut command = command(arguments);
+    command.current_dir(directory).stderr(Stdio::piped());
+    spawn(command.envs(environment.iter().copied()))
+}
+
+/// Returns a command of the program with pipes for stdin and stdout.
+pub(crate) fn command(arguments: &[impl AsRef<OsStr>]) -> Command {
+    let mut command = Command::new(server_path());
+    command.args(arguments).env_remove("RUST_LOG");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    command
+}
+
+pub(crate) fn spawn(command: &mut Command) -> Child {
+    let child = command.spawn();
+    child.expect("`cargo build -p forum-server` comes first")
 }
 
 /// Sends a signal such as `TERM`.
@@ -98,10 +107,10 @@ fn binary_path(name: &str) -> PathBuf {
 #[derive(Debug)]
 pub struct Server {
     pub directory: ServerDirectory,
-    /// The output of `serve --json`; of a copied demo board, that of the server that created it, with this address.
+    /// The startup output of `serve --json`. For a copy of the demo board, password and token are those of the original.
     pub startup: Value,
     child: Child,
-    /// Reads the log: a server waits for the reader of a full pipe.
+    /// Reads the log, because a full pipe would block the server.
     log: Option<JoinHandle<String>>,
 }
 
@@ -138,7 +147,8 @@ impl Server {
         input: &str,
     ) -> Self {
         let arguments = [&["--json"], arguments].concat();
-        let (mut server, text) = Self::start_until(directory, &arguments, environment, input, |_| true);
+        let (mut server, text) =
+            Self::start_until(directory, &arguments, environment, input, |_| true);
         server.startup = serde_json::from_str(&text).unwrap();
         server
     }
@@ -179,7 +189,7 @@ impl Server {
         self.log.take().unwrap().join().unwrap()
     }
 
-    /// Runs a command of words beside the server, on its database.
+    /// Runs a command, split at spaces, on the database of the server.
     pub fn run(&self, line: &str) -> ExitedProcess {
         self.run_with_input(line, "")
     }
@@ -190,19 +200,19 @@ impl Server {
         self.directory.run(&words, input)
     }
 
-    /// Runs a command that succeeds.
+    /// Runs a command, which must succeed.
     pub fn run_ok(&self, line: &str) -> ExitedProcess {
         self.run_ok_with_input(line, "")
     }
 
-    /// Runs a command with this input that succeeds.
+    /// Runs a command with this input, which must succeed.
     pub fn run_ok_with_input(&self, line: &str, input: &str) -> ExitedProcess {
         let exited = self.run_with_input(line, input);
         assert_eq!(exited.status, 0, "{line} {exited:?}");
         exited
     }
 
-    /// Lets members post as often as they like.
+    /// Removes the anti-flood limits of posts.
     pub fn remove_post_limits(&self) {
         self.run_ok("setting post.interval_seconds 0");
         self.run_ok("setting post.per_hour 1000000");
@@ -214,12 +224,12 @@ impl Server {
         self.wait().0
     }
 
-    /// The administrator's password.
+    /// Returns the administrator's password.
     pub fn password(&self) -> &str {
         self.startup["password"].as_str().unwrap()
     }
 
-    /// A token with all scopes.
+    /// Returns a token with all scopes.
     pub fn token(&self, owner: &str) -> String {
         match self.startup["token"].as_str() {
             Some(token) if owner == "alice" => token.into(),
@@ -227,19 +237,19 @@ impl Server {
         }
     }
 
-    /// Issues a token with these scopes, which stand between commas.
+    /// Issues a token with these scopes, separated by commas.
     pub fn issue_token(&self, owner: &str, scopes: &str) -> String {
         let issue = format!("token issue --password-stdin --owner {owner} --scopes {scopes}");
         let issued = self.run_ok_with_input(&issue, self.password());
         issued.stdout.trim_end().into()
     }
 
-    /// The URL of a path below the API's.
+    /// Returns the URL of a path below the API's base path.
     pub fn api_url(&self, path: &str) -> String {
         format!("{}{path}", self.startup["api"].as_str().unwrap())
     }
 
-    /// The URL of a path beside the API's.
+    /// Returns the URL of a path of the server.
     pub fn url(&self, path: &str) -> String {
         self.api_url("").replace("/api/v1", path)
     }
@@ -264,12 +274,12 @@ impl Server {
         client::send(method, &self.api_url(path), &headers, body)
     }
 
-    /// The directory of the process in `/proc`.
+    /// Returns the directory of the process in `/proc`.
     pub fn proc_directory(&self) -> PathBuf {
         format!("/proc/{}", self.child.id()).into()
     }
 
-    /// The resident memory in kB.
+    /// Returns the resident memory in KiB.
     pub fn resident_kib(&self) -> u64 {
         let status = std::fs::read_to_string(self.proc_directory().join("status")).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -1,11 +1,11 @@
-//! Holds JSON against the schemas of the OpenAPI document, more strictly than JSON Schema does: no field may be left
-//! out, and none may be there that the schema does not know.
+//! Validation of JSON against the schemas of the OpenAPI document. It is stricter than JSON Schema: no field may be missing
+//! or unknown.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-/// What a `$ref` points at.
+/// Resolves a `$ref`.
 pub fn resolve_ref<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     match value["$ref"].as_str() {
         Some(reference) => resolve_ref(document, document.pointer(&reference[1..]).unwrap()),
@@ -13,7 +13,7 @@ pub fn resolve_ref<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     }
 }
 
-/// Whether `found` is as `schema` says, and where it is not.
+/// Validates `found`. An error contains the path of the invalid value.
 pub fn check(document: &Value, schema: &Value, found: &Value) -> Result<(), String> {
     let schema = resolve_ref(document, schema);
     let choices = ["anyOf", "oneOf"]

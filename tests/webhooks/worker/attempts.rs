@@ -9,8 +9,8 @@ use forum_api::webhook::{
     DeliveryState, EncryptedSecret, Endpoint, KeyId, PlaintextCipher, SecretCipher, WebhookSecret,
 };
 
-use super::fixture::{HOUR, SECRET, FixedJitter, WorkerFixture, seconds};
-use super::transport::Reply::{self, Delayed, Hangs, Panics, ConnectError, Status};
+use super::fixture::{FixedJitter, HOUR, SECRET, WorkerFixture, seconds};
+use super::transport::Reply::{self, ConnectError, Delayed, Hangs, Panics, Status};
 
 #[test]
 fn the_replies_of_the_receiver_decide_how_a_delivery_ends() {

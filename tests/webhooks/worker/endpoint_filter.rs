@@ -169,7 +169,10 @@ fn a_delivery_is_withheld_when_its_owner_may_not_receive_it_at_the_attempt() {
         change(&fixture, endpoint);
         fixture.advance(HOUR);
         assert_eq!(fixture.progress(), (DeliveryState::Withheld, 1));
-        assert_eq!((fixture.sent().len(), fixture.only_delivery().1.len()), (1, 1));
+        assert_eq!(
+            (fixture.sent().len(), fixture.only_delivery().1.len()),
+            (1, 1)
+        );
     }
 }
 

@@ -5,12 +5,14 @@ use forum_api::webhook::DeliveryState;
 use tokio::task::yield_now;
 
 use super::fixture::{WorkerFixture, seconds};
-use super::transport::Reply::{Delayed, AfterYields, Hangs};
+use super::transport::Reply::{AfterYields, Delayed, Hangs};
 
 #[test]
 fn an_endpoint_has_four_attempts_at_once_and_the_next_when_one_ends() {
     let fixture = WorkerFixture::new();
-    fixture.transport.set_replies("a", [Delayed(seconds(1), 200)]);
+    fixture
+        .transport
+        .set_replies("a", [Delayed(seconds(1), 200)]);
     fixture.queue(&fixture.add("a"), 40);
     let handle = fixture.start();
     assert_eq!(handle.health().in_flight, 4);
@@ -28,7 +30,9 @@ fn all_endpoints_have_256_attempts_at_once_or_as_many_as_are_set() {
         fixture.settings.max_in_flight = limit;
         for number in 0..endpoints {
             let name = format!("n{number}");
-            fixture.transport.set_replies(&name, [Delayed(seconds(1), 200)]);
+            fixture
+                .transport
+                .set_replies(&name, [Delayed(seconds(1), 200)]);
             fixture.queue(&fixture.add(&name), each);
         }
         fixture.start();
@@ -76,7 +80,9 @@ fn with_all_slots_taken_nothing_is_claimed() {
 #[test]
 fn many_events_and_many_deliveries_do_not_wait_for_each_other() {
     let fixture = WorkerFixture::new();
-    fixture.transport.set_replies("busy", [Delayed(seconds(1), 200)]);
+    fixture
+        .transport
+        .set_replies("busy", [Delayed(seconds(1), 200)]);
     fixture.queue(&fixture.add("busy"), 100);
     fixture.add("quick");
     (0..1000).for_each(|_| drop(fixture.insert_post_event()));

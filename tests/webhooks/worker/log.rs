@@ -3,7 +3,7 @@
 use forum_test_support::thread_log;
 
 use super::fixture::{HOUR, SECRET, WorkerFixture, url};
-use super::transport::Reply::{Hangs, Panics, ConnectError, Status};
+use super::transport::Reply::{ConnectError, Hangs, Panics, Status};
 
 /// The log of an hour of a worker, all tasks of which run on the current thread.
 fn log(fixture: &WorkerFixture) -> String {

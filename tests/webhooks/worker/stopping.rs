@@ -25,7 +25,9 @@ fn an_idle_worker_stops_at_once_and_does_nothing_more() {
 #[test]
 fn attempts_in_progress_end_and_are_recorded_and_no_other_begins() {
     let fixture = WorkerFixture::new();
-    fixture.transport.set_replies("a", [Delayed(seconds(8), 204)]);
+    fixture
+        .transport
+        .set_replies("a", [Delayed(seconds(8), 204)]);
     fixture.queue(&fixture.add("a"), 10);
     let handle = fixture.start();
     fixture.advance(seconds(3));

@@ -3,7 +3,7 @@
 use forum_api::conformance::board_tests;
 
 use crate::backend::Backend;
-use crate::databases::run_with_postgres;
+use crate::postgres::run_with_postgres;
 
 fn block_on(case: impl Future<Output = ()>) {
     tokio::runtime::Builder::new_multi_thread()

@@ -80,7 +80,13 @@ async fn a_delivery_is_withheld_between_two_attempts() {
         let threads = demo.threads_of("Members").await;
         assert_eq!(demo.post("bob", &threads, new).await.0, 201);
         let board: Arc<dyn Authorizer> = Arc::new(demo.board.clone());
-        let worker = ManualWorker::start(&demo.clock, &webhooks, board, loopback_transport(LONG_TIMEOUT)).await;
+        let worker = ManualWorker::start(
+            &demo.clock,
+            &webhooks,
+            board,
+            loopback_transport(LONG_TIMEOUT),
+        )
+        .await;
         let state = async || {
             let listed = webhooks
                 .deliveries

@@ -5,8 +5,8 @@ use forum_api::model::UserId;
 use tokio::sync::oneshot;
 
 use crate::backend::Backend;
-use crate::databases::run_with_postgres;
 use crate::demo::Demo;
+use crate::postgres::run_with_postgres;
 use forum_api::Language;
 
 const SEEN: &str = "SELECT count(*) FROM member WHERE last_seen_at IS NOT NULL";

@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 use crate::backend::Backend;
 use crate::board::{self, Board};
-use crate::databases::{Database, run_with_postgres};
+use crate::postgres::{Database, run_with_postgres};
 
 #[test]
 fn who_looks_does_not_wait_for_those_who_write() {

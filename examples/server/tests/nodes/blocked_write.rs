@@ -5,7 +5,7 @@ use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 
 use crate::cluster::Cluster;
-use crate::connection::{ApiRequest, ApiClient, ApiResponse};
+use crate::connection::{ApiClient, ApiRequest, ApiResponse};
 use crate::random::Random;
 use crate::wait::until;
 

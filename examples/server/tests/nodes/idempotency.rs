@@ -40,7 +40,9 @@ async fn concurrently(addresses: BackendUrls, scale: Scale) {
         waited += both.iter().filter(|reply| reply.status == 409).count();
         let is_right = |reply: &&ApiResponse| match reply.status {
             201 => reply.body == first.body,
-            409 => reply.error_code() == "CONFLICT" && reply.header_number("retry-after") == Some(1),
+            409 => {
+                reply.error_code() == "CONFLICT" && reply.header_number("retry-after") == Some(1)
+            }
             _ => false,
         };
         assert!(both.iter().all(|reply| is_right(&reply)), "{both:?}");
@@ -65,7 +67,13 @@ async fn killed_meanwhile(addresses: BackendUrls, scale: Scale) {
     held.release().await;
     assert!((&mut held.sender).await.unwrap().is_none());
     let running = connections.send_to(nodes[1], &held.ask).await.unwrap();
-    let answer = |reply: &ApiResponse| (reply.status, reply.error_code(), reply.header_number("retry-after"));
+    let answer = |reply: &ApiResponse| {
+        (
+            reply.status,
+            reply.error_code(),
+            reply.header_number("retry-after"),
+        )
+    };
     assert_eq!(answer(&running), (409, "CONFLICT".into(), Some(1)));
     cluster.database.end_runs().await;
     for _ in 0..3 {

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 use crate::audit::figures::statuses;
 use crate::client;
 use crate::cluster::Cluster;
-use crate::connection::{ApiRequest, ApiClient};
+use crate::connection::{ApiClient, ApiRequest};
 use crate::load::{Load, Sent, clients};
 use crate::prerequisites::{BackendUrls, run_drill};
 use crate::random::Random;

@@ -38,7 +38,7 @@ async fn out_of_order(addresses: BackendUrls, scale: Scale) {
                 "SELECT number FROM forum_api_events WHERE id = '{}'",
                 event.id
             );
-            let database = cluster.database.clone();
+            let database = &cluster.database;
             async move { database.count(&query).await }
         };
         assert!(number(&first).await < number(&second).await);

@@ -1,7 +1,7 @@
 //! Revocations are effective on every node from the next request on.
 
 use crate::cluster::Cluster;
-use crate::connection::{ApiRequest, ApiClient};
+use crate::connection::{ApiClient, ApiRequest};
 use crate::prerequisites::{BackendUrls, run_drill};
 use crate::random::Random;
 use crate::scale::Scale;

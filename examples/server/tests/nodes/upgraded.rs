@@ -9,9 +9,9 @@ use tokio::time::{Instant, sleep};
 
 use crate::audit::figures::statuses;
 use crate::cluster::Cluster;
-use crate::database::Database;
 use crate::load::{Client, KINDS, Load, clients};
 use crate::node::Node;
+use crate::postgres::Database;
 use crate::prerequisites::{BackendUrls, run_drill};
 use crate::receiver::Receiver;
 use crate::scale::Scale;
@@ -55,14 +55,11 @@ fn nodes_keep_running_during_an_upgrade() {
 
 async fn at_once(addresses: BackendUrls) {
     let (database, directory) = (
-        Database::new(&addresses.postgres).await,
+        Database::in_server(&addresses.postgres),
         TempDir::new().unwrap(),
     );
     let starting = (0..NODES).map(|number| {
-        let (url, log) = (
-            database.url.clone(),
-            directory.path().join(number.to_string()),
-        );
+        let (url, log) = (database.url(), directory.path().join(number.to_string()));
         spawn_blocking(move || Node::serve(&log, &["--database", &url]))
     });
     let (mut nodes, mut passwords) = (Vec::new(), BTreeSet::new());
@@ -87,7 +84,7 @@ async fn during_upgrade(addresses: BackendUrls, scale: Scale) {
     let load = Load::start(&cluster.nodes, clients(&tokens), PACE);
     sleep(scale.load_duration / 4).await;
     for statement in LATER.split(';') {
-        cluster.database.run(statement).await;
+        cluster.database.execute(statement).await;
     }
     let later = Instant::now();
     do_everything(bob, &cluster).await;

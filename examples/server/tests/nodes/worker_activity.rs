@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::connection::{ApiRequest, ApiClient, Nodes};
+use crate::connection::{ApiClient, ApiRequest, Nodes};
 use crate::random::Random;
 use crate::receiver::Receiver;
 use crate::wait::until;

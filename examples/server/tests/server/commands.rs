@@ -11,11 +11,15 @@ use crate::program::{Server, server_path};
 #[test]
 fn commands_take_effect_between_two_requests_of_one_token() {
     let server = Server::new(&[]);
-    let [bob, admin] = ["bob", "admin"].map(|owner| server_path.token(owner));
+    let [bob, admin] = ["bob", "admin"].map(|owner| server.token(owner));
     let forums = |token: &str| {
-        let answer = server_path.get(token, "/forums");
+        let answer = server.get(token, "/forums");
         let items = answer.json()["items"].as_array().map(Vec::len);
-        (answer.status, items.unwrap_or_default(), answer.error_code())
+        (
+            answer.status,
+            items.unwrap_or_default(),
+            answer.error_code(),
+        )
     };
     for (command, status, visible, code) in [
         ("board online", 200, 4, ""),
@@ -25,35 +29,44 @@ fn commands_take_effect_between_two_requests_of_one_token() {
         ("member unban bob", 200, 3, ""),
         ("board offline", 503, 0, "board_offline"),
     ] {
-        server_path.run_ok(command);
+        server.run_ok(command);
         assert_eq!(forums(&bob), (status, visible, code.into()), "{command}");
     }
     assert_eq!(forums(&admin).0, 200);
-    assert_eq!(get(&server.api_url("/forums")).error_code(), "board_offline");
-    for path in [server_path.api_url("/openapi.json"), server_path.url("/health")] {
+    assert_eq!(
+        get(&server.api_url("/forums")).error_code(),
+        "board_offline"
+    );
+    for path in [
+        server.api_url("/openapi.json"),
+        server.url("/health"),
+    ] {
         assert_eq!(get(&path).status, 200);
     }
-    server_path.run_ok("board online");
+    server.run_ok("board online");
     assert_eq!(get(&server.api_url("/forums")).status, 200);
 
     let lookup = &bob["forum_pat_".len()..][..16];
-    server_path.run_ok(&format!("token revoke {lookup}"));
-    let revoked = server_path.get(&bob, "/me");
-    assert_eq!((revoked.status, &*revoked.error_code()), (401, "unauthenticated"));
+    server.run_ok(&format!("token revoke {lookup}"));
+    let revoked = server.get(&bob, "/me");
+    assert_eq!(
+        (revoked.status, &*revoked.error_code()),
+        (401, "unauthenticated")
+    );
 }
 
 #[test]
 fn settings_take_effect_at_once() {
     let server = Server::new(&[]);
-    let token = server_path.token("alice");
+    let token = server.token("alice");
     let start = |title: &str| {
         let new = json!({ "title": title, "body": "x" });
-        server_path.post(&token, "/forums/2/threads", &new).status
+        server.post(&token, "/forums/2/threads", &new).status
     };
     assert_eq!([start("first"), start("too soon")], [201, 422]);
-    server_path.run_ok("setting post.interval_seconds 0");
+    server.run_ok("setting post.interval_seconds 0");
     assert_eq!([start("second"), start("third")], [201, 201]);
-    server_path.run_ok("setting thread.title_max 5");
+    server.run_ok("setting thread.title_max 5");
     assert_eq!([start("five!"), start("sixsix")], [201, 422]);
 }
 
@@ -61,29 +74,29 @@ fn settings_take_effect_at_once() {
 fn posts_are_approved_and_restored_and_threads_are_marked_once() {
     let server = Server::new(&[]);
     let new = json!({ "title": "Hello", "body": "I am new." });
-    let thread = server_path.post(&server_path.token("newbie"), "/forums/2/threads", &new);
+    let thread = server.post(&server.token("newbie"), "/forums/2/threads", &new);
     let thread = thread.json();
     let path = format!("/threads/{}", thread["threadId"].as_str().unwrap());
     assert_eq!(get(&server.api_url(&path)).status, 404);
     let post = thread["firstPostId"].as_str().unwrap();
-    server_path.run_ok(&format!("post approve {post}"));
-    let seen = get(&server_path.api_url(&path)).json();
+    server.run_ok(&format!("post approve {post}"));
+    let seen = get(&server.api_url(&path)).json();
     assert_eq!(
         [&seen["state"], &seen["version"]],
         [&json!("visible"), &json!(2)]
     );
-    let again = server_path.run(&format!("post approve {post}"));
+    let again = server.run(&format!("post approve {post}"));
     let reason = format!("post {post} is not awaiting approval");
     assert_eq!(again.error_message(), reason);
 
-    let bob = server_path.token("bob");
-    let reply = server_path.post(&bob, "/threads/1/posts", &json!({ "body": "x" }));
+    let bob = server.token("bob");
+    let reply = server.post(&bob, "/threads/1/posts", &json!({ "body": "x" }));
     let reply = reply.json();
     let post = reply["postId"].as_str().unwrap();
     let path = format!("/threads/1/posts/{post}");
     assert_eq!(server.send("DELETE", &bob, &path, "").status, 204);
-    server_path.run_ok(&format!("post restore {post}"));
-    let posts = get(&server_path.api_url("/threads/1/posts?limit=100")).json();
+    server.run_ok(&format!("post restore {post}"));
+    let posts = get(&server.api_url("/threads/1/posts?limit=100")).json();
     let mut posts = posts["items"].as_array().unwrap().iter();
     assert!(posts.any(|item| item["postId"] == post));
 
@@ -93,10 +106,10 @@ fn posts_are_approved_and_restored_and_threads_are_marked_once() {
         ("unlock", "locked", false),
         ("unpin", "pinned", false),
     ] {
-        let thread = || get(&server_path.api_url("/threads/1")).json();
+        let thread = || get(&server.api_url("/threads/1")).json();
         let before = thread()["version"].as_u64().unwrap();
         for _ in 0..2 {
-            server_path.run_ok(&format!("thread {command} 1"));
+            server.run_ok(&format!("thread {command} 1"));
             let after = thread();
             assert_eq!(
                 [&after[field], &after["version"]],
@@ -111,7 +124,9 @@ fn generated_content_is_the_same_for_the_same_seed() {
     let titles = ["1", "1", "2"].map(|seed| {
         let server = Server::new(&[]);
         let counts = || {
-            let forums = server_path.get(&server_path.token("alice"), "/forums").json();
+            let forums = server_path
+                .get(&server.token("alice"), "/forums")
+                .json();
             let count = |key: &str| {
                 (0..4)
                     .map(|at| forums["items"][at][key].as_u64().unwrap())
@@ -127,12 +142,12 @@ fn generated_content_is_the_same_for_the_same_seed() {
         };
         let before = counts();
         let generate = "generate --members 7 --threads 20 --posts 100 --json --seed";
-        let ended = server_path.run_ok(&format!("{generate} {seed}"));
+        let ended = server.run_ok(&format!("{generate} {seed}"));
         assert_eq!(ended.stderr, "");
         let after = counts();
         assert_eq!(grown(&after, &before, 0), [0, 10, 5, 5]);
         assert_eq!(grown(&after, &before, 1).iter().sum::<u64>(), 100);
-        let threads = get(&server_path.api_url("/forums/2/threads?limit=100")).json();
+        let threads = get(&server.api_url("/forums/2/threads?limit=100")).json();
         let threads = threads["items"].as_array().unwrap();
         let replies = threads.iter().map(|thread| thread["replyCount"].as_u64());
         assert!(
@@ -153,7 +168,7 @@ fn a_stored_label_with_control_characters_is_listed_escaped() {
     let server = Server::new(&[]);
     let label = "UPDATE forum_api_tokens SET label = label || '\u{1b}\n\u{202e}' RETURNING lookup";
     assert_eq!(server.directory.query(label).len(), 1);
-    let list = server_path.run_ok("token list").stdout;
+    let list = server.run_ok("token list").stdout;
     assert!(
         list.ends_with("\"first steps\\u{1b}\\n\\u{202e}\"\n"),
         "{list}"
@@ -164,13 +179,13 @@ fn a_stored_label_with_control_characters_is_listed_escaped() {
 fn the_printed_document_is_the_served_one() {
     for surface in ["full", "compact"] {
         let server = Server::new(&["--empty", "--surface", surface]);
-        let mut served = get(&server_path.api_url("/openapi.json")).json();
-        let member = get(&server_path.api_url("/members/@ghost")).error_code();
+        let mut served = get(&server.api_url("/openapi.json")).json();
+        let member = get(&server.api_url("/members/@ghost")).error_code();
         assert_eq!(member == "no_such_route", surface == "compact");
         // Only the running server knows its address.
         assert_eq!(served["servers"].take()[0]["url"], server.api_url(""));
         for command in ["openapi --surface", "--json openapi --surface"] {
-            let printed = server_path.run_ok(&format!("{command} {surface}"));
+            let printed = server.run_ok(&format!("{command} {surface}"));
             let mut printed: Value = serde_json::from_str(&printed.stdout).unwrap();
             printed["servers"].take();
             assert_eq!(printed, served);

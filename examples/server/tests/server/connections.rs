@@ -66,7 +66,10 @@ fn a_request_of_http_1_1_needs_exactly_one_host_header() {
     for hosts in ["", "host: x\r\nhost: x\r\n"] {
         for path in ["/api/v1/forums", "/api/v1/unknown"] {
             let refused = answer(&server, &format!("GET {path} HTTP/1.1\r\n{hosts}"));
-            assert_eq!((refused.status, &*refused.error_code()), (400, "bad_request"));
+            assert_eq!(
+                (refused.status, &*refused.error_code()),
+                (400, "bad_request")
+            );
             let id = refused.header("x-request-id").unwrap();
             assert_eq!(refused.json()["error"]["requestId"], id);
             assert_eq!(refused.header("x-ratelimit-remaining"), Some("10"));

@@ -177,7 +177,9 @@ fn an_attempt_fails_after_the_timeout() {
     let server = Server::new(&[PRIVATE, "--webhook-timeout", "0.2"]);
     let receiver = Receiver::with_statuses(|_| None);
     let endpoint = add(&server, &receiver, "");
-    let ping = server.run_ok(&format!("webhook ping {}", id(&endpoint))).stdout;
+    let ping = server
+        .run_ok(&format!("webhook ping {}", id(&endpoint)))
+        .stdout;
     let delivery = ping.trim_end();
     assert_eq!(receiver.next().delivery(), delivery);
     let retrying = becomes(&server, delivery, "retrying");

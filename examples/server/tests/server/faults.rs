@@ -115,7 +115,10 @@ impl Board {
     /// Asserts that a write is refused without a reason, and that reads go on.
     fn assert_reads_only(&mut self) {
         let refused = self.reply("refused", "refused");
-        assert_eq!((refused.status, &*refused.error_code()), (500, "internal_error"));
+        assert_eq!(
+            (refused.status, &*refused.error_code()),
+            (500, "internal_error")
+        );
         let message = "Internal error.";
         assert_eq!(refused.json()["error"]["message"], message);
         assert_eq!(self.server.get(&self.token, POSTS).status, 200);
@@ -212,7 +215,10 @@ fn a_corrupt_page_fails_only_the_requests_that_read_it() {
     let messages = "/messages?folder=sent";
     for _ in 0..3 {
         let failed = server.get(&token, messages);
-        assert_eq!((failed.status, &*failed.error_code()), (500, "internal_error"));
+        assert_eq!(
+            (failed.status, &*failed.error_code()),
+            (500, "internal_error")
+        );
         assert_eq!(server.get(&token, POSTS).status, 200);
         assert_eq!(get(&server.api_url("/forums")).status, 200);
     }

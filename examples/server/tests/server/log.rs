@@ -70,7 +70,11 @@ fn a_log_without_a_reader_stops_nothing() {
         assert_eq!(me.status, 200);
     }
     signal(&child, "TERM");
-    let ExitedProcess { status, stderr: err, .. } = wait(child);
+    let ExitedProcess {
+        status,
+        stderr: err,
+        ..
+    } = wait(child);
     assert_eq!(status, 0);
     let lines = lines(&err);
     let mut fields = lines.iter().map(|line| &line["fields"]);

@@ -33,7 +33,11 @@ fn paths_are_routed_to_their_services() {
     for (paths, code) in [(ABSENT, ""), (ABSENT_IN_API, "no_such_route")] {
         for path in paths.split(' ') {
             let absent = get(&server.url(path));
-            assert_eq!((absent.status, &*absent.error_code()), (404, code), "{path}");
+            assert_eq!(
+                (absent.status, &*absent.error_code()),
+                (404, code),
+                "{path}"
+            );
             let metered = absent.header("x-ratelimit-limit").is_some();
             assert_eq!(metered, !code.is_empty(), "{path}");
         }
@@ -127,7 +131,10 @@ fn pages_of_named_origins_may_call_the_api() {
         assert_eq!(answer.header("access-control-allow-origin"), Some(origin));
         let exposed = answer.header("access-control-expose-headers").unwrap();
         assert!(exposed.contains("x-ratelimit-remaining") && exposed.contains("retry-after"));
-        assert_eq!(ask("OPTIONS", server.api_url("/forums"), origin).status, 200);
+        assert_eq!(
+            ask("OPTIONS", server.api_url("/forums"), origin).status,
+            200
+        );
     }
     let other = ask("GET", server.api_url("/forums"), "https://c.example");
     assert_eq!(other.header("access-control-allow-origin"), None);
@@ -244,7 +251,10 @@ fn metrics_count_requests_units_refusals_and_deliveries() {
     let statuses = [1, 2, 3].map(|_| server.get(&token, "/threads/1").status);
     assert_eq!(statuses, [200, 200, 429]);
     assert_eq!(get(&server.api_url("/unknown/at/all")).status, 404);
-    assert_eq!(send("BREW", &server.api_url("/forums"), &[], "").status, 404);
+    assert_eq!(
+        send("BREW", &server.api_url("/forums"), &[], "").status,
+        404
+    );
     receiver.next();
     let delivered = r#"forum_api_deliveries_total{state="delivered",topic="ping"}"#;
     let metrics = std::iter::repeat_with(|| get(&server.url("/metrics")))

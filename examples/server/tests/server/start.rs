@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::client::{get, read_response, send, split_url};
-use crate::databases::{Database, run_with_postgres};
+use crate::postgres::{Database, run_with_postgres};
 use crate::program::{Server, ServerDirectory, run};
 
 const LISTEN: [&str; 2] = ["--listen", "127.0.0.1:0"];
@@ -50,7 +50,8 @@ fn the_printed_calls_work_on_either_surface() {
             calls == 3
         };
         let arguments = ["--surface", surface];
-        let (_server, text) = Server::start_until(ServerDirectory::new(), &arguments, &[], "", last);
+        let (_server, text) =
+            Server::start_until(ServerDirectory::new(), &arguments, &[], "", last);
         let calls = text.lines().filter(|line| line.starts_with("curl "));
         assert_eq!(calls.map(call).collect::<Vec<_>>(), [200, 200, 201]);
         for printed in ["/health", "/panel", "/openapi.json", "admin, password "] {
@@ -168,7 +169,9 @@ fn an_unusable_postgres_is_refused_without_showing_the_password() {
         let url = format!("postgres://forum:secret@{address}");
         let [served, listed] = [&LISTEN, &["token", "list"]].map(|arguments| {
             let arguments = [&["--database", &url][..], arguments].concat();
-            run(directory.path(), &arguments, "").error_message().to_owned()
+            run(directory.path(), &arguments, "")
+                .error_message()
+                .to_owned()
         });
         assert_eq!(served, listed);
         assert!(!served.contains("secret"), "{served}");

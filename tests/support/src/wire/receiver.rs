@@ -1,4 +1,4 @@
-//! A receiver on a raw socket.
+//! A receiver on raw sockets with scripted behavior.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,31 +12,30 @@ use tokio::task::yield_now;
 use tokio::time::{interval, timeout};
 use tokio_rustls::TlsAcceptor;
 
-use super::seen::{RecordedRequest, parse_headers};
+use super::recorded_request::{RecordedRequest, parse_headers};
 
-/// Longer than anything that is awaited takes.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What a receiver does with a connection.
+/// Behavior of a receiver on a connection.
 #[derive(Clone, Copy, Debug)]
 pub enum Behavior {
-    /// Answers this, and hangs up.
+    /// Sends a response and closes the connection.
     Respond(&'static [u8]),
-    /// The same, a byte at a time.
+    /// Sends a response byte by byte and closes the connection.
     RespondSlowly(&'static [u8]),
-    /// Answers this, and then nothing.
+    /// Sends a part of a response, and then nothing.
     RespondAndHang(&'static [u8]),
-    /// Answers this to one request after the other.
+    /// Sends a response to each request.
     KeepAlive(&'static [u8]),
-    /// Answers this, and hangs up at the next request.
+    /// Sends a response, and closes the connection at the next request.
     CloseOnReuse(&'static [u8]),
-    /// Answers the first, and then the second without end.
+    /// Sends the first text, and then the second repeatedly until the connection is closed.
     Flood(&'static [u8], &'static [u8]),
-    /// The same, with a pause before each.
+    /// Like `Flood`, with pauses.
     Trickle(&'static [u8], &'static [u8]),
-    /// Breaks the connection off at the first byte.
+    /// Resets the connection at the first byte.
     Reset,
-    /// Says this without being asked.
+    /// Sends a text before the request.
     SendUnprompted(&'static [u8]),
 }
 
@@ -47,130 +46,131 @@ pub struct ScriptedReceiver {
     recorded: watch::Receiver<Vec<RecordedRequest>>,
 }
 
-/// The place where a connection is noted.
+/// Records the connection of this number.
 struct Recorder(Arc<watch::Sender<Vec<RecordedRequest>>>, usize);
 
 impl ScriptedReceiver {
-    pub async fn new(act: Behavior) -> Self {
-        Self::with_behaviors(vec![act], None).await
+    pub async fn new(behavior: Behavior) -> Self {
+        Self::with_behaviors(vec![behavior], None).await
     }
 
-    /// One that does one thing with each connection after the other, and the last one for ever.
-    pub async fn with_behaviors(acts: Vec<Behavior>, tls: Option<TlsAcceptor>) -> Self {
+    /// Uses one behavior for each connection, and the last one from then on.
+    pub async fn with_behaviors(behaviors: Vec<Behavior>, tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let (noted, seen) = watch::channel(Vec::new());
-        let noted = Arc::new(noted);
+        let (sender, recorded) = watch::channel(Vec::new());
+        let sender = Arc::new(sender);
         tokio::spawn(async move {
-            for place in 0.. {
+            for number in 0.. {
                 let (socket, _) = listener.accept().await.unwrap();
-                noted.send_modify(|seen| seen.push(RecordedRequest::default()));
-                let act = acts.get(place).or(acts.last()).copied().unwrap();
-                let (note, tls) = (Recorder(noted.clone(), place), tls.clone());
+                sender.send_modify(|recorded| recorded.push(RecordedRequest::default()));
+                let behavior = behaviors.get(number).or(behaviors.last());
+                let behavior = behavior.copied().unwrap();
+                let (recorder, tls) = (Recorder(sender.clone(), number), tls.clone());
                 tokio::spawn(async move {
-                    drop(handle_connection(socket, act, tls, &note).await);
-                    note.update(|seen| seen.is_closed = true);
+                    drop(handle_connection(socket, behavior, tls, &recorder).await);
+                    recorder.update(|recorded| recorded.is_closed = true);
                 });
             }
         });
-        Self { port, recorded: seen }
+        Self { port, recorded }
     }
 
-    /// One whose port is taken, and at which nobody listens.
+    /// Reserves a port without listening on it.
     pub fn refusing_connections() -> Self {
         let socket = TcpSocket::new_v4().unwrap();
         socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let port = socket.local_addr().unwrap().port();
-        let (noted, seen) = watch::channel(Vec::new());
+        let (sender, recorded) = watch::channel(Vec::new());
         tokio::spawn(async move {
-            noted.closed().await;
+            sender.closed().await;
             drop(socket);
         });
-        Self { port, recorded: seen }
+        Self { port, recorded }
     }
 
-    /// A URL that leads to it: `origin`, as `http://receiver.test`, with its port and a path.
+    /// Returns a URL with this origin, such as `http://receiver.test`, the port and a path.
     pub fn url(&self, origin: &str) -> String {
         format!("{origin}:{}/hook?of=board", self.port)
     }
 
-    /// Its address.
     pub fn address(&self) -> SocketAddr {
         ([127, 0, 0, 1], self.port).into()
     }
 
-    /// How many connections there were.
+    /// Returns the number of connections.
     pub fn connections(&self) -> usize {
         self.recorded.borrow().len()
     }
 
-    /// All connections, once all of them have ended.
+    /// Waits until all connections are closed, and returns them.
     pub async fn wait_for_close(&mut self) -> Vec<RecordedRequest> {
-        let ended = self.recorded.wait_for(|seen| seen.iter().all(|it| it.is_closed));
-        timeout(TIMEOUT, ended).await.unwrap().unwrap().clone()
+        let all_closed = |recorded: &Vec<RecordedRequest>| recorded.iter().all(|one| one.is_closed);
+        let closed = self.recorded.wait_for(all_closed);
+        timeout(TIMEOUT, closed).await.unwrap().unwrap().clone()
     }
 }
 
 impl Recorder {
-    fn update(&self, what: impl FnOnce(&mut RecordedRequest)) {
-        self.0.send_modify(|seen| what(&mut seen[self.1]));
+    fn update(&self, update: impl FnOnce(&mut RecordedRequest)) {
+        self.0.send_modify(|recorded| update(&mut recorded[self.1]));
     }
 }
 
 async fn handle_connection(
     mut socket: TcpStream,
-    act: Behavior,
+    behavior: Behavior,
     tls: Option<TlsAcceptor>,
-    note: &Recorder,
+    recorder: &Recorder,
 ) -> io::Result<()> {
-    match (act, tls) {
-        (Behavior::SendUnprompted(words), _) => {
-            socket.write_all(words).await?;
+    match (behavior, tls) {
+        (Behavior::SendUnprompted(text), _) => {
+            socket.write_all(text).await?;
             read_to_close(&mut socket).await
         }
         (Behavior::Reset, _) => {
             socket.read_u8().await?;
             socket.set_zero_linger()
         }
-        (_, None) => respond(socket, act, note).await,
+        (_, None) => respond(socket, behavior, recorder).await,
         (_, Some(tls)) => {
             let stream = tls.accept(socket).await?;
             let name = stream.get_ref().1.server_name().map(str::to_owned);
-            note.update(|seen| seen.server_name = name);
-            respond(stream, act, note).await
+            recorder.update(|recorded| recorded.server_name = name);
+            respond(stream, behavior, recorder).await
         }
     }
 }
 
-async fn respond<S>(mut stream: S, act: Behavior, note: &Recorder) -> io::Result<()>
+async fn respond<S>(mut stream: S, behavior: Behavior, recorder: &Recorder) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let request = read(&mut stream).await?;
-    note.update(|seen| seen.request = request);
-    match act {
-        Behavior::Respond(words) => {
-            stream.write_all(words).await?;
+    recorder.update(|recorded| recorded.request = request);
+    match behavior {
+        Behavior::Respond(text) => {
+            stream.write_all(text).await?;
             stream.shutdown().await
         }
-        Behavior::RespondSlowly(words) => {
-            for byte in words {
+        Behavior::RespondSlowly(text) => {
+            for byte in text {
                 stream.write_all(&[*byte]).await?;
                 yield_now().await;
             }
             stream.shutdown().await
         }
-        Behavior::RespondAndHang(words) => {
-            stream.write_all(words).await?;
+        Behavior::RespondAndHang(text) => {
+            stream.write_all(text).await?;
             read_to_close(&mut stream).await
         }
-        Behavior::KeepAlive(words) => loop {
-            stream.write_all(words).await?;
+        Behavior::KeepAlive(text) => loop {
+            stream.write_all(text).await?;
             let request = read(&mut stream).await?;
-            note.update(|seen| seen.request = request);
+            recorder.update(|recorded| recorded.request = request);
         },
-        Behavior::CloseOnReuse(words) => {
-            stream.write_all(words).await?;
+        Behavior::CloseOnReuse(text) => {
+            stream.write_all(text).await?;
             read(&mut stream).await.map(drop)
         }
         Behavior::Flood(first, then) => {
@@ -191,14 +191,17 @@ where
     }
 }
 
-/// A request, as far as it comes.
+/// Reads a request.
 async fn read<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<String> {
     let mut request = Vec::new();
     while !request.ends_with(b"\r\n\r\n") {
         request.push(stream.read_u8().await?);
     }
     let head = text(request)?;
-    let length = parse_headers(&head)["content-length"].to_str().unwrap().parse();
+    let length = parse_headers(&head)["content-length"]
+        .to_str()
+        .unwrap()
+        .parse();
     let mut body = vec![0; length.unwrap()];
     stream.read_exact(&mut body).await?;
     Ok(head + &text(body)?)

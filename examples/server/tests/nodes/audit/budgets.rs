@@ -21,7 +21,11 @@ pub fn check(sent: &[Sent], alone: usize) -> (usize, u64) {
         let Some(reply) = sent.response() else {
             continue;
         };
-        let named = |name| reply.header_number(name).unwrap_or_else(|| panic!("{reply:?}"));
+        let named = |name| {
+            reply
+                .header_number(name)
+                .unwrap_or_else(|| panic!("{reply:?}"))
+        };
         let (limit, left) = (named("x-ratelimit-limit"), named("x-ratelimit-remaining"));
         let key = (&sent.budget_owner, named("x-ratelimit-reset"));
         let window = windows.entry(key).or_insert(Window {

@@ -32,7 +32,8 @@ pub async fn repeat(sent: &[Sent], connections: &mut ApiClient) -> Repeats {
         .collect();
     for sent in sent.iter().filter(|sent| sent.has_key) {
         let again = connections.send(&sent.ask).await.unwrap();
-        let is_unknown = again.status == 409 && !again.is_replayed() && again.error_code() == "CONFLICT";
+        let is_unknown =
+            again.status == 409 && !again.is_replayed() && again.error_code() == "CONFLICT";
         match sent.response() {
             Some(first) if first.status < 300 && again.status == 404 => {
                 let post = &first.json()["postId"];

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use serde_json::Value;
 
-use crate::connection::{ApiRequest, ApiClient, Nodes};
+use crate::connection::{ApiClient, ApiRequest, Nodes};
 use crate::random::Random;
 
 /// Reads the API of one node.

@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 use super::Sent;
 use super::kinds::{KINDS, Kind};
-use crate::connection::{ApiRequest, ApiClient, Nodes};
+use crate::connection::{ApiClient, ApiRequest, Nodes};
 use crate::random::Random;
 
 /// A thread of the demo board in which every member may post.
@@ -98,11 +98,7 @@ impl Client {
     }
 
     /// Sends a request of this kind. Returns `None` if the client lacks an id that it needs.
-    pub async fn act(
-        &mut self,
-        kind: &'static Kind,
-        connections: &mut ApiClient,
-    ) -> Option<Sent> {
+    pub async fn act(&mut self, kind: &'static Kind, connections: &mut ApiClient) -> Option<Sent> {
         let (path, intent) = (kind.intent)(self)?;
         let body = Some(&intent).filter(|intent| !intent.is_null());
         let mut ask = ApiRequest {

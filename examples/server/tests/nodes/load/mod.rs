@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use crate::connection::{ApiRequest, Nodes, ApiResponse};
+use crate::connection::{ApiRequest, ApiResponse, Nodes};
 
 pub use self::client::Client;
 pub use self::kinds::{KINDS, Kind};

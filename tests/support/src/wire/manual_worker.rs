@@ -1,10 +1,10 @@
-//! A worker whose receivers and whose store are real, and whose time is not.
+//! A worker with a real store and real receivers in manually advanced time.
 
-use forum_api::Environment;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use forum_api::Environment;
 use forum_api::host::Authorizer;
 use forum_api::runtime::{Clock as _, ManualClock, SeededRandom};
 use forum_api::store::WebhookStores;
@@ -13,27 +13,26 @@ use forum_api::webhook::HttpTransport;
 use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
 use tokio::task::unconstrained;
 
-use super::asked::CountingAuthorizer;
+use super::authorizer::CountingAuthorizer;
 
-/// A worker at rest sleeps in each of its loops.
+/// Number of timers of an idle worker: one for each of its loops.
 const LOOPS: usize = 4;
 
-/// A worker that goes on when it is told.
 #[derive(Debug)]
 pub struct ManualWorker {
     clock: Arc<ManualClock>,
     runtime: ManualRuntime,
     handle: WorkerHandle,
-    /// How many questions the board has not answered.
+    /// Number of authorizations in progress.
     authorizations: Arc<AtomicUsize>,
 }
 
 impl ManualWorker {
-    /// One that has done all that there is to do now. It wakes by itself only for what is due.
+    /// Starts a worker and waits until it is idle. Without a wake it runs only for due deliveries.
     pub async fn start(
         clock: &Arc<ManualClock>,
         stores: &WebhookStores,
-        authority: Arc<dyn Authorizer>,
+        authorizer: Arc<dyn Authorizer>,
         transport: HttpTransport,
     ) -> Self {
         let runtime = ManualRuntime::new(clock.clone());
@@ -41,28 +40,32 @@ impl ManualWorker {
             poll_interval: Duration::from_secs(3600),
             ..WorkerSettings::default()
         };
-        let (asked, open) = CountingAuthorizer::new(authority);
+        let authorizations = Arc::new(AtomicUsize::new(0));
+        let authorizer = Arc::new(CountingAuthorizer {
+            inner: authorizer,
+            in_progress: authorizations.clone(),
+        });
         let environment = Environment::new(runtime.clone())
             .clock(clock.clone())
             .random(Arc::new(SeededRandom::default()));
-        let worker = Worker::new(stores.clone(), asked, transport, environment).settings(settings);
-        let paced = Self {
+        let worker = Worker::new(stores.clone(), authorizer, transport, environment);
+        let worker = Self {
             clock: clock.clone(),
-            handle: worker.start(),
+            handle: worker.settings(settings).start(),
             runtime,
-            authorizations: open,
+            authorizations,
         };
-        paced.run_until_idle().await;
-        paced
+        worker.run_until_idle().await;
+        worker
     }
 
-    /// Tells it that there is something to do, and waits until it is done.
+    /// Wakes the worker and waits until it is idle.
     pub async fn wake(&self) {
         self.handle.wake();
         self.run_until_idle().await;
     }
 
-    /// Lets time pass, from whenever it wakes to whenever it rests.
+    /// Advances the time from timer to timer, and waits at each until the worker is idle.
     pub async fn advance(&self, duration: Duration) {
         let end = self.clock.now().saturating_add(duration);
         while self.runtime.advance_to_next_timer(end) {
@@ -70,15 +73,16 @@ impl ManualWorker {
         }
     }
 
-    /// Waits until nothing is left to be done now.
     async fn run_until_idle(&self) {
-        // All of its tasks are one to tokio, which is not to be cut short.
+        // All tasks of the worker are one task to tokio, whose budget must not interrupt them.
         unconstrained(self.runtime.run_until(|| self.is_idle())).await;
     }
 
-    /// A loop that waits for the board sleeps as well, for as long as the board may take.
+    /// A loop that waits for an authorization has a timer as well, that of its timeout.
     fn is_idle(&self) -> bool {
-        let is_asked = self.authorizations.load(Ordering::SeqCst) > 0;
-        !is_asked && self.handle.health().in_flight == 0 && self.runtime.pending_timers() == LOOPS
+        let authorizations = self.authorizations.load(Ordering::SeqCst);
+        authorizations == 0
+            && self.handle.health().in_flight == 0
+            && self.runtime.pending_timers() == LOOPS
     }
 }
