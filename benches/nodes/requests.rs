@@ -129,7 +129,7 @@ async fn commits(cluster: &Cluster) -> f64 {
     let query = "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()";
     cluster
         .database
-        .run("SELECT pg_stat_clear_snapshot()")
+        .execute("SELECT pg_stat_clear_snapshot()")
         .await;
     cluster.database.count(query).await as f64
 }

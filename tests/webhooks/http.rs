@@ -224,8 +224,8 @@ async fn resolution_and_connection_have_a_time_limit_of_their_own() {
     ] {
         let mut settings = settings(LONG_TIMEOUT);
         settings.connect_timeout = SHORT_TIMEOUT;
-        let outgoing = test_request(&silent.url("https://receiver.test"));
-        expect_error(why, transport(settings, &names).send(test_request).await);
+        let request = test_request(&silent.url("https://receiver.test"));
+        expect_error(why, transport(settings, &names).send(request).await);
     }
 }
 

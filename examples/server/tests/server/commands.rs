@@ -37,10 +37,7 @@ fn commands_take_effect_between_two_requests_of_one_token() {
         get(&server.api_url("/forums")).error_code(),
         "board_offline"
     );
-    for path in [
-        server.api_url("/openapi.json"),
-        server.url("/health"),
-    ] {
+    for path in [server.api_url("/openapi.json"), server.url("/health")] {
         assert_eq!(get(&path).status, 200);
     }
     server.run_ok("board online");
@@ -124,9 +121,7 @@ fn generated_content_is_the_same_for_the_same_seed() {
     let titles = ["1", "1", "2"].map(|seed| {
         let server = Server::new(&[]);
         let counts = || {
-            let forums = server_path
-                .get(&server.token("alice"), "/forums")
-                .json();
+            let forums = server.get(&server.token("alice"), "/forums").json();
             let count = |key: &str| {
                 (0..4)
                     .map(|at| forums["items"][at][key].as_u64().unwrap())
