@@ -24,7 +24,6 @@ const MODULES: &[&str] = &[
 #[rustfmt::skip]
 const FILE_CYCLES: &[&str] = &[
     "model", "token", "webhook", "store", "store::postgres", "store::sqlite", "store::redis", "worker", "api", "panel",
-    "conformance",
 ];
 
 /// Where SQL is.

@@ -14,7 +14,7 @@ board_rules! {
         suite.fixture.set_readers(&forum, Audience::Staff).await?;
         alice.get_thread(&thread).await.expect_path_not_found()?;
         alice.first_page(&thread).await.expect_path_not_found()?;
-        alice.answer(&thread, "Some words").await.expect_path_not_found()?;
+        alice.reply(&thread, "Some words").await.expect_path_not_found()?;
         check_eq!(alice.fetch_forums().await?, [])?;
         suite.fixture.set_readers(&forum, Audience::Guests).await?;
         check_eq!(alice.fetch_thread(&thread).await?, seen)
@@ -41,8 +41,8 @@ board_rules! {
         let cached = alice.cache_access().await?;
         suite.fixture.set_readers(&forum, Audience::Staff).await?;
         let before = sam.fetch_thread(&thread).await?;
-        cached.answer(&thread, "Some words").await.expect_path_not_found()?;
-        cached.start(&forum, "x", "x").await.expect_path_not_found()?;
+        cached.reply(&thread, "Some words").await.expect_path_not_found()?;
+        cached.start_thread(&forum, "x", "x").await.expect_path_not_found()?;
         check_eq!(sam.fetch_thread(&thread).await?, before)
     }
 
@@ -51,9 +51,9 @@ board_rules! {
         let (forum, alice) = suite.forum_and_member().await?;
         let bob = suite.member("bob").await?;
         let thread = suite.thread(&bob, &forum).await?.thread_id;
-        let cached = suite.banned_meanwhile(&alice).await?;
+        let cached = suite.ban_during_request(&alice).await?;
         let before = bob.fetch_thread(&thread).await?;
-        cached.answer(&thread, "Some words").await.expect_denied()?;
+        cached.reply(&thread, "Some words").await.expect_denied()?;
         check_eq!(bob.fetch_thread(&thread).await?, before)
     }
 
@@ -72,9 +72,9 @@ board_rules! {
     async fn an_unknown_account_has_no_access(suite: &Suite) -> TestResult {
         suite.member("alice").await?;
         let ids = ["0", "-1", "007", "9223372036854775807", "no-such_member"];
-        for nobody in ids.into_iter().filter_map(UserId::parse) {
-            let access = suite.access_of(&nobody).await?;
-            check!(access.is_none(), "{nobody:?} has no access")?;
+        for unknown in ids.into_iter().filter_map(UserId::parse) {
+            let access = suite.access_of(&unknown).await?;
+            check!(access.is_none(), "{unknown:?} has no access")?;
         }
         Ok(())
     }
@@ -84,13 +84,13 @@ board_rules! {
         suite.require(Capability::Removal)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let bob = suite.member("bob").await?;
-        let at = suite.thread(&alice, &forum).await?;
+        let path = suite.thread(&alice, &forum).await?;
         suite.fixture.remove_account(&alice.id()).await?;
         check!(alice.access().await?.is_none())?;
-        let seen = bob.fetch_thread(&at.thread_id).await?;
+        let seen = bob.fetch_thread(&path.thread_id).await?;
         check_eq!(seen.author, None)?;
         check_eq!(seen.last_post.and_then(|last| last.author), None)?;
-        check_eq!(bob.fetch_post(&at).await?.author, None)?;
+        check_eq!(bob.fetch_post(&path).await?.author, None)?;
         bob.get_member(&alice.id_ref()).await.expect_path_not_found()?;
         bob.get_member(&alice.name_ref()).await.expect_path_not_found()
     }
@@ -117,7 +117,7 @@ board_rules! {
     /// A moderator moderates one forum, and only while they are its moderator.
     async fn a_moderator_moderates_only_their_forum(suite: &Suite) -> TestResult {
         suite.require(Capability::Locking)?;
-        let [here, elsewhere] = suite.forums().await?;
+        let [here, elsewhere] = suite.two_forums().await?;
         let (alice, max) = (suite.member("alice").await?, suite.moderator("max", &here).await?);
         moderates(suite, &alice, &max, &here, true).await?;
         moderates(suite, &alice, &max, &elsewhere, false).await?;
@@ -145,5 +145,5 @@ async fn moderates(
 ) -> TestResult {
     let thread = suite.thread(author, forum).await?.thread_id;
     suite.fixture.set_locked(&thread, true).await?;
-    caller.answer(&thread, "Some words").await.expect_ok_if(may)
+    caller.reply(&thread, "Some words").await.expect_ok_if(may)
 }

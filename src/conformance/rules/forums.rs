@@ -7,7 +7,7 @@ board_rules! {
 
     /// Parents come before their children, and siblings in the order of their positions, from 1.
     async fn parents_come_before_children_by_position(suite: &Suite) -> TestResult {
-        let [first, second] = suite.forums().await?;
+        let [first, second] = suite.two_forums().await?;
         let last = suite.sub_forum(&second, Audience::Guests).await?;
         let inner = suite.sub_forum(&first, Audience::Guests).await?;
         let other = suite.sub_forum(&first, Audience::Guests).await?;
@@ -79,7 +79,7 @@ board_rules! {
 
     /// A thread and a reply count at once, and only in their own forum.
     async fn posts_count_in_their_own_forum_only(suite: &Suite) -> TestResult {
-        let [forum, other] = suite.forums().await?;
+        let [forum, other] = suite.two_forums().await?;
         let alice = suite.member("alice").await?;
         let untouched = alice.fetch_forum(&other).await?;
         let thread = suite.thread(&alice, &forum).await?.thread_id;
@@ -104,12 +104,12 @@ board_rules! {
     /// Content that awaits approval changes nothing that others see of the forum.
     async fn content_awaiting_approval_is_not_counted(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
-        let nina = suite.newcomer("nina").await?;
+        let nora = suite.newcomer("nora").await?;
         let thread = suite.thread(&alice, &forum).await?.thread_id;
-        let before = snapshot(suite, &alice, &nina, &thread).await?;
-        suite.thread(&nina, &forum).await?;
-        suite.post(&nina, &thread).await?;
-        check_eq!(snapshot(suite, &alice, &nina, &thread).await?, before)
+        let before = snapshot(suite, &alice, &nora, &thread).await?;
+        suite.thread(&nora, &forum).await?;
+        suite.post(&nora, &thread).await?;
+        check_eq!(snapshot(suite, &alice, &nora, &thread).await?, before)
     }
 
     /// Content of a hidden forum changes nothing that others see.

@@ -7,11 +7,11 @@ board_rules! {
 
     /// A recipient who is named several times gets one copy.
     async fn a_repeated_recipient_gets_one_copy(suite: &Suite) -> TestResult {
-        let [alice, bob, carol] = three(suite).await?;
+        let [alice, bob, carol] = three_members(suite).await?;
         let to = [bob.name_ref(), carol.id_ref(), bob.id_ref(), bob.id_ref()];
-        let sent = alice.send_message(&message(suite, to)).await.expect_ok()?.summary;
+        let sent = alice.send_message(&new_message(suite, to)).await.expect_ok()?.summary;
         check_eq!(sent.recipients.len(), 2)?;
-        check_eq!(user_ids(&sent.recipients), ids_of([&bob, &carol]))?;
+        check_eq!(author_ids(&sent.recipients), caller_ids([&bob, &carol]))?;
         only(bob.inbox().await?).map(drop)
     }
 
@@ -27,8 +27,8 @@ board_rules! {
 
     /// A message without recipients, subject or text is invalid.
     async fn an_incomplete_message_is_invalid(suite: &Suite) -> TestResult {
-        let [alice, bob, _] = three(suite).await?;
-        let complete = message(suite, [bob.id_ref()]);
+        let [alice, bob, _] = three_members(suite).await?;
+        let complete = new_message(suite, [bob.id_ref()]);
         for blank in ["", " \n"] {
             let without = with(complete.clone(), |new| new.subject = blank.into());
             alice.send_message(&without).await.expect_validation_error("subject")?;
@@ -42,9 +42,9 @@ board_rules! {
 
     /// A subject that is not a single-line text is invalid; a body can be any text.
     async fn a_subject_is_a_single_line(suite: &Suite) -> TestResult {
-        let [alice, bob, _] = three(suite).await?;
+        let [alice, bob, _] = three_members(suite).await?;
         for subject in NOT_SINGLE_LINE {
-            let new = with(message(suite, [bob.id_ref()]), |new| new.subject = subject.into());
+            let new = with(new_message(suite, [bob.id_ref()]), |new| new.subject = subject.into());
             alice.send_message(&new).await.expect_validation_error("subject")?;
         }
         nothing_was_sent(&alice, &bob).await
@@ -52,9 +52,9 @@ board_rules! {
 
     /// If one recipient is unknown, nobody gets the message.
     async fn an_unknown_recipient_cancels_the_message(suite: &Suite) -> TestResult {
-        let [alice, bob, _] = three(suite).await?;
-        for unknown in [UserRef::Name("nobody".into()), UserRef::Id(UserId::nothing())] {
-            let new = message(suite, [bob.id_ref(), unknown]);
+        let [alice, bob, _] = three_members(suite).await?;
+        for unknown in [UserRef::Name("unknown".into()), UserRef::Id(UserId::nothing())] {
+            let new = new_message(suite, [bob.id_ref(), unknown]);
             alice.send_message(&new).await.expect_not_found()?;
         }
         nothing_was_sent(&alice, &bob).await
@@ -63,9 +63,9 @@ board_rules! {
     /// A member may not write to a recipient who ignores them, and the other recipients get nothing either.
     async fn an_ignored_sender_is_forbidden(suite: &Suite) -> TestResult {
         suite.require(Capability::Ignoring)?;
-        let [alice, bob, carol] = three(suite).await?;
+        let [alice, bob, carol] = three_members(suite).await?;
         suite.fixture.ignore(&carol.id(), &bob.id()).await?;
-        let new = message(suite, [alice.id_ref(), carol.id_ref()]);
+        let new = new_message(suite, [alice.id_ref(), carol.id_ref()]);
         bob.send_message(&new).await.expect_forbidden()?;
         nothing_was_sent(&bob, &alice).await?;
         carol.send(suite, &[&bob]).await?;
@@ -75,9 +75,9 @@ board_rules! {
 
     /// A message of a member who was banned since the request began is not sent.
     async fn a_banned_member_cannot_send_messages(suite: &Suite) -> TestResult {
-        let [alice, bob, _] = three(suite).await?;
-        let cached = suite.banned_meanwhile(&alice).await?;
-        cached.send_message(&message(suite, [bob.id_ref()])).await.expect_denied()?;
+        let [alice, bob, _] = three_members(suite).await?;
+        let cached = suite.ban_during_request(&alice).await?;
+        cached.send_message(&new_message(suite, [bob.id_ref()])).await.expect_denied()?;
         check_eq!(bob.inbox().await?, [])
     }
 }

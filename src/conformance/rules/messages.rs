@@ -10,7 +10,7 @@ board_rules! {
 
     /// The sender's copy is read, each recipient's is unread, and all copies have different ids.
     async fn each_participant_has_a_separate_copy(suite: &Suite) -> TestResult {
-        let [alice, bob, carol] = three(suite).await?;
+        let [alice, bob, carol] = three_members(suite).await?;
         let sent = alice.send(suite, &[&bob, &carol]).await?.summary;
         let mut ids = BTreeSet::from([sent.message_id.clone()]);
         check_eq!((sent.folder, sent.read_at), (Folder::Sent, Some(sent.sent_at)))?;
@@ -33,20 +33,20 @@ board_rules! {
 
     /// All copies have the same text, sender and recipients.
     async fn a_message_has_its_sender_and_recipients(suite: &Suite) -> TestResult {
-        let [alice, bob, carol] = three(suite).await?;
+        let [alice, bob, carol] = three_members(suite).await?;
         let sent = alice.send(suite, &[&carol, &bob]).await?;
         let read = carol.open_only().await?;
         check_eq!((&read.body, &read.body_html), (&sent.body, &sent.body_html))?;
         for message in [&sent.summary, &read.summary] {
             check_eq!(author_id(&message.sender), Some(alice.id()))?;
-            check_eq!(user_ids(&message.recipients), ids_of([&bob, &carol]))?;
+            check_eq!(author_ids(&message.recipients), caller_ids([&bob, &carol]))?;
         }
         Ok(())
     }
 
     /// A copy of another party is absent, even for the sender and the other recipients.
     async fn another_members_copy_is_not_found(suite: &Suite) -> TestResult {
-        let [alice, bob, carol] = three(suite).await?;
+        let [alice, bob, carol] = three_members(suite).await?;
         let dave = suite.member("dave").await?;
         let sent = alice.send(suite, &[&bob, &carol]).await?.summary.message_id;
         let received = only(bob.inbox().await?)?.message_id;
@@ -62,7 +62,7 @@ board_rules! {
 
     /// A folder is newest first, and reading it page by page finds each message once while others arrive.
     async fn pagination_finds_each_message_once_during_writes(suite: &Suite) -> TestResult {
-        let [alice, bob, _] = three(suite).await?;
+        let [alice, bob, _] = three_members(suite).await?;
         let mut newest = Vec::new();
         for _ in 0..5 {
             newest.insert(0, alice.send(suite, &[&bob]).await?.summary.subject);
@@ -77,11 +77,11 @@ board_rules! {
 
     /// The `unread` filter selects unread or read messages.
     async fn the_unread_filter_selects_unread_messages(suite: &Suite) -> TestResult {
-        let [alice, bob, _] = three(suite).await?;
+        let [alice, bob, _] = three_members(suite).await?;
         for _ in 0..3 {
             alice.send(suite, &[&bob]).await?;
         }
-        let all = message_ids(&bob.inbox().await?);
+        let all = message_ids(bob.inbox().await?);
         let [newest, middle, oldest] = &all[..] else {
             return check_eq!(all.len(), 3);
         };
@@ -101,34 +101,34 @@ board_rules! {
 
     /// The count of unread messages covers only the inbox, and only opening a message reduces it.
     async fn unread_messages_are_counted(suite: &Suite) -> TestResult {
-        let [alice, bob, _] = three(suite).await?;
+        let [alice, bob, _] = three_members(suite).await?;
         for count in 1..=2 {
             alice.send(suite, &[&bob]).await?;
-            bob.has_unread(count).await?;
-            alice.has_unread(0).await?;
+            bob.expect_unread(count).await?;
+            alice.expect_unread(0).await?;
         }
-        let all = message_ids(&bob.inbox().await?);
+        let all = message_ids(bob.inbox().await?);
         for message in &all {
             bob.open_message(message, &MarkRead::No).await.expect_ok()?;
-            bob.has_unread(2).await?;
+            bob.expect_unread(2).await?;
         }
         for (message, left) in all.iter().zip([1, 0]) {
             for _ in 0..2 {
                 bob.open(message).await?;
-                bob.has_unread(left).await?;
+                bob.expect_unread(left).await?;
             }
         }
         alice.send(suite, &[&alice]).await?;
-        alice.has_unread(1).await
+        alice.expect_unread(1).await
     }
 
     /// Subject and body are returned as they were typed.
     async fn a_message_is_stored_verbatim(suite: &Suite) -> TestResult {
-        let [alice, bob, _] = three(suite).await?;
+        let [alice, bob, _] = three_members(suite).await?;
         let new = NewMessage {
             subject: "Grüße & 茶 <b>".into(),
             body: "Grüße, 茶 & \"tea\" <b>\n\n- ☕️".into(),
-            ..message(suite, [bob.id_ref()])
+            ..new_message(suite, [bob.id_ref()])
         };
         let sent = alice.send_message(&new).await.expect_ok()?;
         for copy in [sent, bob.open_only().await?] {
@@ -139,8 +139,8 @@ board_rules! {
 
     /// No markup becomes HTML that runs.
     async fn message_html_is_sanitized(suite: &Suite) -> TestResult {
-        let [alice, bob, _] = three(suite).await?;
-        let new = with(message(suite, [bob.id_ref()]), |new| new.body = XSS_PAYLOAD.into());
+        let [alice, bob, _] = three_members(suite).await?;
+        let new = with(new_message(suite, [bob.id_ref()]), |new| new.body = XSS_PAYLOAD.into());
         alice.send_message(&new).await.expect_ok()?;
         is_sanitized(&bob.open_only().await?.body_html)
     }
@@ -148,13 +148,13 @@ board_rules! {
     /// A message stays when its sender's account is removed, and lists the remaining recipients.
     async fn a_message_remains_when_its_sender_is_removed(suite: &Suite) -> TestResult {
         suite.require(Capability::Removal)?;
-        let [alice, bob, carol] = three(suite).await?;
+        let [alice, bob, carol] = three_members(suite).await?;
         alice.send(suite, &[&bob, &carol]).await?;
         for removed in [&alice, &carol] {
             suite.fixture.remove_account(&removed.id()).await?;
         }
         let kept = bob.open_only().await?.summary;
         check_eq!(kept.sender, None)?;
-        check_eq!(user_ids(&kept.recipients), ids_of([&bob]))
+        check_eq!(author_ids(&kept.recipients), caller_ids([&bob]))
     }
 }

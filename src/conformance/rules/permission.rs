@@ -10,16 +10,16 @@ board_rules! {
         suite.require(Capability::StartingThreads)?;
         let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
         let open = suite.forum(Audience::Guests).await?;
-        let notices = suite.containing_forum(None, Audience::Guests, Audience::Staff).await?;
+        let notices = suite.add_forum(None, Audience::Guests, Audience::Staff).await?;
         for (caller, forum, may) in [
             (&alice, &open, true),
             (&alice, &notices, false),
             (&sam, &open, true),
             (&sam, &notices, true),
         ] {
-            let told = caller.fetch_forum(forum).await?.can_start_thread;
-            check_eq!(told, may, "canStartThread of {forum:?} for {caller:?}")?;
-            caller.start(forum, "x", "x").await.expect_ok_if(may)?;
+            let can_start = caller.fetch_forum(forum).await?.can_start_thread;
+            check_eq!(can_start, may, "canStartThread of {forum:?} for {caller:?}")?;
+            caller.start_thread(forum, "x", "x").await.expect_ok_if(may)?;
         }
         Ok(())
     }
@@ -36,11 +36,11 @@ board_rules! {
     /// A caller who may not write in a forum sees it, and is forbidden to reply.
     async fn a_caller_without_permission_is_forbidden(suite: &Suite) -> TestResult {
         let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
-        let notices = suite.containing_forum(None, Audience::Guests, Audience::Staff).await?;
+        let notices = suite.add_forum(None, Audience::Guests, Audience::Staff).await?;
         let thread = suite.thread(&sam, &notices).await?.thread_id;
         for (caller, may) in [(&alice, false), (&sam, true)] {
             check_eq!(caller.fetch_thread(&thread).await?.can_reply, may, "canReply for {caller:?}")?;
-            caller.answer(&thread, "Some words").await.expect_ok_if(may)?;
+            caller.reply(&thread, "Some words").await.expect_ok_if(may)?;
         }
         Ok(())
     }
@@ -57,7 +57,7 @@ board_rules! {
                 let seen = caller.fetch_thread(&thread).await?;
                 let found = (seen.locked, seen.can_reply);
                 check_eq!(found, (locked, may), "locked and canReply for {caller:?}")?;
-                caller.answer(&thread, "Some words").await.expect_ok_if(may)?;
+                caller.reply(&thread, "Some words").await.expect_ok_if(may)?;
             }
         }
         Ok(())

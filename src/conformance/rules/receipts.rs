@@ -60,8 +60,8 @@ board_rules! {
     /// Each reader sends their own receipt, and opening a receipt sends none.
     async fn each_reader_sends_one_receipt(suite: &Suite) -> TestResult {
         suite.require(Capability::Receipts)?;
-        let [alice, bob, carol] = three(suite).await?;
-        let new = message(suite, [bob.id_ref(), carol.id_ref()]);
+        let [alice, bob, carol] = three_members(suite).await?;
+        let new = new_message(suite, [bob.id_ref(), carol.id_ref()]);
         let new = with(new, |new| new.request_receipt = true);
         alice.send_message(&new).await.expect_ok()?;
         for reader in [&bob, &carol] {
@@ -70,7 +70,7 @@ board_rules! {
         let receipts = alice.inbox().await?;
         check_eq!(receipts.len(), 2)?;
         let senders = receipts.iter().flat_map(|receipt| &receipt.sender);
-        check_eq!(user_ids(senders), ids_of([&bob, &carol]))?;
+        check_eq!(author_ids(senders), caller_ids([&bob, &carol]))?;
         for receipt in &receipts {
             alice.open(&receipt.message_id).await?;
         }
@@ -85,11 +85,11 @@ board_rules! {
         suite.require(Capability::Receipts)?;
         let (alice, bob, copy) = received_by_bob(suite, true).await?;
         bob.open(&copy).await?;
-        alice.has_unread(1).await?;
+        alice.expect_unread(1).await?;
         let receipt = only(alice.inbox().await?)?;
         check_eq!(receipt.read_at, None)?;
         alice.open(&receipt.message_id).await?;
-        alice.has_unread(0).await
+        alice.expect_unread(0).await
     }
 
     /// A sender who ignores the reader does not make the opening fail.
@@ -111,9 +111,9 @@ board_rules! {
     /// All copies show whether a receipt was requested.
     async fn receipt_requested_is_returned(suite: &Suite) -> TestResult {
         suite.require(Capability::Receipts)?;
-        let [alice, bob, _] = three(suite).await?;
+        let [alice, bob, _] = three_members(suite).await?;
         for requested in [true, false] {
-            let new = message(suite, [bob.id_ref()]);
+            let new = new_message(suite, [bob.id_ref()]);
             let new = with(new, |new| new.request_receipt = requested);
             let sent = alice.send_message(&new).await.expect_ok()?.summary;
             check_eq!(sent.receipt_requested, requested)?;
@@ -125,7 +125,7 @@ board_rules! {
 
     /// Opening the sender's own copy sends no receipt.
     async fn opening_the_senders_copy_sends_no_receipt(suite: &Suite) -> TestResult {
-        let [alice, bob, _] = three(suite).await?;
+        let [alice, bob, _] = three_members(suite).await?;
         received(suite, &alice, &bob, true).await?;
         alice.open(&only(alice.folder(Folder::Sent).await?)?.message_id).await?;
         for caller in [&alice, &bob] {
@@ -142,7 +142,7 @@ async fn received_by_bob(
     suite: &Suite,
     request_receipt: bool,
 ) -> TestResult<(TestCaller, TestCaller, MessageId)> {
-    let [alice, bob, _] = three(suite).await?;
+    let [alice, bob, _] = three_members(suite).await?;
     let copy = received(suite, &alice, &bob, request_receipt).await?;
     Ok((alice, bob, copy))
 }
@@ -154,7 +154,7 @@ async fn received(
     to: &TestCaller,
     request_receipt: bool,
 ) -> TestResult<MessageId> {
-    let new = message(suite, [to.id_ref()]);
+    let new = new_message(suite, [to.id_ref()]);
     let new = with(new, |new| new.request_receipt = request_receipt);
     from.send_message(&new).await.expect_ok()?;
     Ok(only(to.inbox().await?.into_iter().take(1))?.message_id)

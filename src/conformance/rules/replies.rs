@@ -11,7 +11,7 @@ board_rules! {
         suite.require(Capability::SourceMarkup)?;
         let (alice, thread, _) = write_posts(suite, 1).await?;
         let typed = "Grüße, 茶 & \"tea\" <b>\n\n- ☕️";
-        let post = alice.answer(&thread, typed).await.expect_ok()?;
+        let post = alice.reply(&thread, typed).await.expect_ok()?;
         check_eq!(post.body.as_deref(), Some(typed))?;
         let posts = alice.fetch_posts(&thread).await?;
         check_eq!(posts.last().and_then(|post| post.body.as_deref()), Some(typed))
@@ -20,14 +20,14 @@ board_rules! {
     /// No markup becomes HTML that runs.
     async fn post_html_is_sanitized(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 1).await?;
-        let post = alice.answer(&thread, XSS_PAYLOAD).await.expect_ok()?;
+        let post = alice.reply(&thread, XSS_PAYLOAD).await.expect_ok()?;
         is_sanitized(&post.body_html.unwrap_or_default())
     }
 
     /// A new reply is visible, was never edited, and has version 1.
     async fn a_new_reply_is_visible_and_unedited(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 1).await?;
-        let post = alice.answer(&thread, "Green.").await.expect_ok()?;
+        let post = alice.reply(&thread, "Green.").await.expect_ok()?;
         check_eq!((post.state, post.version), (ContentState::Visible, 1))?;
         check_eq!((post.edited_at, post.edited_by), (None, None))?;
         match suite.require(Capability::SuiteClock) {
@@ -40,7 +40,7 @@ board_rules! {
     async fn a_reply_becomes_the_last_post(suite: &Suite) -> TestResult {
         let (_, thread, ids) = write_posts(suite, 2).await?;
         let bob = suite.member("bob").await?;
-        let reply = bob.answer(&thread, "Green.").await.expect_ok()?;
+        let reply = bob.reply(&thread, "Green.").await.expect_ok()?;
         check_eq!((&reply.thread_id, author_id(&reply.author)), (&thread, Some(bob.id())))?;
         check_eq!(bob.fetch_posts(&thread).await?.last(), Some(&reply))?;
         let thread = bob.fetch_thread(&thread).await?;
@@ -55,7 +55,7 @@ board_rules! {
         let (alice, thread, ids) = write_posts(suite, 1).await?;
         let before = alice.fetch_thread(&thread).await?;
         for body in ["", " \n\t"] {
-            alice.answer(&thread, body).await.expect_validation_error("body")?;
+            alice.reply(&thread, body).await.expect_validation_error("body")?;
         }
         check_eq!(alice.fetch_thread(&thread).await?, before)?;
         check_eq!(post_ids(&alice.fetch_posts(&thread).await?), ids)
@@ -64,7 +64,7 @@ board_rules! {
     /// Replies that are written at once are all listed, each with its own number, and all counted.
     async fn concurrent_replies_are_all_stored(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 1).await?;
-        let written = suite.replies_at_once(&thread).await?.len();
+        let written = suite.write_replies_concurrently(&thread).await?.len();
         let posts = alice.fetch_posts(&thread).await?;
         check_eq!(posts.len(), written + 1)?;
         check_eq!(alice.fetch_thread(&thread).await?.reply_count, written as u64)?;

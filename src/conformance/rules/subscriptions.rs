@@ -7,8 +7,8 @@ board_rules! {
 
     /// The first `follow` makes a subscription, and later ones return the same.
     async fn a_repeated_subscribe_returns_the_existing_subscription(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
-        for target in [SubscriptionTarget::Thread(at.thread_id), SubscriptionTarget::Forum(forum)] {
+        let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
+        for target in [SubscriptionTarget::Thread(reply.thread_id), SubscriptionTarget::Forum(forum)] {
             let first = alice.subscribe(&target).await.expect_ok()?;
             let again = alice.subscribe(&target).await.expect_ok()?;
             match (&first, &again) {
@@ -21,16 +21,16 @@ board_rules! {
 
     /// A subscription has its target, the target's title, and the forum.
     async fn a_subscription_names_its_target(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
+        let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
         let titles =
-            [alice.fetch_forum(&forum).await?.title, alice.fetch_thread(&at.thread_id).await?.title];
-        alice.subscribe(&SubscriptionTarget::Thread(at.thread_id.clone())).await.expect_ok()?;
+            [alice.fetch_forum(&forum).await?.title, alice.fetch_thread(&reply.thread_id).await?.title];
+        alice.subscribe(&SubscriptionTarget::Thread(reply.thread_id.clone())).await.expect_ok()?;
         alice.subscribe(&SubscriptionTarget::Forum(forum.clone())).await.expect_ok()?;
         let found = list(&alice).await?;
         let targets = found.iter().map(|it| (it.target, it.target_id.clone(), it.forum_id.clone()));
         let expected = [
             (SubscriptionTargetKind::Forum, forum.clone().into(), forum.clone()),
-            (SubscriptionTargetKind::Thread, at.thread_id.into(), forum),
+            (SubscriptionTargetKind::Thread, reply.thread_id.into(), forum),
         ];
         check_eq!(targets.collect::<Vec<_>>(), expected)?;
         check_eq!(found.into_iter().map(|it| it.title).collect::<Vec<_>>(), titles)
@@ -52,15 +52,15 @@ board_rules! {
             (Some(SubscriptionTargetKind::Forum), forums.clone()),
             (None, [forums, threads].concat()),
         ] {
-            pages_meet(&alice, &target, &[2], &expected, |it| it.target_id.clone()).await?;
+            check_pages(&alice, &target, &[2], &expected, |it| it.target_id.clone()).await?;
         }
         Ok(())
     }
 
     /// A subscription is only its owner's.
     async fn subscriptions_are_private_to_their_owner(suite: &Suite) -> TestResult {
-        let ThreadFixture { otto, alice, at, .. } = ThreadFixture::new(suite).await?;
-        let target = SubscriptionTarget::Thread(at.thread_id);
+        let ThreadFixture { otto, alice, reply, .. } = ThreadFixture::new(suite).await?;
+        let target = SubscriptionTarget::Thread(reply.thread_id);
         alice.subscribe(&target).await.expect_ok()?;
         check_eq!(list(&otto).await?, [])?;
         otto.unsubscribe(&target).await.expect_not_found()?;
@@ -86,8 +86,8 @@ board_rules! {
     /// A target that becomes hidden leaves the list, comes back when it is shown, and can be unfollowed meanwhile.
     async fn hidden_targets_leave_the_subscription_list(suite: &Suite) -> TestResult {
         suite.require(Capability::HiddenForums)?;
-        let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
-        let (thread, whole) = (SubscriptionTarget::Thread(at.thread_id), SubscriptionTarget::Forum(forum.clone()));
+        let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
+        let (thread, whole) = (SubscriptionTarget::Thread(reply.thread_id), SubscriptionTarget::Forum(forum.clone()));
         alice.subscribe(&thread).await.expect_ok()?;
         alice.subscribe(&whole).await.expect_ok()?;
         suite.fixture.set_readers(&forum, Audience::Staff).await?;
@@ -100,7 +100,7 @@ board_rules! {
 
     /// A deleted thread leaves the list of those who no longer see it, and comes back when it is restored.
     async fn a_deleted_thread_leaves_the_subscription_list(suite: &Suite) -> TestResult {
-        let (ThreadFixture { alice, first, .. }, mia) = moderated_thread(suite).await?;
+        let (ThreadFixture { alice, first, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         let target = SubscriptionTarget::Thread(first.thread_id.clone());
         for caller in [&alice, &mia] {
             caller.subscribe(&target).await.expect_ok()?;
@@ -115,8 +115,8 @@ board_rules! {
 
     /// `unfollow` removes the subscription, and without one it is not found.
     async fn unsubscribing_requires_a_subscription(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
-        for target in [SubscriptionTarget::Thread(at.thread_id), SubscriptionTarget::Forum(forum)] {
+        let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
+        for target in [SubscriptionTarget::Thread(reply.thread_id), SubscriptionTarget::Forum(forum)] {
             alice.unsubscribe(&target).await.expect_not_found()?;
             alice.subscribe(&target).await.expect_ok()?;
             alice.unsubscribe(&target).await.expect_ok()?;
@@ -128,11 +128,11 @@ board_rules! {
     /// `subscribe` makes the author of a thread or a reply follow the thread.
     async fn the_subscribe_flag_subscribes_the_author(suite: &Suite) -> TestResult {
         suite.require(Capability::Subscriptions)?;
-        let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
+        let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
         for (subscribe, count) in [(false, 0), (true, 2)] {
-            let reply = with(reply("Words"), |new| new.subscribe = subscribe);
-            alice.create_post(&at.thread_id, &reply).await.expect_ok()?;
-            let new = with(start("Thread", "Words"), |new| new.subscribe = subscribe);
+            let new = with(new_post("Words"), |new| new.subscribe = subscribe);
+            alice.create_post(&reply.thread_id, &new).await.expect_ok()?;
+            let new = with(new_thread("Thread", "Words"), |new| new.subscribe = subscribe);
             alice.create_thread(&forum, &new).await.expect_ok()?;
             check_eq!(list(&alice).await?.len(), count)?;
         }
@@ -141,14 +141,14 @@ board_rules! {
 
     /// A target that is hidden, or a member who is banned, since the request began is decided when the subscription is made.
     async fn a_subscribe_in_progress_is_rejected_if_access_is_lost(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, otto, alice, at, .. } = ThreadFixture::new(suite).await?;
-        let (target, cached) = (SubscriptionTarget::Thread(at.thread_id), alice.cache_access().await?);
+        let ThreadFixture { forum, otto, alice, reply, .. } = ThreadFixture::new(suite).await?;
+        let (target, cached) = (SubscriptionTarget::Thread(reply.thread_id), alice.cache_access().await?);
         suite.require(Capability::HiddenForums)?;
         suite.fixture.set_readers(&forum, Audience::Staff).await?;
         cached.subscribe(&target).await.expect_not_found()?;
         suite.fixture.set_readers(&forum, Audience::Guests).await?;
         check_eq!(list(&alice).await?, [])?;
-        let cached = suite.banned_meanwhile(&otto).await?;
+        let cached = suite.ban_during_request(&otto).await?;
         cached.subscribe(&target).await.expect_denied()
     }
 

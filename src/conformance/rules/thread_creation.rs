@@ -8,7 +8,7 @@ board_rules! {
     /// A thread is started with its first post, as its author wrote it.
     async fn a_thread_is_created_with_its_first_post(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
-        let thread = alice.start(&forum, "Kettles", "Which one?").await.expect_ok()?;
+        let thread = alice.start_thread(&forum, "Kettles", "Which one?").await.expect_ok()?;
         check_eq!(thread.title, "Kettles")?;
         check_eq!(author_id(&thread.author), Some(alice.id()))?;
         check_eq!((&thread.forum_id, thread.reply_count), (&forum, 0))?;
@@ -27,8 +27,8 @@ board_rules! {
         let (forum, alice) = suite.forum_and_member().await?;
         let before = alice.fetch_forums().await?;
         for blank in ["", " \n\t"] {
-            alice.start(&forum, blank, "x").await.expect_validation_error("title")?;
-            alice.start(&forum, "x", blank).await.expect_validation_error("body")?;
+            alice.start_thread(&forum, blank, "x").await.expect_validation_error("title")?;
+            alice.start_thread(&forum, "x", blank).await.expect_validation_error("body")?;
         }
         check_eq!(alice.fetch_forums().await?, before)?;
         check_eq!(alice.thread_ids(&forum).await?, [])
@@ -38,7 +38,7 @@ board_rules! {
     async fn a_title_is_a_single_line(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         for title in NOT_SINGLE_LINE {
-            alice.start(&forum, title, "x").await.expect_validation_error("title")?;
+            alice.start_thread(&forum, title, "x").await.expect_validation_error("title")?;
         }
         check_eq!(alice.thread_ids(&forum).await?, [])
     }

@@ -23,7 +23,7 @@ board_rules! {
         let (forum, alice) = suite.forum_and_member().await?;
         let newest = write_threads::<6>(suite, &alice, &forum).await?;
         let limits = [1, 2, 3, 5, 6, 7, 100];
-        pages_meet(&alice, &forum, &limits, &newest, |it| it.thread_id.clone()).await
+        check_pages(&alice, &forum, &limits, &newest, |it| it.thread_id.clone()).await
     }
 
     /// Threads of the same moment are listed once each, too.
@@ -34,12 +34,12 @@ board_rules! {
         let mut written = Vec::new();
         suite.advance(Duration::from_secs(60));
         for author in suite.members(["ann", "ben", "cem", "dan", "eve"]).await? {
-            let new = start(author.name(), author.name());
+            let new = new_thread(author.name(), author.name());
             written.push(suite.fixture.write_thread(&author.id(), &forum, new).await?.0);
         }
         let ids = read_all(&reader, &forum, 2).await?.ids(|it| it.thread_id.clone());
         check_eq!(ids.len(), written.len())?;
-        each_once(&ids, &written)
+        contains_each_once(&ids, &written)
     }
 
     /// Reading page by page finds each thread that existed all along once, whatever is written meanwhile.
@@ -52,7 +52,7 @@ board_rules! {
             suite.thread(&alice, &forum).await?;
             suite.post(&alice, &busy).await?;
         }
-        each_once(&pager.ids(|it| it.thread_id.clone()), &quiet)
+        contains_each_once(&pager.ids(|it| it.thread_id.clone()), &quiet)
     }
 
     /// `since` selects activity later than that moment, and not at it.
@@ -63,16 +63,16 @@ board_rules! {
         for (index, thread) in alice.fetch_threads(&forum).await?.iter().enumerate() {
             let since = Some(thread.last_activity_at);
             let list = ListThreadsParams { since, ..ListThreadsParams::default() };
-            let later = alice.threads(&forum, &list).await.expect_ok()?;
+            let later = alice.list_threads(&forum, &list).await.expect_ok()?;
             let expected: Vec<_> = newest.iter().take(index).cloned().collect();
-            check_eq!((thread_ids(&later.items), later.next), (expected, None))?;
+            check_eq!((thread_ids(later.items), later.next), (expected, None))?;
         }
         Ok(())
     }
 
     /// A list has only the threads of its own forum.
     async fn a_list_has_only_threads_of_its_forum(suite: &Suite) -> TestResult {
-        let [one, other] = suite.forums().await?;
+        let [one, other] = suite.two_forums().await?;
         let alice = suite.member("alice").await?;
         let newest = write_threads::<2>(suite, &alice, &one).await?;
         write_threads::<2>(suite, &alice, &other).await?;
@@ -83,7 +83,7 @@ board_rules! {
     async fn a_forged_page_key_is_not_a_failure(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         suite.thread(&alice, &forum).await?;
-        forged_page_keys_are_harmless(&alice, &forum).await
+        check_forged_page_keys(&alice, &forum).await
     }
 
     /// A pinned thread is marked, and keeps its place in the list.

@@ -10,12 +10,12 @@ board_rules! {
     /// What guests see, every member sees as well.
     async fn members_see_all_that_guests_see(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
-        let at = suite.thread(&alice, &forum).await?;
+        let path = suite.thread(&alice, &forum).await?;
         for caller in [suite.guest()?, suite.member("bob").await?, alice] {
             caller.fetch_forum(&forum).await?;
-            check_eq!(caller.thread_ids(&forum).await?, slice::from_ref(&at.thread_id), "for {caller:?}")?;
-            caller.fetch_thread(&at.thread_id).await?;
-            caller.fetch_post(&at).await?;
+            check_eq!(caller.thread_ids(&forum).await?, slice::from_ref(&path.thread_id), "for {caller:?}")?;
+            caller.fetch_thread(&path.thread_id).await?;
+            caller.fetch_post(&path).await?;
         }
         Ok(())
     }
@@ -62,8 +62,8 @@ board_rules! {
         let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
         let thread = suite.thread(&sam, &forum).await?.thread_id;
         let before = sam.fetch_forums().await?;
-        alice.start(&forum, "A title", "Some words").await.expect_path_not_found()?;
-        alice.answer(&thread, "Some words").await.expect_path_not_found()?;
+        alice.start_thread(&forum, "A title", "Some words").await.expect_path_not_found()?;
+        alice.reply(&thread, "Some words").await.expect_path_not_found()?;
         check_eq!(sam.fetch_forums().await?, before)
     }
 
@@ -78,7 +78,7 @@ board_rules! {
             };
             alice.get_thread(&thread).await.expect_path_not_found()?;
             alice.first_page(&thread).await.expect_path_not_found()?;
-            alice.answer(&thread, "Some words").await.expect_path_not_found()?;
+            alice.reply(&thread, "Some words").await.expect_path_not_found()?;
         }
         Ok(())
     }
@@ -86,12 +86,12 @@ board_rules! {
     /// A reply that awaits approval exists for its author and for moderators.
     async fn only_author_and_moderators_see_a_reply_awaiting_approval(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
-        let nina = suite.newcomer("nina").await?;
+        let nora = suite.newcomer("nora").await?;
         let thread = suite.thread(&alice, &forum).await?.thread_id;
-        let post = nina.answer(&thread, "Some words").await.expect_ok()?;
+        let post = nora.reply(&thread, "Some words").await.expect_ok()?;
         check_eq!(post.state, ContentState::AwaitingApproval)?;
         let from = ListPostsParams { from: Some(post.post_id.clone()), ..ListPostsParams::default() };
-        for (caller, sees) in readers_of_waiting(suite, &forum, alice, nina).await? {
+        for (caller, sees) in readers_of_waiting(suite, &forum, alice, nora).await? {
             let listed = post_ids(&caller.fetch_posts(&thread).await?).contains(&post.post_id);
             check_eq!(listed, sees, "whether {caller:?} sees it")?;
             match (sees, caller.list_posts(&thread, &from).await) {
@@ -105,11 +105,11 @@ board_rules! {
     /// A thread that awaits approval exists for its author and for moderators.
     async fn only_author_and_moderators_see_a_thread_awaiting_approval(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
-        let nina = suite.newcomer("nina").await?;
-        let thread = nina.start(&forum, "A title", "Some words").await.expect_ok()?;
+        let nora = suite.newcomer("nora").await?;
+        let thread = nora.start_thread(&forum, "A title", "Some words").await.expect_ok()?;
         check_eq!(thread.state, ContentState::AwaitingApproval)?;
         let thread = thread.thread_id;
-        for (caller, sees) in readers_of_waiting(suite, &forum, alice, nina).await? {
+        for (caller, sees) in readers_of_waiting(suite, &forum, alice, nora).await? {
             let listed = caller.thread_ids(&forum).await?.contains(&thread);
             check_eq!(listed, sees, "whether {caller:?} sees it")?;
             caller.get_thread(&thread).await.expect_found_if(sees)?;
@@ -121,10 +121,10 @@ board_rules! {
     /// A thread that awaits approval takes no replies: its author is forbidden, for others it is absent.
     async fn threads_awaiting_approval_take_no_replies(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
-        let nina = suite.newcomer("nina").await?;
-        let thread = nina.start(&forum, "A title", "Some words").await.expect_ok()?.thread_id;
-        alice.answer(&thread, "Some words").await.expect_path_not_found()?;
-        nina.answer(&thread, "Some words").await.expect_forbidden()
+        let nora = suite.newcomer("nora").await?;
+        let thread = nora.start_thread(&forum, "A title", "Some words").await.expect_ok()?.thread_id;
+        alice.reply(&thread, "Some words").await.expect_path_not_found()?;
+        nora.reply(&thread, "Some words").await.expect_forbidden()
     }
 }
 
@@ -132,7 +132,10 @@ async fn is_absent(caller: &TestCaller, forum: &ForumId, thread: &ThreadId) -> T
     caller.get_thread(thread).await.expect_path_not_found()?;
     caller.first_page(thread).await.expect_path_not_found()?;
     let list = ListThreadsParams::default();
-    caller.threads(forum, &list).await.expect_path_not_found()
+    caller
+        .list_threads(forum, &list)
+        .await
+        .expect_path_not_found()
 }
 
 /// Callers, and whether each sees what `author` wrote and what awaits approval.

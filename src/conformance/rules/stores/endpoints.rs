@@ -16,9 +16,9 @@ store_rules! {
             topics: TopicSet { all: true, named: [Topic::MESSAGE_SENT, Topic::PING].into() },
             owner: UserId::parse("a_Member-01").unwrap_or(UserId::from(4)),
             enabled: false,
-            created_at: at(-5),
+            created_at: instant(-5),
             secret: EncryptedSecret::new((0..=255).collect()),
-            pending_secret: Some(PendingSecret { secret: EncryptedSecret::new(vec![0]), activates_at: at(9) }),
+            pending_secret: Some(PendingSecret { secret: EncryptedSecret::new(vec![0]), activates_at: instant(9) }),
             version: 3,
             ..endpoint(2)?
         };
@@ -36,7 +36,7 @@ store_rules! {
 
     /// A second endpoint with the same id is refused, and changes nothing.
     async fn an_endpoint_id_is_unique(fixture: &StoreFixture) -> TestResult {
-        let first = fixture.add(1).await?;
+        let first = fixture.add_endpoint(1).await?;
         let second = Endpoint { url: "https://example.org".into(), ..endpoint(1)? };
         check_eq!(fixture.webhooks.endpoints.add(&second).await?, false)?;
         check_eq!(find(fixture, &first).await?, Some(first))
@@ -44,7 +44,7 @@ store_rules! {
 
     /// An unknown endpoint is absent, which is not an error.
     async fn an_unknown_endpoint_is_not_found(fixture: &StoreFixture) -> TestResult {
-        fixture.add(1).await?;
+        fixture.add_endpoint(1).await?;
         let unknown = endpoint(2)?;
         check_eq!(find(fixture, &unknown).await?, None)?;
         check_eq!(fixture.webhooks.endpoints.remove(&unknown.id).await?, false)?;
@@ -53,7 +53,7 @@ store_rules! {
 
     /// An update replaces only the version from which it was made.
     async fn an_update_requires_the_current_version(fixture: &StoreFixture) -> TestResult {
-        let (first, other) = (fixture.add(1).await?, fixture.add(2).await?);
+        let (first, other) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(2).await?);
         let changed = Endpoint {
             url: "https://example.org".into(),
             topics: TopicSet { all: false, named: [Topic::POLL_VOTED].into() },
@@ -70,7 +70,7 @@ store_rules! {
 
     /// Of any number of updates of one version at once, one is made.
     async fn one_of_concurrent_updates_succeeds(fixture: &StoreFixture) -> TestResult {
-        let first = fixture.add(1).await?;
+        let first = fixture.add_endpoint(1).await?;
         let updates = (0..20).map(|number| {
             let endpoints = fixture.webhooks.endpoints.clone();
             let url = format!("https://example.org/{number}");
@@ -87,7 +87,7 @@ store_rules! {
 
     /// A removed endpoint is not found, listed or updated.
     async fn a_removed_endpoint_is_not_found(fixture: &StoreFixture) -> TestResult {
-        let (removed, other) = (fixture.add(1).await?, fixture.add(2).await?);
+        let (removed, other) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(2).await?);
         let endpoints = &fixture.webhooks.endpoints;
         for expected in [true, false] {
             check_eq!(endpoints.remove(&removed.id).await?, expected)?;
@@ -101,7 +101,7 @@ store_rules! {
     async fn endpoints_are_listed_in_insertion_order(fixture: &StoreFixture) -> TestResult {
         let mut added = Vec::new();
         for number in [7, 3, 9, 1] {
-            added.push(fixture.add(number).await?);
+            added.push(fixture.add_endpoint(number).await?);
         }
         let endpoints = &fixture.webhooks.endpoints;
         for endpoint in &mut added {
@@ -135,9 +135,9 @@ store_rules! {
     async fn a_key_and_its_secrets_are_replaced_together(fixture: &StoreFixture) -> TestResult {
         let endpoints = &fixture.webhooks.endpoints;
         let (first, second) = (key("first")?, key("second")?);
-        let pending = PendingSecret { secret: EncryptedSecret::new(vec![0xff; 3]), activates_at: at(9) };
+        let pending = PendingSecret { secret: EncryptedSecret::new(vec![0xff; 3]), activates_at: instant(9) };
         let pending = Endpoint { pending_secret: Some(pending), ..endpoint(2)? };
-        let (one, other) = (fixture.add(1).await?, fixture.add(3).await?);
+        let (one, other) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(3).await?);
         endpoints.add(&pending).await?;
         let changed = |endpoint: &Endpoint| {
             with(endpoint.clone(), |endpoint| {

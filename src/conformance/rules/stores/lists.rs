@@ -11,7 +11,7 @@ store_rules! {
 
     /// The newest come first, and those of one instant by their ids; pages have no gap and no overlap.
     async fn deliveries_are_listed_newest_first(fixture: &StoreFixture) -> TestResult {
-        let all = many(fixture).await?;
+        let all = create_deliveries(fixture).await?;
         let mut filter = DeliveryFilter { limit: 7, ..DeliveryFilter::default() };
         for expected in all.chunks(7) {
             let page = fixture.webhooks.deliveries.list(&filter).await?;
@@ -23,7 +23,7 @@ store_rules! {
 
     /// A list has the deliveries that its filter selects, in each combination and on each page, and none of removed endpoints.
     async fn a_list_has_only_deliveries_that_match_its_filter(fixture: &StoreFixture) -> TestResult {
-        let mut all = many(fixture).await?;
+        let mut all = create_deliveries(fixture).await?;
         let removed = endpoint_id(3)?;
         fixture.webhooks.endpoints.remove(&removed).await?;
         all.retain(|one| one.endpoint != removed);
@@ -42,7 +42,7 @@ store_rules! {
                             after,
                             limit: 5,
                         };
-                        lists(fixture, &all, &filter).await?;
+                        expect_list(fixture, &all, &filter).await?;
                     }
                 }
             }
@@ -52,11 +52,11 @@ store_rules! {
 }
 
 /// Deliveries of two topics to three endpoints, in three states and at few instants; the newest first.
-async fn many(fixture: &StoreFixture) -> TestResult<Vec<Delivery>> {
+async fn create_deliveries(fixture: &StoreFixture) -> TestResult<Vec<Delivery>> {
     let endpoints = [
-        fixture.add(1).await?,
-        fixture.add(2).await?,
-        fixture.add(3).await?,
+        fixture.add_endpoint(1).await?,
+        fixture.add_endpoint(2).await?,
+        fixture.add_endpoint(3).await?,
     ];
     let topics = [Topic::POST_CREATED, Topic::POLL_VOTED];
     let states = [
@@ -75,17 +75,21 @@ async fn many(fixture: &StoreFixture) -> TestResult<Vec<Delivery>> {
             ..event(number)?
         };
         fixture.deliver(&event, &[endpoint], now).await?;
-        let claimed = fixture.take(now).await?;
+        let claimed = fixture.claim_one(now).await?;
         let due = (state == DeliveryState::Queued).then_some(1_000);
         let progress = progress(state, 2, due);
         fixture.settle(&claimed, progress, now).await?;
-        all.push(fixture.found(&claimed.delivery.id).await?.0);
+        all.push(fixture.fetch_delivery(&claimed.delivery.id).await?.0);
     }
     all.sort_by_key(|one| Reverse((one.created_at, one.id.clone())));
     Ok(all)
 }
 
-async fn lists(fixture: &StoreFixture, all: &[Delivery], filter: &DeliveryFilter) -> TestResult {
+async fn expect_list(
+    fixture: &StoreFixture,
+    all: &[Delivery],
+    filter: &DeliveryFilter,
+) -> TestResult {
     let is_listed = |one: &&Delivery| {
         let place = (one.created_at, one.id.clone());
         let endpoint = filter.endpoint.as_ref();

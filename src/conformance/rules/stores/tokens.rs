@@ -14,10 +14,10 @@ store_rules! {
             owner: UserId::parse("a_Member-01").unwrap_or(UserId::from(4)),
             label: "Bob's \"laptop\", ☎\n".into(),
             scopes: ["a:b", "", "c d,e"].map(str::to_owned).into(),
-            created_at: at(1),
-            expires_at: Some(at(2)),
-            revoked_at: Some(at(3)),
-            last_used_at: Some(at(-4)),
+            created_at: instant(1),
+            expires_at: Some(instant(2)),
+            revoked_at: Some(instant(3)),
+            last_used_at: Some(instant(-4)),
             ..token(2)?
         };
         let no_scope = TokenRecord { scopes: [].into(), ..token(3)? };
@@ -59,16 +59,16 @@ store_rules! {
         create(fixture, &token(1)?).await?;
         create(fixture, &token(2)?).await?;
         for time in [10, 5, 20] {
-            check!(fixture.stores.tokens.revoke(&lookup(1)?, at(time)).await?)?;
+            check!(fixture.stores.tokens.revoke(&lookup(1)?, instant(time)).await?)?;
         }
-        let revoked = TokenRecord { revoked_at: Some(at(10)), ..token(1)? };
+        let revoked = TokenRecord { revoked_at: Some(instant(10)), ..token(1)? };
         check_eq!(find(fixture, &lookup(1)?).await?, Some(revoked))?;
         check_eq!(find(fixture, &lookup(2)?).await?, Some(token(2)?))
     }
 
     /// The revocation of an unknown token reports that it is absent, and creates nothing.
     async fn an_unknown_token_cannot_be_revoked(fixture: &StoreFixture) -> TestResult {
-        check!(!fixture.stores.tokens.revoke(&lookup(1)?, at(10)).await?)?;
+        check!(!fixture.stores.tokens.revoke(&lookup(1)?, instant(10)).await?)?;
         check_eq!(find(fixture, &lookup(1)?).await?, None)
     }
 
@@ -85,7 +85,7 @@ store_rules! {
             (500_000, 500_000),
         ] {
             use_token(fixture, &lookup(1)?, used).await?;
-            let token = TokenRecord { last_used_at: Some(at(recorded)), ..token(1)? };
+            let token = TokenRecord { last_used_at: Some(instant(recorded)), ..token(1)? };
             check_eq!(find(fixture, &lookup(1)?).await?, Some(token), "after a use at {used}")?;
         }
         use_token(fixture, &lookup(2)?, 0).await?;
@@ -103,7 +103,7 @@ store_rules! {
             (-7, "zzzzzzzzzzzzzzzz"),
         ]
         .into_iter()
-        .filter_map(|(created_at, text)| Some((at(created_at), Lookup::parse(text)?)))
+        .filter_map(|(created_at, text)| Some((instant(created_at), Lookup::parse(text)?)))
         .collect();
         let shuffled = [3, 0, 4, 2, 1].into_iter().filter_map(|place| newest.get(place).copied());
         for (created_at, lookup) in shuffled {
@@ -116,8 +116,8 @@ store_rules! {
             (after(1), 2, 2, 2),
             (after(3), 2, 4, 1),
             (after(4), 2, 5, 0),
-            (Some((at(5), lookup(2)?)), u32::MAX, 3, 2),
-            (Some((at(6), lookup(2)?)), u32::MAX, 1, 4),
+            (Some((instant(5), lookup(2)?)), u32::MAX, 3, 2),
+            (Some((instant(6), lookup(2)?)), u32::MAX, 1, 4),
             (None, 0, 0, 0),
         ] {
             let page = fixture.stores.tokens.list(after, limit).await?.into_iter();
@@ -136,7 +136,7 @@ fn token(number: u64) -> TestResult<TokenRecord> {
         owner: UserId::from(3),
         label: String::new(),
         scopes: ["forums:read".to_owned()].into(),
-        created_at: at(0),
+        created_at: instant(0),
         expires_at: None,
         revoked_at: None,
         last_used_at: None,
@@ -153,6 +153,16 @@ async fn find(fixture: &StoreFixture, lookup: &Lookup) -> TestResult<Option<Toke
 
 /// Records a use, which the store may write later: a revocation with a result is written after it.
 async fn use_token(fixture: &StoreFixture, token: &Lookup, now: i64) -> TestResult {
-    fixture.stores.tokens.record_use(token, at(now)).await?;
-    check!(!fixture.stores.tokens.revoke(&lookup(99)?, at(0)).await?)
+    fixture
+        .stores
+        .tokens
+        .record_use(token, instant(now))
+        .await?;
+    check!(
+        !fixture
+            .stores
+            .tokens
+            .revoke(&lookup(99)?, instant(0))
+            .await?
+    )
 }
